@@ -1,0 +1,71 @@
+# Bare `make` lists what there is. Every target sets up .venv first, once.
+
+ifeq ($(OS),Windows_NT)
+  PYTHON ?= python
+  PY := .venv/Scripts/python.exe
+else
+  PYTHON ?= python3
+  PY := .venv/bin/python
+endif
+STAMP := .venv/installed
+UV_FLAGS := --universal --python-version 3.11 --all-extras --no-emit-index-url --no-emit-find-links
+
+export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
+export PYTHONUTF8 = 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup lab test test-browser lint format notebooks html lock bench bench-panels compare stress reset clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' Makefile | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'
+
+$(STAMP): requirements.lock pyproject.toml tools/setup.py
+	@"$(PYTHON)" tools/setup.py
+
+setup: $(STAMP) ## .venv with everything, from requirements.lock (PYTHON=python3.12 picks another Python)
+	@echo ".venv is up to date."
+
+lab: $(STAMP) ## open JupyterLab on the first lesson (ARGS="--no-browser --port 8899" is passed on)
+	@$(PY) tools/lab.py $(ARGS)
+
+test: $(STAMP) ## all tests that need no browser: unit tests, and every notebook under strict nbval
+	@$(PY) -m pytest -n logical --maxprocesses=4 --dist=loadfile $(ARGS)
+
+test-browser: $(STAMP) ## the tests that drive a real browser
+	@$(PY) tools/later.py test-browser tests/browser -m pytest tests/browser $(ARGS)
+
+lint: $(STAMP) ## ruff (check and format, notebooks too) and pyright, strict on agentlib
+	$(PY) -m ruff check
+	$(PY) -m ruff format --check
+	$(PY) -m pyright --pythonpath $(PY)
+
+format: $(STAMP) ## let ruff put code and notebooks in order
+	$(PY) -m ruff check --fix
+	$(PY) -m ruff format
+
+notebooks: $(STAMP) ## run the notebooks and write their outputs, normalised (ARGS="--check" only compares)
+	@$(PY) tools/notebooks.py $(ARGS)
+
+html: $(STAMP) ## the notebooks as web pages, in build/html
+	@$(PY) -m jupyter nbconvert --to html --output-dir build/html notebooks/*.ipynb
+
+lock: $(STAMP) ## write requirements.lock anew from pyproject.toml (ARGS="--upgrade" takes the newest)
+	$(PY) -m uv pip compile pyproject.toml $(UV_FLAGS) --custom-compile-command "make lock" --quiet $(ARGS) -o requirements.lock
+
+bench: $(STAMP) ## how long the layers take
+	@$(PY) tools/later.py bench tests/benchmarks/bench.py tests/benchmarks/bench.py $(ARGS)
+
+bench-panels: $(STAMP) ## from key press to new picture, in a browser
+	@$(PY) tools/later.py bench-panels tests/benchmarks/bench_panels.py tests/benchmarks/bench_panels.py $(ARGS)
+
+compare: $(STAMP) ## the presets side by side
+	@$(PY) tools/later.py compare tests/benchmarks/compare.py tests/benchmarks/compare.py $(ARGS)
+
+stress: $(STAMP) ## the agent far past its window, again and again
+	@$(PY) tools/later.py stress tests/benchmarks/stress.py tests/benchmarks/stress.py $(ARGS)
+
+reset: $(STAMP) ## put one lesson back as it came (LESSON=03)
+	@$(PY) tools/later.py reset tools/reset.py tools/reset.py $(LESSON)
+
+clean: ## remove .venv and what was built
+	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis

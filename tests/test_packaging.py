@@ -1,0 +1,154 @@
+"""Holds pyproject, lock, environment and wheel together. It installs no dependency anew."""
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from rattler import MatchSpec
+from rattler.exceptions import InvalidMatchSpecError
+
+ROOT = Path(__file__).parent.parent
+COURSE = {"jupyterlab", "anthropic", "matplotlib", "pandas", "ipywidgets", "nbval"}
+REGISTRY = re.compile(r"https?://[\w.-]*(py" r"pi|python" r"hosted)|file:/" r"//\w")
+LOCKED = re.compile(r"[a-z0-9._-]+==[^\s;]+( ; .+)?")
+
+
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def asked() -> list[Requirement]:
+    extras = project()["optional-dependencies"].values()
+    lines = project()["dependencies"] + [line for extra in extras for line in extra]
+    return [Requirement(line) for line in lines]
+
+
+def lock_lines() -> list[str]:
+    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and not line.lstrip().startswith("#")]
+
+
+def locked() -> dict[str, list[str]]:
+    """Every version the lock has of a package: numpy has one for each of several Pythons."""
+    versions: dict[str, list[str]] = {}
+    for requirement in map(Requirement, lock_lines()):
+        version = str(requirement.specifier).removeprefix("==")
+        versions.setdefault(canonicalize_name(requirement.name), []).append(version)
+    return versions
+
+
+def environment() -> tuple[list[str], list[str]]:
+    """What environment.yml asks of conda, and what of pip."""
+    entries = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
+    through_pip = next(entry["pip"] for entry in entries if isinstance(entry, dict))
+    return [entry for entry in entries if isinstance(entry, str)], through_pip
+
+
+def tracked() -> list[Path]:
+    if not (ROOT / ".git").exists():
+        pytest.skip("only a clone knows which files are the repository's")
+    git = ["git", "-c", "safe.directory=*", "ls-files", "-z"]
+    command = [*git, "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    return [ROOT / name for name in names.split("\0") if name and (ROOT / name).is_file()]
+
+
+@pytest.mark.parametrize("requirement", asked(), ids=lambda requirement: requirement.name)
+def test_the_lock_has_what_pyproject_asks_for(requirement: Requirement):
+    versions = locked()[canonicalize_name(requirement.name)]
+    assert [version for version in versions if version not in requirement.specifier] == []
+
+
+def test_the_lock_holds_versions_and_nothing_else():
+    assert [line for line in lock_lines() if not LOCKED.fullmatch(line)] == []
+
+
+def test_the_environment_pins_the_courses_packages_as_the_lock_does():
+    pins = {Requirement(line).name: Requirement(line) for line in environment()[1][:-1]}
+    assert set(pins) == COURSE
+    assert {name: str(pin.specifier) for name, pin in pins.items()} == {
+        name: f"=={locked()[name][0]}" for name in COURSE
+    }
+
+
+def test_the_environment_installs_the_package_itself():
+    assert environment()[1][-1] == "-e .[lab]"
+    assert "lab" in project()["optional-dependencies"]
+
+
+def test_conda_reads_its_part_of_the_environment():
+    specs = {MatchSpec(entry).name.normalized: entry for entry in environment()[0]}
+    assert set(specs) == {"python", "pip"}
+    python = specs["python"].removeprefix("python=")
+    assert f"{python}.0" in SpecifierSet(project()["requires-python"])
+
+
+@pytest.mark.parametrize("bad", ["python=>3.12", "pip >"])
+def test_a_planted_bad_conda_spec_is_refused(bad: str):
+    with pytest.raises(InvalidMatchSpecError):
+        MatchSpec(bad)
+
+
+def test_no_file_names_a_package_index():
+    found = [path.name for path in tracked() if REGISTRY.search(path.read_text("utf-8", "ignore"))]
+    assert found == []
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder)]
+    run = subprocess.run([*command, str(ROOT)], capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+    return next(folder.glob("*-py3-none-any.whl"))
+
+
+def test_the_wheel_holds_every_file_of_the_package(wheel: Path):
+    ours = [path for path in tracked() if path.is_relative_to(ROOT / "agentlib")]
+    inside = [name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("agentlib/")]
+    assert sorted(inside) == sorted(path.relative_to(ROOT).as_posix() for path in ours)
+    assert "agentlib/py.typed" in inside
+
+
+IMPORT_ALL = """
+import agentlib, importlib, pkgutil
+for module in pkgutil.walk_packages(agentlib.__path__, "agentlib."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+print(agentlib.__path__[0])
+"""
+
+
+def installed(wheel: Path, folder: Path) -> Path:
+    """The Python of a fresh environment that has the wheel, and borrows only its dependencies."""
+    uv = [sys.executable, "-m", "uv", "--offline", "--no-config"]
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    subprocess.run([*uv, "venv", "-q", "-p", sys.executable, str(folder)], check=True)
+    subprocess.run(
+        [*uv, "pip", "install", "-q", "-p", str(python), "--no-deps", str(wheel)], check=True
+    )
+    # a path in a .pth brings the packages there, but not their own .pth files: no editable install
+    fresh = sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)})
+    borrowed = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    (Path(fresh) / "borrowed.pth").write_text("\n".join(borrowed), encoding="utf-8")
+    return python
+
+
+def test_the_installed_wheel_imports_outside_the_repository(wheel: Path, tmp_path: Path):
+    python = installed(wheel, tmp_path / "venv")
+    run = subprocess.run(
+        [str(python), "-I", "-c", IMPORT_ALL], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+    assert Path(run.stdout.strip()).is_relative_to(tmp_path / "venv")

@@ -1,0 +1,26 @@
+"""Opens JupyterLab on the first lesson, without its popups. Arguments are passed on."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+QUIET = [
+    "--LabApp.news_url=None",
+    "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate",
+    "--LabApp.extension_manager=readonly",
+]
+FIRST = Path("notebooks/00_the_wall.ipynb")
+
+
+def main(*arguments: str) -> int:
+    command = [sys.executable, "-m", "jupyterlab", *QUIET, *arguments]
+    if FIRST.exists():
+        command.append(str(FIRST))
+    try:
+        return subprocess.run(command, check=False).returncode
+    except KeyboardInterrupt:
+        return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(*sys.argv[1:]))
