@@ -4,16 +4,22 @@ Import from the module; nothing is re-exported here:
 `from agentlib.micro_compact import micro_compact`.
 
     messages        messages as plain JSON dicts in the wire's shape; the rules they must keep
+    kinds           what a message is made of, by kind of block
+    wire            what is sent: a request with its cache markers
     settings        every number a layer reads, in one frozen dataclass
     presets         real systems as settings, one each
     estimation      how many tokens is this? (lesson 01)
     micro_compact   old tool results give way to placeholders (02)
     auto_compact    archive, summarise, replace (03)
     manual_compact  the agent asks for it itself (04)
-    transcripts     the append-only session file, resume, recall (05)
+    transcripts     the append-only session, resume, recall (05)
+    session_file    the lines of its file
     pipeline        the layers in order, the only place where they meet
     tools           what the agent can do in a folder: bash, read, write, edit, recall
-    loop            request, tools, request ... as an iterator of turns (00)
+    shell           running bash; tool_schemas, tool_text: what the model is told, and reads
+    agent           what a round is made of: prepare, ask, act
+    loop            rounds, as an iterator of turns (00)
+    terminal        `python -m agentlib`, with arguments, screen and working_copy
     lab             the bench around it: an offline model, scenarios, charts, panels
 
 In a terminal: `python -m agentlib "Read every Python file here and write a report"`.

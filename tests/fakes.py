@@ -1,0 +1,185 @@
+"""A Messages API of a few lines behind the real SDK: what it answers is a function of the request.
+
+`client(brain)` hands each request body to `brain`, after holding it to the rules that the agent
+must keep; a request that breaks one fails the test at once. Not here: lab.offline, which knows
+every rule and counts tokens.
+"""
+
+import hashlib
+import itertools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import httpx2
+import pytest
+
+from agentlib.messages import blocks, last_assistant, violation
+from agentlib.session_file import Line
+
+Body = dict[str, Any]
+Brain = Callable[[Body], Any]
+
+
+def client(brain: Brain, seen: list[Body] | None = None, retries: int = 0) -> anthropic.Anthropic:
+    """The SDK over `brain(body) -> reply | error`; what it was sent is added to `seen`."""
+    numbers = itertools.count(1)
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        body = json.loads(request.content)
+        if seen is not None:
+            seen.append(body)
+        if problem := broken_rule(body):
+            pytest.fail(f"the API would refuse this request: {problem}")
+        try:
+            said = brain(body)
+        except Exception as error:  # the SDK would take it for a lost connection, and retry
+            pytest.fail(f"the brain failed: {error!r}")
+        return said if isinstance(said, httpx2.Response) else accepted(body, said, next(numbers))
+
+    transport = httpx2.Client(transport=httpx2.MockTransport(answer))
+    return anthropic.Anthropic(api_key="none", http_client=transport, max_retries=retries)
+
+
+def accepted(body: Body, said: dict[str, Any], number: int) -> httpx2.Response:
+    """The reply as the API sends it: thinking signed, the prompt billed by its length."""
+    for block in said["content"]:
+        if block["type"] == "thinking":
+            block["signature"] = f"{digest(block['thinking'])}.{conversation(body)}"
+    size = len(json.dumps(bare(body["messages"]))) // 4 + len(str(body["system"])) // 4
+    usage = {
+        "input_tokens": size % 100,
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": size - size % 100,
+        "output_tokens": len(str(said["content"])) // 4,
+    }
+    reply = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": body["model"]}
+    return httpx2.Response(200, json={**reply, "stop_sequence": None, "usage": usage} | said)
+
+
+def error(status: int, message: str = "Overloaded") -> httpx2.Response:
+    """A refusal; the SDK's next try, if it has one left, comes at once."""
+    kind = "invalid_request_error" if status == 400 else "api_error"
+    body = {"type": "error", "error": {"type": kind, "message": message}}
+    return httpx2.Response(status, json=body, headers={"retry-after-ms": "1"})
+
+
+def say(*said: str | Line, stop: str | None = None) -> dict[str, Any]:
+    """A reply: strings are texts, dicts are blocks; with a call it stops for `tool_use`."""
+    content = [{"type": "text", "text": s} if isinstance(s, str) else s for s in said]
+    calls = any(block["type"] == "tool_use" for block in content)
+    return {"content": content, "stop_reason": stop or ("tool_use" if calls else "end_turn")}
+
+
+def call(name: str, tool: str = "bash", **inputs: Any) -> Line:
+    return {"type": "tool_use", "id": name, "name": tool, "input": inputs}
+
+
+def think(text: str) -> Line:
+    return {"type": "thinking", "thinking": text, "signature": ""}
+
+
+def script(*replies: Any) -> Brain:
+    """Answer with these replies in order; a function among them is asked with the body."""
+    left = iter(replies)
+
+    def brain(body: Body) -> Any:
+        said = next(left)
+        return said(body) if callable(said) else said
+
+    return brain
+
+
+def worker(turns: int, name: str = "toolu", summary: Any = None) -> Brain:
+    """Read a.txt in each turn, then be done; `summary` is what it answers to the summary call."""
+    numbers, summaries = itertools.count(1), itertools.count(1)
+
+    def brain(body: Body) -> Any:
+        if asks_for_summary(body):
+            n = next(summaries)
+            return summary or say(f"Summary {n} begins.\n## Accomplished\nRead.\nIt ends, {n}.")
+        n = next(numbers)
+        if n > turns:
+            return say("Done.")
+        return say(
+            think(f"thought {n}"), f"step {n}", call(f"{name}_{n}", "read_file", path="a.txt")
+        )
+
+    return brain
+
+
+def asks_for_summary(body: Body) -> bool:
+    return prompt(body).startswith("Summarize this conversation for continuity.")
+
+
+def prompt(body: Body) -> str:
+    """The text of the newest message, "" where it is a result."""
+    return blocks(body["messages"][-1])[-1].get("text", "")
+
+
+def bare(messages: list[Line]) -> list[Line]:
+    """Messages in one form: content as blocks, without cache markers."""
+    return [
+        {
+            "role": m["role"],
+            "content": [{k: v for k, v in b.items() if k != "cache_control"} for b in blocks(m)],
+        }
+        for m in messages
+    ]
+
+
+def broken_rule(body: Body) -> str | None:
+    """The first rule that the request breaks. A turn paused for a server tool may stand last."""
+    messages, last = body["messages"], blocks(body["messages"][-1])
+    paused = any(block["type"] == "server_tool_use" for block in last)
+    found = violation([*messages, {"role": "user", "content": "go on"}] if paused else messages)
+    marks = json.dumps(body).count('"cache_control"')
+    return found or (f"{marks} cache markers" if marks > 4 else None) or broken_thinking(body)
+
+
+def broken_thinking(body: Body) -> str | None:
+    """Thinking must be unmodified, and stand where it was thought or in the latest turn."""
+    latest = last_assistant(body["messages"])
+    for i, message in enumerate(body["messages"]):
+        for block in blocks(message):
+            if block["type"] == "thinking":
+                thought, _, place = block["signature"].partition(".")
+                before = {**body, "messages": body["messages"][:i]}
+                if thought != digest(block["thinking"]):
+                    return f"messages.{i}: thinking cannot be modified"
+                if i != latest and place != conversation(before):
+                    return f"messages.{i}: thinking is bound to a different conversation"
+    return None
+
+
+def conversation(body: Body) -> str:
+    """What thinking is bound to: system, tools, and the messages without older thinking."""
+    told = [
+        [message["role"], block]
+        for message in bare(body["messages"])
+        for block in message["content"]
+        if block["type"] != "thinking"
+    ]
+    return digest(json.dumps([body["system"][0]["text"], body["tools"], told], sort_keys=True))
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+class Clock:
+    """Seconds since the epoch, one more at each look."""
+
+    def __init__(self, now: float = 1_760_000_000.0) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
+def lines_of(path: Path) -> list[Line]:
+    """The lines of a session file, read without agentlib."""
+    return [json.loads(text) for text in path.read_text(encoding="utf-8").splitlines()]

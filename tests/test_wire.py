@@ -1,0 +1,135 @@
+"""The wire: cache markers on copies, and blocks as the API takes them back."""
+
+import copy
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import assistant, conversation, histories, result, text, thinking, use, user
+
+from agentlib.messages import changes, last_assistant, of_type, violation
+from agentlib.wire import answered, request, sendable, without_thinking
+
+MARK = {"type": "ephemeral"}
+HIDDEN = {"type": "redacted_thinking", "data": "b3Bhcw=="}
+ASK = user("Go.")
+
+
+def thoughts(message):
+    return of_type(message, "thinking") + of_type(message, "redacted_thinking")
+
+
+def test_thinking_goes_from_the_changed_place_on():
+    early, late = assistant(thinking(), "One."), assistant(thinking(), HIDDEN, "Two.")
+    view = without_thinking([ASK, early, ASK, late, ASK], 2)
+    assert view == [ASK, early, ASK, assistant("Two."), ASK]
+    assert view[1] is early
+
+
+def test_the_thinking_of_an_unanswered_tool_turn_stays_until_it_is_answered():
+    called = assistant(thinking(), use("a"))
+    view = without_thinking([ASK, assistant(thinking(), "Hm."), ASK, called, user(result("a"))], 0)
+    assert view[1] == assistant("Hm.")
+    assert view[3] is called
+    assert answered(view)[3] == assistant(use("a"))
+
+
+def test_the_thinking_of_a_turn_that_called_nothing_goes_at_once():
+    assert without_thinking([ASK, assistant(thinking(), "Done."), ASK], 0)[1] == assistant("Done.")
+
+
+def test_a_turn_that_was_all_thinking_keeps_its_place():
+    view = without_thinking([ASK, assistant(thinking()), ASK], 0)
+    assert view[1] == assistant("(thinking only)")
+    assert violation(view) is None
+
+
+@given(histories(), st.integers(0, 12))
+def test_only_thinking_goes_and_all_else_is_shared(history, start):
+    before = copy.deepcopy(history)
+    view = without_thinking(history, start)
+    newest = last_assistant(history)
+    for i in range(len(history)):
+        stays = i < start or (i == newest and bool(of_type(history[i], "tool_use")))
+        assert thoughts(view[i]) == (thoughts(history[i]) if stays else [])
+        assert (view[i] is history[i]) == (stays or not thoughts(history[i]))
+    assert without_thinking(view, start) == view
+    assert violation(view) is None
+    assert history == before
+
+
+@given(histories())
+def test_answered_touches_the_newest_assistant_message_only(history):
+    newest = last_assistant(history)
+    assert set(changes(history, answered(history))) <= {newest}
+    assert newest < 0 or not thoughts(answered(history)[newest])
+
+
+@pytest.mark.parametrize(
+    ("content", "sent"),
+    [
+        ([text("\n\n"), text("Hi.")], [text("Hi.")]),
+        ([text(" "), use("a")], [use("a")]),
+        ([{**text("Hi."), "citations": None, "parsed_output": None}], [text("Hi.")]),
+        ([{**use("a"), "caller": {"type": "direct"}}], [use("a")]),
+        ([thinking(""), use("a")], [thinking(""), use("a")]),
+        ([HIDDEN], [HIDDEN]),
+        ([text("")], [text("(empty reply)")]),
+        ([], [text("(empty reply)")]),
+    ],
+)
+def test_a_reply_is_sent_back_without_blank_texts_and_extra_keys(content, sent):
+    before = copy.deepcopy(content)
+    assert sendable(content) == sent
+    assert content == before
+
+
+def asked(messages, settled=0):
+    return request("m", "Be brief.", [{"name": "bash"}], messages, 100, settled)
+
+
+def marks(messages):
+    found = [(i, b) for i, m in enumerate(messages) for b in m["content"] if "cache_control" in b]
+    return [(i, block["type"], block["cache_control"]) for i, block in found]
+
+
+def test_a_request_marks_the_system_prompt_the_settled_edge_and_the_end():
+    messages = conversation(3)
+    body = asked(messages, settled=3)
+    assert body["system"] == [{"type": "text", "text": "Be brief.", "cache_control": MARK}]
+    assert marks(body["messages"]) == [(2, "tool_result", MARK)]
+    assert body["cache_control"] == MARK
+    assert (body["model"], body["max_tokens"], body["tools"]) == ("m", 100, [{"name": "bash"}])
+
+
+def test_the_settled_marker_is_on_the_last_block_of_a_copy():
+    batch = user(result("a", "1"), result("b", "2"))
+    messages = [ASK, assistant(use("a"), use("b")), batch, assistant("Two."), ASK]
+    sent = asked(messages, settled=3)["messages"]
+    assert sent[2]["content"][0] is batch["content"][0]
+    assert sent[2]["content"][1] == {**batch["content"][1], "cache_control": MARK}
+    assert list(changes(messages, sent)) == [2]
+    assert "cache_control" not in batch["content"][1]
+
+
+def test_a_string_content_is_marked_as_a_text_block():
+    sent = asked([{"role": "user", "content": "Go."}, assistant("Hm."), ASK], settled=1)
+    assert sent["messages"][0] == user({**text("Go."), "cache_control": MARK})
+
+
+@pytest.mark.parametrize("settled", [0, 5, 6])
+def test_an_edge_at_the_start_or_the_end_needs_no_marker(settled):
+    messages = [ASK, assistant("1"), ASK, assistant("2"), ASK]
+    assert asked(messages, settled)["messages"] == messages
+
+
+def test_thinking_carries_no_marker():
+    messages = [ASK, assistant("Hm.", thinking()), ASK]
+    assert asked(messages, settled=2)["messages"] == messages
+
+
+@given(histories(), st.integers(0, 20))
+def test_a_request_leaves_the_messages_as_they_are(history, settled):
+    before = copy.deepcopy(history)
+    assert len(list(changes(history, asked(history, settled)["messages"]))) <= 1
+    assert history == before
