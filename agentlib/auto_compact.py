@@ -1,0 +1,210 @@
+"""Auto-compact: archive, summarise, replace (lesson 03).
+
+`auto_compact` is pure but for the two callables it is given: `archive` makes sure that what goes
+is on disk, `summarize` asks a model. `summarizer` makes such a `summarize` from a client: it asks
+on the live prefix (same system, tools and messages), so that the prompt cache pays for most of
+it. Not here: when to compact (pipeline), and what to do when it fails (recovery, lesson 07).
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from agentlib.estimation import message_tokens
+from agentlib.messages import (
+    SUMMARY_END,
+    SUMMARY_HEADER,
+    Block,
+    Message,
+    active_request,
+    blocks,
+    exchanges,
+    is_summary,
+    last_assistant,
+    of_type,
+)
+from agentlib.wire import request, send, without_thinking
+
+if TYPE_CHECKING:
+    import anthropic
+
+Summarize = Callable[[Sequence[Message], str], str]
+"""(messages, focus) -> summary; raises SummaryFailed."""
+Archive = Callable[[], str]
+"""() -> the name of what was saved."""
+
+_PROMPT = """\
+Summarize this conversation for continuity. What you write takes the place of everything above; \
+only the newest exchange stays beside it. Do not call a tool. Answer under these headings:
+## Accomplished
+What was done and what was found, with names and values.
+## Current state
+What is being worked on, what is left to do.
+## Key decisions
+Decisions, rules and constraints, in the words of whoever stated them.
+Be concise, but keep what would have to be found again. Use at most {tokens:,} tokens."""
+_FOCUS = "\nFocus: {focus}\nKeep what belongs to the focus in detail, the rest briefly."
+_PART = "\nMore of the conversation follows after this part; carry everything on that is needed."
+
+
+class SummaryFailed(Exception):
+    """There is no summary to put in place of the messages; nothing was changed."""
+
+
+def auto_compact(
+    messages: Sequence[Message],
+    summarize: Summarize,
+    archive: Archive,
+    *,
+    focus: str = "",
+    keep_exchanges: int = 1,
+) -> list[Message]:
+    """Replace all but the newest exchanges by a summary of the whole.
+
+    What stays word for word: the last `keep_exchanges` exchanges (001: 1; 000 and 002: 0), unseen
+    results with the calls they answer, and the active request. The result ends with a user
+    message whenever `messages` does. Nothing to replace: `messages` again, and neither callable
+    is called. Raises SummaryFailed, with nothing changed.
+
+    >>> history = [{"role": "user", "content": "Count to three, slowly and with great care."},
+    ...            {"role": "assistant", "content": "One. " * 20},
+    ...            {"role": "user", "content": "Go on."}]
+    >>> def summarize(messages, focus):
+    ...     return "Said one."
+    >>> new = auto_compact(history, summarize, lambda: "t.jsonl", keep_exchanges=0)
+    >>> [block["text"] for block in new[0]["content"]]
+    ['[Conversation compressed. Transcript: t.jsonl]\\n\\nSaid one.\\n[End of summary]', 'Go on.']
+    """
+    keep_from = _keep_from(messages, keep_exchanges)
+    replaced, kept = messages[:keep_from], list(messages[keep_from:])
+    if not _is_worth_it(replaced):
+        return list(messages)
+    name, summary = archive(), summarize(messages, focus)
+    if not summary.strip():
+        raise SummaryFailed("the summary is empty")
+    head = summary_message(summary, name, _carried(messages, kept))
+    before, after = sum(map(message_tokens, replaced)), message_tokens(head)
+    if after >= before:
+        raise SummaryFailed(
+            f"the summary is larger ({after:,.0f} tokens) than what it replaces ({before:,.0f})"
+        )
+    return without_thinking([head, *kept], 0)
+
+
+def _keep_from(messages: Sequence[Message], keep_exchanges: int) -> int:
+    """Index of the first message that stays. A conversation that ends unanswered keeps nothing."""
+    if messages and messages[-1]["role"] == "assistant":
+        return len(messages)
+    starts = [start for start, _ in exchanges(messages)]
+    newest = last_assistant(messages)
+    unseen = any(of_type(m, "tool_result") for m in messages[newest + 1 :])
+    keep = max(keep_exchanges, 1 if unseen else 0)
+    return starts[max(0, len(starts) - keep)] if keep and starts else len(messages)
+
+
+def _is_worth_it(replaced: Sequence[Message]) -> bool:
+    """A summary alone, or the request alone, gains nothing by being summarised."""
+    return any(message["role"] == "assistant" for message in replaced)
+
+
+def _carried(messages: Sequence[Message], kept: Sequence[Message]) -> str | None:
+    """The active request, where what is kept does not hold it already."""
+    return None if active_request(kept) else active_request(messages)
+
+
+def summary_message(summary: str, archive: str, carried: str | None = None) -> Message:
+    """The user message that a compaction leaves: the summary between its marks, the request."""
+    text = f"{SUMMARY_HEADER}{archive}]\n\n{summary.strip()}\n{SUMMARY_END}"
+    content: list[Block] = [{"type": "text", "text": text}]
+    if carried:
+        content.append({"type": "text", "text": carried})
+    return {"role": "user", "content": content}
+
+
+def summary_text(message: Message) -> str:
+    """The summary inside a message that `summary_message` made, without its marks.
+
+    >>> summary_text(summary_message("All done.", "t.jsonl"))
+    'All done.'
+    """
+    text = next((block["text"] for block in blocks(message) if is_summary(block)), "")
+    return (
+        re.sub(r"^.*?\]\n\n", "", text, count=1, flags=re.DOTALL).removesuffix(SUMMARY_END).strip()
+    )
+
+
+def summary_prompt(summary_tokens: int, focus: str = "", part: bool = False) -> str:
+    """The request for a summary; `focus` is kept in detail (000 and 002 offer and drop it)."""
+    prompt = _PROMPT.format(tokens=summary_tokens)
+    return prompt + (_FOCUS.format(focus=focus) if focus else "") + (_PART if part else "")
+
+
+def summarizer(
+    client: "anthropic.Anthropic",
+    *,
+    model: str,
+    system: str,
+    tools: Sequence[Block],
+    summary_tokens: int,
+    max_tokens: int | None = None,
+    on_usage: Callable[[Any], None] | None = None,
+) -> Summarize:
+    """A `summarize` that asks `client` on the live prefix, so that the prompt's cache is read.
+
+    `max_tokens` bounds the answer on the wire (default 4 x `summary_tokens`); `on_usage` is told
+    what each call was billed. Where prefix and prompt do not fit the window, the conversation is
+    folded: its first half is summarised, then that summary with the second half, and so on.
+    Raises SummaryFailed where the answer is empty, cut off or refused, and where the API fails.
+    """
+    import anthropic  # a second and more: only who asks pays for it
+
+    def ask(messages: Sequence[Message], focus: str, part: bool = False) -> str:
+        prompt: Message = {"role": "user", "content": summary_prompt(summary_tokens, focus, part)}
+        limit = max_tokens or 4 * summary_tokens
+        reply = send(client, request(model, system, tools, [*messages, prompt], limit))
+        if on_usage:
+            on_usage(reply.usage.to_dict())
+        return _accepted(reply)
+
+    def summarize(messages: Sequence[Message], focus: str, part: bool = False) -> str:
+        try:
+            return ask(messages, focus, part)
+        except anthropic.APIError as error:
+            if not is_too_long(error):
+                raise SummaryFailed(f"the summary call failed: {error}") from error
+        first, rest = _halves(messages)
+        so_far = summary_message(
+            summarize(first, focus, True), "earlier part", active_request(first)
+        )
+        return summarize([so_far, *rest], focus, part)
+
+    return summarize
+
+
+def _accepted(reply: "anthropic.types.Message") -> str:
+    text = "\n".join(block.text for block in reply.content if block.type == "text").strip()
+    if reply.stop_reason not in ("end_turn", "stop_sequence"):
+        raise SummaryFailed(
+            f"the summary stopped with {reply.stop_reason} after {reply.usage.output_tokens} tokens"
+        )
+    if not text:
+        raise SummaryFailed("the summary is empty")
+    return text
+
+
+def is_too_long(error: Exception) -> bool:
+    """Whether the API refused a request for its size: 413, or one of its two wordings of a 400."""
+    status, text = getattr(error, "status_code", None), str(error)
+    too_long = "prompt is too long" in text or "exceed context limit" in text
+    return status == 413 or (status == 400 and too_long)
+
+
+def _halves(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
+    """Split by weight where an exchange begins, so that each part holds one."""
+    starts = [start for start, _ in exchanges(messages)][1:]
+    if not starts:
+        raise SummaryFailed("one exchange alone does not fit the window; there is no part to fold")
+    weights = [message_tokens(m) for m in messages]
+    half = sum(weights) / 2
+    cut = min(starts, key=lambda i: abs(sum(weights[:i]) - half))
+    return list(messages[:cut]), without_thinking(messages[cut:], 0)

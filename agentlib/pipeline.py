@@ -1,0 +1,198 @@
+"""The layers in order: the one place where they meet. The loop and the lab call the same function.
+
+Pure but for `summarize` and `archive`. What it decides is all in the `Step` it returns, which is
+what the session file records. Not here: the request itself (loop) and its price (lab.cost).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from agentlib.auto_compact import Archive, Summarize, SummaryFailed, auto_compact
+from agentlib.estimation import TokenMeter
+from agentlib.messages import Message, changes, last_assistant, of_type
+from agentlib.micro_compact import micro_compact, replacements, trim_results, truncate_results
+from agentlib.settings import Settings
+from agentlib.wire import without_thinking
+
+Reason = Literal["auto", "manual", "reactive"]
+Outcome = Literal["auto", "manual", "reactive", "failed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """What the layers made of the context before one request, and all that a record of it needs."""
+
+    messages: list[Message]
+    """The context to send."""
+    cleared: tuple[str, ...] = ()
+    """Ids of the results that this step cleared, truncated or trimmed."""
+    replaced: Mapping[str, str] = field(default_factory=dict[str, str])
+    """tool_use id -> the new content of that result."""
+    compaction: Outcome | None = None
+    reason: Reason = "auto"
+    """What the compaction was, or would have been had it not failed."""
+    failure: str | None = None
+    """Why the compaction failed."""
+    kept: tuple[int, ...] = ()
+    """After a compaction: which of the messages before it stay, by index."""
+    settled: int = 0
+    """Leading messages that no layer will touch again: the place of the second cache marker."""
+    tokens_before: int = 0
+    """Estimate as the messages came, after clearing, and at the end."""
+    tokens_cleared: int = 0
+    """Estimate of what clearing took away."""
+    tokens_after: int = 0
+    focus: str = ""
+    archive: str | None = None
+    """The name of what was saved before the compaction."""
+    usage: tuple[Mapping[str, Any], ...] = ()
+    """What the summary's calls were billed."""
+
+
+ContextEngine = Callable[..., Step]
+"""The type of `compact`: `loop.run(engine=…)` takes any."""
+
+
+def compact(
+    messages: Sequence[Message],
+    settings: Settings,
+    *,
+    meter: TokenMeter,
+    summarize: Summarize,
+    archive: Archive,
+    reason: Reason = "auto",
+    focus: str = "",
+    settled: int = 0,
+    idle: float = 0.0,
+) -> Step:
+    """Micro-compact, then auto-compact where the estimate is over the threshold, or when asked to.
+
+    `settled`: the last step's; `idle`: seconds since the last request. A summary that fails
+    leaves the context as micro-compact made it, with `compaction="failed"`.
+    """
+    before = meter.estimate(messages)
+    if not settings.enabled:
+        return Step(messages=list(messages), tokens_before=before, tokens_after=before)
+    settled = min(settled, len(messages))
+    view, edge = _micro(messages, settings, meter, settled, idle, before)
+    replaced = replacements(messages, view, settled) if view is not messages else {}
+    shown = _rethought(messages, view, settled)
+    after = meter.estimate(shown) if replaced else before
+    step = Step(
+        messages=shown,
+        cleared=tuple(replaced),
+        replaced=replaced,
+        settled=edge,
+        tokens_before=before,
+        tokens_cleared=before - after,
+        tokens_after=after,
+    )
+    due = reason != "auto" or (settings.auto and after > settings.threshold_tokens)
+    return _compacted(step, settings, meter, summarize, archive, reason, focus) if due else step
+
+
+def _micro(
+    messages: Sequence[Message],
+    settings: Settings,
+    meter: TokenMeter,
+    settled: int,
+    idle: float,
+    before: int,
+) -> tuple[Sequence[Message], int]:
+    """The view after micro-compact, or `messages` themselves; its settled edge."""
+    if settings.micro == "off" or (settings.clear_when == "cold" and idle <= settings.cache_ttl):
+        return messages, settled
+    if 0 < settings.clear_at_least > meter.users_share(messages, settled):
+        return messages, settled  # not even clearing them all would be enough
+    view = [*messages[:settled], *_policy(messages[settled:], settings)]
+    changed = any(True for _ in changes(messages, view, settled))
+    enough = settings.clear_at_least
+    if changed and enough and before - meter.estimate(view) < enough:
+        return messages, settled
+    return (view if changed else messages), _edge(view, settings, settled)
+
+
+def _policy(messages: Sequence[Message], settings: Settings) -> list[Message]:
+    if settings.micro == "truncate":
+        return truncate_results(
+            messages,
+            keep_messages=settings.keep_messages,
+            max_result_chars=settings.max_result_chars,
+        )
+    if settings.micro == "trim":
+        return trim_results(messages, trim_over=settings.trim_over, trim_keep=settings.trim_keep)
+    return micro_compact(
+        messages,
+        keep_recent=settings.keep_recent,
+        min_chars=settings.min_chars,
+        keep_tools=settings.keep_tools,
+        recall=settings.recall,
+    )
+
+
+def _edge(view: Sequence[Message], settings: Settings, settled: int) -> int:
+    """Where the exchange of the oldest result begins that may still change."""
+    recent, edge = settings.keep_recent, len(view)
+    newest = last_assistant(view)
+    if settings.micro == "truncate":
+        edge = max(0, len(view) - settings.keep_messages)
+    elif settings.micro == "clear":
+        while edge > settled and recent > 0:
+            edge -= 1
+            recent -= len(of_type(view[edge], "tool_result"))
+    edge = min(edge, newest if newest >= 0 else 0)
+    # An edge inside an exchange would part a result from the call that names its tool.
+    while settled < edge < len(view) and not _begins_exchange(view, edge):
+        edge -= 1
+    return max(settled, edge)
+
+
+def _begins_exchange(view: Sequence[Message], i: int) -> bool:
+    return view[i]["role"] == "assistant" and view[i - 1]["role"] == "user"
+
+
+def _rethought(messages: Sequence[Message], view: Sequence[Message], settled: int) -> list[Message]:
+    """The view without the thinking that follows its first change."""
+    if view is messages:
+        return list(messages)
+    return without_thinking(view, next(changes(messages, view, settled)))
+
+
+def _compacted(
+    step: Step,
+    settings: Settings,
+    meter: TokenMeter,
+    summarize: Summarize,
+    archive: Archive,
+    reason: Reason,
+    focus: str,
+) -> Step:
+    saved: list[str] = []
+
+    def noted_archive() -> str:
+        saved.append(archive())
+        return saved[0]
+
+    step = replace(step, reason=reason, focus=focus)
+    try:
+        view = auto_compact(
+            step.messages,
+            summarize,
+            noted_archive,
+            focus=focus,
+            keep_exchanges=settings.keep_exchanges,
+        )
+    except SummaryFailed as failure:
+        return replace(step, compaction="failed", failure=str(failure), archive="".join(saved))
+    if not saved:
+        return step
+    return replace(
+        step,
+        messages=view,
+        compaction=reason,
+        kept=tuple(range(len(step.messages) - len(view) + 1, len(step.messages))),
+        settled=1,
+        archive=saved[0],
+        tokens_after=meter.estimate(view),
+    )

@@ -1,0 +1,189 @@
+"""The walls: who may import whom, how large a thing may be, and what no layer brings with it."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "agentlib"
+SOURCES = {
+    ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
+
+LAYERS = "estimation micro_compact auto_compact manual_compact"
+# A module of the agent, and what of agentlib it may import.
+AGENT = {
+    "__init__": "",
+    "messages": "",
+    "settings": "",
+    "presets": "settings",
+    "wire": "messages",
+    "kinds": "messages",
+    "estimation": "messages kinds",
+    "micro_compact": "messages kinds",
+    "auto_compact": "messages estimation wire",
+    "manual_compact": "messages",
+    "session_file": "messages",
+    "transcripts": "messages settings wire session_file",
+    "pipeline": f"messages settings wire {LAYERS}",
+    "tool_schemas": "",
+    "tool_text": "",
+    "shell": "tool_text",
+    "tools": "messages shell tool_schemas tool_text",
+    "agent": f"messages settings wire {LAYERS} pipeline tools transcripts",
+    "loop": f"messages settings presets agent {LAYERS} pipeline tools transcripts",
+    # the terminal: the shell on top
+    "arguments": "settings presets",
+    "working_copy": "",
+    "screen": "messages kinds estimation agent loop pipeline transcripts",
+    "terminal": "settings agent loop pipeline tools transcripts session_file screen",
+    "__main__": "*",
+}
+# The bench has rooms of several modules, which see each other and what stands behind the arrow.
+ROOMS = {
+    "the prompt cache": ("cache", "messages"),
+    "what it costs": ("cost metering", "cache"),
+    "what the offline model does": (
+        "policy acting calls exports files intents notes places reading renaming report sources "
+        "summarising tasks tracing words",
+        "messages",
+    ),
+    "the Messages API in process": (
+        "offline answers binding counting faults pictures rules shapes streaming",
+        "messages settings cache policy",
+    ),
+    "offline or live": ("client", "offline faults cost metering settings"),
+    "tasks": ("scenarios checking fetcher parcels workspaces", "messages report"),
+    "replay": (
+        "replay recording",
+        f"messages kinds settings wire {LAYERS} pipeline transcripts session_file cache cost",
+    ),
+    "sessions of other programs": (
+        "sessions claude_lines",
+        "messages wire auto_compact transcripts session_file",
+    ),
+    "pictures of a table": ("charts artists", ""),
+    "panels": ("panels", "loop client scenarios replay charts settings presets transcripts"),
+}
+BENCH = {
+    module: f"{modules} {behind}"
+    for modules, behind in ROOMS.values()
+    for module in modules.split()
+}
+
+
+def tree(name: str) -> ast.Module:
+    return ast.parse(SOURCES[name].read_text(encoding="utf-8"))
+
+
+def imports(source: ast.Module) -> set[str]:
+    """The modules of agentlib that a module imports anywhere, by their names inside it."""
+    found = set[str]()
+    for node in ast.walk(source):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            found.add("agentlib.a relative import")
+        elif isinstance(node, ast.ImportFrom):
+            package = node.module in ("agentlib", "agentlib.lab")
+            inside = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= inside if package else {str(node.module)}
+    return {name.removeprefix("agentlib.") for name in found if name.startswith("agentlib")}
+
+
+def allowed(name: str) -> set[str]:
+    """The row of the table. In a room's row, a name that is of the bench means the bench's."""
+    if not name.startswith("lab"):
+        assert name in AGENT, f"{name} has no row in the table; say what it may import"
+        return set(SOURCES) if AGENT[name] == "*" else set(AGENT[name].split())
+    module = name.removeprefix("lab").removeprefix(".")
+    assert not module or module in BENCH, f"lab.{module} is in no room; say which"
+    return {f"lab.{n}" if n in BENCH else n for n in BENCH.get(module, "").split()}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_module_imports_what_the_table_allows(name):
+    assert imports(tree(name)) - allowed(name) == set()
+
+
+def test_the_agent_never_imports_the_lab_its_terminal_apart():
+    importers = [
+        name
+        for name in SOURCES
+        if not name.startswith("lab") and any(i.startswith("lab") for i in imports(tree(name)))
+    ]
+    assert set(importers) <= {"__main__"}
+
+
+def test_the_arrows_point_one_way():
+    arrows = {name: imports(tree(name)) for name in SOURCES}
+    TopologicalSorter(arrows).prepare()  # or it raises CycleError, which names the circle
+    with pytest.raises(CycleError):
+        TopologicalSorter({**arrows, "messages": {"pipeline"}}).prepare()
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("from agentlib.messages import blocks", {"messages"}),
+        ("from agentlib import session_file as file", {"session_file"}),
+        ("def f():\n    import agentlib.lab.client", {"lab.client"}),
+        ("from agentlib.lab import cost", {"lab.cost"}),
+        ("from .lab import cost", {"a relative import"}),
+        ("import json", set()),
+    ],
+)
+def test_an_import_is_seen_in_every_form(line, names):
+    assert imports(ast.parse(line)) == names
+
+
+HEAVY = ("anthropic", "httpx2", "pandas", "matplotlib", "ipywidgets", "agentlib.lab")
+IMPORT_THE_AGENT = """
+import importlib, sys
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+    heavy = [h for h in {heavy} if h in sys.modules]
+    if heavy:
+        sys.exit(f"{{name}} brings {{heavy}}")
+"""
+
+
+def imported(*names: str) -> str:
+    """What is said when the modules are imported one by one in a fresh Python."""
+    script = IMPORT_THE_AGENT.format(heavy=HEAVY)
+    command = [sys.executable, "-c", script, *names]
+    run = subprocess.run(command, cwd=PACKAGE.parent, capture_output=True, text=True)
+    return run.stderr.strip()
+
+
+def test_no_module_of_the_agent_brings_a_heavy_package():
+    agent = [n for n in SOURCES if not n.startswith("lab") and n not in ("__main__", "__init__")]
+    assert imported(*(f"agentlib.{name}" for name in agent)) == ""
+
+
+def test_a_heavy_import_would_be_seen():
+    assert imported("json", "httpx2") == "httpx2 brings ['httpx2']"
+
+
+def functions(source: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return (node for node in ast.walk(source) if isinstance(node, kinds))
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_module_fits_in_the_head_and_a_function_on_a_screen(name):
+    lines = SOURCES[name].read_text(encoding="utf-8").count("\n")
+    assert lines <= 280, "split it where the work shows a wall"
+    sizes = {f.name: (f.end_lineno or 0) - f.lineno + 1 for f in functions(tree(name))}
+    assert {f: size for f, size in sizes.items() if size > 40} == {}
+
+
+def test_the_packages_themselves_export_nothing():
+    for name in ("__init__", "lab"):
+        [docstring] = tree(name).body
+        assert isinstance(docstring, ast.Expr), f"{name} holds more than its docstring"

@@ -1,0 +1,277 @@
+"""Auto-compact: what is replaced, what stays, and when nothing changes."""
+
+import copy
+
+import pytest
+from fakes import client, error, say
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import (
+    assistant,
+    conversation,
+    histories,
+    prose,
+    reading,
+    result,
+    results_of,
+    short,
+    thinking,
+    unseen_of,
+    use,
+    user,
+)
+
+from agentlib.auto_compact import (
+    SummaryFailed,
+    auto_compact,
+    is_too_long,
+    summarizer,
+    summary_message,
+    summary_prompt,
+    summary_text,
+)
+from agentlib.messages import active_request, exchanges, is_summary, of_type, violation
+from agentlib.wire import without_thinking
+
+HEAD = "[Conversation compressed. Transcript: t.jsonl]\n\nDid it.\n[End of summary]"
+
+
+def archive():
+    return "t.jsonl"
+
+
+def never(*unused):
+    pytest.fail("called, with nothing to replace")
+
+
+def compacted(messages, keep=1):
+    return auto_compact(messages, short, archive, keep_exchanges=keep)
+
+
+def test_all_but_the_newest_exchange_gives_way_to_the_summary_and_the_request():
+    messages = conversation(4)
+    view = compacted(messages)
+    assert view[0] == user(HEAD, "Read every file.")
+    assert view[1:] == messages[-2:]
+    assert all(new is old for new, old in zip(view[1:], messages[-2:], strict=True))
+
+
+@pytest.mark.parametrize("keep", [1, 2, 3])
+def test_keep_exchanges_stay_word_for_word(keep):
+    messages = conversation(4)
+    assert compacted(messages, keep)[1:] == messages[-2 * keep :]
+
+
+def test_with_keep_exchanges_0_only_what_is_unseen_stays():
+    messages = conversation(3)
+    assert compacted(messages, 0)[1:] == messages[-2:]
+    assert compacted([*messages, assistant("Done."), user("Thanks.")], 0) == [user(HEAD, "Thanks.")]
+
+
+def test_an_unseen_batch_of_five_stays_with_its_calls():
+    names = [f"toolu_b{n}" for n in range(5)]
+    batch = [assistant(*map(use, names)), user(*(result(n, prose(900)) for n in names))]
+    assert compacted([*conversation(3), *batch], 0)[1:] == batch
+
+
+def test_a_request_in_what_stays_is_not_repeated():
+    messages = [*conversation(3), assistant("Which?"), user("The tests.")]
+    assert compacted(messages) == [user(HEAD), *messages[-2:]]
+
+
+def test_a_conversation_that_ends_with_an_answer_is_replaced_whole():
+    assert compacted([*conversation(3), assistant("Done.")]) == [user(HEAD, "Read every file.")]
+
+
+def test_a_summary_is_summarised_with_the_rest_and_the_request_is_carried_on():
+    twice = compacted([*compacted(conversation(3)), *reading(3), *reading(4)])
+    assert [m["role"] for m in twice] == ["user", "assistant", "user"]
+    assert twice[0] == user(HEAD, "Read every file.")
+
+
+def test_the_thinking_of_what_stays_goes_but_not_that_of_the_unanswered_turn():
+    old = [assistant(thinking(), use("a")), user(result("a"))]
+    new = [assistant(thinking(), use("b")), user(result("b"))]
+    view = compacted([*conversation(2), *old, *new], 2)
+    assert view[1:] == [assistant(use("a")), old[1], *new]
+
+
+NOTHING = {
+    "no message": [],
+    "the request alone": conversation(0),
+    "one exchange": conversation(1),
+    "a summary and one exchange": [user(HEAD, "Go."), *reading(0)],
+    "a summary and the next request": [user(HEAD), user("Go on.")],
+}
+
+
+@pytest.mark.parametrize("messages", NOTHING.values(), ids=NOTHING)
+def test_where_there_is_nothing_to_replace_neither_callable_is_called(messages):
+    assert auto_compact(messages, never, never) == messages
+
+
+def test_the_history_is_archived_then_summarised_whole_with_the_focus():
+    calls, messages = [], conversation(3)
+
+    def summarize(asked, focus):
+        calls.append((list(asked), focus))
+        return "Did it."
+
+    auto_compact(messages, summarize, lambda: calls.append("archive") or "t", focus="rules")
+    assert calls == ["archive", (messages, "rules")]
+
+
+@pytest.mark.parametrize("summary", ["", " \n"])
+def test_an_empty_summary_fails(summary):
+    with pytest.raises(SummaryFailed, match="the summary is empty"):
+        auto_compact(conversation(3), lambda messages, focus: summary, archive)
+
+
+def test_a_summary_larger_than_what_it_replaces_fails_with_both_sizes():
+    messages = conversation(2)  # replaced: 39 characters, a call's 90, 1,000 of result: 447 tokens
+    words = r"the summary is larger \(2,\d+ tokens\) than what it replaces \(447\)"
+    with pytest.raises(SummaryFailed, match=words):
+        auto_compact(messages, lambda asked, focus: prose(8_000), archive)
+    assert auto_compact(messages, lambda asked, focus: prose(1_000), archive)[1:] == messages[-2:]
+
+
+def test_the_text_of_a_summary_comes_back_without_its_marks():
+    message = summary_message(" Two files.\n\nAnd [one] more. ", "a#b.jsonl", "Go.")
+    assert summary_text(message) == "Two files.\n\nAnd [one] more."
+    assert summary_text(user("Go.")) == ""
+
+
+@given(histories(min_size=1), st.integers(0, 3))
+def test_a_compaction_keeps_the_request_the_unseen_and_the_rules(history, keep):
+    before = copy.deepcopy(history)
+    try:
+        view = compacted(history, keep)
+    except SummaryFailed:
+        view = history
+    assert history == before
+    assert violation(view) is None
+    assert active_request(view) == active_request(history)
+    assert unseen_of(view) == unseen_of(history)
+    starts = [start for start, _ in exchanges(history)][-keep:] if keep else [len(history)]
+    kept = history[starts[0] :]
+    assert without_thinking(view[len(view) - len(kept) :], 0) == without_thinking(kept, 0)
+    assert sum(is_summary(b) for m in view for b in of_type(m, "text")) <= 1
+
+
+@given(histories(min_size=1), st.integers(0, 3))
+def test_a_compaction_again_at_once_has_nothing_to_replace(history, keep):
+    try:
+        view = compacted(history, keep)
+    except SummaryFailed:
+        return
+    assert auto_compact(view, never, never, keep_exchanges=keep) == view
+
+
+@given(histories(min_size=1), st.integers(0, 3))
+def test_every_result_is_with_its_call_or_gone_with_it(history, keep):
+    try:
+        view = compacted(history, keep)
+    except SummaryFailed:
+        return
+    left = {name: found for name, found in results_of(history).items() if name in results_of(view)}
+    assert results_of(view) == left
+
+
+# -- the summary call, over the wire -----------------------------------------------------------
+
+TOOLS = [{"name": "read_file", "description": "Read.", "input_schema": {"type": "object"}}]
+
+
+def asking(brain, sent=None, bills=None, **more):
+    return summarizer(
+        client(brain, sent),
+        model="claude-haiku-5-5",
+        system="Be brief.",
+        tools=TOOLS,
+        summary_tokens=500,
+        on_usage=None if bills is None else bills.append,
+        **more,
+    )
+
+
+def test_the_summary_is_asked_for_on_the_live_prefix():
+    sent, bills, messages = [], [], conversation(2)
+    assert asking(lambda body: say("Did it."), sent, bills)(messages, "") == "Did it."
+    [body] = sent
+    assert body["messages"] == [*messages, {"role": "user", "content": summary_prompt(500)}]
+    assert body["tools"] == TOOLS
+    assert [block["text"] for block in body["system"]] == ["Be brief."]
+    assert body["max_tokens"] == 2_000
+    assert bills[0]["input_tokens"] > 0
+
+
+def test_max_tokens_can_be_bounded():
+    sent = []
+    asking(lambda body: say("Did it."), sent, max_tokens=700)(conversation(1), "")
+    assert sent[0]["max_tokens"] == 700
+
+
+def test_the_prompt_has_its_headings_its_length_and_the_focus():
+    plain, focused = summary_prompt(2_000), summary_prompt(2_000, "auth.py")
+    assert plain.startswith("Summarize this conversation for continuity.")
+    for heading in ("## Accomplished", "## Current state", "## Key decisions"):
+        assert heading in plain.splitlines()
+    assert "Use at most 2,000 tokens." in plain
+    assert "Focus:" not in plain
+    assert "Focus: auth.py" in focused.splitlines()
+
+
+FAILURES = {
+    "cut off": (say("Did", stop="max_tokens"), "the summary stopped with max_tokens after"),
+    "refused": (say("I can't.", stop="refusal"), "the summary stopped with refusal"),
+    "a call": (say("First:", use("a")), "the summary stopped with tool_use"),
+    "empty": (say(stop="end_turn"), "the summary is empty"),
+    "blank": (say("\n\n"), "the summary is empty"),
+    "overloaded": (error(529), "the summary call failed: .*Overloaded"),
+    "a bad request": (error(400, "messages: nonsense"), "the summary call failed: .*nonsense"),
+}
+
+
+@pytest.mark.parametrize(("reply", "words"), FAILURES.values(), ids=FAILURES)
+def test_an_answer_that_is_no_summary_fails_with_its_reason(reply, words):
+    with pytest.raises(SummaryFailed, match=words):
+        asking(lambda body: reply)(conversation(2), "")
+
+
+SIZES = {
+    "prompt": error(400, "prompt is too long: 210000 tokens > 200000 maximum"),
+    "prompt and answer": error(
+        400,
+        "input length and `max_tokens` exceed context limit: 199000 + 8000 > 200000, decrease "
+        "input length or `max_tokens` and try again",
+    ),
+    "bytes": error(413, "Request exceeds the maximum size"),
+}
+
+
+@pytest.mark.parametrize("refusal", SIZES.values(), ids=SIZES)
+def test_what_does_not_fit_is_folded_in_parts(refusal):
+    sent, messages = [], conversation(6)
+
+    def brain(body):
+        parts = len(sent)
+        return refusal if len(body["messages"]) > 8 else say(f"Part {parts}.")
+
+    assert asking(brain, sent)(messages, "rules") == "Part 3."
+    whole, first, rest = (body["messages"] for body in sent)
+    assert first[:-1] + rest[1:-1] == whole[:-1] == messages
+    assert first[-1]["content"] == summary_prompt(500, "rules", part=True)
+    assert summary_text(rest[0]) == "Part 2."
+    assert active_request(rest[:1]) == "Read every file."
+    assert rest[-1]["content"] == summary_prompt(500, "rules")
+
+
+def test_one_exchange_that_does_not_fit_is_a_failure():
+    with pytest.raises(SummaryFailed, match="one exchange alone does not fit the window"):
+        asking(lambda body: SIZES["prompt"])(conversation(1), "")
+    with pytest.raises(SummaryFailed, match="one exchange alone does not fit the window"):
+        asking(lambda body: SIZES["prompt"])(conversation(9), "")
+
+
+def test_only_an_error_of_size_says_that_it_is_too_long():
+    assert not is_too_long(ValueError("prompt is too long"))
