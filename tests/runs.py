@@ -1,0 +1,63 @@
+"""What the tests of loop and transcripts share: small settings, a workspace with a file, a run."""
+
+import signal
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from fakes import Body, Brain, Clock, client
+
+from agentlib import loop
+from agentlib.loop import Turn
+from agentlib.settings import Settings
+from agentlib.tools import Workspace
+from agentlib.transcripts import Session
+
+SMALL = Settings(context_window=4_000, output_reserve=400, buffer=400, summary_tokens=100)
+"""Compacts at 3,200 tokens: after three or four readings of a.txt."""
+TEXT = "".join(f"line {n} of the text\n" for n in range(150))
+READ = TEXT.removesuffix("\n")
+"""a.txt, and what read_file makes of it."""
+
+
+def a_workspace(folder: Path, **options: Any) -> Workspace:
+    """`folder`/work with a.txt in it."""
+    (folder / "work").mkdir(parents=True)
+    (folder / "work" / "a.txt").write_text(TEXT, newline="\n")
+    return Workspace(folder / "work", **options)
+
+
+def a_session(folder: Path, settings: Settings = SMALL) -> Session:
+    """A session of which every byte is known: its id and its clock are fixed."""
+    return Session.create(folder, settings=settings, session_id="s", clock=Clock())
+
+
+def go(
+    brain: Brain,
+    workspace: Workspace,
+    session: Session | None,
+    words: str | None = "Read a.txt.",
+    seen: list[Body] | None = None,
+    retries: int = 0,
+    **options: Any,
+) -> list[Turn]:
+    """Run to the end; the turns."""
+    model = client(brain, seen, retries)
+    options = {"settings": SMALL, "session": session, "clock": Clock()} | options
+    return list(loop.run(model, words, workspace, **options))
+
+
+@contextmanager
+def ctrl_c(handler: Any = signal.default_int_handler) -> Generator[None]:
+    """Ctrl-C does this, also where the tests run in the background and it was turned off."""
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def state(session: Session) -> dict[str, Any]:
+    """All that a session is, but for where it got its time from."""
+    return {k: v for k, v in vars(session).items() if k not in ("clock", "archives", "resumed")}

@@ -1,0 +1,259 @@
+"""The session file's lines: names, permissions, what is torn, and what other programs see in it."""
+
+import html
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from fakes import Clock, asks_for_summary, call, client, lines_of, say, worker
+from hypothesis import given
+from hypothesis import strategies as st
+from runs import SMALL, a_session, ctrl_c
+
+from agentlib import loop
+from agentlib.auto_compact import summary_text
+from agentlib.messages import of_type, result_text
+from agentlib.session_file import append, read, seconds, timestamp, undisturbed
+from agentlib.tools import Workspace
+from agentlib.transcripts import Session, load
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="permissions and limits of POSIX")
+
+
+@posix
+def test_only_its_owner_can_read_a_session(tmp_path):
+    session = a_session(tmp_path)
+    snapshot = Session(session_id="m", archives=tmp_path / "t").archive()
+    assert session.path.stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "t" / snapshot).stat().st_mode & 0o777 == 0o600
+
+
+def test_two_sessions_in_one_second_have_two_files(tmp_path):
+    made = [Session.create(tmp_path, settings=SMALL, clock=lambda: 1_760_000_000.9) for _ in "ab"]
+    assert [s.session_id for s in made] == ["20251009-085320-1", "20251009-085320-2"]
+    assert made[0].path.read_bytes() != made[1].path.read_bytes()
+
+
+def test_sessions_begun_at_once_never_share_a_file(tmp_path):
+    made: list[Path] = []
+
+    def begin() -> None:
+        session = Session.create(tmp_path, settings=SMALL, clock=lambda: 1_760_000_000.0)
+        made.append(session.path)
+
+    threads = [threading.Thread(target=begin) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(made)) == 16
+    assert all(len(lines_of(path)) == 1 for path in made)
+
+
+def test_an_id_that_has_a_file_is_refused_and_the_file_stays(tmp_path):
+    session = a_session(tmp_path)
+    session.say("keep me", at=0)
+    before = session.path.read_bytes()
+    with pytest.raises(FileExistsError, match=r"s\.jsonl is there already; take another name"):
+        a_session(tmp_path)
+    assert session.path.read_bytes() == before
+
+
+@given(st.integers(0, 4_000_000_000_000))
+def test_times_are_kept_to_the_millisecond(milliseconds):
+    at = round(milliseconds / 1000, 3)
+    assert seconds(timestamp(at)) == at
+
+
+def test_ids_of_lines_are_the_same_everywhere_and_never_twice(tmp_path):
+    one, two = a_session(tmp_path / "a"), a_session(tmp_path / "b")
+    for session in (one, two):
+        for n in range(5):
+            session.say(f"words {n}", at=n)
+    ids = [line["uuid"] for line in lines_of(one.path)]
+    assert ids == [line["uuid"] for line in lines_of(two.path)]
+    texts = one.path.read_text(encoding="utf-8").splitlines(keepends=True)
+    one.path.write_text("".join(texts[:2] + texts[3:]), encoding="utf-8", newline="\n")
+    again = load(one.path)
+    again.say("after a line was taken out by hand", at=9)
+    assert lines_of(one.path)[-1]["uuid"] not in ids
+
+
+def test_a_torn_line_is_closed_before_the_next(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(b'{"a": 1}\n{"b": ')
+    append(path, [{"c": 3}])
+    assert path.read_bytes() == b'{"a": 1}\n{"b": \n{"c": 3}\n'
+    assert read(path) == ([{"a": 1}, {"c": 3}], ['{"b":'])
+
+
+def test_lines_glued_together_are_told_apart(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(b'{"a": 1}{"b": 2} {"c": 3}\n\n{"d": 4}')
+    assert read(path) == ([{"a": 1}, {"b": 2}, {"c": 3}, {"d": 4}], [])
+
+
+def test_what_an_editor_adds_is_no_matter(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes('\ufeff{"a": "é\u2028中"}\r\n\r\n{"b": 2}\r\n'.encode())
+    assert read(path) == ([{"a": "é\u2028中"}, {"b": 2}], [])
+
+
+def test_what_is_no_object_is_reported(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(b'[1, 2]\n"text"\nnot json\n\xff\xfe\n{"a": 1}\n')
+    lines, skipped = read(path)
+    assert lines == [{"a": 1}]
+    assert skipped == ["[1, 2]", '"text"', "not json", "\ufffd\ufffd"]
+
+
+def test_half_of_a_surrogate_pair_survives(tmp_path):
+    session = a_session(tmp_path)
+    session.say("cut \ud83d here, 中", at=0)
+    assert load(session.path).history == session.history
+    memory = Session(session_id="m", archives=tmp_path)
+    memory.say("cut \ud83d here", at=0)
+    assert read(tmp_path / memory.archive())[0] == memory.history
+
+
+@posix
+def test_a_full_disk_writes_all_lines_or_none(tmp_path):
+    import resource
+
+    session = a_session(tmp_path)
+    before = session.path.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 600, hard))
+    try:
+        with pytest.raises(OSError, match="large"):
+            session.say("x" * 1_000, at=0)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert session.path.read_bytes() == before
+    assert session.history == []
+    session.say("room again", at=1)
+    loaded = load(session.path)
+    assert loaded.history == session.history == [{"role": "user", "content": "room again"}]
+    assert lines_of(session.path)[-1]["parentUuid"] == lines_of(session.path)[-2]["uuid"]
+
+
+def test_ctrl_c_waits_until_the_line_is_noted():
+    done = []
+
+    def write() -> None:
+        with undisturbed():
+            signal.raise_signal(signal.SIGINT)
+            done.append("body")
+
+    with ctrl_c(), pytest.raises(KeyboardInterrupt):
+        write()
+    assert done == ["body"]
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_DFL, signal.SIG_IGN, signal.default_int_handler])
+def test_what_ctrl_c_did_before_it_does_again(handler):
+    with ctrl_c(handler):
+        with undisturbed():
+            assert signal.getsignal(signal.SIGINT) is not handler
+        assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_beside_the_main_thread_ctrl_c_is_left_alone():
+    noted = []
+
+    def write() -> None:
+        with undisturbed():
+            noted.append(signal.getsignal(signal.SIGINT))
+
+    with ctrl_c():
+        thread = threading.Thread(target=write)
+        thread.start()
+        thread.join()
+    assert noted == [signal.default_int_handler]
+
+
+def a_run(folder: Path) -> Session:
+    """Clearings, an automatic and a manual compaction, a failed one, two prompts, an error."""
+    (folder / "a.txt").write_text("<first> line & more\n" + "text of the file\n" * 180)
+    session, clock, failing = a_session(folder), Clock(), iter([say("")])
+    read_on = worker(14)
+
+    def brain(body):
+        said = read_on(body)
+        if asks_for_summary(body):
+            return next(failing, said)
+        if said["content"][-1].get("id") == "toolu_12":
+            said["content"] += [call("toolu_c", "compact", focus="a.txt"), call("toolu_x", "nope")]
+        return said
+
+    options = {"settings": SMALL, "session": session, "clock": clock}
+    for prompt in ("Read a.txt <again> & again.", "And once more,\nplease."):
+        for _ in loop.run(client(brain), prompt, Workspace(folder), **options):
+            pass
+    return session
+
+
+def test_the_lines_have_the_fields_that_readers_look_for(tmp_path):
+    session = a_run(tmp_path)
+    lines = lines_of(session.path)
+    envelope = "parentUuid isSidechain userType cwd sessionId version gitBranch uuid timestamp type"
+    assert all(set(envelope.split()) <= set(line) for line in lines)
+    by_kind = {line.get("subtype") or line["type"]: line for line in lines}
+    assert set(by_kind["agentlib_settings"]) >= {"settings", "system", "tools"}
+    assert by_kind["assistant"]["message"]["usage"]["input_tokens"] >= 0
+    assert by_kind["assistant"]["message"]["stop_reason"] == "end_turn"
+    micro = by_kind["microcompact_boundary"]["microcompactMetadata"]
+    assert list(micro["replacements"]) == micro["compactedToolIds"]
+    assert {"trigger", "preTokens", "tokensSaved"} <= set(micro)
+    assert by_kind["agentlib_compaction_failed"]["compactMetadata"]["failure"]
+    compact = by_kind["compact_boundary"]["compactMetadata"]
+    assert {"trigger", "preTokens", "postTokens", "focus", "usage", "archive"} <= set(compact)
+    ids = {line["uuid"] for line in lines}
+    assert len(ids) == len(lines)
+    assert set(compact["preservedMessages"]["uuids"]) <= ids
+
+
+def test_the_chain_of_parents_begins_anew_at_a_compaction(tmp_path):
+    lines = lines_of(a_run(tmp_path).path)
+    for before, line in zip([{"uuid": None}, *lines], lines, strict=False):
+        if line.get("subtype") == "compact_boundary":
+            assert (line["parentUuid"], line["logicalParentUuid"]) == (None, before["uuid"])
+        else:
+            assert line["parentUuid"] == before["uuid"]
+    summaries = [i for i, line in enumerate(lines) if line.get("isCompactSummary")]
+    assert summaries
+    assert all(lines[i - 1]["subtype"] == "compact_boundary" for i in summaries)
+    assert all(lines[i]["isVisibleInTranscriptOnly"] for i in summaries)
+
+
+def shown(session: Session, folder: Path) -> str:
+    """The text of the page that claude-code-log makes of a session file."""
+    page = folder / "page.html"
+    home = {"HOME": str(folder), "USERPROFILE": str(folder), "PYTHONUTF8": "1"}
+    command = [sys.executable, "-m", "claude_code_log.cli", str(session.path), "-o", str(page)]
+    ran = subprocess.run(command, env=os.environ | home, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stderr
+    text = re.sub(r"(?s)<(script|style)\b.*?</\1>", "", page.read_text(encoding="utf-8"))
+    return html.unescape(re.sub(r"<[^>]*>", "", text))
+
+
+def test_claude_code_log_shows_all_that_was_said(tmp_path):
+    session = a_run(tmp_path)
+    page = shown(session, tmp_path)
+    summaries = [summary_text(c.message) for c in session.compactions if c.message]
+    results = [r for m in session.history for r in of_type(m, "tool_result")]
+    assert len(summaries) >= 2
+    assert {result_text(r).split("\n")[0] for r in results} >= {"<first> line & more", "Compacted."}
+    for prompt in ("Read a.txt <again> & again.", "And once more,", "please."):
+        assert prompt in page
+    assert page.count("[Conversation compressed. Transcript: s.jsonl#") >= len(summaries)
+    for summary in summaries:
+        assert summary.split("\n")[0] in page
+        assert summary.split("\n")[-1] in page
+    for result in results:
+        assert result_text(result).split("\n")[0] in page
