@@ -1,0 +1,217 @@
+"""bash: what it gives back, what it may see, and that nothing it starts outlives it."""
+
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from agentlib import shell
+from agentlib.shell import CAP, git_bash
+from agentlib.tools import ToolError, Workspace
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="process groups and signals of POSIX")
+boxes = shutil.which("bwrap") and not os.system("bwrap --ro-bind / / --unshare-all true")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path)
+
+
+def failure(workspace: Workspace, command: str) -> str:
+    with pytest.raises(ToolError) as caught:
+        workspace.run("bash", {"command": command})
+    return str(caught.value)
+
+
+def is_alive(pid: int) -> bool:
+    """A killed process may wait for a moment to be reaped; a zombie doesn't count."""
+    for _ in range(100):
+        with contextlib.suppress(ProcessLookupError, FileNotFoundError):
+            os.kill(pid, 0)
+            stat = Path(f"/proc/{pid}/stat")
+            if stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z":
+                return False
+            time.sleep(0.02)
+            continue
+        return False
+    return True
+
+
+def test_output_and_errors_come_in_order(workspace):
+    assert workspace.bash("echo one; echo two >&2; echo three") == "one\ntwo\nthree"
+
+
+def test_the_first_lines_indent_stays(workspace):
+    assert workspace.bash("printf '    indented\\n\\n'") == "    indented"
+
+
+def test_a_silent_command_says_so(workspace):
+    assert workspace.bash("true") == "(no output)"
+
+
+def test_an_exit_code_is_an_error_that_keeps_the_output(workspace):
+    assert failure(workspace, "echo so far; exit 3") == "so far\n(exit code 3)"
+    assert failure(workspace, "exit 2") == "(no output)\n(exit code 2)"
+    assert failure(workspace, "echo wrong; exit 1") == "wrong\n(exit code 1)"
+
+
+def test_a_search_without_a_hit_is_an_answer(workspace, tmp_path):
+    (tmp_path / "a.py").write_text("x = 1\n")
+    assert workspace.bash("grep -rn nowhere .") == "(no output)\n(exit code 1)"
+
+
+@posix
+def test_a_signal_counts_as_a_shell_counts(workspace):
+    assert failure(workspace, "kill -9 $$") == "(no output)\n(exit code 137)"
+
+
+def test_input_is_closed(tmp_path):
+    kept, (read, write) = os.dup(0), os.pipe()
+    os.dup2(read, 0)
+    try:
+        assert Workspace(tmp_path, time_limit=5).bash("cat; echo end") == "end"
+    finally:
+        os.dup2(kept, 0)
+        for end in (kept, read, write):
+            os.close(end)
+
+
+def test_python_is_the_one_that_runs_this(workspace):
+    assert workspace.bash("python -c 'import sys; print(sys.prefix)'") == sys.prefix
+
+
+def test_no_key_reaches_a_command(workspace, monkeypatch):
+    names = "MY_API_KEY gh_token DB_PASSWORD CLIENT_SECRET AWS_CREDENTIALS ANTHROPIC_BASE_URL"
+    for name in names.split():
+        monkeypatch.setenv(name, "hush-hush")
+    monkeypatch.setenv("HARMLESS", "seen")
+    seen = workspace.bash("env")
+    assert "HARMLESS=seen" in seen
+    assert "hush-hush" not in seen
+
+
+def test_output_is_the_same_in_a_notebook_as_in_a_terminal(workspace, monkeypatch):
+    code = "python -c \"import os; print({k: os.environ.get(k) for k in ('FORCE_COLOR', 'TZ')})\""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    assert workspace.bash(code) == "{'FORCE_COLOR': None, 'TZ': 'UTC'}"
+    assert workspace.bash("echo $LC_ALL $PYTHONHASHSEED $PYTHONDONTWRITEBYTECODE") == "C 0 1"
+
+
+def test_long_output_keeps_its_head_and_counts_the_rest(workspace):
+    text = workspace.bash("python -c \"print('ab' * 30_000)\"")
+    head, _, note = text.rpartition("\n")
+    assert len(text) <= CAP
+    assert set(head) == {"a", "b"}
+    assert note == f"... ({60_001 - len(head)} characters cut)"
+
+
+def test_the_cap_holds_with_the_exit_code(workspace):
+    text = failure(workspace, f"python -c \"print('x' * {CAP - 2})\"; exit 7")
+    assert len(text) <= CAP
+    assert text.endswith(" characters cut)\n(exit code 7)")
+
+
+@posix
+def test_endless_output_takes_no_endless_memory(tmp_path):
+    ran = shell.run(["bash", "-c", "tr '\\0' x < /dev/zero"], tmp_path, time_limit=0.3)
+    assert ran.exit_code is None
+    assert len(ran.output) == CAP
+    assert ran.cut > CAP
+
+
+def test_a_timeout_keeps_what_was_said(tmp_path):
+    started = time.monotonic()
+    text = failure(Workspace(tmp_path, time_limit=0.5), "echo so far; sleep 60")
+    assert text == "so far\n(stopped: it ran longer than 0.5 seconds)"
+    assert time.monotonic() - started < 10
+
+
+@posix
+def test_a_timeout_ends_the_children_too(tmp_path):
+    failure(Workspace(tmp_path, time_limit=0.5), "sleep 60 & echo $! > pid; wait")
+    assert not is_alive(int((tmp_path / "pid").read_text()))
+
+
+@posix
+def test_what_is_left_in_the_background_ends_with_the_command(workspace, tmp_path):
+    assert workspace.bash("sleep 60 & echo $! > pid; echo done") == "done"
+    assert not is_alive(int((tmp_path / "pid").read_text()))
+
+
+@posix
+def test_ctrl_c_ends_the_children_and_goes_on_up(workspace, tmp_path):
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            workspace.bash("sleep 60 & echo $! > pid; kill -INT $PPID; wait")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert not is_alive(int((tmp_path / "pid").read_text()))
+
+
+@posix
+def test_a_process_that_left_the_group_does_not_hold_the_agent(workspace, tmp_path):
+    leave = "import os, time; os.setsid(); open('pid', 'w').write(str(os.getpid())); time.sleep(60)"
+    text = workspace.bash(f'echo said; python -c "{leave}" & until [ -s pid ]; do sleep 0.02; done')
+    assert text == "said"
+    os.kill(int((tmp_path / "pid").read_text()), 9)
+
+
+def test_no_bash_says_what_to_install(workspace, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "install it" in failure(workspace, "true")
+
+
+def test_on_windows_it_is_the_bash_of_git(tmp_path):
+    for name in ("Git/cmd/git.exe", "Git/bin/bash.exe"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).touch()
+    assert git_bash(str(tmp_path / "Git/cmd/git.exe")) == str(tmp_path / "Git/bin/bash.exe")
+    assert git_bash(str(tmp_path / "other/git.exe")) is None
+    assert git_bash(None) is None
+
+
+@posix
+def test_a_command_too_long_to_start_is_an_error(workspace):
+    assert "bash did not start" in failure(workspace, ": " + "x" * 4_000_000)
+
+
+def test_each_command_is_asked_for_and_can_be_refused(tmp_path):
+    asked = []
+    workspace = Workspace(
+        tmp_path, confirm=lambda command: asked.append(command) or "rm" not in command
+    )
+    assert workspace.bash("echo yes") == "yes"
+    assert "refused" in failure(workspace, "touch made; rm made")
+    assert asked == ["echo yes", "touch made; rm made"]
+    assert not (tmp_path / "made").exists()
+
+
+@posix
+def test_without_bubblewrap_nothing_runs_unasked(tmp_path, monkeypatch):
+    bash = tmp_path / "bin" / "bash"
+    bash.parent.mkdir()
+    bash.write_text("")
+    bash.chmod(0o755)
+    monkeypatch.setenv("PATH", str(bash.parent))
+    assert "install bubblewrap" in failure(Workspace(tmp_path, sandbox=True), "true")
+
+
+@pytest.mark.skipif(not boxes, reason="needs a bubblewrap that may make namespaces")
+def test_in_bubblewrap_only_the_workspace_can_be_written(tmp_path):
+    asked = []
+    workspace = Workspace(
+        tmp_path, sandbox=True, confirm=lambda command: bool(asked.append(command))
+    )
+    assert workspace.bash("echo in > a; cat a; pwd; python -c 'print(1)'") == "in\n/workspace\n1"
+    assert (tmp_path / "a").read_text() == "in\n"
+    assert "Read-only" in failure(workspace, "echo out > /etc/agentlib-was-here")
+    assert workspace.bash("ls /run; cat ~/.bashrc 2> /dev/null; cat /proc/net/route | wc -l") == "1"
+    assert asked == []
