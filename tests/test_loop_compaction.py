@@ -1,0 +1,264 @@
+"""Compaction in the loop: asked for on the live prefix, noted, failed, by tool and by hand."""
+
+import json
+from pathlib import Path
+
+import pytest
+from fakes import (
+    Clock,
+    asks_for_summary,
+    bare,
+    call,
+    client,
+    error,
+    lines_of,
+    prompt,
+    say,
+    script,
+    think,
+    worker,
+)
+from runs import READ, SMALL, a_session, a_workspace, go
+
+from agentlib import loop
+from agentlib.auto_compact import summary_text
+from agentlib.messages import blocks, of_type
+from agentlib.settings import Settings
+from agentlib.tools import Workspace
+from agentlib.transcripts import Session, load
+
+WHOLE = Settings(context_window=4_000, output_reserve=400, buffer=400, micro="off")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return a_workspace(tmp_path)
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    return a_session(tmp_path)
+
+
+def kinds(turns) -> list[str]:
+    return [event.kind for turn in turns for event in turn.events]
+
+
+def results(message) -> list[str]:
+    return [r["content"] for r in of_type(message, "tool_result")]
+
+
+def test_a_compaction_is_told_billed_and_noted(workspace, session):
+    turns = go(worker(8), workspace, session)
+    (turn,) = [t for t in turns if t.step.compaction]
+    assert turn.step.compaction == "auto"
+    assert len(turn.usages) == 2
+    begun, done = [e for e in turn.events if e.kind.startswith("compaction")]
+    assert (begun.kind, done.kind) == ("compaction_begun", "compaction_done")
+    assert f"{turn.step.tokens_before:,} -> {turn.step.tokens_after:,} tokens" in done.text
+    assert begun.text == f"auto at {turn.step.tokens_before:,} tokens"
+    (noted,) = session.compactions
+    assert (noted.trigger, noted.failure, noted.focus) == ("auto", None, "")
+    assert noted.usage == [turn.usages[0]]
+    assert noted.message == turn.context[0]
+    assert summary_text(noted.message).startswith("Summary 1 begins.")
+    assert (noted.tokens_before, noted.tokens_after) == (
+        turn.step.tokens_before,
+        turn.step.tokens_after,
+    )
+    assert noted.tokens_before > SMALL.threshold_tokens > noted.tokens_after
+    assert noted.archive == turn.step.archive
+
+
+@pytest.mark.parametrize("settings", [SMALL, WHOLE])
+def test_the_summary_is_asked_for_on_the_live_prefix(workspace, session, settings):
+    seen = []
+    turns = go(worker(8, summary=say("")), workspace, session, seen=seen, settings=settings)
+    at = next(i for i, body in enumerate(seen) if asks_for_summary(body))
+    asked, sent = seen[at], seen[at + 1]  # the summary failed, so the same messages are sent
+    assert turns[at].step.compaction == "failed"
+    for part in ("model", "system", "tools"):
+        assert json.dumps(asked[part]) == json.dumps(sent[part])
+    assert bare(asked["messages"][:-1]) == bare(sent["messages"])
+    if settings is WHOLE:  # no cleared results, so no marker in the middle: the very same bytes
+        assert json.dumps(asked["messages"][:-1]) == json.dumps(sent["messages"])
+    assert f"Use at most {settings.summary_tokens:,} tokens." in prompt(asked)
+    assert asked["max_tokens"] == min(4 * settings.summary_tokens, settings.output_reserve)
+
+
+FAILURES = {
+    "500": (error(500), "the summary call failed"),
+    "400": (error(400, "No."), "the summary call failed"),
+    "empty": (say(""), "the summary is empty"),
+    "thinking only": (say(think("hm")), "the summary is empty"),
+    "cut off": (say("So far", stop="max_tokens"), "stopped with max_tokens"),
+    "refused": (say("No.", stop="refusal"), "stopped with refusal"),
+    "a call instead": (say("Hm.", call("toolu_s", "read_file")), "stopped with tool_use"),
+    "larger": (say("many words " * 2_000), "larger"),
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_failed_summary_loses_nothing_and_the_run_goes_on(workspace, session, failure):
+    answer, reason = FAILURES[failure]
+    turns = go(worker(6, summary=answer), workspace, session, settings=WHOLE)
+    assert turns[-1].stop_reason == "end_turn"
+    failed = [turn for turn in turns if turn.step.compaction]
+    assert failed
+    assert {turn.step.compaction for turn in failed} == {"failed"}
+    assert all(reason in turn.step.failure for turn in failed)
+    assert kinds(failed[:1])[-2:] == ["compaction_begun", "compaction_failed"]
+    assert len(failed[0].usages) == (1 if failure in ("500", "400") else 2)
+    assert session.context == session.history
+    assert [text for m in session.history for text in results(m)] == [READ] * 6
+    noted = load(session.path).compactions
+    assert [(c.message, c.trigger) for c in noted] == [(None, "auto")] * len(failed)
+    assert all(reason in c.failure for c in noted)
+
+
+def test_after_a_failed_summary_the_next_may_succeed(workspace, session):
+    answers = iter([say(""), say("At last.")])
+    work = worker(6)
+    go(
+        lambda body: next(answers) if asks_for_summary(body) else work(body),
+        workspace,
+        session,
+        settings=WHOLE,
+    )
+    assert [c.failure for c in session.compactions] == ["the summary is empty", None]
+    assert summary_text(session.context[0]) == "At last."
+
+
+def test_the_compact_call_is_carried_out_at_the_top_of_the_next_turn(workspace, session):
+    asks = [call("toolu_2", "compact", focus="auth.py"), call("toolu_3", "read_file", path="a.txt")]
+    replies = (
+        say(call("toolu_1", "read_file", path="a.txt")),
+        say(*asks),
+        say("The work on auth.py."),
+        say("Done."),
+    )
+    seen = []
+    turns = go(script(*replies), workspace, session, seen=seen)
+    assert turns[1].step.compaction is None
+    assert results(turns[1].messages[1]) == ["Compacted.", READ]
+    assert asks_for_summary(seen[2])
+    assert "\nFocus: auth.py\n" in prompt(seen[2])
+    assert results(seen[2]["messages"][-2]) == ["Compacted.", READ]
+    assert (turns[2].step.compaction, turns[2].step.focus) == ("manual", "auth.py")
+    assert summary_text(turns[2].context[0]) == "The work on auth.py."
+    assert results(turns[2].context[-1]) == ["Compacted.", READ]
+    assert [(c.trigger, c.focus) for c in load(session.path).compactions] == [("manual", "auth.py")]
+
+
+def test_an_agent_without_the_tool_does_not_compact_by_it(workspace, session):
+    replies = (say(call("toolu_1", "compact")), say("Done."))
+    for settings in (Settings(manual=False), Settings(enabled=False)):
+        seen, session = [], Session(session_id="m")
+        turns = go(script(*replies), workspace, session, seen=seen, settings=settings)
+        assert "compact" not in [tool["name"] for tool in seen[0]["tools"]]
+        assert "there is no tool 'compact'" in results(turns[0].messages[1])[0]
+        assert session.compactions == []
+
+
+def test_by_hand_between_two_runs(workspace, session):
+    go(worker(2), workspace, session)
+    seen, options = [], {"settings": SMALL, "clock": Clock()}
+    model = client(script(say("By hand.")), seen)
+    step = loop.compact_now(model, session, workspace, "the rules", **options)
+    assert (step.compaction, step.focus, len(step.usage)) == ("manual", "the rules", 1)
+    assert "Focus: the rules" in prompt(seen[0])
+    assert [summary_text(m) for m in session.context] == ["By hand."]
+    assert blocks(session.context[0])[1]["text"] == "Read a.txt."
+    loaded = load(session.path)
+    assert (loaded.context, loaded.compactions) == (session.context, session.compactions)
+    (turn,) = go(script(say("Yes.")), workspace, loaded, "Go on?")
+    assert turn.context == [*session.context, {"role": "user", "content": "Go on?"}]
+
+
+def test_by_hand_a_failure_is_noted_and_nothing_to_do_is_not(workspace, session):
+    options = {"settings": SMALL, "clock": Clock()}
+    assert loop.compact_now(client(script()), session, workspace, **options).compaction is None
+    go(worker(1), workspace, session)
+    model = client(script(error(500), say("Fine.")))
+    assert loop.compact_now(model, session, workspace, **options).compaction == "failed"
+    assert session.context == session.history
+    assert loop.compact_now(model, session, workspace, **options).compaction == "manual"
+
+
+def test_by_hand_with_a_call_in_flight(workspace, session):
+    session.say("Go.", at=0)
+    session.reply(say("words " * 300, call("toolu_1")), at=1)
+    session.answer({"type": "tool_result", "tool_use_id": "toolu_1", "content": READ}, at=1)
+    session.reply(say(call("toolu_2")), at=2)
+    model = client(script(say("A summary.")))
+    loop.compact_now(model, session, workspace, settings=SMALL, clock=Clock())
+    assert session.pending == ()
+    assert len(session.context) == 3
+    assert results(session.context[-1]) == ["interrupted; check before repeating"]
+
+
+def test_turned_off_no_layer_does_anything(workspace, session):
+    off = Settings(context_window=4_000, output_reserve=400, buffer=400, enabled=False)
+    turns = go(worker(8), workspace, session, settings=off)
+    assert all(turn.context == session.history[: len(turn.context)] for turn in turns)
+    assert {turn.step.compaction for turn in turns} == {None}
+    assert session.context == session.history
+    assert "compacted" not in session.system
+    made = {line.get("subtype") for line in lines_of(session.path)}
+    assert made == {"agentlib_settings", None}
+
+
+def test_each_tier_is_told_once(workspace, session):
+    settings = Settings(
+        context_window=12_000, output_reserve=400, buffer=400, auto=False, micro="off"
+    )
+    turns = go(worker(16), workspace, session, settings=settings)
+    told = [(n, e.text) for n, turn in enumerate(turns) for e in turn.events if e.kind == "tier"]
+    shares = [turn.step.tokens_after / 12_000 for turn in turns]
+    expected, reached = [], 0.0
+    for n, share in enumerate(shares):
+        tier = max((t for t in settings.warn_at if share >= t), default=0.0)
+        if tier > reached:
+            expected.append((n, f"the context is at {share:.0%} of 12,000 tokens"))
+        reached = tier
+    assert told == expected
+    assert len(told) == 4
+
+
+def test_a_summary_request_too_large_is_folded_in_parts(workspace, session):
+    accepted = []
+
+    def brain(body):
+        if not asks_for_summary(body):
+            return work(body)
+        size = len(json.dumps(body["messages"])) // 4
+        if size > 1_800:
+            return error(400, f"prompt is too long: {size} tokens > 1800 maximum")
+        accepted.append(body)
+        return say(f"Part {len(accepted)}.")
+
+    work = worker(6)
+    turns = go(brain, workspace, session, settings=WHOLE)
+    (turn, *_) = [t for t in turns if t.step.compaction]
+    assert turn.step.compaction == "auto"
+    parts = len(turn.usages) - 1
+    assert parts >= 2
+    assert summary_text(turn.context[0]) == f"Part {parts}."
+    read = json.dumps([body["messages"] for body in accepted[:parts]])
+    before = session.history[: session.compactions[0].seen]
+    names = [b["id"] for m in before for b in of_type(m, "tool_use")]
+    assert len(names) >= 3
+    assert all(f'"{name}"' in read for name in names)
+    assert all("carry everything on" in prompt(body) for body in accepted[: parts - 1])
+
+
+def test_one_exchange_too_large_to_be_summarised_is_a_failure(workspace, session):
+    def brain(body):
+        if asks_for_summary(body):
+            return error(400, "prompt is too long: 9 tokens > 1 maximum")
+        return work(body)
+
+    work = worker(6)
+    turns = go(brain, workspace, session, settings=WHOLE)
+    assert "no part to fold" in next(t.step.failure for t in turns if t.step.failure)
+    assert session.context == session.history
