@@ -1,0 +1,156 @@
+"""The prompt cache's rules: which part of a prompt is read, which is written, which is neither.
+
+A cache entry is a whole prefix of a prompt, written only where a breakpoint stands. A later
+request reads the longest living entry that one of its own breakpoints can find by looking back.
+So changing one early block loses all that stands behind it, and a prompt with no breakpoint is
+never cached. Not here: prices (cost), and how many tokens a block has (counting).
+
+Simplified: an entry can be read as soon as its request was billed (really: once its answer has
+begun), and lives exactly as long as promised.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+LOOK_BACK = 20
+"""Positions that a breakpoint searches for an older entry, its own included."""
+
+SHORT, LONG = 300.0, 3_600.0
+"""The two lifetimes on offer, in seconds: 5m and 1h."""
+
+_RUNS = ("tool_use", "tool_result")
+_MANY_ENTRIES = 1_000
+
+
+class Part(NamedTuple):
+    """One piece of a prompt: a block, a tool, or a whole message.
+
+    `key` says what it is (equal keys, equal content: text, a hash, or an id of your own),
+    `tokens` how much it weighs, `kind` its type: a run of tool_use parts is one position of the
+    look-back, and so is a run of tool_result. `positions` is 1 for a block; a message that
+    stands for several blocks takes as many, and a mere setting takes 0.
+    """
+
+    key: Hashable
+    tokens: int
+    kind: str = ""
+    positions: int = 1
+
+
+class Bill(NamedTuple):
+    """Tokens of one prompt by how they are billed; read + written + uncached is all of them."""
+
+    read: int
+    written: int
+    uncached: int
+    written_1h: int = 0
+    """The share of `written` that stands before a breakpoint of an hour: dearer."""
+
+    def usage(self, output_tokens: int) -> dict[str, Any]:
+        """The bill as the `usage` that the API would return with an answer of that length."""
+        return {
+            "input_tokens": self.uncached,
+            "cache_creation_input_tokens": self.written,
+            "cache_read_input_tokens": self.read,
+            "cache_creation": {
+                "ephemeral_5m_input_tokens": self.written - self.written_1h,
+                "ephemeral_1h_input_tokens": self.written_1h,
+            },
+            "output_tokens": output_tokens,
+        }
+
+
+class PromptCache:
+    """One organisation's cache for one model.
+
+    `min_tokens`: shorter prefixes are never cached (512 for claude-haiku-5-5). `ttl`: seconds an
+    entry lives after the start of the request that wrote or last read it.
+
+    >>> cache = PromptCache(min_tokens=100)
+    >>> system, question = Part("You are kind.", 100), Part("Hello", 10)
+    >>> cache.bill([system, question], marks=[0], now=0)
+    Bill(read=0, written=100, uncached=10, written_1h=0)
+    >>> cache.bill([system, Part("Bye", 7)], marks=[0, 1], now=299)
+    Bill(read=100, written=7, uncached=0, written_1h=0)
+    >>> cache.bill([system, Part("Bye", 7)], marks=[0, 1], now=600)
+    Bill(read=0, written=107, uncached=0, written_1h=0)
+
+    Source: the provider's page on prompt caching, as of October 2026. The look-back and the
+    minimum are what an ideal longest-prefix model leaves out, and why it is too kind.
+    """
+
+    def __init__(self, min_tokens: int = 512, ttl: float = SHORT) -> None:
+        self.min_tokens = min_tokens
+        self.ttl = ttl
+        self._entries: dict[int, tuple[float, float]] = {}  # prefix -> (dies at, lives for)
+        self._parts: list[Part] = []
+        self._trail: list[tuple[int, int, int]] = []  # by part: prefix, tokens, position
+
+    def bill(
+        self, blocks: Sequence[Part], marks: Iterable[int] | Mapping[int, float], now: float
+    ) -> Bill:
+        """Bill one request and remember what it wrote.
+
+        `marks`: indices of the parts that carry a breakpoint; a mapping gives each its own
+        seconds to live. `now`: when the request started. A part that stood at the same place in
+        the request before costs next to nothing to bill again.
+        """
+        lives: dict[int, float] = dict.fromkeys(marks, self.ttl)
+        if isinstance(marks, Mapping):
+            lives.update(cast(Mapping[int, float], marks))
+        trail = self._follow(blocks)
+        points = [i for i in sorted(lives) if trail[i][1] >= self.min_tokens]
+        found = max((self._look_back(trail, i, now) for i in points), default=-1)
+        if found >= 0:
+            self._keep(trail[found][0], now, self._entries[trail[found][0]][1])
+        for i in points:
+            self._keep(trail[i][0], now, lives[i])
+        self._bury(now)
+        return _split(trail, points, found, [i for i in points if lives[i] > SHORT])
+
+    def _follow(self, blocks: Sequence[Part]) -> list[tuple[int, int, int]]:
+        same = self._shared(blocks)
+        del self._parts[same:], self._trail[same:]
+        prefix, tokens, position = self._trail[-1] if self._trail else (0, 0, 0)
+        kind = self._parts[-1].kind if self._parts else ""
+        for part in blocks[same:]:
+            prefix, tokens = hash((prefix, part.key)), tokens + part.tokens
+            position += 0 if part.kind in _RUNS and part.kind == kind else part.positions
+            kind = part.kind
+            self._trail.append((prefix, tokens, position))
+        self._parts.extend(blocks[same:])
+        return self._trail
+
+    def _shared(self, blocks: Sequence[Part]) -> int:
+        known = self._parts
+        if list(blocks[: len(known)]) == known:
+            return len(known)
+        pairs = zip(known, blocks, strict=False)
+        return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(known), len(blocks)))
+
+    def _look_back(self, trail: Sequence[tuple[int, int, int]], at: int, now: float) -> int:
+        for i in range(at, -1, -1):
+            if trail[at][2] - trail[i][2] >= LOOK_BACK:
+                break
+            if self._entries.get(trail[i][0], (now, 0))[0] > now:
+                return i
+        return -1
+
+    def _keep(self, prefix: int, now: float, lives: float) -> None:
+        old = self._entries.get(prefix, (now, 0))
+        longest = max(lives, old[1]) if old[0] > now else lives
+        self._entries[prefix] = (now + longest, longest)
+
+    def _bury(self, now: float) -> None:
+        if len(self._entries) > _MANY_ENTRIES:
+            self._entries = {k: v for k, v in self._entries.items() if v[0] > now}
+
+
+def _split(
+    trail: Sequence[tuple[int, int, int]], points: Sequence[int], found: int, hour: Sequence[int]
+) -> Bill:
+    total = trail[-1][1] if trail else 0
+    read = trail[found][1] if found >= 0 else 0
+    cached = max(read, trail[points[-1]][1]) if points else read
+    long = max(0, trail[hour[-1]][1] - read) if hour else 0
+    return Bill(read, cached - read, total - cached, long)

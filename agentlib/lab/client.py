@@ -1,0 +1,119 @@
+"""The one place where offline or live is chosen.
+
+`client()` is the real SDK in front of the offline model: no key, no environment, no network.
+`client(live=True, max_usd=0.50)` is the same SDK in front of a real one. Nothing else in the
+project differs between the two. Not here: what the offline model does (offline, policy), and
+printing the price: `price_notice` is for whoever starts the run to show first.
+"""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx2
+
+from agentlib.lab.cost import Cap, price_list, rates
+from agentlib.lab.faults import Fault
+from agentlib.lab.metering import LiveError, guard
+from agentlib.lab.offline import Brain, Server
+from agentlib.settings import MODEL
+
+if TYPE_CHECKING:
+    import anthropic
+
+API = "https://api.anthropic.com"
+NO_KEY = (
+    "There is no API key: set ANTHROPIC_API_KEY in the environment or in a .env file in the "
+    "working directory, or stay offline (live=False)."
+)
+
+
+def model_id(live: bool = False) -> str:
+    """The model that will be asked: offline settings.MODEL, live MODEL_ID where it is set."""
+    return (_environment().get("MODEL_ID") if live else None) or MODEL
+
+
+def price_notice(model: str, max_usd: float | None = None) -> str:
+    """What a live run is charged, to be shown before it. ValueError where no price is known.
+
+    >>> price_notice("claude-opus-5-5", 0.5)[:61]
+    'claude-opus-5-5: $4.00 in, $20.00 out, $0.20 from the cache ('
+    """
+    rate, long = rates(model), rates(model, 10**9)
+    times = long["input"] / rate["input"]
+    more = f", {times:g} times that for long prompts" if times > 1 else ""
+    cap = "There is no cap." if max_usd is None else f"The run stops once ${max_usd:.2f} are spent."
+    return (
+        f"{model}: ${rate['input']:.2f} in, ${rate['output']:.2f} out, ${rate['cache_read']:.2f} "
+        f"from the cache (per million tokens{more}; prices of {price_list()['collected']}). {cap}"
+    )
+
+
+def client(
+    live: bool = False,
+    *,
+    window: int = 200_000,
+    max_usd: float | None = None,
+    faults: Sequence[Fault] = (),
+    clock: Callable[[], float] = time.time,
+    brain: Brain | None = None,
+) -> "anthropic.Anthropic":
+    """An `anthropic.Anthropic`, offline by default.
+
+    Offline: a `window` in tokens, `faults` on request, `clock` in seconds for the cache, `brain`
+    in place of the course's policy; nothing is spent, so `max_usd` means nothing. Live:
+    ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL and MODEL_ID from the environment or a `.env` in the
+    working directory; after the request that reached `max_usd` the next one is refused with
+    cost.CapReached. LiveError says what is missing: a key, the right key, a network.
+    """
+    if live:
+        return _live(max_usd)
+    return _offline(Server(brain, window=window, faults=faults, clock=clock))
+
+
+def _offline(server: Server) -> "anthropic.Anthropic":
+    import anthropic
+
+    return anthropic.Anthropic(
+        api_key="offline",
+        base_url="http://offline.invalid",
+        # ANTHROPIC_CUSTOM_HEADERS is read by the SDK; what it says of the key does not count here.
+        default_headers={"Authorization": "Bearer offline"},
+        http_client=httpx2.Client(transport=server.transport(), trust_env=False),
+        open_telemetry=False,
+    )
+
+
+def _live(max_usd: float | None) -> "anthropic.Anthropic":
+    import anthropic
+
+    found = _environment()
+    base, key = found.get("ANTHROPIC_BASE_URL"), found.get("ANTHROPIC_API_KEY")
+    # A token from elsewhere belongs to the first party; it is not sent to another endpoint.
+    token = None if base or key else found.get("ANTHROPIC_AUTH_TOKEN")
+    if not (key or token):
+        raise LiveError(NO_KEY)
+    headers = {"accept-encoding": "identity"}  # the cap reads a stream's bytes as they pass
+    if base and key:
+        headers["x-api-key"] = key  # the SDK sends a bearer token; many endpoints want this one
+    return anthropic.Anthropic(
+        api_key=key,
+        auth_token=token,
+        base_url=base or API,
+        default_headers=headers,
+        middleware=[guard(base or API, None if max_usd is None else Cap(max_usd))],
+    )
+
+
+def _environment() -> dict[str, str]:
+    """What is set, in the environment or else in a .env in the working directory."""
+    found: dict[str, str] = {}
+    if Path(".env").is_file():
+        try:
+            from dotenv import dotenv_values
+        except ImportError:
+            raise LiveError("There is a .env here: install python-dotenv to read it.") from None
+        found = {name: value for name, value in dotenv_values(".env").items() if value}
+    return {**found, **{name: value for name, value in os.environ.items() if value}}

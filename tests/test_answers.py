@@ -1,0 +1,88 @@
+"""What the model says becomes an answer: cut to fit, with ids and thinking."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentlib.lab.answers import finished, fitting
+from agentlib.lab.binding import broken_binding
+from agentlib.lab.counting import TEXT, block_tokens
+
+Body = dict[str, Any]
+TEXT_BLOCK = {"type": "text", "text": "one two three"}
+CALL = {"type": "tool_use", "name": "bash", "input": {"command": "ls"}}
+SAID = {"content": [TEXT_BLOCK, CALL], "stop_reason": "tool_use"}
+BODY: Body = {"max_tokens": 500, "messages": [{"role": "user", "content": "Hi"}]}
+
+
+def test_an_answer_that_fits_is_left_alone_but_for_its_ids():
+    content, stop = finished(SAID, BODY, seed="s", room=1_000)
+    assert stop == "tool_use"
+    assert content[0] == TEXT_BLOCK
+    assert content[1]["id"].startswith("toolu_")
+    assert {**content[1], "id": ""} == {**CALL, "id": ""}
+
+
+def test_an_id_that_the_model_gave_stays():
+    said = {**SAID, "content": [{**CALL, "id": "toolu_own"}]}
+    assert finished(said, BODY, seed="s", room=1_000)[0][0]["id"] == "toolu_own"
+
+
+def test_ids_differ_by_place_and_by_seed():
+    said = {**SAID, "content": [CALL, CALL]}
+    ids = [b["id"] for seed in "st" for b in finished(said, BODY, seed=seed, room=1_000)[0]]
+    assert len(set(ids)) == 4
+
+
+def test_a_text_is_cut_and_a_call_that_does_not_fit_is_left_out():
+    assert fitting([TEXT_BLOCK, CALL], TEXT + 2) == [{"type": "text", "text": "one "}]
+    assert fitting([TEXT_BLOCK, CALL], TEXT + 5) == [TEXT_BLOCK]
+    assert fitting([CALL, TEXT_BLOCK], 20) == []
+    assert fitting([TEXT_BLOCK], TEXT) == []
+
+
+@given(st.text(max_size=200), st.integers(0, 120))
+def test_a_cut_text_is_a_beginning_and_fits(text: str, limit: int):
+    block = {"type": "text", "text": text}
+    kept = fitting([block], limit)
+    assert sum(map(block_tokens, kept)) <= limit
+    assert all(text.startswith(b["text"]) for b in kept)
+    if block_tokens(block) <= limit:
+        assert kept == [block]
+
+
+def test_the_smaller_of_max_tokens_and_room_gives_the_stop_reason():
+    short = {**BODY, "max_tokens": 8}
+    assert finished(SAID, short, seed="s", room=1_000)[1] == "max_tokens"
+    assert finished(SAID, short, seed="s", room=8)[1] == "max_tokens"
+    assert finished(SAID, short, seed="s", room=7)[1] == "model_context_window_exceeded"
+    assert finished(SAID, BODY, seed="s", room=0) == ([], "model_context_window_exceeded")
+
+
+def test_faults_of_the_answer_empty_it_or_cut_it_in_half():
+    assert finished(SAID, BODY, seed="s", room=1_000, fault="empty") == ([], "end_turn")
+    assert finished(SAID, BODY, seed="s", room=1_000, fault="refusal") == ([], "refusal")
+    content, stop = finished(SAID, BODY, seed="s", room=1_000, fault="truncated")
+    assert (content, stop) == ([TEXT_BLOCK], "max_tokens")
+    long = {"content": [{"type": "text", "text": "word " * 100}], "stop_reason": "end_turn"}
+    content, stop = finished(long, BODY, seed="s", room=1_000, fault="truncated")
+    assert stop == "max_tokens"
+    assert content[0]["text"].split() == ["word"] * 48  # 164 tokens, half of them, 4 for the block
+
+
+def test_a_thinking_model_thinks_first_and_its_thought_can_be_sent_back():
+    body = {**BODY, "thinking": {"type": "adaptive"}}
+    content, _ = finished(SAID, body, seed="s", room=1_000)
+    assert [block["type"] for block in content] == ["thinking", "text", "tool_use"]
+    assert content[0]["thinking"] == "Next: bash."
+    answered = [*BODY["messages"], {"role": "assistant", "content": content}]
+    assert broken_binding({"messages": [*answered, answered[0]]}) is None
+
+
+def test_a_thought_can_be_left_out_of_sight_with_its_signature_valid():
+    body = {**BODY, "thinking": {"type": "adaptive", "display": "omitted"}}
+    thought = finished(SAID, body, seed="s", room=1_000)[0][0]
+    assert thought["thinking"] == ""
+    turns = [*BODY["messages"], {"role": "assistant", "content": [thought]}, *BODY["messages"]]
+    assert broken_binding({"messages": turns}) is None

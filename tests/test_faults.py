@@ -1,0 +1,108 @@
+"""A bad day on request: which requests are struck, and what the SDK makes of it."""
+
+from typing import Any
+
+import anthropic
+import pytest
+
+from agentlib.lab.client import client
+from agentlib.lab.faults import SUMMARY_REQUEST, Fault, Faults, asks_for_summary
+from agentlib.settings import MODEL
+
+Body = dict[str, Any]
+TURN: Any = [{"role": "user", "content": "Go on."}]
+SUMMARY: Any = [*TURN, {"role": "user", "content": f"{SUMMARY_REQUEST} Briefly."}]
+
+
+def brain(body: Body, times: int) -> Body:
+    return {"content": [{"type": "text", "text": "Done. " * 40}], "stop_reason": "end_turn"}
+
+
+def ask(*faults: Fault, retries: int = 2, messages: Any = TURN) -> anthropic.types.Message:
+    api = client(brain=brain, faults=faults).with_options(max_retries=retries)
+    return api.messages.create(model=MODEL, max_tokens=500, messages=messages)
+
+
+@pytest.mark.parametrize(
+    ("fault", "struck"),
+    [
+        (Fault("529", at=2), [2]),
+        (Fault("529", at=(1, 4)), [1, 4]),
+        (Fault("529"), [1, 2, 3, 4, 5]),
+        (Fault("529", rate=0), []),
+    ],
+)
+def test_a_fault_strikes_the_requests_it_names(fault: Fault, struck: list[int]):
+    faults = Faults([fault])
+    assert [n for n in range(1, 6) if faults.next(TURN)] == struck
+
+
+def test_a_rate_strikes_its_share_and_the_same_ones_on_each_run():
+    struck = [n for n in range(1_000) if Fault("500", rate=0.2, seed=7).strikes(n)]
+    assert 150 < len(struck) < 250
+    assert struck == [n for n in range(1_000) if Fault("500", rate=0.2, seed=7).strikes(n)]
+    assert struck != [n for n in range(1_000) if Fault("500", rate=0.2, seed=8).strikes(n)]
+
+
+def test_only_summaries_are_counted_where_that_is_asked():
+    faults = Faults([Fault("empty", at=2, only="summary"), Fault("500", at=3, only="turn")])
+    kinds = [faults.next(messages) for messages in (TURN, SUMMARY, TURN, SUMMARY, TURN, SUMMARY)]
+    assert kinds == [None, None, None, "empty", "500", None]
+
+
+def test_the_request_for_a_summary_is_told_by_its_first_words():
+    assert asks_for_summary(SUMMARY)
+    assert not asks_for_summary(TURN)
+    assert not asks_for_summary([{"role": "user", "content": f"Say: {SUMMARY_REQUEST}"}])
+
+
+@pytest.mark.parametrize("bad", [{"kind": "418"}, {"kind": "500", "rate": 2}])
+def test_a_fault_that_does_not_exist_is_refused(bad: dict[str, Any]):
+    with pytest.raises(ValueError, match=r"kind='418'; choose one of 429|rate=2; take a share"):
+        Fault(**bad)
+
+
+@pytest.mark.parametrize("kind", ["429", "529", "500"])
+def test_the_sdk_retries_twice_and_the_answer_is_as_without_the_fault(kind: Any):
+    assert ask(Fault(kind, at=(1, 2))).to_dict() == ask().to_dict()
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        ("429", anthropic.RateLimitError),
+        ("529", anthropic.OverloadedError),
+        ("500", anthropic.InternalServerError),
+        ("too_long", anthropic.BadRequestError),
+    ],
+)
+def test_a_fault_that_stays_is_raised_in_the_end(kind: Any, error: type[Exception]):
+    with pytest.raises(error):
+        ask(Fault(kind))
+
+
+def test_a_rate_limit_says_when_to_come_again():
+    with pytest.raises(anthropic.RateLimitError) as limited:
+        ask(Fault("429"), retries=0)
+    assert limited.value.response.headers["retry-after"] == "1"
+    assert int(limited.value.response.headers["retry-after-ms"]) < 100
+
+
+def test_a_time_out_is_a_time_out():
+    with pytest.raises(anthropic.APITimeoutError):
+        ask(Fault("timeout"), retries=0)
+
+
+def test_a_prompt_said_to_be_too_long_is_so_by_its_numbers():
+    with pytest.raises(anthropic.BadRequestError, match="200001 tokens > 200000 maximum"):
+        ask(Fault("too_long"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "blocks", "stop"),
+    [("truncated", 1, "max_tokens"), ("empty", 0, "end_turn"), ("refusal", 0, "refusal")],
+)
+def test_a_fault_may_lie_in_the_answer(kind: Any, blocks: int, stop: str):
+    answer = ask(Fault(kind))
+    assert (len(answer.content), answer.stop_reason) == (blocks, stop)
+    assert answer.usage.output_tokens < ask().usage.output_tokens

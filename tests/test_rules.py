@@ -1,0 +1,281 @@
+"""Every refusal that is on record, and whether the offline model gives it today."""
+
+import base64
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from agentlib.lab.faults import Fault
+from agentlib.lab.offline import Reply, Server
+from agentlib.lab.rules import MAX_BYTES
+from agentlib.settings import MODEL
+
+Body = dict[str, Any]
+MARK = {"type": "ephemeral"}
+HOUR = {"type": "ephemeral", "ttl": "1h"}
+ADAPTIVE = {"thinking": {"type": "adaptive"}}
+
+
+def text(said: str, **more: Any) -> Body:
+    return {"type": "text", "text": said, **more}
+
+
+def use(name: str = "toolu_1") -> Body:
+    return {"type": "tool_use", "id": name, "name": "bash", "input": {}}
+
+
+def result(name: str = "toolu_1", content: Any = "ok") -> Body:
+    return {"type": "tool_result", "tool_use_id": name, "content": content}
+
+
+def picture(side: int = 10, size: int = 0) -> Body:
+    gif = b"GIF89a" + side.to_bytes(2, "little") * 2
+    data = base64.b64encode(gif).decode() + "A" * size
+    return {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/gif", "data": data},
+    }
+
+
+def asked(*turns: Any, **more: Any) -> Body:
+    """A request whose messages alternate, the user first; a turn is a text or its blocks."""
+    roles = ("user", "assistant")
+    messages = [{"role": roles[i % 2], "content": turn} for i, turn in enumerate(turns)]
+    return {"model": MODEL, "max_tokens": 100, "messages": messages, **more}
+
+
+def brain(body: Body, times: int) -> Body:
+    return {"content": [text("Good.")], "stop_reason": "end_turn"}
+
+
+def send(body: Body | bytes, server: Server | None = None) -> Reply:
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    server = server or Server(brain, window=1_000)
+    return server.answer("POST", "/v1/messages", {"authorization": "Bearer key"}, raw)
+
+
+def thought_through(system: str = "s") -> tuple[Server, list[Any]]:
+    """A server, and a conversation of two thoughtful answers that it would take up again."""
+    server = Server(brain)
+    turns: list[Any] = ["Hi"]
+    for _ in range(2):
+        reply = send(asked(*turns, system=system, **ADAPTIVE), server)
+        turns += [json.loads(reply.body)["content"], "And then?"]
+    return server, turns
+
+
+def changed_system() -> Reply:
+    server, turns = thought_through()
+    return send(asked(*turns, system="other", **ADAPTIVE), server)
+
+
+def changed_thought(turn: int) -> Callable[[], Reply]:
+    def run() -> Reply:
+        server, turns = thought_through()
+        turns[turn][0]["thinking"] = "I thought better of it."
+        return send(asked(*turns, system="s", **ADAPTIVE), server)
+
+    return run
+
+
+def struck(kind: Any) -> Callable[[], Reply]:
+    return lambda: send(asked("Hi"), Server(brain, faults=[Fault(kind)]))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A wording on record; `case` brings it about, or `why_not` says why nothing does."""
+
+    status: int
+    type: str
+    wording: str
+    case: Body | bytes | Callable[[], Reply] | None = None
+    why_not: str = ""
+
+
+def bad(wording: str, case: Any = None, why_not: str = "") -> Entry:
+    return Entry(400, "invalid_request_error", wording, case, why_not)
+
+
+THINKING = {"type": "thinking", "thinking": "Hm.", "signature": "forged"}
+PAIRED = ("Hi", [use()], [result()])
+BOUND = (
+    "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a "
+    "different conversation. Remove the block, or set "
+    '`thinking.block_binding.prefix_mismatch_behavior` to "drop_block". That setting requires the '
+    "`thinking-binding-controls-2026-08-01` value in the `anthropic-beta` header. The `system` "
+    "prompt differs from the one this block was created with."
+)
+LIMIT = (
+    "This request would exceed the rate limit for your organization "
+    "(00000000-0000-0000-0000-000000000000) of 50,000 input tokens per minute. For details, refer "
+    "to: https://docs.claude.com/en/api/rate-limits. You can see the response headers for current "
+    "usage. Please reduce the prompt length or the maximum tokens requested, or try again later. "
+    "You may also contact sales at https://www.anthropic.com/contact-sales to discuss your options "
+    "for a rate limit increase."
+)
+ON_RECORD = [
+    bad(
+        "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: "
+        "toolu_2. Each `tool_use` block must have a corresponding `tool_result` block in the next "
+        "message.",
+        asked("Hi", [use(), use("toolu_2")], [result()]),
+    ),
+    bad(
+        "messages.2.content.1: unexpected `tool_use_id` found in `tool_result` blocks: toolu_9. "
+        "Each `tool_result` block must have a corresponding `tool_use` block in the previous "
+        "message.",
+        asked("Hi", [use()], [result(), result("toolu_9")]),
+    ),
+    bad(
+        "messages.{i}: Did not find {n} `tool_result` block(s) at the beginning of this message.",
+        why_not="older wording, early 2025",
+    ),
+    bad(
+        "messages.2.content.1: each tool_use must have a single result. Found multiple "
+        "`tool_result` blocks with id: toolu_1",
+        asked("Hi", [use()], [result(), result()]),
+    ),
+    bad("messages.3.content.0: `tool_use` ids must be unique", asked(*PAIRED, [use()], [result()])),
+    bad(
+        "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
+        asked("Hi", [use("call 1")], [result("call 1")]),
+    ),
+    bad("`tool_result` blocks can only be in `user` messages", asked("Hi", [result()], "Hi")),
+    bad("prompt is too long: 1504 tokens > 1000 maximum", asked("hi " * 1_000)),
+    bad(
+        "input length and `max_tokens` exceed context limit: {n} + {m} > {max}",
+        why_not="newer models stop with model_context_window_exceeded instead",
+    ),
+    bad(
+        "max_tokens: 128001 > 128000, which is the maximum allowed number of output tokens for "
+        + MODEL,
+        asked("Hi", max_tokens=128_001),
+    ),
+    Entry(413, "request_too_large", "Request exceeds the maximum size", b" " * (MAX_BYTES + 1)),
+    Entry(
+        413,
+        "invalid_request_error",
+        "Request size exceeds model context window",
+        asked("hi " * 7_000),
+    ),
+    bad(
+        'messages: roles must alternate between "user" and "assistant"',
+        why_not="2024 and another platform; consecutive turns are merged today",
+    ),
+    bad(
+        'messages: first message must use the "user" role',
+        why_not="another platform; the first-party API takes an assistant's first message",
+    ),
+    bad("messages: at least one message is required", asked()),
+    bad(
+        "This model does not support assistant message prefill. The conversation must end with a "
+        "user message.",
+        asked("Hi", "The answer is"),
+    ),
+    bad(
+        "messages: final assistant content cannot end with trailing whitespace",
+        why_not="models that still take prefill",
+    ),
+    bad("messages: text content blocks must be non-empty", asked([text("")])),
+    bad("messages: text content blocks must contain non-whitespace text", asked([text("\n\n")])),
+    bad(
+        "messages.1: all messages must have non-empty content except for the optional final "
+        "assistant message",
+        asked("Hi", [], "Hi"),
+    ),
+    bad(
+        "messages.0.content.0.text: cache_control cannot be set for empty text blocks",
+        asked([text("", cache_control=MARK)]),
+    ),
+    bad(
+        "A maximum of 4 blocks with cache_control may be provided. Found 5.",
+        asked([text(str(i), cache_control=MARK) for i in range(5)]),
+    ),
+    bad(
+        "messages.0.content.1.cache_control.ttl: a ttl='1h' cache_control block must not come "
+        "after a ttl='5m' cache_control block. Note that blocks are processed in the following "
+        "order: `tools`, `system`, `messages`.",
+        asked([text("a", cache_control=MARK), text("b", cache_control=HOUR)]),
+    ),
+    bad(
+        "messages.3.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant "
+        "message cannot be modified. These blocks must remain as they were in the original "
+        "response.",
+        changed_thought(3),
+    ),
+    bad("messages.1.content.0: Invalid `signature` in `thinking` block", changed_thought(1)),
+    bad(BOUND, changed_system),
+    bad(
+        "messages.{i}.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
+        "`tool_use`.",
+        why_not="models of the 4.5 generation",
+    ),
+    bad(
+        "messages.1.content.0: When thinking is disabled, an `assistant` message in the final "
+        "position cannot contain `thinking`. To use thinking blocks, enable `thinking` in your "
+        "request.",
+        asked("Hi", [THINKING]),
+    ),
+    bad(
+        '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" '
+        'and "output_config.effort" to control thinking behavior.',
+        asked("Hi", thinking={"type": "enabled", "budget_tokens": 1_024}),
+    ),
+    bad('"thinking.type.disabled" is not supported for this model.', why_not="other models"),
+    bad(
+        "messages.0.content.0.text.parsed_output: Extra inputs are not permitted",
+        asked([text("Hi", parsed_output=None)]),
+    ),
+    bad(
+        "The request body is not valid JSON: no low surrogate in string: line 1 column 22 "
+        "(char 21)",
+        rb'{"model": "cut \ud83d here"}',
+    ),
+    bad(
+        "messages.0.content.0.image.source.base64: image exceeds 5 MB maximum: 5242896 bytes > "
+        "5242880 bytes",
+        asked([picture(size=5 * 1024 * 1024)]),
+    ),
+    bad(
+        "messages.0.content.0.image.source.base64.data: At least one of the image dimensions "
+        "exceed max allowed size: 8000 pixels",
+        asked([picture(8_001)]),
+    ),
+    bad(
+        "messages.0.content.0.image.source.base64.data: At least one of the image dimensions "
+        "exceed max allowed size for many-image requests: 2000 pixels",
+        asked([picture(2_001)] * 21),
+    ),
+    bad("Could not process image", asked([picture(size=3)])),
+    Entry(429, "rate_limit_error", LIMIT, struck("429")),
+    Entry(
+        429,
+        "rate_limit_error",
+        "Extra usage is required for long context requests.",
+        why_not="subscriptions only, not the API with a key",
+    ),
+    Entry(529, "overloaded_error", "Overloaded", struck("529")),
+    Entry(500, "api_error", "Overloaded", struck("500")),
+    bad("messages.{i}.content: Input should be a valid list", why_not="unconfirmed"),
+    bad("role 'system' is not supported on this model", why_not="older models"),
+]
+
+
+@pytest.mark.parametrize(
+    "entry", [entry for entry in ON_RECORD if entry.case is not None], ids=lambda e: e.wording[:50]
+)
+def test_each_refusal_comes_with_its_status_type_and_wording(entry: Entry):
+    reply = entry.case() if callable(entry.case) else send(entry.case or b"")
+    error = json.loads(reply.body)["error"]
+    assert (reply.status, error["type"]) == (entry.status, entry.type)
+    assert error["message"] == entry.wording
+
+
+def test_every_wording_on_record_is_given_or_says_why_not():
+    assert len(ON_RECORD) == 42
+    assert all((entry.case is None) == bool(entry.why_not) for entry in ON_RECORD)
+    assert sum(bool(entry.why_not) for entry in ON_RECORD) == 10
