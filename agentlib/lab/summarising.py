@@ -1,0 +1,199 @@
+"""The summary that the offline model writes, from what it is shown and from nothing else.
+
+What it puts first decides what is lost: the task and the done-list; then a twelfth of the room for
+rules, decisions and facts, the newest first; then what matches the focus, then the newest notes.
+An earlier summary is text like any other, so what it lacks is gone. Not here: when one is asked
+for and what it replaces (auto_compact).
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from agentlib.lab.intents import task_of
+from agentlib.lab.notes import Note, last, listed, notes
+from agentlib.lab.reading import View, edits_made, one_line, rough_tokens
+
+SHARE = 0.2
+"""A summary is at most so much of what it was shown."""
+DECISIONS = 1 / 12
+"""Share of the room for rules, decisions and facts that no focus names."""
+_DONE = 0.6
+"""Share of the room that the list of finished files may take before it is put in one line."""
+_ASKED = re.compile(r"[Aa]t most ([\d,]+) tokens")
+_FOCUS = re.compile(r"^Focus: (.*)$", re.MULTILINE)
+_HEADING = re.compile(r"^## .+$", re.MULTILINE)
+_HEADINGS = ["## Accomplished", "## Current state", "## Key decisions"]
+_ENDING = re.compile(r"(?:ations?|ions?|ings?|ies|ied|ers?|ed|es|s|y|e)$")
+_CHINESE = {
+    "规则": "rule",
+    "约束": "rule",
+    "要求": "rule",
+    "决定": "decision",
+    "决策": "decision",
+    "事实": "fact",
+}
+_STOP = {
+    "the",
+    "and",
+    "all",
+    "with",
+    "from",
+    "that",
+    "this",
+    "what",
+    "every",
+    "keep",
+    "user",
+    "about",
+}
+
+
+class Item(NamedTuple):
+    """Something worth keeping: where it goes, its text, the words under which a focus finds it."""
+
+    heading: int
+    text: str
+    words: str
+
+
+def summarise(view: View, prompt: str) -> str:
+    """A summary under the headings that are asked for, within every bound that is known.
+
+    `prompt`: the text that asked for it. The bounds: "at most N tokens", max_tokens, and a fifth
+    of what is shown.
+    """
+    asked = _ASKED.search(prompt)
+    bounds = [int(SHARE * view.size), view.max_tokens]
+    bounds += [int(asked[1].replace(",", ""))] if asked else []
+    focus = _FOCUS.search(prompt)
+    headings = _HEADING.findall(prompt) or _HEADINGS
+    if not view.request and not view.known:
+        return f"{headings[0]}\nNothing of the conversation was shown to me."
+    first = _progress(view, min(bounds))
+    left = min(bounds) - rough_tokens("\n".join([*first, *headings]))
+    chosen = _chosen(_items(view), stems(focus[1] if focus else ""), left, min(bounds))
+    return _written(headings, first, chosen)
+
+
+def stems(text: str) -> set[str]:
+    """The words of a text without their endings, small words left out.
+
+    >>> sorted(stems("decisions and the rules")), stems("decision") <= stems("decisions")
+    (['decis', 'rul'], True)
+    """
+    for chinese, english in _CHINESE.items():
+        text = text.replace(chinese, f" {english} ")
+    words = re.findall(r"[A-Za-z_]\w{2,}", text, re.ASCII)
+    return {_ENDING.sub("", word.lower()) for word in words if word.lower() not in _STOP}
+
+
+def _progress(view: View, bound: int) -> list[str]:
+    """What comes first in every summary: the task, what is done, what was counted."""
+    lines = [f"Task: {one_line(view.request)}"]
+    if done := sorted(view.done):
+        plain = f"Done: {', '.join(done)}"
+        lines.append(plain if rough_tokens(plain) < _DONE * bound else _in_short(view))
+    elif upto := last(view.own, "done_to"):
+        lines.append(f"Done: {upto[0]} files, all up to {upto[1]}")
+    lines += [f"Skipped {path}: {why}" for path, why in listed(view.own, "skipped")[-5:]]
+    for form, kind in (
+        ("There is no directory {}/ here", "missing"),
+        ("Traced `{}` = {} ({}:{})", "traced"),
+        ("Gave up on {}:{}: {}", "gave_up"),
+    ):
+        lines += [form.format(*parts) for parts in listed(view.own, kind)]
+    for form, kind in (
+        ("Test command: `{}`", "command"),
+        ("Tests {}: {}", "tests"),
+        ("Report {} up to {}", "written"),
+    ):
+        if parts := last(view.own, kind):
+            lines.append(form.format(*parts))
+    return [*lines, *(_without_facts(note) for note in _partly(view)), _count(view)]
+
+
+def _in_short(view: View) -> str:
+    return f"Done: {view.done_count} files, all up to {max(view.done)}"
+
+
+def _count(view: View) -> str:
+    """Progress, and how many summaries in a row it has stood still."""
+    before = last(view.own, "count")
+    kind = task_of(view.request).kind
+    if kind == "rename":
+        label, number = "edits made", str(edits_made(view))
+    elif kind == "trace":
+        label, number = "names traced", str(len(listed(view.own, "traced")))
+    else:
+        lines = sum(note.upto for note in _partly(view))
+        label, number = "files done", f"{view.done_count}{f' and {lines} lines' if lines else ''}"
+    still = int(before[2]) + 1 if before and before[1] == number else 0
+    return f"{label}: {number}; no progress: {still}"
+
+
+def _partly(view: View) -> list[Note]:
+    """The notes on files that are still being read."""
+    return [note for note in notes(view.own).values() if note.upto]
+
+
+def _items(view: View) -> list[Item]:
+    """Everything else that is known, the newest first."""
+    rules = [Item(2, f"- Rule: {rule}", f"rule constraint decision {rule}") for rule in view.rules]
+    facts = [Item(2, f"- {fact}", fact) for fact in view.facts]
+    earlier = [
+        Item(0, f"- Earlier request: {one_line(text, 120)}", "request task")
+        for text in view.earlier
+    ]
+    earlier = [
+        Item(0, f"- Earlier request: {parts[0]}", "request task")
+        for parts in listed(view.known, "request")
+    ] + earlier
+    found = [
+        Item(1, _without_facts(note), f"note file {note.text()}")
+        for note in view.notes.values()
+        if not note.upto
+    ]
+    return [*rules, *earlier, *facts, *found][::-1]
+
+
+def _without_facts(note: Note) -> str:
+    return Note(note.path, note.purpose, note.names, (), note.upto, note.bare).text()
+
+
+def _chosen(items: Sequence[Item], focus: set[str], left: int, bound: int) -> list[Item]:
+    """What fits: matches of the focus; a few decisions; then the newest of the rest."""
+    chosen = _fitting([item for item in items if focus & stems(item.words)], left)
+    left -= _size(chosen)
+    decided = [item for item in items if item.heading == 2 and item not in chosen]
+    few = _fitting(decided, min(left, int(DECISIONS * bound)))
+    left -= _size(few)
+    taken = [*chosen, *few]
+    rest = [item for item in items if item not in taken]
+    taken += _fitting(rest, left)
+    return [item for item in reversed(items) if item in taken]
+
+
+def _fitting(items: Iterable[Item], room: int) -> list[Item]:
+    """The first items until one doesn't fit."""
+    taken: list[Item] = []
+    for item in items:
+        room -= _size([item])
+        if room < 0:
+            break
+        taken.append(item)
+    return taken
+
+
+def _size(items: Iterable[Item]) -> int:
+    return sum(rough_tokens(item.text) + 1 for item in items)
+
+
+def _written(headings: Sequence[str], first: Sequence[str], chosen: Sequence[Item]) -> str:
+    """The lines under their headings."""
+    under: list[list[str]] = [[] for _ in headings]
+    under[0] += first
+    for item in chosen:
+        under[min(item.heading, len(headings) - 1)].append(item.text)
+    parts = ["\n".join([heading, *lines]) for heading, lines in zip(headings, under, strict=True)]
+    return "\n\n".join(parts)

@@ -1,0 +1,209 @@
+"""The next step of the reading tasks: read, report, read until compaction, compact.
+
+Each function takes what can be seen and returns one answer. Nothing is remembered between two
+answers. Not here: what is asked for (intents), listing and reading (files), the other tasks
+(tracing, renaming).
+"""
+
+from agentlib.lab import report
+from agentlib.lab.acting import Reply, bash, gives_up, quoted, say, use
+from agentlib.lab.calls import Call
+from agentlib.lab.files import Listing, listing, next_reads, take_notes, too_long
+from agentlib.lab.intents import Task
+from agentlib.lab.notes import last
+from agentlib.lab.reading import View
+
+FOCUS = "rules and decisions of the user, facts"
+"""What its own compaction is to keep."""
+PASSES = 3
+_SHOWN = 40
+_END, _START = "END_OF_PART", "(start)"
+
+
+def read(view: View, task: Task) -> Reply:
+    """Read every file, one by one, noting what is found; then the report, or a closing word."""
+    text = "\n".join(part for part in (take_notes(view), _found_written(view, task)) if part)
+    view = view.noting(text)
+    if sentence := gives_up(view):
+        return say(f"{text}\n{sentence}")
+    if call := _failed_writing(view):
+        return _after_failure(task, text, call)
+    seen = listing(view, task)
+    if seen.call or seen.remark:
+        return say(f"{text}\n{seen.remark}", *([seen.call] if seen.call else []))
+    if skipped := too_long(view, seen.todo):
+        text = f"{text}\n{skipped}"
+        view = view.noting(skipped)
+        seen = listing(view, task)
+    if seen.todo:
+        return say(text, *next_reads(view, seen.todo))
+    if not view.done_count:
+        return say(f"{text}\nI found no {_kind(task)} in {_place(task)}.")
+    if task.kind == "report":
+        return _report(view, task, text, seen)
+    return say(f"{text}\n{_closing(view, task, seen)}")
+
+
+def _kind(task: Task) -> str:
+    return f".{task.endings[0]} file" if task.endings else "file"
+
+
+def _place(task: Task) -> str:
+    return "this workspace" if task.folder == "." else f"{task.folder}/"
+
+
+def _paths(view: View, seen: Listing) -> list[str]:
+    """The files that are done, in the order of the listing."""
+    return sorted({*view.done, *(file.path for file in seen.files)})
+
+
+def _closing(view: View, task: Task, seen: Listing) -> str:
+    """How many files were read, and in a line each what they are, as far as it can be seen."""
+    paths = _paths(view, seen)
+    notes = {path: view.notes[path].purpose for path in paths if path in view.notes}
+    shown = min(_SHOWN, view.max_tokens // 60)
+    lines = [f"{path}: {notes.get(path, report.LOST)}" for path in paths[:shown]]
+    lines += [f"... and {len(paths) - shown} more"] if len(paths) > shown else []
+    lost = sum(path not in notes for path in paths)
+    said = f"I read {len(paths)} files; of {lost} the details are lost.{_elsewhere(view)}"
+    said += f" {seen.left_out} files that are no source text I left out." if seen.left_out else ""
+    return "\n".join([said, *lines])
+
+
+def _elsewhere(view: View) -> str:
+    """A reminder that the folder asked for is not there."""
+    missing = last(view.own, "missing")
+    return (
+        f" There is no directory {missing[0]}/, so they are the whole workspace's."
+        if missing
+        else ""
+    )
+
+
+def _report(view: View, task: Task, text: str, seen: Listing) -> Reply:
+    """Write the report, in parts where it is long; say so when it stands."""
+    paths = _paths(view, seen)
+    written = last(view.own, "written")
+    upto = written[1] if written and written[1] != _START else ""
+    rest = [path for path in paths if path > upto]
+    if not rest:
+        return say(f"{text}\n{_written(view, task, len(paths))}")
+    texts = report.sections(view, rest)
+    count = report.part(texts, view.max_tokens)
+    content = "\n\n".join(texts[:count]) + "\n"
+    if count == len(rest):
+        content += report.closing(view, len(paths))
+    rules = [f"- Rule: {rule}" for rule in view.rules]
+    text = "\n".join([text, *rules, f"Report {task.report} up to {rest[count - 1]}"])
+    if upto:
+        return say(text, bash(f"cat >> {quoted(task.report)} <<'{_END}'\n\n{content}{_END}"))
+    content = f"{report.opening(view, f'Report on {len(paths)} files')}\n{content}"
+    return say(text, use("write_file", path=task.report, content=content))
+
+
+def _failed_writing(view: View) -> Call | None:
+    """The newest call, where it was to write a part of the report and did not."""
+    call = view.newest
+    if not call or not call.error:
+        return None
+    wrote = call.name == "write_file" or str(call.input.get("command", "")).startswith("cat >>")
+    return call if wrote else None
+
+
+def _after_failure(task: Task, text: str, call: Call) -> Reply:
+    if call.interrupted:
+        text = f"{text}\nThe writing was interrupted; I look how far it came."
+        return say(text, bash(_far(task)))
+    return say(f"{text}\nI could not write {task.report}: {call.text[:200]}")
+
+
+def _far(task: Task) -> str:
+    """How far the report has come: its last heading of a file."""
+    name = quoted(task.report)
+    return f"grep '^## ' {name} 2>/dev/null | grep -v '^## Facts and decisions$' | tail -n 1"
+
+
+def _found_written(view: View, task: Task) -> str:
+    """What was found out about an interrupted writing, as a note."""
+    call = view.newest
+    if not call or call.input != {"command": _far(task)} or not call.visible:
+        return ""
+    heading = call.text.removeprefix("## ") if call.text.startswith("## ") else _START
+    return f"Report {task.report} up to {heading}"
+
+
+def _written(view: View, task: Task, total: int) -> str:
+    """What was written, and of how many files the details were lost, counted where it stands."""
+    parts = [str(call.input.get("content", call.input.get("command", ""))) for call in view.calls]
+    lost = sum(part.count(f"\n{report.LOST}") for part in parts)
+    return (
+        f"I wrote {task.report}: {total} files; of {lost} the details are lost.{_elsewhere(view)}"
+    )
+
+
+def until(view: View, task: Task) -> Reply:
+    """Read on, round and round, until a summary stands in the context or enough is enough."""
+    text = take_notes(view)
+    view = view.noting(text)
+    if view.summarised:
+        return say(
+            f"{text}\nCompression has triggered: a summary stands in place of our conversation."
+            f" I stop reading; it names {view.done_count} files."
+        )
+    if sentence := gives_up(view, patience=10**9):
+        return say(f"{text}\n{sentence}")
+    seen = listing(view, task)
+    if seen.call or seen.remark:
+        return say(f"{text}\n{seen.remark}", *([seen.call] if seen.call else []))
+    if skipped := too_long(view, seen.todo):
+        text = f"{text}\n{skipped}"
+        view = view.noting(skipped)
+        seen = listing(view, task)
+    if seen.todo:
+        return say(text, *next_reads(view, seen.todo))
+    read = [call.path for call in view.calls if call.name == "read_file"]
+    if not seen.files:
+        return say(f"{text}\nI found no {_kind(task)} in {_place(task)}.")
+    least = min(seen.files, key=lambda file: read.count(file.path))
+    if read.count(least.path) >= PASSES:
+        return say(
+            f"{text}\nCompression did not trigger: I have read all {len(seen.files)} files"
+            f" {PASSES} times and see no summary. A smaller window or threshold would do it."
+        )
+    return say(
+        f"{text}\nNothing is left; I read {least.path} again.", use("read_file", path=least.path)
+    )
+
+
+def compact(view: View, task: Task) -> Reply:
+    """Compact once, then say so; once more where the call was interrupted."""
+    calls = [call for call in view.calls if call.name == "compact"]
+    if view.summarised or any(call.made for call in calls):
+        return say("Done: the conversation is compacted, and I go on from its summary.")
+    if "compact" not in view.tools:
+        return say("I have no tool to compact the conversation with; the settings leave it out.")
+    if len(calls) > 1 or any(not call.interrupted for call in calls):
+        return say(f"The conversation is not compacted: {calls[-1].text[:200]}")
+    return say("I compact the conversation.", use("compact", focus=task.focus or FOCUS))
+
+
+def rules(view: View, task: Task) -> Reply:
+    """A request that only states rules: say them back."""
+    return say("Understood:\n" + "\n".join(f"- Rule: {rule}" for rule in view.rules))
+
+
+def unknown(view: View, task: Task) -> Reply:
+    """The one sentence that names what it can do."""
+    return say(ABLE_ZH if any("\u4e00" <= char <= "\u9fff" for char in view.request) else ABLE)
+
+
+ABLE = (
+    "I am the offline model and can do a few things only: read every file of a folder one by one, "
+    "review them and write a report, keep reading until compression triggers, compact the "
+    "conversation with the compact tool, find where a name's value is set and follow it through "
+    "the files, or rename a name everywhere and run the tests."
+)
+ABLE_ZH = (
+    "我是离线模型, 只会做这几件事: 逐个读取目录里的文件, 审查文件并写报告, 持续读取直到触发压缩, "
+    "用 compact 工具压缩对话, 追踪某个名字的值在哪里设置, 或者在所有文件里重命名并运行测试."
+)
