@@ -1,0 +1,157 @@
+"""Per-turn cost of the pipeline against the seeds', in one run, and import times. `make bench`.
+
+The seeds weigh the whole conversation by `len(str(messages)) // 4` and clear results in place,
+every turn. Both sides see the same messages: 230 of them and more, with 170,000 tokens left after
+clearing. Ratios are what counts; milliseconds are this machine's.
+"""
+
+import copy
+import email
+import importlib.util
+import pkgutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import agentlib
+from agentlib.estimation import meter
+from agentlib.messages import Message
+from agentlib.pipeline import compact
+from agentlib.presets import DEFAULT, LEARN_CLAUDE_CODE
+from agentlib.settings import Settings
+
+WARM_UP, MEASURED = 115, 20
+
+
+TEXT = "".join(
+    p.read_text(encoding="utf-8") for p in sorted(Path(email.__file__).parent.glob("*.py"))
+)
+
+
+def text(n: int, size: int) -> str:
+    """So many characters of real source, from another place for every n."""
+    start = n * 1_009 % (len(TEXT) - size)
+    return TEXT[start : start + size]
+
+
+def exchange(n: int, said: int, got: int) -> list[Message]:
+    """One exchange: `said` characters by the assistant, a call, a result of `got` characters."""
+    call = {
+        "type": "tool_use",
+        "id": f"toolu_{n}",
+        "name": "bash",
+        "input": {"command": f"cmd {n}"},
+    }
+    result = {"type": "tool_result", "tool_use_id": f"toolu_{n}", "content": text(n, got)}
+    return [
+        {"role": "assistant", "content": [{"type": "text", "text": text(n, said)}, call]},
+        {"role": "user", "content": [result]},
+    ]
+
+
+def seeds(messages: list[Message], keep: int = 3) -> int:
+    """The seeds' turn (002): clear in place, then weigh everything."""
+    results = [
+        part
+        for m in messages
+        if m["role"] == "user" and isinstance(m["content"], list)
+        for part in m["content"]
+        if part["type"] == "tool_result"
+    ]
+    names = {
+        block["id"]: block["name"]
+        for m in messages
+        if m["role"] == "assistant"
+        for block in m["content"]
+        if block["type"] == "tool_use"
+    }
+    for result in results[:-keep]:
+        if len(result["content"]) > 100:
+            result["content"] = f"[Previous: used {names[result['tool_use_id']]}]"
+    return len(str(messages)) // 4
+
+
+def ours(settings: Settings) -> Callable[[list[Message]], int]:
+    """Our turn: the pipeline on the view, and the meter told what was billed."""
+    known, view, settled = meter(settings.estimator, 4_000), list[Message](), 0
+
+    def turn(new: list[Message]) -> int:
+        nonlocal view, settled
+        step = compact(
+            [*view, *new],
+            settings,
+            meter=known,
+            summarize=lambda messages, focus: "",
+            archive=lambda: "",
+            settled=settled,
+        )
+        view, settled = step.messages, step.settled
+        known.observe(view, {"input_tokens": step.tokens_after})
+        return step.tokens_after
+
+    return turn
+
+
+def per_turn(settings: Settings, said: int, got: int) -> tuple[float, float, int, int]:
+    """Median seconds a turn of the seeds and of ours, messages and tokens at the end."""
+    history: list[Message] = [{"role": "user", "content": "Go on."}]
+    theirs, mine, turn, tokens = list[float](), list[float](), ours(settings), 0
+    turn(list(history))
+    for n in range(WARM_UP + MEASURED):
+        new = exchange(n, said, got)
+        history += copy.deepcopy(new)
+        start = time.perf_counter()
+        seeds(history)
+        middle = time.perf_counter()
+        tokens = turn(new)
+        theirs.append(middle - start)
+        mine.append(time.perf_counter() - middle)
+    return (
+        statistics.median(theirs[WARM_UP:]),
+        statistics.median(mine[WARM_UP:]),
+        len(history),
+        tokens,
+    )
+
+
+CASES = {
+    "learn-claude-code": (replace(LEARN_CLAUDE_CODE, auto=False), 20),
+    "default, clear always": (replace(DEFAULT, clear_when="always", auto=False), 20),
+    "default, cache warm": (replace(DEFAULT, auto=False), 5),
+}
+
+
+def layers() -> None:
+    heads = ("messages", "tokens", "seeds µs", "ours µs", "times")
+    print(f"{'settings':24}" + "".join(f"{head:>10}" for head in heads) + "  wanted")
+    for name, (settings, wanted) in CASES.items():
+        said = 4_900 if settings.estimator == "chars" else 4_100
+        theirs, mine, messages, tokens = per_turn(settings, said, 600)
+        row = f"{name:24}{messages:>10,}{tokens:>10,}{theirs * 1e6:>10,.0f}{mine * 1e6:>10,.0f}"
+        print(f"{row}{theirs / mine:>10.1f}  {wanted}")
+
+
+def imports() -> None:
+    """Seconds to import each module in a fresh process, over an empty one."""
+
+    def seconds(statement: str) -> float:
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", statement], check=True)
+        return time.perf_counter() - start
+
+    empty = min(seconds("pass") for _ in range(3))
+    print(f"\n{'import':32}{'ms':>8}")
+    for module in pkgutil.walk_packages(agentlib.__path__, "agentlib."):
+        if module.name.endswith("__main__") or importlib.util.find_spec(module.name) is None:
+            continue
+        best = min(seconds(f"import {module.name}") for _ in range(2))
+        print(f"{module.name:32}{(best - empty) * 1e3:>8.0f}")
+
+
+if __name__ == "__main__":
+    layers()
+    imports()

@@ -1,0 +1,193 @@
+"""Replay: the same session again is the same, message for message; other settings are weighed."""
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentlib.auto_compact import summary_text
+from agentlib.estimation import prompt_tokens
+from agentlib.lab.client import client
+from agentlib.lab.replay import replay, stand_in, sweep, table
+from agentlib.loop import compact_now, run
+from agentlib.messages import violation
+from agentlib.presets import ALL
+from agentlib.settings import MODEL, Settings
+from agentlib.tools import Workspace
+from agentlib.transcripts import Session, load
+
+WINDOW = 16_000
+FILES = 5
+
+
+@dataclass
+class Clock:
+    """Seconds that pass one at a time, and in leaps."""
+
+    now: float = 1_760_000_000.0
+
+    def __call__(self) -> float:
+        self.now += 1
+        return self.now
+
+
+def brain(body: dict[str, Any], times: int) -> dict[str, Any]:
+    """Reads two files at once, one at a time otherwise; asks for `compact` now and then."""
+    messages = body["messages"]
+    last = messages[-1]["content"]
+    text = last if isinstance(last, str) else last[-1].get("text", "")
+    if text.startswith("Summarize this conversation"):
+        notes = f"## Accomplished\nShown {len(messages)} messages. " + "Noted. " * 40
+        return {"content": [{"type": "text", "text": notes}], "stop_reason": "end_turn"}
+    size = len(messages)
+    if size % 14 == 9 and "[Conversation compressed" not in str(messages[0]):
+        call = {"type": "tool_use", "name": "compact", "input": {"focus": "file1.txt"}}
+        return {"content": [call], "stop_reason": "tool_use"}
+    calls = [
+        {
+            "type": "tool_use",
+            "name": "read_file",
+            "input": {"path": f"file{(size + n) % FILES}.txt"},
+        }
+        for n in range(1 + size % 4 // 3)
+    ]
+    said = {"type": "text", "text": f"Reading on, message {size}. " + "I note what I saw. " * 8}
+    return {"content": [said, *calls], "stop_reason": "tool_use"}
+
+
+def recorded(folder: Path, settings: Settings) -> Session:
+    """A session with compactions, clearings, a pause, one by hand, and a resume from its file."""
+    for n in range(FILES):
+        lines = "\n".join(f"line {i} of file {n}" for i in range(120))
+        (folder / f"file{n}.txt").write_text(lines, encoding="utf-8", newline="\n")
+    clock, workspace = Clock(), Workspace(folder)
+    session = Session.create(
+        folder / "sessions", settings=settings, session_id="recorded", clock=clock
+    )
+    api = client(window=1_000_000, brain=brain, clock=clock)
+    same: dict[str, Any] = {"settings": settings, "clock": clock}
+    for turns in (40, 11, 7, 9, 10, 7, 10, 9, 10):
+        list(run(api, f"Read {turns} times.", workspace, session=session, max_turns=turns, **same))
+        clock.now += 4_000
+    assert session.path
+    session = load(session.path)
+    compact_now(api, session, workspace, "the pause", **same)
+    list(run(api, "Once more.", workspace, session=session, max_turns=45, **same))
+    return load(session.path or "")
+
+
+@pytest.fixture(scope="module", params=sorted(ALL))
+def session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Session:
+    settings = ALL[request.param].scaled(WINDOW)
+    if settings.clear_when == "cold":
+        settings = replace(settings, clear_at_least=0)
+    return recorded(tmp_path_factory.mktemp(request.param), settings)
+
+
+def test_the_recording_has_what_it_should(session: Session) -> None:
+    done = [c for c in session.compactions if c.message]
+    assert len(done) >= 3
+    assert {c.trigger for c in done} == {"auto", "manual"}
+    assert any(c.focus == "the pause" for c in done)
+    assert any(c.focus == "file1.txt" for c in done)
+    cleared = {r for frame in replay(session, session.settings) for r in frame.step.cleared}
+    assert len(cleared) >= 10
+    gaps = [b.at - a.at for a, b in zip(session.requests, session.requests[1:], strict=False)]
+    assert max(gaps) > 3_600
+
+
+def test_with_its_own_settings_the_contexts_are_the_same(session: Session) -> None:
+    frames = replay(session, session.settings)
+    assert [f.context for f in frames] == [r.context for r in session.requests]
+    assert [f.prompt_tokens for f in frames] == [prompt_tokens(r.usage) for r in session.requests]
+    assert {f.billed_from for f in frames} == {"recorded"}
+
+
+def test_its_compactions_are_the_recorded_ones(session: Session) -> None:
+    frames = replay(session, session.settings)
+    assert sum(f.compaction is not None for f in frames) == len(session.compactions)
+    assert {f.summary_from for f in frames} == {None, "recorded"}
+    known = [c.message for c in session.compactions if c.message]
+    seen = [f.context[0] for f in frames if f.compaction]
+    assert [summary_text(m) for m in seen] == [summary_text(m) for m in known]
+
+
+@pytest.mark.parametrize("name", sorted(ALL))
+def test_under_other_settings_nothing_is_violated(session: Session, name: str) -> None:
+    frames = replay(session, ALL[name].scaled(WINDOW))
+    assert [v for f in frames if (v := violation(f.context))] == []
+    assert all(abs(sum(f.kinds.values()) - f.prompt_tokens) < 1 for f in frames)
+
+
+def lowered(session: Session) -> Iterator[int | None]:
+    """The turn of the first compaction by itself, for ever lower thresholds."""
+    for threshold in (14_000, 11_000, 9_000, 7_000, 5_000, 4_000):
+        settings = Settings(context_window=16_000, output_reserve=1_000, buffer=0, micro="off")
+        frames = replay(session, replace(settings, threshold=threshold))
+        yield next((f.turn for f in frames if f.step.compaction == "auto"), None)
+
+
+def test_a_lower_threshold_never_compacts_later(session: Session) -> None:
+    first = [turn if turn is not None else 10_000 for turn in lowered(session)]
+    assert first == sorted(first, reverse=True)
+    assert first[-1] < 10_000
+
+
+def test_weighing_without_layers_is_near_the_bill(tmp_path: Path) -> None:
+    """The same messages uncompacted: what the weights say against what the API would bill."""
+    settings = Settings(auto=False, manual=False, micro="off").scaled(WINDOW)
+    session = recorded_without_layers(tmp_path, settings)
+    cleared = replay(session, replace(settings, micro="clear", keep_recent=2))
+    whole = replay(session, settings)
+    assert {f.billed_from for f in whole} == {"recorded"}
+    assert {f.billed_from for f in cleared} == {"recorded", "weighed"}
+    assert cleared[-1].prompt_tokens < whole[-1].prompt_tokens / 2
+    assert cleared[-1].kinds["placeholder"] > 0
+    assert cleared[-1].kinds["tool_result"] < whole[-1].kinds["tool_result"] / 2
+
+
+def recorded_without_layers(folder: Path, settings: Settings) -> Session:
+    for n in range(FILES):
+        source = inspect.getsource(inspect)[n * 4_000 : (n + 1) * 4_000]
+        (folder / f"file{n}.txt").write_text(source, encoding="utf-8", newline="\n")
+    session = Session.create(folder / "sessions", settings=settings, session_id="whole")
+    api = client(window=1_000_000, brain=brain)
+    list(run(api, "Read on.", Workspace(folder), session=session, settings=settings, max_turns=20))
+    return session
+
+
+def test_weighed_prompts_are_near_what_the_same_request_is_billed(tmp_path: Path) -> None:
+    """Closed form: the weighed prompts, asked of the offline API's own count."""
+    settings = Settings(auto=False, manual=False, micro="off").scaled(WINDOW)
+    session = recorded_without_layers(tmp_path, settings)
+    api = client(window=1_000_000, brain=brain)
+    frames = replay(session, replace(settings, micro="clear", keep_recent=2))
+    for frame in frames[5::5]:
+        counted = api.messages.count_tokens(
+            model=MODEL,
+            system=session.system,
+            tools=session.tools,  # pyright: ignore[reportArgumentType]
+            messages=frame.context,  # pyright: ignore[reportArgumentType]
+        ).input_tokens
+        assert frame.prompt_tokens == pytest.approx(counted, rel=0.1)
+
+
+def test_a_stand_in_is_as_long_as_asked_and_marked(session: Session) -> None:
+    settings = replace(Settings(threshold=4_000, micro="off"), context_window=40_000, buffer=0)
+    frames = replay(session, settings, summary_tokens=300)
+    assert {f.summary_from for f in frames} >= {"stand-in"}
+    text = next(summary_text(f.context[0]) for f in frames if f.summary_from == "stand-in")
+    assert text == stand_in(300).strip()
+
+
+def test_the_table_has_a_row_a_turn_and_the_sweep_one_a_setting(session: Session) -> None:
+    frames = replay(session, session.settings)
+    rows = table(frames)
+    assert list(rows["turn"]) == list(range(1, len(session.requests) + 1))
+    assert list(rows["tokens"]) == [f.prompt_tokens for f in frames]
+    swept = sweep(session, [session.settings, Settings(enabled=False)])
+    assert list(swept["requests"]) == [len(frames)] * 2
+    assert swept["compactions"][1] == 0
