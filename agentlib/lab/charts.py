@@ -1,0 +1,179 @@
+"""Charts: the table of a replay in, a matplotlib figure out (`replay.table` names its columns).
+
+One drawing code for the screen and for print: a `TurnChart` is laid out once and then only gets
+new numbers, which is what makes a slider quick. Not here: any number that is not in the table,
+the parts of the picture (artists), and pyplot, whose global state a notebook doesn't need.
+"""
+
+# pyright: reportUnknownMemberType=false
+# matplotlib leaves its keyword arguments without types.
+
+import io
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import matplotlib.style
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from PIL import Image
+
+from agentlib.lab import artists
+from agentlib.lab.artists import COLUMNS, LOOKS, MARKS, Mark, Stack
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+WIDTH, DPI = 7.2, 100
+"""Inches, and pixels per inch: every picture is 720 pixels wide."""
+_COLUMNS = 72
+"""Characters that a notebook shows in one line beside the file browser on a small screen."""
+_LEFT, _ACROSS, _ABOVE, _APART = 0.84, 4.85, 0.32, 0.62
+
+
+class Chart(Figure):
+    """A figure that a notebook shows as a picture, without pyplot."""
+
+    def _repr_png_(self) -> bytes:
+        return png(self)
+
+
+class TurnChart:
+    """Tokens over the turns by kind of block, under the wall. `update` gives it other numbers.
+
+    `table`: a row a turn, as `replay.table` makes it. `top`: the top of the axis in tokens, so
+    that pictures compare; by default what this table needs. `kinds`, `marks`: what the legend
+    names beside what this table has. Raises ValueError for a table without rows.
+    """
+
+    def __init__(
+        self,
+        table: "DataFrame",
+        *,
+        title: str = "",
+        top: float | None = None,
+        kinds: Iterable[str] = (),
+        marks: Iterable[Mark] = (),
+    ) -> None:
+        self.figure, (self.stack,) = _layout({title: table}, len(table), top, kinds, marks)
+        self.canvas = FigureCanvasAgg(self.figure)
+        self._ground: Any = None
+
+    def update(self, table: "DataFrame") -> None:
+        """Give the artists the numbers of another table; `png` draws them."""
+        self.stack.set(table)
+
+    def png(self) -> bytes:
+        """The picture as it is now: only the artists are drawn anew, quickly compressed."""
+        if self._ground is None:
+            with matplotlib.style.context("default"):
+                self.canvas.draw()
+            self._ground = self.canvas.copy_from_bbox(self.figure.bbox)
+        self.canvas.restore_region(self._ground)
+        for artist in self.stack.artists:
+            artist.axes.draw_artist(artist)
+        buffer = io.BytesIO()
+        pixels = bytes(self.canvas.buffer_rgba())
+        picture = Image.frombytes("RGBA", self.canvas.get_width_height(), pixels).convert("RGB")
+        picture.save(buffer, "png", compress_level=1)
+        return buffer.getvalue()
+
+
+def turns(table: "DataFrame", *, title: str = "") -> Chart:
+    """Tokens of each prompt over the turns, by kind of block, with window and compaction point."""
+    return TurnChart(table, title=title).figure
+
+
+def compare(
+    tables: Mapping[str, "DataFrame"], *, refused: Mapping[str, str] | None = None
+) -> Chart:
+    """Runs of the same task below each other, on the same axes; the names are their titles.
+
+    `refused`: by name, the API's words where it refused the request after a run's last turn.
+    """
+    refused = refused or {}
+    last = max(len(table) + (name in refused) for name, table in tables.items())
+    figure, stacks = _layout(tables, last)
+    for stack, (name, table) in zip(stacks, tables.items(), strict=True):
+        if name in refused:
+            with matplotlib.style.context("default"):
+                stack.refused(len(table) + 1, table["window"].iloc[-1], refused[name])
+    return figure
+
+
+def _layout(
+    tables: Mapping[str, "DataFrame"],
+    last: int,
+    top: float | None = None,
+    kinds: Iterable[str] = (),
+    marks: Iterable[Mark] = (),
+) -> tuple[Chart, list[Stack]]:
+    """A figure with a stack for each table, one above the other, and the legend below them."""
+    known = list(tables.values())
+    if any(table.empty for table in known):
+        raise ValueError("there is no turn to draw: the table has no rows")
+    shown = {*kinds, *(kind for table in known for kind in artists.kinds_of(table))}
+    signs = [sign for table in known for sign in artists.places(table).items()]
+    there = {*marks, *(mark for mark, (across, _) in signs if across)}
+    rows = -(-(len(shown) + len(there)) // COLUMNS)
+    top = top or max(map(artists.headroom, known))
+    plot, foot = 2.6 if len(known) == 1 else 1.75, 0.65 + 0.2 * rows
+    high = foot + len(known) * plot + (len(known) - 1) * _APART + _ABOVE
+    with matplotlib.style.context("default"):
+        figure = Chart(figsize=(WIDTH, high), dpi=DPI, facecolor="white")
+        stacks: list[Stack] = []
+        for n, (title, table) in enumerate(tables.items()):
+            bottom = high - _ABOVE - plot - n * (plot + _APART)
+            axes = figure.add_axes((_LEFT / WIDTH, bottom / high, _ACROSS / WIDTH, plot / high))
+            artists.frame(axes, title, top, last)
+            stacks.append(Stack(axes))
+            stacks[-1].set(table)
+        figure.axes[-1].set_xlabel("turn (one request each)")
+        artists.key(figure, [k for k in LOOKS if k in shown], [m for m in MARKS if m in there])
+    return figure, stacks
+
+
+def png(figure: Figure) -> bytes:
+    """A figure as PNG, whole, without a date: the same numbers give the same bytes."""
+    buffer = io.BytesIO()
+    with matplotlib.style.context("default"):
+        figure.savefig(buffer, format="png", dpi=DPI, metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def sentence(table: "DataFrame") -> str:
+    """What the chart shows, in words: for those who can't see it, and to be sure of it.
+
+    >>> from pandas import DataFrame
+    >>> quiet = {"compaction": None, "summary_from": None, "billed_from": "recorded"}
+    >>> print(sentence(DataFrame({"tokens": [40, 90], "cleared": [0, 2], "window": 100, **quiet})))
+    2 turns, 130 tokens sent in all; largest prompt 90 tokens at turn 2, 90%
+    of the window of 100; 0 compactions, 2 results cleared.
+    """
+    if table.empty:
+        return "No request yet."
+    window, sent = int(table["window"].iloc[-1]), [int(n) for n in table["tokens"]]
+    peak, over = max(sent), [turn for turn, n in enumerate(sent, 1) if n > window]
+    parts = [
+        f"{_count(len(table), 'turn')}, {sum(sent):,} tokens sent in all",
+        f"largest prompt {peak:,} tokens at turn {sent.index(peak) + 1}, "
+        f"{100 * peak // window}% of the window of {window:,}",
+        _forgotten(table),
+    ]
+    if weighed := int((table["billed_from"] == "weighed").sum()):
+        parts.append(f"{_count(weighed, 'prompt')} weighed, not billed")
+    if over:
+        parts.append(f"at turn {over[0]} the prompt is over the window: the API would refuse it")
+    return textwrap.fill("; ".join(parts) + ".", _COLUMNS)
+
+
+def _forgotten(table: "DataFrame") -> str:
+    done = table["compaction"].isin(["auto", "manual", "reactive"])
+    stand_ins = int((done & (table["summary_from"] == "stand-in")).sum())
+    text = _count(int(done.sum()), "compaction")
+    text += f" ({stand_ins} with a stand-in summary)" if stand_ins else ""
+    return f"{text}, {_count(int(table['cleared'].sum()), 'result')} cleared"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -1,0 +1,129 @@
+"""Panels: sliders over a chart, and a line of text with the numbers. Wiring only.
+
+A panel is an ordinary ipywidgets box whose picture is exchanged in place: no `interact`, no
+`Output`, so that it is quick, strict nbval holds it, and nothing that goes wrong gets lost: an
+error stands in the text line and in the panel's repr. Setting a slider in a cell does what moving
+it does. Not here: what is computed (replay) and how it is drawn (charts).
+"""
+
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# ipywidgets has no types.
+
+import base64
+import html
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ipywidgets import HTML, Image, IntSlider, Layout, VBox
+
+from agentlib.lab import charts
+from agentlib.lab.replay import replay, table
+from agentlib.settings import Settings
+from agentlib.transcripts import Session
+
+WINDOW = "tokens of one request; the compaction point moves with it"
+BOTH_LAYERS: dict[str, Any] = {
+    "enabled": True,
+    "auto": True,
+    "micro": "clear",
+    "clear_when": "always",
+}
+KEEP_RECENT = "how many of the newest results stay whole"
+
+
+class Panel(VBox):
+    """Sliders by name, a picture and its sentence.
+
+    `draw` gets the sliders' values by name and returns PNG and sentence. Each slider is an
+    attribute: `panel.keep_recent.value = 1` moves it. An error of `draw` is shown, and the last
+    picture stays.
+    """
+
+    def __init__(
+        self, sliders: Mapping[str, IntSlider], draw: Callable[..., tuple[bytes, str]]
+    ) -> None:
+        self.sliders, self.draw = dict(sliders), draw
+        self.picture = Image(format="png", layout=Layout(max_width="100%", object_fit="contain"))
+        self.line = HTML()
+        self.png, self.text = b"", ""
+        super().__init__([*self.sliders.values(), self.picture, self.line])
+        for name, slider in self.sliders.items():
+            setattr(self, name, slider)
+            slider.observe(self._moved, names="value")
+        self._moved()
+
+    @property
+    def values(self) -> dict[str, int]:
+        """Where the sliders stand."""
+        return {name: slider.value for name, slider in self.sliders.items()}
+
+    def _moved(self, change: object = None) -> None:
+        try:
+            self.png, self.text = self.draw(**self.values)
+        except Exception as error:  # shown, not lost: the browser would drop it
+            self.png, self.text = b"", f"{type(error).__name__}: {error}"
+        self.picture.value = self.png or self.picture.value
+        warning = "" if self.png else "<b>No new picture.</b> "
+        self.line.value = (
+            f'<div role="status" style="line-height: 1.4">{warning}{html.escape(self.text)}</div>'
+        )
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name} {value:,}" for name, value in self.values.items())
+        return f"{values}:\n{self.text}"
+
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
+        """The live panel; beside it the picture and the numbers, where widgets are not shown."""
+        shown: dict[str, Any] = super()._repr_mimebundle_(**kwargs) or {}
+        shown["text/plain"] = repr(self)
+        if self.png:
+            shown["image/png"] = base64.b64encode(self.png).decode("ascii")
+        return shown
+
+
+def wall(session: Session, settings: Settings | None = None) -> Panel:
+    """What fills the window, by the window's size and KEEP_RECENT: a replay at each move.
+
+    `settings`: the policy to start from, by default the session's own, but always with both
+    layers on and old results cleared at every turn. The sliders are `window` in tokens, a quarter
+    to one and a half of the start, and `keep_recent` in results. Raises ValueError for a session
+    without requests.
+    """
+    start = replace(settings or session.settings, **BOTH_LAYERS)
+    known = {"auto", *("failed" if c.failure else c.trigger for c in session.compactions)}
+    width = start.context_window
+    chart = charts.TurnChart(
+        table(replay(session, replace(start, enabled=False))),
+        title="Tokens in each prompt, by kind of block",
+        top=1.6 * width,
+        kinds=("placeholder", "summary"),
+        marks=[mark for mark in charts.MARKS if mark.compaction in known],
+    )
+
+    def draw(window: int, keep_recent: int) -> tuple[bytes, str]:
+        rows = table(replay(session, replace(start, keep_recent=keep_recent).scaled(window)))
+        chart.update(rows)
+        return chart.png(), charts.sentence(rows)
+
+    sliders = {
+        "window": slider("window", width, (width // 4, width * 3 // 2, width // 16), WINDOW),
+        "keep_recent": slider("KEEP_RECENT", start.keep_recent, (0, 20, 1), KEEP_RECENT),
+    }
+    return Panel(sliders, draw)
+
+
+def slider(name: str, value: int, span: tuple[int, int, int], meaning: str) -> IntSlider:
+    """A slider with its name beside it, from low to high by steps; the arrow keys move it too."""
+    low, high, step = span
+    return IntSlider(
+        value=min(max(value, low), high),
+        min=low,
+        max=high,
+        step=step,
+        description=name,
+        tooltip=meaning,
+        readout_format=",d",
+        style={"description_width": "7.5em"},
+        layout=Layout(width="38em", max_width="100%"),
+    )
