@@ -1,0 +1,108 @@
+"""What a working copy holds, what stays behind, and that the folder itself is left alone."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentlib.working_copy import Copied, TooLarge, copy_folder
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="links and modes of POSIX")
+
+
+def write(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("1234", encoding="utf-8")
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if not p.is_dir())
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    write(folder, "a.py", "sub/b.py")
+    return folder
+
+
+def test_files_and_folders_are_copied_and_counted(source, tmp_path):
+    (source / "empty").mkdir()
+    assert copy_folder(source, tmp_path / "copy") == Copied(files=2, size=8, unread=())
+    assert files(tmp_path / "copy") == ["a.py", "sub/b.py"]
+    assert (tmp_path / "copy/empty").is_dir()
+
+
+def test_a_change_of_the_copy_leaves_the_folder_alone(source, tmp_path):
+    copy_folder(source, tmp_path / "copy")
+    (tmp_path / "copy/a.py").write_text("changed")
+    assert (source / "a.py").read_text() == "1234"
+
+
+def test_what_is_large_and_no_source_stays_behind(source, tmp_path):
+    write(source, ".git/HEAD", "node_modules/x.js", "sub/__pycache__/b.pyc", ".venv/x.py")
+    write(source, "env/pyvenv.cfg", "env/lib/x.py")
+    copy_folder(source, tmp_path / "copy")
+    assert files(tmp_path / "copy") == ["a.py", "sub/b.py"]
+
+
+def test_a_copy_inside_its_source_does_not_hold_itself(source):
+    folder = source / "sessions"
+    write(folder, "s.jsonl")
+    copy_folder(source, folder / "s.workspace", avoid=folder)
+    assert files(folder / "s.workspace") == ["a.py", "sub/b.py"]
+
+
+@posix
+def test_links_stay_links_and_none_leads_back(source, tmp_path):
+    (source / "near").symlink_to("a.py")
+    (source / "far").symlink_to(source / "sub")
+    (source / "out").symlink_to(tmp_path)
+    (source / "gone").symlink_to("nowhere")
+    copy = tmp_path / "copy"
+    assert copy_folder(source, copy).files == 2
+    targets = {name: (copy / name).readlink() for name in ("near", "far", "out", "gone")}
+    assert targets == {
+        "near": Path("a.py"),
+        "far": copy / "sub",
+        "out": tmp_path,
+        "gone": Path("nowhere"),
+    }
+
+
+@posix
+def test_pipes_are_left_out(source, tmp_path):
+    os.mkfifo(source / "pipe")
+    assert copy_folder(source, tmp_path / "copy").files == 2
+
+
+@posix
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read all")
+def test_what_can_not_be_read_is_named(source, tmp_path):
+    (source / "a.py").chmod(0)
+    (source / "sub").chmod(0)
+    copied = copy_folder(source, tmp_path / "copy")
+    (source / "sub").chmod(0o700)
+    assert sorted(copied.unread) == ["a.py", "sub"]
+    assert str(copied) == "0 files, 0 kB; could not be read: a.py, sub"
+
+
+@posix
+def test_only_its_owner_may_enter_a_copy(source, tmp_path):
+    copy_folder(source, tmp_path / "copy")
+    assert (tmp_path / "copy").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_folder_that_is_too_large_leaves_nothing_behind(source, tmp_path):
+    with pytest.raises(TooLarge, match="--in-place"):
+        copy_folder(source, tmp_path / "copy", max_bytes=7)
+    assert not (tmp_path / "copy").exists()
+
+
+def test_an_older_copy_is_never_written_over(source, tmp_path):
+    write(tmp_path / "copy", "mine.txt")
+    with pytest.raises(FileExistsError):
+        copy_folder(source, tmp_path / "copy")
+    assert files(tmp_path / "copy") == ["mine.txt"]
