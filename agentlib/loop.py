@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentlib.agent import Agent, RequestTooLarge, now, system_prompt
-from agentlib.manual_compact import requested_focus
+from agentlib.manual_compact import COMPACT_TOOL, requested_focus
 from agentlib.messages import Message, of_type
 from agentlib.pipeline import ContextEngine, Step, compact
 from agentlib.presets import DEFAULT
@@ -45,6 +45,11 @@ STOP_REASONS: Mapping[str, Literal["act", "again", "stop"]] = {
 }
 """What the loop does after each stop reason of the SDK. Calls that were cut off by `max_tokens`
 are answered as interrupted when the session goes on."""
+
+
+def after(stop_reason: str) -> Literal["act", "again", "stop"]:
+    """The loop's step after a reply; a reason unknown here (another provider's) stops it."""
+    return STOP_REASONS.get(stop_reason, "stop")
 
 
 @dataclass(frozen=True)
@@ -99,7 +104,7 @@ def run(
             return
         turn = _turn(agent, tiers, last=number == max_turns)
         yield turn
-        if STOP_REASONS[turn.stop_reason] == "stop":
+        if after(turn.stop_reason) == "stop":
             return
 
 
@@ -124,12 +129,13 @@ def compact_now(
 def _turn(agent: Agent, tiers: "_Tiers", *, last: bool) -> Turn:
     """One round: the layers, the request, the calls."""
     session, at = agent.session, now(agent.clock)
-    known, focus = len(session.history), requested_focus(session.history)
+    known, asked = len(session.history), COMPACT_TOOL in session.tools
+    focus = requested_focus(session.history) if asked else None
     step = agent.prepare("auto" if focus is None else "manual", focus or "", at)
     context = list(session.context)
     reply = agent.ask(context, at, step.settled)
     stop_reason = reply["stop_reason"]
-    if STOP_REASONS[stop_reason] == "act":
+    if after(stop_reason) == "act":
         agent.act(of_type(reply, "tool_use"))
     return Turn(
         context=context,
@@ -172,5 +178,5 @@ def _compaction(step: Step) -> Iterator[Event]:
 def _stop(stop_reason: str, last: bool) -> Iterator[Event]:
     if stop_reason not in ("tool_use", "pause_turn", "end_turn"):
         yield Event("stopped", f"the answer stopped with {stop_reason}")
-    elif last and STOP_REASONS[stop_reason] != "stop":
+    elif last and after(stop_reason) != "stop":
         yield Event("stopped", "max_turns reached; resume to go on")

@@ -182,7 +182,10 @@ class Session:
         if (self.system, self.tools) != (line["system"], line["tools"]):
             # Thinking is bound to these two as well.
             self.context, self._changed = without_thinking(self.context, 0), True
-        self.settings = Settings.from_dict(line["settings"])
+        settings = Settings.from_dict(line["settings"])
+        if settings != self.settings:
+            self.settled = 0  # what no layer touches under the old ones, one may under the new
+        self.settings = settings
         self.system, self.tools = line["system"], line["tools"]
 
     def _fold_user(self, line: Line) -> None:

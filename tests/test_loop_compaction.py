@@ -150,7 +150,7 @@ def test_the_compact_call_is_carried_out_at_the_top_of_the_next_turn(workspace, 
     assert [(c.trigger, c.focus) for c in load(session.path).compactions] == [("manual", "auth.py")]
 
 
-def test_an_agent_without_the_tool_does_not_compact_by_it(workspace, session):
+def test_an_agent_without_the_tool_is_told_so(workspace, session):
     replies = (say(call("toolu_1", "compact")), say("Done."))
     for settings in (Settings(manual=False), Settings(enabled=False)):
         seen, session = [], Session(session_id="m")

@@ -74,16 +74,22 @@ def test_thinking_is_sent_only_where_it_was_thought_or_in_the_newest_turn(histor
         sent = step.messages
 
 
-@given(histories(min_size=1), some_settings)
-def test_once_more_changes_nothing_more(history, settings):
+@given(histories(min_size=1), some_settings, st.integers(0, 12))
+def test_once_more_changes_nothing_more(history, settings, start):
     """Micro twice is once, and a compaction at once again has nothing to replace."""
-    calls = {"meter": meter(settings.estimator), "summarize": short, "archive": lambda: "t.jsonl"}
-    first = compact(history, settings, **calls, idle=1_000.0)
-    again = compact(first.messages, settings, **calls, settled=first.settled, idle=1_000.0)
-    assert len(first.messages) == len(again.messages)
-    assert list(changes(first.messages, again.messages)) == []
-    assert again.replaced == {}
-    assert again.compaction is None or again.compaction == first.compaction == "failed"
+
+    def again(messages, settled):
+        calls = {"summarize": short, "archive": lambda: "t.jsonl", "idle": 1_000.0}
+        known = meter(settings.estimator)
+        return compact(messages, settings, meter=known, settled=settled, **calls)
+
+    first = again(history, start)
+    for settled in {first.settled, 0 if start == 0 else first.settled}:
+        second = again(first.messages, settled)
+        assert len(first.messages) == len(second.messages)
+        assert list(changes(first.messages, second.messages)) == []
+        assert second.replaced == {}
+        assert second.compaction is None or second.compaction == first.compaction == "failed"
 
 
 @given(histories(min_size=1), some_settings, st.sampled_from(["auto", "manual"]), st.booleans())

@@ -47,9 +47,10 @@ _READ = _words(
     r"\b(?:re-?)?read(?:s|ing)?\b|\b(?:go|look|walk|run|work|page|leaf|sift|comb|step)(?:ing)? "
     r"(?:on |over |at |into |inside |your way )*(?:through|over|at|into|inside)\b",
     r"\b(?:examin|inspect|study|studi|scan|view|open|brows|analy[sz]|review|audit|assess|critiqu|"
-    r"evaluat|check|explor|visit|load|pull|show|process|skim|digest|take in|consum|survey|cover|describ|explain|"
+    r"evaluat|check|explor|visit|load|pull|show|process|skim|digest|take in|consum|survey|cover|"
+    r"describ|explain|"
     r"document|summari[sz])\w*",
-    r"读|阅|看|浏览|分析|审查|评审|检查|审核|审计|过一遍|扫描|点评|评估|查看|检视|打开|研究|梳理|走查|翻",
+    r"读|阅|看|浏览|分析|审查|评审|检查|审核|审计|过一遍|扫描|点评|评估|查看|检视|打开|研究|梳理|走查|翻[阅看]",
 )
 _REVIEW = _words(
     r"\breport\w*|\breview\w*|\bcritiqu\w*|\baudit\w*|\bassess\w*|\bevaluat\w*|\bwrite[- ]?ups?\b|"
@@ -141,7 +142,7 @@ def task_of(request: str) -> Task:
         folder=folder_in(asked),
         endings=endings_in(asked),
         names=names,
-        report=report_in(request) or "REPORT.md",
+        report=report_in(asked) or "REPORT.md",
         focus=focus[1].strip() if focus else "",
     )
 

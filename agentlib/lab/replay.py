@@ -21,7 +21,7 @@ from agentlib.estimation import (
     text_tokens,
 )
 from agentlib.lab.recording import Stack, recording
-from agentlib.manual_compact import requested_focus
+from agentlib.manual_compact import COMPACT_TOOL, requested_focus
 from agentlib.messages import Message
 from agentlib.pipeline import Step, compact
 from agentlib.session_file import Compaction, Request
@@ -82,6 +82,7 @@ class _Replay:
     summary_from: Literal["recorded", "stand-in"] | None = None
 
     def __post_init__(self) -> None:
+        self.asked = COMPACT_TOOL in self.session.tools
         self.compacts = self.settings.enabled and self.settings.auto
         self.recorded = recording(self.session, len(self.session.requests))
         base_chars = len(self.session.system) + len(str(self.session.tools))
@@ -97,7 +98,7 @@ class _Replay:
             if isinstance(event, Compaction):
                 hand = self._step("manual", event.focus, event.at, event).compaction
                 continue
-            focus = requested_focus(self.view)
+            focus = requested_focus(self.view) if self.asked else None
             reason = "auto" if focus is None else "manual"
             recorded = self.recorded.at_request.get(event.seen)
             step = self._step(reason, focus or "", event.at, recorded)

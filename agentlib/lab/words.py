@@ -55,7 +55,12 @@ _FOLDERS = (
     rf"(?:目录|文件夹)\s*({_PATH})",
 )
 _FILE_NAME = re.compile(r"\.(?:py|ts|tsx|js|jsx|java|md|txt|rst|json|toml|go|rs|html)$", re.ASCII)
-_REPORT = re.compile(r"(?<![\w*/.])(\w[\w./-]*\.(?:md|txt|rst))\b", re.ASCII)
+_REPORT = re.compile(
+    r"(?:\b(?:write|produce|save|report|review|summary|to|into|as|named|called)|[写存到入为成叫告份])\s*"
+    r"(?:\b(?:it|them|a|the|your|report|review|summary|file|to|into|as|named|called)\s+)*[:,(`'\"“「\s]*"
+    r"(?!README)(?<![\w*/.])(\w[\w./-]*\.(?:md|txt|rst))\b",
+    _FLAGS,
+)
 _QUOTED = re.compile(r"[`'\"“‘「]([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)(?:\(\))?[`'\"”’」]", re.ASCII)
 _NAME = re.compile(r"(?<![\w./\\-])([A-Za-z_]\w*)(?![\w/\\-]|\.\w)", re.ASCII)
 _LOOKS_LIKE_CODE = re.compile(
@@ -136,7 +141,11 @@ def _is_no_folder(path: str) -> bool:
 
 
 def report_in(text: str) -> str | None:
-    """The name that a text gives the report, if it names one."""
+    """The name that a text gives the report, if it names one.
+
+    >>> report_in("Review all files that README.md names and write a report, AUDIT.md.")
+    'AUDIT.md'
+    """
     match = _REPORT.search(text)
     return match[1].removeprefix("workspace/") if match else None
 
