@@ -13,7 +13,7 @@ Import from the module; nothing is re-exported here:
     auto_compact    archive, summarise, replace (03)
     manual_compact  the agent asks for it itself (04)
     transcripts     the append-only session, resume, recall (05)
-    session_file    the lines of its file
+    session_file    the lines of its file; json_lines: writing and reading them whole
     pipeline        the layers in order, the only place where they meet
     tools           what the agent can do in a folder: bash, read, write, edit, recall
     shell           running bash; tool_schemas, tool_text: what the model is told, and reads

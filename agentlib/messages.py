@@ -121,6 +121,16 @@ def last_assistant(messages: Sequence[Message]) -> int:
     return -1
 
 
+def unanswered(messages: Sequence[Message]) -> tuple[str, ...]:
+    """Ids of the calls in the newest assistant message that have no result yet."""
+    newest = last_assistant(messages)
+    if newest < 0:
+        return ()
+    results = [r for m in messages[newest + 1 :] for r in of_type(m, "tool_result")]
+    done = {result["tool_use_id"] for result in results}
+    return tuple(c["id"] for c in of_type(messages[newest], "tool_use") if c["id"] not in done)
+
+
 def is_summary(block: Block) -> bool:
     """Whether this text block is what a compaction left, and not a person's words."""
     return block["type"] == "text" and block["text"].startswith(SUMMARY_HEADER)

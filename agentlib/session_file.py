@@ -4,21 +4,14 @@ Viewers made for those files open ours, and one reader serves both. Not here: wh
 when they are read back (transcripts).
 """
 
-import json
-import os
-import signal
-import threading
 import uuid
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
+from agentlib.json_lines import Line
 from agentlib.messages import Message
-
-Line = dict[str, Any]
 
 SETTINGS = "agentlib_settings"
 MICRO = "microcompact_boundary"
@@ -119,72 +112,6 @@ def envelope(session_id: str, number: int, parent: str | None, at: float) -> Lin
     }
 
 
-def append(path: Path, lines: Sequence[Line]) -> None:
-    """Add lines at the end, on disk when this returns. A torn last line is closed first.
-
-    All of them or none: where the disk is full, the file is as before.
-    """
-    data = b"".join(_encoded(line) + b"\n" for line in lines)
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0))
-    with os.fdopen(descriptor, "r+b", buffering=0) as file:
-        rest = memoryview(data if _ends_whole(file) else b"\n" + data)
-        size = file.seek(0, os.SEEK_END)
-        try:
-            while rest:
-                rest = rest[file.write(rest) :]
-            os.fsync(file.fileno())
-        except OSError:
-            file.truncate(size)
-            raise
-
-
-@contextmanager
-def undisturbed() -> Generator[None]:
-    """Let Ctrl-C wait until the body is done: what is on disk and what is in memory stay one."""
-    if threading.current_thread() is not threading.main_thread():  # Ctrl-C does not come here
-        yield
-        return
-    late: list[int] = []
-    handler = signal.signal(signal.SIGINT, lambda number, _: late.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler if handler is None else handler)
-    if late:
-        signal.raise_signal(signal.SIGINT)
-
-
-def _ends_whole(file: Any) -> bool:
-    if file.seek(0, os.SEEK_END) == 0:
-        return True
-    file.seek(-1, os.SEEK_END)
-    return file.read(1) == b"\n"
-
-
-def _encoded(line: Mapping[str, Any]) -> bytes:
-    try:
-        return json.dumps(line, ensure_ascii=False).encode("utf-8")
-    except UnicodeEncodeError:  # half of a surrogate pair: only the escaped form can hold it
-        return json.dumps(line).encode("utf-8")
-
-
-def create_first(paths: Iterable[Path]) -> Path:
-    """The first of these paths that has no file yet, as an empty file only its owner can read.
-
-    Created exclusively, so that two programs never get the same one. One path alone that has a
-    file already is a FileExistsError.
-    """
-    taken: Path | None = None
-    for path in paths:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-            return path
-        except FileExistsError:
-            taken = path
-    raise FileExistsError(f"{taken} is there already; take another name, or resume it")
-
-
 def micro_line(step: Any) -> Line:
     """Results that were cleared, truncated or trimmed, with what stands in for each."""
     details = {
@@ -246,32 +173,3 @@ def _compaction(step: Any, trigger: str) -> Line:
         "usage": [dict(usage) for usage in step.usage],
         "archive": step.archive,
     }
-
-
-def read(path: Path) -> tuple[list[Line], list[str]]:
-    """The lines of a file, and what could not be read of it.
-
-    Two objects glued on one line are two lines (a resume after a torn tail makes them); what is
-    not a JSON object is skipped and returned, so that it can be reported.
-    """
-    lines: list[Line] = []
-    skipped: list[str] = []
-    for text in path.read_bytes().decode("utf-8-sig", errors="replace").split("\n"):
-        for found in _objects(text.strip()):
-            if isinstance(found, dict):
-                lines.append(found)
-            else:
-                skipped.append(found)
-    return lines, skipped
-
-
-def _objects(text: str) -> Iterator[Line | str]:
-    decoder = json.JSONDecoder()
-    while text:
-        try:
-            found, end = decoder.raw_decode(text)
-        except json.JSONDecodeError:
-            yield text
-            return
-        yield found if isinstance(found, dict) else text[:end]
-        text = text[end:].strip()

@@ -14,18 +14,20 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from agentlib import json_lines
 from agentlib import session_file as file
+from agentlib.json_lines import Line
 from agentlib.messages import (
     Block,
     Message,
     blocks,
     changes,
-    last_assistant,
     of_type,
     result_text,
+    unanswered,
     with_results,
 )
-from agentlib.session_file import Compaction, Line, Request
+from agentlib.session_file import Compaction, Request
 from agentlib.settings import Settings
 from agentlib.wire import answered, without_thinking
 
@@ -81,7 +83,7 @@ class Session:
         now = clock()
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(now))
         names = [session_id] if session_id else (f"{stamp}-{n}" for n in itertools.count(1))
-        path = file.create_first(Path(folder) / f"{name}.jsonl" for name in names)
+        path = json_lines.create_first(Path(folder) / f"{name}.jsonl" for name in names)
         session = cls(session_id=path.stem, path=path, clock=clock)
         session.begin(settings, "", [], at=now)
         return session
@@ -89,14 +91,7 @@ class Session:
     @property
     def pending(self) -> tuple[str, ...]:
         """Ids of the calls in the newest assistant message that have no result yet."""
-        newest = last_assistant(self.history)
-        if newest < 0:
-            return ()
-        results = [r for m in self.history[newest + 1 :] for r in of_type(m, "tool_result")]
-        done = {result["tool_use_id"] for result in results}
-        return tuple(
-            c["id"] for c in of_type(self.history[newest], "tool_use") if c["id"] not in done
-        )
+        return unanswered(self.history)
 
     def recall(self, tool_use_id: str) -> str:
         """The whole text of a result, whatever became of it in the view; KeyError: no such id."""
@@ -151,9 +146,9 @@ class Session:
         for number, line in enumerate(lines, self.count):
             whole.append({**file.envelope(self.session_id, number, parent, at), **line})
             parent = whole[-1]["uuid"]
-        with file.undisturbed():
+        with json_lines.undisturbed():
             if self.path:
-                file.append(self.path, whole)
+                json_lines.append(self.path, whole)
             self.count += len(whole)
             fold(whole, self)
 
@@ -261,7 +256,7 @@ def load(path: Path | str) -> Session:
     Raises ValueError where no line of the file is a session's.
     """
     path = Path(path)
-    lines, skipped = file.read(path)
+    lines, skipped = json_lines.read(path)
     count = len(lines) + len(skipped)
     name = next((line["sessionId"] for line in lines if line.get("sessionId")), None)
     if name is None:
@@ -277,6 +272,6 @@ def snapshot(history: Sequence[Message], folder: Path | str, session_id: str) ->
     name (D3), and it is the history that is saved, never the view (D1).
     """
     names = (Path(folder) / f"transcript_{session_id}_{n}.jsonl" for n in itertools.count(1))
-    path = file.create_first(names)
-    file.append(path, history)
+    path = json_lines.create_first(names)
+    json_lines.append(path, history)
     return path

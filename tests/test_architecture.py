@@ -28,8 +28,9 @@ AGENT = {
     "micro_compact": "messages kinds",
     "auto_compact": "messages estimation wire",
     "manual_compact": "messages",
-    "session_file": "messages",
-    "transcripts": "messages settings wire session_file",
+    "json_lines": "",
+    "session_file": "messages json_lines",
+    "transcripts": "messages settings wire json_lines session_file",
     "pipeline": f"messages settings wire {LAYERS}",
     "tool_schemas": "",
     "tool_text": "",
@@ -41,31 +42,38 @@ AGENT = {
     "arguments": "settings presets",
     "working_copy": "",
     "screen": "messages kinds estimation agent loop pipeline transcripts",
-    "terminal": "settings agent loop pipeline tools transcripts session_file screen",
+    "terminal": "settings agent loop pipeline tools transcripts json_lines session_file screen",
     "__main__": "*",
 }
+
+
+def within(package: str, modules: str) -> str:
+    """A package and modules of it, as names of the bench."""
+    return " ".join([package, *(f"{package}.{module}" for module in modules.split()), ""])
+
+
 # The bench has rooms of several modules, which see each other and what stands behind the arrow.
 ROOMS = {
     "the prompt cache": ("cache", "messages"),
     "what it costs": ("cost metering", "cache"),
     "what the offline model does": (
-        "policy acting calls exports files intents notes places reading renaming report sources "
-        "summarising tasks tracing words",
+        within("policy", "acting calls exports files intents notes places reading renaming report")
+        + within("policy", "sources summarising tasks tracing words"),
         "messages",
     ),
     "the Messages API in process": (
-        "offline answers binding counting faults pictures rules shapes streaming",
+        within("offline", "answers binding counting faults pictures rules shapes streaming"),
         "messages settings cache policy",
     ),
-    "offline or live": ("client", "offline faults cost metering settings"),
-    "tasks": ("scenarios checking fetcher parcels workspaces", "messages report"),
+    "offline or live": ("client", "offline offline.faults cost metering settings"),
+    "tasks": ("scenarios checking fetcher parcels workspaces", "messages policy.report"),
     "replay": (
         "replay recording",
         f"messages kinds settings wire {LAYERS} pipeline transcripts session_file cache cost",
     ),
     "sessions of other programs": (
         "sessions claude_lines",
-        "messages wire auto_compact transcripts session_file",
+        "messages wire auto_compact transcripts json_lines session_file",
     ),
     "pictures of a table": ("charts artists", ""),
     "panels": ("panels", "loop client scenarios replay charts settings presets transcripts"),
@@ -90,9 +98,9 @@ def imports(source: ast.Module) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.level:
             found.add("agentlib.a relative import")
         elif isinstance(node, ast.ImportFrom):
-            package = node.module in ("agentlib", "agentlib.lab")
             inside = {f"{node.module}.{alias.name}" for alias in node.names}
-            found |= inside if package else {str(node.module)}
+            package = {name for name in inside if name.removeprefix("agentlib.") in SOURCES}
+            found |= package or {str(node.module)}
     return {name.removeprefix("agentlib.") for name in found if name.startswith("agentlib")}
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentlib.lab.cache import LONG, SHORT
-from agentlib.lab.counting import (
+from agentlib.lab.offline.counting import (
     CALL,
     IMAGE,
     RESULT,

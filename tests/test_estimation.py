@@ -36,7 +36,7 @@ from agentlib.estimation import (
     prompt_tokens,
     text_tokens,
 )
-from agentlib.lab.counting import lay_out
+from agentlib.lab.offline.counting import lay_out
 
 FULL = user(result("a", "x" * 99), result("b", [text("y" * 30), IMAGE]), "z" * 21)
 

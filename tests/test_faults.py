@@ -6,7 +6,7 @@ import anthropic
 import pytest
 
 from agentlib.lab.client import client
-from agentlib.lab.faults import SUMMARY_REQUEST, Fault, Faults, asks_for_summary
+from agentlib.lab.offline.faults import SUMMARY_REQUEST, Fault, Faults, asks_for_summary
 from agentlib.settings import MODEL
 
 Body = dict[str, Any]

@@ -7,8 +7,8 @@ import anthropic
 import pytest
 
 from agentlib.lab.client import client
-from agentlib.lab.counting import lay_out
 from agentlib.lab.offline import Server
+from agentlib.lab.offline.counting import lay_out
 from agentlib.settings import MODEL
 
 Body = dict[str, Any]

@@ -12,7 +12,7 @@ from playing import play
 from agentlib.estimation import prompt_tokens
 from agentlib.lab import policy
 from agentlib.lab.checking import check_report
-from agentlib.lab.reading import SUMMARY_WANTED
+from agentlib.lab.policy.reading import SUMMARY_WANTED
 from agentlib.lab.scenarios import (
     LONG,
     READ_AND_REPORT,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agentlib.lab.rules import read_body, refusal
+from agentlib.lab.offline.rules import read_body, refusal
 
 Body = dict[str, Any]
 

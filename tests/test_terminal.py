@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentlib.lab.client import client
-from agentlib.lab.faults import Fault
+from agentlib.lab.offline.faults import Fault
 from agentlib.screen import Bill
 from agentlib.settings import MODEL, Settings
 from agentlib.terminal import DONE, FAILED, STOPPED, Terminal, resumed, sentence

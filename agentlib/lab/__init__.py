@@ -1,16 +1,10 @@
 """The bench around the agent. The agent never imports it, `agentlib.__main__` apart.
 
     client      offline or live: the one place where it is chosen; metering: a cap in dollars
-    offline     the Messages API in this process; with it rules, shapes, pictures and binding (what
-                it refuses), counting (tokens), answers and streaming, faults on request
+    offline     the Messages API in this process: its rules, errors, tokens, faults on request
+    policy      what the offline model does, from nothing but the request
     cache       the prompt cache's prefix rules
     cost        prices, an estimate before a run
-    policy      what the offline model does, from nothing but the request:
-                  intents, words       what is asked of it
-                  reading, calls, notes, places    what it can see
-                  tasks, acting, renaming, tracing, report    what it does next
-                  files, sources, exports    what it finds in a file
-                  summarising          what it says when asked for a summary
     scenarios   tasks with planted facts; workspaces, fetcher, parcels: their files; checking: is
                 a report true?
     replay      a recorded session under other settings; recording: what its bills tell

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
-from agentlib.lab.report import LOST
+from agentlib.lab.policy.report import LOST
 
 _SECTION = re.compile(r"^## (\S.*)\n((?:(?!## ).*\n?)*)", re.MULTILINE)
 _NAMED = re.compile(r"^- `([^`]+)`: (.+)$", re.MULTILINE)

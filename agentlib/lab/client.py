@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import httpx2
 
 from agentlib.lab.cost import Cap, price_list, rates
-from agentlib.lab.faults import Fault
 from agentlib.lab.metering import LiveError, guard
 from agentlib.lab.offline import Brain, Server
+from agentlib.lab.offline.faults import Fault
 from agentlib.settings import MODEL
 
 if TYPE_CHECKING:

@@ -4,18 +4,24 @@
 can see there: text it was given, its own notes, results that still stand, and the two numbers of
 the system prompt. So what a layer takes away is gone for it, and it reads again, or gets things
 wrong. It is no language model, and its behaviour is no evidence about one.
+
+    intents, words                           what is asked of it
+    reading, calls, notes, places            what it can see
+    tasks, acting, renaming, tracing, report what it does next
+    files, sources, exports                  what it finds in a file
+    summarising                              what it says when asked for a summary
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentlib.lab import tasks
-from agentlib.lab.acting import Reply, say, use
-from agentlib.lab.intents import Kind, Task, task_of
-from agentlib.lab.reading import View, summary_prompt, view
-from agentlib.lab.renaming import rename
-from agentlib.lab.summarising import summarise
-from agentlib.lab.tracing import trace
+from agentlib.lab.policy import tasks
+from agentlib.lab.policy.acting import Reply, say, use
+from agentlib.lab.policy.intents import Kind, Task, task_of
+from agentlib.lab.policy.reading import View, summary_prompt, view
+from agentlib.lab.policy.renaming import rename
+from agentlib.lab.policy.summarising import summarise
+from agentlib.lab.policy.tracing import trace
 
 FULL = 0.7
 """Share of the compaction point from which a finished phase is worth compacting."""

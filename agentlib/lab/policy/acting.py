@@ -7,9 +7,9 @@ next (tasks, tracing, renaming).
 import shlex
 from typing import Any
 
-from agentlib.lab.calls import Call
-from agentlib.lab.notes import last
-from agentlib.lab.reading import View
+from agentlib.lab.policy.calls import Call
+from agentlib.lab.policy.notes import last
+from agentlib.lab.policy.reading import View
 from agentlib.messages import Block
 
 Reply = dict[str, Any]

@@ -8,12 +8,12 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from agentlib.lab.acting import again, bash, quoted, use
-from agentlib.lab.calls import Call
-from agentlib.lab.intents import Task
-from agentlib.lab.notes import CONTINUED, Note, notes
-from agentlib.lab.reading import View, one_line
-from agentlib.lab.sources import describe
+from agentlib.lab.policy.acting import again, bash, quoted, use
+from agentlib.lab.policy.calls import Call
+from agentlib.lab.policy.intents import Task
+from agentlib.lab.policy.notes import CONTINUED, Note, notes
+from agentlib.lab.policy.reading import View, one_line
+from agentlib.lab.policy.sources import describe
 from agentlib.messages import Block
 
 PAGE = 300

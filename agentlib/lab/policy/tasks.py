@@ -5,13 +5,13 @@ answers. Not here: what is asked for (intents), listing and reading (files), the
 (tracing, renaming).
 """
 
-from agentlib.lab import report
-from agentlib.lab.acting import Reply, bash, gives_up, quoted, say, use
-from agentlib.lab.calls import Call
-from agentlib.lab.files import Listing, listing, next_reads, take_notes, too_long
-from agentlib.lab.intents import Task
-from agentlib.lab.notes import last
-from agentlib.lab.reading import View
+from agentlib.lab.policy import report
+from agentlib.lab.policy.acting import Reply, bash, gives_up, quoted, say, use
+from agentlib.lab.policy.calls import Call
+from agentlib.lab.policy.files import Listing, listing, next_reads, take_notes, too_long
+from agentlib.lab.policy.intents import Task
+from agentlib.lab.policy.notes import last
+from agentlib.lab.policy.reading import View
 
 FOCUS = "rules and decisions of the user, facts"
 """What its own compaction is to keep."""

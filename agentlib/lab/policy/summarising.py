@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from agentlib.lab.intents import task_of
-from agentlib.lab.notes import Note, last, listed, notes
-from agentlib.lab.reading import View, edits_made, one_line, rough_tokens
+from agentlib.lab.policy.intents import task_of
+from agentlib.lab.policy.notes import Note, last, listed, notes
+from agentlib.lab.policy.reading import View, edits_made, one_line, rough_tokens
 
 SHARE = 0.2
 """A summary is at most so much of what it was shown."""

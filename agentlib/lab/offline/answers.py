@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
-from agentlib.lab.binding import sign
-from agentlib.lab.counting import TEXT, block_tokens, text_tokens
-from agentlib.lab.faults import Kind
-from agentlib.lab.rules import thinking_mode
+from agentlib.lab.offline.binding import sign
+from agentlib.lab.offline.counting import TEXT, block_tokens, text_tokens
+from agentlib.lab.offline.faults import Kind
+from agentlib.lab.offline.rules import thinking_mode
 from agentlib.messages import Block
 
 Body = dict[str, Any]

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from agentlib.lab.binding import broken_binding
-from agentlib.lab.pictures import broken_picture
-from agentlib.lab.shapes import Body, broken_shape
+from agentlib.lab.offline.binding import broken_binding
+from agentlib.lab.offline.pictures import broken_picture
+from agentlib.lab.offline.shapes import Body, broken_shape
 from agentlib.messages import Block, blocks, violation
 
 MAX_BYTES = 32 * 1024 * 1024

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from agentlib.lab.acting import quoted
-from agentlib.lab.calls import Call
-from agentlib.lab.reading import View
+from agentlib.lab.policy.acting import quoted
+from agentlib.lab.policy.calls import Call
+from agentlib.lab.policy.reading import View
 
 _HIT = re.compile(r"^(?:\./)?(.+?):(\d+):(.*)$", re.MULTILINE)
 CONTEXT = 4

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from agentlib.lab.exports import exported, leading_comment
+from agentlib.lab.policy.exports import exported, leading_comment
 
 _TOKEN = re.compile(
     r'''[rRbBuUfFtT]{0,2}(?:"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*(?:"""|\Z)'''

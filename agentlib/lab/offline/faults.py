@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal, get_args
 
-from agentlib.lab.rules import Refusal, invalid
+from agentlib.lab.offline.rules import Refusal, invalid
 from agentlib.messages import Message, blocks
 
 Kind = Literal["429", "529", "500", "timeout", "too_long", "truncated", "empty", "refusal"]

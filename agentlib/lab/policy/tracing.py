@@ -8,11 +8,11 @@ import ast
 import re
 from collections.abc import Callable, Mapping
 
-from agentlib.lab.acting import Reply, again, bash, gives_up, say, use
-from agentlib.lab.intents import Task
-from agentlib.lab.notes import listed
-from agentlib.lab.places import Place, places_in, search, search_command, stretches
-from agentlib.lab.reading import View, one_line
+from agentlib.lab.policy.acting import Reply, again, bash, gives_up, say, use
+from agentlib.lab.policy.intents import Task
+from agentlib.lab.policy.notes import listed
+from agentlib.lab.policy.places import Place, places_in, search, search_command, stretches
+from agentlib.lab.policy.reading import View, one_line
 
 _PROSE = (".md", ".rst", ".txt")
 STEPS = 10

@@ -4,6 +4,11 @@
 behind the real SDK. What the model says comes from `brain`, a function of the request alone. It
 emulates settings.MODEL as of November 2026; stop_sequences, tool_choice, citations, batches and
 the beta endpoints are not emulated. Not here: what the model says (policy).
+
+    rules, shapes, pictures, binding  what it refuses, in its own words
+    counting                          how many tokens
+    answers, streaming                what it gives back, whole or in pieces
+    faults                            what goes wrong on request
 """
 
 import json
@@ -15,12 +20,12 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentlib.lab import policy
-from agentlib.lab.answers import finished
 from agentlib.lab.cache import PromptCache
-from agentlib.lab.counting import block_tokens, lay_out
-from agentlib.lab.faults import Fault, Faults, Kind, error_of
-from agentlib.lab.rules import MAX_OUTPUT, Refusal, read_body, refusal, too_large
-from agentlib.lab.streaming import stream
+from agentlib.lab.offline.answers import finished
+from agentlib.lab.offline.counting import block_tokens, lay_out
+from agentlib.lab.offline.faults import Fault, Faults, Kind, error_of
+from agentlib.lab.offline.rules import MAX_OUTPUT, Refusal, read_body, refusal, too_large
+from agentlib.lab.offline.streaming import stream
 from agentlib.settings import MODEL
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ files (files), and whether the report is true (checking).
 import re
 from collections.abc import Sequence
 
-from agentlib.lab.notes import Note
-from agentlib.lab.reading import View
+from agentlib.lab.policy.notes import Note
+from agentlib.lab.policy.reading import View
 
 LOST = "(details lost)"
 _SPENT = 0.7 * 3

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentlib.lab.notes import Event, events
+from agentlib.lab.policy.notes import Event, events
 from agentlib.messages import Block, Message, blocks, result_text
 
 _TRIMMED = re.compile(r"\n\n\[\.\.\. \d+ characters trimmed \.\.\.\]\n\n")

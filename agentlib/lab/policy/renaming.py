@@ -9,10 +9,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agentlib.lab.acting import Reply, again, bash, gives_up, say, use
-from agentlib.lab.intents import Task
-from agentlib.lab.notes import last
-from agentlib.lab.places import (
+from agentlib.lab.policy.acting import Reply, again, bash, gives_up, say, use
+from agentlib.lab.policy.intents import Task
+from agentlib.lab.policy.notes import last
+from agentlib.lab.policy.places import (
     Place,
     edits_after,
     from_hit,
@@ -22,7 +22,7 @@ from agentlib.lab.places import (
     search_command,
     stretches,
 )
-from agentlib.lab.reading import View, edits_made, one_line
+from agentlib.lab.policy.reading import View, edits_made, one_line
 from agentlib.messages import Block
 
 REREADS = 2

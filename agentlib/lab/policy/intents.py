@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from agentlib.lab.words import (
+from agentlib.lab.policy.words import (
     endings_in,
     folder_in,
     names_in,

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from agentlib.lab.calls import Call, calls_after
-from agentlib.lab.notes import Event, Note, events, last, listed, notes, paths
-from agentlib.lab.words import rules_in
+from agentlib.lab.policy.calls import Call, calls_after
+from agentlib.lab.policy.notes import Event, Note, events, last, listed, notes, paths
+from agentlib.lab.policy.words import rules_in
 from agentlib.messages import Block, Message, active_request, blocks, is_summary, result_text
 
 SUMMARY_WANTED = "Summarize this conversation for continuity."
