@@ -1,5 +1,6 @@
 """Opens JupyterLab on the first lesson, without its popups. Arguments are passed on."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,11 +10,13 @@ QUIET = [
     "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate",
     "--LabApp.extension_manager=readonly",
 ]
+# In a container there is often no other user than root, and Jupyter refuses that one unless told.
+ROOT = ["--allow-root"] if getattr(os, "geteuid", lambda: 1)() == 0 else []
 FIRST = Path("notebooks/00_the_wall.ipynb")
 
 
 def main(*arguments: str) -> int:
-    command = [sys.executable, "-m", "jupyterlab", *QUIET, *arguments]
+    command = [sys.executable, "-m", "jupyterlab", *QUIET, *ROOT, *arguments]
     if FIRST.exists():
         command.append(str(FIRST))
     try:
