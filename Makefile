@@ -46,8 +46,8 @@ format: $(STAMP) ## let ruff put code and notebooks in order
 notebooks: $(STAMP) ## run the notebooks and write their outputs, normalised (ARGS="--check" only compares)
 	@$(PY) tools/notebooks.py $(ARGS)
 
-html: $(STAMP) ## the notebooks as web pages, in build/html
-	@$(PY) -m jupyter nbconvert --to html --output-dir build/html notebooks/*.ipynb
+html: $(STAMP) ## the notebooks as web pages with an index, in build/html
+	@$(PY) tools/pages.py
 
 lock: $(STAMP) ## write requirements.lock anew from pyproject.toml (ARGS="--upgrade" takes the newest)
 	$(PY) -m uv pip compile pyproject.toml $(UV_FLAGS) --custom-compile-command "make lock" --quiet $(ARGS) -o requirements.lock

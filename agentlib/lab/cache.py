@@ -83,6 +83,7 @@ class PromptCache:
         self.min_tokens = min_tokens
         self.ttl = ttl
         self._entries: dict[int, tuple[float, float]] = {}  # prefix -> (dies at, lives for)
+        self._many = _MANY_ENTRIES
         self._parts: list[Part] = []
         self._trail: list[tuple[int, int, int]] = []  # by part: prefix, tokens, position
 
@@ -142,8 +143,10 @@ class PromptCache:
         self._entries[prefix] = (now + longest, longest)
 
     def _bury(self, now: float) -> None:
-        if len(self._entries) > _MANY_ENTRIES:
+        if len(self._entries) > self._many:
             self._entries = {k: v for k, v in self._entries.items() if v[0] > now}
+            # Not again before they have doubled: so the search is paid for by what came in.
+            self._many = max(_MANY_ENTRIES, 2 * len(self._entries))
 
 
 def _split(

@@ -28,7 +28,7 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class Block:
-    """A stretch of turns: seconds a turn, and the largest context among them."""
+    """A stretch of turns: processor seconds a turn, and the largest context among them."""
 
     turns: int
     seconds: float
@@ -67,13 +67,13 @@ def blocks(folder: Path, settings: Settings, turns: int, size: int) -> Iterator[
         session=session,
         max_turns=turns,
     )
-    start, messages, tokens = time.perf_counter(), 0, 0
+    start, messages, tokens = time.process_time(), 0, 0
     for n, turn in enumerate(work, 1):
         messages = max(messages, len(turn.context))
         tokens = max(tokens, turn.step.tokens_after)
         if n % size == 0:
-            yield Block(n, (time.perf_counter() - start) / size, messages, tokens)
-            start, messages, tokens = time.perf_counter(), 0, 0
+            yield Block(n, (time.process_time() - start) / size, messages, tokens)
+            start, messages, tokens = time.process_time(), 0, 0
 
 
 def main(turns: int) -> None:
