@@ -6,10 +6,7 @@ the lines say (session_file).
 
 import json
 import os
-import signal
-import threading
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,22 +30,6 @@ def append(path: Path, lines: Sequence[Line]) -> None:
         except OSError:
             file.truncate(size)
             raise
-
-
-@contextmanager
-def undisturbed() -> Generator[None]:
-    """Let Ctrl-C wait until the body is done: what is on disk and what is in memory stay one."""
-    if threading.current_thread() is not threading.main_thread():  # Ctrl-C does not come here
-        yield
-        return
-    late: list[int] = []
-    handler = signal.signal(signal.SIGINT, lambda number, _: late.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler if handler is None else handler)
-    if late:
-        signal.raise_signal(signal.SIGINT)
 
 
 def _ends_whole(file: Any) -> bool:

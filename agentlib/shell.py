@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from agentlib.interrupts import undisturbed
 from agentlib.tool_text import CAP
 
 LINE = 65_536
@@ -122,7 +123,23 @@ def run(
     Raises OSError where the call can't be started (an argument too long, the folder gone).
     Source: seed 002's `run_bash`, which keeps the shell's children after a time-out.
     """
-    process = subprocess.Popen(
+    head, process = Head(), None
+    try:
+        with undisturbed():  # between its start and its name nobody could kill it
+            process = _start(call, folder)
+        reader = threading.Thread(target=_drain, args=(process.stdout, head, show), daemon=True)
+        reader.start()
+        code = _wait(process, time_limit)
+    finally:
+        if process:
+            _kill_group(process)
+    # A process that left the group may hold the pipe open for ever.
+    reader.join(timeout=2.0)
+    return Ran(head.text, head.cut, 128 - code if code is not None and code < 0 else code)
+
+
+def _start(call: list[str], folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
         call,
         cwd=folder,
         env=environment(),
@@ -133,16 +150,6 @@ def run(
         errors="replace",
         start_new_session=True,
     )
-    head = Head()
-    reader = threading.Thread(target=_drain, args=(process.stdout, head, show), daemon=True)
-    try:
-        reader.start()
-        code = _wait(process, time_limit)
-    finally:
-        _kill_group(process)
-        # A process that left the group may hold the pipe open for ever.
-        reader.join(timeout=2.0)
-    return Ran(head.text, head.cut, 128 - code if code is not None and code < 0 else code)
 
 
 def _drain(stream: TextIO, head: Head, show: Callable[[str], str]) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from agentlib import json_lines
 from agentlib import session_file as file
+from agentlib.interrupts import undisturbed
 from agentlib.json_lines import Line
 from agentlib.messages import (
     Block,
@@ -146,7 +147,7 @@ class Session:
         for number, line in enumerate(lines, self.count):
             whole.append({**file.envelope(self.session_id, number, parent, at), **line})
             parent = whole[-1]["uuid"]
-        with json_lines.undisturbed():
+        with undisturbed():
             if self.path:
                 json_lines.append(self.path, whole)
             self.count += len(whole)

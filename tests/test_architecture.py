@@ -28,13 +28,14 @@ AGENT = {
     "micro_compact": "messages kinds",
     "auto_compact": "messages estimation wire",
     "manual_compact": "messages",
+    "interrupts": "",
     "json_lines": "",
     "session_file": "messages json_lines",
-    "transcripts": "messages settings wire json_lines session_file",
+    "transcripts": "messages settings wire interrupts json_lines session_file",
     "pipeline": f"messages settings wire {LAYERS}",
     "tool_schemas": "",
     "tool_text": "",
-    "shell": "tool_text",
+    "shell": "interrupts tool_text",
     "tools": "messages shell tool_schemas tool_text",
     "agent": f"messages settings wire {LAYERS} pipeline tools transcripts",
     "loop": f"messages settings presets agent {LAYERS} pipeline tools transcripts",
@@ -58,7 +59,7 @@ ROOMS = {
     "what it costs": ("cost metering", "cache"),
     "what the offline model does": (
         within("policy", "acting calls exports files intents notes places reading renaming report")
-        + within("policy", "sources summarising tasks tracing words"),
+        + within("policy", "sources summarising tasks tracing unasked words"),
         "messages",
     ),
     "the Messages API in process": (
@@ -76,7 +77,32 @@ ROOMS = {
         "messages wire auto_compact transcripts json_lines session_file",
     ),
     "pictures of a table": ("charts artists", ""),
+    "what a lesson asks": (
+        "teach " + within("exercises", "wall estimation micro_compact"),
+        f"messages tools settings kinds readings {LAYERS}",
+    ),
+    "the scorecard": (
+        "scoreboard",
+        "loop client scenarios cost messages settings estimation tools transcripts",
+    ),
     "panels": ("panels", "loop client scenarios replay charts settings presets transcripts"),
+    "the window map": ("window_map", "charts artists messages kinds estimation"),
+    "a task done again": (
+        "rerun",
+        "loop client scenarios replay cost messages settings estimation pipeline tools transcripts",
+    ),
+    "the panel of lesson 02": ("rerun_panel", "rerun panels charts scenarios settings"),
+    "exercises of lesson 02": (
+        "exercises.micro_compact",
+        "exercises rerun scenarios messages settings",
+    ),
+    "what the estimates read": ("readings", "estimation transcripts"),
+    "the pictures of lesson 01": ("estimation_panel", "charts panels readings settings"),
+    "exercises of lesson 01": (
+        "exercises.estimation",
+        "exercises offline.counting loop client scenarios messages settings estimation tools "
+        "transcripts readings",
+    ),
 }
 BENCH = {
     module: f"{modules} {behind}"

@@ -17,7 +17,8 @@ from runs import SMALL, a_session, ctrl_c
 
 from agentlib import loop
 from agentlib.auto_compact import summary_text
-from agentlib.json_lines import append, read, undisturbed
+from agentlib.interrupts import undisturbed
+from agentlib.json_lines import append, read
 from agentlib.messages import of_type, result_text
 from agentlib.session_file import seconds, timestamp
 from agentlib.tools import Workspace
