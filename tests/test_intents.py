@@ -22,7 +22,7 @@ JAVA = "逐个分析项目中的所有 Java 文件, 为每个文件写详细的�
         (UNTIL, "until", ".", ()),
         ("继续读取文件, 直到自动触发压缩", "until", ".", ()),
         (COMPACT, "compact", ".", ()),
-        ("使用 compact 工具手动压缩对话", "compact", ".", ()),
+        ("麻烦手动把聊天压缩一次", "compact", ".", ()),
         (JAVA, "report", ".", ("java",)),
         ("Write a detailed code review of each Java file in the project", "report", ".", ("java",)),
         (REPORT, "report", ".", ("py",)),
@@ -54,7 +54,7 @@ def test_tasks_on_names(prompt: str, kind: str, names: tuple[str, ...]) -> None:
     "prompt",
     [
         "hello",
-        "你好",
+        "早上好",
         "Thanks!",
         "Write a file hello.txt",
         "delete all files",
@@ -63,6 +63,108 @@ def test_tasks_on_names(prompt: str, kind: str, names: tuple[str, ...]) -> None:
 )
 def test_anything_else_is_unknown(prompt: str) -> None:
     assert task_of(prompt).kind == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "kind", "folder", "endings"),
+    [
+        ("Open lib/*.py", "read", "lib", ("py",)),
+        ("Look at all files matching cmd/**/*.go in turn", "read", "cmd", ("go",)),
+        ("Audit test/*.java and write it up", "report", "test", ("java",)),
+        ("依次打开 web/*.ts", "read", "web", ("ts",)),
+        ("View each of ./web/*.{ts,tsx}, please", "read", "web", ("ts", "tsx")),
+        ("Open notes/* one after another.", "read", "notes", ()),
+        ("Look through all modules in core/.", "read", "core", ()),
+    ],
+)
+def test_a_pattern_names_folder_and_kind(
+    prompt: str, kind: str, folder: str, endings: tuple[str, ...]
+) -> None:
+    task = task_of(prompt)
+    assert (task.kind, task.folder, task.endings) == (kind, folder, endings)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Never shrink our chat, nor shorten or condense it",
+        "You should not review the modules",
+        "don't open a single file",
+        "请勿压缩上下文",
+        "无需审查任何代码",
+    ],
+)
+def test_what_is_not_to_be_done_is_no_task(prompt: str) -> None:
+    assert task_of(prompt).kind == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "kind"),
+    [
+        ("Never stop reading files before compaction is triggered", "until"),
+        ("Don't take the modules all at once: open each one by itself", "read"),
+        ("Open every script in bin/ without skipping one", "read"),
+        ("Audit each module, without compacting the conversation", "report"),
+        ("Open every module, but don't write a report", "read"),
+        ("Shrink the chat by hand, don't open any files", "compact"),
+        ("Why don't you open all modules in turn?", "read"),
+        ("不要漏掉任何脚本, 依次打开所有脚本", "read"),
+        ("别停, 一直打开文件, 直到触发压缩", "until"),
+        ("分别打开 core 目录下的每个模块", "read"),
+    ],
+)
+def test_a_denial_leaves_the_rest_of_the_request(prompt: str, kind: str) -> None:
+    assert task_of(prompt).kind == kind
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "What happens to old messages when the context is compressed?",
+        "Could you explain what the compact tool is for?",
+        "Compaction: why is it needed?",
+        "Has our conversation been compacted?",
+        "压缩对话会丢掉什么?",
+        "请解释上下文压缩的原理",
+        "对话已经压缩了吗?",
+    ],
+)
+def test_a_question_about_compaction_is_no_order(prompt: str) -> None:
+    assert task_of(prompt).kind == "unknown"
+
+
+def test_an_order_in_the_form_of_a_question_is_an_order() -> None:
+    for prompt in ("Would you shrink our chat?", "How about compacting our chat?", "能压缩对话吗?"):
+        assert task_of(prompt).kind == "compact"
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Create JUnit tests for each class in src",
+        "Go through every module and add comments",
+        "Put docstrings on the functions of all modules",
+        "Turn each Python script into plain Kotlin",
+        "Change all Java files to Rust",
+        "Rewrite all the scripts",
+        "Compress all the files into an archive",
+        "为每个模块编写测试用例",
+        "在所有脚本里补上类型标注",
+        "把代码换成 Rust",
+        "重写每个模块",
+    ],
+)
+def test_work_on_the_code_is_no_reading_and_no_renaming(prompt: str) -> None:
+    assert task_of(prompt).kind == "unknown"
+
+
+def test_a_review_may_be_of_tests_and_about_comments() -> None:
+    for prompt in (
+        "Audit every test file and write a report on the tests",
+        "Audit each module and suggest how to refactor it",
+        "写一份测试脚本的审查报告, 依次打开每个脚本",
+    ):
+        assert task_of(prompt).kind == "report"
 
 
 def test_a_rule_is_no_request() -> None:

@@ -67,7 +67,7 @@ def test_any_words_get_a_valid_answer_and_always_the_same(text: str, times: int)
 
 def test_what_it_cannot_do_gets_one_sentence() -> None:
     assert "I am the offline model" in words(answer(user("What is the weather?")))
-    assert "离线模型" in words(answer(user("讲个笑话")))
+    assert "离线模型" in words(answer(user("唱首歌吧")))
 
 
 def test_it_lists_then_reads_and_notes_what_it_read() -> None:
@@ -127,7 +127,7 @@ def test_the_report_says_what_it_lost() -> None:
     listed = calls(NOTED, ("bash", LIST, "9 4000 a.py\n9 4000 b.py"))
     done = summary_message("Task: " + REVIEW + "\nDone: a.py, b.py", "t.jsonl", REVIEW)
     said = answer(done, *listed)
-    assert used(said)[0][1]["content"] == (
+    assert used(said)[-1][1]["content"] == (
         "# Report on 2 files\n\n## a.py\nPurpose: Adds numbers.\n- `add`: Return the sum.\n\n"
         "## b.py\n(details lost)\n\n2 files in all.\n"
     )
@@ -137,8 +137,29 @@ def test_a_rule_is_kept_while_it_can_be_seen() -> None:
     rule = "Rule: the first line of every report must be '# For Ada'."
     listed = calls(NOTED, ("bash", LIST, "9 4000 a.py"))
     kept = answer(user(rule), {"role": "assistant", "content": "Yes."}, user(REVIEW), *listed)
-    assert used(kept)[0][1]["content"].startswith("# For Ada\n")
-    assert used(answer(user(REVIEW), *listed))[0][1]["content"].startswith("# Report")
+    assert used(kept)[-1][1]["content"].startswith("# For Ada\n")
+    assert used(answer(user(REVIEW), *listed))[-1][1]["content"].startswith("# Report on 1 file\n")
+
+
+@pytest.mark.parametrize(
+    ("there", "closing"),
+    [
+        ("there is one already", "I wrote REPORT.md: 1 file. It replaces an older REPORT.md."),
+        ("(no output)", "I wrote REPORT.md: 1 file."),
+    ],
+)
+def test_a_report_that_takes_the_place_of_an_older_one_says_so(there: str, closing: str) -> None:
+    before = [user(REVIEW), *calls(NOTED, ("bash", LIST, "9 4000 a.py"))]
+    writing = answer(*before)
+    (_, look), (_, write) = used(writing)
+    made = calls(words(writing), ("bash", look, there), ("write_file", write, "Wrote 9 bytes"))
+    assert words(answer(*before, *made)) == closing
+
+
+def test_that_an_older_report_was_replaced_outlives_a_summary() -> None:
+    replaced = "Replaced REPORT.md, which was there before"
+    noted = [user(REVIEW), *calls(f"{NOTED}\n{replaced}", ("bash", LIST, "9 4000 a.py"))]
+    assert replaced in words(answer(*noted, user(summary_prompt(2_000))))
 
 
 def test_results_that_never_show_end_in_open_words() -> None:
@@ -194,7 +215,9 @@ def test_compact_is_called_once_and_read_as_done() -> None:
     asked = user("Use the compact tool, focus on the rules")
     assert used(answer(asked)) == [("compact", {"focus": "the rules"})]
     done = calls("", ("compact", {"focus": "the rules"}, "Compacted."))
-    assert answer(asked, *done)["stop_reason"] == "end_turn"
+    assert "nothing to compact yet" in words(answer(asked, *done))
+    summary = summary_message(f"Task: {asked['content']}", "t.jsonl", str(asked["content"]))
+    assert "the conversation is compacted" in words(answer(summary))
     assert "no tool" in words(answer(asked, tools=TOOLS[:4]))
 
 
@@ -203,6 +226,8 @@ def test_reading_until_compaction_ends_with_its_own_summary_only() -> None:
     mine = summary_message(f"Task: {until}", "t.jsonl", until)
     other = summary_message("Task: something else", "t.jsonl", "something else")
     assert "has triggered" in words(answer(mine))
+    told = summary_message(f"Task: {until}\nDone: a.py, b.py", "t.jsonl", until)
+    assert "through 2 files" in words(answer(told))
     assert (
         used(answer(other, {"role": "assistant", "content": "Done."}, user(until)))[0][0] == "bash"
     )

@@ -132,8 +132,15 @@ def test_any_folder_is_copied_without_what_is_hidden(tmp_path: Path) -> None:
     played = play(scenario, WHOLE, tmp_path / "run")
     assert played.checks["done"]
     assert {p.name for p in (tmp_path / "run" / "work").iterdir()} == {"a.py", "REPORT.md"}
+    assert "older" not in last_words(played.session.history)
     with pytest.raises(NotADirectoryError, match="nowhere is not a folder"):
         folder(tmp_path / "nowhere")
+
+
+def test_a_report_of_ones_own_is_not_replaced_in_silence(tmp_path: Path) -> None:
+    write_files(tmp_path / "mine", {"a.py": '"""Adds."""\n', "REPORT.md": "Mine.\n"})
+    history = play(folder(tmp_path / "mine"), WHOLE, tmp_path / "run").session.history
+    assert last_words(history) == "I wrote REPORT.md: 1 file. It replaces an older REPORT.md."
 
 
 def test_a_package_that_is_not_there_is_named_with_the_fix(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ can see there: text it was given, its own notes, results that still stand, and t
 the system prompt. So what a layer takes away is gone for it, and it reads again, or gets things
 wrong. It is no language model, and its behaviour is no evidence about one.
 
-    intents, words                           what is asked of it
+    intents, unasked, words                  what is asked of it
     reading, calls, notes, places            what it can see
     tasks, acting, renaming, tracing, report what it does next
     files, sources, exports                  what it finds in a file

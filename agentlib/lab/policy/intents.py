@@ -10,9 +10,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from agentlib.lab.policy.unasked import (
+    asks_for_translation,
+    asks_for_work,
+    denied,
+    without_denials,
+    without_questions,
+)
 from agentlib.lab.policy.words import (
     endings_in,
     folder_in,
+    names_files,
     names_in,
     report_in,
     without_rules,
@@ -66,7 +74,7 @@ _EACH = _words(
     r"每|所有|全部|逐|挨个|依次|各个|各文件|整个|一个个|一个一个|一个接一个|一一|全都|都|完整",
 )
 _FILES = _words(
-    r"\bfiles?\b|\bsources?\b|\bmodules?\b|\bscripts?\b|\bcode ?base\b|\bcode\b|\bclasses\b|"
+    r"\bfiles?\b|\bsources?\b|\bmodules?\b|\bscripts?\b|\bcode ?base\b|\bcode\b|\bclass(?:es)?\b|"
     r"\bfolder\b|\bdirector(?:y|ies)\b|\bpackages?\b|\bprojects?\b|\brepo(?:sitory)?\b",
     r"文件|源码|代码|模块|脚本|类|目录|项目|工程|仓库|源程序",
 )
@@ -130,11 +138,14 @@ def task_of(request: str) -> Task:
     """
     kind: Kind = "unknown"
     asked, names = "", ()
-    for asked in (without_rules(request), without_stated_rules(request)):
+    for said in (without_rules(request), without_stated_rules(request)):
+        asked = without_denials(without_questions(said, _SQUEEZE))
         kind, names = _kind(asked)
+        if kind == _kind(denied(said))[0]:  # "don't shrink, compress or compact our chat"
+            kind = "unknown"
         if kind != "unknown":
             break
-    if kind == "unknown" and not without_rules(request):
+    if kind == "unknown" and not without_rules(request) and not _forbids_a_task(request):
         return Task("rules")
     focus = _FOCUS.search(asked) if kind == "compact" else None
     return Task(
@@ -147,18 +158,29 @@ def task_of(request: str) -> Task:
     )
 
 
+def _forbids_a_task(request: str) -> bool:
+    """Whether a text says not to do what a task does: no rule on how to do one."""
+    text = denied(without_stated_rules(request))
+    return _kind(text)[0] != "unknown" or bool(_READ.search(text) and _FILES.search(text))
+
+
 def _kind(asked: str) -> tuple[Kind, tuple[str, ...]]:
-    names = names_in(asked)
-    each, files = _EACH.search(asked), _FILES.search(asked)
+    names, pattern = names_in(asked), names_files(asked)
+    each, files = pattern or _EACH.search(asked), pattern or _FILES.search(asked)
     reads = bool(_READ.search(asked) and files and (each or _plural(asked)))
+    if asks_for_translation(asked):
+        return "unknown", ()
     if len(names) >= 2 and _RENAME.search(asked):
         return "rename", names[:2]
+    if asks_for_work(asked):
+        return "unknown", ()
     if squeezed := _squeezes(asked, reads):
         return squeezed, ()
     if names and _TRACE.search(asked) and (not reads or _RETRACE.search(asked)):
         return "trace", names[:1]
     # "Every Python file in agents/, one at a time, please": no verb at all, and no other one.
-    if reads or (files and each and (_REVIEW.search(asked) or not _OTHER.search(asked))):
+    bare = _EACH.search(asked) and not _OTHER.search(asked) and not _SQUEEZE.search(asked)
+    if reads or (files and each and (_REVIEW.search(asked) or bare)):
         return ("report" if _REVIEW.search(asked) else "read"), ()
     return "unknown", ()
 

@@ -29,6 +29,7 @@ _FORMS = {
     "tests": r"Tests (pass|fail|not found): (.+)",
     "missing": r"There is no directory (\S.*?)/ here(?:.*)",
     "written": r"Report (\S+) up to (\S.*)",
+    "replaced": r"Replaced (\S+), which was there before",
     "task": r"Task: (.+)",
 }
 # `done_to` before `done`: the first form that fits a line wins.
@@ -36,7 +37,7 @@ _ORDER = ["done_to", *(kind for kind in _FORMS if kind != "done_to")]
 _LINE = [(kind, re.compile(_FORMS[kind])) for kind in _ORDER]
 _STARTS = re.compile(
     r"Noted|Skipped|Done:|edits made|files done|names traced|Editing|Gave|Traced|Test|"
-    r"There is no|Report |Task|- "
+    r"There is no|Report |Replaced|Task|- "
 )
 
 

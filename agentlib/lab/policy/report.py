@@ -24,6 +24,15 @@ _LAST = re.compile(
 _LINE = re.compile(r"(?<!\w)[`'\"“‘「『]([^`'\"”’」』\n]+)[`'\"”’」』]|(#+ [^\n]*[^\n.。])")
 
 
+def counted(files: int) -> str:
+    """A number of files in words.
+
+    >>> counted(1), counted(2)
+    ('1 file', '2 files')
+    """
+    return f"{files} file{'' if files == 1 else 's'}"
+
+
 def section(path: str, note: Note | None, skipped: str | None = None) -> str:
     """What is said of one file.
 
@@ -63,7 +72,7 @@ def closing(view: View, files: int) -> str:
     """The report's last lines: facts and decisions found, the rules it keeps."""
     found = ["## Facts and decisions", *(f"- {fact}" for fact in view.facts)] if view.facts else []
     last = required_line(view.rules, first=False)
-    parts = ["\n".join(found), f"{files} files in all.", last or ""]
+    parts = ["\n".join(found), f"{counted(files)} in all.", last or ""]
     return "\n" + "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -107,6 +107,7 @@ def _progress(view: View, bound: int) -> list[str]:
         ("Test command: `{}`", "command"),
         ("Tests {}: {}", "tests"),
         ("Report {} up to {}", "written"),
+        ("Replaced {}, which was there before", "replaced"),
     ):
         if parts := last(view.own, kind):
             lines.append(form.format(*parts))

@@ -12,6 +12,7 @@ from agentlib.lab.policy.files import Listing, listing, next_reads, take_notes, 
 from agentlib.lab.policy.intents import Task
 from agentlib.lab.policy.notes import last
 from agentlib.lab.policy.reading import View
+from agentlib.lab.policy.report import counted
 
 FOCUS = "rules and decisions of the user, facts"
 """What its own compaction is to keep."""
@@ -22,7 +23,8 @@ _END, _START = "END_OF_PART", "(start)"
 
 def read(view: View, task: Task) -> Reply:
     """Read every file, one by one, noting what is found; then the report, or a closing word."""
-    text = "\n".join(part for part in (take_notes(view), _found_written(view, task)) if part)
+    found = (take_notes(view), _found_replaced(view, task), _found_written(view, task))
+    text = "\n".join(part for part in found if part)
     view = view.noting(text)
     if sentence := gives_up(view):
         return say(f"{text}\n{sentence}")
@@ -65,9 +67,13 @@ def _closing(view: View, task: Task, seen: Listing) -> str:
     lines = [f"{path}: {notes.get(path, report.LOST)}" for path in paths[:shown]]
     lines += [f"... and {len(paths) - shown} more"] if len(paths) > shown else []
     lost = sum(path not in notes for path in paths)
-    said = f"I read {len(paths)} files; of {lost} the details are lost.{_elsewhere(view)}"
-    said += f" {seen.left_out} files that are no source text I left out." if seen.left_out else ""
+    said = f"I read {counted(len(paths))}{_lost(lost)}.{_elsewhere(view)}"
+    said += f" {counted(seen.left_out)} of no source text I left out." if seen.left_out else ""
     return "\n".join([said, *lines])
+
+
+def _lost(count: int) -> str:
+    return f"; of {count} the details are lost" if count else ""
 
 
 def _elsewhere(view: View) -> str:
@@ -87,7 +93,7 @@ def _report(view: View, task: Task, text: str, seen: Listing) -> Reply:
     upto = written[1] if written and written[1] != _START else ""
     rest = [path for path in paths if path > upto]
     if not rest:
-        return say(f"{text}\n{_written(view, task, len(paths))}")
+        return say(_written(view, task, len(paths)))
     texts = report.sections(view, rest)
     count = report.part(texts, view.max_tokens)
     content = "\n\n".join(texts[:count]) + "\n"
@@ -97,8 +103,9 @@ def _report(view: View, task: Task, text: str, seen: Listing) -> Reply:
     text = "\n".join([text, *rules, f"Report {task.report} up to {rest[count - 1]}"])
     if upto:
         return say(text, bash(f"cat >> {quoted(task.report)} <<'{_END}'\n\n{content}{_END}"))
-    content = f"{report.opening(view, f'Report on {len(paths)} files')}\n{content}"
-    return say(text, use("write_file", path=task.report, content=content))
+    content = f"{report.opening(view, f'Report on {counted(len(paths))}')}\n{content}"
+    looked = bash(_is_there(task))
+    return say(text, looked, use("write_file", path=task.report, content=content))
 
 
 def _failed_writing(view: View) -> Call | None:
@@ -115,6 +122,18 @@ def _after_failure(task: Task, text: str, call: Call) -> Reply:
         text = f"{text}\nThe writing was interrupted; I look how far it came."
         return say(text, bash(_far(task)))
     return say(f"{text}\nI could not write {task.report}: {call.text[:200]}")
+
+
+def _is_there(task: Task) -> str:
+    """Asked just before the report is written: whether that takes the place of an older file."""
+    return f"test ! -e {quoted(task.report)} || echo 'there is one already'"
+
+
+def _found_replaced(view: View, task: Task) -> str:
+    """A note that a file of the report's name was there; it is overwritten, but not silently."""
+    call = view.ran("bash", command=_is_there(task))
+    there = call and call.text.startswith("there is one") and not last(view.own, "replaced")
+    return f"Replaced {task.report}, which was there before" if there else ""
 
 
 def _far(task: Task) -> str:
@@ -136,9 +155,8 @@ def _written(view: View, task: Task, total: int) -> str:
     """What was written, and of how many files the details were lost, counted where it stands."""
     parts = [str(call.input.get("content", call.input.get("command", ""))) for call in view.calls]
     lost = sum(part.count(f"\n{report.LOST}") for part in parts)
-    return (
-        f"I wrote {task.report}: {total} files; of {lost} the details are lost.{_elsewhere(view)}"
-    )
+    older = f" It replaces an older {task.report}." if last(view.own, "replaced") else ""
+    return f"I wrote {task.report}: {counted(total)}{_lost(lost)}.{older}{_elsewhere(view)}"
 
 
 def until(view: View, task: Task) -> Reply:
@@ -148,7 +166,7 @@ def until(view: View, task: Task) -> Reply:
     if view.summarised:
         return say(
             f"{text}\nCompression has triggered: a summary stands in place of our conversation."
-            f" I stop reading; it names {view.done_count} files."
+            f" I stop reading; I have been through {counted(view.done_count)}."
         )
     if sentence := gives_up(view, patience=10**9):
         return say(f"{text}\n{sentence}")
@@ -167,8 +185,8 @@ def until(view: View, task: Task) -> Reply:
     least = min(seen.files, key=lambda file: read.count(file.path))
     if read.count(least.path) >= PASSES:
         return say(
-            f"{text}\nCompression did not trigger: I have read all {len(seen.files)} files"
-            f" {PASSES} times and see no summary. A smaller window or threshold would do it."
+            f"{text}\nCompression did not trigger: I have read {counted(len(seen.files))}"
+            f" {PASSES} times each and see no summary. A smaller window or threshold would do it."
         )
     return say(
         f"{text}\nNothing is left; I read {least.path} again.", use("read_file", path=least.path)
@@ -178,8 +196,13 @@ def until(view: View, task: Task) -> Reply:
 def compact(view: View, task: Task) -> Reply:
     """Compact once, then say so; once more where the call was interrupted."""
     calls = [call for call in view.calls if call.name == "compact"]
-    if view.summarised or any(call.made for call in calls):
+    if view.summarised:
         return say("Done: the conversation is compacted, and I go on from its summary.")
+    if any(call.made for call in calls):
+        return say(
+            "I called compact and see no new summary: there was nothing to compact yet, and our "
+            "conversation stands as it was."
+        )
     if "compact" not in view.tools:
         return say("I have no tool to compact the conversation with; the settings leave it out.")
     if len(calls) > 1 or any(not call.interrupted for call in calls):
@@ -204,6 +227,6 @@ ABLE = (
     "the files, or rename a name everywhere and run the tests."
 )
 ABLE_ZH = (
-    "我是离线模型, 只会做这几件事: 逐个读取目录里的文件, 审查文件并写报告, 持续读取直到触发压缩, "
-    "用 compact 工具压缩对话, 追踪某个名字的值在哪里设置, 或者在所有文件里重命名并运行测试."
+    "我是离线模型，只会做这几件事：逐个读取目录里的文件，审查文件并写报告，持续读取直到触发压缩，"
+    "用 compact 工具压缩对话，追踪某个名字的值在哪里设置，或者在所有文件里重命名并运行测试。"
 )

@@ -40,8 +40,14 @@ words prose
 """
 _NO_FOLDER = set(_NO_FOLDER_WORDS.split())
 _PATH = r"[A-Za-z0-9_.][\w.-]*(?:[/\\][\w.-]+)*"
+_GLOB = re.compile(
+    r"(?<![\w*:])(?:([\w./\\-]+)[/\\])?(?:\*\*[/\\])?\*"
+    r"(?:\.(\w+|\{[\w, ]+\})|(?<=[/\\]\*)(?![\w*/\\]|\.\w))",
+    re.ASCII,
+)
+"""agents/*.py, *.{ts,tsx}, src/**/*.go, docs/*: a folder, if any, and endings, if any."""
 _FOLDERS = (
-    r"(?<![\w/.:*])((?:[A-Za-z0-9_.][\w.-]*[/\\])+[\w-]*)(?![\w*.])",
+    r"(?<![\w/.:*])((?:[A-Za-z0-9_.][\w.-]*[/\\])+[\w-]*)(?![\w*]|\.\w)",
     rf"[`'\"“「]({_PATH})[/\\]?[`'\"”」]\s*(?:sub)?(?:directory|folder|dir|package|tree|目录|文件夹|子目录|包|下|里|中)",
     rf"(?<![\w/.])({_PATH})\s+(?:sub-?)?(?:directory|folder|dir|package|subtree)\b",
     rf"\b(?:directory|folder|dir|package|目录|文件夹)\s+(?:named|called|叫|名为)\s*[`'\"“「]?({_PATH})",
@@ -113,11 +119,23 @@ def without_stated_rules(text: str) -> str:
 def endings_in(text: str) -> tuple[str, ...]:
     """The endings of the kinds of file that a text names; none where it names no kind.
 
-    >>> endings_in("all TypeScript files")
-    ('ts', 'tsx')
+    >>> endings_in("all TypeScript files"), endings_in("lib/*.ts")
+    (('ts', 'tsx'), ('ts',))
     """
+    globs = [match[2] for match in _GLOB.finditer(text) if match[2]]
+    if globs:
+        return tuple(dict.fromkeys(re.findall(r"\w+", " ".join(globs))))
     found = [endings for form, endings in _LANGUAGES if re.search(form, text, _FLAGS)]
     return tuple(dict.fromkeys(ending for endings in found for ending in endings))
+
+
+def names_files(text: str) -> bool:
+    """Whether a text names files by a pattern: that is a kind of file, and all of them.
+
+    >>> names_files("lib/*.ts"), names_files("lib/ and 2 * 3")
+    (True, False)
+    """
+    return bool(_GLOB.search(text))
 
 
 def folder_in(text: str) -> str:
@@ -126,9 +144,9 @@ def folder_in(text: str) -> str:
     >>> folder_in("Read every file in the agents/ directory"), folder_in("in this directory")
     ('agents', '.')
     """
-    for form in _FOLDERS:
+    for form in (_GLOB.pattern, *_FOLDERS):
         for match in re.finditer(form, text, _FLAGS):
-            folder = match[1].replace("\\", "/").removeprefix("/workspace/").strip("/")
+            folder = (match[1] or "").replace("\\", "/").removeprefix("/workspace/").strip("/")
             folder = folder.removeprefix("./").rstrip(".")
             if folder and folder.lower() not in _NO_FOLDER and not _is_no_folder(folder):
                 return folder
