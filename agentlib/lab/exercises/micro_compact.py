@@ -1,0 +1,202 @@
+"""The exercises of lesson 02: what is cleared, what is not, and what the numbers do.
+
+Each checker tries the answer on small conversations of its own, with sizes that fit on paper.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+from agentlib.lab.exercises import Exercise, Wrong
+from agentlib.lab.rerun import rerun
+from agentlib.lab.scenarios import RENAME
+from agentlib.messages import Block, Message, changes, of_type, violation
+from agentlib.settings import Settings
+
+WINDOW, ENOUGH = 32_000, 400_000
+PLACEHOLDER = "[Previous: used read_file]"
+
+
+def batch(first: int, *sizes: int) -> list[Message]:
+    """An exchange: one call for each size, and its result of so many characters.
+
+    >>> batch(1, 3)[1]["content"]
+    [{'type': 'tool_result', 'tool_use_id': 'toolu_1', 'content': 'xxx'}]
+    """
+    ids = [f"toolu_{n}" for n in range(first, first + len(sizes))]
+    calls: list[Block] = [
+        {"type": "tool_use", "id": i, "name": "read_file", "input": {}} for i in ids
+    ]
+    answers: list[Block] = [
+        {"type": "tool_result", "tool_use_id": i, "content": "x" * size}
+        for i, size in zip(ids, sizes, strict=True)
+    ]
+    return [{"role": "assistant", "content": calls}, {"role": "user", "content": answers}]
+
+
+def conversation(*batches: list[Message]) -> list[Message]:
+    """A person's request and the exchanges after it."""
+    return [{"role": "user", "content": "Read."}, *(m for each in batches for m in each)]
+
+
+def results(messages: Sequence[Message]) -> dict[str, Any]:
+    """tool_use id -> content, oldest first."""
+    return {
+        r["tool_use_id"]: r["content"]
+        for m in messages
+        if m["role"] == "user"
+        for r in of_type(m, "tool_result")
+    }
+
+
+def cleared(before: Sequence[Message], after: Sequence[Message]) -> set[str]:
+    """Ids of the results that differ. Wrong where a result is gone, or its content no text."""
+    old, new = results(before), results(after)
+    if list(old) != list(new):
+        raise Wrong(
+            f"of {len(old)} results {len(new)} are left, or their ids changed. Each call needs its "
+            "result with the same tool_use_id, or the API refuses the request: change the content."
+        )
+    for name, content in new.items():
+        if content != old[name] and not str(content).startswith("[Previous: used "):
+            raise Wrong(
+                f"the content of {name} is now {str(content)[:40]!r}. Put '[Previous: used ' and "
+                "the tool's name there, so that the model knows that something stood here."
+            )
+    return {name for name in old if old[name] != new[name]}
+
+
+def expect(found: set[str], wanted: set[str], why: Mapping[str, str], doing: str) -> None:
+    """Wrong with the reason for the first id that is cleared or stays against what is wanted."""
+    for name in sorted(found ^ wanted):
+        did = "was cleared" if name in found else "was not cleared"
+        raise Wrong(f"{doing}, {name} {did}, but {why[name]}.")
+
+
+def _in_place(answer: Callable[..., Any]) -> str:
+    before = conversation(batch(1, 500), batch(2, 80), *(batch(n, 500) for n in (3, 4, 5, 6)))
+    after = deepcopy(before)
+    returned = answer(after)
+    if after == before and returned not in (None, before):
+        raise Wrong("it returns other messages. This first version edits those that it is given.")
+    why = {"toolu_2": "its 80 characters are not over 100"}
+    why |= dict.fromkeys(("toolu_1", "toolu_3"), "it is old: three newer results stand after it")
+    why |= dict.fromkeys(("toolu_4", "toolu_5", "toolu_6"), "it is one of the three newest")
+    doing = "of six results (500, 80, 500, 500, 500, 500 characters)"
+    expect(cleared(before, after), {"toolu_1", "toolu_3"}, why, doing)
+    return "the old, long results are cleared; the short one and the three newest stay."
+
+
+def _old_results(answer: Callable[..., Any]) -> str:
+    five = [block for m in batch(1, 1, 2, 3, 4, 5) for block in of_type(m, "tool_result")]
+    for keep in (3, 0, 5, 9):
+        expected = five[: max(0, 5 - keep)]
+        found: list[Block] = list(answer(list(five), keep) or ())
+        if found != expected:
+            raise Wrong(
+                f"with keep_recent={keep} of 5 results, {len(expected)} are old; it gave "
+                f"{len(found)}. Count from the front: how many are left when {keep} stay?"
+            )
+    return "right for 3 of 5, for 0, for 5 and for more than there are."
+
+
+PAPER = conversation(batch(1, 300, 90), batch(3, 500, 250), batch(5, 150, 400, 600))
+"""What exercise 02.3 asks about, with keep_recent 4 and min_chars 100."""
+
+_PAPER_WHY = {
+    "toolu_1": "it is old and has 300 characters",
+    "toolu_2": "its 90 characters are not over 100",
+    "toolu_3": "four results are newer, and it has 500 characters",
+    "toolu_4": "it is the fourth result from the end, and keep_recent is 4",
+    **dict.fromkeys(("toolu_5", "toolu_6", "toolu_7"), "the model has not seen it yet"),
+}
+
+
+def _on_paper(answer: Iterable[str]) -> str:
+    found = set(answer)
+    if strange := found - set(_PAPER_WHY):
+        raise Wrong(f"there is no result {strange.pop()!r}; they are toolu_1 to toolu_7.")
+    expect(found, {"toolu_1", "toolu_3"}, _PAPER_WHY, "in your list")
+    return "toolu_2 is too short, toolu_4 is the fourth from the end, the rest is unseen."
+
+
+def _view(answer: Callable[..., Any]) -> str:
+    for keep, sizes, wanted in (
+        (3, (200, 200, 200, 200, 200), {"toolu_1", "toolu_2"}),
+        (0, (200, 200), {"toolu_1", "toolu_2"}),
+        (4, (200, 200), set[str]()),
+    ):
+        before = conversation(batch(1, 200), batch(2, 200), batch(3, *sizes))
+        given = deepcopy(before)
+        after = answer(given, keep_recent=keep)
+        if given != before:
+            raise Wrong("it edited the messages that it was given: the history is damaged.")
+        seen = "the model has seen it, and enough newer ones stay"
+        reasons = dict.fromkeys(results(before), "it is unseen: no model's message stands after it")
+        reasons |= dict.fromkeys(("toolu_1", "toolu_2"), "four stay" if keep == 4 else seen)
+        expect(cleared(before, after), wanted, reasons, f"with keep_recent={keep}")
+        _shared(given, after)
+    return "unseen results stay, 0 means 0, and the history is as it was."
+
+
+def _shared(before: Sequence[Message], after: Sequence[Message]) -> None:
+    """Wrong where messages that did not change are copies, or where the API would refuse."""
+    if any(before[i] == after[i] for i in changes(before, after)):
+        raise Wrong("it copied messages that do not change; put the same objects into the view.")
+    if refused := violation(after):
+        raise Wrong(f"the API would refuse this view: {refused}")
+
+
+def _settings(answer: Mapping[str, int]) -> str:
+    start = Settings(auto=False, manual=False).scaled(WINDOW)
+    run = rerun(RENAME, replace(start, **dict(answer)))
+    told = f"{run.turns} turns, {run.repeated} calls made again, {run.sent:,} tokens sent"
+    if run.refused:
+        raise Wrong(f"the API ended the run after {run.turns} turns: {run.refused}.")
+    if not run.checks["done"]:
+        raise Wrong(f"{told}, and {run.checks['left']} places are left with the old name.")
+    if run.sent >= ENOUGH:
+        raise Wrong(f"{told}. It is done, but not with fewer than {ENOUGH:,}.")
+    return f"done with {told}."
+
+
+EXERCISES = {
+    "02.1": Exercise(
+        check=_in_place,
+        hints=(
+            "Collect all tool_result blocks of all messages in one list, oldest first.",
+            "All but the last keep_recent of that list are old: results[:-keep_recent].",
+            "Put a new content into those that are longer than min_chars.",
+        ),
+    ),
+    "02.2": Exercise(
+        check=_old_results,
+        hints=(
+            "What is -0? And what is everything before it?",
+            "Say how many go, not how many stay: len(results) - keep_recent, but never below 0.",
+        ),
+    ),
+    "02.3": Exercise(
+        check=_on_paper,
+        hints=(
+            "Which results has the model not seen yet? Those after its last message.",
+            "Count four from the end, the unseen ones too. What is older and over 100 characters?",
+        ),
+    ),
+    "02.4": Exercise(
+        check=_view,
+        hints=(
+            "How many results stand after the last assistant message? At least as many stay.",
+            "Collect {tool_use_id: new content} for the old ones over min_chars.",
+            "with_results(messages, that) makes the new messages; it edits nothing.",
+        ),
+    ),
+    "02.5": Exercise(
+        check=_settings,
+        hints=(
+            "A short result costs few tokens to keep, and a turn to get again.",
+            "Leave keep_recent at 3 and move min_chars up in steps of 1,000.",
+        ),
+    ),
+}

@@ -1,0 +1,189 @@
+"""Every exercise of every notebook: its stub fails, its folded solution passes.
+
+The notebook is run without Jupyter, each stub followed at once by its solution, up to the last
+exercise. Not here: what each checker finds wrong (`test_exercises_<lesson>`).
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat import NotebookNode
+
+from agentlib import loop
+from agentlib.estimation import prompt_tokens
+from agentlib.lab import exercises, scenarios
+from agentlib.lab.client import client
+from agentlib.lab.exercises import wall
+from agentlib.lab.teach import check
+from agentlib.settings import Settings
+from agentlib.tools import Workspace
+from agentlib.transcripts import Session
+
+ROOT = Path(__file__).parent.parent
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
+CHECK = re.compile(r'^check\("(\d\d\.\d+)", .+\)\s*\Z', re.MULTILINE)
+SOLUTION = re.compile(r"<summary>Solution</summary>\s*```python\n(.*?)```", re.DOTALL)
+RUN = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+from agentlib.lab import teach
+shell, said = InteractiveShell.instance(), {}
+judge = teach.check
+def check(name, answer):
+    said.setdefault(name, []).append(judge(name, answer))
+    return said[name][-1]
+teach.check = check
+with capture_output():
+    for cell in eval(sys.stdin.read()):
+        shell.run_cell(cell).raise_error()
+print({name: list(map(bool, verdicts)) for name, verdicts in said.items()})
+"""
+
+
+def stubs(notebook: NotebookNode) -> dict[str, int]:
+    """The number of each exercise, and the place of its cell."""
+    places = {}
+    for place, cell in enumerate(notebook.cells):
+        if "exercise" in cell.metadata.get("tags", []):
+            found = CHECK.search(cell.source)
+            assert found, f"the last line of an exercise is a check: {cell.source!r}"
+            places[found[1]] = place
+    return places
+
+
+def solved(notebook: NotebookNode, place: int) -> str:
+    """The exercise's cell with the solution from the next markdown cell above its check line."""
+    following = (cell for cell in notebook.cells[place:] if cell.cell_type == "markdown")
+    blocks = SOLUTION.findall(next(following).source)
+    assert len(blocks) == 1, f"{len(blocks)} solutions after cell {place}"
+    line = CHECK.search(notebook.cells[place].source)
+    assert line
+    return f"{blocks[0]}\n\n{line[0]}"
+
+
+def verdicts(sources: list[str], folder: Path) -> dict[str, list[bool]]:
+    """What each check said when the cells were run one after the other, in `folder`."""
+    run = subprocess.run(
+        [sys.executable, "-c", RUN],
+        input=repr(sources),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    return eval(run.stdout.strip().splitlines()[-1])
+
+
+def with_solutions(notebook: NotebookNode, places: list[int]) -> list[str]:
+    """The code up to the last exercise, the solution of each after its stub."""
+    sources = []
+    for place, cell in enumerate(notebook.cells[: max(places, default=-1) + 1]):
+        sources += [cell.source] if cell.cell_type == "code" else []
+        sources += [solved(notebook, place)] if place in places else []
+    return sources
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_stub_fails_and_every_solution_passes(path: Path, tmp_path: Path):
+    notebook = nbformat.read(path, as_version=4)
+    places = stubs(notebook)
+    sources = with_solutions(notebook, list(places.values()))
+    assert verdicts(sources, tmp_path) == {name: [False, True] for name in places}
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_notebook_asks_every_exercise_of_its_lesson_and_shows_that_it_is_open(path: Path):
+    notebook = nbformat.read(path, as_version=4)
+    places = stubs(notebook)
+    assert len(places) >= 3
+    assert list(places) == list(exercises.of_lesson(path.name[:2]))
+    for name, place in places.items():
+        [output] = notebook.cells[place].outputs
+        assert output.data["text/plain"].startswith(f"{name} not yet: ")
+
+
+@pytest.mark.parametrize("lesson", exercises.LESSONS)
+def test_every_exercise_has_a_hint_and_no_hint_gives_the_solution(lesson: str):
+    for name, exercise in exercises.of_lesson(lesson).items():
+        assert exercise.hints, name
+        assert not any("```" in hint for hint in exercise.hints)
+
+
+DEFINITION = {
+    "name": "outline",
+    "description": "What a file defines.",
+    "input_schema": {
+        "type": "object",
+        "properties": {"path": {"type": "string"}},
+        "required": ["path"],
+    },
+}
+
+
+def without(key: str) -> dict:
+    return {k: v for k, v in DEFINITION.items() if k != key}
+
+
+def optional() -> dict:
+    schema = {**DEFINITION["input_schema"], "required": []}
+    return {**DEFINITION, "input_schema": schema}
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "why"),
+    [
+        ("00.1", lambda base, growth, window: (window - base) // growth + 1, "and that fits"),
+        ("00.1", lambda base, growth, window: -(-(window - base) // growth) + 2, "a turn before"),
+        ("00.1", lambda base, growth, window: window / growth, "is a whole number"),
+        ("00.2", lambda calls, place: {"role": "user", "content": "Done."}, "API would refuse"),
+        ("00.2", lambda calls, place: "Done.", "a dict with role and content"),
+        ("00.3", lambda base, growth, turns: base + growth * (turns - 1), "the last prompt only"),
+        ("00.3", lambda base, growth, turns: base + growth * turns, "holds the ones before it"),
+        ("00.3", lambda base, growth, turns: 0, "the sum of the prompts is 4,800"),
+        ("00.4", lambda messages: "toolu_1", "not that of the list"),
+        ("00.4", lambda messages: messages[4]["content"][0]["tool_use_id"], "takes a fixed place"),
+        ("00.4", lambda messages: None, "the tool_use_id of a result"),
+        ("00.5", None, "Move the slider"),
+        ("00.5", wall.SMALLEST_WINDOW - 8_000, "would refuse a prompt"),
+        ("00.5", wall.SMALLEST_WINDOW + 8_000, "at a smaller window, too"),
+        ("00.6", wall.outline, "is a pair"),
+        ("00.6", (without("description"), wall.outline), "has no description"),
+        ("00.6", ({**DEFINITION, "name": "out line"}, wall.outline), "letters, digits"),
+        ("00.6", (optional(), wall.outline), 'not in "required"'),
+        ("00.6", (DEFINITION, lambda source: ""), "leaves out line 6"),
+        ("00.6", (DEFINITION, lambda source: source), "without its number"),
+        ("00.6", (DEFINITION, lambda s: wall.outline(s).replace("15: a", "51: a")), "number 15"),
+        ("00.6", (DEFINITION, lambda s: wall.outline(s) + "\ngrams"), "they are what it saves"),
+    ],
+)
+def test_a_usual_mistake_in_lesson_00_is_told_what_it_is(name, answer, why, tmp_path):
+    verdict = check(name, answer)
+    assert not verdict.passed
+    assert why in verdict.says
+
+
+def test_a_stub_that_passes_would_be_seen(tmp_path):
+    passing = [
+        "from agentlib.lab.exercises import wall",
+        "from agentlib.lab.teach import check",
+        'check("00.3", wall.tokens_sent)',
+    ]
+    assert verdicts(passing, tmp_path) == {"00.3": [True]}
+
+
+def test_the_window_of_exercise_00_5_is_the_first_step_above_the_largest_prompt(tmp_path):
+    task, session = scenarios.REVIEW, Session(session_id="whole", archives=tmp_path / "archives")
+    task.make_workspace(tmp_path / "work")
+    known = {"settings": Settings(enabled=False), "session": session, "clock": scenarios.Clock()}
+    for prompt in task.prompts:
+        list(loop.run(client(), prompt, Workspace(tmp_path / "work"), **known))
+    largest = max(prompt_tokens(sent.usage) for sent in session.requests)
+    assert wall.SMALLEST_WINDOW - 8_000 < largest <= wall.SMALLEST_WINDOW

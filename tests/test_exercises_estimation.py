@@ -1,0 +1,86 @@
+"""What the checkers of lesson 01 let pass, what they refuse, and what they say of it."""
+
+import pytest
+
+from agentlib.estimation import estimate_by_block, estimate_tokens
+from agentlib.lab.exercises import Wrong, find
+from agentlib.lab.teach import Verdict
+from agentlib.messages import Message
+
+
+def check(name: str, answer: object) -> Verdict:
+    """As `teach.check`, and nothing is written."""
+    try:
+        return Verdict(name, True, find(name).check(answer))
+    except Wrong as wrong:
+        return Verdict(name, False, str(wrong))
+
+
+def test_four_characters_a_token_passes_however_it_is_rounded():
+    assert check("01.1", lambda messages: len(str(messages)) // 4)
+    assert check("01.1", lambda messages: len(str(messages)) / 4)
+    assert check("01.1", estimate_tokens)
+
+
+def test_an_estimate_that_leaves_the_blocks_out_is_told_which_ones():
+    def words_only(messages: list[Message]) -> int:
+        return sum(len(str(m)) + 2 for m in messages if isinstance(m["content"], str)) // 4
+
+    said = check("01.1", words_only)
+    assert not said
+    assert "a call, whose text is in a list of blocks" in said.says
+
+
+@pytest.mark.parametrize("count", [lambda m: 0, estimate_by_block, lambda m: None])
+def test_another_count_is_no_chars_over_four(count: object):
+    assert not check("01.1", count)
+
+
+@pytest.mark.parametrize("text", ["中" * 500, "a\n" * 400, "9" * 300])
+def test_a_text_of_short_tokens_is_far_off(text: str):
+    assert check("01.2", text)
+
+
+def test_english_is_not_far_off_and_both_counts_are_said():
+    said = check("01.2", "The quick brown fox jumps over the lazy dog. " * 10)
+    assert not said
+    assert "chars/4 says 112, the offline API counts 147: -23 %" in said.says
+
+
+@pytest.mark.parametrize(
+    ("answer", "what"), [("中" * 10, "10 characters"), (7, "a int"), ("", "0 char")]
+)
+def test_a_text_of_the_wrong_size_is_refused_with_its_size(answer: object, what: str):
+    assert what in check("01.2", answer).says
+
+
+def test_an_alarm_between_half_and_two_thirds_rings_in_time():
+    assert "one compaction" in check("01.3", 15_000).says
+
+
+@pytest.mark.parametrize(
+    ("threshold", "why"),
+    [(27_360, "36743 tokens > 32000"), (4_000, "compacted 19 times"), (40_000, "from 1 to 32,000")],
+)
+def test_a_threshold_too_high_or_too_low_is_refused_with_what_happened(threshold: int, why: str):
+    said = check("01.3", threshold)
+    assert not said
+    assert why in said.says
+
+
+def test_a_meter_that_starts_from_the_bill_passes():
+    assert check("01.4", lambda billed, sent, m: billed + estimate_tokens(m[sent:]))
+
+
+def test_a_meter_that_only_estimates_or_only_repeats_the_bill_does_not():
+    assert "-80 %" in check("01.4", lambda billed, sent, m: estimate_tokens(m)).says
+    assert not check("01.4", lambda billed, sent, m: billed)
+    assert not check("01.4", lambda billed, sent, m: billed + estimate_tokens(m))
+    assert "before any bill" in check("01.4", lambda billed, sent, m: billed or 0).says
+
+
+def test_seven_percent_low_is_the_most_that_the_buffer_bears():
+    assert "183,871" in check("01.5", -7).says
+    assert "at -8 % it rings at 185,870" in check("01.5", -8).says
+    assert "further off still" in check("01.5", -6).says
+    assert not check("01.5", -7.5)

@@ -1,0 +1,100 @@
+"""The checkers of lesson 02 tell a right answer from each of the usual wrong ones, and say why."""
+
+import copy
+
+import pytest
+
+from agentlib.lab.exercises.micro_compact import PAPER
+from agentlib.lab.teach import check
+from agentlib.messages import of_type
+from agentlib.micro_compact import micro_compact, replacements
+
+TEXT = "[Previous: used read_file]"
+
+
+def in_place(messages, keep_recent=3, min_chars=100):
+    results = [b for m in messages for b in of_type(m, "tool_result")]
+    for result in results[:-keep_recent]:
+        if len(result["content"]) > min_chars:
+            result["content"] = TEXT
+
+
+def too_much(messages):
+    in_place(messages, keep_recent=1)
+
+
+def short_ones_too(messages):
+    in_place(messages, min_chars=0)
+
+
+def results_taken_out(messages):
+    messages[2]["content"] = [{"type": "text", "text": "gone"}]
+
+
+def emptied(messages):
+    messages[2]["content"][0]["content"] = ""
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (lambda messages: None, "toolu_1 was not cleared"),
+        (too_much, "toolu_4 was cleared"),
+        (short_ones_too, "80 characters"),
+        (results_taken_out, "API refuses"),
+        (emptied, "tool's name"),
+        (lambda messages: micro_compact(messages), "edits those"),
+    ],
+)
+def test_eight_lines_that_are_wrong_are_told_why(answer, why):
+    verdict = check("02.1", answer)
+    assert not verdict
+    assert why in verdict.says
+
+
+def test_the_slice_of_the_seeds_fails_at_zero():
+    verdict = check("02.2", lambda results, keep_recent: results[:-keep_recent])
+    assert not verdict
+    assert "keep_recent=0 of 5 results, 5 are old; it gave 0" in verdict.says
+
+
+def test_paper_agrees_with_the_layer():
+    view = micro_compact(PAPER, keep_recent=4, min_chars=100)
+    assert check("02.3", replacements(PAPER, view))
+    assert "not seen" in check("02.3", ["toolu_1", "toolu_3", "toolu_5"]).says
+    assert "no result 'toolu_9'" in check("02.3", ["toolu_9"]).says
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (lambda messages, keep_recent: messages, "has seen it"),
+        (lambda messages, keep_recent: in_place(messages, keep_recent) or messages, "edited"),
+        (
+            lambda messages, keep_recent: micro_compact(
+                messages, keep_recent=keep_recent, keep_unseen=False
+            ),
+            "unseen",
+        ),
+        (
+            lambda messages, keep_recent: copy.deepcopy(
+                micro_compact(messages, keep_recent=keep_recent)
+            ),
+            "copied",
+        ),
+    ],
+)
+def test_a_view_that_is_wrong_is_told_why(answer, why):
+    verdict = check("02.4", answer)
+    assert not verdict
+    assert why in verdict.says
+
+
+def test_the_finished_layer_passes_as_a_view():
+    assert check("02.4", micro_compact)
+
+
+def test_settings_are_tried_on_the_task():
+    assert "fewer than 400,000" in check("02.5", {"keep_recent": 3}).says
+    assert "too long" in check("02.5", {"min_chars": 13_000}).says
+    assert check("02.5", {"keep_recent": 3, "min_chars": 3_000})

@@ -1,0 +1,73 @@
+"""The scorecard: one session, a row for the layers of each lesson."""
+
+import pytest
+
+from agentlib.lab import scenarios, scoreboard
+from agentlib.lab.scoreboard import played, row, scorecard
+from agentlib.messages import of_type
+
+
+def test_the_bare_loop_is_refused_and_has_nothing_to_show():
+    assert played("00").ended.startswith("400 prompt is too long: ")
+    assert played("00").ended.endswith(" tokens > 32000 maximum")
+    assert row("00")["turns"] == len(played("00").session.requests)
+    assert (row("00")["rule kept"], row("00")["done"]) == ("no", "no")
+
+
+def test_the_meter_stops_the_agent_past_the_point_and_before_the_wall():
+    run = played("01")
+    point = run.session.settings.threshold_tokens
+    assert run.ended.startswith("stopped itself: ")
+    assert run.ended.endswith(f"{point:,} is the point")
+    assert row("01")["turns"] < row("00")["turns"]
+    assert max(map(scoreboard.prompt_tokens, run.usages)) <= point
+
+
+def test_clearing_old_results_brings_the_task_to_its_end():
+    assert played("02").ended == "done"
+    assert (row("02")["rule kept"], row("02")["done"]) == ("yes", "yes")
+    assert max(map(scoreboard.prompt_tokens, played("02").usages)) <= scoreboard.WINDOW
+
+
+def test_every_row_is_the_same_session():
+    for lesson in scoreboard.STAGES:
+        said = [m for m in played(lesson).session.history if m["role"] == "user"]
+        texts = [block["text"] for m in said for block in of_type(m, "text")]
+        assert texts == list(scenarios.REVIEW.prompts)[: len(texts)]
+        assert played(lesson).session.settings.context_window == 32_000
+
+
+def test_tokens_and_dollars_are_those_of_every_bill():
+    run, shown = played("02"), row("02")
+    assert shown["tokens sent"] == sum(map(scoreboard.prompt_tokens, run.usages))
+    assert shown[scoreboard.DOLLARS] == pytest.approx(
+        sum(scoreboard.dollars(usage, scoreboard.MODEL) for usage in run.usages), abs=1e-4
+    )
+
+
+def test_the_dollars_name_their_model():
+    assert scoreboard.MODEL.endswith(scoreboard.DOLLARS.removeprefix("$ "))
+
+
+def test_a_row_a_lesson_up_to_the_one_asked_for():
+    assert list(scorecard("00").index) == ["00"]
+    assert list(scorecard("01").index) == ["00", "01"]
+    assert list(scorecard("01")["turns"]) == [row("00")["turns"], row("01")["turns"]]
+
+
+def test_it_fits_a_notebook_and_is_counted_once():
+    assert max(map(len, scorecard("02").to_string().splitlines())) <= 72
+    assert played("00") is played("00")
+
+
+def test_a_lesson_without_a_row_is_named_with_those_that_have_one():
+    with pytest.raises(ValueError, match=r"no row for lesson '99'; there are 00, 01, 02"):
+        scorecard("99")
+
+
+def test_a_second_read_of_the_same_lines_counts_and_one_of_others_does_not():
+    def read(path: str, **more: int) -> dict:
+        return {"type": "tool_use", "name": "read_file", "input": {"path": path, **more}}
+
+    calls = [read("a"), read("b"), read("a", offset=9), read("a"), read("a")]
+    assert scoreboard.reread([{"role": "assistant", "content": calls}]) == 2

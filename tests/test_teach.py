@@ -1,0 +1,187 @@
+"""What a learner is told: verdicts with reasons, hints in steps, predictions beside results."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agentlib.lab import exercises, teach
+from agentlib.lab.exercises import wall
+from agentlib.lab.teach import Verdict, check, compare, hint, predict
+from tools import reset
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path):
+    """A folder of its own for the progress, as the notebooks' is the kernel's."""
+    before = Path.cwd()
+    os.chdir(tmp_path)
+    yield tmp_path
+    os.chdir(before)
+    teach._said.clear()
+
+
+def progress(folder: Path, lesson: str = "00") -> dict:
+    return json.loads((folder / ".progress" / f"{lesson}.json").read_text(encoding="utf-8"))
+
+
+def test_a_right_answer_passes_and_is_told_why():
+    verdict = check("00.1", wall.refused_turn)
+    assert verdict
+    assert repr(verdict).startswith("00.1 passed: a prompt as large as the window still fits")
+
+
+def test_a_wrong_answer_is_told_what_is_wrong_and_why():
+    verdict = check("00.1", lambda base, growth, window: 4)
+    assert not verdict
+    assert "it says 4, but the prompt of turn 4 has 1,800 tokens, and that fits" in " ".join(
+        repr(verdict).split()
+    )
+
+
+def test_an_answer_that_raises_is_wrong_and_no_traceback():
+    verdict = check("00.1", lambda base, growth, window: 1 / 0)
+    assert repr(verdict) == "00.1 not yet: it raised ZeroDivisionError: division by zero"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("00.99", "no exercise '00.99'; there are 00.1, 00.2"),
+        ("77.1", "'77.1' begins with no lesson; there are 00, 01, 02"),
+    ],
+)
+def test_an_exercise_that_is_not_there_is_named_with_those_that_are(name, said):
+    with pytest.raises(ValueError, match=said):
+        check(name, None)
+
+
+def test_a_verdict_is_shown_in_lines_a_notebook_has_room_for():
+    lines = repr(Verdict("00.1", False, "much too long " * 20)).splitlines()
+    assert len(lines) == 5
+    assert max(map(len, lines)) <= 72
+
+
+def test_hints_come_in_steps_and_end():
+    count = len(exercises.find("00.1").hints)
+    assert hint("00.1").startswith(f"Hint 1 of {count}: The prompt of turn n")
+    assert hint("00.1", 2) != hint("00.1", 1)
+    assert hint("00.1", count + 1) == f"00.1 has {count} hints, and no hint {count + 1}."
+
+
+def test_a_prediction_stands_beside_the_result():
+    assert predict("00.wall", turn=12) == "You say: turn 12."
+    assert compare("00.wall", turn=17) == "turn: you said 12, it is 17"
+    assert compare("00.wall", turn=12) == "turn: you said 12, and so it is"
+
+
+def test_without_a_number_there_is_no_prediction_and_nothing_is_written(folder):
+    assert predict("00.wall", turn=None) == "no prediction yet: put a number in place of None"
+    assert compare("00.wall", turn=17) == "turn: you said nothing, it is 17"
+    assert not (folder / ".progress").exists()
+
+
+def test_a_prediction_outlives_the_process(folder):
+    predict("00.wall", turn=12)
+    teach._said.clear()  # as a new kernel has it
+    assert compare("00.wall", turn=17) == "turn: you said 12, it is 17"
+    assert progress(folder)["predicted"] == {"00.wall": {"turn": 12}}
+
+
+def test_none_in_the_notebook_goes_before_an_older_prediction_in_the_file():
+    predict("00.wall", turn=12)
+    predict("00.wall", turn=None)
+    assert compare("00.wall", turn=17) == "turn: you said nothing, it is 17"
+
+
+def test_values_of_all_kinds_are_said_in_words():
+    predict("00.row", tokens_sent=231_000, done=False, dollars=0.5)
+    assert compare("00.row", tokens_sent=231_410, done=False, dollars=0.0072).splitlines() == [
+        "tokens sent: you said 231,000, it is 231,410",
+        "done: you said no, and so it is",
+        "dollars: you said 0.50, it is 0.01",
+    ]
+
+
+def test_what_was_passed_is_kept_and_what_was_not_is_not(folder):
+    check("00.3", wall.tokens_sent)
+    check("00.1", lambda *numbers: 0)
+    assert progress(folder)["passed"] == {"00.3": True}
+
+
+def test_a_torn_progress_file_is_begun_anew(folder):
+    (folder / ".progress").mkdir()
+    (folder / ".progress" / "00.json").write_text('{"passed": {"0', encoding="utf-8")
+    predict("00.wall", turn=12)
+    assert progress(folder) == {"passed": {}, "predicted": {"00.wall": {"turn": 12}}}
+
+
+def test_where_nothing_can_be_written_the_lesson_goes_on(folder):
+    (folder / ".progress").write_text("a file in the place of the folder", encoding="utf-8")
+    assert predict("00.wall", turn=12) == "You say: turn 12."
+    assert compare("00.wall", turn=17) == "turn: you said 12, it is 17"
+
+
+def test_what_is_said_shows_without_quotes():
+    assert repr(hint("00.1")) == str(hint("00.1"))
+
+
+@pytest.fixture
+def course(folder: Path) -> Path:
+    """A repository with two committed lessons, both changed since, one with progress."""
+
+    def git(*arguments: str) -> None:
+        who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+        subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True)
+
+    notebooks = folder / "notebooks"
+    (notebooks / ".progress").mkdir(parents=True)
+    for name in ("00_the_wall.ipynb", "03_auto_compact.ipynb"):
+        (notebooks / name).write_bytes(b"as it came\n")
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "-m", "lessons")
+    for file in notebooks.glob("*.ipynb"):
+        file.write_bytes(b"my answers\n")
+    (notebooks / ".progress" / "03.json").write_text("{}", encoding="utf-8")
+    return folder
+
+
+def test_a_reset_lesson_is_as_it_came_and_the_others_stay(course, capsys):
+    assert reset.main("03", root=course) == 0
+    notebooks = course / "notebooks"
+    assert (notebooks / "03_auto_compact.ipynb").read_bytes() == b"as it came\n"
+    assert (notebooks / "00_the_wall.ipynb").read_bytes() == b"my answers\n"
+    assert not (notebooks / ".progress" / "03.json").exists()
+    assert capsys.readouterr().out == (
+        "03_auto_compact.ipynb is as it came; reload it where it is open.\n"
+        "Its predictions and passed exercises are forgotten.\n"
+    )
+
+
+def test_a_lesson_without_progress_is_reset_too_by_its_short_number(course, capsys):
+    assert reset.main("0", root=course) == 0
+    assert (course / "notebooks" / "00_the_wall.ipynb").read_bytes() == b"as it came\n"
+    assert "There was no progress to forget." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [("7",), ("",), (), ("00", "03")])
+def test_a_wrong_lesson_changes_nothing_and_is_told_those_there_are(course, capsys, arguments):
+    assert reset.main(*arguments, root=course) == 2
+    assert "say one of 00, 03: make reset LESSON=00" in capsys.readouterr().out
+    assert (course / "notebooks" / "00_the_wall.ipynb").read_bytes() == b"my answers\n"
+
+
+def test_a_lesson_that_git_does_not_know_keeps_its_progress(course, capsys):
+    (course / "notebooks" / "04_new.ipynb").write_bytes(b"never committed\n")
+    (course / "notebooks" / ".progress" / "04.json").write_text("{}", encoding="utf-8")
+    assert reset.main("04", root=course) == 1
+    assert "04_new.ipynb was not restored: " in capsys.readouterr().out
+    assert (course / "notebooks" / ".progress" / "04.json").exists()
+
+
+def test_git_does_not_see_the_progress_file():
+    lines = (Path(reset.HERE) / ".gitignore").read_text(encoding="utf-8").splitlines()
+    assert ".progress/" in lines
