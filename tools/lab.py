@@ -1,5 +1,6 @@
 """Opens JupyterLab on the first lesson, without its popups. Arguments are passed on."""
 
+import json
 import os
 import subprocess
 import sys
@@ -15,7 +16,15 @@ ROOT = ["--allow-root"] if getattr(os, "geteuid", lambda: 1)() == 0 else []
 FIRST = Path("notebooks/00_the_wall.ipynb")
 
 
+# The question whether to fetch news is a setting of the application, and no argument answers it.
+OVERRIDES = Path(sys.prefix) / "share/jupyter/lab/settings/overrides.json"
+NO_NEWS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}
+
+
 def main(*arguments: str) -> int:
+    if not OVERRIDES.exists():
+        OVERRIDES.parent.mkdir(parents=True, exist_ok=True)
+        OVERRIDES.write_text(json.dumps(NO_NEWS), encoding="utf-8")
     command = [sys.executable, "-m", "jupyterlab", *QUIET, *ROOT, *arguments]
     if FIRST.exists():
         command.append(str(FIRST))
