@@ -4,6 +4,8 @@ What a system's own code gets wrong (facts: systems.md, D1 to D30) is shown in t
 repeated here: unseen results stay, calls keep their results, a request ends with the user.
 """
 
+from dataclasses import replace
+
 from agentlib.settings import Settings
 
 LEARN_CLAUDE_CODE = Settings(
@@ -18,26 +20,10 @@ LEARN_CLAUDE_CODE = Settings(
 """learn-claude-code s06 in Python (seed 002): KEEP_RECENT 3, over 100 characters, THRESHOLD 50,000
 by characters / 4, everything replaced by a summary of at most 2,000 tokens."""
 
-LEARN_CLAUDE_CODE_TS = Settings(
-    threshold=50_000,
-    estimator="chars",
-    micro="clear",
-    keep_recent=3,
-    min_chars=0,
-    keep_exchanges=0,
-    summary_tokens=2_000,
-)
+LEARN_CLAUDE_CODE_TS = replace(LEARN_CLAUDE_CODE, min_chars=0)
 """learn-claude-code s06 in TypeScript (seed 004): as the Python one, but results of any size go."""
 
-JAVA_L06 = Settings(
-    threshold=50_000,
-    estimator="chars",
-    micro="truncate",
-    keep_messages=6,
-    max_result_chars=200,
-    keep_exchanges=0,
-    summary_tokens=2_000,
-)
+JAVA_L06 = replace(LEARN_CLAUDE_CODE, micro="truncate", keep_messages=6, max_result_chars=200)
 """The Java course's L06 (seed 000): results older than the last 6 messages cut to 200 characters,
 THRESHOLD 50,000 by characters / 4, everything replaced. It asks for no length of the summary; the
 2,000 tokens are its Python sibling's."""
