@@ -231,3 +231,15 @@ def test_a_chart_shows_itself_in_a_notebook_without_pyplot():
     assert shown == turns(GROWING)._repr_png_()
     code = "import agentlib.lab.charts, sys; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_warning_tiers_stand_at_the_right_edge_and_in_the_legend() -> None:
+    told = GROWING.copy()
+    told.attrs["tiers"] = (650, 750, 850, 950)
+    chart = TurnChart(told)
+    across, up = chart.stack.tiers.get_data()
+    assert (list(across), list(up)) == ([1.0] * 4, [650, 750, 850, 950])
+    legends = [chart.figure.legends[0], TurnChart(GROWING).figure.legends[0]]
+    named = [[text.get_text() for text in legend.get_texts()] for legend in legends]
+    assert "warning tiers" in named[0]
+    assert "warning tiers" not in named[1]

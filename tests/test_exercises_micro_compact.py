@@ -98,3 +98,16 @@ def test_settings_are_tried_on_the_task():
     assert "fewer than 400,000" in check("02.5", {"keep_recent": 3}).says
     assert "too long" in check("02.5", {"min_chars": 13_000}).says
     assert check("02.5", {"keep_recent": 3, "min_chars": 3_000})
+
+
+def oldest_kept(messages):
+    results = [b for m in messages for b in of_type(m, "tool_result")]
+    for result in results[3:]:
+        result["content"] = TEXT
+
+
+@pytest.mark.parametrize("answer", [oldest_kept, lambda messages: None, 7])
+def test_what_a_fresh_reader_tried_in_02_1_is_not_yet_right(answer):
+    verdict = check("02.1", answer)
+    assert not verdict
+    assert verdict.says

@@ -71,6 +71,8 @@ MARKS = (
 """The signs for what happened before a request."""
 
 _DARK, _REFUSED = "#111111", "#A02C00"
+_TICK: dict[str, Any] = {"marker": 0, "color": _DARK, "linestyle": "none", "markersize": 8}
+"""A tier: a short line at the right edge, pointing into the chart."""
 
 
 def places(table: "DataFrame") -> dict[Mark, tuple[list[float], list[float]]]:
@@ -111,10 +113,16 @@ def frame(axes: "Axes", title: str, top: float, last: int) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def key(figure: Figure, kinds: Sequence[str], marks: Sequence[Mark]) -> None:
+def tiers_of(table: "DataFrame") -> tuple[int, ...]:
+    """Where the loop reports that the context is filling up, in tokens."""
+    return table.attrs.get("tiers", ())
+
+
+def key(figure: Figure, kinds: Sequence[str], marks: Sequence[Mark], tiers: bool) -> None:
     """The legend, at the foot of the figure, in columns."""
     entries: list[Any] = [Patch(label=kind, **_filled(LOOKS[kind])) for kind in kinds]
     entries += [Line2D([], [], label=mark.label, **_signed(mark)) for mark in marks]
+    entries += [Line2D([], [], label="warning tiers", **_TICK)] if tiers else []
     figure.legend(handles=entries, loc="lower left", bbox_to_anchor=(0.1, 0), ncols=COLUMNS,
                   fontsize=9, frameon=False, handlelength=1.6, columnspacing=1.4)  # fmt: skip
 
@@ -134,6 +142,9 @@ class Stack:
         for sign in self.signs.values():
             sign.set(animated=True, clip_on=False)
             axes.add_artist(sign)
+        edge = axes.get_yaxis_transform()
+        self.tiers = Line2D([], [], transform=edge, animated=True, clip_on=False, **_TICK)
+        axes.add_artist(self.tiers)
         self.window = Level(axes, "window", "-", 2.2, "bottom")
         self.threshold = Level(axes, "compacts at", "--", 1.4, "top")
         for height, artist in enumerate(self.artists):
@@ -151,6 +162,8 @@ class Stack:
         self.total.set_data(table["tokens"].to_numpy(), edges)
         for mark, (across, up) in places(table).items():
             self.signs[mark].set_data(across, up)
+        tiers = tiers_of(table)
+        self.tiers.set_data([1.0] * len(tiers), tiers)
         self.window.set(table["window"].iloc[-1])
         self.threshold.set(table["threshold"].iloc[-1])
 
@@ -167,7 +180,7 @@ class Stack:
     def artists(self) -> list[Any]:
         """Back to front."""
         levels = [*self.window.artists, *self.threshold.artists]
-        return [*self.steps.values(), self.total, *levels, *self.signs.values()]
+        return [*self.steps.values(), self.total, self.tiers, *levels, *self.signs.values()]
 
 
 class Level:

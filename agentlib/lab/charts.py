@@ -22,6 +22,7 @@ from agentlib.lab import artists
 from agentlib.lab.artists import COLUMNS, LOOKS, MARKS, Mark, Stack
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from pandas import DataFrame
 
 WIDTH, DPI = 7.2, 100
@@ -36,6 +37,30 @@ class Chart(Figure):
 
     def _repr_png_(self) -> bytes:
         return png(self)
+
+
+class Kept:
+    """A figure laid out once, of which only what moves is drawn anew: so a slider is quick."""
+
+    def __init__(self, figure: Figure) -> None:
+        self.canvas = FigureCanvasAgg(figure)
+        self._ground: Any = None
+
+    def png(self, moving: "Iterable[Artist]") -> bytes:
+        """The picture with these artists as they are now; they are animated ones."""
+        if self._ground is None:
+            with matplotlib.style.context("default"):
+                self.canvas.draw()
+            self._ground = self.canvas.copy_from_bbox(self.canvas.figure.bbox)
+        self.canvas.restore_region(self._ground)
+        for artist in moving:
+            if artist.axes:
+                artist.axes.draw_artist(artist)
+        buffer = io.BytesIO()
+        pixels = bytes(self.canvas.buffer_rgba())
+        picture = Image.frombytes("RGBA", self.canvas.get_width_height(), pixels).convert("RGB")
+        picture.save(buffer, "png", compress_level=1)
+        return buffer.getvalue()
 
 
 class TurnChart:
@@ -56,27 +81,15 @@ class TurnChart:
         marks: Iterable[Mark] = (),
     ) -> None:
         self.figure, (self.stack,) = _layout({title: table}, len(table), top, kinds, marks)
-        self.canvas = FigureCanvasAgg(self.figure)
-        self._ground: Any = None
+        self.kept = Kept(self.figure)
 
     def update(self, table: "DataFrame") -> None:
         """Give the artists the numbers of another table; `png` draws them."""
         self.stack.set(table)
 
     def png(self) -> bytes:
-        """The picture as it is now: only the artists are drawn anew, quickly compressed."""
-        if self._ground is None:
-            with matplotlib.style.context("default"):
-                self.canvas.draw()
-            self._ground = self.canvas.copy_from_bbox(self.figure.bbox)
-        self.canvas.restore_region(self._ground)
-        for artist in self.stack.artists:
-            artist.axes.draw_artist(artist)
-        buffer = io.BytesIO()
-        pixels = bytes(self.canvas.buffer_rgba())
-        picture = Image.frombytes("RGBA", self.canvas.get_width_height(), pixels).convert("RGB")
-        picture.save(buffer, "png", compress_level=1)
-        return buffer.getvalue()
+        """The picture as it is now."""
+        return self.kept.png(self.stack.artists)
 
 
 def turns(table: "DataFrame", *, title: str = "") -> Chart:
@@ -115,7 +128,8 @@ def _layout(
     shown = {*kinds, *(kind for table in known for kind in artists.kinds_of(table))}
     signs = [sign for table in known for sign in artists.places(table).items()]
     there = {*marks, *(mark for mark, (across, _) in signs if across)}
-    rows = -(-(len(shown) + len(there)) // COLUMNS)
+    tiers = any(map(artists.tiers_of, known))
+    rows = -(-(len(shown) + len(there) + tiers) // COLUMNS)
     top = top or max(map(artists.headroom, known))
     plot, foot = 2.6 if len(known) == 1 else 1.75, 0.65 + 0.2 * rows
     high = foot + len(known) * plot + (len(known) - 1) * _APART + _ABOVE
@@ -129,7 +143,9 @@ def _layout(
             stacks.append(Stack(axes))
             stacks[-1].set(table)
         figure.axes[-1].set_xlabel("turn (one request each)")
-        artists.key(figure, [k for k in LOOKS if k in shown], [m for m in MARKS if m in there])
+        artists.key(
+            figure, [k for k in LOOKS if k in shown], [m for m in MARKS if m in there], tiers
+        )
     return figure, stacks
 
 

@@ -7,18 +7,15 @@ panel itself (panels) and the chart that every lesson uses (charts).
 # pyright: reportUnknownMemberType=false
 # matplotlib leaves its keyword arguments without types.
 
-import io
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import matplotlib.style
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import StrMethodFormatter
-from PIL import Image
 
-from agentlib.lab.charts import DPI, WIDTH, Chart
+from agentlib.lab.charts import DPI, WIDTH, Chart, Kept
 from agentlib.lab.panels import Panel, slider
 from agentlib.lab.readings import WAYS, error_percent, rings_at
 from agentlib.settings import Settings
@@ -105,8 +102,7 @@ class SharesChart:
             self.words = axes.text(0, 1.3, "", fontsize=10, animated=True)
             self.figure.legend(handles=self.bars, loc="lower left", bbox_to_anchor=(0.02, 0),
                                ncols=3, fontsize=9, frameon=False)  # fmt: skip
-        self.canvas = FigureCanvasAgg(self.figure)
-        self._ground: Any = None
+        self.kept = Kept(self.figure)
 
     def update(self, settings: Settings, rings: int) -> None:
         """Other shares, and the real tokens at which the alarm rings."""
@@ -121,19 +117,8 @@ class SharesChart:
         self.words.set(x=place, text=f"rings at {rings:,}", color=_LATE if late else _DARK, ha=side)
 
     def png(self) -> bytes:
-        """The picture as it is now; only what moves is drawn anew."""
-        if self._ground is None:
-            with matplotlib.style.context("default"):
-                self.canvas.draw()
-            self._ground = self.canvas.copy_from_bbox(self.figure.bbox)
-        self.canvas.restore_region(self._ground)
-        for artist in (*self.bars, self.sign, self.words):
-            self.axes.draw_artist(artist)
-        buffer = io.BytesIO()
-        pixels = bytes(self.canvas.buffer_rgba())
-        picture = Image.frombytes("RGBA", self.canvas.get_width_height(), pixels).convert("RGB")
-        picture.save(buffer, "png", compress_level=1)
-        return buffer.getvalue()
+        """The picture as it is now."""
+        return self.kept.png((*self.bars, self.sign, self.words))
 
 
 def _bar(colour: str, pattern: str, name: str) -> Any:

@@ -56,6 +56,8 @@ class Frame:
     window: int
     threshold: int
     """The compaction point; 0 where nothing compacts by itself."""
+    tiers: tuple[int, ...] = ()
+    """Where the loop reports that the context is filling up."""
 
 
 def replay(
@@ -161,6 +163,7 @@ class _Replay:
             kinds=self.stack.kinds(context, total),
             window=self.settings.context_window,
             threshold=self.settings.threshold_tokens if self.compacts else 0,
+            tiers=tuple(int(s * self.settings.context_window) for s in self.settings.warn_at),
         )
 
 
@@ -183,7 +186,10 @@ def stand_in(tokens: int) -> str:
 
 
 def table(frames: Sequence[Frame]) -> "pandas.DataFrame":
-    """A row a turn: tokens in all and by kind, the limits, what was compacted and cleared."""
+    """A row a turn: tokens in all and by kind, the limits, what was compacted and cleared.
+
+    `attrs["tiers"]` has the tiers in tokens.
+    """
     import pandas
 
     rows = [
@@ -200,7 +206,9 @@ def table(frames: Sequence[Frame]) -> "pandas.DataFrame":
         }
         for frame in frames
     ]
-    return pandas.DataFrame(rows)
+    found = pandas.DataFrame(rows)
+    found.attrs["tiers"] = frames[-1].tiers if frames else ()
+    return found
 
 
 def sweep(session: Session, settings: Iterable[Settings]) -> "pandas.DataFrame":

@@ -64,7 +64,7 @@ def furthest_off(text: Any) -> str:
     off = 100 * (guess - counted) / counted
     told = f"chars/4 says {guess:,.0f}, the offline API counts {counted:,}: {off:+.0f} %"
     if off > -60:
-        raise Wrong(f"{told}. Find one of which it sees 40 % or less: look for short tokens.")
+        raise Wrong(f"{told}. It takes -60 % or lower: find a text of shorter tokens.")
     return f"{told}. A token here is hardly more than a character, and chars/4 cannot see that."
 
 
@@ -141,19 +141,23 @@ def rings_in_time(threshold: Any) -> str:
             f"{threshold:,} the alarm rings too early, and every compaction forgets."
         )
     return (
-        f"one compaction, largest prompt {largest:,}. It fits this task: another reads otherwise."
+        f"one compaction, largest prompt {largest:,}. It fits this task: in another one "
+        "chars/4 is off by another share."
     )
 
 
 def largest_error(percent: Any) -> str:
     """01.5: the lowest whole percent with which 171,000 still rings below 184,000."""
     if not isinstance(percent, int) or not -99 <= percent <= 0:
-        raise Wrong(f"the answer is {percent!r}; give whole percent, from -99 to 0.")
+        raise Wrong(f"the answer is {percent!r}; give whole percent, from -99 (reads low) to 0.")
     settings = Settings()
     latest = settings.context_window - settings.output_reserve
     rings, next_one = (rings_at(settings.threshold_tokens, n) for n in (percent, percent - 1))
     if rings > latest:
-        raise Wrong(f"at {percent} % it rings at {rings:,}, and {latest:,} is the latest.")
+        raise Wrong(
+            f"at {percent} % it rings at {rings:,}, and the latest is {latest:,}: "
+            f"{settings.context_window:,} less the answer's {settings.output_reserve:,}."
+        )
     if next_one <= latest:
         raise Wrong(f"at {percent} % it rings at {rings:,}, in time; it may be further off still.")
     return f"it rings at {rings:,}. One percent more, and it is {next_one:,}: too late."

@@ -75,30 +75,59 @@ def expect(found: set[str], wanted: set[str], why: Mapping[str, str], doing: str
 
 
 def _in_place(answer: Callable[..., Any]) -> str:
-    before = conversation(batch(1, 500), batch(2, 80), *(batch(n, 500) for n in (3, 4, 5, 6)))
-    after = deepcopy(before)
-    returned = answer(after)
-    if after == before and returned not in (None, before):
-        raise Wrong("it returns other messages. This first version edits those that it is given.")
-    why = {"toolu_2": "its 80 characters are not over 100"}
-    why |= dict.fromkeys(("toolu_1", "toolu_3"), "it is old: three newer results stand after it")
-    why |= dict.fromkeys(("toolu_4", "toolu_5", "toolu_6"), "it is one of the three newest")
-    doing = "of six results (500, 80, 500, 500, 500, 500 characters)"
-    expect(cleared(before, after), {"toolu_1", "toolu_3"}, why, doing)
-    return "the old, long results are cleared; the short one and the three newest stay."
+    sizes = (500, 80, 500, 500, 500, 500)
+    for numbers, gone in (
+        ({}, {"toolu_1", "toolu_3"}),
+        ({"keep_recent": 1}, {"toolu_1", "toolu_3", "toolu_4", "toolu_5"}),
+        ({"min_chars": 500}, set[str]()),
+    ):
+        before = conversation(*(batch(n, size) for n, size in enumerate(sizes, 1)))
+        after = deepcopy(before)
+        returned = answer(after, **numbers)
+        if after == before and returned not in (None, before):
+            raise Wrong("it returns other messages. This first version edits those it is given.")
+        keep, small = numbers.get("keep_recent", 3), numbers.get("min_chars", 100)
+        old = f"it is long, and old: keep_recent is {keep}, and at least as many newer ones follow"
+        why = {f"toolu_{n}": old for n in range(1, 7)}
+        why |= {
+            f"toolu_{n}": f"keep_recent is {keep}, and it is recent" for n in range(7 - keep, 7)
+        }
+        why |= {
+            f"toolu_{n}": f"its {size} characters are not over {small}"
+            for n, size in enumerate(sizes, 1)
+            if size <= small
+        }
+        doing = f"of six results (500, 80, 500, 500, 500, 500 characters){_with(numbers)}"
+        expect(cleared(before, after), gone, why, doing)
+    return "the old, long results are cleared; the short one and the newest stay."
+
+
+def _with(numbers: Mapping[str, int]) -> str:
+    return "".join(f", with {name}={value}" for name, value in numbers.items())
 
 
 def _old_results(answer: Callable[..., Any]) -> str:
     five = [block for m in batch(1, 1, 2, 3, 4, 5) for block in of_type(m, "tool_result")]
     for keep in (3, 0, 5, 9):
         expected = five[: max(0, 5 - keep)]
-        found: list[Block] = list(answer(list(five), keep) or ())
-        if found != expected:
+        found: Any = answer(list(five), keep)
+        if not isinstance(found, list | tuple):
+            raise Wrong(f"it returned {found!r}; return a list: the results to be cleared.")
+        given: list[Block] = [*found]
+        if given != expected:
             raise Wrong(
                 f"with keep_recent={keep} of 5 results, {len(expected)} are old; it gave "
-                f"{len(found)}. Count from the front: how many are left when {keep} stay?"
+                f"{len(given)}. {_why_not_old(len(given) == len(expected), keep)}"
             )
     return "right for 3 of 5, for 0, for 5 and for more than there are."
+
+
+def _why_not_old(as_many: bool, keep: int) -> str:
+    if as_many:
+        return "As many, but not the oldest: the list begins with those."
+    if keep > 5:
+        return f"5 - {keep} is below 0, and a slice with a negative number counts from the end."
+    return f"Count from the front: how many are left when {keep} stay?"
 
 
 PAPER = conversation(batch(1, 300, 90), batch(3, 500, 250), batch(5, 150, 400, 600))
@@ -114,9 +143,15 @@ _PAPER_WHY = {
 
 
 def _on_paper(answer: Iterable[str]) -> str:
+    if isinstance(answer, str):
+        raise Wrong(f"{answer!r} is one text; put the ids into a list, as in ['toolu_1'].")
     found = set(answer)
+    if not found:
+        raise Wrong(
+            "the list is empty, but some of the seven are long, and older than four others."
+        )
     if strange := found - set(_PAPER_WHY):
-        raise Wrong(f"there is no result {strange.pop()!r}; they are toolu_1 to toolu_7.")
+        raise Wrong(f"there is no result {min(strange, key=str)!r}; they are toolu_1 to toolu_7.")
     expect(found, {"toolu_1", "toolu_3"}, _PAPER_WHY, "in your list")
     return "toolu_2 is too short, toolu_4 is the fourth from the end, the rest is unseen."
 
@@ -130,6 +165,8 @@ def _view(answer: Callable[..., Any]) -> str:
         before = conversation(batch(1, 200), batch(2, 200), batch(3, *sizes))
         given = deepcopy(before)
         after = answer(given, keep_recent=keep)
+        if after is None:
+            raise Wrong("it returned None; return the new messages.")
         if given != before:
             raise Wrong("it edited the messages that it was given: the history is damaged.")
         seen = "the model has seen it, and enough newer ones stay"
@@ -137,7 +174,25 @@ def _view(answer: Callable[..., Any]) -> str:
         reasons |= dict.fromkeys(("toolu_1", "toolu_2"), "four stay" if keep == 4 else seen)
         expect(cleared(before, after), wanted, reasons, f"with keep_recent={keep}")
         _shared(given, after)
+    _names_the_tool(answer)
     return "unseen results stay, 0 means 0, and the history is as it was."
+
+
+def _names_the_tool(answer: Callable[..., Any]) -> None:
+    """Wrong where the placeholder has another tool's name, or exactly min_chars is too many."""
+    before = conversation(batch(1, 101), batch(2, 100), [{"role": "assistant", "content": "Done."}])
+    before[1]["content"][0]["name"] = "bash"
+    after = answer(deepcopy(before), keep_recent=0)
+    why = {
+        "toolu_1": "its 101 characters are over 100",
+        "toolu_2": "100 characters are not over 100",
+    }
+    expect(cleared(before, after), {"toolu_1"}, why, "with keep_recent=0 and min_chars=100")
+    if (text := results(after)["toolu_1"]) != "[Previous: used bash]":
+        raise Wrong(
+            f"the result of a call of bash became {text!r}. tool_names(messages) gives the name "
+            "for '[Previous: used bash]'."
+        )
 
 
 def _shared(before: Sequence[Message], after: Sequence[Message]) -> None:
@@ -149,6 +204,10 @@ def _shared(before: Sequence[Message], after: Sequence[Message]) -> None:
 
 
 def _settings(answer: Mapping[str, int]) -> str:
+    if not isinstance(answer, Mapping) or not set(answer) <= {"keep_recent", "min_chars"}:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise Wrong('give a dict with two numbers, "keep_recent" and "min_chars".')
+    if strange := [value for value in answer.values() if type(value) is not int]:
+        raise Wrong(f"{strange[0]!r} is no whole number.")
     start = Settings(auto=False, manual=False).scaled(WINDOW)
     run = rerun(RENAME, replace(start, **dict(answer)))
     told = f"{run.turns} turns, {run.repeated} calls made again, {run.sent:,} tokens sent"
