@@ -168,6 +168,6 @@ def estimation(growths: Sequence[int] = (), settings: Settings | None = None) ->
         "window": slider("window", start.context_window, (40_000, 400_000, 10_000), amount),
         "reserve": slider("reserve", start.output_reserve, (0, 64_000, 1_000), answer),
         "buffer": slider("buffer", start.buffer, (0, 40_000, 1_000), "tokens for one more turn"),
-        "off": slider("estimate off by %", 0, (-80, 100, 5), "how far the estimate is off"),
+        "off": slider("off by %", 0, (-80, 100, 5), "how far the estimate is off"),
     }
     return Panel(sliders, draw)
