@@ -235,10 +235,12 @@ def test_a_chart_shows_itself_in_a_notebook_without_pyplot():
 
 def test_the_warning_tiers_stand_at_the_right_edge_and_in_the_legend() -> None:
     told = GROWING.copy()
-    told.attrs["tiers"] = (650, 750, 850, 950)
+    told.attrs["warn_at"] = (0.5, 0.75)
     chart = TurnChart(told)
     across, up = chart.stack.tiers.get_data()
-    assert (list(across), list(up)) == ([1.0] * 4, [650, 750, 850, 950])
+    assert (list(across), list(up)) == ([1.0, 1.0], [500, 750])
+    chart.update(told.assign(window=2_000))
+    assert list(chart.stack.tiers.get_data()[1]) == [1_000, 1_500]
     legends = [chart.figure.legends[0], TurnChart(GROWING).figure.legends[0]]
     named = [[text.get_text() for text in legend.get_texts()] for legend in legends]
     assert "warning tiers" in named[0]

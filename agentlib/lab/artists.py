@@ -113,9 +113,9 @@ def frame(axes: "Axes", title: str, top: float, last: int) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def tiers_of(table: "DataFrame") -> tuple[int, ...]:
-    """Where the loop reports that the context is filling up, in tokens."""
-    return table.attrs.get("tiers", ())
+def tiers_of(table: "DataFrame") -> list[float]:
+    """Where the loop reports that the context is filling up, in tokens of this table's window."""
+    return [share * table["window"].iloc[-1] for share in table.attrs.get("warn_at", ())]
 
 
 def key(figure: Figure, kinds: Sequence[str], marks: Sequence[Mark], tiers: bool) -> None:

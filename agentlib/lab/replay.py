@@ -56,8 +56,8 @@ class Frame:
     window: int
     threshold: int
     """The compaction point; 0 where nothing compacts by itself."""
-    tiers: tuple[int, ...] = ()
-    """Where the loop reports that the context is filling up."""
+    warn_at: tuple[float, ...] = ()
+    """Shares of the window at which the loop reports a tier."""
 
 
 def replay(
@@ -163,7 +163,7 @@ class _Replay:
             kinds=self.stack.kinds(context, total),
             window=self.settings.context_window,
             threshold=self.settings.threshold_tokens if self.compacts else 0,
-            tiers=tuple(int(s * self.settings.context_window) for s in self.settings.warn_at),
+            warn_at=self.settings.warn_at,
         )
 
 
@@ -188,7 +188,7 @@ def stand_in(tokens: int) -> str:
 def table(frames: Sequence[Frame]) -> "pandas.DataFrame":
     """A row a turn: tokens in all and by kind, the limits, what was compacted and cleared.
 
-    `attrs["tiers"]` has the tiers in tokens.
+    `attrs["warn_at"]` has the tiers, as shares of the window.
     """
     import pandas
 
@@ -207,7 +207,7 @@ def table(frames: Sequence[Frame]) -> "pandas.DataFrame":
         for frame in frames
     ]
     found = pandas.DataFrame(rows)
-    found.attrs["tiers"] = frames[-1].tiers if frames else ()
+    found.attrs["warn_at"] = frames[-1].warn_at if frames else ()
     return found
 
 
