@@ -30,20 +30,27 @@ def read(view: View, task: Task) -> Reply:
         return say(f"{text}\n{sentence}")
     if call := _failed_writing(view):
         return _after_failure(task, text, call)
-    seen = listing(view, task)
-    if seen.call or seen.remark:
-        return say(f"{text}\n{seen.remark}", *([seen.call] if seen.call else []))
-    if skipped := too_long(view, seen.todo):
-        text = f"{text}\n{skipped}"
-        view = view.noting(skipped)
-        seen = listing(view, task)
-    if seen.todo:
-        return say(text, *next_reads(view, seen.todo))
+    step, view, text, seen = _read_on(view, task, text)
+    if step:
+        return step
     if not view.done_count:
         return say(f"{text}\nI found no {_kind(task)} in {_place(task)}.")
     if task.kind == "report":
         return _report(view, task, text, seen)
     return say(f"{text}\n{_closing(view, task, seen)}")
+
+
+def _read_on(view: View, task: Task, text: str) -> tuple[Reply | None, View, str, Listing]:
+    """The next listing or reading, None where all is read; and what is known and said by then."""
+    seen = listing(view, task)
+    if seen.call or seen.remark:
+        call = [seen.call] if seen.call else []
+        return say(f"{text}\n{seen.remark}", *call), view, text, seen
+    if skipped := too_long(view, seen.todo):
+        text, view = f"{text}\n{skipped}", view.noting(skipped)
+        seen = listing(view, task)
+    step = say(text, *next_reads(view, seen.todo)) if seen.todo else None
+    return step, view, text, seen
 
 
 def _kind(task: Task) -> str:
@@ -170,15 +177,9 @@ def until(view: View, task: Task) -> Reply:
         )
     if sentence := gives_up(view, patience=10**9):
         return say(f"{text}\n{sentence}")
-    seen = listing(view, task)
-    if seen.call or seen.remark:
-        return say(f"{text}\n{seen.remark}", *([seen.call] if seen.call else []))
-    if skipped := too_long(view, seen.todo):
-        text = f"{text}\n{skipped}"
-        view = view.noting(skipped)
-        seen = listing(view, task)
-    if seen.todo:
-        return say(text, *next_reads(view, seen.todo))
+    step, view, text, seen = _read_on(view, task, text)
+    if step:
+        return step
     read = [call.path for call in view.calls if call.name == "read_file"]
     if not seen.files:
         return say(f"{text}\nI found no {_kind(task)} in {_place(task)}.")
