@@ -125,10 +125,11 @@ def run(
     """
     head, process = Head(), None
     try:
-        with undisturbed():  # between its start and its name nobody could kill it
+        # Before it has a name nobody could kill it, and before it has a reader nobody closes the pipe.
+        with undisturbed():
             process = _start(call, folder)
-        reader = threading.Thread(target=_drain, args=(process.stdout, head, show), daemon=True)
-        reader.start()
+            reader = threading.Thread(target=_drain, args=(process.stdout, head, show), daemon=True)
+            reader.start()
         code = _wait(process, time_limit)
     finally:
         if process:
