@@ -125,7 +125,7 @@ def run(
     """
     head, process = Head(), None
     try:
-        # Before it has a name nobody could kill it, and before it has a reader nobody closes the pipe.
+        # Before it has a name nobody could kill it; before it has a reader nobody closes its pipe.
         with undisturbed():
             process = _start(call, folder)
             reader = threading.Thread(target=_drain, args=(process.stdout, head, show), daemon=True)

@@ -83,15 +83,54 @@ ROOMS = {
     ),
     "the scorecard": (
         "scoreboard",
-        "loop client scenarios cost messages settings estimation tools transcripts",
+        "loop client scenarios cost messages settings estimation pipeline tools transcripts",
     ),
     "panels": ("panels", "loop client scenarios replay charts settings presets transcripts"),
     "the window map": ("window_map", "charts artists messages kinds estimation"),
+    "bills and scenes of a replay": (
+        "bills scenes",
+        "replay recording cache cost window_map messages kinds estimation session_file transcripts",
+    ),
+    "the what-if panel": (
+        "whatif whatif_controls run_pane bills_chart",
+        "panels charts artists bills replay rerun scoreboard scenarios pipeline presets settings "
+        "transcripts",
+    ),
+    "the map over time, and settings compared": (
+        "map_over_time comparison",
+        "panels charts artists window_map scenes bills replay estimation settings transcripts",
+    ),
     "a task done again": (
         "rerun",
         "loop client scenarios replay cost messages settings estimation pipeline tools transcripts",
     ),
     "the panel of lesson 02": ("rerun_panel", "rerun panels charts scenarios settings"),
+    "a layer of the learner's own": (
+        "bare",
+        "loop client rerun scenarios messages settings estimation tools auto_compact wire "
+        "tool_schemas",
+    ),
+    "the panel of lesson 03": (
+        "compaction_panel",
+        "rerun rerun_panel replay panels charts settings transcripts",
+    ),
+    "exercises of lesson 03": (
+        "exercises.auto_compact",
+        "exercises client rerun messages settings wire",
+    ),
+    "a compaction by hand": (
+        "by_hand errand",
+        "rerun loop client scenarios replay messages settings auto_compact estimation pipeline "
+        "tools transcripts fetcher workspaces",
+    ),
+    "the panel of lesson 04": (
+        "focus_panel",
+        "by_hand panels charts window_map scenarios messages settings",
+    ),
+    "exercises of lesson 04": (
+        "exercises.manual_compact",
+        "exercises exercises.micro_compact by_hand scenarios messages settings",
+    ),
     "exercises of lesson 02": (
         "exercises.micro_compact",
         "exercises rerun scenarios messages settings",
@@ -102,6 +141,17 @@ ROOMS = {
         "exercises.estimation",
         "exercises offline.counting loop client scenarios messages settings estimation tools "
         "transcripts readings",
+    ),
+    "a session read back (lesson 05)": (
+        "session_table session_browser",
+        "panels charts window_map messages kinds estimation transcripts",
+    ),
+    "notes in a file": ("note_taking", "scenarios workspaces messages"),
+    "an agent that is killed": ("killed", "loop offline scenarios settings tools transcripts"),
+    "exercises of lesson 05": (
+        "exercises.transcripts",
+        "exercises rerun scenarios session_table messages settings session_file json_lines "
+        "transcripts",
     ),
 }
 BENCH = {

@@ -15,7 +15,7 @@ from PIL import Image
 
 from agentlib.kinds import KINDS
 from agentlib.lab.artists import LOOKS, MARKS, places
-from agentlib.lab.charts import Chart, TurnChart, compare, png, sentence, turns
+from agentlib.lab.charts import Chart, TurnChart, compare, png, sentence, svg, turns
 
 
 def table(*rows: dict[str, Any], window: int = 1_000, threshold: float = 800) -> DataFrame:
@@ -245,3 +245,32 @@ def test_the_warning_tiers_stand_at_the_right_edge_and_in_the_legend() -> None:
     named = [[text.get_text() for text in legend.get_texts()] for legend in legends]
     assert "warning tiers" in named[0]
     assert "warning tiers" not in named[1]
+
+
+def test_the_ghost_goes_up_to_the_wall_and_dies_there():
+    chart = TurnChart(COMPACTED, ghost=[400, 900, 1_300])
+    assert chart.ghost
+    assert chart.ghost.dies(1_000) == 3
+    assert list(chart.ghost.line.get_data().values) == [400, 900, 1_000]
+    assert (list(chart.ghost.cross.get_xdata()), list(chart.ghost.cross.get_ydata())) == (
+        [3],
+        [1_000],
+    )
+    assert chart.png() == TurnChart(COMPACTED, ghost=[400, 900, 1_300]).png()
+    assert chart.png() != TurnChart(COMPACTED).png()
+    assert np.array_equal(pixels(chart.png()), pixels(png(chart.figure)))
+
+
+def test_in_a_window_that_holds_all_the_ghost_lives_on():
+    chart = TurnChart(COMPACTED.assign(window=2_000), ghost=[400, 900, 1_300])
+    assert chart.ghost
+    assert chart.ghost.dies(2_000) is None
+    assert list(chart.ghost.line.get_data().values) == [400, 900, 1_300]
+    assert list(chart.ghost.cross.get_xdata()) == []
+
+
+def test_a_picture_for_print_has_the_same_bytes_again_and_no_date():
+    first = svg(turns(COMPACTED, title="T"))
+    assert first == svg(turns(COMPACTED, title="T"))
+    assert first.startswith(b"<?xml")
+    assert b"dc:date" not in first

@@ -145,3 +145,32 @@ def test_a_start_outside_the_slider_is_moved_to_its_end():
 def test_a_session_without_requests_is_refused():
     with pytest.raises(ValueError, match="no turn to draw"):
         panels.wall(Session(session_id="empty"))
+
+
+def test_several_sliders_moved_at_once_make_one_picture_and_reset_puts_them_back(session: Session):
+    panel = panels.wall(session)
+    first, pictures = panel.png, list[Any]()
+    panel.picture.observe(pictures.append, names="value")
+    panel.move(window=4_000, keep_recent=1)
+    assert len(pictures) == 1
+    assert panel.values == {"window": 4_000, "keep_recent": 1}
+    panel.reset()
+    assert panel.values == {"window": 8_000, "keep_recent": 4}
+    assert panel.png == first
+
+
+def test_a_drop_down_is_a_slider_too():
+    def draw(way: str) -> tuple[bytes, str]:
+        return charts.png(charts.Chart(figsize=(1, 1))), f"{way} it is."
+
+    way = panels.choice("way", "this", ("this", "that"), "which way")
+    panel = panels.Panel({"way": way}, draw)
+    way.value = "that"
+    assert repr(panel) == "way that:\nthat it is."
+
+
+def test_sliders_and_picture_get_words_that_a_screen_reader_reads(session: Session):
+    panel = panels.wall(session)
+    assert "setAttribute('aria-label'" in panel.line.value
+    assert "picture.alt = line.textContent" in panel.line.value
+    assert 'role="status"' in panel.line.value

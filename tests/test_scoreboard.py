@@ -29,6 +29,29 @@ def test_clearing_old_results_brings_the_task_to_its_end():
     assert max(map(scoreboard.prompt_tokens, played("02").usages)) <= scoreboard.WINDOW
 
 
+def test_auto_compact_sends_less_and_its_summary_loses_the_rule():
+    run = played("03")
+    assert run.ended == "done"
+    (made,) = run.session.compactions
+    assert (made.trigger, made.focus, made.failure) == ("auto", "", None)
+    assert row("03")["tokens sent"] < row("02")["tokens sent"]
+    assert (row("03")["rule kept"], row("03")["done"]) == ("no", "yes")
+
+
+def test_a_focus_brings_the_rule_through_the_same_compaction():
+    (made,) = played("04").session.compactions
+    assert (made.trigger, made.focus) == ("manual", scoreboard.FOCUS)
+    assert made.seen == played("03").session.compactions[0].seen
+    assert (row("04")["rule kept"], row("04")["done"]) == ("yes", "yes")
+
+
+def test_the_stages_03_to_05_differ_in_one_thing_each():
+    stages = scoreboard.STAGES
+    auto, manual, recall = (stages[n].settings for n in ("03", "04", "05"))
+    assert scoreboard.replace(auto, manual=True) == manual
+    assert scoreboard.replace(manual, recall=True) == recall
+
+
 def test_every_row_is_the_same_session():
     for lesson in scoreboard.STAGES:
         said = [m for m in played(lesson).session.history if m["role"] == "user"]

@@ -71,6 +71,7 @@ MARKS = (
 """The signs for what happened before a request."""
 
 _DARK, _REFUSED = "#111111", "#A02C00"
+_FAINT: dict[str, Any] = {"color": "#555555", "linestyle": (0, (1, 1)), "linewidth": 2.0}
 _TICK: dict[str, Any] = {"marker": 0, "color": _DARK, "linestyle": "none", "markersize": 8}
 """A tier: a short line at the right edge, pointing into the chart."""
 
@@ -118,11 +119,14 @@ def tiers_of(table: "DataFrame") -> list[float]:
     return [share * table["window"].iloc[-1] for share in table.attrs.get("warn_at", ())]
 
 
-def key(figure: Figure, kinds: Sequence[str], marks: Sequence[Mark], tiers: bool) -> None:
+def key(
+    figure: Figure, kinds: Sequence[str], marks: Sequence[Mark], tiers: bool, ghost: bool = False
+) -> None:
     """The legend, at the foot of the figure, in columns."""
     entries: list[Any] = [Patch(label=kind, **_filled(LOOKS[kind])) for kind in kinds]
     entries += [Line2D([], [], label=mark.label, **_signed(mark)) for mark in marks]
     entries += [Line2D([], [], label="warning tiers", **_TICK)] if tiers else []
+    entries += [Line2D([], [], label="nothing forgotten", **_FAINT)] if ghost else []
     figure.legend(handles=entries, loc="lower left", bbox_to_anchor=(0.1, 0), ncols=COLUMNS,
                   fontsize=9, frameon=False, handlelength=1.6, columnspacing=1.4)  # fmt: skip
 
@@ -181,6 +185,38 @@ class Stack:
         """Back to front."""
         levels = [*self.window.artists, *self.threshold.artists]
         return [*self.steps.values(), self.total, self.tiers, *levels, *self.signs.values()]
+
+
+class Ghost:
+    """The same session with nothing forgotten: a dotted line, up to a cross at the wall."""
+
+    def __init__(self, axes: "Axes", tokens: Sequence[float]) -> None:
+        self.tokens = tokens
+        self.edge: Any = axes.stairs([0], baseline=None, color="white", linewidth=3.6)
+        self.line: Any = axes.stairs([0], baseline=None, **_FAINT)
+        (self.cross,) = axes.plot([], [], marker="X", color=_REFUSED, markersize=9, animated=True)
+        for height, artist in enumerate(self.artists):
+            artist.set(animated=True, zorder=3.5 + height / 100)
+
+    @property
+    def artists(self) -> tuple[Any, ...]:
+        """Back to front."""
+        return (self.edge, self.line, self.cross)
+
+    def dies(self, window: float) -> int | None:
+        """The turn whose prompt is past the window, or None."""
+        over = (turn for turn, tokens in enumerate(self.tokens, 1) if tokens > window)
+        return next(over, None)
+
+    def set(self, window: float) -> None:
+        """Another wall."""
+        dies = self.dies(window)
+        alive = list(self.tokens if dies is None else self.tokens[: dies - 1])
+        shown = alive if dies is None else [*alive, window]
+        edges = [turn + 0.5 for turn in range(len(shown) + 1)]
+        for artist in (self.edge, self.line):
+            artist.set_data(shown, edges)
+        self.cross.set_data([dies] if dies else [], [window] if dies else [])
 
 
 class Level:

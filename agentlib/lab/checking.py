@@ -10,6 +10,7 @@ import re
 import tokenize
 import warnings
 from dataclasses import dataclass
+from functools import lru_cache
 from io import StringIO
 from pathlib import Path
 
@@ -66,7 +67,12 @@ class _Source:
     def read(cls, path: Path) -> "_Source | None":
         if not path.is_file():
             return None
-        text = path.read_text(encoding="utf-8-sig", errors="replace")
+        return cls.of(path.read_text(encoding="utf-8-sig", errors="replace"))
+
+    @classmethod
+    @lru_cache(maxsize=128)
+    def of(cls, text: str) -> "_Source":
+        """Remembered: each run of a task is checked against the same files."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # other people's escapes are not our subject
             tree = ast.parse(text)

@@ -11,11 +11,12 @@ it does. Not here: what is computed (replay) and how it is drawn (charts).
 
 import base64
 import html
-from collections.abc import Callable, Mapping
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ipywidgets import HTML, Image, IntSlider, Layout, VBox
+from ipywidgets import HTML, Dropdown, Image, IntSlider, Layout, VBox
 
 from agentlib.lab import charts
 from agentlib.lab.replay import replay, table
@@ -31,47 +32,73 @@ BOTH_LAYERS: dict[str, Any] = {
 }
 KEEP_RECENT = "how many of the newest results stay whole"
 
+_LABELS = (
+    '<img alt="" style="display: none" src="data:image/svg+xml,%3Csvg '
+    "xmlns='http://www.w3.org/2000/svg'/%3E\" onload=\"setTimeout(() => { "
+    "const panel = this.closest('.widget-vbox'), line = this.closest('.widget-html'); "
+    "if (!panel) return; for (const each of panel.querySelectorAll('.widget-slider')) "
+    "each.querySelector('[role=slider]').setAttribute('aria-label', "
+    "each.querySelector('label').textContent); "
+    "const picture = panel.querySelector('.widget-image'); "
+    'if (picture) picture.alt = line.textContent; }, 100)">'
+)
+"""What screen readers read for sliders and picture: ipywidgets has no way to say it."""
+
 
 class Panel(VBox):
     """Sliders by name, a picture and its sentence.
 
     `draw` gets the sliders' values by name and returns PNG and sentence. Each slider is an
     attribute: `panel.keep_recent.value = 1` moves it. An error of `draw` is shown, and the last
-    picture stays.
+    picture stays. Drop-downs and check boxes are sliders too.
     """
 
-    def __init__(
-        self, sliders: Mapping[str, IntSlider], draw: Callable[..., tuple[bytes, str]]
-    ) -> None:
+    def __init__(self, sliders: Mapping[str, Any], draw: Callable[..., tuple[bytes, str]]) -> None:
         self.sliders, self.draw = dict(sliders), draw
+        self.start, self.still = self.values, False
         self.picture = Image(format="png", layout=Layout(max_width="100%", object_fit="contain"))
         self.line = HTML()
         self.png, self.text = b"", ""
         super().__init__([*self.sliders.values(), self.picture, self.line])
         for name, slider in self.sliders.items():
-            setattr(self, name, slider)
+            if not hasattr(self, name):  # a learner may name a setting like a part of the panel
+                setattr(self, name, slider)
             slider.observe(self._moved, names="value")
         self._moved()
 
     @property
-    def values(self) -> dict[str, int]:
+    def values(self) -> dict[str, Any]:
         """Where the sliders stand."""
         return {name: slider.value for name, slider in self.sliders.items()}
 
+    def move(self, **values: Any) -> None:
+        """Set several sliders at once: one new picture."""
+        self.still = True
+        try:
+            for name, value in values.items():
+                self.sliders[name].value = value
+        finally:
+            self.still = False
+        self._moved()
+
+    def reset(self, button: object = None) -> None:
+        """All sliders back to where they stood at first."""
+        self.move(**self.start)
+
     def _moved(self, change: object = None) -> None:
+        if self.still:
+            return
         try:
             self.png, self.text = self.draw(**self.values)
         except Exception as error:  # shown, not lost: the browser would drop it
             self.png, self.text = b"", f"{type(error).__name__}: {error}"
         self.picture.value = self.png or self.picture.value
         warning = "" if self.png else "<b>No new picture.</b> "
-        self.line.value = (
-            f'<div role="status" style="line-height: 1.4">{warning}{html.escape(self.text)}</div>'
-        )
+        self.line.value = status(self.text, warning) + _LABELS
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{name} {value:,}" for name, value in self.values.items())
-        return f"{values}:\n{self.text}"
+        values = ", ".join(f"{name} {_said(value)}" for name, value in self.values.items())
+        return f"{textwrap.fill(values, 72)}:\n{self.text}"
 
     def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
         """The live panel; beside it the picture and the numbers, where widgets are not shown."""
@@ -113,6 +140,23 @@ def wall(session: Session, settings: Settings | None = None) -> Panel:
     return Panel(sliders, draw)
 
 
+def status(text: str, before: str = "") -> str:
+    """A line that screen readers read out when it changes; `before` is HTML."""
+    return f'<div role="status" style="line-height: 1.4">{before}{html.escape(text)}</div>'
+
+
+def scrolling(table: str, name: str, style: str = "") -> str:
+    """A table in HTML that scrolls by itself, by mouse and by keyboard; numbers to the right."""
+    shown = table.replace("<td>", f"<td {_CELL}>").replace("<th>", f"<th {_CELL}>")
+    return (
+        f'<div role="region" tabindex="0" aria-label="{name}" '
+        f'style="overflow: auto; line-height: 1.4; {style}">{shown}</div>'
+    )
+
+
+_CELL = 'style="text-align: right; padding: 2px 8px"'
+
+
 def slider(name: str, value: int, span: tuple[int, int, int], meaning: str) -> IntSlider:
     """A slider with its name beside it, from low to high by steps; the arrow keys move it too."""
     low, high, step = span
@@ -127,3 +171,25 @@ def slider(name: str, value: int, span: tuple[int, int, int], meaning: str) -> I
         style={"description_width": "7.5em"},
         layout=Layout(width="38em", max_width="100%"),
     )
+
+
+def choice(name: str, value: str, options: Sequence[str], meaning: str) -> Dropdown:
+    """A drop-down with its name beside it."""
+    return Dropdown(
+        options=list(options),
+        value=value,
+        description=name,
+        tooltip=meaning,
+        style={"description_width": "7.5em"},
+        layout=Layout(width="38em", max_width="100%"),
+    )
+
+
+def _said(value: object) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case _:
+            return str(value)

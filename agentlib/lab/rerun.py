@@ -6,7 +6,7 @@ remembered. Illustrates a mechanism; it is no evidence about language models.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +19,7 @@ from agentlib.lab.client import client
 from agentlib.lab.cost import dollars
 from agentlib.lab.replay import replay, table
 from agentlib.lab.scenarios import Clock, Scenario
-from agentlib.messages import of_type
+from agentlib.messages import Message, of_type
 from agentlib.pipeline import ContextEngine, compact
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
@@ -57,13 +57,7 @@ class Rerun:
     @property
     def repeated(self) -> int:
         """Calls that had been made before, word for word."""
-        calls = Counter(
-            f"{call['name']} {call['input']}"
-            for message in self.session.history
-            if message["role"] == "assistant"
-            for call in of_type(message, "tool_use")
-        )
-        return calls.total() - len(calls)
+        return repeated(self.session.history)
 
     def dollars(self, model: str) -> float:
         """What the run would have cost at this model's prices. ValueError for an unknown one."""
@@ -72,6 +66,22 @@ class Rerun:
     def table(self) -> "DataFrame":
         """A row a turn, as the charts take it."""
         return table(replay(self.session, self.settings))
+
+
+def repeated(history: Sequence[Message]) -> int:
+    """How many calls had been made before, word for word.
+
+    >>> call = {"type": "tool_use", "name": "bash", "input": {"command": "ls"}}
+    >>> repeated([{"role": "assistant", "content": [call]}] * 3)
+    2
+    """
+    calls = Counter(
+        f"{call['name']} {call['input']}"
+        for message in history
+        if message["role"] == "assistant"
+        for call in of_type(message, "tool_use")
+    )
+    return calls.total() - len(calls)
 
 
 @lru_cache(maxsize=64)

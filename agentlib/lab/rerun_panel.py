@@ -53,7 +53,7 @@ def told(run: Rerun) -> str:
     text = f"{run.turns:,} turns, {run.repeated:,} calls made again, {run.sent:,} tokens sent"
     text += f"; {checks}."
     if run.refused:
-        text += f" The API ended it: {run.refused}."
+        text += f" The API ended it: {run.refused.rstrip('.')}."
     return textwrap.fill(text, 72)
 
 

@@ -9,7 +9,7 @@ nothing about language models; it shows how a layer works.
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from agentlib.lab import scenarios
 from agentlib.lab.client import client
 from agentlib.lab.cost import dollars
 from agentlib.messages import Message, of_type
+from agentlib.pipeline import ContextEngine, Step, compact
 from agentlib.settings import MODEL, Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session
@@ -40,6 +41,8 @@ class Stage:
     settings: Settings
     stops: Callable[[Session], str] = lambda session: ""
     """After each turn: why the agent stops by itself; "" to go on."""
+    engine: ContextEngine = compact
+    """What stands between the messages and each request."""
 
 
 @dataclass(kw_only=True)
@@ -63,10 +66,26 @@ def warned(session: Session) -> str:
     return f"stopped itself: {size:,} tokens next, {point:,} is the point" if size > point else ""
 
 
+def with_focus(messages: Sequence[Message], settings: Settings, **known: Any) -> Step:
+    """The layers, but that at the compaction point a person compacts by hand and says `FOCUS`."""
+    step = compact(messages, replace(settings, auto=False), **known)
+    if step.compaction or step.tokens_after <= settings.threshold_tokens:
+        return step
+    asked: dict[str, Any] = {**known, "reason": "manual", "focus": FOCUS}
+    return compact(messages, settings, **asked)
+
+
+EVIDENCE: dict[str, Any] = {"threshold_pct": 65, "summary_tokens": 3_500}
+"""The compaction point and the length of a summary that replays of real sessions recommend."""
+FOCUS = "the rules of the user"
+
 STAGES = {
     "00": Stage(settings=Settings(enabled=False)),
     "01": Stage(settings=Settings(**_NO_LAYER), stops=warned),
     "02": Stage(settings=Settings(auto=False, manual=False)),
+    "03": Stage(settings=Settings(**EVIDENCE, manual=False)),
+    "04": Stage(settings=Settings(**EVIDENCE), engine=with_focus),
+    "05": Stage(settings=Settings(**EVIDENCE, recall=True), engine=with_focus),
 }
 """A lesson's number, and what the agent has when it is over; a layer more each time."""
 
@@ -96,7 +115,7 @@ def _play(run: Played, stage: Stage, folder: Path, clock: scenarios.Clock) -> No
     import anthropic
 
     try:
-        for turn in _turns(run.session, folder, clock):
+        for turn in _turns(run.session, stage, folder, clock):
             run.turns += 1
             run.usages += turn.usages
             if why := stage.stops(run.session):
@@ -107,11 +126,13 @@ def _play(run: Played, stage: Stage, folder: Path, clock: scenarios.Clock) -> No
         run.ended = f"{error.status_code} {body['error']['message']}"
 
 
-def _turns(session: Session, folder: Path, clock: scenarios.Clock) -> Iterator[loop.Turn]:
+def _turns(
+    session: Session, stage: Stage, folder: Path, clock: scenarios.Clock
+) -> Iterator[loop.Turn]:
     llm, workspace = client(window=WINDOW), Workspace(folder)
     known: dict[str, Any] = {"settings": session.settings, "session": session, "clock": clock}
     for prompt in scenarios.REVIEW.prompts:
-        yield from loop.run(llm, prompt, workspace, **known)
+        yield from loop.run(llm, prompt, workspace, engine=stage.engine, **known)
 
 
 def row(lesson: str) -> dict[str, Any]:

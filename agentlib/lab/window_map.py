@@ -26,13 +26,13 @@ from agentlib.messages import Message, blocks
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_GONE: dict[str, Any] = {
+GONE: dict[str, Any] = {
     "facecolor": "#FFFFFF",
     "edgecolor": "#E69F00",
     "hatch": "//",
     "linewidth": 0,
 }
-_ACROSS, _HIGH, _APART, _COLUMNS = 2.0, 1.5, 0.5, 72
+ACROSS, _HIGH, _APART, _COLUMNS = 2.0, 1.5, 0.5, 72
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class Box:
-    """Where a tile is drawn: in units of which the window has `_ACROSS` from left to right."""
+    """Where a tile is drawn: in units of which the window has `ACROSS` from left to right."""
 
     left: float
     top: float
@@ -148,9 +148,9 @@ def window_maps(
     total = max(sum(t.tokens + t.gone for t in each) for each in found.values())
     plot = _HIGH * max(1.0, total / window)
     kinds = {t.kind for each in found.values() for t in each}
-    entries = [Patch(label=kind, **_look(kind)) for kind in LOOKS if kind in kinds]
+    entries = [Patch(label=kind, **look(kind)) for kind in LOOKS if kind in kinds]
     if any(t.gone for each in found.values() for t in each):
-        entries.append(Patch(label="taken away", **_GONE))
+        entries.append(Patch(label="taken away", **GONE))
     foot = 0.15 + 0.22 * -(-len(entries) // COLUMNS)
     high = foot + len(found) * (plot + _APART)
     with matplotlib.style.context("default"):
@@ -165,20 +165,20 @@ def window_maps(
 
 
 def _draw(axes: "Axes", found: Sequence[Tile], window: int, height: float) -> None:
-    axes.set(xlim=(0, _ACROSS), ylim=(height, 0), xticks=[], yticks=[])
-    areas = [_ACROSS * (tile.tokens + tile.gone) / window for tile in found]
-    for tile, box in zip(found, layout(areas, _ACROSS), strict=True):
+    axes.set(xlim=(0, ACROSS), ylim=(height, 0), xticks=[], yticks=[])
+    areas = [ACROSS * (tile.tokens + tile.gone) / window for tile in found]
+    for tile, box in zip(found, layout(areas, ACROSS), strict=True):
         share = tile.tokens / ((tile.tokens + tile.gone) or 1)
         full, rest = box.width * share, box.width * (1 - share)
-        axes.add_patch(Rectangle((box.left, box.top), full, box.height, **_look(tile.kind)))
-        axes.add_patch(Rectangle((box.left + full, box.top), rest, box.height, **_GONE))
+        axes.add_patch(Rectangle((box.left, box.top), full, box.height, **look(tile.kind)))
+        axes.add_patch(Rectangle((box.left + full, box.top), rest, box.height, **GONE))
         edge = Rectangle((box.left, box.top), box.width, box.height, fill=False, linewidth=0.4)
         axes.add_patch(edge)
     axes.axhline(1.0, color="#111111", linewidth=3.5)  # the window ends here
     axes.set_title(f"black line: window {window:,}", loc="right", fontsize=9)
 
 
-def _look(kind: str) -> dict[str, Any]:
+def look(kind: str) -> dict[str, Any]:
     look = LOOKS[kind]
     return {
         "facecolor": look.colour,

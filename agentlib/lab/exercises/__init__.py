@@ -12,6 +12,9 @@ LESSONS = {
     "00": "wall",
     "01": "estimation",
     "02": "micro_compact",
+    "03": "auto_compact",
+    "04": "manual_compact",
+    "05": "transcripts",
 }
 """A lesson's number, and the module here that holds `EXERCISES: dict[str, Exercise]`."""
 

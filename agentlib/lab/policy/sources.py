@@ -29,7 +29,7 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _KNOWN = {"\\": "\\", '"': '"', "'": "'", "n": "\n", "t": "\t", "\n": ""}
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|al|resp|approx|Dr|Mr|St|No)|\b[A-Z])\.$")
 _UNDERLINE = re.compile(r"\s*([=\-~^*#\"'+])\1{2,}\s*")
-_FACT = re.compile(r"^[ \t]*(?:#|//|\*|--)?[ \t]*((?:FACT|DECISION): .*\S)", re.MULTILINE)
+_FACT = re.compile(r"^[ \t]*(?:#|//|\*|--?)?[ \t]*((?:FACT|DECISION): .*\S)", re.MULTILINE)
 _LONGEST = 160
 
 

@@ -1,0 +1,123 @@
+"""Bills of a replay: the recorded ones as long as it is as recorded, else by the cache's rules."""
+
+from dataclasses import replace
+
+import pytest
+
+from agentlib.lab import bills, bills_chart
+from agentlib.lab.cache import PromptCache
+from agentlib.lab.replay import replay
+from agentlib.lab.rerun import Rerun, rerun
+from agentlib.lab.scenarios import RENAME, REVIEW
+from agentlib.settings import MODEL, Settings
+
+START = Settings().scaled(32_000)
+
+
+def run() -> Rerun:
+    return rerun(REVIEW, replace(START, threshold=12_000))
+
+
+def simulated(made: Rerun, settings: Settings) -> list[bills.Billed]:
+    """What the rules alone say, the recorded bills left aside."""
+    biller = bills._Biller(made.session, PromptCache())
+    biller.as_recorded = False
+    return list(biller.bill(replay(made.session, settings)))
+
+
+def test_as_recorded_it_is_what_was_billed_the_summaries_too():
+    found = bills.bills(run().session, replay(run().session, run().settings))
+    assert sum(len(each.summaries) for each in found) == len(run().session.compactions) > 2
+    assert bills.sent(found) == run().sent
+    assert bills.spent(found, MODEL) == pytest.approx(run().dollars(MODEL))
+
+
+@pytest.mark.parametrize("made", [run(), rerun(RENAME, START)], ids=["review", "rename"])
+def test_the_rules_alone_come_within_four_percent_of_the_bills(made: Rerun):
+    found = simulated(made, made.settings)
+    assert bills.spent(found, MODEL) == pytest.approx(made.dollars(MODEL), rel=0.04)
+    assert bills.sent(found) == pytest.approx(made.sent, rel=0.02)
+
+
+def test_each_prompt_is_billed_whole():
+    frames = replay(run().session, replace(START, keep_recent=1))
+    for frame, billed in zip(frames, bills.bills(run().session, frames), strict=True):
+        counts = [billed.usage[name] for name in bills._FIELDS[:3]]
+        assert sum(counts) == frame.prompt_tokens
+        assert min(counts) >= 0
+
+
+def test_clearing_old_results_costs_what_the_cache_had():
+    session = rerun(RENAME, START).session
+    always = bills.bills(session, replay(session, START))
+    never = bills.bills(session, replay(session, replace(START, micro="off", auto=False)))
+    assert bills.sent(always) < bills.sent(never)
+    assert _read(always) < _read(never)
+
+
+def _read(billed: list[bills.Billed]) -> float:
+    return float(bills.table(billed, MODEL)["read"].sum())
+
+
+def test_the_table_sums_to_the_dollars_of_its_model():
+    found = bills.bills(run().session, replay(run().session, START))
+    table = bills.table(found, MODEL)
+    assert bills_chart.total(table) == pytest.approx(bills.spent(found, MODEL))
+    assert table.attrs["model"] == MODEL
+    with pytest.raises(ValueError, match="no price is known"):
+        bills.table(found, "a model without a price")
+
+
+def test_writing_for_an_hour_is_dearer():
+    split = {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 1_000_000}
+    usage = {"cache_creation_input_tokens": 1_000_000, "cache_creation": split}
+    short = bills.table([bills.Billed(1, {**usage, "cache_creation": None})], MODEL)
+    long = bills.table([bills.Billed(1, usage)], MODEL)
+    assert long["$ written"].item() == pytest.approx(1.6 * short["$ written"].item())
+
+
+def test_an_expired_cache_is_written_again():
+    made = rerun(RENAME, START)
+    frames = replay(made.session, replace(START, keep_recent=9))
+    warm = bills.bills(made.session, frames)
+    cold = bills.bills(made.session, frames, ttl=0.5)  # a second passes between two requests
+    assert _read(cold) < 0.1 * _read(warm)
+
+
+def test_a_session_that_wrote_for_an_hour_is_billed_so_under_other_settings():
+    session = rerun(RENAME, START).session
+    hour = {"cache_creation": {"ephemeral_1h_input_tokens": 1}}
+    sent = [replace(each, usage={**each.usage, **hour}) for each in session.requests]
+    long = replace(session, requests=sent)
+    other = replace(START, keep_recent=9)
+    short_bill = bills.bills(session, replay(session, other))[-1].usage
+    long_bill = bills.bills(long, replay(long, other))[-1].usage
+    assert short_bill["cache_creation"]["ephemeral_1h_input_tokens"] == 0
+    written = long_bill["cache_creation_input_tokens"]
+    assert long_bill["cache_creation"]["ephemeral_1h_input_tokens"] == written > 0
+
+
+def test_the_chart_draws_other_numbers_and_the_axis_grows_with_them():
+    made = rerun(RENAME, START)
+    few = bills.table(bills.bills(made.session, replay(made.session, START)), MODEL)
+    more = few.assign(**{name: 9 * few[name] for name in few.columns if name != "turn"})
+    more.attrs.update(few.attrs)
+    chart = bills_chart.BillsChart(few, few[:9])
+    first, top = chart.png(), chart.sides[1].top
+    chart.update(more, few[:9])
+    assert chart.sides[1].top > top
+    assert chart.png() != first
+    chart.update(few, few[:9])
+    assert chart.png() == first
+
+
+def test_the_ghost_ends_in_a_cross_after_its_last_turn():
+    made = rerun(RENAME, START)
+    table = bills.table(bills.bills(made.session, replay(made.session, START)), MODEL)
+    side = bills_chart.BillsChart(table, table[:9]).sides[0]
+    assert list(side.line.get_xdata()) == list(range(1, 10))
+    assert list(side.cross.get_xdata()) == [9]
+    assert list(bills_chart.BillsChart(table, table).sides[0].cross.get_xdata()) == []
+    said = bills_chart.sentence(table, table[:9], 10).replace("\n", " ")
+    assert said.endswith(f"With nothing forgotten: ${bills_chart.total(table[:9]):.4f} "
+                         "until turn 10 is refused.")  # fmt: skip

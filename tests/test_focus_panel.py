@@ -1,0 +1,181 @@
+"""A compaction by hand, the panel that has a button for it, and lesson 04's own exercises."""
+
+import base64
+from dataclasses import replace
+
+import pytest
+from ipywidgets import HTML, Button, HBox, Image, IntSlider, Text
+
+from agentlib.auto_compact import summary_message
+from agentlib.estimation import prompt_tokens
+from agentlib.lab.by_hand import by_hand
+from agentlib.lab.errand import ERRAND
+from agentlib.lab.exercises.manual_compact import HAND
+from agentlib.lab.focus_panel import FocusPanel, told
+from agentlib.lab.rerun import rerun
+from agentlib.lab.scenarios import REVIEW
+from agentlib.lab.teach import check
+from agentlib.manual_compact import requested_focus
+from agentlib.messages import last_assistant, of_type, violation
+from agentlib.settings import Settings
+
+START = Settings(micro="off", auto=False, manual=False).scaled(32_000)
+RULES, ALL = "rules of the user", "decisions, facts and rules of the user"
+
+
+def panel() -> FocusPanel:
+    return FocusPanel(ERRAND, START, after=12)
+
+
+def test_the_model_compacts_once_the_first_piece_of_work_is_finished():
+    start = Settings(micro="off").scaled(32_000)
+    without, with_it = (rerun(ERRAND, replace(start, manual=has)) for has in (False, True))
+    assert [c.trigger for c in with_it.session.compactions] == ["manual"]
+    assert without.session.compactions == []
+    assert without.checks["done"]
+    assert with_it.checks["done"]
+    assert with_it.sent < 0.7 * without.sent
+
+
+def test_compacting_by_hand_takes_place_after_the_turn_and_the_task_goes_on():
+    run = by_hand(ERRAND, START, 12)
+    [done] = run.session.compactions
+    assert (done.trigger, done.focus) == ("manual", "")
+    assert run.session.requests[11].context == list(run.before)[:-1]
+    assert run.session.requests[12].context[0] == run.step.messages[0]
+    assert violation(run.session.requests[12].context) is None
+    assert run.checks["done"]
+    assert run.turns == len(run.table())
+
+
+def test_every_bill_is_counted_that_of_the_summary_too():
+    run = by_hand(ERRAND, START, 12)
+    turns = sum(prompt_tokens(sent.usage) for sent in run.session.requests)
+    assert len(run.usages) == run.turns + 1
+    assert run.sent == turns + prompt_tokens(run.step.usage[0])
+
+
+def test_a_turn_in_the_middle_of_a_request_will_do():
+    run = by_hand(ERRAND, START, 8)
+    assert len(run.session.compactions) == 1
+    assert run.checks["done"]
+
+
+def test_a_turn_before_the_first_is_refused():
+    with pytest.raises(ValueError, match=r"after=0; the task has turns 1 to 19"):
+        by_hand(ERRAND, START, 0)
+
+
+def test_a_focus_keeps_what_it_names():
+    plain, named = (by_hand(REVIEW, HAND, 20, focus).kept(REVIEW) for focus in ("", ALL))
+    assert (plain["facts"], plain["rule"]) == (3, False)
+    assert (named["facts"], named["rule"]) == (4, True)
+
+
+def test_the_button_compacts_another_turn_waits_for_it_and_reset_puts_all_back():
+    shown, run = panel(), by_hand(ERRAND, START, 12, RULES)
+    size, first = run.step.tokens_before, (repr(shown), shown.png)
+    assert first[0] == (
+        f"after turn 12, no focus:\n{size:,} tokens, {100 * size // 32_000}% of the window. "
+        "Not compacted yet."
+    )
+    shown.words.value = f" {RULES} "
+    assert shown.png == first[1]
+    shown.button.click()
+    assert run.session.compactions[0].focus == RULES
+    assert repr(shown) == f"after turn 12, focus '{RULES}':\n{told(run, ERRAND)}"
+    assert shown.png != first[1]
+    assert f"{run.step.tokens_after:,} tokens" in shown.line.value.replace("\n", " ")
+    shown.after.value = 8
+    assert "Not compacted yet" in shown.text
+    shown.again.click()
+    assert (repr(shown), shown.png) == first
+    shown.button.click()
+    shown.again.click()
+    assert (repr(shown), shown.png) == first
+
+
+def test_an_error_is_shown_and_the_panel_goes_on():
+    shown = FocusPanel(ERRAND, START, after=40)
+    assert "ValueError: after=40; the task has turns 1 to 19" in shown.line.value
+    assert "image/png" not in shown._repr_mimebundle_()
+    shown.after.value = 12
+    data = shown._repr_mimebundle_()
+    assert data["text/plain"] == repr(shown)
+    assert base64.b64decode(data["image/png"]) == shown.picture.value
+
+
+def test_every_control_has_a_name_and_the_keyboard_reaches_it():
+    shown = FocusPanel(ERRAND, START, after=40)  # refused: nothing is drawn
+    assert [type(child) for child in shown.children] == [IntSlider, Text, HBox, Image, HTML]
+    assert [type(child) for child in shown.children[2].children] == [Button, Button]
+    named = [shown.after, shown.words, shown.button, shown.again]
+    assert [each.description for each in named] == ["after turn", "focus", "Compact now", "Reset"]
+    assert all(each.tooltip for each in named)
+    assert shown.picture.tooltip is None  # with one, the browser's side can't draw it
+
+
+def test_where_there_is_nothing_to_compact_it_says_so():
+    off = replace(START, keep_exchanges=40)
+    assert told(by_hand(ERRAND, off, 3), ERRAND).startswith("Nothing was compacted: ")
+
+
+def whole(messages, summarize):
+    newest = messages[last_assistant(messages)]
+    if any(call["name"] == "compact" for call in of_type(newest, "tool_use")):
+        return [summary_message(summarize(messages, ""), "saved")]
+    return messages
+
+
+def orphaned(messages, summarize):
+    return [summary_message(summarize(messages, ""), "saved"), messages[-1]]
+
+
+def first_call(messages):
+    calls = (c for m in messages for c in of_type(m, "tool_use") if c["name"] == "compact")
+    return next((call["input"].get("focus", "") for call in calls), None)
+
+
+def newest_call(messages):
+    return first_call(messages[last_assistant(messages) :])
+
+
+def test_the_finished_function_answers_the_exercise():
+    assert check("04.1", whole)
+    assert check("04.2", ("toolu_5", "toolu_4", "toolu_3"))
+    assert check("04.4", requested_focus)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "why"),
+    [
+        ("04.1", lambda messages, summarize: None, "no turn calls compact"),
+        ("04.1", lambda messages, summarize: [summary_message("", "")], "no turn calls"),
+        ("04.1", lambda m, s: m if whole(m, s) is m else whole(m, s)[0], "it returned a dict"),
+        ("04.1", lambda m, s: m if whole(m, s) is m else ["gone"], "a str in the list"),
+        ("04.1", lambda m, s: whole(m, lambda *a: s(*a) and "gone"), "is not in the message"),
+        ("04.1", lambda m, s: m if whole(m, s) is m else [*whole(m, s), m[-1]], "2 messages"),
+        ("04.2", "toolu_3", "a list of ids"),
+        ("04.2", None, "a list of ids"),
+        ("04.2", ["toolu_3", "toolu_5"], "like its siblings"),
+        ("04.2", ["toolu_1", "toolu_3", "toolu_4", "toolu_5"], "a turn before"),
+        ("04.2", ["toolu_3"], "toolu_4 is not in your list"),
+        ("04.3", lambda m, s: None, "return the messages"),
+        ("04.3", whole, "600 characters is gone"),
+        ("04.3", orphaned, "API would refuse"),
+        ("04.3", lambda m, s: [summary_message(s(m, ""), "saved"), *m], "old result is still"),
+        ("04.3", lambda m, s: m.clear() or [], "it edited the messages"),
+        ("04.4", lambda messages: first_call(messages), "only the newest turn counts"),
+        ("04.4", newest_call, "'auth.py; db.py'"),
+        ("04.5", ("20", ALL), "a number and a text"),
+        ("04.5", 20, "a number and a text"),
+        ("04.5", (15, ALL), "before turn 16"),
+        ("04.5", (37, ALL), "the report is written"),
+        ("04.5", (20, ALL), "It has to describe 18"),
+        ("04.5", (20, ""), "Name in the focus"),
+    ],
+)
+def test_a_usual_mistake_in_lesson_04_is_told_what_it_is(name, answer, why):
+    verdict = check(name, answer)
+    assert not verdict.passed
+    assert why in verdict.says

@@ -1,0 +1,114 @@
+"""The map over time: what stands where at each turn, what was taken, what the cache had."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from agentlib.lab import map_over_time as over
+from agentlib.lab.replay import replay
+from agentlib.lab.rerun import rerun
+from agentlib.lab.scenarios import REVIEW
+from agentlib.lab.scenes import Scene, scenes
+from agentlib.lab.window_map import Box
+from agentlib.settings import Settings
+from agentlib.transcripts import Session
+
+START = Settings(threshold=50_000).scaled(32_000)
+SESSION = rerun(REVIEW, START).session
+
+
+def found(**settings: object) -> list[Scene]:
+    return scenes(SESSION, replay(SESSION, replace(START, **settings)))
+
+
+SCENES = found()
+
+
+def test_the_tiles_of_a_scene_are_its_prompt():
+    for scene in SCENES:
+        assert sum(t.tokens for t in scene.tiles) == pytest.approx(scene.frame.prompt_tokens)
+        assert [t.kind for t in scene.tiles[:2]] == ["system", "tools"]
+
+
+def test_what_is_cleared_is_hatched_for_one_turn():
+    for scene, after in pairwise(SCENES):
+        if scene.frame.step.cleared and not scene.frame.compaction:
+            lost = [t for t in scene.tiles if t.gone]
+            assert {t.kind for t in lost} == {"placeholder"}
+            assert len(lost) == len(scene.frame.step.cleared)
+            if not (after.frame.step.cleared or after.frame.compaction):
+                assert not any(t.gone for t in after.tiles)
+
+
+def test_a_compaction_hatches_what_its_summary_stands_for():
+    compacted = [scene for scene in SCENES if scene.frame.compaction]
+    assert len(compacted) > 3
+    for scene in compacted:
+        assert sum(t.kind == "summary" for t in scene.tiles if t.tokens) >= 1
+        assert sum(t.gone for t in scene.tiles) > 2 * scene.summary > 0
+        assert scene.replaced >= 2
+
+
+def test_nothing_is_taken_where_no_layer_works():
+    quiet = found(enabled=False)
+    assert not any(t.gone for scene in quiet for t in scene.tiles)
+
+
+def test_the_cache_holds_the_tiles_before_the_first_change():
+    for scene in SCENES:
+        read = scene.usage["cache_read_input_tokens"]
+        held = scene.tiles[: scene.cached]
+        assert sum(t.tokens for t in held) <= 1.02 * read
+        assert not any(t.gone for t in held)
+    assert max(scene.cached for scene in SCENES) > 10
+    assert SCENES[0].cached == 0
+
+
+def test_the_outline_goes_around_whole_rows_and_a_part():
+    rows = [Box(0.0, 0.0, 1.0, 1.0), Box(1.0, 0.0, 1.0, 1.0), Box(0.0, 1.0, 0.5, 1.0)]
+    assert over.outline(rows[:1])[0] == [0.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0]
+    across, down = over.outline(rows)
+    assert across == [0.0, 2.0, 2.0, 0.5, 0.5, 0.0, 0.0]
+    assert down == [0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 0.0]
+    assert over.outline([]) == ([], [])
+
+
+def test_every_turn_has_its_picture_and_its_sentence():
+    panel = over.map_over_time(SESSION)
+    told: set[str] = set()
+    for turn in range(1, len(SCENES) + 1):
+        panel.sliders["turn"].value = turn
+        assert panel.png, panel.text
+        assert f"Turn {turn} of {len(SCENES)}" in panel.text
+        assert all(len(line) <= 72 for line in panel.text.splitlines())
+        told |= {word for word in ("Micro-compact took", "A compaction (auto)", "from the cache")
+                 if word in panel.text.replace("\n", " ")}  # fmt: skip
+    assert len(told) == 3
+
+
+def test_the_same_turn_gives_the_same_picture():
+    panel = over.map_over_time(SESSION)
+    first = panel.png
+    panel.sliders["turn"].value = 9
+    assert panel.png != first
+    panel.sliders["turn"].value = 1
+    assert panel.png == first
+
+
+def test_play_and_steps_move_the_slider():
+    panel = over.map_over_time(SESSION)
+    play, back, on = panel.children[0].children
+    on.click()
+    on.click()
+    back.click()
+    assert panel.values == {"turn": 2}
+    assert (play.min, play.max) == (1, len(SCENES))
+    back.click()
+    back.click()
+    assert panel.values == {"turn": 1}
+
+
+def test_a_session_without_requests_is_refused():
+    with pytest.raises(ValueError, match="no turn to draw"):
+        over.map_over_time(Session(session_id="empty"))
