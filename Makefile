@@ -12,9 +12,11 @@ UV_FLAGS := --universal --python-version 3.11 --all-extras --no-emit-index-url -
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 export PYTHONUTF8 = 1
+# Python may keep what it compiled, or each kernel would compile some thousand files anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test test-browser lint format notebooks html lock bench bench-panels compare stress reset clean
+.PHONY: help setup lab test test-browser browser lint format notebooks html lock bench bench-panels compare stress reset clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' Makefile | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -31,8 +33,12 @@ lab: $(STAMP) ## open JupyterLab on the first lesson (ARGS="--no-browser --port 
 test: $(STAMP) ## all tests that need no browser: unit tests, and every notebook under strict nbval
 	@$(PY) -m pytest -n logical --maxprocesses=4 --dist=loadfile $(ARGS)
 
-test-browser: $(STAMP) ## the tests that drive a real browser
-	@$(PY) tools/later.py test-browser tests/browser -m pytest tests/browser $(ARGS)
+test-browser: $(STAMP) ## every notebook in a real JupyterLab and a Chromium; pictures go to build/screenshots
+	@$(PY) tools/browser.py
+	@$(PY) -m pytest tests/browser -p no:nbval -n logical --maxprocesses=3 --override-ini addopts= $(ARGS)
+
+browser: $(STAMP) ## a Chromium for test-browser and bench-panels, where there is none (as root, the system's)
+	@$(PY) tools/browser.py --install
 
 lint: $(STAMP) ## ruff (check and format, notebooks too) and pyright, strict on agentlib
 	$(PY) -m ruff check
@@ -56,7 +62,7 @@ bench: $(STAMP) ## how long the layers take
 	@$(PY) tools/later.py bench tests/benchmarks/bench.py tests/benchmarks/bench.py $(ARGS)
 
 bench-panels: $(STAMP) ## from key press to new picture, in a browser
-	@$(PY) tools/later.py bench-panels tests/benchmarks/bench_panels.py tests/benchmarks/bench_panels.py $(ARGS)
+	@$(PY) -m tests.benchmarks.bench_panels $(ARGS)
 
 compare: $(STAMP) ## the presets side by side
 	@$(PY) tools/later.py compare tests/benchmarks/compare.py tests/benchmarks/compare.py $(ARGS)

@@ -8,6 +8,7 @@ what anyone does when the number is large (the layers).
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from operator import is_, sub
 from typing import Any
 
 from agentlib.kinds import KINDS, kinds_of, parts_of
@@ -143,6 +144,7 @@ class TokenMeter:
         self._messages: list[Message] = []
         self._sums: list[float] = [0.0]
         self._guesses: dict[int, tuple[Message, float]] = {}
+        self._asked: tuple[list[Message], list[float], list[int]] | None = None
 
     def estimate(self, messages: Sequence[Message]) -> int:
         """Tokens of a prompt of these messages, system and tools included once billed or sized."""
@@ -164,6 +166,7 @@ class TokenMeter:
         if self._anchored and billed > 0:
             sums = self._anchor(sums, guessed, billed)
         self._messages, self._sums, self._guesses = list(messages), sums, {}
+        self._asked = None
 
     @property
     def base(self) -> float:
@@ -201,21 +204,24 @@ class TokenMeter:
 
     def _measured(self, messages: Sequence[Message]) -> tuple[list[float], list[int]]:
         """Running sums over the messages, and which of them had to be guessed."""
+        if self._asked and _same(self._asked[0], messages):  # asked before, not yet billed
+            return self._asked[1:]
         known = self._shared(messages)
         sums, guessed = self._sums[: known + 1], list[int]()
-        kept: dict[int, float] = {}
-        if known < len(self._messages):
-            weights = zip(
-                self._messages[known:], self._sums[known:], self._sums[known + 1 :], strict=False
-            )
-            kept = {id(message): after - before for message, before, after in weights}
+        kept = self._weights_from(known)
         for i, message in enumerate(messages[known:], start=known):
             weight = kept.get(id(message))
             if weight is None:
                 guessed.append(i)
                 weight = self._guess(message)
             sums.append(sums[-1] + weight)
+        self._asked = list(messages), sums, guessed
         return sums, guessed
+
+    def _weights_from(self, start: int) -> dict[int, float]:
+        """id of a message last observed, from index `start` on -> its weight."""
+        ids, sums = map(id, self._messages[start:]), self._sums[start:]
+        return dict(zip(ids, map(sub, sums[1:], sums), strict=False))
 
     def _guess(self, message: Message) -> float:
         """What a new message weighs, worked out once however often it is asked before the bill."""
@@ -225,10 +231,17 @@ class TokenMeter:
         return self._guesses[id(message)][1]
 
 
-def meter(estimator: str, base_chars: int = 0) -> TokenMeter:
-    """The meter for `Settings.estimator`: "anchored", "chars" or "blocks"."""
+def _same(old: Sequence[Message], new: Sequence[Message]) -> bool:
+    """Whether the two lists hold the same objects."""
+    return len(old) == len(new) and all(map(is_, old, new))
+
+
+def meter(
+    estimator: str, base_chars: int = 0, weigh: Callable[[Message], float] = message_tokens
+) -> TokenMeter:
+    """The meter for `Settings.estimator`: "anchored" (it guesses by `weigh`), "chars", "blocks"."""
     if estimator == "chars":
         return TokenMeter(weigh=lambda m: (len(str(m)) + 2) / 4, anchored=False)
     if estimator == "blocks":
         return TokenMeter(weigh=lambda m: _chars_by_block(m) / 3, anchored=False)
-    return TokenMeter(base_chars)
+    return TokenMeter(base_chars, weigh=weigh)

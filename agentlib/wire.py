@@ -44,8 +44,10 @@ def answered(messages: Sequence[Message]) -> list[Message]:
 
     What `without_thinking` had to leave after a changed prefix goes with the next reply.
     """
-    newest = last_assistant(messages)
-    return [_stripped(m) if i == newest else m for i, m in enumerate(messages)]
+    newest, view = last_assistant(messages), list(messages)
+    if newest >= 0:
+        view[newest] = _stripped(view[newest])
+    return view
 
 
 def _stripped(message: Message) -> Message:

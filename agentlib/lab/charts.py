@@ -165,7 +165,7 @@ def encoded(pixels: "np.ndarray[Any, Any]") -> bytes:
     lines[:1, 1:] = rows[:1]
     np.subtract(rows[1:], rows[:-1], out=lines[1:, 1:])
     head = struct.pack(">IIBBBBB", wide, high, 8, 2, 0, 0, 0)
-    parts = {b"IHDR": head, b"IDAT": zlib.compress(lines, 1), b"IEND": b""}
+    parts = {b"IHDR": head, b"IDAT": zlib.compress(lines.tobytes(), 1), b"IEND": b""}
     return b"\x89PNG\r\n\x1a\n" + b"".join(
         struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
         for kind, data in parts.items()

@@ -3,7 +3,7 @@
 Not here: other settings (replay).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -26,8 +26,32 @@ class Recording:
     at_request: Mapping[int, Compaction]
     """Length of the history -> the compaction carried out at the request made there."""
 
+    guesses: dict[int, float] = field(default_factory=dict[int, float])
+    parts: dict[int, dict[str, int]] = field(default_factory=dict[int, dict[str, int]])
+    """The same, for its guess and its kinds: worked out once for all replays to come."""
+
     def weigh(self, message: Message) -> float:
-        return self.weights.get(id(message)) or message_tokens(message)
+        return self.weights.get(id(message)) or self.guess(message)
+
+    def guess(self, message: Message) -> float:
+        """What a message weighs before its bill, by the kinds of its blocks."""
+        if id(message) not in self.weights:  # a passing one: its id will be used again
+            return message_tokens(message)
+        if id(message) not in self.guesses:
+            self.guesses[id(message)] = message_tokens(message)
+        return self.guesses[id(message)]
+
+    def kinds(self, message: Message) -> dict[str, int]:
+        """Its guessed tokens by kind, without those that are 0."""
+        if id(message) not in self.weights:
+            return _kinds(message)
+        if id(message) not in self.parts:
+            self.parts[id(message)] = _kinds(message)
+        return self.parts[id(message)]
+
+
+def _kinds(message: Message) -> dict[str, int]:
+    return {kind: n for kind, n in breakdown([message]).items() if n}
 
 
 @lru_cache(maxsize=8)
@@ -51,6 +75,29 @@ def _is_by_hand(compaction: Compaction, session: Session) -> bool:
 
 
 @dataclass
+class Scale:
+    """Contexts weighed message by message; work only for what is new."""
+
+    recorded: Recording
+    last: list[Message] = field(default_factory=list[Message])
+    sums: list[float] = field(default_factory=lambda: [0.0])
+
+    def tokens(self, context: list[Message]) -> int:
+        """Of the prompt, system and tools included."""
+        start = shared(self.last, context)
+        del self.sums[start + 1 :]
+        for message in context[start:]:
+            self.sums.append(self.sums[-1] + self.recorded.weigh(message))
+        self.last = context
+        return int(self.recorded.base + int(self.sums[-1] + 1e-6))
+
+
+def shared(old: Sequence[Message], new: Sequence[Message]) -> int:
+    """How many leading messages of the two are the same objects."""
+    return next(changes(old, new), min(len(old), len(new)))
+
+
+@dataclass
 class Stack:
     """Contexts by kind of block, each message by its weight; work only for what is new."""
 
@@ -67,10 +114,13 @@ class Stack:
         self.system = system / (system + len(str(tools))) if tools else 1.0
 
     def kinds(self, context: list[Message], prompt: int) -> dict[str, float]:
-        start = next(changes(self.last, context), min(len(self.last), len(context)))
-        for message in self.last[start:]:
+        shorter = min(len(self.last), len(context))
+        for i in changes(self.last, context):
+            self._add(self.last[i], -1)
+            self._add(context[i], 1)
+        for message in self.last[shorter:]:
             self._add(message, -1)
-        for message in context[start:]:
+        for message in context[shorter:]:
             self._add(message, 1)
         self.last = context
         return self._with_base(prompt)
@@ -89,7 +139,7 @@ class Stack:
 
     def _parts(self, message: Message) -> dict[str, float]:
         if id(message) not in self.parts:
-            guessed = {kind: n for kind, n in breakdown([message]).items() if n}
+            guessed = self.recorded.kinds(message)
             factor = self.recorded.weigh(message) / (sum(guessed.values()) or 1)
             # The message is kept beside its parts, so that its id is not used again.
             self.parts[id(message)] = message, {k: n * factor for k, n in guessed.items()}

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agentlib.auto_compact import SummaryFailed, summary_text
 from agentlib.estimation import (
-    TokenMeter,
     message_tokens,
     meter,
     prompt_tokens,
     text_tokens,
 )
-from agentlib.lab.recording import Stack, recording
+from agentlib.lab.recording import Scale, Stack, recording, shared
 from agentlib.manual_compact import COMPACT_TOOL, requested_focus
 from agentlib.messages import Message
 from agentlib.pipeline import Step, compact
@@ -82,14 +81,15 @@ class _Replay:
     changed: bool = False
     last_at: float | None = None
     summary_from: Literal["recorded", "stand-in"] | None = None
+    alike: tuple[list[Message], list[Message], int] = field(default_factory=lambda: ([], [], 0))
 
     def __post_init__(self) -> None:
         self.asked = COMPACT_TOOL in self.session.tools
         self.compacts = self.settings.enabled and self.settings.auto
         self.recorded = recording(self.session, len(self.session.requests))
         base_chars = len(self.session.system) + len(str(self.session.tools))
-        self.meter = meter(self.settings.estimator, base_chars)
-        self.scale = TokenMeter(weigh=self.recorded.weigh, anchored=False)
+        self.meter = meter(self.settings.estimator, base_chars, self.recorded.guess)
+        self.scale = Scale(self.recorded)
         self.stack = Stack(self.session, self.recorded)
 
     def frames(self) -> Iterator[Frame]:
@@ -139,11 +139,19 @@ class _Replay:
         shown = sum(map(self.recorded.weigh, messages)) / 5
         return int(median(lengths) if lengths else min(self.settings.summary_tokens, shown))
 
+    def _is_as_recorded(self, context: list[Message], sent: list[Message]) -> bool:
+        """Whether the two are equal; what was found alike last time is not compared again."""
+        before, sent_before, alike = self.alike
+        alike = min(alike, shared(before, context), shared(sent_before, sent))
+        while alike < min(len(context), len(sent)) and context[alike] == sent[alike]:
+            alike += 1
+        self.alike = context, sent, alike
+        return alike == len(context) == len(sent)
+
     def _frame(self, turn: int, sent: Request, step: Step, compaction: str | None) -> Frame:
         context = list(self.view)
-        as_recorded = context == sent.context
-        weighed = int(self.recorded.base + self.scale.estimate(context))
-        self.scale.observe(context, {})
+        as_recorded = self._is_as_recorded(context, sent.context)
+        weighed = self.scale.tokens(context)
         usage = sent.usage if as_recorded else {"input_tokens": weighed}
         self.meter.observe(context, usage)
         if self.changed:

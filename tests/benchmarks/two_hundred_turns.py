@@ -1,0 +1,80 @@
+"""The session of bench-panels: 200 turns that read real source, and what there is to draw of it.
+
+Imported by the kernel that is measured. Not here: what is measured (bench_panels).
+"""
+
+import email
+import io
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+from PIL import Image
+
+from agentlib import loop
+from agentlib.lab import charts
+from agentlib.lab.replay import replay, table
+from agentlib.settings import Settings
+from agentlib.tools import Workspace
+from agentlib.transcripts import Session
+from tests.fakes import asks_for_summary, call, client, say
+
+TURNS = 200
+SETTINGS = Settings(keep_recent=3).scaled(24_000)
+TEXT = "".join(
+    path.read_text(encoding="utf-8") for path in sorted(Path(email.__file__).parent.glob("*.py"))
+)
+
+
+def session() -> Session:
+    """A file of 800 to 7,800 characters is read at every turn but the last."""
+    folder = Path(mkdtemp())
+    for n in range(TURNS):
+        start = n * 1_009 % (len(TEXT) - 9_000)
+        part = TEXT[start : start + 800 + n * 733 % 7_000]
+        (folder / f"{n}.py").write_text(part, encoding="utf-8", newline="\n")
+
+    def brain(body: dict[str, Any]) -> dict[str, Any]:
+        if asks_for_summary(body):
+            return say("All read so far. " * 40)
+        n = sum(message["role"] == "assistant" for message in made.history)
+        return say(call(f"toolu_{n}", "read_file", path=f"{n}.py") if n < TURNS - 1 else "Done.")
+
+    made = Session.create(folder, settings=SETTINGS, session_id="bench")
+    known: dict[str, Any] = {"settings": SETTINGS, "session": made, "max_turns": TURNS + 1}
+    list(loop.run(client(brain), "Read all.", Workspace(folder), **known))
+    return made
+
+
+def rows(made: Session, keep_recent: int) -> Any:
+    """What both sides draw: a replay, as a table."""
+    return table(replay(made, replace(SETTINGS, keep_recent=keep_recent)))
+
+
+def stages(made: Session) -> dict[str, float]:
+    """Milliseconds of the kernel's work for one move, stage by stage: medians of 11 places."""
+    frames, chart = replay(made, SETTINGS), charts.TurnChart(rows(made, 3))
+    found = table(frames)
+    chart.png()
+    pixels = Image.open(io.BytesIO(chart.png())).convert("RGB")
+    encode = _milliseconds(lambda n: pixels.save(io.BytesIO(), "png", compress_level=1))
+    drawn = _milliseconds(lambda n: (chart.update(found), chart.png()))
+    return {
+        "replay": _milliseconds(lambda n: replay(made, replace(SETTINGS, keep_recent=2 * n))),
+        "table and sentence": _milliseconds(lambda n: charts.sentence(table(frames))),
+        "draw": drawn - encode,
+        "encode": encode,
+    }
+
+
+def _milliseconds(work: Callable[[int], object]) -> float:
+    taken: list[float] = []
+    for n in range(11):
+        start = time.perf_counter()
+        work(n)
+        taken.append(1_000 * (time.perf_counter() - start))
+    return statistics.median(taken)

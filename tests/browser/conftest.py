@@ -1,0 +1,60 @@
+"""One JupyterLab and one Chromium for each worker; each notebook is opened and run once."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser
+from xdist.scheduler import LoadScopeScheduling
+
+from tests.browser.page import Notebook
+from tests.browser.servers import NOTEBOOKS, Lab, chromium, jupyter_lab
+
+WIDTH, HEIGHT = 1024, 900
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    with jupyter_lab(tmp_path_factory.mktemp("lab")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+class ByNotebook(LoadScopeScheduling):
+    """A notebook's tests go to one worker, so that it is run once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return nodeid.partition("[")[2].partition(".ipynb")[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByNotebook:
+    return ByNotebook(config, log)
+
+
+@pytest.fixture(scope="module", params=[path.name for path in NOTEBOOKS])
+def name(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def unrun(lab: Lab, browser: Browser, name: str) -> Iterator[Notebook]:
+    """The notebook as it is opened, before anything is run."""
+    context = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT})
+    notebook = Notebook(context.new_page())
+    notebook.open(lab.url(name))
+    yield notebook
+    notebook.page.evaluate("() => course.panel().sessionContext.shutdown()")
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def run(unrun: Notebook) -> Notebook:
+    """The same notebook, after all its cells have run."""
+    unrun.run_all()
+    return unrun

@@ -1,0 +1,83 @@
+"""What a kernel says of the widgets it shows: imported there, never by the tests themselves.
+
+The answers are JSON, since they travel as the value of an expression. Not here: what the browser
+shows (page).
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from typing import Any
+
+from ipywidgets import HTML, Checkbox, Image, Text, Textarea, Widget
+from ipywidgets.widgets.widget import _instances
+from ipywidgets.widgets.widget_int import _BoundedInt
+from ipywidgets.widgets.widget_selection import _Selection
+
+CONTROLS = (_BoundedInt, _Selection, Checkbox, Text, Textarea)
+
+FIRST: dict[Widget, Any] = {}
+"""Where controls stood at first."""
+
+
+def state(model_id: str) -> str:
+    """Controls by the words beside them, sentences without their markup, pictures as hashes."""
+    shown = list(walk(_instances[model_id]))
+    controls = {w.description: said(w) for w in shown if is_control(w)}
+    texts = [plain(w.value) for w in shown if isinstance(w, HTML)]
+    pictures = [digest(w.value) for w in shown if isinstance(w, Image)]
+    return json.dumps({"controls": controls, "texts": texts, "pictures": pictures})
+
+
+def put_back(model_id: str) -> str:
+    """Every control to where it stood when this was first asked."""
+    for widget in filter(is_control, walk(_instances[model_id])):
+        widget.value = FIRST.setdefault(widget, widget.value)
+    return "null"
+
+
+def is_control(widget: Widget) -> bool:
+    return isinstance(widget, CONTROLS) and bool(widget.description)
+
+
+def differences(model_id: str) -> str:
+    """What is not as it is when it is worked out anew, in this cell, for the same values."""
+    panels: list[Any] = [w for w in walk(_instances[model_id]) if hasattr(w, "draw")]
+    return json.dumps([fault for panel in panels for fault in stale(panel)])
+
+
+def stale(panel: Any) -> Iterator[str]:
+    try:
+        picture, text = panel.draw(**panel.values)
+    except Exception as error:  # a panel shows it, and keeps its picture
+        picture, text = panel.picture.value, f"{type(error).__name__}: {error}"
+    if text != panel.text:
+        yield f"at {panel.values} it says {panel.text!r} and not {text!r}"
+    if digest(picture) != digest(panel.picture.value):
+        yield f"at {panel.values} it is another picture"
+
+
+def walk(widget: Widget) -> Iterator[Any]:
+    """A widget and all that stands in it, as the page has them one after the other."""
+    yield widget
+    for child in getattr(widget, "children", ()):
+        yield from walk(child)
+
+
+def said(widget: Any) -> str:
+    """A control's value as a page says it."""
+    return str(widget.label if isinstance(widget, _Selection) else widget.value)
+
+
+def plain(text: str) -> str:
+    found: list[str] = []
+    parser = HTMLParser()
+    parser.handle_data = found.append
+    parser.feed(text)
+    parser.close()
+    return " ".join("".join(found).split())
+
+
+def digest(data: bytes | memoryview) -> str:
+    return hashlib.sha256(data).hexdigest()
