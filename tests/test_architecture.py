@@ -85,7 +85,8 @@ ROOMS = {
         "scoreboard",
         "loop client scenarios cost messages settings estimation pipeline tools transcripts",
     ),
-    "panels": ("panels", "loop client scenarios replay charts settings presets transcripts"),
+    "drawing ahead": ("ahead", ""),
+    "panels": ("panels", "ahead loop client scenarios replay charts settings presets transcripts"),
     "the window map": ("window_map", "charts artists messages kinds estimation"),
     "bills and scenes of a replay": (
         "bills scenes",
@@ -98,7 +99,8 @@ ROOMS = {
     ),
     "the map over time, and settings compared": (
         "map_over_time comparison",
-        "panels charts artists window_map scenes bills replay estimation settings transcripts",
+        "ahead panels charts artists window_map scenes bills replay estimation settings "
+        "transcripts",
     ),
     "a task done again": (
         "rerun",
@@ -112,7 +114,7 @@ ROOMS = {
     ),
     "the panel of lesson 03": (
         "compaction_panel",
-        "rerun rerun_panel replay panels charts settings transcripts",
+        "ahead rerun rerun_panel replay panels charts settings transcripts",
     ),
     "exercises of lesson 03": (
         "exercises.auto_compact",
@@ -136,7 +138,7 @@ ROOMS = {
         "exercises rerun scenarios messages settings",
     ),
     "what the estimates read": ("readings", "estimation transcripts"),
-    "the pictures of lesson 01": ("estimation_panel", "charts panels readings settings"),
+    "the pictures of lesson 01": ("estimation_panel", "ahead charts panels readings settings"),
     "exercises of lesson 01": (
         "exercises.estimation",
         "exercises offline.counting loop client scenarios messages settings estimation tools "

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from agentlib.lab import charts
+from agentlib.lab.ahead import Ahead
 from agentlib.lab.panels import Panel, slider
 from agentlib.lab.replay import replay, table
 from agentlib.lab.rerun import Rerun
@@ -54,4 +55,4 @@ def compaction_panel(session: Session, settings: Settings, runs: Iterable[Rerun]
             "summary", settings.summary_tokens, (100, window // 2, 100), LENGTH
         ),
     }
-    return Panel(sliders, draw)
+    return Panel(sliders, Ahead(draw))

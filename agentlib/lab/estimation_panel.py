@@ -15,6 +15,7 @@ import matplotlib.style
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import StrMethodFormatter
 
+from agentlib.lab.ahead import Ahead
 from agentlib.lab.charts import DPI, WIDTH, Chart, Kept
 from agentlib.lab.panels import Panel, slider
 from agentlib.lab.readings import WAYS, error_percent, rings_at
@@ -170,4 +171,4 @@ def estimation(growths: Sequence[int] = (), settings: Settings | None = None) ->
         "buffer": slider("buffer", start.buffer, (0, 40_000, 1_000), "tokens for one more turn"),
         "off": slider("off by %", 0, (-80, 100, 5), "how far the estimate is off"),
     }
-    return Panel(sliders, draw)
+    return Panel(sliders, Ahead(draw))

@@ -20,6 +20,7 @@ from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 
 from agentlib.estimation import prompt_tokens
+from agentlib.lab.ahead import Ahead
 from agentlib.lab.artists import COLUMNS, LOOKS
 from agentlib.lab.charts import DPI, WIDTH, Chart, Kept
 from agentlib.lab.panels import Panel, slider
@@ -172,7 +173,7 @@ def map_over_time(session: Session, settings: Settings | None = None) -> Panel:
         return chart.png(), sentence(found[turn - 1], len(found))
 
     turn = slider("turn", 1, (1, len(found), 1), "which request of the session")
-    panel = Panel({"turn": turn}, draw)
+    panel = Panel({"turn": turn}, Ahead(draw))
     panel.children = [_player(turn), *panel.children]
     return panel
 

@@ -19,6 +19,7 @@ from typing import Any
 from ipywidgets import HTML, Dropdown, Image, IntSlider, Layout, VBox
 
 from agentlib.lab import charts
+from agentlib.lab.ahead import Ahead
 from agentlib.lab.replay import replay, table
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
@@ -50,7 +51,8 @@ class Panel(VBox):
 
     `draw` gets the sliders' values by name and returns PNG and sentence. Each slider is an
     attribute: `panel.keep_recent.value = 1` moves it. An error of `draw` is shown, and the last
-    picture stays. Drop-downs and check boxes are sliders too.
+    picture stays. Drop-downs and check boxes are sliders too. Where `draw` is an `Ahead`, the
+    next step in the direction of the last is drawn before it is asked for.
     """
 
     def __init__(self, sliders: Mapping[str, Any], draw: Callable[..., tuple[bytes, str]]) -> None:
@@ -85,7 +87,7 @@ class Panel(VBox):
         """All sliders back to where they stood at first."""
         self.move(**self.start)
 
-    def _moved(self, change: object = None) -> None:
+    def _moved(self, change: Any = None) -> None:
         if self.still:
             return
         try:
@@ -95,6 +97,13 @@ class Panel(VBox):
         self.picture.value = self.png or self.picture.value
         warning = "" if self.png else "<b>No new picture.</b> "
         self.line.value = status(self.text, warning) + _LABELS
+        if change and isinstance(self.draw, Ahead) and hasattr(change["owner"], "min"):
+            self.draw.expect(**self._next(change["owner"], change["new"] - change["old"]))
+
+    def _next(self, moved: Any, step: int) -> dict[str, Any]:
+        """The values after the same step again, as far as the slider goes."""
+        to = min(max(moved.value + step, moved.min), moved.max)
+        return {name: to if each is moved else each.value for name, each in self.sliders.items()}
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name} {_said(value)}" for name, value in self.values.items())
@@ -137,7 +146,7 @@ def wall(session: Session, settings: Settings | None = None) -> Panel:
         "window": slider("window", width, (width // 4, width * 3 // 2, width // 16), WINDOW),
         "keep_recent": slider("KEEP_RECENT", start.keep_recent, (0, 20, 1), KEEP_RECENT),
     }
-    return Panel(sliders, draw)
+    return Panel(sliders, Ahead(draw))
 
 
 def status(text: str, before: str = "") -> str:

@@ -28,8 +28,11 @@ from PIL import Image, ImageStat
 from tests.browser.page import Notebook, Panel
 from tests.browser.servers import ROOT, chromium, jupyter_lab
 
-MOVES, ROUNDS, DRAGS, PLACES = 40, 2, 5, 20
-KEYS = 10 * ["ArrowRight"] + 10 * ["ArrowLeft"]
+MOVES, DRAGS, PLACES = 40, 5, 20
+ROUND = 18
+"""Moves to one side, no place twice; then the window is another, and all pictures are new."""
+PACES = {"panel": 200, "interact": 200, "panel, at once": 0}
+"""Milliseconds between a picture and the next key. In that pause the panel draws ahead."""
 CELLS = (
     f"""import sys; sys.path.insert(0, {str(ROOT)!r})
 import matplotlib.pyplot as plt
@@ -94,31 +97,42 @@ def seen(panel: Panel) -> dict[str, list[float]]:
     return panel.page.evaluate("() => course.seen")
 
 
-def presses(panel: Panel, moves: int) -> list[dict[str, float]]:
-    """Milliseconds of each move, stage by stage; the next key comes when the picture is there."""
-    handle = panel.root.locator(".noUi-handle").last
-    panel.root.evaluate("root => course.clock(root)")
-    handle.press("Home")
-    handle.press("ArrowRight")  # 0 and 1 are the same picture: what is unseen stays
+def begin(panel: Panel) -> None:
+    """A window that was not shown yet, and the last slider at its left end."""
+    handles = panel.root.locator(".noUi-handle")
+    if handles.count() > 1:
+        handles.first.press("ArrowRight")
+    handles.last.press("Home")
+    handles.last.press("ArrowRight")  # 0 and 1 are the same picture: what is unseen stays
     panel.page.wait_for_timeout(500)
     seen(panel)
-    found: list[dict[str, float]] = []
+
+
+def presses(panel: Panel, moves: int, pace: int) -> list[dict[str, float]]:
+    """Milliseconds of each move, stage by stage; `pace` of them after a picture comes the next."""
+    handle, found = panel.root.locator(".noUi-handle").last, list[dict[str, float]]()
+    panel.root.evaluate("root => course.clock(root)")
     for n in range(moves):
+        if n % ROUND == 0:
+            begin(panel)
+        panel.page.wait_for_timeout(pace)
         panel.root.evaluate("root => course.clock(root)")
-        handle.press(KEYS[n % len(KEYS)])
+        handle.press("ArrowRight")
         panel.page.wait_for_function("() => course.seen.painted.length > 0")
-        at = {name: times[-1] for name, times in seen(panel).items() if times}
-        sent = panel.page.evaluate("() => course.seen.sent[0]")
-        found.append(
-            {
-                "all": at["painted"] - at["key"],
-                "key to wire": sent - at["key"],
-                "kernel and wire": at["got"] - sent,
-                "decode": at["loaded"] - at["got"],
-                "paint": at["painted"] - at["loaded"],
-            }
-        )
+        found.append(stages(panel))
     return found
+
+
+def stages(panel: Panel) -> dict[str, float]:
+    at = {name: times[-1] for name, times in seen(panel).items() if times}
+    sent = panel.page.evaluate("() => course.seen.sent[0]")
+    return {
+        "all": at["painted"] - at["key"],
+        "key to wire": sent - at["key"],
+        "kernel and wire": at["got"] - sent,
+        "decode": at["loaded"] - at["got"],
+        "paint": at["painted"] - at["loaded"],
+    }
 
 
 def drag(panel: Panel) -> float:
@@ -154,7 +168,7 @@ def blank_frames(panel: Panel, moves: int) -> tuple[int, int]:
 
     talk.on("Page.screencastFrame", keep)
     talk.send("Page.startScreencast", {"format": "png", "everyNthFrame": 1})
-    presses(panel, moves)
+    presses(panel, moves, 0)
     talk.send("Page.stopScreencast")
     return sum(is_blank(frame, box) for frame in frames), len(frames)
 
@@ -183,16 +197,15 @@ def p95(values: list[float]) -> float:
 def main(moves: int = MOVES) -> None:
     with opened() as notebook:
         panels = dict(zip(("interact", "panel"), notebook.panels(), strict=True))
-        taken: dict[str, list[dict[str, float]]] = {name: [] for name in panels}
-        settles: dict[str, list[float]] = {name: [] for name in panels}
+        taken: dict[str, list[dict[str, float]]] = {name: [] for name in PACES}
         for panel in panels.values():
-            presses(panel, 4)
-        for _ in range(ROUNDS):
-            for name, panel in panels.items():
+            presses(panel, 4, 0)
+        for _ in range(0, moves, ROUND):
+            for name, pace in PACES.items():
+                panel = panels[name.split(",")[0]]
                 panel.root.scroll_into_view_if_needed()
-                taken[name] += presses(panel, moves // ROUNDS)
-        for name, panel in panels.items():
-            settles[name] += [drag(panel) for _ in range(DRAGS)]
+                taken[name] += presses(panel, min(ROUND, moves - len(taken[name])), pace)
+        settles = {name: [drag(panel) for _ in range(DRAGS)] for name, panel in panels.items()}
         blanks = {name: blank_frames(panel, 10) for name, panel in panels.items()}
         kernel = kernel_stages(notebook)
     report(taken, settles, blanks, kernel)
@@ -208,18 +221,18 @@ def report(
     blanks: dict[str, tuple[int, int]],
     kernel: dict[str, float],
 ) -> None:
-    print(f"{'milliseconds':>12} {'median':>8} {'p95':>8} {'settles':>8} {'blank frames':>14}")
+    print(f"{'milliseconds':>14} {'median':>8} {'p95':>8} {'settles':>8} {'blank frames':>14}")
+    medians: dict[str, float] = {}
     for name, moves in taken.items():
         whole = [move["all"] for move in moves]
-        empty, frames = blanks[name]
-        print(
-            f"{name:>12} {statistics.median(whole):8.0f} {p95(whole):8.0f} "
-            f"{statistics.median(settles[name]):8.0f} {f'{empty} of {frames}':>14}"
-        )
-    medians = {
-        name: statistics.median(move["all"] for move in moves) for name, moves in taken.items()
-    }
-    print(f"interact takes {medians['interact'] / medians['panel']:.1f} times as long")
+        medians[name] = statistics.median(whole)
+        row = f"{name:>14} {medians[name]:8.0f} {p95(whole):8.0f}"
+        if name in settles:
+            empty, frames = blanks[name]
+            row += f" {statistics.median(settles[name]):8.0f} {f'{empty} of {frames}':>14}"
+        print(row)
+    for name in ("panel", "panel, at once"):
+        print(f"interact takes {medians['interact'] / medians[name]:.1f} times as long as {name}")
     print("\nwhere a panel's time goes (medians):")
     for stage in ("key to wire", "kernel and wire", "decode", "paint"):
         print(f"{statistics.median(move[stage] for move in taken['panel']):8.1f}  {stage}")

@@ -49,7 +49,7 @@ def differences(model_id: str) -> str:
 
 def stale(panel: Any) -> Iterator[str]:
     try:
-        picture, text = panel.draw(**panel.values)
+        picture, text = getattr(panel.draw, "anew", panel.draw)(**panel.values)
     except Exception as error:  # a panel shows it, and keeps its picture
         picture, text = panel.picture.value, f"{type(error).__name__}: {error}"
     if text != panel.text:
