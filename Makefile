@@ -16,7 +16,7 @@ export PYTHONUTF8 = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test test-browser browser lint format notebooks html lock bench bench-panels compare stress reset clean
+.PHONY: help setup lab test test-browser browser lint format notebooks html lock bench bench-panels bench-faults compare stress reset clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' Makefile | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -66,6 +66,9 @@ bench-panels: $(STAMP) ## from key press to new picture, in a browser
 
 compare: $(STAMP) ## the presets side by side
 	@$(PY) tools/later.py compare tests/benchmarks/compare.py tests/benchmarks/compare.py $(ARGS)
+
+bench-faults: $(STAMP) ## the summariser fails, in every way and ever more often (ARGS=10: a tenth of the sessions)
+	@$(PY) tests/benchmarks/faults.py $(ARGS)
 
 stress: $(STAMP) ## the agent far past its window, again and again
 	@$(PY) tools/later.py stress tests/benchmarks/stress.py tests/benchmarks/stress.py $(ARGS)

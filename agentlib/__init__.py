@@ -12,6 +12,9 @@ Import from the module; nothing is re-exported here:
     micro_compact   old tool results give way to placeholders (02)
     auto_compact    archive, summarise, replace (03)
     manual_compact  the agent asks for it itself (04)
+    head_and_tail   both ends stay, a hand-off stands for the middle, updated each time (06)
+    recovery        when compaction fails: less, rest, cut to size (07)
+    restore         hooks around a compaction, and what is put back beside the summary
     transcripts     the append-only session, resume, recall (05)
     session_file    the lines of its file; json_lines: writing and reading them whole
     pipeline        the layers in order, the only place where they meet

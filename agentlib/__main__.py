@@ -20,6 +20,7 @@ from shutil import rmtree, which
 from typing import Any
 
 from agentlib.arguments import parser, settings_of
+from agentlib.pipeline import compact
 from agentlib.screen import dimmed, has_colors, plain
 from agentlib.settings import MODEL, Settings
 from agentlib.terminal import DONE, FAILED, STOPPED, Terminal, resumed, sentence
@@ -107,6 +108,7 @@ class Desk:
             say=_say,
             warn=_warn,
             dim=dimmed if has_colors(sys.stdout, os.environ) else str,
+            engine=given.engine or compact,
         )
 
     @property

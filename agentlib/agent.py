@@ -8,13 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from agentlib.auto_compact import summarizer
+from agentlib.auto_compact import Summarize, is_too_long, summarizer
 from agentlib.estimation import TokenMeter, message_tokens, meter
 from agentlib.manual_compact import COMPACT_TOOL, DONE, NAME
 from agentlib.messages import Block, Message
 from agentlib.pipeline import ContextEngine, Reason, Step
+from agentlib.recovery import Breaker, breaker, memory_first, with_less
+from agentlib.restore import NO_HOOKS, Hooks, hooked, recent_files
 from agentlib.settings import Settings
-from agentlib.tools import Workspace, result
+from agentlib.tools import ToolError, Workspace, result
 from agentlib.transcripts import INTERRUPTED, Session
 from agentlib.wire import request, send, sendable
 
@@ -52,6 +54,7 @@ class Agent:
     model: str
     clock: Callable[[], float]
     meter: TokenMeter
+    hooks: Hooks = NO_HOOKS
 
     @classmethod
     def at_work(
@@ -64,6 +67,7 @@ class Agent:
         model: str,
         system: str | None,
         clock: Callable[[], float],
+        hooks: Hooks = NO_HOOKS,
     ) -> "Agent":
         """An agent ready to go on with `session`, its meter having seen every bill of it."""
         archives = workspace.root / ".transcripts"
@@ -85,6 +89,7 @@ class Agent:
             model=model,
             clock=clock,
             meter=metered(session, settings),
+            hooks=hooks,
         )
 
     def hear(self, prompt: str | None) -> None:
@@ -111,20 +116,13 @@ class Agent:
     def prepare(self, reason: Reason, focus: str, at: float) -> Step:
         """Let the layers make the next context, and note what they did."""
         session, bills = self.session, list[Mapping[str, Any]]()
-        summarize = summarizer(
-            self.client,
-            model=self.model,
-            system=session.system,
-            tools=session.tools,
-            summary_tokens=self.settings.summary_tokens,
-            max_tokens=min(self.settings.summary_max_tokens, _LONGEST_ANSWER),
-            on_usage=bills.append,
-        )
+        state = breaker(session.compactions, session.requests, self.settings)
+        by_hand = reason == "manual"
         step = self.engine(
             session.context,
-            self.settings,
+            self.settings if by_hand else state.in_force(self.settings),
             meter=self.meter,
-            summarize=summarize,
+            summarize=self._summarize(bills.append, None if by_hand else state),
             archive=session.archive,
             reason=reason,
             focus=focus,
@@ -133,7 +131,37 @@ class Agent:
         )
         step = replace(step, usage=tuple(bills))
         session.take(step, at=at)
+        if step.compaction:
+            self.hooks.after(step)
         return step
+
+    def _summarize(self, on_usage: Callable[[Any], None], state: Breaker | None) -> Summarize:
+        """Ask the model, with all that recovery and restore put around it."""
+        settings, session = self.settings, self.session
+        most = min(settings.summary_max_tokens, _LONGEST_ANSWER)
+        summarize = summarizer(
+            self.client,
+            model=settings.model_for_summaries(self.model),
+            system=session.system,
+            tools=session.tools,
+            summary_tokens=settings.summary_tokens,
+            max_tokens=most,
+            on_usage=on_usage,
+            fits=lambda told: self.meter.estimate(told) + most <= settings.context_window,
+        )
+        summarize = with_less(summarize, settings.summary_retries)
+        summarize = state.guard(summarize) if state else summarize
+        if settings.session_memory:
+            summarize = memory_first(summarize, settings.summary_tokens)
+        files = recent_files(self._read, settings.restore_files)
+        hooks = replace(self.hooks, restore=(*self.hooks.restore, files))
+        return hooked(summarize, hooks, settings.restore_tokens)
+
+    def _read(self, path: str) -> str | None:
+        try:
+            return self.workspace.read_file(path)
+        except (ToolError, OSError):
+            return None
 
     def ask(self, context: list[Message], at: float, settled: int) -> dict[str, Any]:
         """Send the context; the reply, with its usage, is in the session when this returns."""
@@ -151,6 +179,19 @@ class Agent:
         session.reply(reply, at=at, settled=settled)
         self.meter.observe(context, reply["usage"])
         return reply
+
+    def ask_again(self, refused: Exception, at: float) -> tuple[Step, dict[str, Any]]:
+        """The prompt was too long though the estimate said no: compact, and ask once more.
+
+        Raises `refused` where that is not what it was, or where nothing could be made smaller.
+        """
+        allowed = self.settings.enabled and self.settings.auto
+        if not (allowed and is_too_long(refused)):
+            raise refused
+        step = self.prepare("reactive", "", at)
+        if step.compaction != "reactive":
+            raise refused
+        return step, self.ask(list(self.session.context), at, step.settled)
 
     def act(self, calls: Sequence[Block]) -> None:
         """Run the calls in order, each result in the session as soon as it is there."""

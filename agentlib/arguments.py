@@ -3,13 +3,16 @@
 Not here: what is done with them (`__main__`).
 """
 
+import importlib
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from importlib import metadata
+from typing import cast
 
 from agentlib import presets
+from agentlib.pipeline import ContextEngine
 from agentlib.settings import MODEL, Settings
 
 _ABOUT = """examples:
@@ -47,6 +50,7 @@ def parser() -> ArgumentParser:
     )
     _add_places(made)
     _add_numbers(made)
+    _add_engine(made)
     _add_live(made)
     made.add_argument(
         "--version", action="version", version=_version(), help="the version, e.g. --version"
@@ -103,6 +107,32 @@ def _add_numbers(made: ArgumentParser) -> None:
         type=_amount(0),
         help="leave the newest N tool results whole, e.g. --keep-recent 3",
     )
+
+
+def _add_engine(made: ArgumentParser) -> None:
+    made.add_argument(
+        "--engine",
+        metavar="MODULE:FUNCTION",
+        type=engine_of,
+        help="what compacts, in place of agentlib.pipeline:compact, e.g. --engine mine:compact",
+    )
+
+
+def engine_of(name: str) -> ContextEngine:
+    """The function that `module:function` names; ArgumentTypeError says what is wrong with it."""
+    module, colon, function = name.partition(":")
+    if not (module and colon and function):
+        raise ArgumentTypeError(f"{name!r} is no module:function; write one, such as mine:compact")
+    try:
+        found = getattr(importlib.import_module(module), function, None)
+    except Exception as error:  # whatever a module of somebody's does when it is imported
+        raise ArgumentTypeError(
+            f"{name!r} can't be imported ({type(error).__name__}: {error}); a module of your own "
+            "lies in the current folder or is installed"
+        ) from error
+    if not callable(found):
+        raise ArgumentTypeError(f"{name!r}: {module} has no function {function}; check its name")
+    return cast(ContextEngine, found)
 
 
 def _add_live(made: ArgumentParser) -> None:

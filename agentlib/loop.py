@@ -6,7 +6,7 @@ again goes on. Not here: what the layers do (pipeline) and the terminal (`python
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +15,7 @@ from agentlib.manual_compact import COMPACT_TOOL, requested_focus
 from agentlib.messages import Message, of_type
 from agentlib.pipeline import ContextEngine, Step, compact
 from agentlib.presets import DEFAULT
+from agentlib.restore import NO_HOOKS, Hooks
 from agentlib.settings import MODEL, Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session
@@ -52,11 +53,22 @@ def after(stop_reason: str) -> Literal["act", "again", "stop"]:
     return STOP_REASONS.get(stop_reason, "stop")
 
 
+EventKind = Literal[
+    "logged",  # the lowest tier: for the record, said to nobody
+    "tier",
+    "compaction_begun",
+    "compaction_done",
+    "compaction_truncated",  # done without a model: what was said, cut to size
+    "compaction_failed",
+    "stopped",
+]
+
+
 @dataclass(frozen=True)
 class Event:
     """Something worth telling the person: a tier reached, a compaction, an early stop."""
 
-    kind: Literal["tier", "compaction_begun", "compaction_done", "compaction_failed", "stopped"]
+    kind: EventKind
     text: str
 
 
@@ -88,15 +100,17 @@ def run(
     system: str | None = None,
     max_turns: int = MAX_TURNS,
     clock: Callable[[], float] = time.time,
+    hooks: Hooks = NO_HOOKS,
 ) -> Iterator[Turn]:
     """Work on `prompt` until the model is done, `max_turns` are over or the consumer stops.
 
     The same `session` again: the conversation goes on; `prompt` None: it is resumed where it
     stopped, calls in flight answered as interrupted. Without a session the history is in memory
-    and archived in `<workspace>/.transcripts`. API errors pass through, everything kept. Raises
+    and archived in `<workspace>/.transcripts`. A prompt that the API finds too long is compacted
+    and sent once more; every other API error passes through, everything kept. Raises
     RequestTooLarge where the prompt alone is over window - output_reserve.
     """
-    agent = Agent.at_work(client, workspace, settings, engine, session, model, system, clock)
+    agent = Agent.at_work(client, workspace, settings, engine, session, model, system, clock, hooks)
     agent.hear(prompt)
     tiers = _Tiers(settings)
     for number in range(1, max_turns + 1):
@@ -119,9 +133,10 @@ def compact_now(
     model: str = MODEL,
     system: str | None = None,
     clock: Callable[[], float] = time.time,
+    hooks: Hooks = NO_HOOKS,
 ) -> Step:
     """Compact by hand, as `/compact` does, between two runs of the same session."""
-    agent = Agent.at_work(client, workspace, settings, engine, session, model, system, clock)
+    agent = Agent.at_work(client, workspace, settings, engine, session, model, system, clock, hooks)
     agent.interrupt()
     return agent.prepare("manual", focus, now(clock))
 
@@ -132,17 +147,21 @@ def _turn(agent: Agent, tiers: "_Tiers", *, last: bool) -> Turn:
     known, asked = len(session.history), COMPACT_TOOL in session.tools
     focus = requested_focus(session.history) if asked else None
     step = agent.prepare("auto" if focus is None else "manual", focus or "", at)
-    context = list(session.context)
-    reply = agent.ask(context, at, step.settled)
+    steps = [step]
+    try:
+        reply = agent.ask(list(session.context), at, step.settled)
+    except Exception as error:
+        step, reply = agent.ask_again(error, at)
+        steps.append(step)
     stop_reason = reply["stop_reason"]
     if after(stop_reason) == "act":
         agent.act(of_type(reply, "tool_use"))
     return Turn(
-        context=context,
+        context=session.requests[-1].context,
         messages=session.history[known:],
-        usages=(*step.usage, reply["usage"]),
+        usages=(*(usage for each in steps for usage in each.usage), reply["usage"]),
         step=step,
-        events=(*tiers.reached(step), *_compaction(step), *_stop(stop_reason, last)),
+        events=(*_happened(steps, tiers), *_stop(stop_reason, last)),
         stop_reason=stop_reason,
     )
 
@@ -162,12 +181,22 @@ class _Tiers:
             max((t for t in self.settings.warn_at if share >= t), default=0),
         )
         if self.tier > before:
-            yield Event("tier", f"the context is at {share:.0%} of {window:,} tokens")
+            lowest = self.tier == min(self.settings.warn_at)
+            text = f"the context is at {share:.0%} of {window:,} tokens"
+            yield Event("logged" if lowest else "tier", text)
+
+
+def _happened(steps: Sequence[Step], tiers: _Tiers) -> Iterator[Event]:
+    for step in steps:
+        yield from tiers.reached(step)
+        yield from _compaction(step)
 
 
 def _compaction(step: Step) -> Iterator[Event]:
     if step.compaction:
         yield Event("compaction_begun", f"{step.reason} at {step.tokens_before:,} tokens")
+    if step.failure and step.compaction != "failed":
+        yield Event("compaction_truncated", step.failure)
     if step.compaction == "failed":
         yield Event("compaction_failed", step.failure or "")
     elif step.compaction:

@@ -119,11 +119,16 @@ def _cut(result: Block, size: int) -> str | None:
 
 
 def trim_results(
-    messages: Sequence[Message], *, trim_over: int = 2_000, trim_keep: int = 800
+    messages: Sequence[Message],
+    *,
+    trim_over: int = 2_000,
+    trim_keep: int = 800,
+    keep_unseen: bool = True,
 ) -> list[Message]:
     """Take the middle out of results of more than `trim_over` characters, leaving both ends (003).
 
-    Unseen results stay whole. The marker says how many characters went.
+    Unseen results stay whole, but with `keep_unseen=False`, for messages that are not the end of
+    a conversation (head_and_tail). The marker says how many characters went.
 
     >>> result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "x" * 3000}
     >>> turn = [{"role": "user", "content": [result]}, {"role": "assistant", "content": "Seen."}]
@@ -131,7 +136,7 @@ def trim_results(
     >>> text[800:-800].strip()
     '[... 1400 characters trimmed ...]'
     """
-    old = last_assistant(messages) + 1
+    old = last_assistant(messages) + 1 if keep_unseen else len(messages)
     return [_mapped(m, lambda r: _trimmed(r, trim_over, trim_keep)) for m in messages[:old]] + list(
         messages[old:]
     )

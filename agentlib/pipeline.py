@@ -10,8 +10,10 @@ from typing import Any, Literal
 
 from agentlib.auto_compact import Archive, Summarize, SummaryFailed, auto_compact
 from agentlib.estimation import TokenMeter
+from agentlib.head_and_tail import head_and_tail, head_length, summary_index
 from agentlib.messages import Message, changes, last_assistant, of_type
 from agentlib.micro_compact import micro_compact, replacements, trim_results, truncate_results
+from agentlib.recovery import emergency, is_emergency, truncating
 from agentlib.settings import Settings
 from agentlib.wire import without_thinking
 
@@ -33,7 +35,7 @@ class Step:
     reason: Reason = "auto"
     """What the compaction was, or would have been had it not failed."""
     failure: str | None = None
-    """Why the compaction failed."""
+    """Why the compaction failed, or why there is no model's summary in it."""
     kept: tuple[int, ...] = ()
     """After a compaction: which of the messages before it stay, by index."""
     settled: int = 0
@@ -68,28 +70,52 @@ def compact(
 ) -> Step:
     """Micro-compact, then auto-compact where the estimate is over the threshold, or when asked to.
 
-    `settled`: the last step's; `idle`: seconds since the last request. A summary that fails
-    leaves the context as micro-compact made it, with `compaction="failed"`.
+    `settled`: the last step's; `idle`: seconds since the last request. A summary that fails leaves
+    what micro-compact made; in an emergency, what was said cut to size. `failure` says why.
     """
     before = meter.estimate(messages)
     if not settings.enabled:
         return Step(messages=list(messages), tokens_before=before, tokens_after=before)
-    settled = min(settled, len(messages))
+    if urgent := is_emergency(before, settings, reason):
+        settings = emergency(settings)
+    # The head stays word for word: clearing begins after it.
+    settled = max(min(settled, len(messages)), head_length(messages, settings.head_tokens))
     view, edge = _micro(messages, settings, meter, settled, idle, before)
+    step = replace(_cleared(messages, view, settled, meter, before), settled=edge)
+    over = step.tokens_after > settings.threshold_tokens
+    if reason == "auto" and not (settings.auto and over):
+        return step
+    done = _compacted(step, settings, meter, summarize, archive, reason, focus)
+    return _at_any_cost(step, done, settings, meter) if urgent and done.failure else done
+
+
+def _at_any_cost(step: Step, failed: Step, settings: Settings, meter: TokenMeter) -> Step:
+    """The compaction that failed, done without a model."""
+    why, archive = str(failed.failure), str(failed.archive)
+    cut = truncating(why, settings.summary_tokens)
+    done = _compacted(step, settings, meter, cut, lambda: archive, failed.reason, failed.focus)
+    return failed if done.compaction == "failed" else replace(done, failure=why)
+
+
+def _cleared(
+    messages: Sequence[Message],
+    view: Sequence[Message],
+    settled: int,
+    meter: TokenMeter,
+    before: int,
+) -> Step:
+    """What micro-compact did, told."""
     replaced = replacements(messages, view, settled) if view is not messages else {}
     shown = _rethought(messages, view, settled)
     after = meter.estimate(shown) if replaced else before
-    step = Step(
+    return Step(
         messages=shown,
         cleared=tuple(replaced),
         replaced=replaced,
-        settled=edge,
         tokens_before=before,
         tokens_cleared=before - after,
         tokens_after=after,
     )
-    due = reason != "auto" or (settings.auto and after > settings.threshold_tokens)
-    return _compacted(step, settings, meter, summarize, archive, reason, focus) if due else step
 
 
 def _micro(
@@ -176,23 +202,66 @@ def _compacted(
 
     step = replace(step, reason=reason, focus=focus)
     try:
-        view = auto_compact(
-            step.messages,
-            summarize,
-            noted_archive,
-            focus=focus,
-            keep_exchanges=settings.keep_exchanges,
-        )
+        view = _replaced(step.messages, settings, meter, summarize, noted_archive, focus)
     except SummaryFailed as failure:
         return replace(step, compaction="failed", failure=str(failure), archive="".join(saved))
     if not saved:
         return step
+    head = summary_index(view) or 0
+    split = _split(step.messages, view)
     return replace(
         step,
         messages=view,
+        cleared=(*step.cleared, *(name for name in split if name not in step.replaced)),
+        replaced={**step.replaced, **split},
         compaction=reason,
-        kept=tuple(range(len(step.messages) - len(view) + 1, len(step.messages))),
-        settled=1,
+        kept=(
+            *range(head),
+            *range(len(step.messages) - len(view) + head + 1, len(step.messages)),
+        ),
+        settled=head + 1,
         archive=saved[0],
         tokens_after=meter.estimate(view),
     )
+
+
+def _replaced(
+    messages: Sequence[Message],
+    settings: Settings,
+    meter: TokenMeter,
+    summarize: Summarize,
+    archive: Archive,
+    focus: str,
+) -> list[Message]:
+    """The view with a summary in it: by head and tail where the settings have either."""
+    if not settings.head_tokens and settings.tail_tokens is None:
+        return auto_compact(
+            messages, summarize, archive, focus=focus, keep_exchanges=settings.keep_exchanges
+        )
+    # What nobody has seen is split only where the context would stay over the threshold with it.
+    room = settings.threshold_tokens - meter.base - settings.head_tokens - settings.summary_tokens
+    return head_and_tail(
+        messages,
+        summarize,
+        archive,
+        focus=focus,
+        head_tokens=settings.head_tokens,
+        tail_tokens=settings.tail_tokens,
+        unseen_tokens=max(0, int(room)),
+        keep_exchanges=settings.keep_exchanges,
+        summary_tokens=settings.summary_tokens,
+        trim_over=settings.trim_over,
+        trim_keep=settings.trim_keep,
+        reference_only=settings.reference_only,
+    )
+
+
+def _split(before: Sequence[Message], view: Sequence[Message]) -> dict[str, str]:
+    """The results in the view that a compaction has split: tool_use id -> what is left of it."""
+    whole = {r["tool_use_id"]: r for m in before for r in of_type(m, "tool_result")}
+    return {
+        r["tool_use_id"]: r["content"]
+        for m in view
+        for r in of_type(m, "tool_result")
+        if r is not whole[r["tool_use_id"]]
+    }

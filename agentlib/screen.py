@@ -21,7 +21,11 @@ WIDTH = 60
 """Characters of a tool call, and of its outcome, on their one line."""
 _BAR = 30
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_STARTED = {"auto": "auto_compact triggered", "manual": "manual compact"}
+_STARTED = {
+    "auto": "auto_compact triggered",
+    "manual": "manual compact",
+    "reactive": "the API found the prompt too long",
+}
 
 
 def dimmed(text: str) -> str:
@@ -81,6 +85,8 @@ def step_lines(step: Step, dim: Style = str) -> Iterator[str]:
     elif step.compaction == "failed":
         yield f"[compaction failed: {plain(step.failure or '')}; nothing was changed]"
     else:
+        if step.failure:
+            yield f"[no summary: {plain(step.failure)}; what was said is cut to size instead]"
         yield f"[transcript saved: {step.archive}] {before:,} -> {step.tokens_after:,} tokens"
 
 

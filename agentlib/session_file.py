@@ -42,6 +42,7 @@ class Compaction:
     message: Message | None
     """The summary message whole; None where it failed."""
     failure: str | None
+    """Why it failed, or why what was said was cut to size in place of a summary."""
     focus: str
     archive: str
     usage: Sequence[Mapping[str, Any]]
@@ -73,6 +74,16 @@ def compaction(line: Line, message: Message | None, seen: int) -> Compaction:
         at=seconds(line["timestamp"]),
         seen=seen,
     )
+
+
+def carried_out(step: Any, at: float, seen: int) -> list[Compaction]:
+    """The record of a step's compaction, as it would be read back; none where it had none."""
+    if not step.compaction:
+        return []
+    failed = step.compaction == "failed"
+    line = failed_line(step) if failed else boundary_line(step, [], None)
+    message = None if failed else summary_line(step)["message"]
+    return [compaction({**line, "timestamp": timestamp(at)}, message, seen)]
 
 
 def timestamp(at: float) -> str:
@@ -136,6 +147,7 @@ def boundary_line(step: Any, stayed: Sequence[str], after: str | None) -> Line:
     `after`: the uuid of the line before. The chain of parents begins anew here.
     """
     details = {**_compaction(step, step.compaction), "postTokens": step.tokens_after}
+    details |= {"failure": step.failure} if step.failure else {}
     details["preservedMessages"] = {"uuids": list(stayed)}
     line = {
         "type": "system",

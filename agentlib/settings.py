@@ -28,7 +28,6 @@ _CHOICES = {
     "micro": ("clear", "truncate", "trim", "off"),
     "clear_when": ("always", "cold"),
 }
-_LATER = {"head_tokens": 0, "tail_tokens": None, "restore_files": 0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,15 +80,31 @@ class Settings:
     keep_exchanges: int = 1
     """How many of the newest exchanges a compaction leaves word for word; 0: none (000, 002)."""
     head_tokens: int = 0
-    """Size of the head that compaction leaves (003). Comes with lesson 06."""
+    """Size of the head that compactions leave: the first words, an exchange or two (003)."""
     tail_tokens: int | None = None
-    """Size of the tail, in place of `keep_exchanges` (003). Comes with lesson 06."""
+    """Size of the tail, in place of `keep_exchanges` (003). With a head or a tail a compaction
+    hands over: it trims the middle, updates its last summary, and asks for a length by the size."""
     summary_tokens: int = 2_000
-    """Length asked of a summary. On the wire max_tokens is 4 times that, at most the reserve."""
+    """Length asked of a summary. On the wire max_tokens is 4 times that, at most the reserve.
+    With a head or a tail it is the most that is asked, however much is replaced."""
+    summary_model: str = "same"
+    """Who summarises: "same" or "auto", the model that the session runs with; or a model's id."""
+    reference_only: bool = True
+    """Whether a hand-off says of itself that it is no instruction (003). False: to see why."""
     restore_files: int = 0
-    """Recently read files put back after a compaction. Comes with lesson 07."""
+    """How many of the files that were read last are put back after a compaction (001: 5)."""
     restore_tokens: int = 5_000
-    """Size of each restored file. Comes with lesson 07."""
+    """Size of each text put back: a file, or what a hook gives."""
+    session_memory: bool = False
+    """Whether what the agent noted as it went stands in for a summary, where that suffices."""
+    summary_retries: int = 3
+    """How often a summary call refused for its size is made again with less (001)."""
+    breaker_failures: int = 3
+    """After so many failures in a row compaction rests (001); 0: never."""
+    breaker_turns: int = 10
+    """For so many turns; then it is tried once more."""
+    emergency_at: float | None = 0.95
+    """Share of the window past which all is done to go on, also without a summary (003)."""
 
     recall: bool = False
     """Whether the agent has the tool `recall`, and placeholders say so."""
@@ -111,11 +126,6 @@ class Settings:
                 f"output_reserve + buffer = {self.output_reserve + self.buffer:,}; "
                 "take a larger window, or Settings().scaled(window)"
             )
-        for name, default in _LATER.items():
-            if getattr(self, name) != default:
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r} is not built yet; leave it at {default}"
-                )
 
     def _check_choices(self) -> None:
         for name, choices in _CHOICES.items():
@@ -135,6 +145,8 @@ class Settings:
             value = getattr(self, field.name)
             if isinstance(value, int | float) and not value >= 0:
                 raise ValueError(f"{field.name}={value!r} is negative; take 0 or more")
+        if not self.summary_model.strip():
+            raise ValueError("summary_model is empty; take same, auto or a model's id")
         for name in ("context_window", "summary_tokens"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)!r}; take at least 1")
@@ -154,6 +166,8 @@ class Settings:
             )
         if any(not 0 < share <= 1 for share in self.warn_at):
             raise ValueError(f"warn_at={self.warn_at}; take shares of the window, from 0 to 1")
+        if self.emergency_at is not None and not 0 < self.emergency_at <= 1:
+            raise ValueError(f"emergency_at={self.emergency_at}; take a share from 0 to 1, or None")
 
     @property
     def threshold_tokens(self) -> int:
@@ -165,9 +179,24 @@ class Settings:
         return self.context_window - self.output_reserve - self.buffer
 
     @property
+    def emergency_tokens(self) -> int:
+        """Where an emergency begins: never before the compaction point."""
+        share = 1.0 if self.emergency_at is None else self.emergency_at
+        return max(self.threshold_tokens, int(self.context_window * share))
+
+    @property
     def summary_max_tokens(self) -> int:
         """`max_tokens` of the summary call: room for an answer that runs over what was asked."""
         return max(1, min(4 * self.summary_tokens, self.output_reserve or 4 * self.summary_tokens))
+
+    def model_for_summaries(self, running: str) -> str:
+        """Who is asked for summaries while `running` is the session's model: never a stale one.
+
+        >>> Settings().model_for_summaries("large"), Settings(
+        ...     summary_model="small").model_for_summaries("large")
+        ('large', 'small')
+        """
+        return running if self.summary_model in ("same", "auto") else self.summary_model
 
     def scaled(self, window: int) -> Self:
         """The same policy for another window: token amounts in proportion, rounded down.

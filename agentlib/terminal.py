@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from agentlib import json_lines, session_file
 from agentlib.agent import Agent
 from agentlib.loop import compact_now, run
-from agentlib.pipeline import compact
+from agentlib.pipeline import ContextEngine, compact
 from agentlib.screen import Bill, Style, bill_line, plain, step_lines, turn_lines, window_lines
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
@@ -55,6 +55,7 @@ class Terminal:
     say: Callable[[str], None]
     warn: Callable[[str], None]
     dim: Style = str
+    engine: ContextEngine = compact
 
     @property
     def path(self) -> Path:
@@ -69,6 +70,7 @@ class Terminal:
             prompt,
             self.workspace,
             settings=self.settings,
+            engine=self.engine,
             session=self.session,
             model=self.model,
         )
@@ -147,6 +149,7 @@ class Terminal:
             self.workspace,
             focus,
             settings=self.settings,
+            engine=self.engine,
             model=self.model,
         )
         yield from step_lines(step, self.dim)
@@ -158,7 +161,7 @@ class Terminal:
             client=self.client,
             workspace=self.workspace,
             settings=self.settings,
-            engine=compact,
+            engine=self.engine,
             session=self.session,
             model=self.model,
             system=None,

@@ -183,6 +183,8 @@ some_settings = st.builds(
     trim_over=st.sampled_from([300, 2_000]),
     trim_keep=st.sampled_from([0, 90]),
     keep_exchanges=st.integers(0, 3),
+    head_tokens=st.sampled_from([0, 0, 0, 30, 400, 4_000]),
+    tail_tokens=st.sampled_from([None, None, None, 0, 150, 600, 2_000]),
     recall=st.booleans(),
     auto=st.booleans(),
 )

@@ -15,7 +15,7 @@ SOURCES = {
     for path in sorted(PACKAGE.rglob("*.py"))
 }
 
-LAYERS = "estimation micro_compact auto_compact manual_compact"
+LAYERS = "estimation micro_compact auto_compact manual_compact head_and_tail"
 # A module of the agent, and what of agentlib it may import.
 AGENT = {
     "__init__": "",
@@ -28,19 +28,22 @@ AGENT = {
     "micro_compact": "messages kinds",
     "auto_compact": "messages estimation wire",
     "manual_compact": "messages",
+    "head_and_tail": "messages estimation micro_compact auto_compact wire",
     "interrupts": "",
     "json_lines": "",
     "session_file": "messages json_lines",
     "transcripts": "messages settings wire interrupts json_lines session_file",
-    "pipeline": f"messages settings wire {LAYERS}",
+    "recovery": "messages settings estimation wire auto_compact session_file",
+    "restore": "messages estimation auto_compact recovery pipeline",
+    "pipeline": f"messages settings wire {LAYERS} recovery",
     "tool_schemas": "",
     "tool_text": "",
     "shell": "interrupts tool_text",
     "tools": "messages shell tool_schemas tool_text",
-    "agent": f"messages settings wire {LAYERS} pipeline tools transcripts",
-    "loop": f"messages settings presets agent {LAYERS} pipeline tools transcripts",
+    "agent": f"messages settings wire {LAYERS} recovery restore pipeline tools transcripts",
+    "loop": f"messages settings presets agent {LAYERS} restore pipeline tools transcripts",
     # the terminal: the shell on top
-    "arguments": "settings presets",
+    "arguments": "settings presets pipeline",
     "working_copy": "",
     "screen": "messages kinds estimation agent loop pipeline transcripts",
     "terminal": "settings agent loop pipeline tools transcripts json_lines session_file screen",
@@ -58,8 +61,8 @@ ROOMS = {
     "the prompt cache": ("cache", "messages"),
     "what it costs": ("cost metering", "cache"),
     "what the offline model does": (
-        within("policy", "acting calls exports files intents notes places reading renaming report")
-        + within("policy", "sources summarising tasks tracing unasked words"),
+        within("policy", "acting calls exports files intents notes pending places reading renaming")
+        + within("policy", "report sources summarising tasks tracing unasked words"),
         "messages",
     ),
     "the Messages API in process": (
@@ -70,7 +73,8 @@ ROOMS = {
     "tasks": ("scenarios checking fetcher parcels workspaces", "messages policy.report"),
     "replay": (
         "replay recording",
-        f"messages kinds settings wire {LAYERS} pipeline transcripts session_file cache cost",
+        f"messages kinds settings wire {LAYERS} recovery pipeline transcripts session_file cache "
+        "cost",
     ),
     "sessions of other programs": (
         "sessions claude_lines",
@@ -83,7 +87,8 @@ ROOMS = {
     ),
     "the scorecard": (
         "scoreboard",
-        "loop client scenarios cost messages settings estimation pipeline tools transcripts",
+        "loop client presets scenarios cost messages settings estimation pipeline tools "
+        "transcripts",
     ),
     "drawing ahead": ("ahead", ""),
     "panels": ("panels", "ahead loop client scenarios replay charts settings presets transcripts"),
@@ -104,7 +109,14 @@ ROOMS = {
     ),
     "a task done again": (
         "rerun",
-        "loop client scenarios replay cost messages settings estimation pipeline tools transcripts",
+        "loop client offline.faults scenarios replay cost messages settings estimation pipeline "
+        "tools transcripts",
+    ),
+    "made-up tasks": ("generated made_up", "scenarios workspaces messages"),
+    "engines side by side": (
+        "side_by_side",
+        "loop client scenarios scoreboard cost messages settings estimation pipeline tools "
+        "transcripts",
     ),
     "the panel of lesson 02": ("rerun_panel", "rerun panels charts scenarios settings"),
     "a layer of the learner's own": (
@@ -133,9 +145,38 @@ ROOMS = {
         "exercises.manual_compact",
         "exercises exercises.micro_compact by_hand scenarios messages settings",
     ),
+    "what a compaction left": (
+        "generations",
+        "charts artists scenarios messages estimation head_and_tail transcripts",
+    ),
+    "the panel of lesson 06": (
+        "tail_panel",
+        "ahead generations replay panels charts settings transcripts",
+    ),
+    "a hand-off, obeyed or not": (
+        "handing_over",
+        "loop client offline policy scenarios messages auto_compact settings tools transcripts",
+    ),
+    "exercises of lesson 06": (
+        "exercises.head_and_tail",
+        "exercises policy messages estimation auto_compact",
+    ),
     "exercises of lesson 02": (
         "exercises.micro_compact",
         "exercises rerun scenarios messages settings",
+    ),
+    "a bad day, and the panel of lesson 07": (
+        "bad_day fault_panel",
+        "loop client offline offline.faults rerun scenarios panels charts pipeline restore "
+        "settings tools transcripts",
+    ),
+    "examples to copy from": (
+        "plug_in",
+        "messages auto_compact estimation pipeline recovery settings tools wire",
+    ),
+    "exercises of lesson 07": (
+        "exercises.recovery",
+        "exercises messages auto_compact estimation pipeline settings",
     ),
     "what the estimates read": ("readings", "estimation transcripts"),
     "the pictures of lesson 01": ("estimation_panel", "ahead charts panels readings settings"),

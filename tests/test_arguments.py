@@ -4,6 +4,7 @@ import pytest
 
 from agentlib import presets
 from agentlib.arguments import parser, settings_of
+from agentlib.pipeline import compact
 from agentlib.settings import Settings
 
 
@@ -79,6 +80,27 @@ def test_dollars_are_above_zero(capsys, text):
     assert f"{text!r} is no amount above 0" in refused(capsys, f"--max-usd={text}")
 
 
+def test_an_engine_is_found_by_its_module_and_name():
+    given = parser().parse_args(["--engine", "agentlib.pipeline:compact"])
+    assert given.engine is compact
+    assert parser().parse_args([]).engine is None
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("compact", "'compact' is no module:function; write one, such as mine:compact"),
+        ("nowhere:f", "can't be imported (ModuleNotFoundError: No module named 'nowhere'); a mod"),
+        ("broken:f", "can't be imported (ZeroDivisionError: division by zero); a module of your"),
+        ("agentlib.pipeline:pack", "agentlib.pipeline has no function pack; check its name"),
+    ],
+)
+def test_an_engine_that_is_none_is_told_why(capsys, monkeypatch, tmp_path, name, said):
+    (tmp_path / "broken.py").write_text("1 / 0\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert said in refused(capsys, "--engine", name)
+
+
 def test_an_empty_prompt_is_refused(capsys):
     assert "it out to be asked" in refused(capsys, "  ")
 
@@ -93,7 +115,7 @@ def test_an_abbreviated_option_is_not_guessed(capsys):
 
 def test_every_option_has_an_example_in_its_help():
     options = [action for action in parser()._actions if action.dest not in ("help", "prompt")]
-    assert len(options) == 12
+    assert len(options) == 13
     for option in options:
         _, _, example = (option.help or "").partition("e.g. ")
         assert option.option_strings[0] in example

@@ -35,7 +35,8 @@ def test_a_planted_wrong_example_is_found():
     assert any("Expected:\n    3\nGot:\n    2" in said for said in failures(planted))
 
 
-LAYERS = ["estimation", "micro_compact", "auto_compact", "manual_compact", "messages", "settings"]
+LAYERS = ["estimation", "micro_compact", "auto_compact", "manual_compact", "head_and_tail"]
+LAYERS += ["messages", "settings"]
 
 
 @pytest.mark.parametrize("name", LAYERS)

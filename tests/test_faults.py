@@ -106,3 +106,10 @@ def test_a_fault_may_lie_in_the_answer(kind: Any, blocks: int, stop: str):
     answer = ask(Fault(kind))
     assert (len(answer.content), answer.stop_reason) == (blocks, stop)
     assert answer.usage.output_tokens < ask().usage.output_tokens
+
+
+def test_an_answer_may_be_larger_than_all_that_was_shown():
+    shown: Any = [{"role": "user", "content": "So it went. " * 400}]
+    answer = ask(Fault("larger"), messages=shown)
+    assert answer.stop_reason == "end_turn"
+    assert answer.usage.output_tokens > ask(messages=shown).usage.input_tokens

@@ -124,8 +124,8 @@ def test_a_copy_does_not_hold_the_sessions_that_were_asked_for_in_its_folder(her
 
 
 def test_the_wall_ends_the_run_and_the_session_goes_on_past_it(here, capsys, monkeypatch):
-    for n in range(8):
-        (here / f"project/m{n}.py").write_text(f'"""Module m{n}."""\n' + "x = 1  # one\n" * 300)
+    for n in range(30):
+        (here / f"project/m{n}.py").write_text(f'"""Module m{n}."""\n' + "x = 1  # one\n" * 40)
     monkeypatch.setenv("DISABLE_COMPACT", "1")
     assert agent(REPORT, "--window", "8000") == 1
     said = capsys.readouterr()

@@ -115,6 +115,25 @@ def test_a_noted_file_is_not_read_again_though_its_text_is_gone() -> None:
     assert used(answer(user(READ), *history, *listed)) == [("read_file", {"path": "b.py"})]
 
 
+def test_what_was_put_back_beside_a_summary_is_seen_and_not_read_again() -> None:
+    text = '"""Adds numbers."""\n\ndef add(a, b):\n    """Return the sum."""'
+    kept = calls("", ("bash", LIST, "9 4000 a.py\n9 4000 b.py"))
+    for file, noted in (("a.py", "Noted a.py — Adds"), ("z.py", "Noted z.py — Adds")):
+        summary = f"Task: {READ}\n\n[Put back: {file}]\n{text}"
+        said = answer(summary_message(summary, "t.jsonl", READ), *kept)
+        assert noted in words(said)
+        assert used(said) == [("read_file", {"path": "b.py" if file == "a.py" else "a.py"})]
+
+
+def test_of_a_file_put_back_in_part_the_rest_is_read() -> None:
+    summary = f"Task: {READ}\n\n[Put back: a.py]\nx = 1\ny = 2\n... (7 more lines)"
+    kept = calls("", ("bash", LIST, "9 4000 a.py"))
+    said = answer(summary_message(summary, "t.jsonl", READ), *kept)
+    assert "Noted a.py (to line 2) — " in words(said)
+    [(name, asked)] = used(said)
+    assert (name, asked["path"], asked["offset"]) == ("read_file", "a.py", 2)
+
+
 def test_a_folder_that_is_not_there_is_said_so() -> None:
     command = {"command": listing_command("agents", ("py",))}
     asked = user("Read every Python file in the agents/ directory")

@@ -43,6 +43,31 @@ NUMBERS = {
         "estimator": "chars",
         "keep_exchanges": 0,
     },
+    # seed 001: 200K - 16K - 13K, (charCount / 4) * (4 / 3), getLastConversationTurn
+    "s24": {
+        "micro": "off",
+        "threshold_tokens": 200_000 - 16_000 - 13_000,
+        "estimator": "blocks",
+        "keep_exchanges": 1,
+        "head_tokens": 0,
+        "tail_tokens": None,
+        "manual": False,
+    },
+    # seed 003: pressure > 0.85, 4_000 and 16_000, len > 2000 -> [:800] and [-800:], 100k -> 5k,
+    # the four tiers, auto = the main model
+    "hermes": {
+        "micro": "off",
+        "threshold_tokens": 170_000,
+        "head_tokens": 4_000,
+        "tail_tokens": 16_000,
+        "trim_over": 2_000,
+        "trim_keep": 800,
+        "summary_tokens": 5_000,
+        "summary_model": "auto",
+        "reference_only": True,
+        "warn_at": (0.65, 0.75, 0.85, 0.95),
+        "manual": False,
+    },
     # facts, systems.md 1a and 1b: window - output - 13,000; the last 3 results, after 60 minutes;
     # 20,000 tokens of summary
     "claude-code": {

@@ -1,6 +1,7 @@
 """What the terminal shows of a call, a compaction, a text that would rewrite the screen."""
 
 import io
+from dataclasses import replace
 
 from agentlib.pipeline import Step
 from agentlib.screen import Bill, bill_line, call_line, dimmed, has_colors, plain, short, step_lines
@@ -88,3 +89,12 @@ def test_a_bill_counts_prompts_whole_and_what_the_cache_gave():
     assert bill_line(Bill(turns=2, usages=[first, second]), "free") == (
         "[2 turns; 2,010 tokens sent, 1,000 of them read from the cache; free]"
     )
+
+
+def test_a_compaction_without_a_model_says_so():
+    cut = Step(messages=[], compaction="reactive", reason="reactive", failure="Overloaded")
+    assert list(step_lines(replace(cut, archive="t", tokens_before=900, tokens_after=80))) == [
+        "[the API found the prompt too long]",
+        "[no summary: Overloaded; what was said is cut to size instead]",
+        "[transcript saved: t] 900 -> 80 tokens",
+    ]

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -193,7 +194,8 @@ def a_run(folder: Path) -> Session:
             said["content"] += [call("toolu_c", "compact", focus="a.txt"), call("toolu_x", "nope")]
         return said
 
-    options = {"settings": SMALL, "session": session, "clock": clock}
+    calm = replace(SMALL, emergency_at=None)
+    options = {"settings": calm, "session": session, "clock": clock}
     for prompt in ("Read a.txt <again> & again.", "And once more,\nplease."):
         for _ in loop.run(client(brain), prompt, Workspace(folder), **options):
             pass

@@ -48,14 +48,13 @@ REFUSED = {
     ),
     "a list for a tuple": ({"warn_at": [0.5]}, "warn_at=[0.5] is no tuple", "as in ('bash',)"),
     "a share over one": ({"warn_at": (65.0,)}, "warn_at=(65.0,)", "take shares of the window"),
+    "an emergency past it": ({"emergency_at": 95}, "emergency_at=95", "from 0 to 1, or None"),
     "ends that overlap": (
         {"trim_keep": 951},
         "trim_keep=951 twice and a marker is more than trim_over=2000",
         "lower trim_keep",
     ),
-    "a head": ({"head_tokens": 1}, "head_tokens=1 is not built yet", "leave it at 0"),
-    "a tail": ({"tail_tokens": 1}, "tail_tokens=1 is not built yet", "leave it at None"),
-    "files": ({"restore_files": 5}, "restore_files=5 is not built yet", "leave it at 0"),
+    "no model": ({"summary_model": " "}, "summary_model is empty", "take same, auto or a model's"),
 }
 
 
@@ -72,6 +71,12 @@ def test_every_number_is_refused_when_it_is_negative(name):
     if isinstance(default, int | float) and not isinstance(default, bool):
         with pytest.raises(ValueError, match=f"{name}=-1 "):
             Settings(**{name: -1})
+
+
+def test_an_emergency_begins_at_its_share_and_never_before_compaction():
+    assert Settings().emergency_tokens == 190_000
+    assert Settings(emergency_at=0.5).emergency_tokens == 171_000
+    assert Settings().scaled(32_000).emergency_tokens == 30_400
 
 
 def test_settings_are_frozen_and_take_no_positions():

@@ -25,10 +25,12 @@ class Recording:
     by_hand: tuple[Compaction, ...]
     at_request: Mapping[int, Compaction]
     """Length of the history -> the compaction carried out at the request made there."""
+    refused: Mapping[int, Compaction]
+    """The same, of those with which the agent answered a refused request."""
 
     guesses: dict[int, float] = field(default_factory=dict[int, float])
     parts: dict[int, dict[str, int]] = field(default_factory=dict[int, dict[str, int]])
-    """The same, for its guess and its kinds: worked out once for all replays to come."""
+    """id of a message -> its guess, and its kinds: worked out once for all replays to come."""
 
     def weigh(self, message: Message) -> float:
         return self.weights.get(id(message)) or self.guess(message)
@@ -63,8 +65,10 @@ def recording(session: Session, requests: int) -> Recording:
         for message, weight in known.weights():
             weights.setdefault(id(message), weight)
     by_hand = [c for c in session.compactions if _is_by_hand(c, session)]
-    others = {c.seen: c for c in session.compactions if c not in by_hand}
-    return Recording(known.base, weights, tuple(by_hand), others)
+    reactive = [c for c in session.compactions if c.trigger == "reactive"]
+    others = {c.seen: c for c in session.compactions if c not in by_hand + reactive}
+    refused = {c.seen: c for c in reactive}
+    return Recording(known.base, weights, tuple(by_hand), others, refused)
 
 
 def _is_by_hand(compaction: Compaction, session: Session) -> bool:

@@ -23,7 +23,8 @@ from agentlib.lab.recording import Scale, Stack, recording, shared
 from agentlib.manual_compact import COMPACT_TOOL, requested_focus
 from agentlib.messages import Message
 from agentlib.pipeline import Step, compact
-from agentlib.session_file import Compaction, Request
+from agentlib.recovery import breaker
+from agentlib.session_file import Compaction, Request, carried_out
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
 from agentlib.wire import answered
@@ -80,6 +81,7 @@ class _Replay:
     settled: int = 0
     changed: bool = False
     last_at: float | None = None
+    tried: list[Compaction] = field(default_factory=list[Compaction])
     summary_from: Literal["recorded", "stand-in"] | None = None
     alike: tuple[list[Message], list[Message], int] = field(default_factory=lambda: ([], [], 0))
 
@@ -98,20 +100,26 @@ class _Replay:
             self.view += self.session.history[self.seen : event.seen]
             self.seen = event.seen
             if isinstance(event, Compaction):
-                hand = self._step("manual", event.focus, event.at, event).compaction
+                hand = self._step("manual", event.focus, event.at, event, turn).compaction
                 continue
             focus = requested_focus(self.view) if self.asked else None
             reason = "auto" if focus is None else "manual"
             recorded = self.recorded.at_request.get(event.seen)
-            step = self._step(reason, focus or "", event.at, recorded)
+            step = self._step(reason, focus or "", event.at, recorded, turn)
+            refused = self.recorded.refused.get(event.seen)
+            if refused and self.meter.estimate(self.view) >= refused.tokens_before:
+                step = self._step("reactive", "", event.at, refused, turn)  # as large: refused too
             turn += 1
             yield self._frame(turn, event, step, step.compaction or hand)
             hand = None
 
-    def _step(self, reason: Any, focus: str, at: float, recorded: Compaction | None) -> Step:
+    def _step(
+        self, reason: Any, focus: str, at: float, recorded: Compaction | None, turn: int
+    ) -> Step:
+        state = breaker(self.tried, self.session.requests[:turn], self.settings)
         step = compact(
             self.view,
-            self.settings,
+            self.settings if reason == "manual" else state.in_force(self.settings),
             meter=self.meter,
             summarize=lambda messages, focus: self._summary(messages, recorded),
             archive=lambda: recorded.archive if recorded else "stand-in",
@@ -122,6 +130,7 @@ class _Replay:
         )
         if step.replaced or step.compaction not in (None, "failed"):
             self.changed = True
+        self.tried += carried_out(step, at, self.seen)
         self.view, self.settled = list(step.messages), step.settled
         return step
 

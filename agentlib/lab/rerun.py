@@ -17,6 +17,7 @@ from agentlib import loop
 from agentlib.estimation import prompt_tokens
 from agentlib.lab.client import client
 from agentlib.lab.cost import dollars
+from agentlib.lab.offline.faults import Fault
 from agentlib.lab.replay import replay, table
 from agentlib.lab.scenarios import Clock, Scenario
 from agentlib.messages import Message, of_type
@@ -92,17 +93,19 @@ def rerun(
     *,
     live: bool = False,
     max_usd: float | None = None,
+    faults: tuple[Fault, ...] = (),
 ) -> Rerun:
     """Do the task in a fresh workspace, at most `MAX_TURNS` requests for each of its prompts.
 
-    The window on the wire is `settings.context_window`; `live` and `max_usd` as in `client`, and
-    live, commands run in bubblewrap or not at all. An error of the API ends the run and stands in
-    `refused`; every other one propagates.
+    The window on the wire is `settings.context_window`; `live`, `max_usd` and `faults` as in
+    `client`, and live, commands run in bubblewrap or not at all. An error of the API ends the run
+    and stands in `refused`; every other one propagates.
     """
     import anthropic
 
     clock, usages, refused = Clock(), list[Mapping[str, Any]](), ""
-    llm = client(live, window=settings.context_window, max_usd=max_usd, clock=clock)
+    window = settings.context_window
+    llm = client(live, window=window, max_usd=max_usd, faults=faults, clock=clock)
     with TemporaryDirectory() as name:
         place = Path(name, "work")
         scenario.make_workspace(place)
@@ -128,5 +131,6 @@ def _turns(
     clock: Clock,
 ) -> Iterator[loop.Turn]:
     known: dict[str, Any] = {"settings": session.settings, "session": session, "clock": clock}
-    for prompt in scenario.prompts:
+    for number, prompt in enumerate(scenario.prompts):
+        clock.pause(scenario.pauses[number] if scenario.pauses else 0)
         yield from loop.run(llm, prompt, workspace, engine=engine, max_turns=MAX_TURNS, **known)

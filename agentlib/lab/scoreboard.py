@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentlib import loop
+from agentlib import loop, presets
 from agentlib.estimation import TokenMeter, prompt_tokens
 from agentlib.lab import scenarios
 from agentlib.lab.client import client
@@ -86,6 +86,8 @@ STAGES = {
     "03": Stage(settings=Settings(**EVIDENCE, manual=False)),
     "04": Stage(settings=Settings(**EVIDENCE), engine=with_focus),
     "05": Stage(settings=Settings(**EVIDENCE, recall=True), engine=with_focus),
+    "06": Stage(settings=Settings(**EVIDENCE, recall=True, head_tokens=4_000, tail_tokens=16_000)),
+    "07": Stage(settings=presets.DEFAULT),
 }
 """A lesson's number, and what the agent has when it is over; a layer more each time."""
 

@@ -15,6 +15,8 @@ LESSONS = {
     "03": "auto_compact",
     "04": "manual_compact",
     "05": "transcripts",
+    "06": "head_and_tail",
+    "07": "recovery",
 }
 """A lesson's number, and the module here that holds `EXERCISES: dict[str, Exercise]`."""
 

@@ -28,6 +28,10 @@ def finished(
     """
     if fault in ("empty", "refusal"):
         return [], "refusal" if fault == "refusal" else "end_turn"
+    if fault == "larger":
+        return [
+            {"type": "text", "text": "And so on. " * (len(str(body["messages"])) // 8)}
+        ], "end_turn"
     content = [_with_id(block, seed, i) for i, block in enumerate(said["content"])]
     if thinking_mode(body) == "adaptive":
         content.insert(0, _thought(content, body))

@@ -13,7 +13,9 @@ from typing import Literal, get_args
 from agentlib.lab.offline.rules import Refusal, invalid
 from agentlib.messages import Message, blocks
 
-Kind = Literal["429", "529", "500", "timeout", "too_long", "truncated", "empty", "refusal"]
+Kind = Literal[
+    "429", "529", "500", "timeout", "too_long", "truncated", "empty", "refusal", "larger"
+]
 SUMMARY_REQUEST = "Summarize this conversation for continuity."
 WAIT = {"retry-after-ms": "10"}
 """The real API gives whole seconds (429) or nothing (529, 500); a lesson need not wait for them."""
@@ -34,7 +36,8 @@ class Fault:
 
     429 rate limit, 529 overloaded, 500 server error: the SDK retries them, twice by default.
     timeout: no answer. too_long: 400, as if the prompt were over the window. truncated: half the
-    answer, stop_reason max_tokens. empty: no content. refusal: stop_reason refusal.
+    answer, stop_reason max_tokens. empty: no content. refusal: stop_reason refusal. larger: an
+    answer longer than all it was shown, whatever max_tokens says.
 
     >>> Fault("529", at=(1, 2)).strikes(2)
     True

@@ -9,7 +9,7 @@ wrong. It is no language model, and its behaviour is no evidence about one.
     reading, calls, notes, places            what it can see
     tasks, acting, renaming, tracing, report what it does next
     files, sources, exports                  what it finds in a file
-    summarising                              what it says when asked for a summary
+    summarising, pending                     what it says when asked for a summary
 """
 
 from collections.abc import Callable, Mapping
@@ -18,6 +18,7 @@ from typing import Any
 from agentlib.lab.policy import tasks
 from agentlib.lab.policy.acting import Reply, say, use
 from agentlib.lab.policy.intents import Kind, Task, task_of
+from agentlib.lab.policy.pending import obeyed
 from agentlib.lab.policy.reading import View, summary_prompt, view
 from agentlib.lab.policy.renaming import rename
 from agentlib.lab.policy.summarising import summarise
@@ -55,6 +56,8 @@ def reply(body: Mapping[str, Any], times: int = 0) -> Reply:
     if (prompt := summary_prompt(body["messages"])) is not None:
         return say(summarise(seen, prompt))
     task = task_of(seen.request)
+    if stale := obeyed(seen):
+        seen, task = stale
     if _phase_ended(seen, task):
         text = "The last piece of work is finished and the window fills, so I compact first."
         return say(text, use("compact", focus=tasks.FOCUS))

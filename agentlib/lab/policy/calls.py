@@ -16,6 +16,10 @@ _TRIMMED = re.compile(r"\n\n\[\.\.\. \d+ characters trimmed \.\.\.\]\n\n")
 _OFFER = re.compile(r"\[Previous: used \w+; recall (\S+) returns it\]")
 _MORE = re.compile(r"\n?\.\.\. \((\d+) more(?:; continue with offset=(\d+))?\)\Z")
 _INTERRUPTED = "interrupted"
+_PUT_BACK = "\n\n[Put back: "
+_FILE = re.compile(
+    r"(.+?)\](?:\n(.*?))?(?:\n\.\.\. \((\d+) more lines\))?(?:\n\[End of summary\])?", re.DOTALL
+)
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,32 @@ def calls_after(messages: Sequence[Message], start: int) -> Iterator[Call]:
             answered=result is not None,
             offer=offer[1] if offer else "",
         )
+
+
+def put_back(summary: str) -> Iterator[Call]:
+    """The texts put back beside a summary, each as if it had been read just then.
+
+    >>> call, = put_back("Read it.\\n\\n[Put back: a.py]\\nx = 1\\n... (3 more lines)")
+    >>> call.path, call.text, call.next_line
+    ('a.py', 'x = 1\\n... (3 more)', 1)
+    """
+    for part in summary.split(_PUT_BACK)[1:]:
+        if (found := _FILE.fullmatch(part)) and found[2]:
+            path, text, more = found.groups()
+            limit = {"limit": text.count("\n") + 1} if more else {}
+            text += f"\n... ({more} more)" if more else ""
+            inputs = {"path": path, **limit}
+            yield Call(id="", name="read_file", input=inputs, text=text, answered=True)
+
+
+def summary_alone(summary: str) -> str:
+    """A summary without the texts put back beside it, but with the rules that stand in those.
+
+    >>> summary_alone("Read it.\\n\\n[Put back: NOTES.md]\\n- Rule: no tabs\\n- a list")
+    'Read it.\\n- Rule: no tabs'
+    """
+    said, _, rest = summary.partition(_PUT_BACK)
+    return "\n".join([said, *re.findall(r"^- Rule: .+$", rest, re.MULTILINE)])
 
 
 def _seen(result: Block | None) -> str:

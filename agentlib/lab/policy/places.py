@@ -81,8 +81,10 @@ def stretches(view: View, path: str) -> list[Stretch]:
                 continue
             text = call.body
             for edit, _ in edits_after(view, index):
-                if edit.path == path:
-                    text = text.replace(str(edit.input["old_text"]), str(edit.input["new_text"]), 1)
+                new = str(edit.input["new_text"])
+                # A file that was put back (it has no id) may have the edit in it already.
+                if edit.path == path and (call.id or new not in text):
+                    text = text.replace(str(edit.input["old_text"]), new, 1)
             start = int(call.input.get("offset", 0))
             found.append(Stretch(start, tuple(text.split("\n")), not start and not call.next_line))
     return found[::-1]

@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
-from agentlib.lab.policy.calls import Call, calls_after
+from agentlib.lab.policy.calls import Call, calls_after, put_back, summary_alone
 from agentlib.lab.policy.notes import Event, Note, events, last, listed, notes, paths
 from agentlib.lab.policy.words import rules_in
 from agentlib.messages import Block, Message, active_request, blocks, is_summary, result_text
@@ -31,8 +32,12 @@ class View:
     """The person's last words."""
     earlier: tuple[str, ...]
     """What they said before, where it can still be seen."""
+    unanswered: tuple[str, ...]
+    """What of that got no answer, where it can be seen that it got none."""
+    summary: str
+    """The newest summary, "" where there is none."""
     calls: tuple[Call, ...]
-    """The calls made for this request, oldest first."""
+    """The calls made for this request, oldest first; a text put back is one, too, before them."""
     own: tuple[Event, ...]
     """What was noted for this request."""
     known: tuple[Event, ...]
@@ -111,21 +116,21 @@ def view(body: Mapping[str, Any]) -> View:
     system = _system(body)
     request = active_request(messages) or ""
     start = _request_at(messages)
-    summaries = [(i, b["text"]) for i, m in enumerate(messages) for b in blocks(m) if is_summary(b)]
+    left = [(i, b["text"]) for i, m in enumerate(messages) for b in blocks(m) if is_summary(b)]
+    summaries = [(i, summary_alone(text)) for i, text in left]
     said = list(_said(messages))
     newest = summaries[-1] if summaries else (-1, "")
-    # The same words said twice are two requests: then the summary is about the first of them.
-    said_before = request in map(
-        "\n\n".join, map(_words, messages[max(newest[0], 0) : max(start, 0)])
+    carried = _is_about(newest[1], request) and not _repeated(
+        request, messages[max(newest[0], 0) : max(start, 0)]
     )
-    carried = _is_about(newest[1], request) and not said_before
-    request = request or _task(newest[1])
     after = [event for i, text in said if i > start for event in events(text)]
     size = len(system) + len(str(body.get("tools", ""))) + sum(map(_chars, messages))
     return View(
-        request=request,
+        request=request or _task(newest[1]),
         earlier=tuple(_earlier(messages, start)),
-        calls=tuple(calls_after(messages, start)),
+        unanswered=tuple(_unanswered(messages, start)),
+        summary=newest[1],
+        calls=(*(put_back(left[-1][1]) if carried else ()), *calls_after(messages, start)),
         own=(*(_progress(newest[1]) if carried else ()), *after),
         known=tuple(
             e for _, text in sorted([*summaries, *said], key=lambda x: x[0]) for e in events(text)
@@ -208,6 +213,15 @@ def _earlier(messages: Sequence[Message], start: int) -> Iterator[str]:
             yield from _words(message)
 
 
+def _unanswered(messages: Sequence[Message], start: int) -> Iterator[str]:
+    """Words that were followed by other words before their work was finished."""
+    spoken = [i for i, m in enumerate(messages[: start + 1]) if m["role"] == "user" and _words(m)]
+    for said, following in pairwise(spoken):
+        hidden = any(is_summary(b) for m in messages[said : following + 1] for b in blocks(m))
+        if not hidden and not _is_finished(messages[following - 1]):
+            yield "\n\n".join(_words(messages[said]))
+
+
 def _said(messages: Sequence[Message]) -> Iterator[tuple[int, str]]:
     """What the model said itself, with the index of the message."""
     for i, message in enumerate(messages):
@@ -232,16 +246,24 @@ def one_line(text: str, size: int = 200) -> str:
 
 
 def _task(summary: str) -> str:
-    found = last(events(summary), "task")
-    return found[0] if found else ""
+    """What it says was being worked on; where nobody summarised, the last request in it."""
+    found = last(events(summary), "task") or last(events(summary), "request")
+    return one_line(found[0]) if found else ""
 
 
 def _progress(summary: str) -> Iterator[Event]:
     """What a summary says of the work on the request; its notes on files that are read to their
     end may be of earlier requests, its done-list is not."""
-    for event in events(summary):
-        if event.kind != "note" or event.parts[1]:
-            yield event
+    found = events(summary)
+    if last(found, "task"):
+        yield from (e for e in found if e.kind != "note" or e.parts[1])
+    elif asked := last(found, "request"):  # what was said, word for word: what follows is about it
+        yield from found[found.index(Event("request", asked)) + 1 :]
+
+
+def _repeated(request: str, between: Sequence[Message]) -> bool:
+    """The same words said twice are two requests: then the summary is about the first of them."""
+    return request in map("\n\n".join, map(_words, between))
 
 
 def _is_about(summary: str, request: str) -> bool:

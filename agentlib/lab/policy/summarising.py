@@ -2,8 +2,9 @@
 
 What it puts first decides what is lost: the task and the done-list; then a twelfth of the room for
 rules, decisions and facts, the newest first; then what matches the focus, then the newest notes.
-An earlier summary is text like any other, so what it lacks is gone. Not here: when one is asked
-for and what it replaces (auto_compact).
+An earlier summary is text like any other, so what it lacks is gone; asked to update it, the model
+carries over what that had decided before anything new. Not here: when a summary is asked for and
+what it replaces (auto_compact, head_and_tail).
 """
 
 import re
@@ -12,6 +13,7 @@ from typing import NamedTuple
 
 from agentlib.lab.policy.intents import task_of
 from agentlib.lab.policy.notes import Note, last, listed, notes
+from agentlib.lab.policy.pending import HEADING, LENGTH, pending
 from agentlib.lab.policy.reading import View, edits_made, one_line, rough_tokens
 
 SHARE = 0.2
@@ -22,8 +24,20 @@ _DONE = 0.6
 """Share of the room that the list of finished files may take before it is put in one line."""
 _ASKED = re.compile(r"[Aa]t most ([\d,]+) tokens")
 _FOCUS = re.compile(r"^Focus: (.*)$", re.MULTILINE)
+_GIVEN = re.compile(r"([\d,]+) of these tokens to the focus")
+_UPDATE = re.compile(r"\bUpdate it\b")
+CARRIED = 0.5
+"""Share of the room that an update gives to what the summary before it had decided."""
 _HEADING = re.compile(r"^## .+$", re.MULTILINE)
 _HEADINGS = ["## Accomplished", "## Current state", "## Key decisions"]
+_TASK, _FILES, _DECIDED, _ASKED_FOR, _LEFT = range(5)
+_UNDER = {
+    _FILES: re.compile(r"file|state", re.IGNORECASE),
+    _DECIDED: re.compile(r"decision|rule", re.IGNORECASE),
+    _ASKED_FOR: HEADING,
+    _LEFT: re.compile(r"remaining|left", re.IGNORECASE),
+}
+"""The heading under which each sort of item goes; the first one where none fits."""
 _ENDING = re.compile(r"(?:ations?|ions?|ings?|ies|ied|ers?|ed|es|s|y|e)$")
 _CHINESE = {
     "规则": "rule",
@@ -63,17 +77,17 @@ def summarise(view: View, prompt: str) -> str:
     `prompt`: the text that asked for it. The bounds: "at most N tokens", max_tokens, and a fifth
     of what is shown.
     """
-    asked = _ASKED.search(prompt)
+    most = _ASKED.search(prompt)
     bounds = [int(SHARE * view.size), view.max_tokens]
-    bounds += [int(asked[1].replace(",", ""))] if asked else []
-    focus = _FOCUS.search(prompt)
+    bounds += [int(most[1].replace(",", ""))] if most else []
     headings = _HEADING.findall(prompt) or _HEADINGS
     if not view.request and not view.known:
         return f"{headings[0]}\nNothing of the conversation was shown to me."
-    first = _progress(view, min(bounds))
-    left = min(bounds) - rough_tokens("\n".join([*first, *headings]))
-    chosen = _chosen(_items(view), stems(focus[1] if focus else ""), left, min(bounds))
-    return _written(headings, first, chosen)
+    asked = pending(view) if any(map(HEADING.match, headings)) else []
+    first = _progress(view, min(bounds), asked)
+    left = min(bounds) - rough_tokens("\n".join([*(item.text for item in first), *headings]))
+    chosen = _chosen(_items(view, asked), prompt, view.summary, left, min(bounds))
+    return _written(headings, [*first, *chosen])
 
 
 def stems(text: str) -> set[str]:
@@ -88,8 +102,17 @@ def stems(text: str) -> set[str]:
     return {_ENDING.sub("", word.lower()) for word in words if word.lower() not in _STOP}
 
 
-def _progress(view: View, bound: int) -> list[str]:
-    """What comes first in every summary: the task, what is done, what was counted."""
+def _progress(view: View, bound: int, asked: Sequence[str]) -> list[Item]:
+    """What comes first in every summary: the task, what is done, what was asked, what counted."""
+    return [
+        *(Item(_TASK, line, "") for line in _done(view, bound)),
+        *(Item(_ASKED_FOR, f"- Earlier request: {text}", "") for text in asked),
+        Item(_LEFT, _count(view), ""),
+    ]
+
+
+def _done(view: View, bound: int) -> list[str]:
+    """The task, and what is done."""
     lines = [f"Task: {one_line(view.request)}"]
     if done := sorted(view.done):
         plain = f"Done: {', '.join(done)}"
@@ -111,7 +134,7 @@ def _progress(view: View, bound: int) -> list[str]:
     ):
         if parts := last(view.own, kind):
             lines.append(form.format(*parts))
-    return [*lines, *(_without_facts(note) for note in _partly(view)), _count(view)]
+    return [*lines, *(_without_facts(note) for note in _partly(view))]
 
 
 def _in_short(view: View) -> str:
@@ -138,20 +161,22 @@ def _partly(view: View) -> list[Note]:
     return [note for note in notes(view.own).values() if note.upto]
 
 
-def _items(view: View) -> list[Item]:
+def _items(view: View, asked: Sequence[str]) -> list[Item]:
     """Everything else that is known, the newest first."""
-    rules = [Item(2, f"- Rule: {rule}", f"rule constraint decision {rule}") for rule in view.rules]
-    facts = [Item(2, f"- {fact}", fact) for fact in view.facts]
-    earlier = [
-        Item(0, f"- Earlier request: {one_line(text, 120)}", "request task")
-        for text in view.earlier
+    rules = [
+        Item(_DECIDED, f"- Rule: {rule}", f"rule constraint decision {rule}") for rule in view.rules
     ]
+    facts = [Item(_DECIDED, f"- {fact}", fact) for fact in view.facts]
     earlier = [
-        Item(0, f"- Earlier request: {parts[0]}", "request task")
-        for parts in listed(view.known, "request")
-    ] + earlier
+        Item(_TASK, f"- Earlier request: {text}", "request task")
+        for text in (
+            *(parts[0] for parts in listed(view.known, "request")),
+            *(one_line(text, LENGTH) for text in view.earlier),
+        )
+        if text not in asked
+    ]
     found = [
-        Item(1, _without_facts(note), f"note file {note.text()}")
+        Item(_FILES, _without_facts(note), f"note file {note.text()}")
         for note in view.notes.values()
         if not note.upto
     ]
@@ -162,14 +187,18 @@ def _without_facts(note: Note) -> str:
     return Note(note.path, note.purpose, note.names, (), note.upto, note.bare).text()
 
 
-def _chosen(items: Sequence[Item], focus: set[str], left: int, bound: int) -> list[Item]:
-    """What fits: matches of the focus; a few decisions; then the newest of the rest."""
-    chosen = _fitting([item for item in items if focus & stems(item.words)], left)
-    left -= _size(chosen)
-    decided = [item for item in items if item.heading == 2 and item not in chosen]
-    few = _fitting(decided, min(left, int(DECISIONS * bound)))
-    left -= _size(few)
-    taken = [*chosen, *few]
+def _chosen(items: Sequence[Item], prompt: str, before: str, left: int, bound: int) -> list[Item]:
+    """What fits: matches of the focus; in an update, what the summary `before` had decided; a few
+    new decisions; then the newest of the rest."""
+    focus, given = _focus(prompt, left)
+    taken = _fitting([item for item in items if focus & stems(item.words)], given)
+    decided = [item for item in items if item.heading == _DECIDED]
+    if _UPDATE.search(prompt):
+        carried = [item for item in decided if item.text in before and item not in taken]
+        taken += _fitting(carried, min(left - _size(taken), int(CARRIED * bound)))
+    few = [item for item in decided if item not in taken]
+    taken += _fitting(few, min(left - _size(taken), int(DECISIONS * bound)))
+    left -= _size(taken)
     rest = [item for item in items if item not in taken]
     taken += _fitting(rest, left)
     return [item for item in reversed(items) if item in taken]
@@ -190,11 +219,19 @@ def _size(items: Iterable[Item]) -> int:
     return sum(rough_tokens(item.text) + 1 for item in items)
 
 
-def _written(headings: Sequence[str], first: Sequence[str], chosen: Sequence[Item]) -> str:
+def _focus(prompt: str, left: int) -> tuple[set[str], int]:
+    """The words of the focus, and the room for it: all that is left, where none is named."""
+    focus, given = _FOCUS.search(prompt), _GIVEN.search(prompt)
+    room = int(given[1].replace(",", "")) if given else left
+    return stems(focus[1] if focus else ""), min(left, room)
+
+
+def _written(headings: Sequence[str], items: Sequence[Item]) -> str:
     """The lines under their headings."""
     under: list[list[str]] = [[] for _ in headings]
-    under[0] += first
-    for item in chosen:
-        under[min(item.heading, len(headings) - 1)].append(item.text)
+    for item in items:
+        form = _UNDER.get(item.heading)
+        fitting = (n for n, heading in enumerate(headings) if form and form.search(heading))
+        under[next(fitting, 0)].append(item.text)
     parts = ["\n".join([heading, *lines]) for heading, lines in zip(headings, under, strict=True)]
     return "\n\n".join(parts)

@@ -70,6 +70,12 @@ def trace(view: View, task: Task) -> Reply:
     return say(f"{text}\n{_answer(chain)}")
 
 
+def is_traced(view: View, name: str) -> bool:
+    """Whether all of a name's way to its value was noted."""
+    chain = _chain(view, name)
+    return bool(chain) and _next_name(chain) is None
+
+
 def _chain(view: View, name: str) -> list[Link]:
     """The links noted so far for this request, from the name that was asked for."""
     links = [(parts[0], parts[1], parts[2], parts[3]) for parts in listed(view.own, "traced")]

@@ -1,0 +1,78 @@
+"""Two short sessions of lesson 06: a question broken off, and a model changed in mid-session.
+
+Both run the agent itself, offline. Not here: what a hand-off is (head_and_tail). What the offline
+model does with its words shows how a mechanism works and is no evidence about language models.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from agentlib import loop
+from agentlib.auto_compact import asks_for_summary
+from agentlib.lab import policy
+from agentlib.lab.client import client
+from agentlib.lab.offline import Server
+from agentlib.lab.scenarios import REVIEW, Clock
+from agentlib.messages import blocks
+from agentlib.settings import Settings
+from agentlib.tools import Workspace
+from agentlib.transcripts import Session
+
+STALE = "Where is `EF_ARM_ABIMASK` set? Follow it through the files."
+"""A question that nobody wants answered any more."""
+MAX_TURNS = 60
+
+
+def broken_off(settings: Settings) -> tuple[bool, str, Session]:
+    """`STALE` is asked and broken off after a turn; then the report of REVIEW is asked for.
+
+    Returns whether the report was written, the agent's last words, and the session.
+    """
+    with TemporaryDirectory() as box:
+        work, clock = Path(box, "work"), Clock()
+        REVIEW.make_workspace(work)
+        known: dict[str, Any] = {"settings": settings, "clock": clock}
+        session = Session.create(box, session_id="broken-off", **known)
+        llm = client(window=settings.context_window, clock=clock)
+        for prompt, turns in ((STALE, 1), (REVIEW.prompts[1], MAX_TURNS)):
+            hands = Workspace(work)
+            list(loop.run(llm, prompt, hands, session=session, max_turns=turns, **known))
+        last = blocks(session.history[-1])[-1]
+        return (work / "REPORT.md").is_file(), str(last.get("text")), session
+
+
+def asked_of(settings: Settings, models: tuple[str, str]) -> list[tuple[str, str]]:
+    """(model the session ran with, model asked for the summary), one for each that compacted.
+
+    Each prompt of REVIEW is run with the next of the models, as if the person had switched, and
+    broken off after its first compaction.
+    """
+    import anthropic
+    import httpx2
+
+    seen: list[tuple[str, bool]] = []
+
+    def brain(body: Mapping[str, Any], times: int) -> dict[str, Any]:
+        seen.append((body["model"], asks_for_summary(body["messages"])))
+        return policy.reply(body, times)
+
+    offered = {*models, settings.model_for_summaries(models[0])}
+    server = Server(brain, window=settings.context_window, models=sorted(offered))
+    transport = httpx2.Client(transport=server.transport(), trust_env=False)
+    llm = anthropic.Anthropic(api_key="offline", http_client=transport)
+    pairs = list[tuple[str, str]]()
+    with TemporaryDirectory() as box:
+        work, clock = Path(box, "work"), Clock()
+        REVIEW.make_workspace(work)
+        known: dict[str, Any] = {"settings": settings, "clock": clock}
+        session = Session.create(box, session_id="switched", **known)
+        for prompt, model in zip(REVIEW.prompts, models, strict=True):
+            seen.clear()
+            hands = Workspace(work)
+            for _ in loop.run(llm, prompt, hands, session=session, model=model, **known):
+                if asked := [by for by, summary in seen if summary]:
+                    pairs.append((model, asked[0]))
+                    break
+    return pairs

@@ -1,0 +1,127 @@
+"""The summariser fails, in every way and ever more often: who gets to the end, and what is lost.
+
+Many short sessions for each fault and share, seeded; the real loop, tools, session file and SDK.
+The SDK's retries are off for time-outs, or it would wait for seconds. A message is lost if it was
+said in a run and does not stand in the session file read back. `make bench-faults`;
+`python tests/benchmarks/faults.py 10` takes a tenth of the sessions.
+"""
+
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+from agentlib import presets
+from agentlib.lab.client import client
+from agentlib.lab.offline.faults import Fault, Kind, asks_for_summary
+from agentlib.lab.scenarios import Clock
+from agentlib.loop import run
+from agentlib.settings import Settings
+from agentlib.tools import Workspace
+from agentlib.transcripts import Session, load
+
+WINDOW, READINGS, PROMPT = 8_000, 16, "Read the text, again and again."
+SHARES = (0.1, 0.5, 1.0)
+KINDS: tuple[Kind, ...] = get_args(Kind)
+MANY, FEW = 200, 20
+"""Sessions for each cell of the table: under DEFAULT, under each other preset."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """One session: whether it came to its end, and what its file still has."""
+
+    completed: bool
+    lost: int
+    outcomes: Counter[str]
+    """Compactions by what became of them: done, cut to size, failed."""
+
+
+class Reader:
+    """The model: reads one file so many times, then is done; summarises in a line."""
+
+    def __init__(self) -> None:
+        self.read = 0
+
+    def __call__(self, body: dict[str, Any], times: int) -> dict[str, Any]:
+        if asks_for_summary(body["messages"]):
+            return says(f"## Accomplished\nRead it {self.read} times, with all that was in it.")
+        self.read += 1
+        if self.read > READINGS:
+            return says("Done.")
+        call = {"type": "tool_use", "name": "read_file", "input": {"path": "text.txt"}}
+        said = {"type": "text", "text": f"Noted part {self.read}."}
+        return {"content": [said, call], "stop_reason": "tool_use"}
+
+
+def says(text: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text}], "stop_reason": "end_turn"}
+
+
+def workspace(folder: Path) -> Workspace:
+    """One file of some 1,000 tokens: eight readings fill the window."""
+    lines = (f"line {n} of the text, and nothing new in it" for n in range(65))
+    (folder / "text.txt").write_text("\n".join(lines), encoding="utf-8", newline="\n")
+    return Workspace(folder)
+
+
+def play(settings: Settings, fault: Fault, place: Workspace, folder: Path) -> Played:
+    """One session under this fault."""
+    clock, name = Clock(), f"{fault.kind}-{fault.seed}"
+    session = Session.create(folder, settings=settings, session_id=name, clock=clock)
+    api = client(brain=Reader(), window=WINDOW, faults=[fault], clock=clock)
+    if fault.kind == "timeout":
+        api = api.with_options(max_retries=0)
+    said: list[Any] = [{"role": "user", "content": PROMPT}]
+    stopped = ""
+    try:
+        for turn in run(api, PROMPT, place, settings=settings, session=session, clock=clock):
+            said += turn.messages
+            stopped = turn.stop_reason
+    except Exception as error:
+        stopped = type(error).__name__
+    found = load(folder / f"{name}.jsonl")
+    kept = [a == b for a, b in zip(said, found.history, strict=False)]
+    return Played(
+        stopped == "end_turn", len(said) - sum(kept), Counter(map(outcome, found.compactions))
+    )
+
+
+def outcome(compaction: Any) -> str:
+    if compaction.message is None:
+        return "failed"
+    return "cut to size" if compaction.failure else "done"
+
+
+def cell(settings: Settings, kind: Kind, share: float, sessions: int) -> list[Played]:
+    """So many sessions under one fault, each with a seed of its own."""
+    with tempfile.TemporaryDirectory() as name:
+        (Path(name) / "work").mkdir()
+        place = workspace(Path(name) / "work")
+        faults = [Fault(kind, rate=share, seed=n, only="summary") for n in range(sessions)]
+        return [play(settings, fault, place, Path(name)) for fault in faults]
+
+
+def rows(
+    divisor: int = 1, kinds: tuple[Kind, ...] = KINDS, shares: tuple[float, ...] = SHARES
+) -> Iterator[str]:
+    """The table, a line for each preset, fault and share."""
+    head = f"{'preset':<22}{'fault':<11}{'share':>6}{'sessions':>10}{'completed':>11}{'lost':>6}"
+    yield f"{head}{'done':>8}{'cut':>8}{'failed':>8}"
+    for name, preset in presets.ALL.items():
+        sessions = max(1, (MANY if name == "default" else FEW) // divisor)
+        for kind in kinds:
+            for share in shares:
+                played = cell(preset.scaled(WINDOW), kind, share, sessions)
+                total = sum((one.outcomes for one in played), Counter[str]())
+                row = f"{name:<22}{kind:<11}{share:>6.0%}{sessions:>10}"
+                row += f"{sum(one.completed for one in played):>11}{sum(p.lost for p in played):>6}"
+                yield row + "".join(f"{total[o]:>8}" for o in ("done", "cut to size", "failed"))
+
+
+if __name__ == "__main__":
+    for line in rows(int(sys.argv[1]) if len(sys.argv) > 1 else 1):
+        print(line, flush=True)

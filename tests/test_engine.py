@@ -1,0 +1,104 @@
+"""An engine of one's own, and the layers in loops of one's own: the examples that README shows."""
+
+import asyncio
+
+import anthropic
+import httpx2
+import pytest
+from runs import READ, SMALL, a_session, a_workspace
+
+from agentlib.__main__ import main
+from agentlib.auto_compact import summary_text
+from agentlib.lab.client import client
+from agentlib.lab.offline import Server
+from agentlib.lab.offline.faults import Fault, asks_for_summary
+from agentlib.lab.plug_in import my_async_loop, my_loop, relevant
+from agentlib.lab.scenarios import Clock
+from agentlib.loop import run
+from agentlib.messages import of_type, violation
+from agentlib.transcripts import load
+
+
+def brain(body, times):
+    """Reads a.txt a dozen times, saying so; the offline API holds each request to its rules."""
+    if asks_for_summary(body["messages"]):
+        return {"content": [{"type": "text", "text": "Read it."}], "stop_reason": "end_turn"}
+    brain.turns += 1
+    if brain.turns > 12:
+        return {"content": [{"type": "text", "text": "Done."}], "stop_reason": "end_turn"}
+    said = {"type": "text", "text": f"Read once more, {brain.turns}.\nNothing else."}
+    call = {"type": "tool_use", "name": "read_file", "input": {"path": "a.txt"}}
+    return {"content": [said, call], "stop_reason": "tool_use"}
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    brain.turns = 0
+
+
+def test_an_engine_of_ones_own_runs_is_noted_and_read_back(tmp_path):
+    workspace, session = a_workspace(tmp_path), a_session(tmp_path)
+    known = {"settings": SMALL, "session": session, "clock": Clock()}
+    api = client(brain=brain, window=4_000)
+    turns = list(run(api, "Read a.txt.", workspace, engine=relevant, **known))
+    done = [turn for turn in turns if turn.step.compaction]
+    assert len(done) >= 2
+    assert turns[-1].stop_reason == "end_turn"
+    summary = summary_text(done[-1].context[0])
+    assert "Read once more, 2.\n" in summary
+    assert "Nothing" not in summary
+    assert max(turn.step.tokens_after for turn in turns) < 4_000
+    loaded = load(session.path)
+    assert [r.context for r in loaded.requests] == [turn.context for turn in turns]
+    results = [r["content"] for m in loaded.history for r in of_type(m, "tool_result")]
+    assert results == [READ] * 12
+
+
+def test_the_example_has_fifteen_lines():
+    code = relevant.__code__
+    last = max(line for _, _, line in code.co_lines() if line)
+    assert last - code.co_firstlineno + 1 == 15
+
+
+def steps_of(folder, settings=SMALL, faults=()):
+    api = client(brain=brain, window=settings.context_window, faults=faults, clock=Clock())
+    return list(my_loop(api, "Read a.txt.", a_workspace(folder), settings))
+
+
+def test_the_layers_in_a_loop_of_ones_own(tmp_path):
+    steps = steps_of(tmp_path)
+    assert len(steps) == 13
+    assert [step.compaction for step in steps].count("auto") >= 1
+    assert all(violation(step.messages) is None for step in steps)
+
+
+def test_and_with_an_async_client(tmp_path):
+    async def steps():
+        server = Server(brain, window=SMALL.context_window, clock=Clock())
+        http = httpx2.AsyncClient(transport=server.transport())
+        async with anthropic.AsyncAnthropic(api_key="offline", http_client=http) as model:
+            workspace = a_workspace(tmp_path / "async")
+            return [s async for s in my_async_loop(model, "Read a.txt.", workspace, SMALL)]
+
+    found = asyncio.run(steps())
+    brain.turns = 0
+    told = steps_of(tmp_path / "sync")
+    assert [s.compaction for s in found] == [s.compaction for s in told]
+    assert [len(s.messages) for s in found] == [len(s.messages) for s in told]
+
+
+def test_a_loop_of_ones_own_survives_a_summary_that_fails(tmp_path):
+    steps = steps_of(tmp_path, faults=[Fault("empty", only="summary")])
+    assert len(steps) == 13
+    assert {"failed", "auto"} == {s.compaction for s in steps} - {None}  # cut to size in the end
+
+
+def test_the_terminal_takes_an_engine(tmp_path, monkeypatch, capsys):
+    mine = "from agentlib.pipeline import compact\n\n\ndef quiet(messages, settings, **known):\n"
+    mine += '    print("mine was asked")\n    return compact(messages, settings, **known)\n'
+    (tmp_path / "mine.py").write_text(mine, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    a_workspace(tmp_path)
+    folders = ["--workspace", str(tmp_path / "work"), "--transcripts", str(tmp_path / "t")]
+    main(["hello", "--engine", "mine:quiet", *folders])
+    assert "mine was asked" in capsys.readouterr().out

@@ -1,0 +1,281 @@
+"""The hand-off: what it is asked for on, in which words, how long, by whom, and who obeys it."""
+
+import contextlib
+import copy
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import asks_for_summary as is_summary_call
+from fakes import worker
+from hypothesis import given
+from hypothesis import strategies as st
+from runs import SMALL, a_session, a_workspace, go
+from strategies import (
+    assistant,
+    conversation,
+    histories,
+    reading,
+    results_of,
+    short,
+    thinking,
+    user,
+)
+
+from agentlib.auto_compact import (
+    SUMMARY_WANTED,
+    SummaryFailed,
+    asks_for_summary,
+    summary_message,
+)
+from agentlib.estimation import message_tokens
+from agentlib.head_and_tail import handoff_prompt, head_and_tail, summary_budget
+from agentlib.lab.client import client
+from agentlib.lab.policy import reply
+from agentlib.lab.scenarios import REVIEW, Clock
+from agentlib.loop import run
+from agentlib.messages import is_summary, of_type, violation
+from agentlib.presets import HERMES
+from agentlib.tools import Workspace
+from agentlib.transcripts import Session
+
+EACH = sum(map(message_tokens, reading(0)))
+
+
+def asked_for(messages, focus="", **more):
+    """What the summary was written from."""
+    asked = []
+
+    def summarize(shown, focus):
+        asked.extend([list(shown), focus])
+        return "Did it."
+
+    ends = {"head_tokens": 500, "tail_tokens": 900, **more}
+    head_and_tail(messages, summarize, lambda: "t.jsonl", focus=focus, **ends)
+    return asked
+
+
+def test_the_summary_is_asked_for_on_the_head_and_the_trimmed_middle():
+    messages = conversation(8, size=3_000)
+    shown, focus = asked_for(messages, focus="rules", head_tokens=1_200, tail_tokens=1_200)
+    assert focus == "rules"
+    assert asks_for_summary(shown)
+    assert shown[:3] == messages[:3]
+    assert [m["role"] for m in shown[3:]] == ["assistant", "user"] * 6 + ["user"]
+    texts = [r["content"] for r in results_of(shown[3:]).values()]
+    assert {len(t) for t in texts} == {1_600 + len("\n\n[... 1400 characters trimmed ...]\n\n")}
+    assert violation(shown) is None
+
+
+def test_short_results_of_the_middle_are_shown_whole_and_shared():
+    messages = conversation(8)
+    shown, _ = asked_for(messages)
+    assert all(a is b for a, b in zip(shown[:-1], messages, strict=False))
+
+
+def test_thinking_after_a_trimmed_result_is_not_shown():
+    thought = [
+        m
+        for n in range(8)
+        for called, answer in [reading(n, size=3_000)]
+        for m in (assistant(thinking(), *called["content"]), answer)
+    ]
+    shown, _ = asked_for([user("Go."), *thought], head_tokens=1_300, tail_tokens=1_200)
+    assert [len(of_type(m, "thinking")) for m in shown if m["role"] == "assistant"] == [
+        1,
+        1,
+        *[0] * 5,
+    ]
+
+
+def test_the_first_summary_is_written_and_the_next_ones_are_updated():
+    first = head_and_tail(
+        conversation(8), short, lambda: "t.jsonl", head_tokens=500, tail_tokens=900
+    )
+    shown, _ = asked_for([*first, *(m for n in range(8, 14) for m in reading(n))])
+    assert is_summary(shown[3]["content"][0])
+    assert "Update it" in shown[-1]["content"]
+    assert "Update it" not in asked_for(conversation(8))[0][-1]["content"]
+
+
+def test_the_prompt_has_its_headings_its_length_and_the_share_of_the_focus():
+    plain, focused = handoff_prompt(3_000), handoff_prompt(3_000, "auth.py")
+    assert plain.startswith(SUMMARY_WANTED)
+    headings = [line for line in plain.splitlines() if line.startswith("## ")]
+    assert headings == [
+        "## Task context",
+        "## Decisions resolved",
+        "## Active files",
+        "## Pending questions",
+        "## Remaining work",
+    ]
+    assert "Use at most 3,000 tokens." in plain
+    assert "Focus:" not in plain
+    assert "Focus: auth.py" in focused.splitlines()
+    assert "Give 2,000 of these tokens to the focus" in focused
+
+
+def test_the_length_asked_for_is_in_proportion_to_what_is_replaced():
+    def asked(exchanges):
+        prompt = asked_for(conversation(exchanges))[0][-1]["content"]
+        return int(re.findall(r"at most ([\d,]+) tokens", prompt)[0].replace(",", ""))
+
+    assert asked(8) == int(5 * EACH / 5)  # 8, less one in the head and two in the tail
+    assert asked(13) == int(10 * EACH / 5)
+
+
+@pytest.mark.parametrize(
+    ("replaced", "tokens"),
+    [(0, 1), (10_000, 2_000), (29_999, 2_999), (30_000, 3_000), (99_999, 4_999), (100_000, 5_000)],
+)
+def test_the_budget_is_seed_003s_at_its_own_figures(replaced, tokens):
+    assert summary_budget(replaced, 5_000) == tokens
+
+
+@given(st.floats(0, 2e6), st.floats(0, 2e6), st.integers(1, 20_000))
+def test_the_budget_never_falls_and_is_at_most_what_was_set(one, other, most):
+    less, more = sorted([one, other])
+    assert summary_budget(less, most) <= summary_budget(more, most) <= most
+    assert summary_budget(more, most) <= max(1, more / 5)
+
+
+@given(
+    histories(min_size=1), st.sampled_from([0, 30, 400]), st.sampled_from([None, 0, 600, 16_000])
+)
+def test_what_the_summary_is_written_from_breaks_no_rule(history, head, tail):
+    def summarize(shown, focus):
+        assert violation(shown) is None
+        assert asks_for_summary(shown)
+        return "Did it."
+
+    before = copy.deepcopy(history)
+    with contextlib.suppress(SummaryFailed):
+        ends = {"head_tokens": head, "tail_tokens": tail}
+        head_and_tail(history, summarize, lambda: "t", trim_over=300, trim_keep=90, **ends)
+    assert history == before
+
+
+# -- who is asked --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("summary_model", "models"),
+    [
+        ("same", ["claude-one", "claude-two"]),
+        ("auto", ["claude-one", "claude-two"]),
+        ("claude-small", ["claude-small", "claude-small"]),
+    ],
+)
+def test_the_model_that_the_session_runs_with_now_is_asked_or_the_one_set(
+    summary_model, models, tmp_path
+):
+    settings = replace(SMALL, head_tokens=200, tail_tokens=800, summary_model=summary_model)
+    session, asked = a_session(tmp_path, settings), []
+    for n, model in enumerate(["claude-one", "claude-two"]):
+        seen, workspace = [], a_workspace(tmp_path / str(n))
+        brain = worker(6, name=f"toolu_{n}")
+        go(brain, workspace, session, seen=seen, settings=settings, model=model)
+        asked += {body["model"] for body in seen if is_summary_call(body)}
+        assert {body["model"] for body in seen if not is_summary_call(body)} == {model}
+    assert asked == models
+
+
+# -- who obeys it --------------------------------------------------------------------------------
+
+QUESTION = "Where is `LIMIT` set? Follow it through the files."
+HANDED_OVER = f"""\
+## Task context
+Task: Read every Python file one by one
+## Pending questions
+- Earlier request: {QUESTION}
+## Remaining work
+files done: 1; no progress: 0"""
+READS = user("Read every Python file one by one")
+TOOLS = [{"name": name} for name in ("bash", "read_file", "write_file", "edit_file")]
+
+
+def first_call(*messages: Any) -> str:
+    said = reply({"messages": list(messages), "tools": TOOLS})
+    return str(next(b["input"] for b in said["content"] if b["type"] == "tool_use"))
+
+
+def handed(reference_only: bool, text: str = HANDED_OVER, carried: str | None = None) -> Any:
+    return summary_message(text, "t", carried, reference_only=reference_only)
+
+
+def test_the_offline_model_obeys_a_question_in_a_summary_that_does_not_say_it_is_none():
+    assert "LIMIT" in first_call(READS, handed(False))
+    assert "LIMIT" in first_call(handed(False, carried="Read every Python file one by one"))
+    assert "LIMIT" not in first_call(READS, handed(True))
+
+
+def test_only_a_list_of_pending_questions_is_obeyed():
+    told = HANDED_OVER.replace("## Pending questions\n", "")
+    assert "LIMIT" not in first_call(READS, handed(False, told))
+
+
+def test_a_question_that_was_answered_since_is_not_answered_again():
+    answer = assistant("Traced `LIMIT` = 12 (a.py:3)\n`LIMIT` is 12, set through 1 files.")
+    assert "LIMIT" not in first_call(READS, handed(False), answer, READS)
+
+
+def summed_up(*messages: Any, update: bool = False, tokens: int = 400, focus: str = "") -> str:
+    prompt = user(handoff_prompt(tokens, focus, update=update))
+    body = {"messages": [*messages, prompt], "tools": TOOLS, "max_tokens": 4_000}
+    return reply(body)["content"][0]["text"]
+
+
+def section(summary: str, heading: str) -> str:
+    return summary.partition(f"## {heading}\n")[2].partition("\n\n")[0]
+
+
+def test_a_question_left_open_is_handed_over_as_pending_and_an_answered_one_is_not():
+    left = summed_up(user(QUESTION), READS, *reading(0), *reading(1, size=9_000))
+    assert QUESTION in section(left, "Pending questions")
+    assert QUESTION not in section(left, "Task context")
+    told = [user(QUESTION), assistant("`LIMIT` is 12."), READS, *reading(1, size=9_000)]
+    assert QUESTION in section(summed_up(*told), "Task context")
+    assert QUESTION not in section(summed_up(*told), "Pending questions")
+
+
+def noted(first: int, last: int) -> Any:
+    facts = "\n".join(f"- FACT: the value number {n} is {n * n}." for n in range(first, last))
+    return assistant(f"Noted f{first}.py — Values.\n{facts}")
+
+
+def test_an_update_carries_over_the_facts_of_before_and_a_new_summary_the_newest():
+    before = handed(True, "## Decisions resolved\n- FACT: the first is 1.\n- FACT: so is 2.")
+    told = [READS, before, noted(0, 60), user("Go on.")]
+    for update in (True, False):
+        text = section(summed_up(*told, update=update, tokens=200), "Decisions resolved")
+        assert ("FACT: the first is 1." in text) == update
+        assert "number 59" in text
+
+
+def test_the_focus_gets_its_share_and_leaves_the_rest_its_own():
+    told = [READS, noted(0, 60), user("Go on.")]
+    focused = summed_up(*told, tokens=300, focus="value")
+    assert 5 <= focused.count("FACT") < 20
+    assert len(focused) / 3.5 <= 300
+    assert "Noted f0.py" in focused
+
+
+@pytest.mark.parametrize("reference_only", [True, False])
+def test_without_the_words_a_stale_question_is_answered_in_place_of_the_task(
+    reference_only, tmp_path: Path
+):
+    settings = replace(HERMES.scaled(32_000), reference_only=reference_only)
+    work, clock = tmp_path / "work", Clock()
+    work.mkdir()
+    REVIEW.make_workspace(work)
+    session = Session.create(tmp_path, settings=settings, session_id="s", clock=clock)
+    api = client(window=32_000, clock=clock)
+    same: dict[str, Any] = {"settings": settings, "session": session, "clock": clock}
+    asked = "Where is `EF_ARM_ABIMASK` set? Follow it through the files."
+    list(run(api, asked, Workspace(work), max_turns=1, **same))  # broken off: never answered
+    turns = list(run(api, REVIEW.prompts[1], Workspace(work), max_turns=60, **same))
+    assert (work / "REPORT.md").is_file() == reference_only
+    assert ("`EF_ARM_ABIMASK` is" in str(turns[-1].messages)) != reference_only
+    assert any(turn.step.compaction for turn in turns)

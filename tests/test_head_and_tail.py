@@ -1,0 +1,266 @@
+"""Head and tail: what stays at both ends, what a tail splits, and what a hand-off is asked for."""
+
+import copy
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import (
+    IMAGE,
+    assistant,
+    conversation,
+    histories,
+    prose,
+    reading,
+    result,
+    results_of,
+    short,
+    use,
+    user,
+)
+
+from agentlib.auto_compact import (
+    REFERENCE_ONLY,
+    SummaryFailed,
+    summary_message,
+    summary_text,
+)
+from agentlib.estimation import message_tokens
+from agentlib.head_and_tail import (
+    head_and_tail,
+    head_length,
+    parts,
+    summary_index,
+    tail_of,
+)
+from agentlib.messages import active_request, exchanges, is_summary, of_type, violation
+from agentlib.wire import without_thinking
+
+# A reading of 1,000 characters weighs 441 tokens: 345, 90 for the call, the rest its words.
+EACH = sum(map(message_tokens, reading(0)))
+
+
+def archive():
+    return "t.jsonl"
+
+
+def never(*unused):
+    pytest.fail("called, with nothing to replace")
+
+
+def compacted(messages, head=500, tail=900, summarize=short, **more):
+    return head_and_tail(messages, summarize, archive, head_tokens=head, tail_tokens=tail, **more)
+
+
+# -- head --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tokens", "length"),
+    [(0, 0), (4, 0), (12, 1), (EACH, 1), (EACH + 12, 3), (2 * EACH + 12, 5), (10**6, 5)],
+)
+def test_the_head_is_the_first_words_and_up_to_two_exchanges_that_fit(tokens, length):
+    assert head_length(conversation(6), tokens) == length
+
+
+def test_only_what_the_conversation_has_left_behind_is_head():
+    assert [head_length(conversation(n), 4_000) for n in range(4)] == [0, 1, 3, 5]
+
+
+@given(histories(), st.sampled_from([30, 400, 4_000]))
+def test_the_head_never_shrinks_while_the_conversation_grows(history, tokens):
+    lengths = [head_length(history[:n], tokens) for n in range(len(history) + 1)]
+    assert lengths == sorted(lengths)
+
+
+def test_the_head_is_the_same_objects_at_every_compaction():
+    first = compacted(conversation(8))
+    second = compacted([*first, *(m for n in range(8, 14) for m in reading(n))])
+    assert [id(m) for m in second[:3]] == [id(m) for m in first[:3]]
+    assert summary_index(first) == summary_index(second) == 3
+
+
+# -- tail --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("tokens", "kept"), [(0, 1), (EACH, 1), (2 * EACH, 2), (10**6, 6)])
+def test_the_tail_is_the_newest_exchanges_that_fit_and_never_none(tokens, kept):
+    tail = tail_of(conversation(6), tokens)
+    assert [m["role"] for m in tail] == ["assistant", "user"] * kept
+    assert tail == conversation(6)[-2 * kept :] or tokens == 0
+
+
+def test_short_exchanges_stay_in_greater_number_than_long_ones():
+    assert len(tail_of(conversation(9, size=100), 1_000)) == 2 * 7
+    assert len(tail_of(conversation(9, size=2_000), 1_000)) == 2 * 1
+
+
+def test_a_result_larger_than_the_tail_is_split_and_not_dropped():
+    messages = [*conversation(3), *reading(3, size=20_000)]  # 6,900 tokens
+    [called, answer] = tail_of(messages, 1_000)
+    text = answer["content"][0]["content"]
+    assert called is messages[-2]
+    gone = int(re.findall(r"\n\n\[\.\.\. (\d+) characters trimmed \.\.\.\]\n\n", text)[0])
+    kept = (20_000 - gone) // 2
+    assert text.startswith(prose(20_000)[:kept])
+    assert text.endswith(prose(20_000)[-kept:])
+    assert 600 < sum(map(message_tokens, [called, answer])) <= 1_000
+
+
+def test_what_the_model_has_not_seen_yet_may_be_given_more_room_than_the_tail():
+    messages = [*conversation(3), *reading(3, size=5_000)]  # the newest: 1,821 tokens
+    assert tail_of(messages, 1_000, 2_000) == messages[-2:]
+    assert sum(map(message_tokens, tail_of(messages, 1_000, 1_500))) <= 1_500
+    assert tail_of(messages, 2_500, 100) == tail_of(messages, 2_500)
+
+
+def test_an_older_result_is_split_only_while_enough_of_it_is_left():
+    messages = [*conversation(1), *reading(1, size=20_000), *reading(2)]
+    assert len(tail_of(messages, 2_000)) == 4  # 1,000 left for it: over 2 x 800 characters
+    assert len(tail_of(messages, 900)) == 2  # and here less
+    assert len(tail_of(messages, 900, least=100)) == 4
+
+
+def test_of_a_batch_only_the_long_results_are_split():
+    batch = [assistant(use("a"), use("b")), user(result("a", prose(9_000)), result("b"))]
+    tail = tail_of([user("Go."), *batch], 800)
+    assert "trimmed" in results_of(tail)["a"]["content"]
+    assert results_of(tail)["b"] is batch[1]["content"][1]
+
+
+def test_what_is_no_result_is_never_split():
+    messages = [*conversation(2), assistant(prose(9_000)), user(prose(9_000))]
+    assert tail_of(messages, 100) == messages[-2:]
+    pictures = [*conversation(2), assistant(use("a")), user(result("a", [IMAGE]))]
+    assert tail_of(pictures, 100) == pictures[-2:]
+
+
+# -- both --------------------------------------------------------------------------------------
+
+
+def test_the_middle_gives_way_to_a_summary_between_head_and_tail():
+    messages = conversation(8)
+    view = compacted(messages, reference_only=False)
+    summary = user("[Conversation compressed. Transcript: t.jsonl]\n\nDid it.\n[End of summary]")
+    assert view == [*messages[:3], summary, *messages[-4:]]
+    assert all(a is b for a, b in zip(view[:3], messages, strict=False))
+    assert all(a is b for a, b in zip(view[-4:], messages[-4:], strict=True))
+
+
+def test_a_hand_off_says_that_it_is_for_reference_only():
+    [noted] = compacted(conversation(8))[3]["content"]
+    assert f"]\n\n{REFERENCE_ONLY}\n\nDid it.\n[End" in noted["text"]
+    assert summary_text(user(noted)) == "Did it."
+
+
+@pytest.mark.parametrize("where", ["head", "middle", "summary", "tail"])
+def test_the_active_request_stays_word_for_word_wherever_it_stood(where):
+    asks = user("Now the tests, please.")
+    messages = {
+        "head": [asks, *conversation(8)[1:]],
+        "middle": [*conversation(3), assistant("Done."), asks, *conversation(8)[7:]],
+        "summary": [*conversation(1), assistant("Hm."), summary_message_with(asks)],
+        "tail": [*conversation(8), assistant("Done."), asks],
+    }[where]
+    messages += [m for n in range(8, 11) for m in reading(n)] if where == "summary" else []
+    view = compacted(messages)
+    assert active_request(view) == "Now the tests, please."
+    texts = [b["text"] for m in view for b in of_type(m, "text")]
+    assert texts.count("Now the tests, please.") == 1
+
+
+def summary_message_with(asks):
+    return summary_message("Did this.", "t.jsonl", asks["content"][0]["text"])
+
+
+def test_without_tail_tokens_the_tail_is_the_newest_exchanges():
+    messages = conversation(8)
+    assert compacted(messages, tail=None)[4:] == messages[-2:]
+    assert compacted(messages, tail=None, keep_exchanges=3)[4:] == messages[-6:]
+
+
+def test_without_a_head_the_summary_comes_first():
+    messages = conversation(8)
+    view = compacted(messages, head=0)
+    assert [m["role"] for m in view] == ["user", "assistant", "user", "assistant", "user"]
+    assert summary_index(view) == 0
+    assert active_request(view) == "Read every file."
+
+
+def test_a_conversation_that_ends_with_an_answer_keeps_the_answer():
+    messages = [*conversation(8), assistant("Done.")]
+    assert compacted(messages)[-1] is messages[-1]
+
+
+NOTHING = {
+    "no message": [],
+    "the request alone": conversation(0),
+    "head and tail meet": conversation(3),
+    "a summary and a tail": [
+        *conversation(1),
+        user("x"),
+        summary_message("Did.", "t"),
+        *reading(2),
+    ],
+}
+
+
+@pytest.mark.parametrize("messages", NOTHING.values(), ids=NOTHING)
+def test_where_there_is_no_middle_neither_callable_is_called(messages):
+    assert head_and_tail(messages, never, never, head_tokens=500, tail_tokens=900) == messages
+
+
+@pytest.mark.parametrize(
+    ("summary", "words"), [("", "is empty"), (" \n", "is empty"), (prose(9_000), "is larger")]
+)
+def test_a_summary_that_is_none_fails(summary, words):
+    with pytest.raises(SummaryFailed, match=words):
+        compacted(conversation(8), summarize=lambda asked, focus: summary)
+
+
+# -- whatever the conversation -------------------------------------------------------------------
+
+heads, tails = st.sampled_from([0, 30, 400, 4_000]), st.sampled_from([None, 0, 150, 600, 16_000])
+
+
+@given(histories(min_size=1), heads, tails, st.integers(0, 2))
+def test_a_hand_off_keeps_both_ends_the_request_the_pairs_and_the_rules(history, head, tail, keep):
+    before = copy.deepcopy(history)
+    try:
+        view = compacted(history, head, tail, keep_exchanges=keep)
+    except SummaryFailed:
+        view = history
+    assert history == before
+    assert violation(view) is None
+    assert active_request(view) == active_request(history)
+    assert sum(is_summary(b) for m in view for b in of_type(m, "text")) <= 1
+    length = head_length(history, head)
+    assert all(a is b for a, b in zip(view[:length], history[:length], strict=True))
+    calls = {c["id"] for m in view for c in of_type(m, "tool_use")}
+    assert calls == set(results_of(view)) <= set(results_of(history))
+
+
+@given(histories(min_size=1), heads, tails)
+def test_the_parts_are_the_whole_in_order(history, head, tail):
+    first, middle, last = parts(history, head, tail)
+    assert len(first) + len(middle) + len(last) == len(history)
+    assert [*first, *middle] == history[: len(first) + len(middle)]
+    if tail is not None:
+        newest = [start for start, _ in exchanges(history)][-1]
+        assert len(first) + len(middle) <= newest
+        assert last[0]["role"] == "assistant"
+        fits = sum(map(message_tokens, last)) <= tail
+        assert fits or len(last) == len(history) - newest
+
+
+@given(histories(min_size=1), heads, tails, st.integers(0, 2))
+def test_a_hand_off_again_at_once_has_nothing_to_replace(history, head, tail, keep):
+    same = {"head_tokens": head, "tail_tokens": tail, "keep_exchanges": keep}
+    try:
+        view = head_and_tail(history, short, archive, **same)
+    except SummaryFailed:
+        return
+    assert without_thinking(head_and_tail(view, never, never, **same), 0) == without_thinking(
+        view, 0
+    )

@@ -1,0 +1,137 @@
+"""Lesson 06: what each compaction left, its bars and panel, the two sessions of the hand-off."""
+
+from dataclasses import replace
+
+import pytest
+from strategies import conversation, reading
+
+from agentlib.auto_compact import summary_message
+from agentlib.estimation import message_tokens
+from agentlib.lab.charts import png
+from agentlib.lab.generations import BarChart, Generation, bars, generations, left
+from agentlib.lab.handing_over import STALE, asked_of, broken_off
+from agentlib.lab.rerun import rerun
+from agentlib.lab.scenarios import REVIEW
+from agentlib.lab.scoreboard import STAGES, row
+from agentlib.lab.tail_panel import tail_panel
+from agentlib.messages import is_summary, of_type
+from agentlib.pipeline import compact
+from agentlib.presets import HERMES
+from agentlib.settings import Settings
+
+SCALED = HERMES.scaled(32_000)
+START = replace(SCALED, threshold=16_000, threshold_pct=None, summary_tokens=450)
+OLD = replace(START, head_tokens=0, tail_tokens=None)
+
+
+def weight(messages):
+    return sum(round(message_tokens(m)) for m in messages)
+
+
+def test_the_parts_of_a_context_are_before_at_and_after_its_summary():
+    head, tail = conversation(1), reading(5)
+    said = summary_message(f"{REVIEW.constraint}\n{REVIEW.facts[1]}", "t")
+    found = left([*head, said, *tail], REVIEW)
+    sizes = {"head": weight(head), "summary": weight([said]), "tail": weight(tail)}
+    assert found == Generation(**sizes, facts=1, rule=True)
+    assert left([*head, *tail]) is None
+
+
+def test_what_stands_in_the_tail_alone_is_not_counted_as_kept():
+    said = {"role": "user", "content": REVIEW.facts[0] + REVIEW.constraint}
+    found = left([summary_message("Done.", "t"), *reading(1), said], REVIEW)
+    assert (found.facts, found.rule) == (0, False)
+
+
+def test_a_rule_is_lost_by_replacing_and_kept_by_head_and_update():
+    old, new = (generations(rerun(REVIEW, each).session, REVIEW) for each in (OLD, START))
+    assert [g.facts for g in old] == [4] + [2] * 7
+    assert [g.rule for g in old] == [True] + [False] * 7
+    assert [g.facts for g in new] == [3] + [4] * 7
+    assert all(g.rule for g in new)
+    assert {g.head for g in old} == {0}
+    assert len({g.head for g in new}) == 1
+
+
+def test_a_generation_is_what_the_next_request_was_sent_with():
+    session = rerun(REVIEW, START).session
+    done = session.compactions[-1]
+    sent = next(r for r in session.requests if r.seen >= done.seen)
+    last = generations(session)[-1]
+    assert any(is_summary(b) for m in sent.context for b in of_type(m, "text"))
+    assert last.head + last.summary + last.tail == weight(sent.context)
+
+
+def test_bars_say_what_is_left_and_where_the_rule_is_gone():
+    some = [Generation(head=10, summary=20, tail=30, facts=1, rule=False)]
+    figure = bars({"one": some, "two": some * 3}, facts=4)
+    said = [text.get_text() for axes in figure.axes for text in axes.texts]
+    assert said == ["1/4\n✗ rule"] * 4
+    heights = [patch.get_height() for patch in figure.axes[0].patches]
+    assert heights == [10, 20, 30]
+    assert png(figure) == png(bars({"one": some, "two": some * 3}, facts=4))
+
+
+def test_no_compaction_draws_an_empty_picture():
+    assert png(bars({"none": []}, top=100)).startswith(b"\x89PNG")
+
+
+def test_a_kept_chart_has_the_bars_of_its_last_update_and_no_others():
+    one, three = ([Generation(head=10, summary=20, tail=n)] * n for n in (1, 3))
+    chart = BarChart(one, title="one", top=100)
+    first = chart.png()
+    chart.update(three)
+    axes = chart.figure.axes[0]
+    assert [patch.get_height() for patch in axes.patches] == [10] * 3 + [20] * 3 + [3] * 3
+    assert axes.get_xlim()[1] > 3
+    assert chart.png() != first
+    chart.update(one)
+    assert chart.png() == first
+
+
+@pytest.fixture(scope="module")
+def panel():
+    return tail_panel(rerun(REVIEW, Settings(enabled=False)).session, START)
+
+
+def last(panel):
+    words = panel.text.split("left head ")[1].replace("\n", " ").replace(",", "").split()
+    return int(words[0]), int(words[2]), int(words[4])
+
+
+def prompt(panel):
+    words = panel.text.replace(",", "").split()
+    return int(words[words.index("prompt") + 1])
+
+
+def test_each_slider_moves_its_own_part(panel):
+    (head, summary, _), largest = last(panel), prompt(panel)
+    panel.move(summary_tokens=2_000, head_tokens=0)
+    assert last(panel)[0] == 0 < head
+    assert summary + 1_000 < last(panel)[1]
+    panel.move(summary_tokens=450, head_tokens=640, tail_tokens=12_000)
+    assert last(panel)[:2] == (head, summary)
+    assert prompt(panel) > largest
+    assert panel.png.startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("note", [True, False])
+def test_a_question_broken_off_is_answered_only_where_no_note_says_not_to(note):
+    wrote, last_words, session = broken_off(replace(SCALED, reference_only=note))
+    assert session.history[0]["content"] == STALE
+    assert wrote == note
+    assert ("EF_ARM_ABIMASK" in last_words) != note
+
+
+@pytest.mark.parametrize(
+    ("choice", "asked"), [("auto", "model-b"), ("same", "model-b"), ("model-c", "model-c")]
+)
+def test_the_model_of_now_writes_or_the_one_chosen(choice, asked):
+    found = asked_of(replace(START, summary_model=choice), ("model-a", "model-b"))
+    assert found == [("model-b", asked)]
+
+
+def test_the_row_of_the_lesson_keeps_the_rule_though_nobody_gives_a_focus():
+    assert STAGES["06"].engine is compact
+    assert (row("03")["rule kept"], row("06")["rule kept"]) == ("no", "yes")
+    assert row("06")["done"] == "yes"
