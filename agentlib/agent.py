@@ -155,7 +155,10 @@ class Agent:
             summarize = memory_first(summarize, settings.summary_tokens)
         files = recent_files(self._read, settings.restore_files)
         hooks = replace(self.hooks, restore=(*self.hooks.restore, files))
-        return hooked(summarize, hooks, settings.restore_tokens)
+        # Put back only what leaves the context under the compaction point.
+        stays = settings.head_tokens + (settings.tail_tokens or 0) + settings.summary_tokens
+        room = settings.threshold_tokens - self.meter.base - stays
+        return hooked(summarize, hooks, settings.restore_tokens, room)
 
     def _read(self, path: str) -> str | None:
         try:
@@ -185,7 +188,7 @@ class Agent:
 
         Raises `refused` where that is not what it was, or where nothing could be made smaller.
         """
-        allowed = self.settings.enabled and self.settings.auto
+        allowed = self.settings.enabled and self.settings.auto and self.settings.reactive
         if not (allowed and is_too_long(refused)):
             raise refused
         step = self.prepare("reactive", "", at)

@@ -238,8 +238,9 @@ def _replaced(
         return auto_compact(
             messages, summarize, archive, focus=focus, keep_exchanges=settings.keep_exchanges
         )
-    # What nobody has seen is split only where the context would stay over the threshold with it.
-    room = settings.threshold_tokens - meter.base - settings.head_tokens - settings.summary_tokens
+    # What nobody has seen is split only where the window has no room for it as it is.
+    budget = settings.context_window - settings.output_reserve - meter.base
+    room = budget - settings.head_tokens - settings.summary_tokens
     return head_and_tail(
         messages,
         summarize,

@@ -48,17 +48,19 @@ class Hooks:
 NO_HOOKS = Hooks()
 
 
-def hooked(summarize: Summarize, hooks: Hooks, tokens: int) -> Summarize:
+def hooked(
+    summarize: Summarize, hooks: Hooks, tokens: int, most: float = float("inf")
+) -> Summarize:
     """Summarise as `hooks` want it, and put back what they give: each text at most `tokens`.
 
-    All together at most half of what is compacted, or nothing would be gained.
+    All together at most `most`, and half of what is compacted, or nothing would be gained.
     """
 
     def ask(messages: Sequence[Message], focus: str) -> str:
         summary = summarize(messages, hooks.before(messages, focus))
-        room = _SHARE * sum(map(message_tokens, messages)) - text_tokens(summary, "summary")
+        half = _SHARE * sum(map(message_tokens, messages)) - text_tokens(summary, "summary")
         found = [each for restore in hooks.restore for each in restore(messages)]
-        return "\n\n".join([summary, *_within(found, tokens, room)])
+        return "\n\n".join([summary, *_within(found, tokens, min(half, most))])
 
     return ask
 

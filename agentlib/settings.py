@@ -95,6 +95,8 @@ class Settings:
     """How many of the files that were read last are put back after a compaction (001: 5)."""
     restore_tokens: int = 5_000
     """Size of each text put back: a file, or what a hook gives."""
+    reactive: bool = True
+    """Whether a prompt that the API finds too long is compacted and sent once more."""
     session_memory: bool = False
     """Whether what the agent noted as it went stands in for a summary, where that suffices."""
     summary_retries: int = 3

@@ -227,6 +227,7 @@ FAILURES = {
     "a call": (say("First:", use("a")), "the summary stopped with tool_use"),
     "empty": (say(stop="end_turn"), "the summary is empty"),
     "blank": (say("\n\n"), "the summary is empty"),
+    "over its limit": (say("word " * 9_000), r"the summary has 11,\d+ tokens of"),
     "overloaded": (error(529), "the summary call failed: .*Overloaded"),
     "a bad request": (error(400, "messages: nonsense"), "the summary call failed: .*nonsense"),
 }

@@ -101,7 +101,7 @@ FAILURES = {
     "cut off": (say("So far", stop="max_tokens"), "stopped with max_tokens"),
     "refused": (say("No.", stop="refusal"), "stopped with refusal"),
     "a call instead": (say("Hm.", call("toolu_s", "read_file")), "stopped with tool_use"),
-    "larger": (say("many words " * 2_000), "larger"),
+    "larger": (say("many words " * 2_000), "the summary has "),
 }
 
 

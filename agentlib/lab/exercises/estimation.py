@@ -105,7 +105,7 @@ def _renamed(threshold: int) -> tuple[int, int, str]:
     """The renaming task with this alarm: (compactions, largest prompt, the API's refusal)."""
     import anthropic
 
-    base = Settings(estimator="chars", micro="off").scaled(WINDOW)
+    base = Settings(estimator="chars", micro="off", reactive=False).scaled(WINDOW)
     settings, task, largest, done = replace(base, threshold=threshold), scenarios.RENAME, 0, 0
     with tempfile.TemporaryDirectory() as name:
         place, clock = Path(name) / "parcels", scenarios.Clock()

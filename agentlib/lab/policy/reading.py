@@ -256,7 +256,12 @@ def _progress(summary: str) -> Iterator[Event]:
     end may be of earlier requests, its done-list is not."""
     found = events(summary)
     if last(found, "task"):
-        yield from (e for e in found if e.kind != "note" or e.parts[1])
+        of_finished = False
+        for event in found:
+            if event.kind not in ("name", "bare", "fact"):  # which belong to the note before them
+                of_finished = event.kind == "note" and not event.parts[1]
+            if not of_finished:
+                yield event
     elif asked := last(found, "request"):  # what was said, word for word: what follows is about it
         yield from found[found.index(Event("request", asked)) + 1 :]
 
