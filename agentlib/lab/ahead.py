@@ -7,6 +7,7 @@ anything behind besides what it returns can't be made ahead.
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -15,6 +16,9 @@ PAUSE = 0.02
 """Seconds without a move before anything is drawn ahead: moves that wait come first."""
 MOST = 128
 """Drawings remembered; some 40 kB each."""
+ONE_AT_A_TIME = threading.RLock()
+"""Held while anything is drawn: JupyterLab's kernel moves sliders in a thread beside the cells', and
+a figure, or matplotlib's own settings, can't be two threads'."""
 
 
 class Ahead:
@@ -44,5 +48,5 @@ class Ahead:
             self._waiting = asyncio.get_running_loop().call_later(PAUSE, self._try, values)
 
     def _try(self, values: dict[str, Any]) -> None:
-        with contextlib.suppress(Exception):  # it is raised again when somebody asks for it
+        with ONE_AT_A_TIME, contextlib.suppress(Exception):  # raised again for who asks for it
             self._draw(**values)

@@ -58,8 +58,9 @@ def day(
     brain: Brain | None = None,
     retries: int = 2,
     engine: ContextEngine = compact,
+    max_turns: int = MAX_TURNS,
 ) -> Day:
-    """Do the task offline, at most `MAX_TURNS` requests for each prompt; an error ends it.
+    """Do the task offline, at most `max_turns` requests for each prompt; an error ends it.
 
     `notes`: what NOTES.md in the workspace holds; it is put back after each compaction. `brain`:
     (body, times) -> reply, in place of the course's policy. `retries`: the SDK's.
@@ -78,7 +79,7 @@ def day(
             )
         session = Session.create(name, settings=settings, session_id=scenario.name, clock=clock)
         known: dict[str, Any] = {"settings": settings, "session": session, "clock": clock}
-        known |= {"hooks": hooks, "engine": engine, "max_turns": MAX_TURNS}
+        known |= {"hooks": hooks, "engine": engine, "max_turns": max_turns}
         turns, ended = _worked(llm.with_options(max_retries=retries), scenario, place, known)
         checks = scenario.checks(place, session.history)
     return Day(session=session, turns=turns, checks=checks, ended=ended)

@@ -1,7 +1,7 @@
 """The panel of lesson 07: how often the summariser fails, and how; the session's fate on a chart.
 
 Wiring only. The offline agent does the task anew for each place of the slider, so the first visit
-takes a second or two; each run is remembered. Not here: the run (rerun) and the faults.
+takes a moment; each run is remembered. Not here: the run (rerun) and the faults.
 """
 
 import textwrap
@@ -44,7 +44,7 @@ def fault_panel(scenario: Scenario, settings: Settings, *, turns: int = 60, seed
         return chart.png(), fate(run)
 
     rate = slider("fails, %", 50, (0, 100, 10), RATE)
-    rate.continuous_update = False  # a new place may take a second
+    rate.continuous_update = False  # a new place takes a run
     return Panel({"rate": rate, "how": choice("how", "empty", KINDS, HOW)}, draw)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from ipywidgets import HTML, Dropdown, Image, IntSlider, Layout, VBox
 
 from agentlib.lab import charts
-from agentlib.lab.ahead import Ahead
+from agentlib.lab.ahead import ONE_AT_A_TIME, Ahead
 from agentlib.lab.replay import replay, table
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
@@ -91,7 +91,8 @@ class Panel(VBox):
         if self.still:
             return
         try:
-            self.png, self.text = self.draw(**self.values)
+            with ONE_AT_A_TIME:
+                self.png, self.text = self.draw(**self.values)
         except Exception as error:  # shown, not lost: the browser would drop it
             self.png, self.text = b"", f"{type(error).__name__}: {error}"
         self.picture.value = self.png or self.picture.value

@@ -51,6 +51,7 @@ def test_no_dollars_are_taken_for_a_formula(run: Notebook):
 
 def test_every_slider_moves_picture_and_numbers_as_python_has_them(panels: list[Panel]):
     for panel in panels:
+        panel.put_back()
         for slider in panel.all(HANDLE):
             panel.put_back()
             before = holds(panel)

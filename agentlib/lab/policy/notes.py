@@ -6,7 +6,7 @@ working through. Not here: what there is to note (sources) and what is done with
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -128,6 +128,21 @@ def _with(note: Note, kind: str, parts: tuple[str, ...]) -> Note:
         return replace(note, bare=True)
     pair = (parts[0], parts[1])
     return note if pair in note.names else replace(note, names=(*note.names, pair))
+
+
+def unfinished(found: Iterable[Event]) -> Iterator[Event]:
+    """The events without the notes on files that were read to their end, and their names.
+
+    >>> told = events("Noted a.py (to line 9) — A.\\n- `f`: F.\\nNoted b.py — B.\\n- `g`: G.")
+    >>> [event.parts[0] for event in unfinished(told)]
+    ['a.py', 'f']
+    """
+    finished = False
+    for event in found:
+        if event.kind not in ("name", "bare", "fact"):  # which belong to the note before them
+            finished = event.kind == "note" and not event.parts[1]
+        if not finished:
+            yield event
 
 
 def paths(found: Iterable[Event]) -> set[str]:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from agentlib.lab.policy.calls import Call, calls_after, put_back, summary_alone
-from agentlib.lab.policy.notes import Event, Note, events, last, listed, notes, paths
+from agentlib.lab.policy.notes import Event, Note, events, last, listed, notes, paths, unfinished
 from agentlib.lab.policy.words import rules_in
 from agentlib.messages import Block, Message, active_request, blocks, is_summary, result_text
 
@@ -256,12 +256,7 @@ def _progress(summary: str) -> Iterator[Event]:
     end may be of earlier requests, its done-list is not."""
     found = events(summary)
     if last(found, "task"):
-        of_finished = False
-        for event in found:
-            if event.kind not in ("name", "bare", "fact"):  # which belong to the note before them
-                of_finished = event.kind == "note" and not event.parts[1]
-            if not of_finished:
-                yield event
+        yield from unfinished(found)
     elif asked := last(found, "request"):  # what was said, word for word: what follows is about it
         yield from found[found.index(Event("request", asked)) + 1 :]
 

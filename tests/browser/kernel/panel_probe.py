@@ -15,6 +15,8 @@ from ipywidgets.widgets.widget import _instances
 from ipywidgets.widgets.widget_int import _BoundedInt
 from ipywidgets.widgets.widget_selection import _Selection
 
+from agentlib.lab.ahead import ONE_AT_A_TIME
+
 CONTROLS = (_BoundedInt, _Selection, Checkbox, Text, Textarea)
 
 FIRST: dict[Widget, Any] = {}
@@ -49,7 +51,8 @@ def differences(model_id: str) -> str:
 
 def stale(panel: Any) -> Iterator[str]:
     try:
-        picture, text = getattr(panel.draw, "anew", panel.draw)(**panel.values)
+        with ONE_AT_A_TIME:
+            picture, text = getattr(panel.draw, "anew", panel.draw)(**panel.values)
     except Exception as error:  # a panel shows it, and keeps its picture
         picture, text = panel.picture.value, f"{type(error).__name__}: {error}"
     if text != panel.text:
