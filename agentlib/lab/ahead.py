@@ -17,8 +17,8 @@ PAUSE = 0.02
 MOST = 128
 """Drawings remembered; some 40 kB each."""
 ONE_AT_A_TIME = threading.RLock()
-"""Held while anything is drawn: JupyterLab's kernel moves sliders in a thread beside the cells', and
-a figure, or matplotlib's own settings, can't be two threads'."""
+"""Held while anything is drawn: JupyterLab's kernel moves sliders in a thread beside that of the
+cells, and a figure, or matplotlib's own settings, can't belong to two."""
 
 
 class Ahead:
