@@ -161,6 +161,7 @@ class Notebook:
         change = "theme => jupyterapp.commands.execute('apputils:change-theme', {theme})"
         self.page.evaluate(change, theme)
         self.page.wait_for_selector(f"body[data-jp-theme-light='{light}']", state="attached")
+        self.page.wait_for_selector("#jupyterlab-splash", state="hidden")
 
     def each_view(self) -> Iterator[int]:
         """Scrolls from the top to the end, a page at a time."""
