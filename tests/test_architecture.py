@@ -139,7 +139,7 @@ ROOMS = {
     ),
     "the panel of lesson 04": (
         "focus_panel",
-        "by_hand panels charts window_map scenarios messages settings",
+        "ahead by_hand panels charts window_map scenarios messages settings",
     ),
     "exercises of lesson 04": (
         "exercises.manual_compact",
@@ -187,7 +187,7 @@ ROOMS = {
     ),
     "a session read back (lesson 05)": (
         "session_table session_browser",
-        "panels charts window_map messages kinds estimation transcripts",
+        "ahead panels charts window_map messages kinds estimation transcripts",
     ),
     "notes in a file": ("note_taking", "scenarios workspaces messages"),
     "an agent that is killed": ("killed", "loop offline scenarios settings tools transcripts"),

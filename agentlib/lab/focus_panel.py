@@ -8,16 +8,15 @@ end of its task, so that what was forgotten shows. Not here: the run (by_hand) a
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
 # ipywidgets has no types.
 
-import base64
-import html
 import textwrap
 from typing import Any
 
-from ipywidgets import HTML, Button, HBox, Image, Layout, Text, VBox
+from ipywidgets import HTML, Button, HBox, Image, Layout, Text
 
+from agentlib.lab.ahead import ONE_AT_A_TIME
 from agentlib.lab.by_hand import ByHand, by_hand
 from agentlib.lab.charts import png
-from agentlib.lab.panels import slider
+from agentlib.lab.panels import Pictured, slider, status
 from agentlib.lab.scenarios import Scenario
 from agentlib.lab.window_map import window_maps
 from agentlib.settings import Settings
@@ -26,7 +25,7 @@ _WHEN = "the turn after which the agent waits for you"
 _KEEP = "what the summary is to keep, concretely; may be empty"
 
 
-class FocusPanel(VBox):
+class FocusPanel(Pictured):
     """Compact by hand: `after` says when, `words` what to keep, `button` does it.
 
     `panel.words.value = "…"` and `panel.button.click()` are typing and pressing. Another place or
@@ -78,27 +77,18 @@ class FocusPanel(VBox):
             views = {"Before": run.before}
             if focus is not None:
                 views["After"] = run.step.messages
-            self.png = png(window_maps(views, window=self.settings.context_window))
+            with ONE_AT_A_TIME:
+                self.png = png(window_maps(views, window=self.settings.context_window))
             self.text = _now(run, self.settings) if focus is None else told(run, self.scenario)
         except Exception as error:  # shown, not lost: the browser would drop it
             self.png, self.text = b"", _lines(f"{type(error).__name__}: {error}")
         self.picture.value = self.png or self.picture.value
         warning = "" if self.png else "<b>No new picture.</b> "
-        self.line.value = (
-            f'<div role="status" style="line-height: 1.4">{warning}{html.escape(self.text)}</div>'
-        )
+        self.line.value = status(self.text, warning)
 
     def __repr__(self) -> str:
         focus = f"focus {self.words.value.strip()!r}" if self.words.value.strip() else "no focus"
         return f"after turn {self.after.value:,}, {focus}:\n{self.text}"
-
-    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
-        """The live panel; beside it the picture and the numbers, where widgets are not shown."""
-        shown: dict[str, Any] = super()._repr_mimebundle_(**kwargs) or {}
-        shown["text/plain"] = repr(self)
-        if self.png:
-            shown["image/png"] = base64.b64encode(self.png).decode("ascii")
-        return shown
 
 
 def _now(run: ByHand, settings: Settings) -> str:

@@ -46,7 +46,21 @@ _LABELS = (
 """What screen readers read for sliders and picture: ipywidgets has no way to say it."""
 
 
-class Panel(VBox):
+class Pictured(VBox):
+    """A box that shows a picture, `png`; notebooks keep a copy of it, where no widget is shown."""
+
+    png: bytes = b""
+
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
+        """The live panel; beside it the picture and the numbers, where widgets are not shown."""
+        shown: dict[str, Any] = super()._repr_mimebundle_(**kwargs) or {}
+        shown["text/plain"] = repr(self)
+        if self.png:
+            shown["image/png"] = base64.b64encode(self.png).decode("ascii")
+        return shown
+
+
+class Panel(Pictured):
     """Sliders by name, a picture and its sentence.
 
     `draw` gets the sliders' values by name and returns PNG and sentence. Each slider is an
@@ -109,14 +123,6 @@ class Panel(VBox):
     def __repr__(self) -> str:
         values = ", ".join(f"{name} {_said(value)}" for name, value in self.values.items())
         return f"{textwrap.fill(values, 72)}:\n{self.text}"
-
-    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
-        """The live panel; beside it the picture and the numbers, where widgets are not shown."""
-        shown: dict[str, Any] = super()._repr_mimebundle_(**kwargs) or {}
-        shown["text/plain"] = repr(self)
-        if self.png:
-            shown["image/png"] = base64.b64encode(self.png).decode("ascii")
-        return shown
 
 
 def wall(session: Session, settings: Settings | None = None) -> Panel:

@@ -7,17 +7,17 @@ say (session_table) and how the map is drawn (window_map).
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
 # ipywidgets has no types.
 
-import base64
 import html
 import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from ipywidgets import HTML, Dropdown, Image, Layout, Text, VBox
+from ipywidgets import HTML, Dropdown, Image, Layout, Text
 
 from agentlib.estimation import prompt_tokens
 from agentlib.lab import charts
-from agentlib.lab.panels import slider
+from agentlib.lab.ahead import ONE_AT_A_TIME
+from agentlib.lab.panels import Pictured, slider
 from agentlib.lab.session_table import Row, matching, rows
 from agentlib.lab.window_map import sentence, tiles, window_map
 from agentlib.transcripts import Session
@@ -30,7 +30,7 @@ _CELL = "padding: 2px 8px; text-align: left; vertical-align: top;"
 _KINDS = ("user", "assistant", "thinking", "tool_use", "tool_result", "image", "summary")
 
 
-class SessionBrowser(VBox):
+class SessionBrowser(Pictured):
     """The table, and the window map of the request at the chosen turn.
 
     `turn`, `kind` and `search` are the controls; setting `.value` in a cell does what moving them
@@ -83,22 +83,15 @@ class SessionBrowser(VBox):
         window = self.session.settings.context_window
         request = self.session.requests[turn - 1]
         billed = prompt_tokens(request.usage) or None
-        figure = window_map(
-            request.context, window=window, billed=billed, title=f"The request of turn {turn}"
-        )
-        self.png = self.picture.value = charts.png(figure)
+        title = f"The request of turn {turn}"
+        with ONE_AT_A_TIME:
+            figure = window_map(request.context, window=window, billed=billed, title=title)
+            self.png = self.picture.value = charts.png(figure)
         self._map, self._drawn = sentence(tiles(request.context, billed=billed), window), turn
 
     def __repr__(self) -> str:
         searched = f', search "{self.search.value}"' if self.search.value else ""
         return f"turn {self.turn.value}, kind {self.kind.value}{searched}:\n{self.text}"
-
-    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
-        """The live panel; beside it the picture and the numbers, where widgets are not shown."""
-        shown: dict[str, Any] = super()._repr_mimebundle_(**kwargs) or {}
-        shown["text/plain"] = repr(self)
-        shown["image/png"] = base64.b64encode(self.png).decode("ascii")
-        return shown
 
 
 def _states(found: Sequence[Row]) -> str:
