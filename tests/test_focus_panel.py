@@ -12,6 +12,7 @@ from agentlib.lab.by_hand import by_hand
 from agentlib.lab.errand import ERRAND
 from agentlib.lab.exercises.manual_compact import HAND
 from agentlib.lab.focus_panel import FocusPanel, told
+from agentlib.lab.replay import replay
 from agentlib.lab.rerun import rerun
 from agentlib.lab.scenarios import REVIEW
 from agentlib.lab.teach import check
@@ -45,7 +46,7 @@ def test_compacting_by_hand_takes_place_after_the_turn_and_the_task_goes_on():
     assert run.session.requests[12].context[0] == run.step.messages[0]
     assert violation(run.session.requests[12].context) is None
     assert run.checks["done"]
-    assert run.turns == len(run.table())
+    assert run.turns == len(replay(run.session, run.session.settings))
 
 
 def test_every_bill_is_counted_that_of_the_summary_too():

@@ -16,7 +16,6 @@ from agentlib import loop
 from agentlib.auto_compact import summary_text
 from agentlib.estimation import prompt_tokens
 from agentlib.lab.client import client
-from agentlib.lab.replay import replay, table
 from agentlib.lab.rerun import MAX_TURNS
 from agentlib.lab.scenarios import Clock, Scenario
 from agentlib.messages import Message
@@ -27,7 +26,6 @@ from agentlib.transcripts import Session
 
 if TYPE_CHECKING:
     import anthropic
-    from pandas import DataFrame
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,10 +66,6 @@ class ByHand:
             "rule": bool(scenario.constraint) and scenario.constraint in self.summary,
             "names": self.summary.count("\n- `"),
         }
-
-    def table(self) -> "DataFrame":
-        """A row a turn, as the charts take it."""
-        return table(replay(self.session, self.session.settings))
 
 
 @dataclass(kw_only=True)
