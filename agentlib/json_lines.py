@@ -6,11 +6,14 @@ the lines say (session_file).
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 Line = dict[str, Any]
+_NO_NAME = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
 
 
 def append(path: Path, lines: Sequence[Line]) -> None:
@@ -46,21 +49,22 @@ def _encoded(line: Mapping[str, Any]) -> bytes:
         return json.dumps(line).encode("utf-8")
 
 
-def create_first(paths: Iterable[Path]) -> Path:
-    """The first of these paths that has no file yet, as an empty file only its owner can read.
+def create_first(folder: Path, names: Iterable[str]) -> Path:
+    """The first of these names that has no file in `folder` yet, as a file only its owner can read.
 
-    Created exclusively, so that two programs never get the same one. One path alone that has a
-    file already is a FileExistsError.
+    Created empty and exclusively, so that two programs never get the same one. One name alone that
+    has a file already is a FileExistsError; one that is no file's on some system, a ValueError.
     """
-    taken: Path | None = None
-    for path in paths:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder
+    for name in names:
+        if _NO_NAME.search(name):
+            raise ValueError(f"{name!r} can't name a file; take letters, digits, - and _")
+        path = folder / name
+        with suppress(FileExistsError):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             return path
-        except FileExistsError:
-            taken = path
-    raise FileExistsError(f"{taken} is there already; take another name, or resume it")
+    raise FileExistsError(f"{path} is there already; take another name, or resume it")
 
 
 def read(path: Path) -> tuple[list[Line], list[str]]:

@@ -24,18 +24,21 @@ KINDS: tuple[str, ...] = (
 
 
 def parts_of(block: Block) -> list[tuple[str, str]]:
-    """A block as (kind, text); an image's text is empty, a list result has several parts."""
+    """A block as (kind, text); an image's text is empty, a list result has several parts.
+
+    What the API knows beside these counts whole: a document, a server tool's result.
+    """
     kind = block["type"]
     if kind == "text":
         return [("assistant", block["text"])]
-    if kind == "tool_use":
+    if kind in ("tool_use", "server_tool_use"):
         # str() is within a few characters of JSON and three times quicker; the length matters.
         return [("tool_use", str(block["input"]))]
     if kind == "tool_result":
         return _result_parts(block.get("content") or "")
-    if kind == "image":
-        return [("image", "")]
-    return [("thinking", block.get("thinking") or block.get("data") or "")]
+    if kind in ("thinking", "redacted_thinking"):
+        return [("thinking", block.get("thinking") or block.get("data") or "")]
+    return _result_part(block)
 
 
 def _result_parts(content: str | list[Block]) -> list[tuple[str, str]]:

@@ -132,8 +132,13 @@ def unanswered(messages: Sequence[Message]) -> tuple[str, ...]:
 
 
 def is_summary(block: Block) -> bool:
-    """Whether this text block is what a compaction left, and not a person's words."""
-    return block["type"] == "text" and block["text"].startswith(SUMMARY_HEADER)
+    """Whether this text block is what a compaction left, and not a person's words.
+
+    A person who only quotes how one begins is told by the line, which goes on.
+    """
+    if block["type"] != "text" or not block["text"].startswith(SUMMARY_HEADER):
+        return False
+    return block["text"].partition("\n")[0].endswith("]")
 
 
 def active_request(messages: Sequence[Message]) -> str | None:

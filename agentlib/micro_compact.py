@@ -78,11 +78,12 @@ def _names_before(messages: Sequence[Message], i: int) -> dict[str, str]:
 def _placeholder(result: Block, names: dict[str, str], min_chars: int, recall: bool) -> str | None:
     """What stands in for the result; None where it stays."""
     name, size = names.get(result["tool_use_id"], "unknown"), _size(result)
-    if size <= min_chars or str(result.get("content")).startswith(PLACEHOLDER):
+    if size <= min_chars:
         return None
     short = f"{PLACEHOLDER}{name}]"
     long = f"{PLACEHOLDER}{name}; recall {result['tool_use_id']} returns it]"
-    return next((p for p in ((long, short) if recall else (short,)) if len(p) <= size), None)
+    found = next((p for p in ((long, short) if recall else (short,)) if len(p) <= size), None)
+    return None if found == result.get("content") else found  # a placeholder stays what it is
 
 
 def _size(result: Block) -> int:

@@ -7,7 +7,7 @@ numbers (presets) and what is done with any of them (the layers).
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 MODEL = "claude-haiku-5-5"
 """The one literal model id in the code."""
@@ -23,10 +23,15 @@ _TOKEN_AMOUNTS = (
     "summary_tokens",
     "restore_tokens",
 )
-_CHOICES = {
-    "estimator": ("anchored", "chars", "blocks"),
-    "micro": ("clear", "truncate", "trim", "off"),
-    "clear_when": ("always", "cold"),
+_KINDS: dict[Any, tuple[Any, str]] = {
+    int: (int, "a whole number"),
+    int | None: (int | None, "a whole number or None"),
+    float: (int | float, "a number"),
+    float | None: (int | float | None, "a number or None"),
+    bool: (bool, "True or False"),
+    str: (str, "a text"),
+    tuple[str, ...]: (tuple, "a tuple, with brackets and a comma: ('bash',)"),
+    tuple[float, ...]: (tuple, "a tuple, with brackets and a comma: (0.65,)"),
 }
 
 
@@ -120,7 +125,7 @@ class Settings:
     """Shares of the window at which the loop reports a tier (003)."""
 
     def __post_init__(self) -> None:
-        self._check_choices()
+        self._check_kinds()
         self._check_amounts()
         if self.context_window <= self.output_reserve + self.buffer:
             raise ValueError(
@@ -129,18 +134,15 @@ class Settings:
                 "take a larger window, or Settings().scaled(window)"
             )
 
-    def _check_choices(self) -> None:
-        for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r}; choose one of {', '.join(choices)}"
-                )
-        for name in ("keep_tools", "warn_at"):
-            if not isinstance(getattr(self, name), tuple):
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r} is no tuple; "
-                    "write it with brackets and a comma, as in ('bash',)"
-                )
+    def _check_kinds(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.type in _KINDS:
+                accepted, words = _KINDS[field.type]
+                if not isinstance(value, accepted):
+                    raise ValueError(f"{field.name}={value!r}; take {words}")
+            elif value not in (choices := get_args(field.type)):
+                raise ValueError(f"{field.name}={value!r}; choose one of {', '.join(choices)}")
 
     def _check_amounts(self) -> None:
         for field in fields(self):
@@ -225,7 +227,7 @@ class Settings:
         """A preset, changed by the environment, changed by arguments: the last one wins.
 
         Reads CLAUDE_CODE_AUTO_COMPACT_WINDOW (tokens), CLAUDE_AUTOCOMPACT_PCT_OVERRIDE (percent),
-        DISABLE_COMPACT and DISABLE_AUTO_COMPACT (set to anything but "", 0, false, no).
+        DISABLE_COMPACT and DISABLE_AUTO_COMPACT (set to anything but "", 0, false, no, off).
 
         >>> Settings.from_env(environ={"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "50"}).threshold_tokens
         100000
@@ -271,4 +273,4 @@ def _number(name: str, text: str) -> float:
 
 
 def _is_set(text: str | None) -> bool:
-    return (text or "").strip().lower() not in ("", "0", "false", "no")
+    return (text or "").strip().lower() not in ("", "0", "false", "no", "off")

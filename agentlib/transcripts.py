@@ -84,7 +84,7 @@ class Session:
         now = clock()
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(now))
         names = [session_id] if session_id else (f"{stamp}-{n}" for n in itertools.count(1))
-        path = json_lines.create_first(Path(folder) / f"{name}.jsonl" for name in names)
+        path = json_lines.create_first(Path(folder), (f"{name}.jsonl" for name in names))
         session = cls(session_id=path.stem, path=path, clock=clock)
         session.begin(settings, "", [], at=now)
         return session
@@ -189,11 +189,8 @@ class Session:
         if line.get("isCompactSummary"):
             self._fold_summary(message, line)
         elif self.history and _is_results(message) and _is_results(self.history[-1]):
-            joined: Message = {
-                "role": "user",
-                "content": [*self.history[-1]["content"], *message["content"]],
-            }
-            self.history[-1] = self.context[-1] = joined
+            joined: list[Block] = [*self.history[-1]["content"], *message["content"]]
+            self.history[-1] = self.context[-1] = {"role": "user", "content": joined}
         else:
             self._add(message, line)
 
@@ -244,9 +241,13 @@ def _is_results(message: Message) -> bool:
 
 
 def fold(lines: Iterable[Line], session: Session) -> Session:
-    """Fold lines into a session, in order."""
-    for line in lines:
-        session.fold(line)
+    """Fold lines into a session, in order; ValueError names the first that lacks something."""
+    for number, line in enumerate(lines, 1):
+        try:
+            session.fold(line)
+        except (AttributeError, KeyError, TypeError) as error:
+            what = f"line {number} of the session, of type {line.get('type')!r}, is incomplete"
+            raise ValueError(f"{what} ({error!r}): mend it or take it out") from error
     return session
 
 
@@ -254,7 +255,7 @@ def load(path: Path | str) -> Session:
     """A session as its file has it; go on with it by `loop.run(session=…)`.
 
     Torn and broken lines are skipped and stand in `skipped`; calls without a result in `pending`.
-    Raises ValueError where no line of the file is a session's.
+    Raises ValueError where no line of the file is a session's, or one of them is incomplete.
     """
     path = Path(path)
     lines, skipped = json_lines.read(path)
@@ -272,7 +273,7 @@ def snapshot(history: Sequence[Message], folder: Path | str, session_id: str) ->
     For an agent without a session file. The file is created exclusively: no two saves share a
     name (D3), and it is the history that is saved, never the view (D1).
     """
-    names = (Path(folder) / f"transcript_{session_id}_{n}.jsonl" for n in itertools.count(1))
-    path = json_lines.create_first(names)
+    names = (f"transcript_{session_id}_{n}.jsonl" for n in itertools.count(1))
+    path = json_lines.create_first(Path(folder), names)
     json_lines.append(path, history)
     return path

@@ -24,6 +24,7 @@ IMAGE: Block = {
     "type": "image",
     "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo" * 20},
 }
+HIDDEN: Block = {"type": "redacted_thinking", "data": "b3BhcXVl"}
 ENGLISH, CHINESE = (
     "read the next file and note what it does; ",
     "上下文终将填满，智能体能有策略地遗忘。",
@@ -96,7 +97,7 @@ calls = st.builds(
 exchange = st.builds(
     Exchange,
     calls=st.lists(calls, max_size=5).map(tuple),
-    thoughts=st.integers(0, 2),
+    thoughts=st.integers(0, 4),
     said=st.sampled_from(["", "I read on.", prose(400)]),
     answer=st.sampled_from(["plain", "plain", "interrupted", "then words", "split", "image"]),
 )
@@ -128,7 +129,8 @@ def _exchange(number: int, turn: Exchange) -> Iterator[Message]:
     names = [f"toolu_{number}_{n}" for n in range(len(turn.calls))]
     words = turn.said or ("" if names else "Done.")
     said = [text(words)] if words else []
-    thoughts = [thinking(f"Thought {number}.{n}.") for n in range(turn.thoughts)]
+    thoughts = [thinking(f"Thought {number}.{n}.") for n in range(turn.thoughts % 3)]
+    thoughts += [HIDDEN] * (turn.thoughts > 2)
     used = [use(name, c.tool, path=f"{name}.py") for name, c in zip(names, turn.calls, strict=True)]
     yield assistant(*thoughts, *said, *used)
     results = [_result(name, call) for name, call in zip(names, turn.calls, strict=True)]

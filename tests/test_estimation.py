@@ -38,6 +38,7 @@ from agentlib.estimation import (
 )
 from agentlib.lab.offline.counting import lay_out
 
+DOCUMENT = {"type": "document", "source": {"type": "text", "data": "x" * 940}}  # 1,000 written out
 FULL = user(result("a", "x" * 99), result("b", [text("y" * 30), IMAGE]), "z" * 21)
 
 
@@ -73,6 +74,9 @@ def test_the_count_by_block_takes_texts_and_results_of_any_shape():
         ("placeholder", user(result("a", "[Previous: used " + "x" * 984)), 345),
         ("placeholder", user(result("a", [text("[Previous: used " + "x" * 984)])), 345),
         ("summary", user(SUMMARY + "x" * (1000 - len(SUMMARY))), 285),
+        ("tool_use", assistant({**use("a", q="x" * 991), "type": "server_tool_use"}), 300 + 90),
+        ("tool_result", user(DOCUMENT), 345),
+        ("tool_result", user(result("a", [DOCUMENT])), 345),
     ],
 )
 def test_each_kind_of_block_has_its_weight_and_its_place(kind, message, tokens):

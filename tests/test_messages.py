@@ -32,6 +32,7 @@ from agentlib.messages import (
 )
 
 ASK = user("Go.")
+QUOTED = "[Conversation compressed. Transcript: t.jsonl] - what does this line say?"
 
 
 def test_a_string_content_is_one_text_block_and_a_list_is_itself():
@@ -117,6 +118,7 @@ def test_a_summary_is_known_by_its_header():
         ([user("Go."), user(SUMMARY)], "Go."),
         ([user(SUMMARY, "Go.")], "Go."),
         ([user(SUMMARY)], None),
+        ([user(QUOTED)], QUOTED),
         ([user(IMAGE)], None),
         ([], None),
     ],

@@ -10,7 +10,7 @@ from loopback import Wire, served
 from agentlib.lab.client import LiveError
 from agentlib.lab.cost import Cap, CapReached, dollars
 from agentlib.lab.metering import guard
-from agentlib.lab.offline import Server
+from agentlib.lab.offline import Reply, Server
 from agentlib.settings import MODEL
 
 Body = dict[str, Any]
@@ -58,6 +58,16 @@ def test_a_stream_that_is_broken_off_counts_what_it_had_said(wire: Wire):
     with metered(wire, cap).messages.stream(model=MODEL, max_tokens=50, messages=HI) as stream:
         next(iter(stream))
     assert cap.spent == pytest.approx(PRICE, rel=0.02)
+
+
+@pytest.mark.parametrize("cap", [None, Cap(1.0)])
+def test_a_web_page_is_no_messages_api(cap: Cap | None):
+    class Page(Server):
+        def answer(self, *asked: Any) -> Reply:
+            return Reply(200, {"content-type": "text/html"}, b"<html>Log in</html>")
+
+    with served(Page(brain)) as page, pytest.raises(LiveError, match="no Messages API: it sent te"):
+        ask(metered(page, cap))
 
 
 def test_a_refused_request_costs_nothing(wire: Wire):

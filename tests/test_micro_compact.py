@@ -133,6 +133,11 @@ def test_with_recall_the_placeholder_says_how_to_get_the_original_back():
     assert found["toolu_b"] == CLEARED  # the long one would not be shorter
 
 
+def test_a_file_that_begins_as_a_placeholder_does_is_cleared_as_any():
+    messages = answered_by(result("a", "[Previous: used bash] is how one looks.\n" + prose(500)))
+    assert contents(micro_compact(messages, keep_recent=0))["a"] == CLEARED
+
+
 @pytest.mark.parametrize(
     "content",
     [[text("x" * 101)], [text("x" * 60), text("y" * 60)], [text("shot"), IMAGE], [IMAGE]],
@@ -185,6 +190,12 @@ def test_only_results_over_the_limit_are_trimmed(size, changed):
 def test_trimming_leaves_the_unseen_whole():
     messages = conversation(3, size=3_000)
     assert list(changes(messages, trim_results(messages))) == [2, 4]
+
+
+@pytest.mark.parametrize(("size", "after"), [(101, 101), (135, 135), (139, 135), (200, 136)])
+def test_trimming_never_lengthens(size, after):
+    cut = trim_results([*conversation(1, size), *SEEN], trim_over=100, trim_keep=50)
+    assert len(contents(cut)["toolu_0"]) == after  # 100, and a marker of 35 characters or 36
 
 
 def test_trimming_to_nothing_leaves_the_marker():

@@ -4,9 +4,18 @@ import copy
 from dataclasses import replace
 from itertools import pairwise
 
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from strategies import bill, histories, play, requests_of, short, some_settings, unseen_of
+from strategies import (
+    bill,
+    conversation,
+    histories,
+    play,
+    requests_of,
+    short,
+    some_settings,
+    unseen_of,
+)
 
 from agentlib.auto_compact import SummaryFailed
 from agentlib.estimation import meter
@@ -20,6 +29,7 @@ from agentlib.messages import (
     with_results,
 )
 from agentlib.pipeline import compact
+from agentlib.settings import Settings
 from agentlib.transcripts import Session
 from agentlib.wire import answered, without_thinking
 
@@ -47,6 +57,8 @@ def test_every_context_keeps_the_rules_the_request_and_the_unseen(history, setti
 
 
 @given(histories(min_size=3), some_settings)
+@example(conversation(9), Settings())
+@example(conversation(30), Settings(threshold=3_500, keep_recent=5))
 def test_running_from_the_settled_edge_makes_the_same_view_as_from_the_start(history, settings):
     fast = play(history, settings, manual=True)
     slow = play(history, settings, manual=True, settled=False)

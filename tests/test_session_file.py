@@ -67,6 +67,15 @@ def test_an_id_that_has_a_file_is_refused_and_the_file_stays(tmp_path):
     assert session.path.read_bytes() == before
 
 
+@pytest.mark.parametrize("name", ["a/b", "../a", "a\\b", "2026-11-22T10:30", "what?", "a\n"])
+def test_an_id_that_can_name_no_file_everywhere_is_refused(tmp_path, name):
+    with pytest.raises(ValueError, match=r"can't name a file; take letters, digits, - and _"):
+        Session.create(tmp_path, settings=SMALL, session_id=name)
+    with pytest.raises(ValueError, match=r"can't name a file"):
+        Session(session_id=name, archives=tmp_path).archive()
+    assert list(tmp_path.iterdir()) == []
+
+
 @given(st.integers(0, 4_000_000_000_000))
 def test_times_are_kept_to_the_millisecond(milliseconds):
     at = round(milliseconds / 1000, 3)
@@ -180,9 +189,11 @@ def test_beside_the_main_thread_ctrl_c_is_left_alone():
     assert noted == [signal.default_int_handler]
 
 
+FIRST = "<{}> is the first line & more\n"
+
+
 def a_run(folder: Path) -> Session:
     """Clearings, an automatic and a manual compaction, a failed one, two prompts, an error."""
-    (folder / "a.txt").write_text("<first> line & more\n" + "text of the file\n" * 180)
     session, clock, failing = a_session(folder), Clock(), iter([say("")])
     read_on = worker(14)
 
@@ -190,7 +201,10 @@ def a_run(folder: Path) -> Session:
         said = read_on(body)
         if asks_for_summary(body):
             return next(failing, said)
-        if said["content"][-1].get("id") == "toolu_12":
+        if name := said["content"][-1].get("id"):
+            (folder / f"{name}.txt").write_text(FIRST.format(name) + "text of the file\n" * 180)
+            said["content"][-1]["input"] = {"path": f"{name}.txt"}
+        if name == "toolu_12":
             said["content"] += [call("toolu_c", "compact", focus="a.txt"), call("toolu_x", "nope")]
         return said
 
@@ -252,12 +266,13 @@ def test_claude_code_log_shows_all_that_was_said(tmp_path):
     summaries = [summary_text(c.message) for c in session.compactions if c.message]
     results = [r for m in session.history for r in of_type(m, "tool_result")]
     assert len(summaries) >= 2
-    assert {result_text(r).split("\n")[0] for r in results} >= {"<first> line & more", "Compacted."}
+    firsts = {result_text(r).split("\n")[0] for r in results}
+    assert firsts >= {FIRST.format(f"toolu_{n}").strip() for n in range(1, 15)}
+    assert len(firsts) == len(results) == 16
     for prompt in ("Read a.txt <again> & again.", "And once more,", "please."):
         assert prompt in page
     assert page.count("[Conversation compressed. Transcript: s.jsonl#") >= len(summaries)
     for summary in summaries:
         assert summary.split("\n")[0] in page
         assert summary.split("\n")[-1] in page
-    for result in results:
-        assert result_text(result).split("\n")[0] in page
+    assert [first for first in firsts if first not in page] == []

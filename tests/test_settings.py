@@ -43,10 +43,16 @@ REFUSED = {
     "an unknown time": ({"clear_when": "often"}, "clear_when='often'", "one of always, cold"),
     "one name for a tuple": (
         {"keep_tools": "read_file"},
-        "keep_tools='read_file' is no tuple",
-        "write it with brackets and a comma, as in ('bash',)",
+        "keep_tools='read_file'; take a tuple",
+        "with brackets and a comma: ('bash',)",
     ),
-    "a list for a tuple": ({"warn_at": [0.5]}, "warn_at=[0.5] is no tuple", "as in ('bash',)"),
+    "a list for a tuple": ({"warn_at": [0.5]}, "warn_at=[0.5]; take a tuple", "comma: (0.65,)"),
+    "a text for a number": ({"keep_recent": "3"}, "keep_recent='3'", "take a whole number"),
+    "half a result": ({"keep_recent": 2.5}, "keep_recent=2.5", "take a whole number"),
+    "a point in a window": ({"context_window": 2e5}, "context_window=200000.0", "a whole number"),
+    "a text for an amount": ({"threshold": "5"}, "threshold='5'", "a whole number or None"),
+    "a text for a share": ({"threshold_pct": "65"}, "threshold_pct='65'", "a number or None"),
+    "a word for a switch": ({"auto": "no"}, "auto='no'", "take True or False"),
     "a share over one": ({"warn_at": (65.0,)}, "warn_at=(65.0,)", "take shares of the window"),
     "an emergency past it": ({"emergency_at": 95}, "emergency_at=95", "from 0 to 1, or None"),
     "ends that overlap": (
@@ -65,7 +71,16 @@ def test_a_refusal_names_the_value_and_the_fix(given_, value, fix):
     assert fix in str(caught.value)
 
 
-@pytest.mark.parametrize("name", [f.name for f in dataclasses.fields(Settings)])
+FIELDS = [field.name for field in dataclasses.fields(Settings)]
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_what_is_of_no_kind_a_field_knows_is_refused_by_name(name):
+    with pytest.raises(ValueError, match=rf"^{name}=b'\?'; (take|choose one of) \w"):
+        Settings(**{name: b"?"})
+
+
+@pytest.mark.parametrize("name", FIELDS)
 def test_every_number_is_refused_when_it_is_negative(name):
     default = getattr(Settings(), name)
     if isinstance(default, int | float) and not isinstance(default, bool):
@@ -99,10 +114,12 @@ def test_a_summary_may_run_to_four_times_its_length_within_the_reserve():
 
 
 def test_scaling_takes_token_amounts_in_proportion_and_rounds_down():
-    scaled = Settings(threshold=50_001, clear_at_least=5_000).scaled(32_000)
+    whole = Settings(threshold=50_001, clear_at_least=5_000, head_tokens=99, tail_tokens=10_007)
+    scaled = whole.scaled(32_000)
     assert (scaled.context_window, scaled.output_reserve, scaled.buffer) == (32_000, 2_560, 2_080)
     assert (scaled.threshold, scaled.clear_at_least, scaled.summary_tokens) == (8_000, 800, 320)
-    assert scaled.restore_tokens == 800
+    assert (scaled.restore_tokens, scaled.head_tokens, scaled.tail_tokens) == (800, 15, 1_601)
+    assert Settings().scaled(32_000).tail_tokens is None
 
 
 COUNTS = (
@@ -155,7 +172,9 @@ def test_the_environment_sets_the_window():
     assert (found.context_window, found.threshold_tokens) == (100_000, 71_000)
 
 
-@pytest.mark.parametrize(("value", "off"), [("1", True), ("true", True), ("0", False), ("", False)])
+@pytest.mark.parametrize(
+    ("value", "off"), [("1", True), ("true", True), ("0", False), ("", False), (" Off", False)]
+)
 def test_compaction_is_switched_off_by_the_environment(value, off):
     assert Settings.from_env(environ={"DISABLE_COMPACT": value}).enabled is not off
     auto = Settings.from_env(environ={"DISABLE_AUTO_COMPACT": value})

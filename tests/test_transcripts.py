@@ -1,6 +1,7 @@
 """Sessions: what is noted and when, what a file is worth after an accident, snapshots, recall."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from fakes import Clock, asks_for_summary, bare, call, client, lines_of, say, sc
 from runs import READ, SMALL, a_session, a_workspace, go, state
 
 from agentlib import loop
-from agentlib.messages import blocks, of_type, result_text
+from agentlib.messages import blocks, is_summary, of_type, result_text
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import INTERRUPTED, Session, fold, load, snapshot
@@ -102,6 +103,23 @@ def test_what_is_no_session_file_is_refused_by_name(tmp_path, text):
     path = tmp_path / "notes.txt"
     path.write_text(text)
     with pytest.raises(ValueError, match=r"notes\.txt is not a session file: none of its \d lines"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"type": "user", "message": {"role": "user"}},
+        {"type": "user", "message": None},
+        {"type": "assistant", "message": {"content": "x"}},
+        {"type": "system", "subtype": "agentlib_settings"},
+    ],
+)
+def test_a_line_that_was_cut_by_hand_is_refused_by_number(tmp_path, line):
+    path = tmp_path / "cut.jsonl"
+    whole = {"type": "mode", "sessionId": "cut", "uuid": "1"}
+    path.write_text(f"{json.dumps(whole)}\n{json.dumps({**line, 'uuid': '2'})}\n", "utf-8")
+    with pytest.raises(ValueError, match=f"line 2 of the session, of type '{line['type']}', is"):
         load(path)
 
 
@@ -234,3 +252,27 @@ def test_the_agent_recalls_a_cleared_result(tmp_path, workspace):
     wrong = seen[7]["messages"][-1]["content"][0]
     assert wrong["is_error"]
     assert "toolu_wrong" in wrong["content"]
+
+
+def test_a_compaction_names_by_uuid_the_messages_that_stay(tmp_path, workspace):
+    head = replace(SMALL, micro="off", head_tokens=1_200, tail_tokens=1_200)
+    session = a_session(tmp_path, head)
+    go(worker(12), workspace, session, settings=head)
+    said = {line["uuid"]: line.get("message") for line in lines_of(session.path)}
+    kept = [
+        line["compactMetadata"]["preservedMessages"]["uuids"]
+        for line in lines_of(session.path)
+        if line.get("subtype") == "compact_boundary"
+    ]
+    sent = [next(r for r in session.requests if r.seen >= c.seen) for c in session.compactions]
+    assert len(sent) == len(kept) >= 3
+    for names, request in zip(kept, sent, strict=True):
+        stayed = [m for m in request.context if not is_summary(blocks(m)[0])]
+        assert len(stayed) == len(request.context) - 1 >= 4
+        assert list(map(calls_and_words, stayed)) == [calls_and_words(said[n]) for n in names]
+
+
+def calls_and_words(message):
+    """Which message it is, whatever was done to its thinking and its results."""
+    found = blocks(message)
+    return [b.get("id") or b.get("tool_use_id") or b["text"] for b in found if "thinking" not in b]

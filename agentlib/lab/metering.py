@@ -15,6 +15,7 @@ import httpx2
 from agentlib.lab.cost import Cap, model_facts
 
 Usage = dict[str, Any]
+_KINDS = ("json", "event-stream")
 
 
 class LiveError(RuntimeError):
@@ -25,7 +26,8 @@ def guard(base_url: str, cap: Cap | None) -> Callable[[Any, Any], Any]:
     """A middleware for `anthropic.Anthropic(middleware=[guard(…)])`. `cap` None: no limit.
 
     Raises CapReached before a request; LiveError where the key is refused, where nobody answers
-    at `base_url` (after the SDK's own retries), or where a cap can't be held without a price.
+    at `base_url` (after the SDK's own retries) or something else does, or where a cap can't be
+    held without a price.
     """
     import anthropic
 
@@ -47,6 +49,11 @@ def guard(base_url: str, cap: Cap | None) -> Callable[[Any, Any], Any]:
             raise LiveError(
                 f"The key was refused by {base_url} (401): check ANTHROPIC_API_KEY in the "
                 "environment or in .env."
+            )
+        kind = response.headers.get("content-type", "")
+        if response.status_code == 200 and not any(name in kind for name in _KINDS):
+            raise LiveError(
+                f"What answers at {base_url} is no Messages API: it sent {kind or '?'}."
             )
         if cap and model:
             _meter(response.http_response, partial(cap.add, model=model))
