@@ -4,11 +4,16 @@ Where agent and lab meet: folders, sessions, the client offline or live, and eve
 agent. Not here: the arguments (arguments), the conversation (terminal), its lines (screen).
 """
 
+import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:
+    # `python -m` looks in the current folder first: a `random.py` there is the learner's, not ours.
+    sys.path.append(sys.path.pop(0))
+
 import importlib
 import io
 import math
 import os
-import sys
 import textwrap
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
@@ -94,7 +99,8 @@ class Desk:
 
         model: str = given.model or lab.model_id(given.live)
         _say(f"[{self.notice(model)}]")
-        client = lab.client(given.live, window=settings.context_window, max_usd=self.cap)
+        window = settings.context_window
+        client = lab.client(given.live, window=window, max_usd=self.cap, say=str)  # said above
         session = old or self.create(folder, settings)
         return Terminal(
             client=client,
@@ -234,9 +240,11 @@ def _allowed(command: str) -> bool:
         _say(f"[refused, nobody is there to confirm it]\n{shown}")
         return False
     _say(f"The agent wants to run:\n{shown}")
-    with suppress(EOFError):
+    try:
         return input("Run it? [y/N] ").strip().lower() in ("y", "yes")
-    return False
+    except EOFError:
+        _say("")  # what follows goes on a line of its own
+        return False
 
 
 def _make_streams_safe() -> None:

@@ -28,7 +28,8 @@ the session file, as SESSION.workspace; --resume finds it there again.
 An argument wins over the environment (CLAUDE_CODE_AUTO_COMPACT_WINDOW, DISABLE_COMPACT,
 CLAUDE_AUTOCOMPACT_PCT_OVERRIDE, DISABLE_AUTO_COMPACT), the environment over the preset.
 
-Exit code: 0 done, 1 an error, 2 a wrong argument, 130 Ctrl-C. The session is kept in every case."""
+Exit code: 0 done, 1 an error or stopped early, 2 a wrong argument, 130 Ctrl-C. The session is kept
+in every case."""
 
 
 def parser() -> ArgumentParser:

@@ -74,14 +74,15 @@ def turn_lines(turn: Turn, dim: Style = str) -> Iterator[str]:
 def step_lines(step: Step, dim: Style = str) -> Iterator[str]:
     """What the layers did; nothing where they did nothing."""
     before, after = step.tokens_before, step.tokens_before - step.tokens_cleared
-    if step.replaced:
+    # A compaction cuts results to size too; those are in its own numbers.
+    if step.replaced and (step.tokens_cleared or not step.compaction):
         count = _many(len(step.replaced), "result")
         yield dim(f"[micro_compact: {count} shortened, {before:,} -> {after:,} tokens]")
     if step.compaction or step.reason != "auto":
         yield f"[{_STARTED.get(step.reason, f'{step.reason} compact')}]"
     if step.compaction is None:
         if step.reason != "auto":
-            yield "[there is nothing to compact yet]"
+            yield "[nothing to compact yet: the newest exchanges stay as they are]"
     elif step.compaction == "failed":
         yield f"[compaction failed: {plain(step.failure or '')}; nothing was changed]"
     else:
@@ -165,16 +166,18 @@ def window_lines(session: Session) -> Iterator[str]:
         counted = metered(session, settings).estimate(session.context)
         yield f"the policy itself counts {counted:,} (estimator={settings.estimator!r})"
     kinds = breakdown(session.context, system=session.system, tools=session.tools)
-    scale = total / max(1, sum(kinds.values()))
+    scale, told, edge = total / max(1, sum(kinds.values())), 0, 0.0
     for kind, tokens in kinds.items():
-        if tokens:
-            yield _row(kind, tokens * scale, window, "#")
+        edge += tokens * scale
+        if tokens:  # rounded at its edges, so that the rows add up to the total
+            yield _row(kind, round(edge) - told, window, "#")
+        told = round(edge)
     yield _row("free", max(0, window - total), window, ".")
 
 
-def _row(kind: str, tokens: float, window: int, mark: str) -> str:
+def _row(kind: str, tokens: int, window: int, mark: str) -> str:
     bar = mark * round(tokens / window * _BAR)
-    return f"  {kind:<12}{tokens:>9,.0f}  {tokens / window:>6.1%}  {bar}".rstrip()
+    return f"  {kind:<12}{tokens:>9,}  {tokens / window:>6.1%}  {bar}".rstrip()
 
 
 def _many(count: int, thing: str) -> str:

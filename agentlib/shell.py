@@ -1,7 +1,8 @@
 """One bash command: where bash is, what it may see, how it is stopped, what is kept of its output.
 
 Not a sandbox by itself, and it knows nothing of tools or messages: `tools` decides whether a
-command may run and what the model is told. Nothing that a command starts outlives it.
+command may run and what the model is told. What a command leaves running is killed with its process
+group; outside bubblewrap, a process that leaves the group (`setsid`) lives on.
 """
 
 import contextlib

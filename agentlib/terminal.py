@@ -65,6 +65,7 @@ class Terminal:
 
     def work(self, prompt: str | None) -> int:
         """Let the agent work on a prompt; None: go on where it stopped. Returns an exit code."""
+        known = len(self.session.requests)
         turns = run(
             self.client,
             prompt,
@@ -75,6 +76,9 @@ class Terminal:
             model=self.model,
         )
         code = self._show(line for turn in turns for line in turn_lines(turn, self.dim))
+        asked = self.session.requests[known:]
+        if code == DONE and asked and asked[-1].stop_reason != "end_turn":
+            code = FAILED  # cut off, refused, or out of turns: not done
         if self.session.history:
             more = "" if code == DONE else " (go on with --resume)"
             self.say(f"[session: {self.path}{more}; files: {self.workspace.root}]")

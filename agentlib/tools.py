@@ -5,7 +5,7 @@ workspace. A shell can't be made safe by a list of bad words, so bash is not con
 whatever the person who started it may do, and each command is therefore confirmed by that person
 (`confirm`) or runs in bubblewrap (`sandbox`); with neither, let only a model you trust use it,
 such as the offline one. In every case no variable named like a key is in a command's environment,
-its time and its output are limited, and nothing it started outlives it.
+its time and its output are limited, and its process group is killed when it ends.
 
 What the model reads is the same on every machine: the folder is `/workspace` in results and in
 inputs, newlines are `\\n`. Not here: the loop, and its own tool `compact`.

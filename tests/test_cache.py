@@ -4,6 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentlib.lab.cache import LONG, LOOK_BACK, SHORT, Bill, Part, PromptCache
+from agentlib.lab.cost import model_facts
+from agentlib.settings import MODEL
 
 HUNDRED = [Part(f"block {i}", 100) for i in range(60)]
 
@@ -30,6 +32,11 @@ def test_a_prefix_under_the_minimum_is_neither_written_nor_read():
         assert one.bill(HUNDRED[:5], [4], now) == Bill(0, 0, 500)
     assert one.bill(HUNDRED[:6], [5], now=2) == Bill(0, 600, 0)
     assert one.bill(HUNDRED[:6], [5], now=3) == Bill(600, 0, 0)
+
+
+def test_the_minimum_and_the_lives_are_those_of_the_model():
+    assert PromptCache().min_tokens == model_facts(MODEL)["min_cacheable_tokens"] == 512
+    assert (SHORT, LONG) == (5 * 60, 60 * 60)
 
 
 def test_a_changed_block_loses_all_that_stands_behind_it():
@@ -62,11 +69,11 @@ def test_a_second_breakpoint_finds_what_the_last_one_looks_past():
 
 
 def test_a_run_of_calls_is_one_position_and_so_is_a_run_of_results():
-    calls = [Part(f"call {i}", 10, "tool_use") for i in range(12)]
-    results = [Part(f"result {i}", 10, "tool_result") for i in range(12)]
+    calls = [Part(f"call {i}", 10, "tool_use") for i in range(24)]
+    results = [Part(f"result {i}", 10, "tool_result") for i in range(24)]
     one = cache()
     one.bill(HUNDRED[:1], [0], now=0)
-    assert one.bill([*HUNDRED[:1], *calls, *results], [24], now=1).read == 100
+    assert one.bill([*HUNDRED[:1], *calls, *results], [48], now=1).read == 100
     texts = [Part(f"text {i}", 10, "text") for i in range(24)]
     assert one.bill([*HUNDRED[:1], *texts], [24], now=2).read == 0
 

@@ -91,6 +91,28 @@ def test_live_without_a_key_says_what_to_do(here: pytest.MonkeyPatch):
         client(live=True)
 
 
+def test_live_a_pasted_key_may_have_blanks_around_it(wire: Wire, here: pytest.MonkeyPatch):
+    here.setenv("ANTHROPIC_API_KEY", f" {KEY}\n")
+    here.setenv("MODEL_ID", " ")
+    assert ask(client(live=True), model_id(live=True)).stop_reason == "end_turn"
+    here.setenv("ANTHROPIC_API_KEY", " \n")
+    with pytest.raises(LiveError, match="There is no API key"):
+        client(live=True)
+
+
+@pytest.mark.parametrize("key", [f"{KEY}\n{KEY}", f"{KEY} {KEY}", "sk-ключ"])
+def test_live_a_key_that_can_be_none_is_not_said_aloud(key: str, here: pytest.MonkeyPatch):
+    here.setenv("ANTHROPIC_API_KEY", key)
+    with pytest.raises(LiveError, match=r"^The API key holds a blank or a sign that no key has"):
+        client(live=True)
+
+
+def test_live_a_dotenv_file_in_another_encoding_is_one_sentence(here: pytest.MonkeyPatch):
+    Path(".env").write_bytes(b"NAME=\xe9\n")
+    with pytest.raises(LiveError, match="is no text in UTF-8"):
+        client(live=True)
+
+
 def test_live_a_wrong_key_is_one_sentence(wire: Wire, here: pytest.MonkeyPatch):
     here.setenv("ANTHROPIC_API_KEY", "sk-wrong")
     with pytest.raises(LiveError, match=r"The key was refused by http.* \(401\): check ANTHROPIC"):
@@ -135,3 +157,22 @@ def test_the_price_is_said_with_its_date_and_the_cap():
         "for long prompts; prices of 2026-11-21). The run stops once $0.50 are spent."
     )
     assert price_notice("claude-opus-5-5").endswith("There is no cap.")
+
+
+def test_a_live_client_says_its_price_before_anything_is_sent(wire: Wire, caplog):
+    said: list[str] = []
+    client(live=True, max_usd=0.004, say=said.append)
+    assert said == [price_notice(MODEL, 0.004)]
+    assert said[0].endswith("The run stops once $0.004 are spent.")
+    assert caplog.messages == []
+    client(live=True)  # with nobody to tell, it is logged: a notebook shows that
+    assert caplog.messages == [price_notice(MODEL)]
+    assert wire.headers == []
+
+
+def test_a_live_client_for_a_model_without_a_price_says_so(wire: Wire, caplog, monkeypatch):
+    monkeypatch.setenv("MODEL_ID", "claude-z")
+    client(live=True)
+    [said] = caplog.messages
+    assert "claude-z" in said
+    assert "price" in said

@@ -103,6 +103,12 @@ def test_an_estimate_with_a_threshold_pays_for_summaries_and_smaller_prompts():
     assert estimate(OPUS, 40, **shape) < estimate(OPUS, 40, base=10_000, growth=5_000)
 
 
+@pytest.mark.parametrize("max_usd", [-0.01, float("nan")])
+def test_a_cap_that_nothing_reaches_is_refused(max_usd: float):
+    with pytest.raises(ValueError, match=r"max_usd=.*; take dollars, 0 or more"):
+        Cap(max_usd)
+
+
 def test_a_cap_stops_before_the_request_after_it_was_reached():
     cap = Cap(0.01)
     for _ in range(2):

@@ -28,6 +28,8 @@ ENGLISH = "Every morning the keeper climbed the stairs, cleaned the great lamp, 
 CHINESE = "压缩之后，模型只记得摘要里写下的内容。"
 BASE64 = base64.b64encode(bytes((7 * i * i + 3 * i) % 256 for i in range(6_000))).decode()
 
+PICTURE = {"type": "image", "source": {"type": "base64", "data": "AAAA"}}
+
 
 @pytest.mark.parametrize(
     ("text", "least", "most"),
@@ -67,14 +69,13 @@ def test_chinese_is_not_counted_as_words_nor_as_blanks():
 
 
 def test_each_block_costs_more_than_its_text():
-    picture = {"type": "image", "source": {"type": "base64", "data": "AAAA"}}
     call = {"type": "tool_use", "id": "toolu_1", "name": "bash", "input": {"command": "ls"}}
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}
     assert block_tokens({"type": "text", "text": "ok"}) == TEXT + 2
     assert block_tokens({"type": "thinking", "thinking": "ok", "signature": "s" * 99}) == TEXT + 2
     assert block_tokens(call) >= CALL + text_tokens("bash")
     assert block_tokens(result) == RESULT + 2
-    assert block_tokens({**result, "content": [picture, {"type": "text", "text": "ok"}]}) == (
+    assert block_tokens({**result, "content": [PICTURE, {"type": "text", "text": "ok"}]}) == (
         RESULT + IMAGE + TEXT + 2
     )
 
@@ -91,6 +92,8 @@ def test_a_request_is_laid_out_as_the_cache_sees_it():
     assert [part.kind for part in layout.parts] == ["", "tool", "text", "", "text"]
     assert layout.marks == {}
     assert layout.tokens == sum(part.tokens for part in layout.parts) > TOOL + 2 * TEXT
+    longer = lay_out({**body, "tools": [{**tool, "description": "Run it. " * 100}]}).tokens
+    assert longer > layout.tokens + 300
 
 
 def test_marks_stand_where_cache_control_does_and_the_automatic_one_at_the_end():
@@ -122,6 +125,9 @@ def test_a_marker_changes_no_key_and_a_string_is_one_text_block():
         ({"model": "other"}, 0),
         ({"thinking": {"type": "adaptive"}}, 2),
         ({"tool_choice": {"type": "any"}}, 2),
+        ({"output_config": {"effort": "low"}}, 2),
+        ({"messages": [{"role": "user", "content": [PICTURE]}]}, 2),
+        ({"messages": [{"role": "user", "content": "ho"}]}, 3),
         ({"max_tokens": 5}, 4),
     ],
 )

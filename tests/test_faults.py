@@ -28,6 +28,7 @@ def ask(*faults: Fault, retries: int = 2, messages: Any = TURN) -> anthropic.typ
     [
         (Fault("529", at=2), [2]),
         (Fault("529", at=(1, 4)), [1, 4]),
+        (Fault("529", at=range(2, 4)), [2, 3]),
         (Fault("529"), [1, 2, 3, 4, 5]),
         (Fault("529", rate=0), []),
     ],
@@ -86,6 +87,24 @@ def test_a_rate_limit_says_when_to_come_again():
         ask(Fault("429"), retries=0)
     assert limited.value.response.headers["retry-after"] == "1"
     assert int(limited.value.response.headers["retry-after-ms"]) < 100
+
+
+def test_an_overload_says_that_a_retry_is_worth_it():
+    with pytest.raises(anthropic.OverloadedError) as overloaded:
+        ask(Fault("529"), retries=0)
+    assert overloaded.value.response.headers["x-should-retry"] == "true"
+    assert "retry-after" not in overloaded.value.response.headers
+    assert overloaded.value.response.json()["error"] == {
+        "type": "overloaded_error",
+        "message": "Overloaded",
+        "details": None,
+    }
+
+
+def test_an_answer_cut_short_counts_as_one_so_that_no_id_comes_twice():
+    api = client(brain=brain, faults=[Fault("truncated", at=1)])
+    given: Any = {"model": MODEL, "max_tokens": 500, "messages": TURN}
+    assert api.messages.create(**given).id != api.messages.create(**given).id
 
 
 def test_a_time_out_is_a_time_out():

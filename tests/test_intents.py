@@ -59,6 +59,16 @@ def test_tasks_on_names(prompt: str, kind: str, names: tuple[str, ...]) -> None:
         "Write a file hello.txt",
         "delete all files",
         "Zip the files",
+        "Order all modules by date",
+        "把所有模块排序",
+        "Compress logo.png",
+        "把图标压缩一下",
+        "Disable compaction",
+        "停用自动压缩",
+        "Write a song about compression",
+        "Which modules have you opened?",
+        "你读过哪些模块?",
+        "Where were you?",
     ],
 )
 def test_anything_else_is_unknown(prompt: str) -> None:
@@ -75,6 +85,9 @@ def test_anything_else_is_unknown(prompt: str) -> None:
         ("View each of ./web/*.{ts,tsx}, please", "read", "web", ("ts", "tsx")),
         ("Open notes/* one after another.", "read", "notes", ()),
         ("Look through all modules in core/.", "read", "core", ()),
+        ("Open all scripts of my-tools, one by one", "read", "my-tools", ()),
+        ("Open every script in the folder scripts, please", "read", "scripts", ()),
+        ("Review my_tools file by file", "report", "my_tools", ()),
     ],
 )
 def test_a_pattern_names_folder_and_kind(
@@ -165,6 +178,17 @@ def test_a_review_may_be_of_tests_and_about_comments() -> None:
         "写一份测试脚本的审查报告, 依次打开每个脚本",
     ):
         assert task_of(prompt).kind == "report"
+
+
+def test_what_there_is_to_watch_is_no_request() -> None:
+    for aside in ("(观察 micro-compact 替换旧结果)", " (watch old results being replaced)"):
+        assert task_of(READ_TS + aside) == task_of(READ_TS)
+
+
+def test_compaction_that_comes_by_itself_is_waited_for() -> None:
+    prompt = "Open file after file, so that the chat is compacted by itself"
+    assert task_of(prompt).kind == "until"
+    assert task_of("多看几个文件, 我要看到压缩自行发生").kind == "until"
 
 
 def test_a_rule_is_no_request() -> None:

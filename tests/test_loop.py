@@ -61,6 +61,13 @@ def test_the_request_names_model_room_and_tools(workspace, session):
     assert "is 4,000 tokens; the conversation is compacted at 3,200 tokens." in system
 
 
+def test_an_answer_is_never_longer_than_the_sdk_sends_without_streaming(workspace, session):
+    seen = []
+    large = dataclasses.replace(SMALL, context_window=1_000_000, output_reserve=64_000)
+    go(worker(0), workspace, session, seen=seen, settings=large)
+    assert seen[0]["max_tokens"] == 21_000
+
+
 def test_unknown_tools_and_bad_inputs_are_results(workspace, session):
     calls = (
         call("toolu_1", "fly", where="up"),

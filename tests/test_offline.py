@@ -72,6 +72,7 @@ def test_ids_are_unique_however_often_the_same_body_is_sent():
     answers = [ask(api) for _ in range(5)]
     calls = [b.id for a in answers for b in a.content if b.type == "tool_use"]
     assert len({answer.id for answer in answers}) == 5
+    assert len({answer._request_id for answer in answers}) == 5
     assert len(set(calls)) == 10
 
 
@@ -115,6 +116,7 @@ def test_tokens_are_counted_as_they_are_billed_over_the_window_too():
 def test_a_prompt_over_the_window_is_a_bad_request_with_both_numbers():
     size = lay_out({"model": MODEL, "messages": LONG}).tokens
     assert ask(offline(window=size + 200), LONG).stop_reason == "tool_use"
+    assert ask(offline(window=size), LONG).stop_reason == "model_context_window_exceeded"
     with pytest.raises(anthropic.BadRequestError) as refused:
         ask(offline(window=size - 1), LONG)
     assert f"prompt is too long: {size} tokens > {size - 1} maximum" in str(refused.value)

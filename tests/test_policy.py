@@ -80,6 +80,17 @@ def test_it_lists_then_reads_and_notes_what_it_read() -> None:
     assert used(said) == [("read_file", {"path": "b.py"})]
 
 
+def test_a_null_in_another_models_call_is_as_if_it_were_not_given() -> None:
+    whole = {"path": "a.py", "offset": None, "limit": None}
+    listed = calls("", ("bash", LIST, "9 4000 a.py\n9 4000 b.py"))
+    read = calls("", ("read_file", whole, '"""Adds."""'))
+    assert used(answer(user(READ), *listed, *read)) == [("read_file", {"path": "b.py"})]
+    found = calls("", ("bash", SEARCH, "./a.py:1:x = MAX"))
+    shown = calls("", ("read_file", whole, "x = MAX"))
+    [(name, _)] = used(answer(user(RENAME), *found, *shown))
+    assert name == "edit_file"
+
+
 def test_small_files_are_read_together() -> None:
     listed = calls("", ("bash", LIST, "9 100 a.py\n9 100 b.py\n900 40000 c.py"))
     assert [call[1]["path"] for call in used(answer(user(READ), *listed))] == ["a.py", "b.py"]
@@ -96,7 +107,10 @@ def test_a_large_file_is_read_in_parts_to_its_end() -> None:
     assert answer(user(READ), *listed, *part, *last)["stop_reason"] == "end_turn"
 
 
-@pytest.mark.parametrize("seen", [CLEARED, "9 4000 a.py\n9 4000 b... [truncated]"])
+TRIMMED = "9 4000 a.py\n\n[... 99 characters trimmed ...]\n\n9 4000 b.py"
+
+
+@pytest.mark.parametrize("seen", [CLEARED, "9 4000 a.py\n9 4000 b... [truncated]", TRIMMED])
 def test_a_listing_that_cannot_be_seen_whole_is_asked_for_again(seen: str) -> None:
     assert used(answer(user(READ), *calls("", ("bash", LIST, seen)), *calls(NOTED))) == [
         ("bash", LIST)
@@ -186,6 +200,24 @@ def test_results_that_never_show_end_in_open_words() -> None:
     assert "cleared before I can see them" in words(answer(user(READ), *blind, *blind, *blind))
 
 
+def test_a_dozen_calls_that_bring_nothing_new_are_the_end() -> None:
+    idle = [calls("", ("bash", {"command": f"echo {n}"}, "So?")) for n in range(12)]
+    assert used(answer(user(READ), *(m for pair in idle[:11] for m in pair)))
+    end = answer(user(READ), *(m for pair in idle for m in pair))
+    assert words(end) == "I stop here: 12 calls in a row brought nothing new."
+
+
+@pytest.mark.parametrize(("asked", "most"), [(2_000, 300), (250, 4_000), (2_000, 4_000)])
+def test_a_summary_is_as_long_as_it_may_be_and_no_longer(asked: int, most: int) -> None:
+    """At most the tokens asked for, max_tokens, and a fifth of what is shown; the task first."""
+    read = [calls(NOTED.replace("a.py", f"f{n}.py"), ("bash", {}, "x" * 300)) for n in range(90)]
+    shown = [user(READ), *(m for pair in read for m in pair), user(summary_prompt(asked))]
+    said = words(answer(*shown, max_tokens=most))
+    bound = min(asked, most, int(0.2 * view({"messages": shown, "tools": TOOLS}).size))
+    assert 0.7 * bound < rough_tokens(said) <= bound
+    assert said.split("\n")[1] == f"Task: {READ}"
+
+
 SEARCH = {"command": search_command("MAX")}
 HITS = "./a.py:1:x = MAX\n./a.py:3:x = MAX"
 
@@ -202,6 +234,14 @@ def test_after_two_readings_in_vain_a_line_that_is_not_unique_is_given_up() -> N
     gone = calls("", ("read_file", {"path": "a.py"}, "[Previous: used read_file]"))
     said = answer(user(RENAME), *gone, *gone, *calls("", ("bash", SEARCH, HITS)))
     assert words(said).count("Gave up on a.py:") == 2
+
+
+def test_after_two_readings_in_vain_a_line_that_is_unique_is_edited_from_the_search() -> None:
+    gone = calls("", ("read_file", {"path": "a.py"}, "[Previous: used read_file]"))
+    found = calls("", ("bash", SEARCH, "./a.py:1:x = MAX\n./a.py:3:y = MAX"))
+    edit = {"path": "a.py", "old_text": "x = MAX", "new_text": "x = LIMIT"}
+    assert used(answer(user(RENAME), *gone, *found)) == [("read_file", {"path": "a.py"})]
+    assert used(answer(user(RENAME), *gone, *gone, *found)) == [("edit_file", edit)]
 
 
 def test_an_interrupted_edit_is_looked_at_before_it_is_repeated() -> None:
@@ -227,7 +267,9 @@ def test_a_full_window_is_compacted_between_two_pieces_of_work_and_only_once() -
     assert used(answer(*FINISHED, user(READ)))[0][0] == "compact"
     again = calls("", ("compact", {"focus": "rules"}, "Compacted."))
     assert used(answer(*FINISHED, user(READ), *again)) == [("bash", LIST)]
-    assert used(answer(user("Hi."), FINISHED[1], user(READ))) == [("bash", LIST)]
+    half_full = user("Read x. " + "long " * 6_000)  # 9,000 tokens of 20,000; from 14,000 on
+    assert used(answer(half_full, FINISHED[1], user(READ))) == [("bash", LIST)]
+    assert used(answer(FINISHED[0], user(READ))) == [("bash", LIST)]  # nothing is finished yet
 
 
 def test_compact_is_called_once_and_read_as_done() -> None:

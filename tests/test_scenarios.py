@@ -1,6 +1,9 @@
 """Each task is done when nothing is forgotten, and its checks notice when it is not."""
 
 import json
+import os
+import shutil
+import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -24,11 +27,13 @@ from agentlib.lab.scenarios import (
     Scenario,
     folder,
     last_words,
+    report_checks,
 )
 from agentlib.lab.workspaces import copy_package, write_files
 from agentlib.messages import blocks, of_type
 from agentlib.settings import Settings
 
+posix = pytest.mark.skipif(sys.platform == "win32", reason="links and pipes are POSIX's")
 WHOLE = Settings(context_window=1_000_000, micro="off", auto=False)
 
 
@@ -47,6 +52,7 @@ def test_the_long_one_passes_400_000_tokens_and_the_caches_life_three_times(tmp_
     assert played.checks["facts"] == len(LONG.facts) == 4
     assert 400_000 < max(prompt_tokens(usage) for usage in played.usages) < LONG.window
     assert sum(pause > 300 for pause in LONG.pauses) == 3
+    assert sum(usage["cache_read_input_tokens"] == 0 for usage in played.usages) == 1 + 3
     assert RULE in LONG.prompts[0]
     assert RULE not in LONG.prompts[-1]
 
@@ -69,6 +75,67 @@ def test_the_renaming_has_29_places_in_seven_files(tmp_path: Path) -> None:
         if "MAX_WEIGHT" in line
     )
     assert (sum(found.values()), len(found)) == (29, 7)
+
+
+RAN = {"type": "tool_result", "tool_use_id": "t", "content": "7 tests, 0 failed\nexit code 0"}
+
+
+@pytest.mark.parametrize(
+    ("path", "change", "result"),
+    [
+        ("parcels/limits.py", ("WEIGHT_LIMIT", "MAX_WEIGHT"), RAN),
+        ("parcels/limits.py", ("WEIGHT_LIMIT", "LIMIT"), RAN),
+        ("parcels/labels.py", ("from parcels.limits import WEIGHT_LIMIT\n", ""), RAN),
+        ("parcels/depots.py", ("", ""), {**RAN, "content": "7 tests, 1 failed"}),
+        ("parcels/depots.py", ("", ""), {**RAN, "content": "no such file"}),
+    ],
+)
+def test_a_renaming_is_not_done_with_a_place_a_line_or_a_test_amiss(
+    path: str, change: tuple[str, str], result: dict[str, Any], tmp_path: Path
+) -> None:
+    RENAME.make_workspace(tmp_path)
+    for file in tmp_path.rglob("*.py"):
+        text = file.read_text(encoding="utf-8")
+        file.write_text(text.replace("MAX_WEIGHT", "WEIGHT_LIMIT"), encoding="utf-8")
+    says = {"role": "assistant", "content": "Tests pass"}
+    assert RENAME.checks(tmp_path, [{"role": "user", "content": [RAN]}, says])["done"]
+    text = (tmp_path / path).read_text(encoding="utf-8")
+    (tmp_path / path).write_text(text.replace(*change, 1), encoding="utf-8")
+    assert not RENAME.checks(tmp_path, [{"role": "user", "content": [result]}, says])["done"]
+
+
+TOLD = "`RETRY_LIMIT` is {}: fetcher/config.py, fetcher/network.py, {}."
+
+
+@pytest.mark.parametrize(
+    ("value", "last", "done"),
+    [
+        ("12", "fetcher/defaults.py", True),
+        ("12", "and so on", False),
+        ("120", "fetcher/defaults.py", False),
+        ("5", "fetcher/defaults.py", False),
+    ],
+)
+def test_a_value_is_traced_with_all_its_files(value, last, done, tmp_path: Path) -> None:
+    said = {"role": "assistant", "content": TOLD.format(value, last)}
+    assert TRACE.checks(tmp_path, [said])["done"] == done
+
+
+def test_an_answer_depends_on_its_request_alone(tmp_path: Path, monkeypatch) -> None:
+    """Given again in another order, in another folder and environment: the same bytes."""
+    seen: list[tuple[str, dict[str, Any]]] = []
+
+    def noting(body: dict[str, Any], times: int) -> dict[str, Any]:
+        seen.append((json.dumps(body), said := policy.reply(body, times)))
+        return said
+
+    played = play(TRACE, WHOLE, tmp_path, brain=noting)
+    monkeypatch.chdir(tmp_path)
+    for name in ("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "DISABLE_COMPACT", "ANTHROPIC_API_KEY"):
+        monkeypatch.setenv(name, "1")
+    shutil.rmtree(played.folder)
+    assert len(seen) > 5
+    assert all(policy.reply(json.loads(body), 7) == said for body, said in reversed(seen))
 
 
 def focused(body: dict[str, Any], times: int) -> dict[str, Any]:
@@ -124,6 +191,22 @@ def test_a_report_is_true_of_its_folder_and_a_false_statement_is_found(tmp_path:
         assert len(check_report(said, tmp_path).false) == 1, false
 
 
+@pytest.mark.parametrize(
+    ("report", "done"),
+    [
+        ("# For Ada\n## a.py\nPurpose: Adds.\n\n## b.py\n(details lost)\n", True),
+        ("# For Ada\n## a.py\nPurpose: Adds.\n", False),
+        ("# For Ada\n## a.py\nPurpose: Subtracts.\n\n## b.py\n(details lost)\n", False),
+        ("", False),
+    ],
+)
+def test_a_report_is_done_with_every_file_and_nothing_false(report, done, tmp_path: Path) -> None:
+    write_files(tmp_path, {"a.py": '"""Adds."""\n', "b.py": "x = 1\n", "REPORT.md": report})
+    checks = report_checks(tmp_path, first="# For Ada", facts=["FACT: four."])
+    assert (checks["done"], checks["facts"], checks["constraint"]) == (done, 0, bool(report))
+    assert not report_checks(tmp_path, first="# For Bob")["constraint"]
+
+
 def test_any_folder_is_copied_without_what_is_hidden(tmp_path: Path) -> None:
     mine = {"a.py": '"""Adds."""\n', ".git/config": "x", "node_modules/b.py": "x"}
     write_files(tmp_path / "mine", mine)
@@ -135,6 +218,37 @@ def test_any_folder_is_copied_without_what_is_hidden(tmp_path: Path) -> None:
     assert "older" not in last_words(played.session.history)
     with pytest.raises(NotADirectoryError, match="nowhere is not a folder"):
         folder(tmp_path / "nowhere")
+
+
+@posix
+def test_links_in_a_circle_or_to_nowhere_and_pipes_are_left_behind(tmp_path: Path) -> None:
+    write_files(tmp_path / "mine", {"a.py": '"""A."""\n', "env/pyvenv.cfg": "", "env/b.py": ""})
+    for name, to in (("loop", "."), ("gone.py", "nowhere"), ("same.py", "a.py")):
+        (tmp_path / "mine" / name).symlink_to(to)
+    os.mkfifo(tmp_path / "mine" / "pipe.py")
+    folder(tmp_path / "mine").make_workspace(tmp_path / "copy")
+    assert {path.name for path in (tmp_path / "copy").rglob("*")} == {"a.py", "same.py"}
+    assert not (tmp_path / "copy" / "same.py").is_symlink()
+
+
+def test_files_with_odd_names_and_odd_bytes_are_read_and_reported(tmp_path: Path) -> None:
+    odd = ["a — b.py", "a, b.py", "it's.py", "$x.py", "-n.py", "(to line 7).py", "文/件 名.py"]
+    write_files(tmp_path / "mine", {name: f'"""Is {n}."""\n' for n, name in enumerate(odd)})
+    (tmp_path / "mine" / "none.py").write_bytes(b"\n\n")
+    (tmp_path / "mine" / "old.py").write_bytes(b'"""Old."""\nprint "caf\xe9"\n')
+    for settings in (WHOLE, Settings(threshold=1_500, keep_recent=1)):
+        played = play(folder(tmp_path / "mine"), settings, tmp_path / str(settings.threshold))
+        assert played.checks["done"]
+        assert last_words(played.session.history).startswith("I wrote REPORT.md: 9 files")
+
+
+def test_a_file_whose_notes_cannot_be_found_again_is_left_openly(tmp_path: Path) -> None:
+    """Its name holds a hard blank, which notes put in place of plain ones."""
+    write_files(tmp_path / "mine", {"a\u00a0b.py": '"""A."""\n', "c.py": '"""C."""\n'})
+    played = play(folder(tmp_path / "mine"), WHOLE, tmp_path / "run", max_turns=30)
+    assert len(played.turns) < 12
+    report = (played.folder / "REPORT.md").read_text(encoding="utf-8")
+    assert "## a\u00a0b.py\n(details lost)\n" in report
 
 
 def test_a_report_of_ones_own_is_not_replaced_in_silence(tmp_path: Path) -> None:

@@ -70,6 +70,11 @@ def test_each_outcome_of_the_layers_has_its_lines():
     assert list(step_lines(cleared)) == [
         "[micro_compact: 1 result shortened, 9,000 -> 8,500 tokens]"
     ]
+    split = replace(cleared, tokens_cleared=0, compaction="auto", archive="s", tokens_after=80)
+    assert list(step_lines(split)) == [
+        "[auto_compact triggered]",
+        "[transcript saved: s] 9,000 -> 80 tokens",
+    ]
     sizes = {"tokens_before": 9_000, "tokens_after": 1_000, "archive": "s.jsonl#u"}
     auto = Step(messages=[], compaction="auto", **sizes)
     saved = "[transcript saved: s.jsonl#u] 9,000 -> 1,000 tokens"

@@ -1,12 +1,49 @@
 """Which keys and blocks a body may have, beyond what is on record as a wording."""
 
+import copy
+import json
+from collections.abc import Iterator
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 import pytest
 
+from agentlib.lab.offline import Server
 from agentlib.lab.offline.rules import read_body, refusal
 
 Body = dict[str, Any]
+KEY = {"x-api-key": "any"}
+STRING = "Input should be a valid string"
+MARK = {"type": "ephemeral"}
+CALL = {"type": "tool_use", "id": "t", "name": "bash", "input": {"command": "ls"}}
+PICTURE = {
+    "type": "image",
+    "source": {"type": "base64", "media_type": "image/gif", "data": "R0lGODlhCgAKAA=="},
+}
+ANSWER = {"type": "tool_result", "tool_use_id": "t", "content": [PICTURE], "is_error": False}
+WHOLE: Body = {
+    "model": "m",
+    "max_tokens": 9,
+    "system": [{"type": "text", "text": "s", "cache_control": MARK}],
+    "tools": [{"name": "bash", "description": "Run.", "input_schema": {}, "cache_control": MARK}],
+    "thinking": {"type": "adaptive"},
+    "tool_choice": {"type": "auto"},
+    "stream": False,
+    "messages": [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": [{"type": "text", "text": "So."}, CALL]},
+        {"role": "user", "content": [ANSWER, {"type": "text", "text": "On.", "citations": None}]},
+    ],
+}
+
+
+def places(found: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The way to each value of a body."""
+    keys = found if isinstance(found, dict) else range(len(found) if isinstance(found, list) else 0)
+    for key in keys:
+        yield (*way, key)
+        yield from places(found[key], (*way, key))
 
 
 def said(body: Body, **how: Any) -> str | None:
@@ -66,10 +103,46 @@ def test_counting_tokens_needs_no_max_tokens():
             asked("Hi", messages=[{"role": "tool", "content": "Hi"}]),
             "messages.0.role: Input should be 'user' or 'assistant'",
         ),
+        (asked("Hi", tools={}), "tools: Input should be a valid list"),
+        (asked("Hi", thinking=True), "thinking: Input should be a valid dictionary"),
+        (asked([{"type": "text", "text": 5}]), "messages.0.content.0.text.text: " + STRING),
+        (
+            asked([{"type": "image", "source": {"type": "base64", "data": 5}}]),
+            f"messages.0.content.0.image.source.base64.data: {STRING}",
+        ),
+        (
+            asked(
+                [{"type": "text", "text": "Hi", "cache_control": {"type": "ephemeral", "ttl": 9}}]
+            ),
+            "messages.0.content.0.text.cache_control.ephemeral.ttl: Input should be '5m' or '1h'",
+        ),
     ],
 )
 def test_a_wrong_shape_is_named_by_its_path(body: Body, wording: str):
     assert said(body) == wording
+
+
+@pytest.mark.parametrize("junk", [None, -1, 1.5, True, "中", [[]], {"type": ["x"]}], ids=repr)
+def test_a_value_of_a_wrong_type_anywhere_is_no_fault_of_ours(junk: Any):
+    server = Server(lambda body, times: {"content": [], "stop_reason": "end_turn"}, models=["m"])
+    whole = server.answer("POST", "/v1/messages", KEY, json.dumps(WHOLE).encode())
+    assert whole.status == 200
+    for path in list(places(WHOLE)):
+        body = copy.deepcopy(WHOLE)
+        *way, last = path
+        reduce(getitem, way, body)[last] = junk
+        for url in ("/v1/messages", "/v1/messages/count_tokens"):
+            reply = server.answer("POST", url, KEY, json.dumps(body).encode())
+            assert reply.status < 500, (path, reply.body)
+
+
+@pytest.mark.parametrize("place", ["system", "result"])
+def test_a_call_stands_neither_in_the_system_prompt_nor_in_a_result(place: str):
+    call = {"type": "tool_use", "id": "t", "name": "bash", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": [call]}
+    wording = said(asked("Hi", system=[call]) if place == "system" else asked([result]))
+    assert wording is not None
+    assert "Input tag 'tool_use' found" in wording
 
 
 def test_an_unknown_block_is_answered_with_the_known_ones():

@@ -30,6 +30,7 @@ def test_private_names_are_not_named_and_a_file_without_public_ones_says_so() ->
         ('f"""Not a docstring."""\n', "no docstring"),
         ('"""Half """ + "a sum"\n', "a docstring that is not quoted here"),
         ('"""With \\x41 in it."""\n', "a docstring that is not quoted here"),
+        ('("""In parentheses.""")\n', "In parentheses."),
         ("x = 1\n", "no docstring"),
         ("", "empty file"),
     ],

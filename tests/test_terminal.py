@@ -154,7 +154,10 @@ def test_compact_by_hand_tells_tokens_and_keeps_the_focus(tmp_path):
 def test_compact_with_nothing_to_compact_says_so(tmp_path):
     desk = Desk(tmp_path)
     assert desk.terminal.obey("/compact") == DONE
-    assert desk.lines == ["[manual compact]", "[there is nothing to compact yet]"]
+    assert desk.lines == [
+        "[manual compact]",
+        "[nothing to compact yet: the newest exchanges stay as they are]",
+    ]
 
 
 def test_compact_where_compaction_is_off_says_so(tmp_path):
@@ -164,16 +167,17 @@ def test_compact_where_compaction_is_off_says_so(tmp_path):
     assert desk.lines[-1] == "[nothing was compacted: compaction is off (DISABLE_COMPACT)]"
 
 
-def test_context_adds_up_to_the_estimate(tmp_path):
+@pytest.mark.parametrize("more", range(6))
+def test_context_adds_up_to_the_estimate(tmp_path, more):
     desk = Desk(tmp_path)
-    desk.type("read")
+    desk.type("read", *["more"] * more)
     desk.lines.clear()
     desk.terminal.obey("/context")
     total = int(desk.lines[0].split()[1].replace(",", ""))
     rows = {line.split()[0]: int(line.split()[1].replace(",", "")) for line in desk.lines[1:]}
     assert {"system", "tools", "user", "assistant", "tool_use", "tool_result", "free"} == set(rows)
     assert rows.pop("free") == 32_000 - total
-    assert abs(sum(rows.values()) - total) <= len(rows)
+    assert sum(rows.values()) == total
     billed = desk.terminal.session.requests[-1].usage
     assert abs(total - Bill(turns=1, usages=[billed]).sent) < 30
 
@@ -289,6 +293,15 @@ def test_a_fault_of_the_offline_model_is_one_line_too(tmp_path):
     assert desk.terminal.work("one") == FAILED
     (warning,) = desk.warnings
     assert warning == "[error: the offline model failed, a fault of its own: KeyError: 'nothing']"
+
+
+@pytest.mark.parametrize("reason", ["max_tokens", "refusal", "stop_sequence"])
+def test_an_answer_that_stops_early_is_not_done(tmp_path, reason):
+    desk = Desk(tmp_path, brain=lambda body, _: {**say("And so"), "stop_reason": reason})
+    assert desk.terminal.work("go") == FAILED
+    assert f"[stopped: the answer stopped with {reason}]" in desk.lines
+    assert "(go on with --resume)" in desk.lines[-1]
+    assert desk.terminal.work(None) == DONE  # nothing was left open, so nothing was asked
 
 
 def test_a_prompt_larger_than_the_window_says_both_numbers(tmp_path):

@@ -2,13 +2,15 @@
 
 `client()` is the real SDK in front of the offline model: no key, no environment, no network.
 `client(live=True, max_usd=0.50)` is the same SDK in front of a real one. Nothing else in the
-project differs between the two. Not here: what the offline model does (offline, policy), and
-printing the price: `price_notice` is for whoever starts the run to show first.
+project differs between the two, but that the live one says its price first. Not here: what the
+offline model does (offline, policy).
 """
 
+import logging
 import os
+import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +25,7 @@ from agentlib.settings import MODEL
 if TYPE_CHECKING:
     import anthropic
 
+_log = logging.getLogger(__name__)
 API = "https://api.anthropic.com"
 NO_KEY = (
     "There is no API key: set ANTHROPIC_API_KEY in the environment or in a .env file in the "
@@ -44,7 +47,10 @@ def price_notice(model: str, max_usd: float | None = None) -> str:
     rate, long = rates(model), rates(model, 10**9)
     times = long["input"] / rate["input"]
     more = f", {times:g} times that for long prompts" if times > 1 else ""
-    cap = "There is no cap." if max_usd is None else f"The run stops once ${max_usd:.2f} are spent."
+    cap = "There is no cap."
+    if max_usd is not None:
+        shown = f"{max_usd:.2f}" if max_usd >= 0.01 else f"{max_usd:g}"
+        cap = f"The run stops once ${shown} are spent."
     return (
         f"{model}: ${rate['input']:.2f} in, ${rate['output']:.2f} out, ${rate['cache_read']:.2f} "
         f"from the cache (per million tokens{more}; prices of {price_list()['collected']}). {cap}"
@@ -59,18 +65,29 @@ def client(
     faults: Sequence[Fault] = (),
     clock: Callable[[], float] = time.time,
     brain: Brain | None = None,
+    say: Callable[[str], object] = _log.warning,
 ) -> "anthropic.Anthropic":
     """An `anthropic.Anthropic`, offline by default.
 
     Offline: a `window` in tokens, `faults` on request, `clock` in seconds for the cache, `brain`
     in place of the course's policy; nothing is spent, so `max_usd` means nothing. Live:
     ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL and MODEL_ID from the environment or a `.env` in the
-    working directory; after the request that reached `max_usd` the next one is refused with
-    cost.CapReached. LiveError says what is missing: a key, the right key, a network.
+    working directory. The price goes to `say` before anything is sent; after the request that
+    reached `max_usd` the next one is refused with cost.CapReached. LiveError says what is missing:
+    a key, the right key, a network.
     """
     if live:
+        say(_priced(model_id(live), max_usd))
         return _live(max_usd)
     return _offline(Server(brain, window=window, faults=faults, clock=clock))
+
+
+def _priced(model: str, max_usd: float | None) -> str:
+    """`price_notice`, or that there is no price: the first answer decides then (lab.metering)."""
+    try:
+        return price_notice(model, max_usd)
+    except ValueError as unknown:
+        return str(unknown)
 
 
 def _offline(server: Server) -> "anthropic.Anthropic":
@@ -95,6 +112,8 @@ def _live(max_usd: float | None) -> "anthropic.Anthropic":
     token = None if base or key else found.get("ANTHROPIC_AUTH_TOKEN")
     if not (key or token):
         raise LiveError(NO_KEY)
+    if not re.fullmatch(r"[!-~]+", key or token or ""):
+        raise LiveError("The API key holds a blank or a sign that no key has: copy it once more.")
     headers = {"accept-encoding": "identity"}  # the cap reads a stream's bytes as they pass
     if base and key:
         headers["x-api-key"] = key  # the SDK sends a bearer token; many endpoints want this one
@@ -115,5 +134,13 @@ def _environment() -> dict[str, str]:
             from dotenv import dotenv_values
         except ImportError:
             raise LiveError("There is a .env here: install python-dotenv to read it.") from None
-        found = {name: value for name, value in dotenv_values(".env").items() if value}
-    return {**found, **{name: value for name, value in os.environ.items() if value}}
+        try:
+            found = _filled(dotenv_values(".env"))
+        except UnicodeDecodeError:
+            raise LiveError("The .env here is no text in UTF-8: save it as one.") from None
+    return {**found, **_filled(os.environ)}
+
+
+def _filled(found: Mapping[str, str | None]) -> dict[str, str]:
+    """What is set to more than blanks, which a pasted key brings along."""
+    return {name: value.strip() for name, value in found.items() if value and value.strip()}

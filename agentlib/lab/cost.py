@@ -125,6 +125,10 @@ class Cap:
     max_usd: float
     spent: float = 0.0
 
+    def __post_init__(self) -> None:
+        if not self.max_usd >= 0:  # nor is nan, which nothing ever reaches
+            raise ValueError(f"max_usd={self.max_usd!r}; take dollars, 0 or more")
+
     def check(self) -> None:
         """CapReached where the cap is reached; call it before each request."""
         if self.spent >= self.max_usd:

@@ -13,7 +13,14 @@ from random import Random
 from typing import Any
 
 from agentlib.lab.made_up import VERBS, fact, module, renaming_project, words
-from agentlib.lab.scenarios import Checks, Scenario, last_words, report_checks
+from agentlib.lab.scenarios import (
+    Checks,
+    Scenario,
+    last_words,
+    lines_with,
+    report_checks,
+    tests_passed,
+)
 from agentlib.lab.workspaces import write_files
 from agentlib.messages import Message
 
@@ -122,8 +129,12 @@ def _planted(rng: Random, files: dict[str, str], folder: str, count: int) -> tup
 
 
 def _has_line(report: Path, line: str, at: int) -> bool:
-    text = report.read_text(encoding="utf-8") if report.is_file() else ""
-    return bool(text.strip()) and text.strip().split("\n")[at] == line
+    text = _text(report).strip()
+    return bool(text) and text.split("\n")[at] == line
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
 
 
 def _with_rule(rng: Random, prompts: list[str], rule: str) -> list[str]:
@@ -197,10 +208,13 @@ def rename(rng: Random, name: str) -> Scenario:
     kept = {path: text for path, text in files.items() if path.startswith("vendor/")}
 
     def checks(folder: Path, history: Sequence[Message]) -> Checks:
-        ours = [folder / path for path in files if path not in kept]
-        left = sum(old in path.read_text(encoding="utf-8") for path in ours)
-        same = all((folder / p).read_text(encoding="utf-8") == text for p, text in kept.items())
-        done = not left and "Tests pass" in last_words(history)
+        there = {path: _text(folder / path) for path in files}
+        ours = [path for path in files if path not in kept]
+        left = sum(old in there[path] for path in ours)
+        places = lines_with(old, (files[path] for path in ours))
+        whole = lines_with(new, (there[path] for path in ours)) >= places
+        same = all(there[path] == text for path, text in kept.items())
+        done = whole and not left and tests_passed(history)
         return {"done": done, "left": left, "constraint": same}
 
     return _scenario(rng, name, prompts, files, checks, constraint=rule)

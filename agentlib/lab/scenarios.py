@@ -5,8 +5,9 @@ copied or written anew each time. Checks look at the folder and the history afte
 how the agent works. Not here: running it (loop), scoring engines against each other (scoreboard).
 """
 
+import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from agentlib.lab.checking import check_report
 from agentlib.lab.fetcher import fetcher
 from agentlib.lab.parcels import parcels
 from agentlib.lab.workspaces import copy_package, plant, write_files
-from agentlib.messages import Message, of_type
+from agentlib.messages import Message, of_type, result_text
 
 Checks = dict[str, Any]
 """`done` (bool) first, then the measures of this scenario by name."""
@@ -107,6 +108,20 @@ def last_words(history: Sequence[Message]) -> str:
     return texts[-1] if texts else ""
 
 
+def tests_passed(history: Sequence[Message]) -> bool:
+    """Whether the newest result that counts failed tests or checks counts none.
+
+    >>> result = {"type": "tool_result", "tool_use_id": "t", "content": "7 tests, 0 failed"}
+    >>> tests_passed([{"role": "user", "content": [result]}]), tests_passed([])
+    (True, False)
+    """
+    texts = [
+        result_text(r) for m in history if m["role"] == "user" for r in of_type(m, "tool_result")
+    ]
+    failed = re.findall(r"^\d+ (?:tests|checks), (\d+) failed", "\n".join(texts), re.MULTILINE)
+    return failed[-1:] == ["0"]
+
+
 _REVIEW_FACTS = {
     "packaging/_elffile.py": "DECISION: the reader of ELF files never writes one.",
     "packaging/_manylinux.py": "FACT: the oldest glibc that our users have is 2.17.",
@@ -143,7 +158,7 @@ def _trace_checks(folder: Path, history: Sequence[Message]) -> Checks:
     said = last_words(history)
     chain = ["fetcher/config.py", "fetcher/network.py", "fetcher/defaults.py"]
     named = sum(path in said for path in chain)
-    value = "`RETRY_LIMIT` is 12" in said
+    value = re.search(r"`RETRY_LIMIT` is 12(?![.\d]*\d)", said) is not None
     return {"done": value and named == len(chain), "value": value, "files": named}
 
 
@@ -157,11 +172,17 @@ TRACE = Scenario(
 
 
 def _rename_checks(folder: Path, history: Sequence[Message]) -> Checks:
-    texts = [file.read_text(encoding="utf-8") for file in sorted(folder.rglob("*.py"))]
-    left = sum("MAX_WEIGHT" in line for text in texts for line in text.splitlines())
-    renamed = sum("WEIGHT_LIMIT" in line for text in texts for line in text.splitlines())
-    passed = "Tests pass" in last_words(history)
-    return {"done": not left and passed, "left": left, "renamed": renamed, "tests": passed}
+    there = [file.read_text(encoding="utf-8") for file in sorted(folder.rglob("*.py"))]
+    left, renamed = lines_with("MAX_WEIGHT", there), lines_with("WEIGHT_LIMIT", there)
+    whole = renamed >= lines_with("MAX_WEIGHT", parcels().values())
+    passed = tests_passed(history)
+    done = whole and not left and passed
+    return {"done": done, "left": left, "renamed": renamed, "tests": passed}
+
+
+def lines_with(name: str, texts: Iterable[str]) -> int:
+    """How many lines hold a name."""
+    return sum(name in line for text in texts for line in text.splitlines())
 
 
 RENAME = Scenario(
@@ -215,17 +236,17 @@ ALL = {scenario.name: scenario for scenario in (REVIEW, TRACE, RENAME, LONG)}
 
 
 def folder(path: Path, prompts: Sequence[str] = (READ_AND_REPORT,)) -> Scenario:
-    """Any folder of the learner's, copied; hidden folders and installed packages stay behind.
+    """Any folder of the learner's, copied; hidden folders, installed packages, links to folders
+    and what is no file stay behind.
 
     Raises NotADirectoryError.
     """
     source = Path(path)
     if not source.is_dir():
         raise NotADirectoryError(f"{source} is not a folder; name one that is")
-    ignore = shutil.ignore_patterns(".*", "__pycache__", "node_modules", "venv")
 
     def make_workspace(target: Path) -> None:
-        shutil.copytree(source, target, ignore=ignore, dirs_exist_ok=True)
+        shutil.copytree(source, target, ignore=_left_behind, dirs_exist_ok=True)
 
     return Scenario(
         name=source.resolve().name,
@@ -233,3 +254,13 @@ def folder(path: Path, prompts: Sequence[str] = (READ_AND_REPORT,)) -> Scenario:
         make_workspace=make_workspace,
         checks=lambda target, history: report_checks(target),
     )
+
+
+def _left_behind(place: str, names: list[str]) -> set[str]:
+    return {name for name in names if name.startswith(".") or not _is_copied(Path(place, name))}
+
+
+def _is_copied(path: Path) -> bool:
+    if path.name in ("__pycache__", "node_modules", "venv") or (path / "pyvenv.cfg").exists():
+        return False
+    return path.is_file() or (path.is_dir() and not path.is_symlink())

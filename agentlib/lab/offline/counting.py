@@ -25,7 +25,7 @@ TEXT, CALL, RESULT, IMAGE, TOOL = 4, 45, 35, 1_500, 40
 """What a block costs beside its text: text or thinking, call, result; an image; a tool's frame."""
 
 _LONG_RUN = re.compile(r"[A-Za-z0-9+/]{80,}")
-_ASIAN = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
+_ASIAN = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
 _WORD = re.compile(r"[^\W\d_]+")
 _DIGIT = re.compile(r"\d")
 _SIGN = re.compile(r"[^\w\s]|_")
@@ -103,10 +103,8 @@ def lay_out(body: Mapping[str, Any]) -> Layout:
         if mark:
             marks[len(parts)] = LONG if mark.get("ttl") == "1h" else SHORT
         parts.append(part)
-    if mark := body.get("cache_control"):
-        last = _last_cacheable(parts)
-        if last >= 0:
-            marks.setdefault(last, LONG if mark.get("ttl") == "1h" else SHORT)
+    if mark := body.get("cache_control"):  # a request ends with a block that can be marked
+        marks.setdefault(len(parts) - 1, LONG if mark.get("ttl") == "1h" else SHORT)
     return Layout(parts, marks)
 
 
@@ -148,8 +146,3 @@ def _key(block: Block) -> Hashable:
     said = {name: block[name] for name in sorted(block) if name != "cache_control"}
     flat = all(isinstance(value, str | bool) for value in said.values())
     return tuple(said.items()) if flat else _json(said)
-
-
-def _last_cacheable(parts: list[Part]) -> int:
-    barred = ("thinking", "redacted_thinking", "")
-    return next((i for i in range(len(parts) - 1, -1, -1) if parts[i].kind not in barred), -1)

@@ -47,7 +47,7 @@ class Fault:
 
     kind: Kind
     _: KW_ONLY
-    at: int | tuple[int, ...] | None = None
+    at: int | Sequence[int] | None = None
     """Which requests, the first being 1. None: all, or those that `rate` draws."""
     rate: float = 1.0
     """Share of the requests, 0 to 1, drawn by `seed`: the same ones on each run."""
@@ -64,7 +64,7 @@ class Fault:
     def strikes(self, n: int) -> bool:
         """Whether the nth of the requests that it counts is struck."""
         if self.at is not None:
-            return n in (self.at if isinstance(self.at, tuple) else (self.at,))
+            return n == self.at if isinstance(self.at, int) else n in self.at
         return random.Random(f"{self.seed} {n}").random() < self.rate
 
     def counts(self, messages: Sequence[Message]) -> bool:

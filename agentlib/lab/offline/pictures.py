@@ -5,7 +5,6 @@ recognised: its size is not read, so it is never too large here.
 """
 
 import base64
-import binascii
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -37,7 +36,9 @@ def _pictures(path: str, content: Sequence[Block]) -> Iterator[tuple[str, Any]]:
             yield from _pictures(f"{path}.{j}.tool_result.content", inside)
 
 
-def _problem(path: str, data: str, many: bool) -> str | None:
+def _problem(path: str, data: Any, many: bool) -> str | None:
+    if not isinstance(data, str):
+        return f"{path}.data: Input should be a valid string"
     if len(data) > MAX_BASE64:
         return f"{path}: image exceeds 5 MB maximum: {len(data)} bytes > {MAX_BASE64} bytes"
     size = picture_size(data)
@@ -62,7 +63,7 @@ def picture_size(data: str) -> tuple[int, int] | None:
     """
     try:
         raw = base64.b64decode(data, validate=True)
-    except binascii.Error:
+    except ValueError:
         return None
     if raw[:8] == b"\x89PNG\r\n\x1a\n" and len(raw) >= 24:
         return int.from_bytes(raw[16:20]), int.from_bytes(raw[20:24])

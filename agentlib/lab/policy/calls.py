@@ -68,7 +68,8 @@ class Call:
         more = _MORE.search(self.text)
         if not more:
             return 0
-        return int(more[2] or self.input.get("offset", 0) + self.input.get("limit", 0))
+        given = (self.input.get(name) or 0 for name in ("offset", "limit"))  # null: as not given
+        return int(more[2] or sum(given))
 
 
 def calls_after(messages: Sequence[Message], start: int) -> Iterator[Call]:

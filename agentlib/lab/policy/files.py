@@ -11,7 +11,7 @@ from typing import NamedTuple
 from agentlib.lab.policy.acting import again, bash, quoted, use
 from agentlib.lab.policy.calls import Call
 from agentlib.lab.policy.intents import Task
-from agentlib.lab.policy.notes import CONTINUED, Note, notes
+from agentlib.lab.policy.notes import CONTINUED, Note, notes, told
 from agentlib.lab.policy.reading import View, one_line
 from agentlib.lab.policy.sources import describe
 from agentlib.messages import Block
@@ -20,6 +20,8 @@ PAGE = 300
 """Files in one listing; a long one comes in pages."""
 BATCH, SMALL, TOGETHER = 3, 3_000, 7_000
 """At most so many files at once, each and together at most so many bytes."""
+TRIES = 3
+"""Readings of a file after which it is left, openly."""
 _ONE_PART = 48_000
 _SHARE = 0.25 * 3.5
 """Characters read at once, per token of the window: a quarter of it."""
@@ -103,7 +105,7 @@ def listing(view: View, task: Task) -> Listing:
             return Listing([], [], bash(listing_command(".", task.endings)), remark)
         rows, found = len(re.findall(r"^\d+ \d+ ", seen.text, re.MULTILINE)), files_in(seen.text)
         files += [file for file in found if file.path != task.report]
-        todo = [file for file in files if not view.is_done(file.path)]
+        todo = [f for f in files if not view.is_done(f.path) and not in_vain(view, f.path)]
         if todo or rows < PAGE:
             return Listing(files, todo, left_out=rows - len(found))
         page += 1
@@ -118,17 +120,19 @@ def take_notes(view: View) -> str:
             lines.append(line)
             view = view.noting(line)
     asked = [call.path for call in reads if not call.visible]
-    lost = [path for path in dict.fromkeys(asked) if asked.count(path) >= 3]
-    lines += [f"Skipped {p}: cleared before I can read it" for p in lost if not view.is_done(p)]
+    lost = [path for path in dict.fromkeys(asked) if asked.count(path) >= TRIES]
+    lines += [
+        f"Skipped {told(p)}: cleared before I can read it" for p in lost if not view.is_done(p)
+    ]
     return "\n".join(lines)
 
 
 def _line_on(view: View, call: Call) -> str:
     """What there is to note on one read, "" where it was noted or can't be seen."""
     if call.error:
-        return f"Skipped {call.path}: {one_line(call.text, 100)}"
+        return f"Skipped {told(call.path)}: {one_line(call.text, 100)}"
     noted = notes(view.own).get(call.path)
-    start = call.input.get("offset", 0)
+    start = call.input.get("offset") or 0
     if not call.visible or start != (noted.upto if noted else 0):
         return ""
     said = describe(call.path, call.body)
@@ -142,10 +146,17 @@ def too_long(view: View, todo: Sequence[File]) -> str:
     """Open words on the files whose single lines are longer than what can be read at once."""
     room = _room(view)
     return "\n".join(
-        f"Skipped {file.path}: its lines are too long to be read"
+        f"Skipped {told(file.path)}: its lines are too long to be read"
         for file in todo
         if file.size > room and file.line_size > room
     )
+
+
+def in_vain(view: View, path: str) -> bool:
+    """Whether a file was read so often that its notes can't be found again: its name may hold a
+    sign that divides them."""
+    reads = [call.input for call in view.calls if call.name == "read_file" and call.path == path]
+    return bool(reads) and max(map(reads.count, reads)) >= TRIES
 
 
 def _room(view: View) -> int:

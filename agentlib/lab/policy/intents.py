@@ -15,6 +15,7 @@ from agentlib.lab.policy.unasked import (
     asks_for_work,
     denied,
     without_denials,
+    without_looking_back,
     without_questions,
 )
 from agentlib.lab.policy.words import (
@@ -54,9 +55,10 @@ def _words(*alternatives: str) -> re.Pattern[str]:
 _READ = _words(
     r"\b(?:re-?)?read(?:s|ing)?\b|\b(?:go|look|walk|run|work|page|leaf|sift|comb|step)(?:ing)? "
     r"(?:on |over |at |into |inside |your way )*(?:through|over|at|into|inside)\b",
+    r"\byour way\b|\b(?:wad|gett?)(?:e|ing)? through\b",
     r"\b(?:examin|inspect|study|studi|scan|view|open|brows|analy[sz]|review|audit|assess|critiqu|"
     r"evaluat|check|explor|visit|load|pull|show|process|skim|digest|take in|consum|survey|cover|"
-    r"describ|explain|"
+    r"describ|explain|perus|ingest|travers|consult|"
     r"document|summari[sz])\w*",
     r"读|阅|看|浏览|分析|审查|评审|检查|审核|审计|过一遍|扫描|点评|评估|查看|检视|打开|研究|梳理|走查|翻[阅看]",
 )
@@ -73,6 +75,13 @@ _EACH = _words(
     r"\bwhole\b|\bthe (?:complete|full)\b|\bfile by file\b|\bany\b|\bone file\b|\bthe rest\b",
     r"每|所有|全部|逐|挨个|依次|各个|各文件|整个|一个个|一个一个|一个接一个|一一|全都|都|完整",
 )
+_BARE = _words(
+    r"^\W*(?:(?:please|now|and|then|next|ok)\W+)*"
+    r"(?:(?:the )?(?:every|each|all|any|one|whole|entire|files?)\b|file by file)",
+    r"^(?=.*[一-龥])[\x00-\x7f，。、：；！？（）请麻烦从的下里中内上面这那该个份按顺序来次地吧接着逐挨依每所有全部各整一"
+    r"文件源码代脚本模块类目录夹项工程仓库程]*$",
+)
+"""A request that begins with its object; in Chinese, one of no other words."""
 _FILES = _words(
     r"\bfiles?\b|\bsources?\b|\bmodules?\b|\bscripts?\b|\bcode ?base\b|\bcode\b|\bclass(?:es)?\b|"
     r"\bfolder\b|\bdirector(?:y|ies)\b|\bpackages?\b|\bprojects?\b|\brepo(?:sitory)?\b",
@@ -86,19 +95,35 @@ _SQUEEZE = _words(
 _CONVERSATION = _words(
     r"\bconversation\b|\bcontext\b|\bhistory\b|\bchat\b|\bdialog(?:ue)?\b|\bsession\b|\bmanual\w*|"
     r"\bby hand\b|\bcompact(?:ion)? tool\b|\bcompact`? (?:now|please)\b|\bso far\b|\bwindow\b|"
+    r"\bmessages\b|\bdiscuss\w*|\btalk\w*|\bmemory\b|\bwe(?:'ve| have)? (?:said|written|done)\b|"
     r"\b(?:use|call|invoke|run|with|through|via|using) (?:the )?[`'\"]?compact\b",
-    r"对话|会话|上下文|历史|手动|聊天|工具|人工",
+    r"对话|会话|上下文|历史|手动|聊|工具|人工|说过|谈|消息|前面|之前|以上|记忆",
 )
 _COMPACT_ADJECTIVE = _words(
     r"\b(?:compact|condensed|compressed) (?:\w+ )?"
     r"(?:report|review|summary|overview|table|list|form|write|version|document)\w*"
 )
+_SETTING = _words(
+    r"\b(?:enabl|disabl|deactivat|configur)\w*|\b(?:turn|switch)(?:ing|ed)?\b.{0,30}\bo(?:n|ff)\b|"
+    r"(?<!how )(?<!what )\b(?:about|regarding|concerning)\b (?!and\b|then\b|so\b)[^,;.!?]*"
+    r"\b(?:compact|compress|condens)",
+    r"关闭|关掉|启用|禁用|停用|开启|关于.{0,8}压缩",
+)
+"""Compaction is to be set up or written about, not done."""
+_FILLER = _words(
+    r"\b(?:please|now|then|and|it|this|that|them|\w+thing|all|what|we|have|our|us|you|can|could|"
+    r"would|will|should|just|do|make|run|perform|trigger|start|go|ahead|time|to|a|an|another|one|"
+    r"once|again|the|lets?|for|me|i|want|need|like|ok|okay|here|yourself|above|immediately|"
+    r"is|it's|up|down|is|way|automatic|context)\b|'s\b",
+    r"[请麻烦现在帮我们一下吧了来进行做次个再立即马上把它都先给需要开始可以能吗您你该的得啊呀自己动手]",
+)
 _UNTIL = _words(
     r"\buntil\b|\btill?\b|\bup to the point\b|\bas long as\b|\bbefore\b|\bso long as\b|\bwhile\b|"
     r"\btrigger\w*|\bkicks? in\b|\bsets? in\b|\bfires?\b|\bautomatic\w*|\bwait for\b|"
-    r"\bstop\w*\b.{0,12}\b(?:when|once|as soon)\b",
-    r"直到|直至|为止|触发|自动|才停|再停",
+    r"\bstop\w*\b.{0,12}\b(?:when|once|as soon)\b|\b(?:by|of) itself\b|\bon its own\b",
+    r"自行|自己(?:触发|发生|启动)|直到|直至|为止|触发|自动|才停|再停",
 )
+_ON = _words(r"\b(?:proceed|continu|carry on|go on|keep)\w*", r"继续|接着|往下")
 _FULL = _words(
     r"\b(?:window|context)\b.{0,30}\b(?:full|fills?|overflow\w*|exhaust\w*|runs? out|limit)\b",
     r"(?:窗口|上下文).{0,8}(?:满|溢出|用完|上限)",
@@ -139,7 +164,7 @@ def task_of(request: str) -> Task:
     kind: Kind = "unknown"
     asked, names = "", ()
     for said in (without_rules(request), without_stated_rules(request)):
-        asked = without_denials(without_questions(said, _SQUEEZE))
+        asked = without_denials(without_looking_back(without_questions(said, _SQUEEZE)))
         kind, names = _kind(asked)
         if kind == _kind(denied(said))[0]:  # "don't shrink, compress or compact our chat"
             kind = "unknown"
@@ -179,7 +204,7 @@ def _kind(asked: str) -> tuple[Kind, tuple[str, ...]]:
     if names and _TRACE.search(asked) and (not reads or _RETRACE.search(asked)):
         return "trace", names[:1]
     # "Every Python file in agents/, one at a time, please": no verb at all, and no other one.
-    bare = _EACH.search(asked) and not _OTHER.search(asked) and not _SQUEEZE.search(asked)
+    bare = _BARE.search(asked) and not _OTHER.search(asked) and not _SQUEEZE.search(asked)
     if reads or (files and each and (_REVIEW.search(asked) or bare)):
         return ("report" if _REVIEW.search(asked) else "read"), ()
     return "unknown", ()
@@ -196,12 +221,23 @@ def _plural(asked: str) -> bool:
 def _squeezes(asked: str, reads: bool) -> Kind | None:
     """Reading on until the conversation is compacted, compacting it now, or neither."""
     plain = _COMPACT_ADJECTIVE.sub("", asked)
+    if _SETTING.search(plain):
+        return None
     squeeze, until = _SQUEEZE.search(plain), _UNTIL.search(plain)
-    if until and _READ.search(plain) and (squeeze or _FULL.search(plain)) and not _by_hand(plain):
+    reads_on = _READ.search(plain) or (_ON.search(plain) and _FILES.search(plain))
+    if until and reads_on and (squeeze or _FULL.search(plain)) and not _by_hand(plain):
         return "until"
     if squeeze and _CONVERSATION.search(plain):
         return "compact"
-    return "compact" if squeeze and not reads and not _FILES.search(plain) else None
+    return "compact" if squeeze and not reads and not _says_more(plain) else None
+
+
+def _says_more(asked: str) -> bool:
+    """Whether an order to squeeze names a thing: "compress a.zip" is not "please compress now"."""
+    rest = _FOCUS.sub("", asked)
+    for known in (_SQUEEZE, _FILLER):
+        rest = known.sub("", rest)
+    return bool(re.search(r"\w", rest))
 
 
 def _by_hand(asked: str) -> bool:

@@ -39,7 +39,7 @@ _STARTS = re.compile(
     r"Noted|Skipped|Done:|edits made|files done|names traced|Editing|Gave|Traced|Test|"
     r"There is no|Report |Replaced|Task|- "
 )
-
+_ON_A_PATH = ("note", "skipped")
 
 BARE = "no public names"
 CONTINUED = "continued"
@@ -76,7 +76,7 @@ class Note:
         so_far = f" (to line {self.upto})" if self.upto else ""
         names = [f"- `{name}`: {what}" for name, what in self.names]
         names += [f"- {BARE}"] if self.bare else []
-        head = f"Noted {self.path}{so_far} — {self.purpose}"
+        head = f"Noted {told(self.path)}{so_far} — {self.purpose}"
         return "\n".join([head, *names, *(f"- {fact}" for fact in self.facts)])
 
 
@@ -94,8 +94,22 @@ def events(text: str) -> tuple[Event, ...]:
 def _event(line: str) -> Event | None:
     for kind, form in _LINE:
         if match := form.fullmatch(line):
-            return Event(kind, tuple(part or "" for part in match.groups()))
+            first, *others = (part or "" for part in match.groups())
+            return Event(kind, (_path(first) if kind in _ON_A_PATH else first, *others))
     return None
+
+
+def told(path: str) -> str:
+    """A path as it is noted: its blanks are hard ones, so that nothing in it divides the note.
+
+    >>> told("a — b.py") == "a\\u00a0—\\u00a0b.py"
+    True
+    """
+    return path.replace(" ", "\u00a0")
+
+
+def _path(noted: str) -> str:
+    return noted.replace("\u00a0", " ")
 
 
 def notes(found: Iterable[Event]) -> dict[str, Note]:
@@ -157,7 +171,7 @@ def paths(found: Iterable[Event]) -> set[str]:
         elif kind == "skipped":
             done.add(parts[0])
         elif kind == "done":
-            done.update(parts[0].split(", "))
+            done.update(map(_path, parts[0].split(", ")))
     return done
 
 

@@ -85,7 +85,7 @@ def stretches(view: View, path: str) -> list[Stretch]:
                 # A file that was put back (it has no id) may have the edit in it already.
                 if edit.path == path and (call.id or new not in text):
                     text = text.replace(str(edit.input["old_text"]), new, 1)
-            start = int(call.input.get("offset", 0))
+            start = int(call.input.get("offset") or 0)
             found.append(Stretch(start, tuple(text.split("\n")), not start and not call.next_line))
     return found[::-1]
 

@@ -216,6 +216,8 @@ def _tested(view: View) -> str:
     if not _is_test(call.input.get("command")):
         return ""
     lines = [line for line in call.text.split("\n") if line.strip()]
+    if re.search(r"^Ran 0 tests", call.text, re.MULTILINE):
+        return "Tests fail: no test was run"  # some runners end well over an empty folder
     passed = lines[-1] == "exit code 0"
     said = one_line(lines[-2], 100) if len(lines) > 1 else "no output"
     return f"Tests {'pass' if passed else 'fail'}: {_TIMES.sub('', said)}"

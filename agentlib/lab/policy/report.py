@@ -12,8 +12,6 @@ from agentlib.lab.policy.notes import Note
 from agentlib.lab.policy.reading import View
 
 LOST = "(details lost)"
-_SPENT = 0.7 * 3
-"""Characters of a part of the report, per token of the longest answer."""
 _FIRST = re.compile(
     r"first line|begins?\b|starts?\b|opens?\b|heading|top of|第一行|首行|开头|以.{0,60}开始",
     re.IGNORECASE | re.ASCII,
@@ -21,7 +19,9 @@ _FIRST = re.compile(
 _LAST = re.compile(
     r"last line|\bends?\b|\bcloses?\b|bottom|最后一行|末行|结尾|结束", re.IGNORECASE | re.ASCII
 )
-_LINE = re.compile(r"(?<!\w)[`'\"“‘「『]([^`'\"”’」』\n]+)[`'\"”’」』]|(#+ [^\n]*[^\n.。])")
+_LINE = re.compile(
+    r"(?<![a-zA-Z0-9_])[`'\"“‘「『]([^`'\"”’」』\n]+)[`'\"”’」』]|(#+ [^\n]*[^\n.。])"
+)
 
 
 def counted(files: int) -> str:
@@ -80,18 +80,3 @@ def sections(view: View, paths: Sequence[str]) -> list[str]:
     """A section for each file."""
     skipped = {parts[0]: parts[1] for kind, parts in view.known if kind == "skipped"}
     return [section(path, view.notes.get(path), skipped.get(path)) for path in paths]
-
-
-def part(written: Sequence[str], max_tokens: int) -> int:
-    """How many of the sections fit into one answer; at least one.
-
-    >>> part(["x" * 100] * 9, 200)    # 200 tokens: 420 characters, 102 a section
-    4
-    """
-    room, count = max_tokens * _SPENT, 0
-    for text in written:
-        room -= len(text) + 2
-        if room < 0 and count:
-            break
-        count += 1
-    return count

@@ -22,8 +22,8 @@ _TOKEN = re.compile(
 """A string literal, closed or cut off by the end, or a comment."""
 _HEADER = re.compile(r"^(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MULTILINE)
 _BRACKET_OR_COLON = re.compile(r"[()\[\]{}:]")
-_END_OF_STATEMENT = re.compile(r"[ \t]*(?:[;\n]|\Z)")
-_BLANK = re.compile(r"\s*")
+_END_OF_STATEMENT = re.compile(r"[ \t)]*(?:[;\n]|\Z)")
+_BLANK = re.compile(r"[\s(]*")  # a docstring may stand in parentheses
 _LITERAL = re.compile(r"""([A-Za-z]*)(\"{3}|'{3}|"(?!"")|'(?!''))(.*)\2""", re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _KNOWN = {"\\": "\\", '"': '"', "'": "'", "n": "\n", "t": "\t", "\n": ""}

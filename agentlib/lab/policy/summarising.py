@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from agentlib.lab.policy.intents import task_of
-from agentlib.lab.policy.notes import Note, last, listed, notes
+from agentlib.lab.policy.notes import Note, last, listed, notes, told
 from agentlib.lab.policy.pending import HEADING, LENGTH, pending
 from agentlib.lab.policy.reading import View, edits_made, one_line, rough_tokens
 
@@ -115,11 +115,11 @@ def _done(view: View, bound: int) -> list[str]:
     """The task, and what is done."""
     lines = [f"Task: {one_line(view.request)}"]
     if done := sorted(view.done):
-        plain = f"Done: {', '.join(done)}"
+        plain = f"Done: {', '.join(map(told, done))}"
         lines.append(plain if rough_tokens(plain) < _DONE * bound else _in_short(view))
     elif upto := last(view.own, "done_to"):
         lines.append(f"Done: {upto[0]} files, all up to {upto[1]}")
-    lines += [f"Skipped {path}: {why}" for path, why in listed(view.own, "skipped")[-5:]]
+    lines += [f"Skipped {told(path)}: {why}" for path, why in listed(view.own, "skipped")[-5:]]
     for form, kind in (
         ("There is no directory {}/ here", "missing"),
         ("Traced `{}` = {} ({}:{})", "traced"),

@@ -5,6 +5,9 @@ answers. Not here: what is asked for (intents), listing and reading (files), the
 (tracing, renaming).
 """
 
+from collections.abc import Sequence
+from itertools import accumulate
+
 from agentlib.lab.policy import report
 from agentlib.lab.policy.acting import Reply, bash, gives_up, quoted, say, use
 from agentlib.lab.policy.calls import Call
@@ -17,6 +20,8 @@ from agentlib.lab.policy.report import counted
 FOCUS = "rules and decisions of the user, facts"
 """What its own compaction is to keep."""
 PASSES = 3
+_FRAME = 150
+"""Tokens of an answer that writes: its two calls, the report's name, its first lines."""
 _SHOWN = 40
 _END, _START = "END_OF_PART", "(start)"
 
@@ -101,18 +106,29 @@ def _report(view: View, task: Task, text: str, seen: Listing) -> Reply:
     rest = [path for path in paths if path > upto]
     if not rest:
         return say(_written(view, task, len(paths)))
-    texts = report.sections(view, rest)
-    count = report.part(texts, view.max_tokens)
+    texts, closing = report.sections(view, rest), report.closing(view, len(paths))
+    text = "\n".join([text, *(f"- Rule: {rule}" for rule in view.rules)])
+    # An answer that is cut off writes nothing: what is said beside the sections needs room too.
+    beside = _FRAME + (len(text) + len(closing)) // 3
+    count = _fitting(texts, view.max_tokens - beside)
     content = "\n\n".join(texts[:count]) + "\n"
     if count == len(rest):
-        content += report.closing(view, len(paths))
-    rules = [f"- Rule: {rule}" for rule in view.rules]
-    text = "\n".join([text, *rules, f"Report {task.report} up to {rest[count - 1]}"])
+        content += closing
+    text = f"{text}\nReport {task.report} up to {rest[count - 1]}"
     if upto:
         return say(text, bash(f"cat >> {quoted(task.report)} <<'{_END}'\n\n{content}{_END}"))
     content = f"{report.opening(view, f'Report on {counted(len(paths))}')}\n{content}"
     looked = bash(_is_there(task))
     return say(text, looked, use("write_file", path=task.report, content=content))
+
+
+def _fitting(texts: Sequence[str], room: int) -> int:
+    """How many of the sections an answer of `room` tokens is sure to hold; at least one.
+
+    In bytes: a Chinese character is about a token, and so are two letters of short words.
+    """
+    ends = accumulate(len(text.encode()) + 8 for text in texts)
+    return max(1, sum(end <= 2.1 * room for end in ends))
 
 
 def _failed_writing(view: View) -> Call | None:

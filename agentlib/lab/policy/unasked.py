@@ -41,7 +41,13 @@ _QUESTION = re.compile(
     r"i (?:wonder|don['’]t understand)\b)"
     r"|\b(?:explanation|definition|meaning|introduction) (?:of|to)\b"
     r"|^(?!.*(?:直到|直至|为止|读到)).*(?:什么是|是什么|什么叫|什么意思|什么用|做什么|干什么|会.{0,8}什么|怎么|怎样|"
-    r"如何|为何|为什么|是否|原理|含义|解释|介绍|区别|了(?:没有?|吗))",
+    r"如何|为何|为什么|是否|原理|含义|解释|介绍|区别|[了过].{0,6}(?:没有?|吗))",
+    _FLAGS,
+)
+_LOOKING_BACK = re.compile(
+    rf"^\W*(?:{_POLITE}[\s,]+)*(?:(?:which|what|how many|how much|when|why|where)\b.{{0,40}}\s)?"
+    r"(?:did|have|had|has|were|was)\s+(?:you|we|i|it)\b"
+    r"|(?:读|看|阅|审查|检查|写|处理)(?:过|完|好|了)+.{0,10}(?:哪些|哪几|多少|吗|没有|几个)|哪些文件|多少个?文件",
     _FLAGS,
 )
 _LANGUAGE = (
@@ -103,6 +109,16 @@ def without_questions(text: str, topic: re.Pattern[str]) -> str:
     """
     parts = sentences(text.replace("?", "? "))
     return " ".join(p for p in parts if not (topic.search(p) and _QUESTION.search(p)))
+
+
+def without_looking_back(text: str) -> str:
+    """The text without the sentences that ask what was done.
+
+    >>> without_looking_back("Which files did you read? Read them all.")
+    'Read them all.'
+    """
+    parts = sentences(text.replace("?", "? ").replace("？", "？ "))
+    return " ".join(part for part in parts if not _LOOKING_BACK.search(part))
 
 
 def asks_for_translation(text: str) -> bool:

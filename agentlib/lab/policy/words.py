@@ -36,7 +36,7 @@ and or in file files detail order turn which single sub parent other new full co
 module directory folder report name sequence depth parallel english chinese total general
 there mind chunks batches pieces series succession particular place alphabetical one-by-one
 one-after-another file-by-file step-by-step so-called passing short brief between writing
-words prose
+words prose please now again first sequentially individually
 """
 _NO_FOLDER = set(_NO_FOLDER_WORDS.split())
 _PATH = r"[A-Za-z0-9_.][\w.-]*(?:[/\\][\w.-]+)*"
@@ -46,6 +46,7 @@ _GLOB = re.compile(
     re.ASCII,
 )
 """agents/*.py, *.{ts,tsx}, src/**/*.go, docs/*: a folder, if any, and endings, if any."""
+_STOPS = r"(?=\s*(?:[,.;:!?]|$|one\b|each\b|individually\b|and\b|then\b|file\b|by\b|in turn\b))"
 _FOLDERS = (
     r"(?<![\w/.:*])((?:[A-Za-z0-9_.][\w.-]*[/\\])+[\w-]*)(?![\w*]|\.\w)",
     rf"[`'\"“「]({_PATH})[/\\]?[`'\"”」]\s*(?:sub)?(?:directory|folder|dir|package|tree|目录|文件夹|子目录|包|下|里|中)",
@@ -55,7 +56,8 @@ _FOLDERS = (
     rf"\b(?:under|inside|within|below|beneath)\s+(?:the\s+)?[`'\"]?({_PATH})",
     rf"\b(?:in|from|of)\s+[`'\"]({_PATH})[/\\]?[`'\"]",
     r"\b(?:in|from)\s+(?:the\s+)?([A-Za-z]\w*[-_]\w[\w-]*)\b",
-    r"\b(?:in|from)\s+([A-Za-z]\w*)(?=\s*(?:[,.;:!?]|$|one\b|individually\b|and\b|then\b|file\b))",
+    rf"\b(?:in|from|(?:directory|folder|package)(?: of| at)?)\s+([A-Za-z]\w*){_STOPS}",
+    rf"\b(?:read|open|review|through|over|of|folder|directory)\s+([A-Za-z]\w*[-_]\w[\w-]*){_STOPS}",
     rf"(?<![\w/.])({_PATH})\s*(?:目录|文件夹|子目录|包)",
     rf"(?<![\w/.])({_PATH})\s*(?:下|里|中|内)(?:面|边|部)?(?:的|所有|每)",
     rf"(?:目录|文件夹)\s*({_PATH})",
@@ -77,6 +79,8 @@ FACT README JSON API TODO HTML XML URL SQL AND ALL NOT PLEASE EVERY TypeScript J
 GitHub auto_compact micro_compact
 """
 _NO_CODE = set(_NO_CODE_WORDS.split())
+_NO_NAMES_WORDS = "i you we he she it they there this that are was were did can should"
+_NO_NAMES = set(_NO_NAMES_WORDS.split())
 _PAIR = re.compile(
     r"\b([A-Za-z_]\w*)\s+(?:everywhere\s+)?(?:to|into|as|by|with|=>|->|→)\s+"
     r"(?:the\s+name\s+)?([A-Za-z_]\w*)"
@@ -186,7 +190,8 @@ def names_in(text: str) -> tuple[str, ...]:
 
 def _expected(text: str) -> tuple[str, ...]:
     if re.search(r"\bre-?nam|\breplac|重命名|改名|替换|改成|改为", text, _FLAGS):
-        pair = _PAIR.search(text)
-        return tuple(name for name in pair.groups() if name) if pair else ()
+        pairs = [[name for name in pair.groups() if name] for pair in _PAIR.finditer(text)]
+        return next((tuple(pair) for pair in pairs if pair[0] != pair[1]), ())  # not "one by one"
     after = _AFTER.search(text)
-    return tuple(name for name in after.groups() if name) if after else ()
+    found = tuple(name for name in after.groups() if name) if after else ()
+    return () if {name.lower() for name in found} & _NO_NAMES else found
