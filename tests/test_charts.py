@@ -193,6 +193,8 @@ def test_two_runs_share_their_axes_and_a_refusal_stands_on_the_wall_after_the_la
     assert off.get_ylim() == on.get_ylim()
     assert off.texts[-1].get_text() == "too long"
     assert off.texts[-1].xy == (4, 1_000)
+    crosses = [line.get_xydata().tolist() for line in off.lines if line.get_marker() == "X"]
+    assert [[4, 1_000]] in crosses
     assert "too long" not in [text.get_text() for text in on.texts]
 
 

@@ -1,9 +1,10 @@
 """Every exercise of every notebook: its stub fails, its folded solution passes.
 
-The notebook is run without Jupyter, each stub followed at once by its solution, up to the last
-exercise. Not here: what each checker finds wrong (`test_exercises_<lesson>`).
+The exercises are run without Jupyter, each stub followed at once by its solution, after the cells
+that they build on. Not here: what each checker finds wrong (`test_exercises_<lesson>`).
 """
 
+import ast
 import os
 import re
 import subprocess
@@ -82,12 +83,42 @@ def verdicts(sources: list[str], folder: Path) -> dict[str, list[bool]]:
     return eval(run.stdout.strip().splitlines()[-1])
 
 
+def root(node: ast.expr) -> str:
+    """The name that an expression begins with: `a` of `a.b[0]`, "" where there is none."""
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def names(source: str) -> tuple[set[str], set[str]]:
+    """The names that a cell makes or changes, and those that it reads."""
+    made, read = set(), set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            made |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            made.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            read.add(node.id)
+        elif isinstance(getattr(node, "ctx", None), ast.Store):
+            made.add(root(node))
+        elif isinstance(node, ast.Expr) and "." in ast.unparse(node).partition("(")[0]:
+            made.add(root(node.value))  # a method called by itself may change its object
+    return made, read
+
+
 def with_solutions(notebook: NotebookNode, places: list[int]) -> list[str]:
-    """The code up to the last exercise, the solution of each after its stub."""
-    sources = []
-    for place, cell in enumerate(notebook.cells[: max(places, default=-1) + 1]):
-        sources += [cell.source] if cell.cell_type == "code" else []
-        sources += [solved(notebook, place)] if place in places else []
+    """The exercises, the solution of each after its stub, and the cells above that they build on.
+
+    What only shows something is left out: running it all is nbval's part.
+    """
+    sources, wanted = [], set()
+    for place in range(max(places, default=-1), -1, -1):
+        cell = notebook.cells[place]
+        asked = [cell.source, solved(notebook, place)] if place in places else [cell.source]
+        if cell.cell_type == "code" and (place in places or names(cell.source)[0] & wanted):
+            sources = asked + sources
+            wanted |= set().union(*(names(source)[1] for source in asked))
     return sources
 
 
@@ -132,6 +163,12 @@ def without(key: str) -> dict:
     return {k: v for k, v in DEFINITION.items() if k != key}
 
 
+def by_hand(calls: list[dict]) -> dict:
+    """Results that say nothing of a failure."""
+    known = {"type": "tool_result", "content": "one line"}
+    return {"role": "user", "content": [known | {"tool_use_id": c["id"]} for c in calls]}
+
+
 def optional() -> dict:
     schema = {**DEFINITION["input_schema"], "required": []}
     return {**DEFINITION, "input_schema": schema}
@@ -143,25 +180,37 @@ def optional() -> dict:
         ("00.1", lambda base, growth, window: (window - base) // growth + 1, "and that fits"),
         ("00.1", lambda base, growth, window: -(-(window - base) // growth) + 2, "a turn before"),
         ("00.1", lambda base, growth, window: window / growth, "is a whole number"),
+        ("00.1", lambda base, growth, window: (window - base) // growth + 2, "it returns -6"),
         ("00.2", lambda calls, place: {"role": "user", "content": "Done."}, "API would refuse"),
         ("00.2", lambda calls, place: "Done.", "a dict with role and content"),
+        ("00.2", lambda calls, place: {"role": "user"}, "the content is a list of blocks"),
+        (
+            "00.2",
+            lambda calls, place: [place.run(c["name"], c["input"]) for c in calls],
+            "tools.result makes it",
+        ),
+        ("00.2", lambda calls, place: by_hand(calls), "is_error is not set"),
         ("00.3", lambda base, growth, turns: base + growth * (turns - 1), "the last prompt only"),
         ("00.3", lambda base, growth, turns: base + growth * turns, "holds the ones before it"),
         ("00.3", lambda base, growth, turns: 0, "the sum of the prompts is 4,800"),
         ("00.4", lambda messages: "toolu_1", "not that of the list"),
-        ("00.4", lambda messages: messages[4]["content"][0]["tool_use_id"], "takes a fixed place"),
+        ("00.4", lambda messages: messages[4]["content"][0]["tool_use_id"], "it gives 'toolu_1'"),
+        ("00.4", lambda messages: "toolu_2", "where a toolu_7 with 2,020 characters"),
         ("00.4", lambda messages: None, "the tool_use_id of a result"),
         ("00.5", None, "Move the slider"),
+        ("00.5", True, "put in a number"),
         ("00.5", wall.SMALLEST_WINDOW - 8_000, "would refuse a prompt"),
         ("00.5", wall.SMALLEST_WINDOW + 8_000, "at a smaller window, too"),
         ("00.6", wall.outline, "is a pair"),
         ("00.6", (without("description"), wall.outline), "has no description"),
         ("00.6", ({**DEFINITION, "name": "out line"}, wall.outline), "letters, digits"),
         ("00.6", (optional(), wall.outline), 'not in "required"'),
+        ("00.6", ({**DEFINITION, "input_schema": "path"}, wall.outline), 'type "object"'),
+        ("00.6", (DEFINITION, lambda path: Path(path).read_text()), "not its path"),
         ("00.6", (DEFINITION, lambda source: ""), "leaves out line 6"),
         ("00.6", (DEFINITION, lambda source: source), "without its number"),
         ("00.6", (DEFINITION, lambda s: wall.outline(s).replace("15: a", "51: a")), "number 15"),
-        ("00.6", (DEFINITION, lambda s: wall.outline(s) + "\ngrams"), "they are what it saves"),
+        ("00.6", (DEFINITION, lambda s: wall.outline(s) + "\ngrams"), "defines nothing stays out"),
     ],
 )
 def test_a_usual_mistake_in_lesson_00_is_told_what_it_is(name, answer, why, tmp_path):

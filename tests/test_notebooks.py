@@ -13,7 +13,7 @@ from nbformat import NotebookNode, v4
 from PIL import Image
 
 from agentlib.settings import MODEL
-from tools.notebooks import PICTURE, WIDGET, difference, dumps, normalise, same_picture
+from tools.notebooks import PICTURE, WIDGET, difference, dumps, keep_pictures, normalise, settle
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -22,6 +22,8 @@ CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
 NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 NBVAL = re.compile(r"#\s*(NBVAL|PYTEST_VALIDATE)", re.IGNORECASE)
 MODEL_ID = re.compile(r"claude-[a-z]+-\d")
+LINK = re.compile(r"\]\((?!\w+:)([^)#]*)(#[^)]*)?\)")
+FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
 
 
 def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
@@ -91,6 +93,34 @@ def code_without_prose(notebook: NotebookNode) -> list[str]:
     return faults
 
 
+def cells_too_long(notebook: NotebookNode) -> list[str]:
+    """Code of more than 12 lines, blank ones not counted."""
+    sources = (cell.source for cell in code_cells(notebook))
+    return [text for text in sources if len([ln for ln in text.splitlines() if ln.strip()]) > 12]
+
+
+def lines_too_wide(notebook: NotebookNode) -> list[str]:
+    """Printed lines of more than 72 columns: a page 1024 wide has no room for them."""
+    outputs = [output for cell in code_cells(notebook) for output in cell.outputs]
+    shown = [each for each in outputs if "text/markdown" not in each.get("data", {})]
+    texts = [each.get("text", "") + each.get("data", {}).get("text/plain", "") for each in shown]
+    return [line for text in texts for line in text.splitlines() if len(line) > 72]
+
+
+def dead_links(notebook: NotebookNode) -> list[str]:
+    """Links to a file that is not there, or to a term that the glossary has not."""
+    prose = "".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    return [file + term for file, term in LINK.findall(prose) if not leads_somewhere(file, term)]
+
+
+def leads_somewhere(file: str, term: str) -> bool:
+    goal = ROOT / "notebooks" / file
+    if file != "GLOSSARY.md" or not term:
+        return goal.exists()
+    heads = re.findall(r"^## (.+)$", goal.read_text(encoding="utf-8"), re.MULTILINE)
+    return term.removeprefix("#") in [head.replace(" ", "-") for head in heads]
+
+
 RULES = [
     counts_out_of_order,
     widget_state,
@@ -98,6 +128,9 @@ RULES = [
     model_ids,
     numbers_not_printed,
     code_without_prose,
+    cells_too_long,
+    lines_too_wide,
+    dead_links,
 ]
 
 
@@ -110,6 +143,26 @@ def test_no_notebook_breaks_a_rule(path: Path, rule: Callable[[NotebookNode], li
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_every_notebook_is_stored_normalised(path: Path):
     assert difference(path, dumps(normalise(nbformat.read(path, as_version=4)))) == ""
+
+
+def test_each_lesson_leads_to_the_one_before_it_and_the_one_after_it():
+    lessons = [path for path in NOTEBOOKS if path.stem[0].isdigit()]
+    for before, path, after in zip([None, *lessons], lessons, [*lessons[1:], None], strict=False):
+        cells = nbformat.read(path, as_version=4).cells
+        top, bottom = cells[0].source.splitlines()[0], cells[-1].source.splitlines()[-1]
+        assert top == bottom
+        wanted = [before.name if before else "../README.md", "index.ipynb", "GLOSSARY.md"]
+        assert [file for file, _ in LINK.findall(top)] == wanted + ([after.name] if after else [])
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_there_are_40_to_80_words_to_a_code_cell(path: Path):
+    """What is folded away is not counted."""
+    notebook = nbformat.read(path, as_version=4)
+    prose = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    words = [word for word in FOLDED.sub("", prose).split() if re.search(r"\w", word)]
+    count = len(code_cells(notebook))
+    assert not count or 40 <= len(words) / count <= 80
 
 
 def notebook(*cells: NotebookNode) -> NotebookNode:
@@ -137,6 +190,10 @@ prose = v4.new_markdown_cell
         (numbers_not_printed, notebook(code(text="12,345 tokens"), prose("It sent **345**."))),
         (numbers_not_printed, notebook(code(text="7"), code(text="8"), prose("**7** turns"))),
         (code_without_prose, notebook(code(), code(), code())),
+        (cells_too_long, notebook(code("1\n\n" * 13))),
+        (lines_too_wide, notebook(code(text="a" * 72 + "\n" + "b" * 73))),
+        (dead_links, notebook(prose("[one](index.ipynb), [two](indecks.ipynb)"))),
+        (dead_links, notebook(prose("[a](GLOSSARY.md#tool-use), [b](GLOSSARY.md#tool-used)"))),
     ],
 )
 def test_a_planted_fault_is_found(rule: Callable[[NotebookNode], list[str]], planted: NotebookNode):
@@ -168,11 +225,33 @@ def test_a_widget_goes_where_a_picture_stands_in():
     assert list(normalise(notebook(cell)).cells[0].outputs[0].data) == ["text/plain", PICTURE]
 
 
-def test_only_shades_nobody_sees_make_no_new_picture():
-    def png(shade: int) -> str:
-        buffer = io.BytesIO()
-        Image.new("RGB", (4, 4), (shade, 0, 0)).save(buffer, "png")
-        return base64.b64encode(buffer.getvalue()).decode()
+def test_what_differs_from_machine_to_machine_is_dropped():
+    messy = notebook()
+    messy.metadata["language_info"] = {"name": "python", "version": "3.11.7"}
+    assert normalise(messy).metadata["language_info"] == {"name": "python"}
 
-    assert same_picture(png(100), png(110))
-    assert not same_picture(png(100), png(150))
+
+def drawn(shade: int) -> NotebookNode:
+    buffer, cell = io.BytesIO(), code()
+    Image.new("RGB", (4, 4), (shade, 0, 0)).save(buffer, "png")
+    cell.outputs[0].data[PICTURE] = base64.b64encode(buffer.getvalue()).decode()
+    return notebook(cell)
+
+
+@pytest.mark.parametrize(("shade", "kept"), [(110, True), (150, False)])
+def test_a_stored_picture_stays_where_only_shades_differ_that_nobody_sees(shade: int, kept: bool):
+    stored, fresh = drawn(100), drawn(shade)
+    keep_pictures(fresh, stored)
+    assert (fresh.cells[0].outputs == stored.cells[0].outputs) == kept
+
+
+def test_a_check_tells_what_would_change_and_changes_nothing(tmp_path, capsys):
+    file = tmp_path / "00.ipynb"
+    file.write_bytes(b"old\n")
+    assert settle(file, "old\n", check=True)
+    assert not settle(file, "new\n", check=True)
+    assert file.read_bytes() == b"old\n"
+    assert "-old\n+new" in capsys.readouterr().out
+    assert settle(file, "new\n", check=False)
+    assert file.read_bytes() == b"new\n"
+    assert not settle(file, "new\r\n", check=True)

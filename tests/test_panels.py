@@ -124,7 +124,7 @@ def test_a_panel_shows_its_own_error():
     before = panel.picture.value
     panel.size.value = 6
     assert repr(panel) == "size 6:\nValueError: 6 <is> too much"
-    assert "ValueError: 6 &lt;is&gt; too much" in panel.line.value
+    assert "<b>No new picture.</b> ValueError: 6 &lt;is&gt; too much" in panel.line.value
     assert panel.picture.value == before
     assert "image/png" not in panel._repr_mimebundle_()
 

@@ -60,12 +60,14 @@ def test_every_row_is_the_same_session():
         assert played(lesson).session.settings.context_window == 32_000
 
 
-def test_tokens_and_dollars_are_those_of_every_bill():
-    run, shown = played("02"), row("02")
-    assert shown["tokens sent"] == sum(map(scoreboard.prompt_tokens, run.usages))
-    assert shown[scoreboard.DOLLARS] == pytest.approx(
-        sum(scoreboard.dollars(usage, scoreboard.MODEL) for usage in run.usages), abs=1e-4
-    )
+def test_tokens_and_dollars_are_those_of_every_bill_the_summarys_too():
+    run, shown = played("03").session, row("03")
+    bills = [sent.usage for sent in run.requests]
+    bills += [usage for made in run.compactions for usage in made.usage]
+    assert len(bills) > len(run.requests)
+    assert shown["tokens sent"] == sum(map(scoreboard.prompt_tokens, bills))
+    paid = sum(scoreboard.dollars(usage, scoreboard.MODEL) for usage in bills)
+    assert shown[scoreboard.DOLLARS] == pytest.approx(paid, abs=1e-4)
 
 
 def test_the_dollars_name_their_model():

@@ -1,10 +1,12 @@
 """What a learner is told: verdicts with reasons, hints in steps, predictions beside results."""
 
 import json
+import math
 import os
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from agentlib.lab import exercises, teach
@@ -42,8 +44,17 @@ def test_a_wrong_answer_is_told_what_is_wrong_and_why():
 
 
 def test_an_answer_that_raises_is_wrong_and_no_traceback():
-    verdict = check("00.1", lambda base, growth, window: 1 / 0)
-    assert repr(verdict) == "00.1 not yet: it raised ZeroDivisionError: division by zero"
+    def refused_turn(base, growth, window):
+        return json.loads("1") / 0
+
+    said = check("00.1", refused_turn).says
+    assert said.startswith("it raised ZeroDivisionError('division by zero'), in line ")
+    assert said.endswith(': return json.loads("1") / 0')
+
+
+def test_an_error_that_is_not_in_the_answers_own_lines_names_none_of_them():
+    assert check("00.1", math.comb).says.startswith("it raised TypeError(")
+    assert "in line" not in check("00.1", math.comb).says
 
 
 @pytest.mark.parametrize(
@@ -68,7 +79,8 @@ def test_hints_come_in_steps_and_end():
     count = len(exercises.find("00.1").hints)
     assert hint("00.1").startswith(f"Hint 1 of {count}: The prompt of turn n")
     assert hint("00.1", 2) != hint("00.1", 1)
-    assert hint("00.1", count + 1) == f"00.1 has {count} hints, and no hint {count + 1}."
+    for none in (count + 1, 0, -1):
+        assert hint("00.1", none) == f"00.1 has {count} hints, and no hint {none}."
 
 
 def test_a_prediction_stands_beside_the_result():
@@ -97,11 +109,14 @@ def test_none_in_the_notebook_goes_before_an_older_prediction_in_the_file():
 
 
 def test_values_of_all_kinds_are_said_in_words():
-    predict("00.row", tokens_sent=231_000, done=False, dollars=0.5)
-    assert compare("00.row", tokens_sent=231_410, done=False, dollars=0.0072).splitlines() == [
+    predict("00.row", tokens_sent=231_000, done=False, kept="no", dollars=0.5, share=87)
+    actual = {"tokens_sent": np.int64(231_410), "done": False, "kept": False, "dollars": 0.0072}
+    assert compare("00.row", **actual, share=87.0).splitlines() == [
         "tokens sent: you said 231,000, it is 231,410",
         "done: you said no, and so it is",
+        "kept: you said no, and so it is",
         "dollars: you said 0.50, it is 0.01",
+        "share: you said 87, and so it is",
     ]
 
 
@@ -111,9 +126,10 @@ def test_what_was_passed_is_kept_and_what_was_not_is_not(folder):
     assert progress(folder)["passed"] == {"00.3": True}
 
 
-def test_a_torn_progress_file_is_begun_anew(folder):
+@pytest.mark.parametrize("torn", ['{"passed": {"0', "[1, 2]", '{"passed": 3, "predicted": [1]}'])
+def test_a_torn_progress_file_is_begun_anew(folder, torn):
     (folder / ".progress").mkdir()
-    (folder / ".progress" / "00.json").write_text('{"passed": {"0', encoding="utf-8")
+    (folder / ".progress" / "00.json").write_text(torn, encoding="utf-8")
     predict("00.wall", turn=12)
     assert progress(folder) == {"passed": {}, "predicted": {"00.wall": {"turn": 12}}}
 
@@ -162,6 +178,7 @@ def test_a_reset_lesson_is_as_it_came_and_the_others_stay(course, capsys):
 
 
 def test_a_lesson_without_progress_is_reset_too_by_its_short_number(course, capsys):
+    subprocess.run(["git", "add", "."], cwd=course, check=True)
     assert reset.main("0", root=course) == 0
     assert (course / "notebooks" / "00_the_wall.ipynb").read_bytes() == b"as it came\n"
     assert "There was no progress to forget." in capsys.readouterr().out
@@ -182,6 +199,10 @@ def test_a_lesson_that_git_does_not_know_keeps_its_progress(course, capsys):
     assert (course / "notebooks" / ".progress" / "04.json").exists()
 
 
-def test_git_does_not_see_the_progress_file():
-    lines = (Path(reset.HERE) / ".gitignore").read_text(encoding="utf-8").splitlines()
-    assert ".progress/" in lines
+def test_git_does_not_see_the_progress_file(course):
+    ignored = (reset.HERE / ".gitignore").read_text(encoding="utf-8")
+    (course / ".gitignore").write_text(ignored, encoding="utf-8")
+    status = ["git", "status", "--porcelain", "--untracked-files=all"]
+    told = subprocess.run(status, cwd=course, capture_output=True, text=True, check=True).stdout
+    assert ".gitignore" in told
+    assert ".progress" not in told

@@ -71,7 +71,6 @@ def _cell_id(cell: NotebookNode, seen: set[str]) -> str:
 
 
 def _normalise_output(output: NotebookNode) -> None:
-    output.pop("transient", None)
     if PICTURE in output.get("data", {}):
         output.data.pop(WIDGET, None)
         output.data[PICTURE] = output.data[PICTURE].strip() + "\n"
@@ -133,6 +132,11 @@ def update(path: Path, check: bool) -> bool:
     except CellExecutionError as error:
         print(f"{path}: a cell failed\n{error}")
         return False
+    return settle(path, fresh, check)
+
+
+def settle(path: Path, fresh: str, check: bool) -> bool:
+    """Writes the fresh text, or says what would change; True where the file is right after it."""
     changed = difference(path, fresh)
     if not changed:
         print(f"{path}: unchanged")

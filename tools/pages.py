@@ -1,63 +1,113 @@
-"""The lessons as web pages that need no kernel and no network: build/html, with an index."""
+"""The lessons as web pages that need no kernel and no network: build/html, with an index.
+
+The notebooks, the glossary and the README become pages, their links lead from page to page, and a
+source that they name comes with them. A link to nothing stops it.
+"""
 
 import html
 import re
 import sys
+from functools import cache
 from pathlib import Path
+from urllib.parse import unquote
 
 import nbformat
-from nbconvert import HTMLExporter
+from nbformat import NotebookNode, v4
 
-OUT = Path("build/html")
+ROOT = Path(__file__).parent.parent
+OUT = ROOT / "build/html"
 REMOTE = ("mathjax_url", "require_js_url", "jquery_url", "widget_renderer_url")
 """What a page would fetch from elsewhere; the lessons need none of it."""
-PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>The lessons</title>
-<style>
-  body {{ font: 1.1rem/1.5 system-ui, sans-serif; max-width: 44rem; margin: 2rem auto;
-         padding: 0 1rem; color: #222; background: #fff }}
-  li {{ margin: 0 0 .8rem }}
-  @media (prefers-color-scheme: dark) {{
-    body {{ color: #eee; background: #111 }} a {{ color: #8cf }}
-  }}
-</style></head>
-<body><h1>How does an agent keep working after its context window is full?</h1>
-<p>The lessons with their outputs. To run them and move their sliders, clone the course and type
-<code>make lab</code>.</p>
-<ol start="0" style="list-style: none; padding: 0">
-{rows}
-</ol></body></html>
-"""
+LINK = re.compile(r'( (?:href|src)=")(?![a-z]+:|#)([^"#]+)(?=["#])')
+STYLE = """<style>
+.highlight pre {{ font: var(--jp-code-font-size)/1.3 var(--jp-code-font-family) }}
+@media (prefers-color-scheme: dark) {{ {} }}
+</style></head>"""
+PICTURE = "image/png"
+UNSAID = 'alt="No description has been provided for this image"'
 
 
-def heading(notebook: nbformat.NotebookNode) -> tuple[str, str]:
-    """A lesson's title and its aim."""
+@cache
+def exporter():  # its import takes a second, which the rest of this module does not need
+    from nbconvert import HTMLExporter
+
+    return HTMLExporter(**dict.fromkeys(REMOTE, ""))
+
+
+def read(path: Path) -> NotebookNode:
+    """A notebook; a text in Markdown is one of a single cell."""
+    if path.suffix == ".ipynb":
+        return nbformat.read(path, as_version=4)
+    return v4.new_notebook(cells=[v4.new_markdown_cell(path.read_text(encoding="utf-8"))])
+
+
+def title(notebook: NotebookNode) -> str:
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    title = re.search(r"^# (.+)$", text, re.MULTILINE)
-    aim = re.search(r"^\*\*Aim\.?\*\*\s*(.+)$", text, re.MULTILINE)
-    return (title[1] if title else "A lesson"), (aim[1] if aim else "")
+    found = re.search(r"^# (.+)$", text, re.MULTILINE)
+    return found[1] if found else "A lesson"
 
 
-def page(notebook: nbformat.NotebookNode) -> str:
-    """One lesson as HTML; its links to other lessons lead to their pages."""
-    exporter = HTMLExporter(**dict.fromkeys(REMOTE, ""))
-    text, _ = exporter.from_notebook_node(notebook)
-    return re.sub(r'href="(\d\d_\w+|index)\.ipynb', r'href="\1.html', text)
+def described(notebook: NotebookNode) -> list[str]:
+    """For each picture what stands beside or below it in words, to be read out for it."""
+    said: list[str] = []
+    for cell in notebook.cells:
+        outputs = cell.get("outputs", [])
+        printed = " ".join(output.get("text", "") for output in outputs)
+        shown = (output.data for output in outputs if PICTURE in output.get("data", {}))
+        said += [text if "<" not in (text := data["text/plain"]) else printed for data in shown]
+    return [" ".join(text.split()) for text in said]
+
+
+def page(path: Path) -> str:
+    """One notebook or text as HTML, light or dark as the reader's system is."""
+    notebook = read(path)
+    known = {"metadata": {"name": title(notebook)}}
+    text, _ = exporter().from_notebook_node(notebook, resources=known)
+    for said in described(notebook):
+        text = text.replace(UNSAID, f'alt="{html.escape(said)}"', 1)
+    environment = exporter().environment
+    dark = environment.loader.get_source(environment, "static/theme-dark.css")[0]
+    return text.replace("</head>", STYLE.format(dark), 1)
+
+
+def linked(text: str, source: Path, pages: set[Path]) -> tuple[str, set[Path]]:
+    """The page with its links as they are in the site, and the files to bring with it.
+
+    Raises `FileNotFoundError` for a link to a file that is not there.
+    """
+    files: set[Path] = set()
+
+    def moved(found: re.Match[str]) -> str:
+        path = (source.parent / unquote(html.unescape(found[2]))).resolve()
+        if not path.is_file():
+            raise FileNotFoundError(f"{source.name} links to {found[2]}, which is not there")
+        if path in pages:
+            return f"{found[1]}{path.stem}.html"
+        files.add(path)
+        return found[1] + place(path).as_posix()
+
+    return LINK.sub(moved, text), files
+
+
+def place(path: Path) -> Path:
+    """Where a file of the repository stands in the site; a text, so that every browser shows it."""
+    name = Path("files") / path.relative_to(ROOT)
+    return name if name.suffix == ".png" else name.with_name(f"{name.name}.txt")
 
 
 def main() -> int:
+    notebooks = ROOT / "notebooks"
+    pages = {*notebooks.glob("*.ipynb"), notebooks / "GLOSSARY.md", ROOT / "README.md"}
     OUT.mkdir(parents=True, exist_ok=True)
-    rows: list[str] = []
-    for path in sorted(Path("notebooks").glob("[0-9]*.ipynb")):
-        notebook = nbformat.read(path, as_version=4)
-        (OUT / f"{path.stem}.html").write_text(page(notebook), encoding="utf-8", newline="\n")
-        title, aim = (html.escape(text) for text in heading(notebook))
-        rows.append(f'<li><a href="{path.stem}.html">{title}</a><br>{aim}</li>')
-        print(f"{OUT / path.stem}.html", flush=True)
-    index = PAGE.format(rows="\n".join(rows))
-    (OUT / "index.html").write_text(index, encoding="utf-8", newline="\n")
-    print(f"{OUT / 'index.html'}")
+    for source in sorted(pages):
+        text, files = linked(page(source), source, pages)
+        target = OUT / f"{source.stem}.html"
+        target.write_text(text, encoding="utf-8", newline="\n")
+        for file in files:
+            copy = OUT / place(file)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(file.read_bytes())
+        print(target.relative_to(ROOT), flush=True)
     return 0
 
 

@@ -176,7 +176,7 @@ class Stack:
         third = int(3 * turn / (self.axes.get_xlim()[1] + 1))
         side, shift = (("left", -6), ("center", 0), ("right", 6))[third]
         self.axes.bar(turn, window, width=1, fill=False, edgecolor=_REFUSED, linestyle=":")
-        self.axes.plot(turn, window, marker="X", color=_REFUSED, markersize=10)
+        self.axes.plot(turn, window, marker="X", color=_REFUSED, markersize=10, zorder=5)
         self.axes.annotate(words, (turn, window), xytext=(shift, 9), textcoords="offset points",
                            horizontalalignment=side, fontsize=9, color=_REFUSED)  # fmt: skip
 

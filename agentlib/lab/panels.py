@@ -177,7 +177,7 @@ def slider(name: str, value: int, span: tuple[int, int, int], meaning: str) -> I
     """A slider with its name beside it, from low to high by steps; the arrow keys move it too."""
     low, high, step = span
     return IntSlider(
-        value=min(max(value, low), high),
+        value=value,
         min=low,
         max=high,
         step=step,

@@ -9,7 +9,9 @@ import contextlib
 import json
 import os
 import textwrap
+import traceback
 from dataclasses import dataclass
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +61,16 @@ def check(exercise: str, answer: Any) -> Verdict:
     except Wrong as wrong:
         return Verdict(exercise, False, str(wrong))
     except Exception as error:
-        return Verdict(exercise, False, f"it raised {type(error).__name__}: {error}")
+        return Verdict(exercise, False, f"it raised {error!r}{_where(error, answer)}")
     _keep(lesson_of(exercise), "passed", exercise, True)
     return verdict
+
+
+def _where(error: Exception, answer: Any) -> str:
+    """The line of the answer that raised it: ", in line 2: return x / 0"."""
+    file = getattr(getattr(answer, "__code__", None), "co_filename", None)
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return f", in line {own[-1].lineno}: {own[-1].line}" if own else ""
 
 
 def hint(exercise: str, step: int = 1) -> Said:
@@ -87,7 +96,7 @@ def predict(name: str, **values: Any) -> Said:
     """
     lesson = lesson_of(name)
     _said[name] = values
-    if not values or None in values.values():
+    if not values or any(value is None for value in values.values()):
         return Said("no prediction yet: put a number in place of None")
     _keep(lesson, "predicted", name, values)
     listed = ", ".join(f"{_words(key)} {_shown(value)}" for key, value in values.items())
@@ -107,7 +116,7 @@ def compare(name: str, **actual: Any) -> Said:
 def _compared(key: str, said: Any, value: Any) -> str:
     if said is None:
         return f"{_words(key)}: you said nothing, it is {_shown(value)}"
-    if said == value:
+    if _shown(said) == _shown(value) or (isinstance(said, Real) and said == value):
         return f"{_words(key)}: you said {_shown(said)}, and so it is"
     return f"{_words(key)}: you said {_shown(said)}, it is {_shown(value)}"
 
@@ -115,7 +124,7 @@ def _compared(key: str, said: Any, value: Any) -> str:
 def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int):
+    if isinstance(value, Integral):
         return f"{value:,}"
     return f"{value:,.2f}" if isinstance(value, float) else str(value)
 
@@ -131,7 +140,7 @@ def _wrapped(text: str) -> Said:
 
 def _kept(lesson: str, part: str) -> dict[str, Any]:
     """What the file has of this part; a missing or torn file has nothing."""
-    with contextlib.suppress(OSError, ValueError):
+    with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
         kept = json.loads((PROGRESS / f"{lesson}.json").read_text(encoding="utf-8"))
         return dict(kept.get(part, {}))
     return {}

@@ -169,11 +169,14 @@ def _draw(axes: "Axes", found: Sequence[Tile], window: int, height: float) -> No
     areas = [ACROSS * (tile.tokens + tile.gone) / window for tile in found]
     for tile, box in zip(found, layout(areas, ACROSS), strict=True):
         share = tile.tokens / ((tile.tokens + tile.gone) or 1)
-        full, rest = box.width * share, box.width * (1 - share)
-        axes.add_patch(Rectangle((box.left, box.top), full, box.height, **look(tile.kind)))
-        axes.add_patch(Rectangle((box.left + full, box.top), rest, box.height, **GONE))
-        edge = Rectangle((box.left, box.top), box.width, box.height, fill=False, linewidth=0.4)
-        axes.add_patch(edge)
+        full, corner = box.width * share, (box.left, box.top)
+        # An artist, not a patch: the limits stand, and are not worked out anew for each.
+        axes.add_artist(Rectangle(corner, full, box.height, **look(tile.kind)))
+        if tile.gone:
+            rest = (box.left + full, box.top)
+            axes.add_artist(Rectangle(rest, box.width - full, box.height, **GONE))
+        edge = Rectangle(corner, box.width, box.height, fill=False, linewidth=0.4)
+        axes.add_artist(edge)
     axes.axhline(1.0, color="#111111", linewidth=3.5)  # the window ends here
     axes.set_title(f"black line: window {window:,}", loc="right", fontsize=9)
 

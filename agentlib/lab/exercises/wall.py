@@ -4,7 +4,6 @@ The model answers are here too, each as short as the solution in the notebook, s
 of the lesson is run as a test.
 """
 
-import ast
 import re
 import tempfile
 from collections.abc import Callable, Sequence
@@ -13,9 +12,9 @@ from typing import Any
 
 from agentlib.lab.exercises import Exercise, Wrong
 from agentlib.messages import Message, of_type, result_text, violation
-from agentlib.tools import Workspace
+from agentlib.tools import ToolError, Workspace
 
-_TASKS = ((600, 400, 2_000), (600, 2_000, 32_000), (6_000, 2_000, 200_000), (900, 100, 1_000))
+_TASKS = ((600, 400, 2_000), (600, 2_000, 32_000), (6_000, 2_000, 200_000), (5_000, 400, 2_000))
 
 
 def refused_turn(base: int, growth: int, window: int) -> int:
@@ -26,7 +25,7 @@ def refused_turn(base: int, growth: int, window: int) -> int:
     >>> refused_turn(base=600, growth=400, window=2_000)
     5
     """
-    return (window - base) // growth + 2
+    return max(1, (window - base) // growth + 2)
 
 
 def tokens_sent(base: int, growth: int, turns: int) -> int:
@@ -51,13 +50,13 @@ def _check_refused(answer: Any) -> str:
         if said == right:
             continue
         asked = f"base {base:,}, growth {growth:,}, window {window:,}"
-        if not isinstance(said, int):
+        if type(said) is not int or said < 1:
             raise Wrong(f"for {asked} it returns {said!r}; a turn is a whole number, from 1 on.")
         size = base + growth * (said - 1)
-        fits = f"the prompt of turn {said} has {size:,} tokens"
+        fits = f"the prompt of turn {said:,} has {size:,} tokens"
         if size <= window:
-            raise Wrong(f"for {asked} it says {said}, but {fits}, and that fits.")
-        raise Wrong(f"for {asked} it says {said}: {fits}, but a turn before it was refused too.")
+            raise Wrong(f"for {asked} it says {said:,}, but {fits}, and that fits.")
+        raise Wrong(f"for {asked} it says {said:,}: {fits}, but a turn before it was refused too.")
     return "a prompt as large as the window still fits, one token more is refused."
 
 
@@ -74,7 +73,8 @@ def _check_sent(answer: Any) -> str:
             why = "each prompt holds the ones before it, and each is paid for: add them up"
             raise Wrong(f"for {asked} it gives {said:,}: {why}.")
         total = f"the sum of the prompts is {right:,}: {base:,}, then {growth:,} more each time"
-        raise Wrong(f"for {asked} it gives {said!r}, but {total}.")
+        shown = f"{said:,}" if isinstance(said, int | float) else repr(said)
+        raise Wrong(f"for {asked} it gives {shown}, but {total}.")
     twice = tokens_sent(600, 2_000, 40) / tokens_sent(600, 2_000, 20)
     return f"twice as many turns, 40 instead of 20, send {twice:.1f} times as many tokens."
 
@@ -98,7 +98,7 @@ def _check_largest(answer: Any) -> str:
     try:
         said = _function(answer)(CONVERSATION)
     except (TypeError, KeyError, AttributeError) as error:
-        why = "content may be a string: use blocks(message), and only blocks of type tool_result"
+        why = "content may be a string: use blocks(message), and only those of type tool_result"
         raise Wrong(f"it raised {error!r}; {why}.") from error
     if said == "toolu_1":
         raise Wrong(
@@ -108,13 +108,11 @@ def _check_largest(answer: Any) -> str:
     if said == "toolu_3":
         raise Wrong("it says toolu_3, the last result, with 23 characters; toolu_2 has 2,000.")
     if said != "toolu_2":
-        short = isinstance(said, str | int | None)
-        shown = repr(said) if short else f"a {type(said).__name__}"
+        shown = said if isinstance(said, str) else f"a {type(said).__name__}"
         raise Wrong(f"it gives {shown}; the answer is the tool_use_id of a result.")
-    first, second, third = (CONVERSATION[i : i + 2] for i in (1, 3, 5))
-    turned = [CONVERSATION[0], *second, *third, *first]
-    if answer(turned) != "toolu_2":
-        raise Wrong("it takes a fixed place: with the calls in another order it is wrong.")
+    longer = [CONVERSATION[0], *_called("bash", ".", 7, "c" * 2_020), *CONVERSATION[1:]]
+    if (said := answer(longer)) != "toolu_7":
+        raise Wrong(f"where a toolu_7 with 2,020 characters comes first, it gives {said!r:.40}.")
     return "2,000 of the 2,323 characters of all results are in this one."
 
 
@@ -123,21 +121,26 @@ def _check_hands(answer: Any) -> str:
         {"type": "tool_use", "id": f"toolu_{n}", "name": "read_file", "input": {"path": path}}
         for n, path in enumerate(("a.txt", "missing.txt"), 1)
     ]
+    asked: Message = {"role": "assistant", "content": calls}
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "a.txt").write_text("one line\n", encoding="utf-8", newline="\n")
-        said: Message = _function(answer)(calls, Workspace(Path(folder)))
+        try:
+            said: Message = _function(answer)(calls, Workspace(Path(folder)))
+        except ToolError as error:
+            raise Wrong(f"{error}: a failure is a result, too; tools.result makes it.") from error
     if not hasattr(said, "get") or said.get("role") != "user":
         raise Wrong("results go back as one message of the user: a dict with role and content.")
-    content: Any = said.get("content") or ()
-    if not isinstance(content, str) and not all(hasattr(block, "get") for block in content):
+    content: Any = said.get("content")
+    inside: list[Any] = [*content] if hasattr(content, "__iter__") else [content]
+    if not isinstance(content, str) and not all(hasattr(block, "get") for block in inside):
         raise Wrong("the content is a list of blocks; each is what tools.result returns.")
-    question: Message = {"role": "user", "content": "Read both."}
-    asked: Message = {"role": "assistant", "content": calls}
-    if broken := violation([question, asked, said]):
+    if broken := violation([{"role": "user", "content": "Read both."}, asked, said]):
         raise Wrong(f"the API would refuse the next request: {broken}")
-    texts = {r["tool_use_id"]: result_text(r) for r in of_type(said, "tool_result")}
-    if texts["toolu_1"] != "one line":
-        raise Wrong(f"the result of toolu_1 is {texts['toolu_1']!r}, but a.txt holds 'one line'.")
+    results = {r["tool_use_id"]: r for r in of_type(said, "tool_result")}
+    if (read := result_text(results["toolu_1"])) != "one line":
+        raise Wrong(f"the result of toolu_1 is {read!r}, but a.txt holds 'one line'.")
+    if not results["toolu_2"].get("is_error"):
+        raise Wrong("the result of toolu_2 does not say that the call failed: is_error is not set.")
     return "every call has its result, the failed one too: its result says what went wrong."
 
 
@@ -148,10 +151,10 @@ SMALLEST_WINDOW = 96_000
 def _check_window(answer: Any) -> str:
     if answer is None:
         raise Wrong("it is None. Move the slider, read the sentence, and put in the window.")
-    if not isinstance(answer, int | float):
+    if type(answer) not in (int, float):
         raise Wrong(f"it is {answer!r}; put in a number, such as 32_000.")
     if answer % 8_000 or not 8_000 <= answer <= 128_000:
-        raise Wrong(f"the slider has no {answer:,}: it goes from 8,000 to 128,000 in 8,000s.")
+        raise Wrong(f"the slider has no {answer:,}: its steps are 8,000, 16,000 … 128,000.")
     if answer < SMALLEST_WINDOW:
         raise Wrong(f"at {answer:,} the sentence still says that the API would refuse a prompt.")
     if answer > SMALLEST_WINDOW:
@@ -197,28 +200,25 @@ def outline(source: str) -> str:
 def _check_tool(answer: Any) -> str:
     definition, run = _tool_of(answer)
     _check_definition(definition)
-    said = run(SOURCE)
+    try:
+        said = run(SOURCE)
+    except OSError as error:
+        raise Wrong("it opens a file; what it gets is the text of one, not its path.") from error
     if not isinstance(said, str):
         raise Wrong(f"it returns a {type(said).__name__}; a result is one text: join the lines.")
-    found: list[str] = []
-    for node in ast.walk(ast.parse(SOURCE)):
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            continue
-        line = SOURCE.splitlines()[node.lineno - 1].strip()
-        found.append(line)
+    wanted = {line.strip(): n for n, line in re.findall(r"(\d+): (.+)", outline(SOURCE))}
+    for line, n in wanted.items():
         if line not in said:
-            raise Wrong(f"the outline leaves out line {node.lineno}: {line!r}.")
-        if not re.search(rf"\b{node.lineno}\b.*{re.escape(line)}", said):
-            raise Wrong(f"the line {line!r} comes without its number {node.lineno} before it.")
-    more = [row for row in said.splitlines() if row.strip() and not row.endswith(tuple(found))]
-    if more:
-        why = "lines that define nothing stay out; they are what it saves"
-        raise Wrong(f"it holds {more[0]!r}: {why}.")
+            raise Wrong(f"the outline leaves out line {n}: {line!r}.")
+        if not re.search(rf"\b{n}\b.*{re.escape(line)}", said):
+            raise Wrong(f"the line {line!r} comes without its number {n} before it.")
+    if more := [r for r in said.splitlines() if r.strip() and not r.endswith(tuple(wanted))]:
+        raise Wrong(f"it holds {more[0]!r}: what defines nothing stays out; that is the saving.")
     return f"{len(SOURCE)} characters of source became {len(said)}."
 
 
 def _tool_of(answer: Any) -> tuple[dict[str, Any], Callable[[str], Any]]:
-    pair: Sequence[Any] = answer if hasattr(answer, "__len__") else ()
+    pair: Sequence[Any] = tuple(answer) if hasattr(answer, "__len__") else ()
     if len(pair) != 2 or not hasattr(pair[0], "get") or not callable(pair[1]):
         raise Wrong("the answer is a pair: the tool's definition, and the function that runs.")
     return pair[0], pair[1]
@@ -226,16 +226,19 @@ def _tool_of(answer: Any) -> tuple[dict[str, Any], Callable[[str], Any]]:
 
 def _check_definition(definition: dict[str, Any]) -> None:
     """What the API asks of a tool, and what a model needs to use it."""
-    if missing := [k for k in ("name", "description", "input_schema") if not definition.get(k)]:
-        seen = "the model sees a tool's name, description and input_schema, no more"
-        raise Wrong(f"the definition has no {missing[0]}; {seen}.")
-    if not re.fullmatch(r"[a-zA-Z0-9_-]{1,128}", definition["name"]):
+    said = {key: str(value or "").strip() for key, value in definition.items()}
+    if missing := [k for k in ("name", "description", "input_schema") if not said.get(k)]:
+        raise Wrong(f"it has no {missing[0]}; name, description and schema are all a model sees.")
+    if not re.fullmatch(r"[a-zA-Z0-9_-]{1,128}", said["name"]):
         raise Wrong(f"the name {definition['name']!r}: letters, digits, _ and - are allowed.")
-    schema = definition["input_schema"]
-    path = schema.get("properties", {}).get("path")
-    if schema.get("type") != "object" or not isinstance(path, dict) or "type" not in path:
-        raise Wrong('the properties of input_schema are to be {"path": {"type": "string"}}.')
-    if "path" not in list(schema.get("required", [])):
+    schema: Any = definition["input_schema"]
+    try:
+        kinds = schema["type"], schema["properties"]["path"]["type"]
+    except (KeyError, TypeError):
+        kinds = ()
+    if kinds != ("object", "string"):
+        raise Wrong('input_schema: type "object", and properties {"path": {"type": "string"}}.')
+    if "'path'" not in str(schema.get("required")):
         raise Wrong('"path" is not in "required", a list of names: the model may leave it out.')
 
 
