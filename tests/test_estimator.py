@@ -13,9 +13,9 @@ FOLDER = os.environ.get("REAL_SESSIONS")
 SCRIPT = runpy.run_path(str(Path(__file__).parent / "benchmarks" / "estimator.py"))
 
 
-def line(kind: str, number: int, content: str, billed: int = 0) -> str:
+def line(kind: str, number: int, content: str, billed: int = 0, **more: object) -> str:
     message = {"id": number, "content": content, "usage": {"input_tokens": billed}}
-    return json.dumps({"type": kind, "uuid": f"{number}", "message": message}) + "\n"
+    return json.dumps({"type": kind, "uuid": f"{number}", "message": message, **more}) + "\n"
 
 
 def test_the_table_has_the_error_of_every_response_but_the_first(
@@ -25,8 +25,26 @@ def test_the_table_has_the_error_of_every_response_but_the_first(
     then = line("user", 3, "y" * 100) + line("assistant", 4, "ok", 160)
     (tmp_path / "a.jsonl").write_text(first + then, encoding="utf-8")
     assert SCRIPT["main"]([str(tmp_path)]) == 0
-    row = capsys.readouterr().out.splitlines()[2].split()
-    assert row[:4] == ["a", "1", "1.250", "1.250"]  # 100 + 28.5 + 30 are 158, billed were 160
+    *_, row, brought = capsys.readouterr().out.splitlines()
+    assert row.split()[:4] == ["a", "1", "1.250", "1.250"]  # 100 + 28.5 + 30 are 158 of 160
+    assert brought == "1 turns brought 60 tokens in the middle, at most 60; 0 more than 13,000"
+
+
+def test_a_folder_without_turns_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.jsonl").write_text(line("user", 1, "go"), encoding="utf-8")
+    assert SCRIPT["main"]([str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "no turn brought anything"
+
+
+def test_the_first_response_after_a_compaction_does_not_count(tmp_path: Path) -> None:
+    lines = line("user", 1, "go") + line("assistant", 2, "x" * 100, 100)
+    lines += line("system", 3, "", subtype="compact_boundary", compactMetadata={"trigger": "auto"})
+    lines += line("user", 4, "what was done", isCompactSummary=True)
+    lines += line("assistant", 5, "x" * 100, 900) + line("user", 6, "y" * 100)
+    (tmp_path / "a.jsonl").write_text(lines + line("assistant", 7, "ok", 960), encoding="utf-8")
+    session = sessions.load(tmp_path / "a.jsonl")
+    assert [bool(each.message) for each in session.compactions] == [True]
+    assert SCRIPT["errors"](session, "anchored") == [pytest.approx(2 / 9.6)]  # 900 + 28.5 + 30
 
 
 def test_a_percentile_lies_between_its_neighbours() -> None:

@@ -1,8 +1,10 @@
 """What the checkers of lesson 01 let pass, what they refuse, and what they say of it."""
 
+import math
+
 import pytest
 
-from agentlib.estimation import estimate_by_block, estimate_tokens
+from agentlib.estimation import TokenMeter, estimate_by_block, estimate_tokens
 from agentlib.lab.exercises import Wrong, find
 from agentlib.lab.teach import Verdict
 from agentlib.messages import Message
@@ -22,6 +24,11 @@ def test_four_characters_a_token_passes_however_it_is_rounded():
     assert check("01.1", estimate_tokens)
 
 
+def test_the_learners_own_estimate_is_shown_to_miss_the_wall():
+    said = check("01.1", estimate_tokens).says
+    assert "it sees 19,836 tokens; the API: prompt is too long: 36743 tokens > 32000" in said
+
+
 def test_an_estimate_that_leaves_the_blocks_out_is_told_which_ones():
     def words_only(messages: list[Message]) -> int:
         return sum(len(str(m)) + 2 for m in messages if isinstance(m["content"], str)) // 4
@@ -31,7 +38,9 @@ def test_an_estimate_that_leaves_the_blocks_out_is_told_which_ones():
     assert "a call, whose text is in a list of blocks" in said.says
 
 
-@pytest.mark.parametrize("count", [lambda m: 0, estimate_by_block, lambda m: None])
+@pytest.mark.parametrize(
+    "count", [lambda m: 0, estimate_by_block, lambda m: None, lambda m: math.nan]
+)
 def test_another_count_is_no_chars_over_four(count: object):
     assert not check("01.1", count)
 
@@ -47,8 +56,12 @@ def test_english_is_not_far_off_and_both_counts_are_said():
     assert "chars/4 says 112, the offline API counts 147: -23 %" in said.says
 
 
+def test_a_text_of_long_tokens_is_told_that_it_reads_high():
+    assert "+4900 %. Its tokens are long, so chars/4 reads high" in check("01.2", "\n" * 400).says
+
+
 @pytest.mark.parametrize(
-    ("answer", "what"), [("中" * 10, "10 characters"), (7, "a int"), ("", "0 char")]
+    ("answer", "what"), [("中" * 10, "10 characters"), (7, "of type int"), ("", "0 char")]
 )
 def test_a_text_of_the_wrong_size_is_refused_with_its_size(answer: object, what: str):
     assert what in check("01.2", answer).says
@@ -60,7 +73,7 @@ def test_an_alarm_between_half_and_two_thirds_rings_in_time():
 
 @pytest.mark.parametrize(
     ("threshold", "why"),
-    [(27_360, "36743 tokens > 32000"), (4_000, "compacted 19 times"), (40_000, "from 1 to 32,000")],
+    [(27_360, "36743 tokens > 32000"), (11_000, "compacted 2 times"), (40_000, "from 1 to 32,000")],
 )
 def test_a_threshold_too_high_or_too_low_is_refused_with_what_happened(threshold: int, why: str):
     said = check("01.3", threshold)
@@ -77,6 +90,7 @@ def test_a_meter_that_only_estimates_or_only_repeats_the_bill_does_not():
     assert not check("01.4", lambda billed, sent, m: billed)
     assert not check("01.4", lambda billed, sent, m: billed + estimate_tokens(m))
     assert "before any bill" in check("01.4", lambda billed, sent, m: billed or 0).says
+    assert not check("01.4", lambda billed, sent, m: math.nan if sent else estimate_tokens(m))
 
 
 def test_seven_percent_low_is_the_most_that_the_buffer_bears():
@@ -84,3 +98,13 @@ def test_seven_percent_low_is_the_most_that_the_buffer_bears():
     assert "at -8 % it rings at 185,870" in check("01.5", -8).says
     assert "further off still" in check("01.5", -6).says
     assert not check("01.5", -7.5)
+
+
+def test_what_the_lesson_works_out_on_paper():
+    assert estimate_tokens([{"role": "user", "content": "goodbye"}]) == (38 + 2) // 4 == 10
+    hello: Message = {"role": "user", "content": "x" * 100}
+    answer: Message = {"role": "assistant", "content": "x" * 200}
+    meter = TokenMeter()
+    assert meter.estimate([hello]) == 30  # 100 * 0.30
+    meter.observe([hello], {"input_tokens": 50})
+    assert meter.estimate([hello, answer]) == 50 + 57 == 107  # 200 * 0.285

@@ -65,10 +65,27 @@ def test_paper_agrees_with_the_layer():
     assert "no result 'toolu_9'" in check("02.3", ["toolu_9"]).says
 
 
+@pytest.mark.parametrize("answer", [None, 7, "toolu_1, toolu_3"])
+def test_what_is_no_list_is_told_so(answer):
+    assert "no list" in check("02.3", answer).says
+
+
+def test_ids_may_stand_in_any_kind_of_list_but_not_in_one_another():
+    assert check("02.3", ("toolu_3", "toolu_1"))
+    assert "no result \"['toolu_1']\"" in check("02.3", [["toolu_1"], "toolu_3"]).says
+
+
+@pytest.mark.parametrize("exercise", ["02.1", "02.2", "02.4"])
+def test_the_value_of_a_call_is_no_function(exercise):
+    assert "the function itself" in check(exercise, None).says
+
+
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
         (lambda messages, keep_recent: messages, "has seen it"),
+        (lambda messages, keep_recent: None, "returned None"),
+        (lambda messages, keep_recent: "abc", "returned 'abc'"),
         (lambda messages, keep_recent: in_place(messages, keep_recent) or messages, "edited"),
         (
             lambda messages, keep_recent: micro_compact(
@@ -111,3 +128,43 @@ def test_what_a_fresh_reader_tried_in_02_1_is_not_yet_right(answer):
     verdict = check("02.1", answer)
     assert not verdict
     assert verdict.says
+
+
+def read_file_every_time(messages, keep_recent=3, min_chars=100):
+    view = micro_compact(messages, keep_recent=keep_recent, min_chars=min_chars)
+    for result in (b for m in view for b in of_type(m, "tool_result")):
+        result["content"] = result["content"].replace("used bash", "used read_file")
+    return view
+
+
+def test_the_placeholder_has_the_name_of_the_tool_that_was_used():
+    assert "'[Previous: used bash]'" in check("02.4", read_file_every_time).says
+
+
+def test_a_view_without_the_persons_words_is_told_so():
+    def headless(messages, keep_recent=3, min_chars=100):
+        return micro_compact(messages, keep_recent=keep_recent, min_chars=min_chars)[1:]
+
+    assert "something else has changed" in check("02.4", headless).says
+
+
+def test_eight_lines_that_edit_a_call_are_told_so():
+    def calls_too(messages, keep_recent=3, min_chars=100):
+        in_place(messages, keep_recent, min_chars)
+        messages[1]["content"][0]["name"] = "bash"
+
+    assert "something else has changed" in check("02.1", calls_too).says
+
+
+def test_old_results_come_in_a_list():
+    assert "return a list" in check("02.2", lambda results, keep_recent: 2).says
+
+
+@pytest.mark.parametrize("answer", [(3, 3_000), {"keep": 3}, None])
+def test_settings_that_are_no_two_numbers_are_told_so(answer):
+    assert "dict with two numbers" in check("02.5", answer).says
+
+
+@pytest.mark.parametrize("value", [True, "3", 3.0])
+def test_a_setting_that_is_no_whole_number_is_told_so(value):
+    assert f"{value!r} is no whole number" in check("02.5", {"keep_recent": value}).says

@@ -112,7 +112,8 @@ class SharesChart:
         for bar, width in zip(self.bars, widths, strict=True):
             bar.set(x=start, width=width)
             start += width
-        place, late = min(rings, _TOP), rings > settings.context_window
+        place = min(rings, _TOP)
+        late = rings > settings.context_window - settings.output_reserve
         side = ("left", "center", "right")[min(2, 3 * place // _TOP)]
         self.sign.set(xdata=[place], color=_LATE if late else _DARK)
         self.words.set(x=place, text=f"rings at {rings:,}", color=_LATE if late else _DARK, ha=side)

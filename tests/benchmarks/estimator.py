@@ -4,7 +4,8 @@ python tests/benchmarks/estimator.py DIR
 
 Error in % of the billed prompt, over the responses of each session file in DIR. Not counted: the
 first response of a file, and the first after a compaction, since nobody can know yet what the
-system prompt, the tools and the files attached again weigh.
+system prompt, the tools and the files attached again weigh. Below the table: how many tokens a
+turn brought, which is what the buffer has to hold.
 """
 
 import sys
@@ -13,6 +14,8 @@ from pathlib import Path
 
 from agentlib.estimation import meter, prompt_tokens
 from agentlib.lab import sessions
+from agentlib.lab.readings import growths
+from agentlib.settings import Settings
 from agentlib.transcripts import Session
 
 ESTIMATORS = ("anchored", "chars", "blocks")
@@ -41,13 +44,24 @@ def percentile(values: Sequence[float], share: float) -> float:
     return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
-def row(path: Path) -> str:
+def brought(loaded: Sequence[Session]) -> str:
+    """What the turns of the sessions brought, those that made the prompt smaller left out."""
+    turns = [growth for session in loaded for growth in growths(session) if growth > 0]
+    if not turns:
+        return "no turn brought anything"
+    buffer = Settings().buffer
+    return (
+        f"{len(turns)} turns brought {percentile(turns, 0.5):,.0f} tokens in the middle, at most "
+        f"{max(turns):,}; {sum(turn > buffer for turn in turns)} more than {buffer:,}"
+    )
+
+
+def row(name: str, session: Session) -> str:
     """A file's line of the table."""
-    session = sessions.load(path)
     found = {estimator: errors(session, estimator) for estimator in ESTIMATORS}
     count = len(found["anchored"])
     cells = [f"{percentile(e, s):>9.3f}" for e in found.values() if e for s in (0.5, 0.95)]
-    return f"{path.stem:<32} {count:>5}" + "".join(cells)
+    return f"{name:<32} {count:>5}" + "".join(cells)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -58,8 +72,11 @@ def main(arguments: Sequence[str]) -> int:
     above = "".join(f"{name:>18}" for name in ESTIMATORS)
     print(f"{'error in % of the prompt':<38}{above}")
     print(f"{'file':<32} {'n':>5}" + f"{'median':>9}{'p95':>9}" * len(ESTIMATORS))
-    for path in sorted(Path(arguments[0]).glob("*.jsonl")):
-        print(row(path))
+    paths = sorted(Path(arguments[0]).glob("*.jsonl"))
+    loaded = {path.stem: sessions.load(path) for path in paths}
+    for name, session in loaded.items():
+        print(row(name, session))
+    print(brought(list(loaded.values())))
     return 0
 
 

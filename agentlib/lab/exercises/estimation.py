@@ -3,9 +3,10 @@
 Each checker runs the answer, and says what came out and why that is not enough.
 """
 
+import math
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -45,27 +46,35 @@ def chars_over_four(count: Any) -> str:
         said, right = count(messages), estimate_tokens(messages)
         if not isinstance(said, int | float):
             raise Wrong(f"for {what} it returns {said!r}; return a number.")
-        if abs(said - right) > 3:
+        if not math.isclose(said, right, abs_tol=3):
             raise Wrong(
                 f"for {what} it says {said:,.0f}; the characters of the list's text over four "
                 f"are {right:,}. All of the text counts: roles, names, brackets and all."
             )
-    return "four characters a token, over everything in the messages; nothing beside them."
+    run = _renamed(Settings().scaled(WINDOW).threshold_tokens)
+    return (
+        "four characters a token, over everything in the messages; nothing beside them. Of the "
+        f"prompt refused above it sees {count(run.last):,.0f} tokens; the API: {run.refused}."
+    )
 
 
 def furthest_off(text: Any) -> str:
     """01.2: a text of which chars/4 sees at most two fifths."""
     if not isinstance(text, str) or not 200 <= len(text) <= 2_000:
-        what = (
-            f"a {type(text).__name__}" if not isinstance(text, str) else f"{len(text):,} characters"
-        )
+        what = f"{len(text):,} characters" if isinstance(text, str) else f"of type {_kind(text)}"
         raise Wrong(f"the answer is {what}; give a text of 200 to 2,000 characters.")
     guess, counted = len(text) / 4, text_tokens(text)
     off = 100 * (guess - counted) / counted
     told = f"chars/4 says {guess:,.0f}, the offline API counts {counted:,}: {off:+.0f} %"
+    if off > 0:
+        raise Wrong(f"{told}. Its tokens are long, so chars/4 reads high; find short ones.")
     if off > -60:
         raise Wrong(f"{told}. It takes -60 % or lower: find a text of shorter tokens.")
     return f"{told}. A token here is hardly more than a character, and chars/4 cannot see that."
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__
 
 
 _BASE, _CHARS_PER_TOKEN = 9_000, 2.5
@@ -79,7 +88,7 @@ def anchored(meter: Any) -> str:
     """01.4: meter(billed, sent, messages) -> tokens of the next prompt."""
     whole = [_ASKED, *[_CALL, _RESULT] * 20]
     first, plain = meter(0, 0, whole[:3]), estimate_tokens(whole[:3])
-    if not isinstance(first, int | float) or abs(first - plain) > 10:
+    if not isinstance(first, int | float) or not math.isclose(first, plain, abs_tol=10):
         raise Wrong(
             f"before any bill (billed 0, sent 0) it says {first}; all that it can do there "
             f"is estimate_tokens of all messages, {plain:,}."
@@ -88,7 +97,7 @@ def anchored(meter: Any) -> str:
         messages = whole[: sent + 2]
         said, right = meter(_bill(messages[:sent]), sent, messages), _bill(messages)
         off = 100 * (said - right) / right
-        if abs(off) > 8:
+        if not math.isclose(off, 0, abs_tol=8):
             raise Wrong(
                 f"{sent} messages were billed {_bill(messages[:sent]):,}; with two more it says "
                 f"{said:,.0f} and the bill is {right:,}: {off:+.0f} %. Start from the bill, and "
@@ -100,13 +109,24 @@ def anchored(meter: Any) -> str:
     )
 
 
+@dataclass(frozen=True)
+class _Run:
+    """A run of the renaming task: `refused` is what the API said, `last` what it was asked."""
+
+    compactions: int
+    largest: int
+    refused: str
+    last: list[Message]
+
+
 @lru_cache(maxsize=32)
-def _renamed(threshold: int) -> tuple[int, int, str]:
-    """The renaming task with this alarm: (compactions, largest prompt, the API's refusal)."""
+def _renamed(threshold: int) -> _Run:
+    """The renaming task with this alarm, by chars/4."""
     import anthropic
 
     base = Settings(estimator="chars", micro="off", reactive=False).scaled(WINDOW)
-    settings, task, largest, done = replace(base, threshold=threshold), scenarios.RENAME, 0, 0
+    settings, task = replace(base, threshold=threshold), scenarios.RENAME
+    largest, done, refused = 0, 0, ""
     with tempfile.TemporaryDirectory() as name:
         place, clock = Path(name) / "parcels", scenarios.Clock()
         task.make_workspace(place)
@@ -121,27 +141,27 @@ def _renamed(threshold: int) -> tuple[int, int, str]:
                 done += turn.step.compaction == "auto"
         except anthropic.BadRequestError as error:
             body: Any = error.body
-            return done, largest, body["error"]["message"]
-    return done, largest, ""
+            refused = body["error"]["message"]
+    return _Run(done, largest, refused, session.context)
 
 
 def rings_in_time(threshold: Any) -> str:
     """01.3: a threshold for chars/4 with which the renaming task ends, and compacts once."""
     if not isinstance(threshold, int) or not 1 <= threshold <= WINDOW:
         raise Wrong(f"the answer is {threshold!r}; give whole tokens, from 1 to {WINDOW:,}.")
-    compactions, largest, refused = _renamed(threshold)
-    if refused:
+    run = _renamed(threshold)
+    if run.refused:
         raise Wrong(
-            f"the run was refused: {refused}. By chars/4 the alarm at {threshold:,} was not due "
-            "yet: it reads low, so it has to be set lower."
+            f"the run was refused: {run.refused}. By chars/4 the alarm at {threshold:,} was not "
+            "due yet: it reads low, so it has to be set lower."
         )
-    if compactions > 1:
+    if run.compactions > 1:
         raise Wrong(
-            f"the run ends, but it compacted {compactions} times where once is enough: at "
+            f"the run ends, but it compacted {run.compactions} times where once is enough: at "
             f"{threshold:,} the alarm rings too early, and every compaction forgets."
         )
     return (
-        f"one compaction, largest prompt {largest:,}. It fits this task: in another one "
+        f"one compaction, largest prompt {run.largest:,}. It fits this task: in another one "
         "chars/4 is off by another share."
     )
 
