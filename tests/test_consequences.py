@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pytest
 
+from agentlib.estimation import prompt_tokens
 from agentlib.lab.rerun import MAX_TURNS, Rerun, rerun
-from agentlib.lab.scenarios import RENAME, REVIEW, TRACE, Scenario, last_words
+from agentlib.lab.scenarios import LONG, RENAME, REVIEW, TRACE, Scenario, last_words
 from agentlib.lab.side_by_side import PRICED_AS
 from agentlib.presets import ALL, DEFAULT
 from agentlib.settings import Settings
@@ -82,6 +83,15 @@ def test_every_preset_does_every_task_or_says_why_not(name: str, scenario: Scena
         assert "prompt is too long" in run.refused
     elif not run.checks["done"]:
         assert re.search(r"\b[1-9]\d* places are left", last_words(run.session.history))
+
+
+@pytest.mark.parametrize("name", sorted(ALL))
+def test_every_preset_does_the_long_task_in_its_own_window(name: str) -> None:
+    """Unmanaged it passes 400,000 tokens; every preset has a window of 200,000."""
+    run = rerun(LONG, ALL[name])
+    assert not run.refused
+    assert run.checks["done"]
+    assert max(prompt_tokens(usage) for usage in run.usages) < ALL[name].context_window
 
 
 def test_default_outlives_its_window() -> None:
