@@ -59,22 +59,22 @@ lock: $(STAMP) ## write requirements.lock anew from pyproject.toml (ARGS="--upgr
 	$(PY) -m uv pip compile pyproject.toml $(UV_FLAGS) --custom-compile-command "make lock" --quiet $(ARGS) -o requirements.lock
 
 bench: $(STAMP) ## how long the layers take
-	@$(PY) tools/later.py bench tests/benchmarks/bench.py tests/benchmarks/bench.py $(ARGS)
+	@$(PY) tests/benchmarks/bench.py $(ARGS)
 
 bench-panels: $(STAMP) ## from key press to new picture, in a browser
 	@$(PY) -m tests.benchmarks.bench_panels $(ARGS)
 
 compare: $(STAMP) ## the presets side by side
-	@$(PY) tools/later.py compare tests/benchmarks/compare.py tests/benchmarks/compare.py $(ARGS)
+	@$(PY) -m tests.benchmarks.compare $(ARGS)
 
 bench-faults: $(STAMP) ## the summariser fails, in every way and ever more often (ARGS=10: a tenth of the sessions)
-	@$(PY) tests/benchmarks/faults.py $(ARGS)
+	@$(PY) -m tests.benchmarks.faults $(ARGS)
 
 stress: $(STAMP) ## the agent far past its window, again and again
-	@$(PY) tools/later.py stress tests/benchmarks/stress.py tests/benchmarks/stress.py $(ARGS)
+	@$(PY) -m tests.benchmarks.stress $(ARGS)
 
 reset: $(STAMP) ## put one lesson back as it came (LESSON=03)
-	@$(PY) tools/later.py reset tools/reset.py tools/reset.py $(LESSON)
+	@$(PY) tools/reset.py $(LESSON)
 
 clean: ## remove .venv and what was built
 	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis

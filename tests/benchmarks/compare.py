@@ -3,7 +3,7 @@
 The tasks of real code in a window of 32,000 tokens, the one of over 400,000 unscaled, then
 generated ones whose seeds no setting was tuned on; where DEFAULT is dominated; and the facts that
 stand in the context over five compactions. Each table is printed as soon as it is done, so Ctrl-C
-loses only the one being made. `python tests/benchmarks/compare.py 3` for three generated tasks.
+loses only the one being made. `make compare ARGS=3` for three generated tasks.
 """
 
 import sys
@@ -16,6 +16,7 @@ from agentlib import presets
 from agentlib.lab import generated, scenarios
 from agentlib.lab.scenarios import Scenario
 from agentlib.lab.side_by_side import Engine, Pair, compare, dominated, generations, shown
+from tests.benchmarks.count import count
 
 WINDOW, FIRST_SEED, GENERATED = 32_000, 1_000, 20
 DEFAULT = "default"
@@ -85,6 +86,6 @@ def main(count: int) -> None:
 
 if __name__ == "__main__":
     try:
-        main(int(sys.argv[1]) if len(sys.argv) > 1 else GENERATED)
+        main(count(__doc__, "generated tasks", GENERATED))
     except KeyboardInterrupt:
         raise SystemExit("stopped; the tables above are whole") from None

@@ -3,10 +3,9 @@
 Many short sessions for each fault and share, seeded; the real loop, tools, session file and SDK.
 The SDK's retries are off for time-outs, or it would wait for seconds. A message is lost if it was
 said in a run and does not stand in the session file read back. `make bench-faults`;
-`python tests/benchmarks/faults.py 10` takes a tenth of the sessions.
+`make bench-faults ARGS=10` takes a tenth of the sessions.
 """
 
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from agentlib.loop import run
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
+from tests.benchmarks.count import count
 
 WINDOW, READINGS, PROMPT = 8_000, 16, "Read the text, again and again."
 SHARES = (0.1, 0.5, 1.0)
@@ -123,5 +123,5 @@ def rows(
 
 
 if __name__ == "__main__":
-    for line in rows(int(sys.argv[1]) if len(sys.argv) > 1 else 1):
+    for line in rows(count(__doc__, "take one session in so many", 1)):
         print(line, flush=True)

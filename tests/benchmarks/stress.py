@@ -1,10 +1,9 @@
 """Ten thousand turns in a window of 32,000 tokens: flat cost, bounded context. `make stress`.
 
 The real loop, tools, session file and SDK; the model behind the transport reads one file after
-another and writes a short summary when asked. `python tests/benchmarks/stress.py 2000` for fewer.
+another and writes a short summary when asked. `make stress ARGS=2000` for fewer.
 """
 
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from agentlib.presets import DEFAULT
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
+from tests.benchmarks.count import count
 
 FILES, WINDOW = 7, 32_000
 SETTINGS = {
@@ -91,4 +91,4 @@ def main(turns: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000)
+    main(count(__doc__, "turns", 10_000))
