@@ -1,4 +1,4 @@
-"""The what-if panel: every number of the memory under a control, the recorded session replayed.
+"""The what-if panel: clearing and compacting under controls, the recorded session replayed.
 
 Wiring only. Each move replays the session (nothing is run again, so nothing here says what the
 agent would have done); the second pane, `run_pane`, does the task anew. Not here: what positions
