@@ -6,8 +6,9 @@ numbers (presets) and what is done with any of them (the layers).
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self, cast, get_args, get_origin
 
 MODEL = "claude-haiku-5-5"
 """The one literal model id in the code."""
@@ -23,15 +24,15 @@ _TOKEN_AMOUNTS = (
     "summary_tokens",
     "restore_tokens",
 )
-_KINDS: dict[Any, tuple[Any, str]] = {
-    int: (int, "a whole number"),
-    int | None: (int | None, "a whole number or None"),
+_KINDS: dict[Any, tuple[Any, str]] = {  # a value's type, or its parts', and how to say it
+    int: (int, "a whole number (int)"),
+    int | None: (int | None, "a whole number (int) or None"),
     float: (int | float, "a number"),
     float | None: (int | float | None, "a number or None"),
     bool: (bool, "True or False"),
     str: (str, "a text"),
-    tuple[str, ...]: (tuple, "a tuple, with brackets and a comma: ('bash',)"),
-    tuple[float, ...]: (tuple, "a tuple, with brackets and a comma: (0.65,)"),
+    tuple[str, ...]: (str, "a tuple, with brackets and a comma: ('bash',)"),
+    tuple[float, ...]: (int | float, "a tuple, with brackets and a comma: (0.65,)"),
 }
 
 
@@ -138,9 +139,8 @@ class Settings:
         for field in fields(self):
             value = getattr(self, field.name)
             if field.type in _KINDS:
-                accepted, words = _KINDS[field.type]
-                if not isinstance(value, accepted):
-                    raise ValueError(f"{field.name}={value!r}; take {words}")
+                if not _is_of_kind(value, field.type):
+                    raise ValueError(f"{field.name}={value!r}; take {_KINDS[field.type][1]}")
             elif value not in (choices := get_args(field.type)):
                 raise ValueError(f"{field.name}={value!r}; choose one of {', '.join(choices)}")
 
@@ -148,7 +148,7 @@ class Settings:
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, int | float) and not value >= 0:
-                raise ValueError(f"{field.name}={value!r} is negative; take 0 or more")
+                raise ValueError(f"{field.name}={value!r}; take 0 or more")
         if not self.summary_model.strip():
             raise ValueError("summary_model is empty; take same, auto or a model's id")
         for name in ("context_window", "summary_tokens"):
@@ -246,15 +246,22 @@ class Settings:
         return cls(**known)
 
 
+def _is_of_kind(value: Any, kind: Any) -> bool:
+    accepted, _ = _KINDS[kind]
+    if get_origin(kind) is tuple:
+        parts = cast(tuple[Any, ...], value)
+        return isinstance(value, tuple) and all(isinstance(part, accepted) for part in parts)
+    # Python takes True for 1, and keep_recent=True for a number.
+    return isinstance(value, accepted) and (kind is bool or not isinstance(value, bool))
+
+
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if window := environ.get("CLAUDE_CODE_AUTO_COMPACT_WINDOW"):
         found["context_window"] = int(_number("CLAUDE_CODE_AUTO_COMPACT_WINDOW", window))
     if percent := environ.get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"):
-        found |= {
-            "threshold": None,
-            "threshold_pct": _number("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", percent),
-        }
+        found["threshold"] = None
+        found["threshold_pct"] = _number("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", percent)
     if _is_set(environ.get("DISABLE_COMPACT")):
         found["enabled"] = False
     if _is_set(environ.get("DISABLE_AUTO_COMPACT")):
@@ -263,12 +270,9 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _number(name: str, text: str) -> float:
-    try:
-        number = float(text)
-        if 0 < number < 1e12:
+    with suppress(ValueError):
+        if 0 < (number := float(text)) < 1e12:
             return number
-    except ValueError:
-        pass
     raise ValueError(f"{name}={text!r} in the environment: set it to a number above 0, or unset it")
 
 

@@ -165,6 +165,10 @@ def test_a_live_client_says_its_price_before_anything_is_sent(wire: Wire, caplog
     assert said == [price_notice(MODEL, 0.004)]
     assert said[0].endswith("The run stops once $0.004 are spent.")
     assert caplog.messages == []
+    for wrong in (-1, float("nan")):
+        with pytest.raises(ValueError, match="take dollars, 0 or more"):
+            client(live=True, max_usd=wrong, say=said.append)
+    assert len(said) == 1  # nor is a price said where there is no client
     client(live=True)  # with nobody to tell, it is logged: a notebook shows that
     assert caplog.messages == [price_notice(MODEL)]
     assert wire.headers == []

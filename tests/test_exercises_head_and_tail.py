@@ -95,6 +95,7 @@ def table(tokens):
         (lambda n: n // 5, "30,000 tokens replaced ask for 3,000, not 6,000"),
         (table, "it falls: 10,000 tokens ask for 2,000, and 10,500 tokens for only 1,575"),
         (lambda n: summary_budget(n, 5_000) + max(0, n - 10**5), "it is no more than 5,000"),
+        (lambda n: float("nan"), "ask for 2,000, not nan"),
         (
             lambda n: max(2_000, summary_budget(n, 5_000)),
             "5,000 tokens replaced ask for 1,000, not 2,000",

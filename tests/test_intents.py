@@ -206,6 +206,13 @@ def test_a_compact_report_is_a_report() -> None:
     assert task_of("Write a compact report on every Python file").kind == "report"
 
 
+@pytest.mark.parametrize("sign", ["x", "-_", "/", "."])
+def test_pasted_data_hides_no_request_and_takes_no_minutes(sign: str) -> None:
+    data = sign * 40_000
+    assert task_of(data).kind == "unknown"
+    assert task_of(f"Read every file in src.\n{data}") == task_of("Read every file in src.")
+
+
 def test_the_focus_is_what_is_to_be_kept() -> None:
     assert task_of("Compact the conversation, focus on the rules.").focus == "the rules"
     assert task_of("压缩对话, 保留决定").focus == "决定"

@@ -232,14 +232,23 @@ def test_links_in_a_circle_or_to_nowhere_and_pipes_are_left_behind(tmp_path: Pat
 
 
 def test_files_with_odd_names_and_odd_bytes_are_read_and_reported(tmp_path: Path) -> None:
-    odd = ["a — b.py", "a, b.py", "it's.py", "$x.py", "-n.py", "(to line 7).py", "文/件 名.py"]
+    odd = [
+        "a — b.py",
+        "a, b.py",
+        "it's.py",
+        "$x.py",
+        "-n.py",
+        "(to line 7).py",
+        "文/件 名.py",
+        " b.py",
+    ]
     write_files(tmp_path / "mine", {name: f'"""Is {n}."""\n' for n, name in enumerate(odd)})
     (tmp_path / "mine" / "none.py").write_bytes(b"\n\n")
     (tmp_path / "mine" / "old.py").write_bytes(b'"""Old."""\nprint "caf\xe9"\n')
     for settings in (WHOLE, Settings(threshold=1_500, keep_recent=1)):
         played = play(folder(tmp_path / "mine"), settings, tmp_path / str(settings.threshold))
         assert played.checks["done"]
-        assert last_words(played.session.history).startswith("I wrote REPORT.md: 9 files")
+        assert last_words(played.session.history).startswith("I wrote REPORT.md: 10 files")
 
 
 def test_a_file_whose_notes_cannot_be_found_again_is_left_openly(tmp_path: Path) -> None:

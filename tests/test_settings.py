@@ -19,8 +19,8 @@ REFUSED = {
     ),
     "no window": ({"context_window": 0}, "context_window=0", "take at least 1"),
     "no summary": ({"summary_tokens": 0}, "summary_tokens=0", "take at least 1"),
-    "a negative amount": ({"keep_recent": -1}, "keep_recent=-1 is negative", "take 0 or more"),
-    "a negative share of time": ({"cache_ttl": -0.5}, "cache_ttl=-0.5 is negative", "0 or more"),
+    "a negative amount": ({"keep_recent": -1}, "keep_recent=-1; ", "take 0 or more"),
+    "a negative share of time": ({"cache_ttl": -0.5}, "cache_ttl=-0.5; ", "take 0 or more"),
     "not a number": ({"cache_ttl": float("nan")}, "cache_ttl=nan", "take 0 or more"),
     "threshold past the window": (
         {"threshold": 200_001},
@@ -50,8 +50,12 @@ REFUSED = {
     "a text for a number": ({"keep_recent": "3"}, "keep_recent='3'", "take a whole number"),
     "half a result": ({"keep_recent": 2.5}, "keep_recent=2.5", "take a whole number"),
     "a point in a window": ({"context_window": 2e5}, "context_window=200000.0", "a whole number"),
-    "a text for an amount": ({"threshold": "5"}, "threshold='5'", "a whole number or None"),
+    "a text for an amount": ({"threshold": "5"}, "threshold='5'", "a whole number (int) or None"),
     "a text for a share": ({"threshold_pct": "65"}, "threshold_pct='65'", "a number or None"),
+    "a switch for a number": ({"keep_recent": True}, "keep_recent=True", "take a whole number"),
+    "a switch for a share": ({"emergency_at": True}, "emergency_at=True", "a number or None"),
+    "a text for a tier": ({"warn_at": ("65",)}, "warn_at=('65',)", "comma: (0.65,)"),
+    "a number for a name": ({"keep_tools": (1,)}, "keep_tools=(1,)", "comma: ('bash',)"),
     "a word for a switch": ({"auto": "no"}, "auto='no'", "take True or False"),
     "a share over one": ({"warn_at": (65.0,)}, "warn_at=(65.0,)", "take shares of the window"),
     "an emergency past it": ({"emergency_at": 95}, "emergency_at=95", "from 0 to 1, or None"),
@@ -84,7 +88,7 @@ def test_what_is_of_no_kind_a_field_knows_is_refused_by_name(name):
 def test_every_number_is_refused_when_it_is_negative(name):
     default = getattr(Settings(), name)
     if isinstance(default, int | float) and not isinstance(default, bool):
-        with pytest.raises(ValueError, match=f"{name}=-1 "):
+        with pytest.raises(ValueError, match=f"{name}=-1; "):
             Settings(**{name: -1})
 
 

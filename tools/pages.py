@@ -14,7 +14,7 @@ from urllib.parse import unquote
 import nbformat
 from nbformat import NotebookNode, v4
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parent.parent  # as the goals of the links are
 OUT = ROOT / "build/html"
 REMOTE = ("mathjax_url", "require_js_url", "jquery_url", "widget_renderer_url")
 """What a page would fetch from elsewhere; the lessons need none of it."""

@@ -77,8 +77,9 @@ def client(
     a key, the right key, a network.
     """
     if live:
+        made = _live(max_usd)
         say(_priced(model_id(live), max_usd))
-        return _live(max_usd)
+        return made
     return _offline(Server(brain, window=window, faults=faults, clock=clock))
 
 

@@ -4,6 +4,7 @@ Each checker tries the answer on small conversations of its own; the last one le
 agent work. Not here: what the course's own layer does (agentlib.head_and_tail).
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from itertools import pairwise
@@ -137,7 +138,7 @@ def _meets(answer: Callable[[int], Any], points: Mapping[int, int], where: str =
         found = answer(replaced)
         if not isinstance(found, int | float):
             raise Wrong(f"for {replaced:,} it returned {found!r}; return a number.")
-        if abs(found - wanted) > 1:
+        if not math.isclose(found, wanted, abs_tol=1):
             raise Wrong(f"{where}{replaced:,} tokens replaced ask for {wanted:,}, not {found:,}.")
 
 

@@ -184,7 +184,7 @@ class Server:
         if isinstance(body, Refusal):
             raise Refused(body)
         _refuse(refusal(body, models=self.models, counts_only=counts_only))
-        return body
+        return {key: value for key, value in body.items() if value is not None}
 
     def _strike(self, body: Body, tokens: int) -> Kind | None:
         fault = self._faults.next(body["messages"])

@@ -5,13 +5,15 @@ are read two or three at a time, large ones in parts. Not here: what becomes of 
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from agentlib.lab.policy.acting import again, bash, quoted, use
 from agentlib.lab.policy.calls import Call
 from agentlib.lab.policy.intents import Task
-from agentlib.lab.policy.notes import CONTINUED, Note, notes, told
+from agentlib.lab.policy.notes import CONTINUED, Note, last, notes, told
 from agentlib.lab.policy.reading import View, one_line
 from agentlib.lab.policy.sources import describe
 from agentlib.messages import Block
@@ -89,7 +91,7 @@ def listing(view: View, task: Task) -> Listing:
     """The first page of the folder that has files left to read, or the last one."""
     missing = {parts[0] for kind, parts in view.own if kind == "missing"}
     folder = "." if task.folder in missing else task.folder
-    page, files = 0, list[File]()
+    page, files, lost = 0, list[File](), _read_in_vain(view)
     while True:
         command = listing_command(folder, task.endings, page)
         seen = view.ran("bash", command=command)
@@ -105,10 +107,21 @@ def listing(view: View, task: Task) -> Listing:
             return Listing([], [], bash(listing_command(".", task.endings)), remark)
         rows, found = len(re.findall(r"^\d+ \d+ ", seen.text, re.MULTILINE)), files_in(seen.text)
         files += [file for file in found if file.path != task.report]
-        todo = [f for f in files if not view.is_done(f.path) and not in_vain(view, f.path)]
+        todo = [f for f in files if not view.is_done(f.path) and f.path not in lost]
         if todo or rows < PAGE:
             return Listing(files, todo, left_out=rows - len(found))
         page += 1
+
+
+def listed_again(view: View, task: Task, seen: Listing, upto: str) -> Block | None:
+    """The first page once more, where files on it are done, not seen and not in the report yet."""
+    if not seen.files or upto >= seen.files[0].path:
+        return None
+    folder = "." if last(view.own, "missing") else task.folder
+    command = listing_command(folder, task.endings)
+    since = takewhile(lambda c: c.name != "read_file", reversed(view.calls))
+    asked = sum(c.input == {"command": command} for c in since)
+    return None if asked > 1 else bash(command)
 
 
 def take_notes(view: View) -> str:
@@ -152,11 +165,11 @@ def too_long(view: View, todo: Sequence[File]) -> str:
     )
 
 
-def in_vain(view: View, path: str) -> bool:
-    """Whether a file was read so often that its notes can't be found again: its name may hold a
-    sign that divides them."""
-    reads = [call.input for call in view.calls if call.name == "read_file" and call.path == path]
-    return bool(reads) and max(map(reads.count, reads)) >= TRIES
+def _read_in_vain(view: View) -> set[str]:
+    """The files read so often that their notes can't be found again: a name may hold a sign that
+    divides them."""
+    reads = Counter((c.path, str(c.input)) for c in view.calls if c.name == "read_file")
+    return {path for (path, _), times in reads.items() if times >= TRIES}
 
 
 def _room(view: View) -> int:

@@ -152,6 +152,8 @@ _FOCUS = re.compile(
     r"retain(?:ing)?|重点(?:是|保留|关注)?|保留|关注|聚焦|记住)\s*[:：]?\s*(.+?)[.。!！]?\s*$",
     _FLAGS,
 )
+_DATA = re.compile(r"[!-~]{300,}")
+"""A run of signs that holds no words, and would keep the patterns busy for minutes."""
 
 
 @lru_cache(maxsize=256)
@@ -161,6 +163,7 @@ def task_of(request: str) -> Task:
     >>> task_of("Please read each Java file below src/main, one after another.")
     Task(kind='read', folder='src/main', endings=('java',), names=(), report='REPORT.md', focus='')
     """
+    request = _DATA.sub("…", request)
     kind: Kind = "unknown"
     asked, names = "", ()
     for said in (without_rules(request), without_stated_rules(request)):

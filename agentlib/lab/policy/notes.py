@@ -12,13 +12,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 _FORMS = {
-    "note": r"Noted (\S.*?)(?: \(to line (\d+)\))? — (.+)",
+    "note": r"Noted ([^ ].*?)(?: \(to line (\d+)\))? — (.+)",
     "name": r"- `([^`]+)`: (.+)",
     "bare": r"- (no public names)",
     "fact": r"- ((?:FACT|DECISION): .+)",
     "rule": r"- (Rule: .+)",
     "request": r"- Earlier request: (.+)",
-    "skipped": r"Skipped (\S.*?): (.+)",
+    "skipped": r"Skipped ([^ ].*?): (.+)",
     "done": r"Done: (.+)",
     "done_to": r"Done: (\d+) files, all up to (.+)",
     "count": r"(edits made|files done|names traced): (\d+(?: and \d+ lines)?); no progress: (\d+)",

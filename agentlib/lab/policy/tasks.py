@@ -11,7 +11,14 @@ from itertools import accumulate
 from agentlib.lab.policy import report
 from agentlib.lab.policy.acting import Reply, bash, gives_up, quoted, say, use
 from agentlib.lab.policy.calls import Call
-from agentlib.lab.policy.files import Listing, listing, next_reads, take_notes, too_long
+from agentlib.lab.policy.files import (
+    Listing,
+    listed_again,
+    listing,
+    next_reads,
+    take_notes,
+    too_long,
+)
 from agentlib.lab.policy.intents import Task
 from agentlib.lab.policy.notes import last
 from agentlib.lab.policy.reading import View
@@ -101,12 +108,15 @@ def _elsewhere(view: View) -> str:
 def _report(view: View, task: Task, text: str, seen: Listing) -> Reply:
     """Write the report, in parts where it is long; say so when it stands."""
     paths = _paths(view, seen)
+    total = max(len(paths), view.done_count)
     written = last(view.own, "written")
     upto = written[1] if written and written[1] != _START else ""
+    if total > len(paths) and (call := listed_again(view, task, seen, upto)):
+        return say(text, call)
     rest = [path for path in paths if path > upto]
     if not rest:
-        return say(_written(view, task, len(paths)))
-    texts, closing = report.sections(view, rest), report.closing(view, len(paths))
+        return say(_written(view, task, total))
+    texts, closing = report.sections(view, rest), report.closing(view, total)
     text = "\n".join([text, *(f"- Rule: {rule}" for rule in view.rules)])
     # An answer that is cut off writes nothing: what is said beside the sections needs room too.
     beside = _FRAME + (len(text) + len(closing)) // 3
@@ -117,7 +127,7 @@ def _report(view: View, task: Task, text: str, seen: Listing) -> Reply:
     text = f"{text}\nReport {task.report} up to {rest[count - 1]}"
     if upto:
         return say(text, bash(f"cat >> {quoted(task.report)} <<'{_END}'\n\n{content}{_END}"))
-    content = f"{report.opening(view, f'Report on {counted(len(paths))}')}\n{content}"
+    content = f"{report.opening(view, f'Report on {counted(total)}')}\n{content}"
     looked = bash(_is_there(task))
     return say(text, looked, use("write_file", path=task.report, content=content))
 
@@ -128,7 +138,7 @@ def _fitting(texts: Sequence[str], room: int) -> int:
     In bytes: a Chinese character is about a token, and so are two letters of short words.
     """
     ends = accumulate(len(text.encode()) + 8 for text in texts)
-    return max(1, sum(end <= 2.1 * room for end in ends))
+    return max(1, sum(end <= 2 * room for end in ends))
 
 
 def _failed_writing(view: View) -> Call | None:
