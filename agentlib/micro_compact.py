@@ -53,7 +53,7 @@ def micro_compact(
         results = of_type(messages[i], "tool_result") if messages[i]["role"] == "user" else []
         if not results:
             continue
-        # Newest first, also within a batch: the last `old` of this message's results are recent.
+        # Newest first, also within a batch: its first `old` results are old, the others recent.
         old = max(0, len(results) - max(0, keep_recent - seen))
         seen += len(results)
         if old and i <= unseen:

@@ -58,6 +58,7 @@ def test_english_is_not_far_off_and_both_counts_are_said():
 
 def test_a_text_of_long_tokens_is_told_that_it_reads_high():
     assert "+4900 %. Its tokens are long, so chars/4 reads high" in check("01.2", "\n" * 400).says
+    assert "A word is cheap in any alphabet" in check("01.2", "é" * 400).says
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,12 @@ def test_an_alarm_between_half_and_two_thirds_rings_in_time():
 
 @pytest.mark.parametrize(
     ("threshold", "why"),
-    [(27_360, "36743 tokens > 32000"), (11_000, "compacted 2 times"), (40_000, "from 1 to 32,000")],
+    [
+        (27_360, "36743 tokens > 32000"),
+        (11_000, "compacted 2 times"),
+        (40_000, "from 1 to 32,000"),
+        (True, "the answer is True"),
+    ],
 )
 def test_a_threshold_too_high_or_too_low_is_refused_with_what_happened(threshold: int, why: str):
     said = check("01.3", threshold)

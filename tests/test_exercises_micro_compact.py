@@ -31,6 +31,11 @@ def results_taken_out(messages):
     messages[2]["content"] = [{"type": "text", "text": "gone"}]
 
 
+def unseen_on_top(messages, keep_recent):
+    unseen = len(of_type(messages[-1], "tool_result"))
+    return micro_compact(messages, keep_recent=keep_recent + unseen)
+
+
 def emptied(messages):
     messages[2]["content"][0]["content"] = ""
 
@@ -91,8 +96,9 @@ def test_the_value_of_a_call_is_no_function(exercise):
             lambda messages, keep_recent: micro_compact(
                 messages, keep_recent=keep_recent, keep_unseen=False
             ),
-            "unseen",
+            "it is unseen",
         ),
+        (lambda messages, keep_recent: unseen_on_top(messages, keep_recent), "unseen ones count"),
         (
             lambda messages, keep_recent: copy.deepcopy(
                 micro_compact(messages, keep_recent=keep_recent)
@@ -113,8 +119,23 @@ def test_the_finished_layer_passes_as_a_view():
 
 def test_settings_are_tried_on_the_task():
     assert "fewer than 400,000" in check("02.5", {"keep_recent": 3}).says
-    assert "too long" in check("02.5", {"min_chars": 13_000}).says
+    assert "too long: 36562" in (says := check("02.5", {"min_chars": 13_000}).says)
+    assert "a smaller number" in says
     assert check("02.5", {"keep_recent": 3, "min_chars": 3_000})
+
+
+@pytest.mark.parametrize(
+    ("numbers", "direction"),
+    [
+        ((3, 100), "17 of the calls made again brought fewer than 2,000 characters: a larger min_"),
+        ((1, 3_000), "17 of the calls made again brought whole files: a larger keep_recent"),
+        ((8, 3_000), "results stay longer than they must: try a smaller number"),
+        ((2, 12_700), "places left: 1; the tests have not passed. Little is fetched again"),
+    ],
+)
+def test_settings_that_fail_are_told_which_number_to_move(numbers, direction):
+    answer = dict(zip(("keep_recent", "min_chars"), numbers, strict=True))
+    assert direction in check("02.5", answer).says
 
 
 def oldest_kept(messages):

@@ -120,6 +120,15 @@ def test_values_of_all_kinds_are_said_in_words():
     ]
 
 
+def test_a_text_where_a_number_or_a_truth_is_compared_is_said_to_be_one():
+    predict("00.row", turn="eighteen", done="False", ended="never")
+    assert compare("00.row", turn=18, done=False, ended="at 9").splitlines() == [
+        "turn: you said 'eighteen', a text; it is 18",
+        "done: you said 'False', a text; it is no",
+        "ended: you said never, it is at 9",
+    ]
+
+
 def test_what_was_passed_is_kept_and_what_was_not_is_not(folder):
     check("00.3", wall.tokens_sent)
     check("00.1", lambda *numbers: 0)

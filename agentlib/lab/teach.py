@@ -118,6 +118,8 @@ def _compared(key: str, said: Any, value: Any) -> str:
         return f"{_words(key)}: you said nothing, it is {_shown(value)}"
     if _shown(said) == _shown(value) or (isinstance(said, Real) and said == value):
         return f"{_words(key)}: you said {_shown(said)}, and so it is"
+    if isinstance(said, str) and isinstance(value, Real):
+        return f"{_words(key)}: you said {said!r}, a text; it is {_shown(value)}"
     return f"{_words(key)}: you said {_shown(said)}, it is {_shown(value)}"
 
 

@@ -67,7 +67,10 @@ def furthest_off(text: Any) -> str:
     off = 100 * (guess - counted) / counted
     told = f"chars/4 says {guess:,.0f}, the offline API counts {counted:,}: {off:+.0f} %"
     if off > 0:
-        raise Wrong(f"{told}. Its tokens are long, so chars/4 reads high; find short ones.")
+        raise Wrong(
+            f"{told}. Its tokens are long, so chars/4 reads high; find short ones. A word is cheap "
+            "in any alphabet; digits, signs and Chinese characters are counted one by one."
+        )
     if off > -60:
         raise Wrong(f"{told}. It takes -60 % or lower: find a text of shorter tokens.")
     return f"{told}. A token here is hardly more than a character, and chars/4 cannot see that."
@@ -147,7 +150,7 @@ def _renamed(threshold: int) -> _Run:
 
 def rings_in_time(threshold: Any) -> str:
     """01.3: a threshold for chars/4 with which the renaming task ends, and compacts once."""
-    if not isinstance(threshold, int) or not 1 <= threshold <= WINDOW:
+    if type(threshold) is not int or not 1 <= threshold <= WINDOW:
         raise Wrong(f"the answer is {threshold!r}; give whole tokens, from 1 to {WINDOW:,}.")
     run = _renamed(threshold)
     if run.refused:

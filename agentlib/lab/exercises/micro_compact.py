@@ -14,8 +14,7 @@ from agentlib.lab.scenarios import RENAME
 from agentlib.messages import Block, Message, changes, of_type, with_results
 from agentlib.settings import Settings
 
-WINDOW, ENOUGH = 32_000, 400_000
-PLACEHOLDER = "[Previous: used read_file]"
+WINDOW, ENOUGH, SHORT = 32_000, 400_000, 2_000
 
 
 def batch(first: int, *sizes: int) -> list[Message]:
@@ -58,7 +57,8 @@ def cleared(before: Sequence[Message], after: Sequence[Message]) -> set[str]:
             f"of {len(old)} results {len(new)} are left, or their ids changed. Each call needs its "
             "result with the same tool_use_id, or the API refuses the request: change the content."
         )
-    if _bare(before) != _bare(after):
+    bare = dict.fromkeys(old, "")
+    if with_results(before, bare) != with_results(after, bare):
         raise Wrong(
             "something else has changed: only the content of a result may, and all else stays."
         )
@@ -69,11 +69,6 @@ def cleared(before: Sequence[Message], after: Sequence[Message]) -> set[str]:
                 "the tool's name there, so that the model knows that something stood here."
             )
     return {name for name in old if old[name] != new[name]}
-
-
-def _bare(messages: Sequence[Message]) -> list[Message]:
-    """The messages without the contents of their results."""
-    return with_results(messages, dict.fromkeys(results(messages), ""))
 
 
 def expect(found: set[str], wanted: set[str], why: Mapping[str, str], doing: str) -> None:
@@ -104,22 +99,14 @@ def _in_place(answer: Callable[..., Any]) -> str:
             raise Wrong("it returns other messages. This first version edits those it is given.")
         keep, small = numbers.get("keep_recent", 3), numbers.get("min_chars", 100)
         old = f"it is long, and old: keep_recent is {keep}, and at least as many newer ones follow"
-        why = {f"toolu_{n}": old for n in range(1, 7)}
-        why |= {
-            f"toolu_{n}": f"keep_recent is {keep}, and it is recent" for n in range(7 - keep, 7)
-        }
-        why |= {
-            f"toolu_{n}": f"its {size} characters are not over {small}"
-            for n, size in enumerate(sizes, 1)
-            if size <= small
-        }
-        doing = f"of six results (500, 80, 500, 500, 500, 500 characters){_with(numbers)}"
+        recent = f"keep_recent is {keep}, and it is recent"
+        why = {f"toolu_{n}": recent if n > 6 - keep else old for n in range(1, 7)}
+        short = ((n, size) for n, size in enumerate(sizes, 1) if size <= small)
+        why |= {f"toolu_{n}": f"its {size} characters are not over {small}" for n, size in short}
+        given = "".join(f", with {name}={value}" for name, value in numbers.items())
+        doing = f"of six results (500, 80, 500, 500, 500, 500 characters){given}"
         expect(cleared(before, after), gone, why, doing)
     return "the old, long results are cleared; the short one and the newest stay."
-
-
-def _with(numbers: Mapping[str, int]) -> str:
-    return "".join(f", with {name}={value}" for name, value in numbers.items())
 
 
 def _old_results(answer: Callable[..., Any]) -> str:
@@ -188,7 +175,7 @@ def _view(answer: Callable[..., Any]) -> str:
         after: list[Message] = [*returned]
         if given != before:
             raise Wrong("it edited the messages that it was given: the history is damaged.")
-        seen = "the model has seen it, and enough newer ones stay"
+        seen = f"the model has seen it, and {len(sizes)} unseen ones count among the keep_recent"
         reasons = dict.fromkeys(results(before), "it is unseen: no model's message stands after it")
         reasons |= dict.fromkeys(("toolu_1", "toolu_2"), "four stay" if keep == 4 else seen)
         expect(cleared(before, after), wanted, reasons, f"with keep_recent={keep}")
@@ -225,16 +212,31 @@ def _settings(answer: Mapping[str, int]) -> str:
         raise Wrong('give a dict with two numbers, "keep_recent" and "min_chars".')
     if strange := [value for value in answer.values() if type(value) is not int]:
         raise Wrong(f"{strange[0]!r} is no whole number.")
-    start = Settings(auto=False, manual=False).scaled(WINDOW)
-    run = rerun(RENAME, replace(start, **dict(answer)))
+    run = rerun(RENAME, replace(Settings(auto=False, manual=False).scaled(WINDOW), **dict(answer)))
     told = f"{run.turns} turns, {run.repeated} calls made again, {run.sent:,} tokens sent"
     if run.refused:
-        raise Wrong(f"the API ended the run after {run.turns} turns: {run.refused}.")
-    if not run.checks["done"]:
-        raise Wrong(f"{told}, and {run.checks['left']} places are left with the old name.")
-    if run.sent >= ENOUGH:
-        raise Wrong(f"{told}. It is done, but not with fewer than {ENOUGH:,}.")
-    return f"done with {told}."
+        told = f"the API ended the run after {run.turns} turns: {run.refused}"
+    elif not run.checks["done"]:
+        told += f"; places left: {run.checks['left']}; the tests have not passed"
+    elif run.sent < ENOUGH:
+        return f"done with {told}."
+    else:
+        told += f". It is done, but not with fewer than {ENOUGH:,}"
+    raise Wrong(f"{told}. {_direction(run.session.history)}")
+
+
+def _direction(history: Sequence[Message]) -> str:
+    """Which number to move, from what the calls made again brought."""
+    calls = [c for m in history if m["role"] == "assistant" for c in of_type(m, "tool_use")]
+    made, texts = [(c["name"], c["input"]) for c in calls], results(history)
+    again = [len(texts.get(c["id"], "")) for n, c in enumerate(calls) if made[n] in made[:n]]
+    short = sum(size < SHORT for size in again)
+    told = "of the calls made again brought"
+    if short > 1:  # the last search, whether anything is left, is always made again
+        return f"{short} {told} fewer than {SHORT:,} characters: a larger min_chars lets them stay."
+    if len(again) - short > 4:
+        return f"{len(again) - short} {told} whole files: a larger keep_recent lets them stay."
+    return "Little is fetched again, so results stay longer than they must: try a smaller number."
 
 
 EXERCISES = {

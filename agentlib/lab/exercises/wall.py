@@ -102,8 +102,8 @@ def _check_largest(answer: Any) -> str:
         raise Wrong(f"it raised {error!r}; {why}.") from error
     if said == "toolu_1":
         raise Wrong(
-            "it says toolu_1 with 300 characters. The content of toolu_2 is a list with one text "
-            "block: its length is that of the text, 2,000, not that of the list."
+            "it says toolu_1, whose text has 300 characters; that of toolu_2 has 2,000. Its "
+            "content is a list with one text block: what counts is the text, not the list."
         )
     if said == "toolu_3":
         raise Wrong("it says toolu_3, the last result, with 23 characters; toolu_2 has 2,000.")
@@ -207,9 +207,9 @@ def _check_tool(answer: Any) -> str:
     if not isinstance(said, str):
         raise Wrong(f"it returns a {type(said).__name__}; a result is one text: join the lines.")
     wanted = {line.strip(): n for n, line in re.findall(r"(\d+): (.+)", outline(SOURCE))}
+    if lost := [line for line in wanted if line not in said]:
+        raise Wrong(f"the outline leaves out line {wanted[lost[0]]}: {lost[0]!r}.")
     for line, n in wanted.items():
-        if line not in said:
-            raise Wrong(f"the outline leaves out line {n}: {line!r}.")
         if not re.search(rf"\b{n}\b.*{re.escape(line)}", said):
             raise Wrong(f"the line {line!r} comes without its number {n} before it.")
     if more := [r for r in said.splitlines() if r.strip() and not r.endswith(tuple(wanted))]:
