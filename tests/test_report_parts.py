@@ -8,6 +8,7 @@ from agentlib.auto_compact import summary_message
 from agentlib.lab.offline.counting import block_tokens
 from agentlib.lab.policy import reply
 from agentlib.lab.policy.files import listing_command
+from agentlib.lab.policy.reading import SUMMARY_WANTED
 
 REVIEW = "Read every Python file one by one and write a report"
 TOOLS = [{"name": name} for name in ("bash", "read_file", "write_file")]
@@ -69,3 +70,37 @@ def test_files_whose_names_are_gone_for_good_are_counted_at_least():
     [*_, wrote] = reply(paged(2))["content"]
     assert "# Report on 310 files" in wrote["input"]["content"]
     assert "310 files in all." in wrote["input"]["content"]
+
+
+def summarised(*done: str, most: int) -> list[str]:
+    """The done-list of a summary made of one with these lines, and 60 files read since."""
+    summary = "\n".join([f"Task: {REVIEW}", *done])
+    told = [summary_message(summary, "t.jsonl", REVIEW)]
+    noted = "\n".join(f"Noted n_{n}.py — Module." for n in range(100, 160))
+    told += [{"role": "assistant", "content": noted + "\n" + "x " * 9_000}]
+    prompt = f"{SUMMARY_WANTED} Use at most {most} tokens."
+    told += [{"role": "user", "content": prompt}]
+    said = reply({"messages": told, "tools": TOOLS, "max_tokens": 4 * most})
+    return [line for line in said["content"][0]["text"].split("\n") if line.startswith("Done: ")]
+
+
+def test_a_done_list_keeps_the_number_of_the_files_it_does_not_name():
+    number, names = summarised("Done: 300 files, all up to m_299.py", most=4_000)
+    assert number == "Done: 300 files, all up to m_299.py"
+    assert names.startswith("Done: n_100.py, n_101.py, ")
+
+
+def test_a_done_list_without_room_for_names_counts_them_all():
+    assert summarised("Done: 300 files, all up to m_299.py", most=100) == [
+        "Done: 360 files, all up to n_159.py"
+    ]
+
+
+def test_sections_that_it_can_not_see_any_more_are_counted():
+    shown = body([f"m_{n}.py" for n in range(4)], "Noted {} — Module.", 8_000)
+    summary = shown["messages"][0]["content"][0]["text"]
+    assert "Done: m_0.py" in summary
+    told = f"{summary.removesuffix('[End of summary]')}Report REPORT.md up to m_3.py\n"
+    shown["messages"][0] = summary_message(told.split("\n\n", 1)[1], "t.jsonl", REVIEW)
+    [said] = reply(shown)["content"]
+    assert said["text"].endswith("4 files; 4 of the sections I can't see any more.")

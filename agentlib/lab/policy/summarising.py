@@ -114,11 +114,7 @@ def _progress(view: View, bound: int, asked: Sequence[str]) -> list[Item]:
 def _done(view: View, bound: int) -> list[str]:
     """The task, and what is done."""
     lines = [f"Task: {one_line(view.request)}"]
-    if done := sorted(view.done):
-        plain = f"Done: {', '.join(map(told, done))}"
-        lines.append(plain if rough_tokens(plain) < _DONE * bound else _in_short(view))
-    elif upto := last(view.own, "done_to"):
-        lines.append(f"Done: {upto[0]} files, all up to {upto[1]}")
+    lines += _files_done(view, bound)
     lines += [f"Skipped {told(path)}: {why}" for path, why in listed(view.own, "skipped")[-5:]]
     for form, kind in (
         ("There is no directory {}/ here", "missing"),
@@ -137,8 +133,16 @@ def _done(view: View, bound: int) -> list[str]:
     return [*lines, *(_without_facts(note) for note in _partly(view))]
 
 
-def _in_short(view: View) -> str:
-    return f"Done: {view.done_count} files, all up to {max(view.done)}"
+def _files_done(view: View, bound: int) -> list[str]:
+    """The files that are done: by number where an earlier summary had to, the others by name."""
+    count, upto = view.done_to
+    short = [f"Done: {count} files, all up to {upto}"] if count else []
+    if not (named := sorted(path for path in view.done if path > upto)):
+        return short
+    plain = f"Done: {', '.join(map(told, named))}"
+    if rough_tokens(plain) < _DONE * bound:
+        return [*short, plain]
+    return [f"Done: {view.done_count} files, all up to {named[-1]}"]
 
 
 def _count(view: View) -> str:

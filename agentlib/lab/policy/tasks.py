@@ -5,6 +5,7 @@ answers. Not here: what is asked for (intents), listing and reading (files), the
 (tracing, renaming).
 """
 
+import re
 from collections.abc import Sequence
 from itertools import accumulate
 
@@ -188,8 +189,11 @@ def _written(view: View, task: Task, total: int) -> str:
     """What was written, and of how many files the details were lost, counted where it stands."""
     parts = [str(call.input.get("content", call.input.get("command", ""))) for call in view.calls]
     lost = sum(part.count(f"\n{report.LOST}") for part in parts)
+    headings = re.findall(r"^## (?!Facts and decisions$)", "\n".join(parts), re.MULTILINE)
+    hidden = total - len(headings)
+    gone = f"; {hidden} of the sections I can't see any more" if hidden > 0 else ""
     older = f" It replaces an older {task.report}." if last(view.own, "replaced") else ""
-    return f"I wrote {task.report}: {counted(total)}{_lost(lost)}.{older}{_elsewhere(view)}"
+    return f"I wrote {task.report}: {counted(total)}{_lost(lost)}{gone}.{older}{_elsewhere(view)}"
 
 
 def until(view: View, task: Task) -> Reply:
