@@ -13,7 +13,7 @@ from typing import NamedTuple
 from agentlib.lab.policy.acting import again, bash, quoted, use
 from agentlib.lab.policy.calls import Call
 from agentlib.lab.policy.intents import Task
-from agentlib.lab.policy.notes import CONTINUED, Note, last, notes, told
+from agentlib.lab.policy.notes import CONTINUED, Note, notes, told
 from agentlib.lab.policy.reading import View, one_line
 from agentlib.lab.policy.sources import describe
 from agentlib.messages import Block
@@ -89,8 +89,7 @@ class Listing(NamedTuple):
 
 def listing(view: View, task: Task) -> Listing:
     """The first page of the folder that has files left to read, or the last one."""
-    missing = {parts[0] for kind, parts in view.own if kind == "missing"}
-    folder = "." if task.folder in missing else task.folder
+    folder = _folder(view, task)
     page, files, lost = 0, list[File](), _read_in_vain(view)
     while True:
         command = listing_command(folder, task.endings, page)
@@ -113,12 +112,17 @@ def listing(view: View, task: Task) -> Listing:
         page += 1
 
 
+def _folder(view: View, task: Task) -> str:
+    """The folder asked for; the whole workspace where it is not there."""
+    missing = {parts[0] for kind, parts in view.own if kind == "missing"}
+    return "." if task.folder in missing else task.folder
+
+
 def listed_again(view: View, task: Task, seen: Listing, upto: str) -> Block | None:
     """The first page once more, where files on it are done, not seen and not in the report yet."""
     if not seen.files or upto >= seen.files[0].path:
         return None
-    folder = "." if last(view.own, "missing") else task.folder
-    command = listing_command(folder, task.endings)
+    command = listing_command(_folder(view, task), task.endings)
     since = takewhile(lambda c: c.name != "read_file", reversed(view.calls))
     asked = sum(c.input == {"command": command} for c in since)
     return None if asked > 1 else bash(command)
