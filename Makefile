@@ -44,6 +44,7 @@ lint: $(STAMP) ## ruff (check and format, notebooks too) and pyright, strict on 
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
 	$(PY) -m pyright --pythonpath $(PY)
+	@$(PY) tools/loc.py
 
 format: $(STAMP) ## let ruff put code and notebooks in order
 	$(PY) -m ruff check --fix

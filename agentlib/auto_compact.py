@@ -23,7 +23,7 @@ from agentlib.messages import (
     last_assistant,
     of_type,
 )
-from agentlib.wire import request, send, without_thinking
+from agentlib.requests import request, send, without_thinking
 
 if TYPE_CHECKING:
     import anthropic

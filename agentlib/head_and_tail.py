@@ -20,7 +20,7 @@ from agentlib.auto_compact import (
 from agentlib.estimation import message_tokens
 from agentlib.messages import Message, active_request, blocks, changes, exchanges, is_summary
 from agentlib.micro_compact import trim_results
-from agentlib.wire import answered, without_thinking
+from agentlib.requests import answered, without_thinking
 
 HEAD_EXCHANGES = 2
 """The head has so many exchanges at most, however small they are (003)."""

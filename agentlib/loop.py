@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentlib.agent import Agent, RequestTooLarge, now, system_prompt
+from agentlib.hooks import NO_HOOKS, Hooks
 from agentlib.manual_compact import COMPACT_TOOL, requested_focus
 from agentlib.messages import Message, of_type
 from agentlib.pipeline import ContextEngine, Step, compact
 from agentlib.presets import DEFAULT
-from agentlib.restore import NO_HOOKS, Hooks
 from agentlib.settings import MODEL, Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session

@@ -14,8 +14,8 @@ from agentlib.head_and_tail import head_and_tail, head_length, summary_index
 from agentlib.messages import Message, changes, last_assistant, of_type
 from agentlib.micro_compact import micro_compact, replacements, trim_results, truncate_results
 from agentlib.recovery import emergency, is_emergency, truncating
+from agentlib.requests import without_thinking
 from agentlib.settings import Settings
-from agentlib.wire import without_thinking
 
 Reason = Literal["auto", "manual", "reactive"]
 Outcome = Literal["auto", "manual", "reactive", "failed"]

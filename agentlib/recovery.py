@@ -21,9 +21,9 @@ from agentlib.auto_compact import (
 )
 from agentlib.estimation import message_tokens, text_tokens
 from agentlib.messages import Message, active_request, blocks, exchanges, is_summary, of_type
+from agentlib.requests import without_thinking
 from agentlib.session_file import Compaction, Request
 from agentlib.settings import Settings
-from agentlib.wire import without_thinking
 
 PUT_BACK = "[Put back: "
 """How each text begins that was put back beside a summary (restore): no part of what was said."""

@@ -28,9 +28,9 @@ from agentlib.messages import (
     unanswered,
     with_results,
 )
+from agentlib.requests import answered, without_thinking
 from agentlib.session_file import Compaction, Request
 from agentlib.settings import Settings
-from agentlib.wire import answered, without_thinking
 
 INTERRUPTED = "interrupted; check before repeating"
 

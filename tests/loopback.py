@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
-from agentlib.lab.offline import Server
+from agentlib.lab.api.server import Server
 
 
 class Wire:

@@ -10,10 +10,10 @@ from typing import Any
 import anthropic
 
 from agentlib.estimation import prompt_tokens
+from agentlib.lab.api.server import Brain
 from agentlib.lab.client import client
-from agentlib.lab.cost import dollars
-from agentlib.lab.offline import Brain
-from agentlib.lab.scenarios import Clock, Scenario
+from agentlib.lab.spending import dollars
+from agentlib.lab.tasks.scenarios import Clock, Scenario
 from agentlib.loop import Turn, run
 from agentlib.messages import of_type
 from agentlib.settings import Settings

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from agentlib.estimation import message_tokens, meter
 from agentlib.messages import Block, Message, exchanges, last_assistant, of_type, result_text
 from agentlib.pipeline import Step, compact
+from agentlib.requests import answered
 from agentlib.settings import Settings
-from agentlib.wire import answered
 
 SUMMARY = "[Conversation compressed. Transcript: t.jsonl]\n\nRead a.py.\n[End of summary]"
 IMAGE: Block = {

@@ -4,8 +4,8 @@ import asyncio
 
 from ipywidgets import IntSlider
 
-from agentlib.lab.ahead import PAUSE, Ahead
-from agentlib.lab.panels import Panel
+from agentlib.lab.panels.ahead import PAUSE, Ahead
+from agentlib.lab.panels.wall import Panel
 
 
 def panel(made: list[int]) -> Panel:

@@ -5,9 +5,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentlib.lab.offline.answers import finished, fitting
-from agentlib.lab.offline.binding import broken_binding
-from agentlib.lab.offline.counting import TEXT, block_tokens
+from agentlib.lab.api.binding import broken_binding
+from agentlib.lab.api.completion import finished, fitting
+from agentlib.lab.api.tokens import TEXT, block_tokens
 
 Body = dict[str, Any]
 TEXT_BLOCK = {"type": "text", "text": "one two three"}

@@ -3,7 +3,7 @@
 import pytest
 
 from agentlib import presets
-from agentlib.arguments import parser, settings_of
+from agentlib.cli.arguments import parser, settings_of
 from agentlib.pipeline import compact
 from agentlib.settings import Settings
 

@@ -30,7 +30,7 @@ from agentlib.auto_compact import (
     summary_text,
 )
 from agentlib.messages import active_request, exchanges, is_summary, of_type, violation
-from agentlib.wire import without_thinking
+from agentlib.requests import without_thinking
 
 HEAD = "[Conversation compressed. Transcript: t.jsonl]\n\nDid it.\n[End of summary]"
 

@@ -3,8 +3,8 @@
 import pytest
 
 from agentlib.auto_compact import summary_message
-from agentlib.lab.bare import MAX_TURNS, bare, needs
-from agentlib.lab.scenarios import TRACE
+from agentlib.lab.naive_loop import MAX_TURNS, bare, needs
+from agentlib.lab.tasks.scenarios import TRACE
 from agentlib.messages import active_request
 from agentlib.settings import Settings
 

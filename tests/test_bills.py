@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from agentlib.lab import bills, bills_chart
 from agentlib.lab.cache import PromptCache
-from agentlib.lab.replay import replay
-from agentlib.lab.rerun import Rerun, rerun
-from agentlib.lab.scenarios import RENAME, REVIEW
+from agentlib.lab.figures import bills_chart
+from agentlib.lab.play import Rerun, rerun
+from agentlib.lab.replay import bills, replay
+from agentlib.lab.tasks.scenarios import RENAME, REVIEW
 from agentlib.settings import MODEL, Settings
 
 START = Settings().scaled(32_000)

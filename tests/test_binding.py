@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agentlib.lab.offline.binding import broken_binding, sign
+from agentlib.lab.api.binding import broken_binding, sign
 
 Body = dict[str, Any]
 TOOL = {"name": "bash", "input_schema": {"type": "object"}}

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentlib.lab.cache import LONG, LOOK_BACK, SHORT, Bill, Part, PromptCache
-from agentlib.lab.cost import model_facts
+from agentlib.lab.spending import model_facts
 from agentlib.settings import MODEL
 
 HUNDRED = [Part(f"block {i}", 100) for i in range(60)]

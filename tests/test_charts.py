@@ -14,8 +14,8 @@ from pandas import DataFrame
 from PIL import Image
 
 from agentlib.kinds import KINDS
-from agentlib.lab.artists import LOOKS, MARKS, places
-from agentlib.lab.charts import Chart, TurnChart, compare, png, sentence, svg, turns
+from agentlib.lab.figures.artists import LOOKS, MARKS, places
+from agentlib.lab.figures.charts import Chart, TurnChart, compare, png, sentence, svg, turns
 
 
 def table(*rows: dict[str, Any], window: int = 1_000, threshold: float = 800) -> DataFrame:
@@ -231,7 +231,7 @@ def test_a_chart_shows_itself_in_a_notebook_without_pyplot():
     shown = turns(GROWING)._repr_png_()
     assert shown.startswith(b"\x89PNG")
     assert shown == turns(GROWING)._repr_png_()
-    code = "import agentlib.lab.charts, sys; sys.exit('matplotlib.pyplot' in sys.modules)"
+    code = "import agentlib.lab.figures.charts, sys; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

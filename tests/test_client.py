@@ -9,9 +9,9 @@ import anthropic
 import pytest
 from loopback import Wire, served
 
+from agentlib.lab.api.server import Server
 from agentlib.lab.client import LiveError, client, model_id, price_notice
-from agentlib.lab.cost import CapReached, dollars
-from agentlib.lab.offline import Server
+from agentlib.lab.spending import CapReached, dollars
 from agentlib.settings import MODEL
 
 Body = dict[str, Any]

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from agentlib.lab.compaction_panel import compaction_panel
-from agentlib.lab.rerun import rerun
-from agentlib.lab.scenarios import REVIEW
+from agentlib.lab.panels.compaction_panel import compaction_panel
+from agentlib.lab.play import rerun
+from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.settings import Settings
 
 START = replace(

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from agentlib.lab import bills
-from agentlib.lab.comparison import comparison
-from agentlib.lab.replay import replay, sweep
-from agentlib.lab.rerun import rerun
-from agentlib.lab.scenarios import RENAME
+from agentlib.lab.panels.comparison import comparison
+from agentlib.lab.play import rerun
+from agentlib.lab.replay import bills, replay, sweep
+from agentlib.lab.tasks.scenarios import RENAME
 from agentlib.settings import MODEL, Settings
 
 START = Settings().scaled(32_000)

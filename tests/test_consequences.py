@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from agentlib.estimation import prompt_tokens
-from agentlib.lab.rerun import MAX_TURNS, Rerun, rerun
-from agentlib.lab.scenarios import LONG, RENAME, REVIEW, TRACE, Scenario, last_words
+from agentlib.lab.play import MAX_TURNS, Rerun, rerun
 from agentlib.lab.side_by_side import PRICED_AS
+from agentlib.lab.tasks.scenarios import LONG, RENAME, REVIEW, TRACE, Scenario, last_words
 from agentlib.presets import ALL, DEFAULT
 from agentlib.settings import Settings
 

@@ -3,7 +3,7 @@
 import pytest
 
 from agentlib.lab.cache import Part, PromptCache
-from agentlib.lab.cost import (
+from agentlib.lab.spending import (
     Cap,
     CapReached,
     dollars,

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from agentlib.lab.cache import LONG, SHORT
-from agentlib.lab.offline.counting import (
+from agentlib.lab.api.tokens import (
     CALL,
     IMAGE,
     RESULT,
@@ -22,6 +21,7 @@ from agentlib.lab.offline.counting import (
     lay_out,
     text_tokens,
 )
+from agentlib.lab.cache import LONG, SHORT
 from agentlib.messages import Block, blocks
 
 ENGLISH = "Every morning the keeper climbed the stairs, cleaned the great lamp, and wrote it down. "

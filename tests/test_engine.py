@@ -7,13 +7,13 @@ import httpx2
 import pytest
 from runs import READ, SMALL, a_session, a_workspace
 
-from agentlib.__main__ import main
 from agentlib.auto_compact import summary_text
+from agentlib.cli.main import main
+from agentlib.lab.api.faults import Fault, asks_for_summary
+from agentlib.lab.api.server import Server
 from agentlib.lab.client import client
-from agentlib.lab.offline import Server
-from agentlib.lab.offline.faults import Fault, asks_for_summary
-from agentlib.lab.plug_in import my_async_loop, my_loop, relevant
-from agentlib.lab.scenarios import Clock
+from agentlib.lab.examples import my_async_loop, my_loop, relevant
+from agentlib.lab.tasks.scenarios import Clock
 from agentlib.loop import run
 from agentlib.messages import of_type, violation
 from agentlib.transcripts import load

@@ -36,7 +36,7 @@ from agentlib.estimation import (
     prompt_tokens,
     text_tokens,
 )
-from agentlib.lab.offline.counting import lay_out
+from agentlib.lab.api.tokens import lay_out
 
 DOCUMENT = {"type": "document", "source": {"type": "text", "data": "x" * 940}}  # 1,000 written out
 FULL = user(result("a", "x" * 99), result("b", [text("y" * 30), IMAGE]), "z" * 21)

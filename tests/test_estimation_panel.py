@@ -5,8 +5,8 @@ from typing import Any
 import pandas
 import pytest
 
-from agentlib.lab import estimation_panel
-from agentlib.lab.readings import BLOCKS, CHARS, LAST_BILL, METER
+from agentlib.lab.panels import estimation_panel
+from agentlib.lab.replay.estimates import BLOCKS, CHARS, LAST_BILL, METER
 from agentlib.settings import Settings
 
 TABLE = pandas.DataFrame(

@@ -17,10 +17,10 @@ from nbformat import NotebookNode
 
 from agentlib import loop
 from agentlib.estimation import prompt_tokens
-from agentlib.lab import exercises, scenarios
 from agentlib.lab.client import client
-from agentlib.lab.exercises import wall
-from agentlib.lab.teach import check
+from agentlib.lab.lessons import check, wall
+from agentlib.lab.lessons import checking as exercises
+from agentlib.lab.tasks import scenarios
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session
@@ -33,7 +33,7 @@ RUN = """
 import sys
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
-from agentlib.lab import teach
+from agentlib.lab import lessons as teach
 shell, said = InteractiveShell.instance(), {}
 judge = teach.check
 def check(name, answer):
@@ -222,8 +222,8 @@ def test_a_usual_mistake_in_lesson_00_is_told_what_it_is(name, answer, why, tmp_
 
 def test_a_stub_that_passes_would_be_seen(tmp_path):
     passing = [
-        "from agentlib.lab.exercises import wall",
-        "from agentlib.lab.teach import check",
+        "from agentlib.lab.lessons import wall",
+        "from agentlib.lab.lessons import check",
         'check("00.3", wall.tokens_sent)',
     ]
     assert verdicts(passing, tmp_path) == {"00.3": [True]}

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from agentlib.auto_compact import summary_message, summary_prompt
-from agentlib.lab.exercises.auto_compact import compactions
-from agentlib.lab.rerun import rerun
-from agentlib.lab.scenarios import REVIEW
-from agentlib.lab.teach import check
+from agentlib.lab.lessons import check
+from agentlib.lab.lessons.auto_compact import compactions
+from agentlib.lab.play import rerun
+from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.messages import active_request, exchanges
 from agentlib.settings import Settings
 

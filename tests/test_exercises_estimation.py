@@ -5,8 +5,8 @@ import math
 import pytest
 
 from agentlib.estimation import TokenMeter, estimate_by_block, estimate_tokens
-from agentlib.lab.exercises import Wrong, find
-from agentlib.lab.teach import Verdict
+from agentlib.lab.lessons import Verdict
+from agentlib.lab.lessons.checking import Wrong, find
 from agentlib.messages import Message
 
 

@@ -7,8 +7,8 @@ import pytest
 from agentlib.auto_compact import SUMMARY_WANTED, summary_message
 from agentlib.estimation import message_tokens
 from agentlib.head_and_tail import summary_budget, tail_of
-from agentlib.lab.exercises.head_and_tail import conversation
-from agentlib.lab.teach import check
+from agentlib.lab.lessons import check
+from agentlib.lab.lessons.head_and_tail import conversation
 from agentlib.messages import active_request, exchanges
 
 

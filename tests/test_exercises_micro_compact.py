@@ -4,8 +4,8 @@ import copy
 
 import pytest
 
-from agentlib.lab.exercises.micro_compact import PAPER
-from agentlib.lab.teach import check
+from agentlib.lab.lessons import check
+from agentlib.lab.lessons.micro_compact import PAPER
 from agentlib.messages import of_type
 from agentlib.micro_compact import micro_compact, replacements
 

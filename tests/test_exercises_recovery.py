@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from agentlib.auto_compact import summary_message
-from agentlib.lab.teach import check
+from agentlib.lab.lessons import check
 from agentlib.messages import active_request, exchanges, of_type, result_text
 from agentlib.pipeline import compact
 

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from agentlib.lab.exercises import transcripts
-from agentlib.lab.rerun import rerun
-from agentlib.lab.scenarios import REVIEW
-from agentlib.lab.session_table import rows
-from agentlib.lab.teach import check
+from agentlib.lab.lessons import check, transcripts
+from agentlib.lab.play import rerun
+from agentlib.lab.sessions.session_table import rows
+from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.messages import blocks
 from agentlib.transcripts import INTERRUPTED
 

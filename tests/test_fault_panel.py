@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from agentlib.lab import bad_day, generated
-from agentlib.lab.fault_panel import KINDS, fault_panel
-from agentlib.lab.offline.faults import Fault
-from agentlib.lab.rerun import rerun
+from agentlib.lab import bad_day
+from agentlib.lab.api.faults import Fault
+from agentlib.lab.panels.fault_panel import KINDS, fault_panel
+from agentlib.lab.play import rerun
+from agentlib.lab.tasks import generated
 from agentlib.settings import Settings
 
 START = Settings(micro="off", manual=False, threshold_pct=65, summary_tokens=12_500).scaled(32_000)

@@ -5,8 +5,8 @@ from typing import Any
 import anthropic
 import pytest
 
+from agentlib.lab.api.faults import SUMMARY_REQUEST, Fault, Faults, asks_for_summary
 from agentlib.lab.client import client
-from agentlib.lab.offline.faults import SUMMARY_REQUEST, Fault, Faults, asks_for_summary
 from agentlib.settings import MODEL
 
 Body = dict[str, Any]

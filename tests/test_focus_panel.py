@@ -9,13 +9,13 @@ from ipywidgets import HTML, Button, HBox, Image, IntSlider, Text
 from agentlib.auto_compact import summary_message
 from agentlib.estimation import prompt_tokens
 from agentlib.lab.by_hand import by_hand
-from agentlib.lab.errand import ERRAND
-from agentlib.lab.exercises.manual_compact import HAND
-from agentlib.lab.focus_panel import FocusPanel, told
+from agentlib.lab.lessons import check
+from agentlib.lab.lessons.manual_compact import HAND
+from agentlib.lab.panels.focus_panel import FocusPanel, told
+from agentlib.lab.play import rerun
 from agentlib.lab.replay import replay
-from agentlib.lab.rerun import rerun
-from agentlib.lab.scenarios import REVIEW
-from agentlib.lab.teach import check
+from agentlib.lab.tasks.errand import ERRAND
+from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.manual_compact import requested_focus
 from agentlib.messages import last_assistant, of_type, violation
 from agentlib.settings import Settings

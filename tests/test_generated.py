@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from agentlib.lab import generated
-from agentlib.lab.policy.intents import task_of
-from agentlib.lab.policy.report import required_line
-from agentlib.lab.policy.words import rules_in
-from agentlib.lab.scenarios import Scenario
+from agentlib.lab.model.intents import task_of
+from agentlib.lab.model.report import required_line
+from agentlib.lab.model.words import rules_in
 from agentlib.lab.side_by_side import Engine, play
+from agentlib.lab.tasks import generated
+from agentlib.lab.tasks.scenarios import Scenario
 from agentlib.settings import Settings
 
 SEEDS = range(40)

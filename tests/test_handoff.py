@@ -33,8 +33,8 @@ from agentlib.auto_compact import (
 from agentlib.estimation import message_tokens
 from agentlib.head_and_tail import handoff_prompt, head_and_tail, summary_budget
 from agentlib.lab.client import client
-from agentlib.lab.policy import reply
-from agentlib.lab.scenarios import REVIEW, Clock
+from agentlib.lab.model import reply
+from agentlib.lab.tasks.scenarios import REVIEW, Clock
 from agentlib.loop import run
 from agentlib.messages import is_summary, of_type, violation
 from agentlib.presets import HERMES

@@ -35,7 +35,7 @@ from agentlib.head_and_tail import (
     tail_of,
 )
 from agentlib.messages import active_request, exchanges, is_summary, of_type, violation
-from agentlib.wire import without_thinking
+from agentlib.requests import without_thinking
 
 # A reading of 1,000 characters weighs 441 tokens: 345, 90 for the call, the rest its words.
 EACH = sum(map(message_tokens, reading(0)))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentlib.lab.policy.intents import task_of
+from agentlib.lab.model.intents import task_of
 
 READ_PY = "Read every Python file in the agents/ directory one by one"
 READ_TS = "Read every TypeScript file in the agents-ts directory one by one"

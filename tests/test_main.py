@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentlib.__main__ import main
+from agentlib.cli.main import main
 from agentlib.transcripts import load
 
 ROOT = Path(__file__).parent.parent

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from agentlib.__main__ import main
-from agentlib.lab.offline import Server
+from agentlib.cli.main import main
+from agentlib.lab.api.server import Server
 from agentlib.transcripts import load
 
 ROOT = Path(__file__).parent.parent

@@ -5,12 +5,12 @@ from itertools import pairwise
 
 import pytest
 
-from agentlib.lab import map_over_time as over
+from agentlib.lab.figures.window_map import Box
+from agentlib.lab.panels import map_over_time as over
+from agentlib.lab.play import rerun
 from agentlib.lab.replay import replay
-from agentlib.lab.rerun import rerun
-from agentlib.lab.scenarios import REVIEW
-from agentlib.lab.scenes import Scene, scenes
-from agentlib.lab.window_map import Box
+from agentlib.lab.replay.map_frames import Scene, scenes
+from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
 

@@ -7,10 +7,10 @@ import anthropic
 import pytest
 from loopback import Wire, served
 
+from agentlib.lab.api.server import Reply, Server
 from agentlib.lab.client import LiveError
-from agentlib.lab.cost import Cap, CapReached, dollars
 from agentlib.lab.metering import guard
-from agentlib.lab.offline import Reply, Server
+from agentlib.lab.spending import Cap, CapReached, dollars
 from agentlib.settings import MODEL
 
 Body = dict[str, Any]

@@ -94,9 +94,14 @@ def code_without_prose(notebook: NotebookNode) -> list[str]:
 
 
 def cells_too_long(notebook: NotebookNode) -> list[str]:
-    """Code of more than 12 lines, blank ones not counted."""
+    """Code of more than 12 lines, blank ones and imports not counted."""
     sources = (cell.source for cell in code_cells(notebook))
-    return [text for text in sources if len([ln for ln in text.splitlines() if ln.strip()]) > 12]
+    skipped = ("from ", "import ")
+    counts = {
+        text: sum(bool(ln.strip()) and not ln.startswith(skipped) for ln in text.splitlines())
+        for text in sources
+    }
+    return [text for text, lines in counts.items() if lines > 12]
 
 
 def lines_too_wide(notebook: NotebookNode) -> list[str]:

@@ -6,9 +6,9 @@ from typing import Any
 import anthropic
 import pytest
 
+from agentlib.lab.api.server import Server
+from agentlib.lab.api.tokens import lay_out
 from agentlib.lab.client import client
-from agentlib.lab.offline import Server
-from agentlib.lab.offline.counting import lay_out
 from agentlib.settings import MODEL
 
 Body = dict[str, Any]

@@ -11,7 +11,8 @@ from ipywidgets import HTML, Image, IntSlider
 from PIL import Image as Picture
 
 from agentlib import loop
-from agentlib.lab import charts, panels
+from agentlib.lab.figures import charts
+from agentlib.lab.panels import wall as panels
 from agentlib.lab.replay import replay, table
 from agentlib.settings import Settings
 from agentlib.tools import Workspace

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agentlib.lab.offline.pictures import broken_picture, picture_size
+from agentlib.lab.api.pictures import broken_picture, picture_size
 
 Block = dict[str, Any]
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0\0\0\rIHDR"

@@ -29,9 +29,9 @@ from agentlib.messages import (
     with_results,
 )
 from agentlib.pipeline import compact
+from agentlib.requests import answered, without_thinking
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
-from agentlib.wire import answered, without_thinking
 
 
 def fails(messages, focus):

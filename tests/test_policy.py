@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentlib.auto_compact import summary_message, summary_prompt
-from agentlib.lab.policy import reply
-from agentlib.lab.policy.files import listing_command
-from agentlib.lab.policy.places import search_command
-from agentlib.lab.policy.reading import rough_tokens, view
+from agentlib.lab.model import reply
+from agentlib.lab.model.files import listing_command
+from agentlib.lab.model.places import search_command
+from agentlib.lab.model.reading import rough_tokens, view
 
 Message = dict[str, Any]
 TOOLS = [{"name": n} for n in ("bash", "read_file", "write_file", "edit_file", "compact")]

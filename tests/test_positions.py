@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from agentlib.lab import whatif_controls as control
+from agentlib.lab.panels import whatif_controls as control
+from agentlib.lab.play import rerun
 from agentlib.lab.replay import Frame, replay
-from agentlib.lab.rerun import rerun
-from agentlib.lab.scenarios import REVIEW
+from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.messages import violation
 from agentlib.settings import Settings
 

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image as Picture
 
 from agentlib.estimation import TokenMeter
-from agentlib.lab import estimation_panel
-from agentlib.lab.readings import (
+from agentlib.lab.panels import estimation_panel
+from agentlib.lab.replay.estimates import (
     BLOCKS,
     CHARS,
     LAST_BILL,

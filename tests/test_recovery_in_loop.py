@@ -22,9 +22,9 @@ from runs import READ, a_session, a_workspace, ctrl_c, go, state
 
 from agentlib import loop
 from agentlib.auto_compact import summary_text
+from agentlib.hooks import Hooks, notes_file
 from agentlib.lab.replay import replay
 from agentlib.messages import of_type
-from agentlib.restore import Hooks, notes_file
 from agentlib.settings import Settings
 from agentlib.transcripts import load
 

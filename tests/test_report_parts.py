@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from agentlib.auto_compact import summary_message
-from agentlib.lab.offline.counting import block_tokens
-from agentlib.lab.policy import reply
-from agentlib.lab.policy.files import listing_command
-from agentlib.lab.policy.reading import SUMMARY_WANTED
+from agentlib.lab.api.tokens import block_tokens
+from agentlib.lab.model import reply
+from agentlib.lab.model.files import listing_command
+from agentlib.lab.model.reading import SUMMARY_WANTED
 
 REVIEW = "Read every Python file one by one and write a report"
 TOOLS = [{"name": name} for name in ("bash", "read_file", "write_file")]

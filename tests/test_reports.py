@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from playing import Played, play
 
-from agentlib.lab import policy
-from agentlib.lab.checking import check_report
-from agentlib.lab.scenarios import Scenario, folder
+from agentlib.lab import model as policy
+from agentlib.lab.tasks.fact_check import check_report
+from agentlib.lab.tasks.scenarios import Scenario, folder
 from agentlib.messages import of_type, result_text
 from agentlib.presets import DEFAULT
 from agentlib.settings import Settings

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agentlib.lab.rerun import Rerun, rerun
-from agentlib.lab.rerun_panel import rerun_panel, told
-from agentlib.lab.scenarios import RENAME
+from agentlib.lab.panels.rerun_panel import rerun_panel, told
+from agentlib.lab.play import Rerun, rerun
+from agentlib.lab.tasks.scenarios import RENAME
 from agentlib.settings import MODEL, Settings
 
 START = Settings(auto=False, manual=False).scaled(32_000)

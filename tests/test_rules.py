@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from agentlib.lab.offline import Reply, Server
-from agentlib.lab.offline.faults import Fault
-from agentlib.lab.offline.rules import MAX_BYTES
+from agentlib.lab.api.faults import Fault
+from agentlib.lab.api.rules import MAX_BYTES
+from agentlib.lab.api.server import Reply, Server
 from agentlib.settings import MODEL
 
 Body = dict[str, Any]

@@ -13,10 +13,10 @@ import pytest
 from playing import play
 
 from agentlib.estimation import prompt_tokens
-from agentlib.lab import policy
-from agentlib.lab.checking import check_report
-from agentlib.lab.policy.reading import SUMMARY_WANTED
-from agentlib.lab.scenarios import (
+from agentlib.lab import model as policy
+from agentlib.lab.model.reading import SUMMARY_WANTED
+from agentlib.lab.tasks.fact_check import check_report
+from agentlib.lab.tasks.scenarios import (
     LONG,
     READ_AND_REPORT,
     RENAME,
@@ -29,7 +29,7 @@ from agentlib.lab.scenarios import (
     last_words,
     report_checks,
 )
-from agentlib.lab.workspaces import copy_package, write_files
+from agentlib.lab.tasks.task_files import copy_package, write_files
 from agentlib.messages import blocks, of_type
 from agentlib.settings import Settings
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from agentlib.lab import scenarios, scoreboard
+from agentlib.lab import scoreboard
 from agentlib.lab.scoreboard import played, row, scorecard
+from agentlib.lab.tasks import scenarios
 from agentlib.messages import of_type
 
 

@@ -3,8 +3,17 @@
 import io
 from dataclasses import replace
 
+from agentlib.cli.render import (
+    Bill,
+    bill_line,
+    call_line,
+    dimmed,
+    has_colors,
+    plain,
+    short,
+    step_lines,
+)
 from agentlib.pipeline import Step
-from agentlib.screen import Bill, bill_line, call_line, dimmed, has_colors, plain, short, step_lines
 
 
 def call(tool: str, **inputs: object) -> dict[str, object]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from agentlib.lab.offline import Server
-from agentlib.lab.offline.rules import read_body, refusal
+from agentlib.lab.api.rules import read_body, refusal
+from agentlib.lab.api.server import Server
 
 Body = dict[str, Any]
 KEY = {"x-api-key": "any"}

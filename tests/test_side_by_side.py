@@ -6,9 +6,7 @@ from dataclasses import replace
 import pandas
 import pytest
 
-from agentlib.lab import generated, side_by_side
-from agentlib.lab.cost import dollars
-from agentlib.lab.scenarios import TRACE, Scenario
+from agentlib.lab import side_by_side
 from agentlib.lab.side_by_side import (
     Engine,
     compare,
@@ -19,6 +17,9 @@ from agentlib.lab.side_by_side import (
     rows,
     shown,
 )
+from agentlib.lab.spending import dollars
+from agentlib.lab.tasks import generated
+from agentlib.lab.tasks.scenarios import TRACE, Scenario
 from agentlib.pipeline import compact
 from agentlib.presets import CLAUDE_CODE, DEFAULT
 from agentlib.settings import Settings

@@ -9,8 +9,8 @@ from types import ModuleType
 
 import pytest
 
-from agentlib.lab.policy.exports import leading_comment
-from agentlib.lab.policy.sources import describe, first_sentence
+from agentlib.lab.model.exports import leading_comment
+from agentlib.lab.model.sources import describe, first_sentence
 
 
 def test_two_documented_names_come_before_undocumented_ones() -> None:

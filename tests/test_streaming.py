@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from agentlib.lab.offline.streaming import PIECE, events, stream
+from agentlib.lab.api.streaming import PIECE, events, stream
 
 TEXT = "An answer in pieces: " + "七" * PIECE
 MESSAGE: dict[str, Any] = {

@@ -7,13 +7,13 @@ from strategies import conversation, reading
 
 from agentlib.auto_compact import summary_message
 from agentlib.estimation import message_tokens
-from agentlib.lab.charts import png
+from agentlib.lab.figures.charts import png
 from agentlib.lab.generations import BarChart, Generation, bars, generations, left
 from agentlib.lab.handing_over import STALE, asked_of, broken_off
-from agentlib.lab.rerun import rerun
-from agentlib.lab.scenarios import REVIEW
+from agentlib.lab.panels.tail_panel import tail_panel
+from agentlib.lab.play import rerun
 from agentlib.lab.scoreboard import STAGES, row
-from agentlib.lab.tail_panel import tail_panel
+from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.messages import is_summary, of_type
 from agentlib.pipeline import compact
 from agentlib.presets import HERMES

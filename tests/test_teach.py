@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agentlib.lab import exercises, teach
-from agentlib.lab.exercises import wall
-from agentlib.lab.teach import Verdict, check, compare, hint, predict
+from agentlib.lab import lessons as teach
+from agentlib.lab.lessons import Verdict, check, compare, hint, predict, wall
+from agentlib.lab.lessons import checking as exercises
 from tools import reset
 
 

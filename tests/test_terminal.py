@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from agentlib.cli.conversation import DONE, FAILED, STOPPED, Terminal, resumed, sentence
+from agentlib.cli.render import Bill
+from agentlib.lab.api.faults import Fault
 from agentlib.lab.client import client
-from agentlib.lab.offline.faults import Fault
-from agentlib.screen import Bill
 from agentlib.settings import MODEL, Settings
-from agentlib.terminal import DONE, FAILED, STOPPED, Terminal, resumed, sentence
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
 

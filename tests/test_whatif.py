@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from agentlib.lab import charts
-from agentlib.lab import whatif_controls as control
+from agentlib.lab.figures import charts
+from agentlib.lab.panels import whatif_controls as control
+from agentlib.lab.panels.run_pane import RunPane
+from agentlib.lab.panels.whatif import BILLS, PROMPTS, WhatIf, what_if
+from agentlib.lab.play import rerun
 from agentlib.lab.replay import replay, table
-from agentlib.lab.rerun import rerun
-from agentlib.lab.run_pane import RunPane
-from agentlib.lab.scenarios import RENAME, TRACE
-from agentlib.lab.whatif import BILLS, PROMPTS, WhatIf, what_if
+from agentlib.lab.tasks.scenarios import RENAME, TRACE
 from agentlib.presets import CLAUDE_CODE
 from agentlib.settings import MODEL, Settings
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from agentlib.estimation import breakdown
-from agentlib.lab import window_map as wm
-from agentlib.lab.exercises.micro_compact import batch, conversation
+from agentlib.lab.figures import window_map as wm
+from agentlib.lab.lessons.micro_compact import batch, conversation
 from agentlib.messages import with_results
 from agentlib.micro_compact import micro_compact, trim_results
 

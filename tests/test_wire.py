@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from strategies import assistant, conversation, histories, result, text, thinking, use, user
 
 from agentlib.messages import changes, last_assistant, of_type, violation
-from agentlib.wire import answered, request, sendable, without_thinking
+from agentlib.requests import answered, request, sendable, without_thinking
 
 MARK = {"type": "ephemeral"}
 HIDDEN = {"type": "redacted_thinking", "data": "b3Bhcw=="}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentlib.working_copy import Copied, TooLarge, copy_folder
+from agentlib.cli.working_copy import Copied, TooLarge, copy_folder
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and modes of POSIX")
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import anthropic
 
 from agentlib import loop
-from agentlib.lab import charts, scenarios
 from agentlib.lab.client import client
+from agentlib.lab.figures import charts
 from agentlib.lab.replay import replay, table
+from agentlib.lab.tasks import scenarios
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session

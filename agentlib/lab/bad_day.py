@@ -13,12 +13,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from agentlib import loop
+from agentlib.hooks import NO_HOOKS, Hooks, notes_file
+from agentlib.lab.api.faults import Fault
+from agentlib.lab.api.server import Brain
 from agentlib.lab.client import client
-from agentlib.lab.offline import Brain
-from agentlib.lab.offline.faults import Fault
-from agentlib.lab.scenarios import Checks, Clock, Scenario
+from agentlib.lab.tasks.scenarios import Checks, Clock, Scenario
 from agentlib.pipeline import ContextEngine, compact
-from agentlib.restore import NO_HOOKS, Hooks, notes_file
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session

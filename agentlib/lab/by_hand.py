@@ -16,8 +16,8 @@ from agentlib import loop
 from agentlib.auto_compact import summary_text
 from agentlib.estimation import prompt_tokens
 from agentlib.lab.client import client
-from agentlib.lab.rerun import MAX_TURNS
-from agentlib.lab.scenarios import Clock, Scenario
+from agentlib.lab.play import MAX_TURNS
+from agentlib.lab.tasks.scenarios import Clock, Scenario
 from agentlib.messages import Message
 from agentlib.pipeline import Step
 from agentlib.settings import Settings

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 import httpx2
 
-from agentlib.lab.cost import Cap, price_list, rates
+from agentlib.lab.api.faults import Fault
+from agentlib.lab.api.server import Brain, Server
 from agentlib.lab.metering import LiveError, guard
-from agentlib.lab.offline import Brain, Server
-from agentlib.lab.offline.faults import Fault
+from agentlib.lab.spending import Cap, price_list, rates
 from agentlib.settings import MODEL
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from matplotlib.ticker import StrMethodFormatter
 
 from agentlib.estimation import message_tokens
 from agentlib.head_and_tail import summary_index
-from agentlib.lab.artists import LOOKS
-from agentlib.lab.charts import DPI, WIDTH, Chart, Kept
-from agentlib.lab.scenarios import Scenario
+from agentlib.lab.figures.artists import LOOKS
+from agentlib.lab.figures.charts import DPI, WIDTH, Chart, Kept
+from agentlib.lab.tasks.scenarios import Scenario
 from agentlib.messages import Message
 from agentlib.transcripts import Session
 

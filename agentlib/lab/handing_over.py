@@ -11,10 +11,10 @@ from typing import Any
 
 from agentlib import loop
 from agentlib.auto_compact import asks_for_summary
-from agentlib.lab import policy
+from agentlib.lab import model as policy
+from agentlib.lab.api.server import Server
 from agentlib.lab.client import client
-from agentlib.lab.offline import Server
-from agentlib.lab.scenarios import REVIEW, Clock
+from agentlib.lab.tasks.scenarios import REVIEW, Clock
 from agentlib.messages import blocks
 from agentlib.settings import Settings
 from agentlib.tools import Workspace

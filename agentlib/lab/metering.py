@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx2
 
-from agentlib.lab.cost import Cap, model_facts
+from agentlib.lab.spending import Cap, model_facts
 
 Usage = dict[str, Any]
 _KINDS = ("json", "event-stream")

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from agentlib import loop, presets
 from agentlib.estimation import TokenMeter, prompt_tokens
-from agentlib.lab import scenarios
 from agentlib.lab.client import client
-from agentlib.lab.cost import dollars
+from agentlib.lab.spending import dollars
+from agentlib.lab.tasks import scenarios
 from agentlib.messages import Message, of_type
 from agentlib.pipeline import ContextEngine, Step, compact
 from agentlib.settings import MODEL, Settings

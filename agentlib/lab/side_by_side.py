@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from agentlib import loop, pipeline
 from agentlib.estimation import prompt_tokens
 from agentlib.lab.client import client
-from agentlib.lab.cost import MILLION, dollars, model_facts
-from agentlib.lab.scenarios import Clock, Scenario
 from agentlib.lab.scoreboard import reread
+from agentlib.lab.spending import MILLION, dollars, model_facts
+from agentlib.lab.tasks.scenarios import Clock, Scenario
 from agentlib.messages import of_type
 from agentlib.pipeline import ContextEngine
 from agentlib.settings import Settings

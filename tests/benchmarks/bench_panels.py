@@ -41,8 +41,8 @@ CELLS = (
     f"""import sys; sys.path.insert(0, {str(ROOT)!r})
 import matplotlib.pyplot as plt
 from ipywidgets import IntSlider, interact
-from agentlib.lab import panels
-from agentlib.lab.artists import LOOKS
+from agentlib.lab.panels import wall as panels
+from agentlib.lab.figures.artists import LOOKS
 from tests.benchmarks import two_hundred_turns as bench
 session = bench.session()""",
     """def draw(keep_recent):

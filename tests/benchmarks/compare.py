@@ -13,9 +13,9 @@ import pandas
 from rich.progress import track
 
 from agentlib import presets
-from agentlib.lab import generated, scenarios
-from agentlib.lab.scenarios import Scenario
 from agentlib.lab.side_by_side import Engine, Pair, compare, dominated, generations, shown
+from agentlib.lab.tasks import generated, scenarios
+from agentlib.lab.tasks.scenarios import Scenario
 from tests.benchmarks.count import count
 
 WINDOW, FIRST_SEED, GENERATED = 32_000, 1_000, 20

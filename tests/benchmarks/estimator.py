@@ -14,7 +14,7 @@ from pathlib import Path
 
 from agentlib.estimation import meter, prompt_tokens
 from agentlib.lab import sessions
-from agentlib.lab.readings import growths
+from agentlib.lab.replay.estimates import growths
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
 

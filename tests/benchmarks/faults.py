@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 from agentlib import presets
+from agentlib.lab.api.faults import Fault, Kind, asks_for_summary
 from agentlib.lab.client import client
-from agentlib.lab.offline.faults import Fault, Kind, asks_for_summary
-from agentlib.lab.scenarios import Clock
+from agentlib.lab.tasks.scenarios import Clock
 from agentlib.loop import run
 from agentlib.settings import Settings
 from agentlib.tools import Workspace

@@ -16,7 +16,7 @@ from typing import Any
 from PIL import Image
 
 from agentlib import loop
-from agentlib.lab import charts
+from agentlib.lab.figures import charts
 from agentlib.lab.replay import replay, table
 from agentlib.settings import Settings
 from agentlib.tools import Workspace

@@ -15,7 +15,7 @@ from ipywidgets.widgets.widget import _instances
 from ipywidgets.widgets.widget_int import _BoundedInt
 from ipywidgets.widgets.widget_selection import _Selection
 
-from agentlib.lab.ahead import ONE_AT_A_TIME
+from agentlib.lab.panels.ahead import ONE_AT_A_TIME
 
 CONTROLS = (_BoundedInt, _Selection, Checkbox, Text, Textarea)
 

@@ -1,0 +1,1 @@
+"""The Messages API in this process, behind the real SDK."""

@@ -1,0 +1,119 @@
+"""An engine of one's own, and the layers in loops of one's own: three examples to copy from.
+
+Each is the least that works; `loop.run` does more: sessions on disk, the breaker, reactive
+compaction, files put back. Not here: what an engine has to return (pipeline.Step).
+"""
+
+# pyright: basic
+# Examples are to be read: they leave out the types that the layers themselves have.
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from agentlib.auto_compact import (
+    SummaryFailed,
+    accepted,
+    summarizer,
+    summary_message,
+    summary_prompt,
+)
+from agentlib.estimation import meter
+from agentlib.messages import Message, active_request, exchanges, of_type
+from agentlib.pipeline import Reason, Step, compact
+from agentlib.recovery import with_less
+from agentlib.requests import answered, request, send, sendable, without_thinking
+from agentlib.settings import MODEL, Settings
+from agentlib.tools import Workspace, result
+
+if TYPE_CHECKING:
+    import anthropic
+
+SYSTEM = "You read files."
+
+
+def relevant(messages, settings, *, meter, archive, reason: Reason = "auto", **_):
+    """Of all but the newest exchange, keep the lines that share a word with the request."""
+    before = meter.estimate(messages)
+    step = Step(messages=list(messages), reason=reason, tokens_before=before, tokens_after=before)
+    starts = [start for start, _ in exchanges(messages)]
+    if len(starts) < 2 or (reason == "auto" and before <= settings.threshold_tokens):
+        return step
+    asked, kept = active_request(messages) or "", range(starts[-1], len(messages))
+    texts = [b["text"] for m in messages[: starts[-1]] for b in of_type(m, "text")]
+    words = set(re.findall(r"\w{4,}", asked))
+    lines = [line for text in texts for line in text.splitlines() if words & set(line.split())]
+    top = summary_message("\n".join(lines[-20:]) or "(nothing)", name := archive(), asked)
+    view = without_thinking([top, *messages[kept.start :]], 0)
+    done = replace(step, messages=view, compaction=reason, kept=tuple(kept), archive=name)
+    return replace(done, settled=1, tokens_after=meter.estimate(view))
+
+
+def my_loop(
+    model: "anthropic.Anthropic", prompt: str, workspace: Workspace, settings: Settings
+) -> Iterator[Step]:
+    """The least that a loop needs of the layers: compact, send, observe, act."""
+    messages: list[Message] = [{"role": "user", "content": prompt}]
+    settled, size, tools = 0, meter("anchored"), workspace.definitions
+    asked = summarizer(
+        model, model=MODEL, system=SYSTEM, tools=tools, summary_tokens=settings.summary_tokens
+    )
+    layers = {"meter": size, "summarize": with_less(asked), "archive": lambda: "mine.jsonl"}
+    while True:
+        step = compact(messages, settings, settled=settled, **layers)
+        context, settled = step.messages, step.settled
+        sent = request(MODEL, SYSTEM, tools, context, settings.output_reserve, settled)
+        reply: dict[str, Any] = send(model, sent).to_dict()
+        size.observe(context, reply["usage"])
+        changed = step.replaced or step.compaction
+        messages = [*(answered(context) if changed else context)]
+        messages.append({"role": "assistant", "content": sendable(reply["content"])})
+        yield step
+        if not (calls := of_type(messages[-1], "tool_use")):
+            return
+        messages.append({"role": "user", "content": [result(call, workspace) for call in calls]})
+
+
+async def my_async_loop(
+    model: "anthropic.AsyncAnthropic", prompt: str, workspace: Workspace, settings: Settings
+) -> AsyncIterator[Step]:
+    """The same with AsyncAnthropic: the layers wait in a thread for what the event loop asks."""
+    messages: list[Message] = [{"role": "user", "content": prompt}]
+    settled, size, tools = 0, meter("anchored"), workspace.definitions
+    layers: dict[str, Any] = {"meter": size, "archive": lambda: "mine.jsonl"}
+    layers["summarize"] = asked_by(model, workspace, settings)
+    while True:
+        step = await asyncio.to_thread(compact, messages, settings, settled=settled, **layers)
+        context, settled = step.messages, step.settled
+        sent = request(MODEL, SYSTEM, tools, context, settings.output_reserve, settled)
+        reply: dict[str, Any] = (await model.messages.create(**sent)).to_dict()
+        size.observe(context, reply["usage"])
+        changed = step.replaced or step.compaction
+        messages = [*(answered(context) if changed else context)]
+        messages.append({"role": "assistant", "content": sendable(reply["content"])})
+        yield step
+        if not (calls := of_type(messages[-1], "tool_use")):
+            return
+        messages.append({"role": "user", "content": [result(call, workspace) for call in calls]})
+
+
+def asked_by(model: "anthropic.AsyncAnthropic", workspace: Workspace, settings: Settings) -> Any:
+    """A `summarize` for a layer that runs in a thread; to be made where the event loop runs."""
+    import anthropic
+
+    loop, tools = asyncio.get_running_loop(), workspace.definitions
+
+    async def ask(told: Sequence[Message], focus: str) -> str:
+        wish = {"role": "user", "content": summary_prompt(settings.summary_tokens, focus)}
+        sent = request(MODEL, SYSTEM, tools, [*told, wish], settings.summary_max_tokens)
+        try:
+            return accepted(await model.messages.create(**sent), sent["max_tokens"])
+        except anthropic.APIError as error:
+            raise SummaryFailed(str(error)) from error
+
+    def summarize(told: Sequence[Message], focus: str) -> str:
+        return asyncio.run_coroutine_threadsafe(ask(told, focus), loop).result()
+
+    return summarize
