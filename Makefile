@@ -27,8 +27,8 @@ $(STAMP): requirements.lock pyproject.toml tools/setup.py
 setup: $(STAMP) ## .venv with everything, from requirements.lock (PYTHON=python3.12 picks another Python)
 	@echo ".venv is up to date."
 
-lab: $(STAMP) ## open JupyterLab on the first lesson (ARGS="--no-browser --port 8899" is passed on)
-	@$(PY) tools/lab.py $(ARGS)
+lab: $(STAMP) ## open your copies of the lessons in JupyterLab (ARGS="--no-browser --port 8899" is passed on)
+	@$(PY) -m tools.lab $(ARGS)
 
 test: $(STAMP) ## all tests that need no browser: unit tests, and every notebook under strict nbval
 	@$(PY) -m pytest -n logical --maxprocesses=4 --dist=loadfile $(ARGS)
@@ -74,8 +74,8 @@ bench-faults: $(STAMP) ## the summariser fails, in every way and ever more often
 stress: $(STAMP) ## the agent far past its window, again and again
 	@$(PY) -m tests.benchmarks.stress $(ARGS)
 
-reset: $(STAMP) ## put one lesson back as it came (LESSON=03)
-	@$(PY) tools/reset.py $(LESSON)
+reset: $(STAMP) ## start one lesson of the workbook again (LESSON=03)
+	@$(PY) -m tools.reset $(LESSON)
 
 clean: ## remove .venv and what was built
 	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis

@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 from agentlib.lab import lessons as teach
 from agentlib.lab.lessons import Verdict, check, compare, hint, predict, wall
 from agentlib.lab.lessons import checking as exercises
-from tools import reset
 
 
 @pytest.fixture(autouse=True)
@@ -151,67 +149,3 @@ def test_where_nothing_can_be_written_the_lesson_goes_on(folder):
 
 def test_what_is_said_shows_without_quotes():
     assert repr(hint("00.1")) == str(hint("00.1"))
-
-
-@pytest.fixture
-def course(folder: Path) -> Path:
-    """A repository with two committed lessons, both changed since, one with progress."""
-
-    def git(*arguments: str) -> None:
-        who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
-        subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True)
-
-    notebooks = folder / "notebooks"
-    (notebooks / ".progress").mkdir(parents=True)
-    for name in ("00_the_wall.ipynb", "03_auto_compact.ipynb"):
-        (notebooks / name).write_bytes(b"as it came\n")
-    git("init", "--quiet")
-    git("add", ".")
-    git("commit", "--quiet", "-m", "lessons")
-    for file in notebooks.glob("*.ipynb"):
-        file.write_bytes(b"my answers\n")
-    (notebooks / ".progress" / "03.json").write_text("{}", encoding="utf-8")
-    return folder
-
-
-def test_a_reset_lesson_is_as_it_came_and_the_others_stay(course, capsys):
-    assert reset.main("03", root=course) == 0
-    notebooks = course / "notebooks"
-    assert (notebooks / "03_auto_compact.ipynb").read_bytes() == b"as it came\n"
-    assert (notebooks / "00_the_wall.ipynb").read_bytes() == b"my answers\n"
-    assert not (notebooks / ".progress" / "03.json").exists()
-    assert capsys.readouterr().out == (
-        "03_auto_compact.ipynb is as it came; reload it where it is open.\n"
-        "Its predictions and passed exercises are forgotten.\n"
-    )
-
-
-def test_a_lesson_without_progress_is_reset_too_by_its_short_number(course, capsys):
-    subprocess.run(["git", "add", "."], cwd=course, check=True)
-    assert reset.main("0", root=course) == 0
-    assert (course / "notebooks" / "00_the_wall.ipynb").read_bytes() == b"as it came\n"
-    assert "There was no progress to forget." in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("arguments", [("7",), ("",), (), ("00", "03")])
-def test_a_wrong_lesson_changes_nothing_and_is_told_those_there_are(course, capsys, arguments):
-    assert reset.main(*arguments, root=course) == 2
-    assert "say one of 00, 03: make reset LESSON=00" in capsys.readouterr().out
-    assert (course / "notebooks" / "00_the_wall.ipynb").read_bytes() == b"my answers\n"
-
-
-def test_a_lesson_that_git_does_not_know_keeps_its_progress(course, capsys):
-    (course / "notebooks" / "04_new.ipynb").write_bytes(b"never committed\n")
-    (course / "notebooks" / ".progress" / "04.json").write_text("{}", encoding="utf-8")
-    assert reset.main("04", root=course) == 1
-    assert "04_new.ipynb was not restored: " in capsys.readouterr().out
-    assert (course / "notebooks" / ".progress" / "04.json").exists()
-
-
-def test_git_does_not_see_the_progress_file(course):
-    ignored = (reset.HERE / ".gitignore").read_text(encoding="utf-8")
-    (course / ".gitignore").write_text(ignored, encoding="utf-8")
-    status = ["git", "status", "--porcelain", "--untracked-files=all"]
-    told = subprocess.run(status, cwd=course, capture_output=True, text=True, check=True).stdout
-    assert ".gitignore" in told
-    assert ".progress" not in told

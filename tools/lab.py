@@ -1,4 +1,8 @@
-"""Opens JupyterLab on the first lesson, without its popups. Arguments are passed on."""
+"""Bring the workbook up to date and open JupyterLab at its first lesson.
+
+python -m tools.lab                  # what `make lab` runs
+python -m tools.lab --no-browser     # arguments are passed on to JupyterLab
+"""
 
 import json
 import os
@@ -6,30 +10,38 @@ import subprocess
 import sys
 from pathlib import Path
 
-QUIET = [
+from tools import workbook
+
+FIRST = f"/lab/tree/{workbook.FOLDER}/00_the_wall.ipynb"
+QUIET = (
     "--LabApp.news_url=None",
     "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate",
     "--LabApp.extension_manager=readonly",
-]
-# In a container there is often no other user than root, and Jupyter refuses that one unless told.
-ROOT = ["--allow-root"] if getattr(os, "geteuid", lambda: 1)() == 0 else []
-FIRST = Path("notebooks/00_the_wall.ipynb")
-
-
-# The question whether to fetch news is a setting of the application, and no argument answers it.
+)
+# A container often has no user but root, and Jupyter refuses to run as root unless told to.
+AS_ROOT = ("--allow-root",) if getattr(os, "geteuid", lambda: 1)() == 0 else ()
+# JupyterLab asks whether to fetch news. No argument answers that, only this file does.
 OVERRIDES = Path(sys.prefix) / "share/jupyter/lab/settings/overrides.json"
 NO_NEWS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}
 
 
+def command(root: Path, *arguments: str) -> list[str]:
+    """Return the command that opens the first lesson.
+
+    The server's root is the repository, because lessons link to files outside the workbook.
+    """
+    server = [sys.executable, "-m", "jupyterlab", *QUIET, *AS_ROOT]
+    return [*server, f"--ServerApp.root_dir={root}", f"--LabApp.default_url={FIRST}", *arguments]
+
+
 def main(*arguments: str) -> int:
-    if not OVERRIDES.exists():
-        OVERRIDES.parent.mkdir(parents=True, exist_ok=True)
-        OVERRIDES.write_text(json.dumps(NO_NEWS), encoding="utf-8")
-    command = [sys.executable, "-m", "jupyterlab", *QUIET, *ROOT, *arguments]
-    if FIRST.exists():
-        command.append(str(FIRST))
     try:
-        return subprocess.run(command, check=False).returncode
+        for line in workbook.update():
+            print(line, flush=True)
+        if not OVERRIDES.exists():
+            OVERRIDES.parent.mkdir(parents=True, exist_ok=True)
+            OVERRIDES.write_text(json.dumps(NO_NEWS), encoding="utf-8")
+        return subprocess.run(command(workbook.ROOT, *arguments), check=False).returncode
     except KeyboardInterrupt:
         return 0
 

@@ -1,51 +1,34 @@
-"""Starts a lesson afresh: its notebook as it is in git, its predictions and passes forgotten.
+"""Start one lesson of the workbook again, and forget its predictions and passed exercises.
 
-python tools/reset.py 03
+python -m tools.reset 03    # what `make reset LESSON=03` runs
 """
 
-import subprocess
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).parent.parent
+from tools import workbook
 
 
-def lessons(root: Path) -> dict[str, Path]:
-    """The notebooks by their number: {"00": …/notebooks/00_the_wall.ipynb, …}."""
-    return {path.name[:2]: path for path in sorted((root / "notebooks").glob("[0-9][0-9]_*.ipynb"))}
+def forget(lesson: str, root: Path) -> bool:
+    """Remove the lesson's progress; return whether there was any."""
+    progress = root / workbook.FOLDER / ".progress" / f"{lesson}.json"
+    existed = progress.exists()
+    progress.unlink(missing_ok=True)
+    return existed
 
 
-def restore(path: Path) -> str:
-    """Puts the committed notebook back; what it says is for the learner."""
-    git = ["git", "-C", str(path.parent), "restore", "--staged", "--worktree", "--", path.name]
-    run = subprocess.run(git, capture_output=True, text=True, encoding="utf-8", check=False)
-    if run.returncode:
-        raise OSError(f"{path.name} was not restored: {run.stderr.strip()}")
-    return f"{path.name} is as it came; reload it where it is open."
-
-
-def forget(lesson: str, folder: Path) -> str:
-    """Removes what was predicted and passed; what it says is for the learner."""
-    progress = folder / ".progress" / f"{lesson}.json"
-    if not progress.exists():
-        return "There was no progress to forget."
-    progress.unlink()
-    return "Its predictions and passed exercises are forgotten."
-
-
-def main(*arguments: str, root: Path = HERE) -> int:
-    known = lessons(root)
-    lesson = arguments[0].zfill(2) if len(arguments) == 1 and arguments[0] else ""
-    if lesson not in known:
-        asked = " ".join(arguments) or "nothing"
-        print(f"LESSON is {asked}; say one of {', '.join(known)}: make reset LESSON={min(known)}")
+def main(*arguments: str, root: Path = workbook.ROOT) -> int:
+    lessons = {name[:2]: name for name in workbook.names(root) if name[:2].isdigit()}
+    number = " ".join(arguments)
+    name = lessons.get(number.zfill(2)) if number else None
+    if name is None:
+        complaint = f"There is no lesson {number!r}." if number else "Which lesson?"
+        print(f"{complaint} Choose one of {', '.join(lessons)}: make reset LESSON={min(lessons)}")
         return 2
-    try:
-        print(restore(known[lesson]))
-    except OSError as error:
-        print(error)
-        return 1
-    print(forget(lesson, known[lesson].parent))
+    workbook.restore(name, root)
+    print(f"{workbook.FOLDER}/{name} is as it came. Reload it if it is open.")
+    if forget(name[:2], root):
+        print("Its predictions and passed exercises are forgotten.")
     return 0
 
 

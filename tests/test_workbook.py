@@ -1,0 +1,234 @@
+"""The workbook: copies of the lessons that belong to the learner, and never overwrite an edit."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from nbformat import v4
+
+from tools import lab, reset, workbook
+
+WALL, COMPACT = "00_the_wall.ipynb", "03_auto_compact.ipynb"
+AS_IT_CAME = "turn = None  # 猜 first\n"
+
+
+def lesson(*sources: str, printed: str = "spoiler") -> str:
+    """A notebook that has been run, one code cell for each source, after a title."""
+    output = v4.new_output("stream", name="stdout", text=printed)
+    cells = [v4.new_code_cell(s, execution_count=1, outputs=[output]) for s in sources]
+    return v4.writes(v4.new_notebook(cells=[v4.new_markdown_cell("# A lesson"), *cells]))
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def code(path: Path) -> list[str]:
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A course as a zip brings it: two lessons and the glossary, and no git."""
+    for name in (WALL, COMPACT):
+        write(tmp_path / "notebooks" / name, lesson(AS_IT_CAME))
+    write(tmp_path / "notebooks/GLOSSARY.md", "# Glossary\n\n## token\n词元\n")
+    return tmp_path
+
+
+@pytest.fixture
+def clone(root: Path) -> Path:
+    """The same course in git."""
+    git(root, "init", "--quiet")
+    commit(root)
+    return root
+
+
+def git(root: Path, *arguments: str) -> str:
+    who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+    command = ["git", *who, *arguments]
+    return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
+
+
+def commit(root: Path) -> None:
+    git(root, "add", "notebooks")
+    git(root, "commit", "--quiet", "-m", "lessons")
+
+
+def test_the_first_time_every_file_is_copied_without_outputs(root: Path):
+    lines = workbook.update(root)
+    assert lines == ["workbook/ has your own copies of the lessons, without outputs."]
+    copies = root / "workbook"
+    assert code(copies / WALL) == code(copies / COMPACT) == [AS_IT_CAME]
+    assert "spoiler" not in (copies / WALL).read_text(encoding="utf-8")
+    assert (copies / "GLOSSARY.md").read_bytes() == (root / "notebooks/GLOSSARY.md").read_bytes()
+    assert "spoiler" in (root / "notebooks" / WALL).read_text(encoding="utf-8")
+    assert list(copies.glob("*.new")) == []
+
+
+def test_a_copy_is_a_notebook_that_was_never_run(root: Path):
+    workbook.update(root)
+    notebook = v4.reads((root / "workbook" / WALL).read_text(encoding="utf-8"))
+    assert [(c.execution_count, c.outputs) for c in notebook.cells[1:]] == [(None, [])]
+
+
+def test_the_second_time_nothing_happens_whatever_the_learner_did(root: Path):
+    workbook.update(root)
+    write(root / "workbook" / WALL, lesson("turn = 17"))
+    assert workbook.update(root) == []
+    assert code(root / "workbook" / WALL) == ["turn = 17"]
+
+
+def test_a_copy_that_the_learner_deleted_comes_back(root: Path):
+    workbook.update(root)
+    (root / "workbook" / WALL).unlink()
+    workbook.update(root)
+    assert code(root / "workbook" / WALL) == [AS_IT_CAME]
+
+
+@pytest.mark.parametrize("mine", [lesson(AS_IT_CAME, printed="17"), lesson(AS_IT_CAME, "")])
+def test_a_newer_lesson_replaces_a_copy_that_was_run_but_not_edited(root: Path, mine: str):
+    workbook.update(root)
+    write(root / "workbook" / WALL, mine)  # run, perhaps with the empty cell that this leaves
+    write(root / "notebooks" / WALL, lesson("better"))
+    [line] = workbook.update(root)
+    assert line == f"{WALL} is newer now. You had not edited your copy, so it is replaced."
+    assert code(root / "workbook" / WALL) == ["better"]
+    write(root / "notebooks" / WALL, lesson("better still"))
+    workbook.update(root)
+    assert code(root / "workbook" / WALL) == ["better still"]
+
+
+@pytest.mark.parametrize("mine", [lesson("turn = 17"), lesson(), '{"cells": [', ""])
+def test_a_newer_lesson_leaves_an_edited_copy_alone_and_says_how_to_get_it(root: Path, mine: str):
+    workbook.update(root)
+    write(root / "workbook" / COMPACT, mine)
+    write(root / "notebooks" / COMPACT, lesson("better"))
+    [line] = workbook.update(root)
+    assert line == (
+        f"{COMPACT} is newer now. You edited your copy, so it is kept. "
+        "`make reset LESSON=03` takes the new one."
+    )
+    assert (root / "workbook" / COMPACT).read_text(encoding="utf-8") == mine
+
+
+def test_a_lesson_that_was_only_run_again_is_not_newer(root: Path):
+    workbook.update(root)
+    write(root / "notebooks" / WALL, lesson(AS_IT_CAME, printed="another number"))
+    assert workbook.update(root) == []
+
+
+@pytest.mark.parametrize("record", ["", "{", None])
+def test_without_its_record_the_workbook_keeps_every_copy(root: Path, record: str | None):
+    workbook.update(root)
+    path = root / "workbook" / workbook.RECORD
+    path.unlink() if record is None else write(path, record)
+    write(root / "notebooks" / WALL, lesson("better"))
+    assert "it is kept" in workbook.update(root)[0]
+    write(root / "notebooks" / COMPACT, lesson("better"))
+    assert any("so it is replaced" in line for line in workbook.update(root))
+
+
+def test_local_edits_of_a_first_edition_are_copied_with_their_outputs(clone: Path):
+    write(clone / "notebooks" / COMPACT, lesson("turn = 17", printed="my output"))
+    write(clone / "notebooks" / WALL, lesson(AS_IT_CAME, printed="run, not edited"))
+    lines = workbook.update(clone)
+    assert lines[0] == (
+        f"notebooks/{COMPACT} has edits of yours, so it is copied with them and its outputs."
+    )
+    assert len(lines) == 2
+    mine = (clone / "workbook" / COMPACT).read_text(encoding="utf-8")
+    assert mine == (clone / "notebooks" / COMPACT).read_text(encoding="utf-8")
+    assert "run, not edited" not in (clone / "workbook" / WALL).read_text(encoding="utf-8")
+
+
+def test_edits_that_were_copied_count_as_edits_once_the_lesson_changes(clone: Path):
+    write(clone / "notebooks" / COMPACT, lesson("turn = 17"))
+    workbook.update(clone)
+    git(clone, "restore", "notebooks")
+    assert workbook.update(clone) == []
+    write(clone / "notebooks" / COMPACT, lesson("better"))
+    commit(clone)
+    assert "You edited your copy" in workbook.update(clone)[0]
+    assert code(clone / "workbook" / COMPACT) == ["turn = 17"]
+
+
+def test_without_the_git_program_a_clone_works_as_a_zip_does(clone: Path, monkeypatch):
+    monkeypatch.setenv("PATH", os.devnull)
+    write(clone / "notebooks" / WALL, lesson("turn = 17"))
+    assert len(workbook.update(clone)) == 1
+    assert code(clone / "workbook" / WALL) == ["turn = 17"]
+
+
+def test_ctrl_c_while_a_copy_is_written_leaves_the_old_one(root: Path, monkeypatch):
+    write(root / "workbook" / WALL, lesson("mine"))
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        workbook.restore(WALL, root)
+    assert code(root / "workbook" / WALL) == ["mine"]
+
+
+def test_git_sees_neither_the_workbook_nor_a_change(clone: Path):
+    ignored = (workbook.ROOT / ".gitignore").read_text(encoding="utf-8")
+    write(clone / ".gitignore", ignored)
+    workbook.update(clone)
+    reset.main("03", root=clone)
+    write(clone / "workbook/.progress/00.json", "{}")
+    assert git(clone, "status", "--porcelain", "--untracked-files=all") == "?? .gitignore\n"
+
+
+def test_jupyterlab_opens_the_first_lesson_in_a_server_whose_root_is_the_repository(root: Path):
+    command = lab.command(root, "--no-browser")
+    assert f"--ServerApp.root_dir={root}" in command
+    assert "--LabApp.default_url=/lab/tree/workbook/00_the_wall.ipynb" in command
+    assert command[-1] == "--no-browser"
+    assert (workbook.ROOT / "notebooks/00_the_wall.ipynb").exists()
+
+
+@pytest.mark.parametrize("number", ["03", "3"])
+def test_reset_brings_one_lesson_back_and_forgets_its_progress(clone: Path, capsys, number: str):
+    write(clone / "notebooks" / COMPACT, lesson("edited in the wrong folder"))
+    workbook.update(clone)
+    write(clone / "workbook" / WALL, lesson("mine"))
+    write(clone / "workbook/.progress/03.json", "{}")
+    write(clone / "workbook/.progress/00.json", "{}")
+    assert reset.main(number, root=clone) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"workbook/{COMPACT} is as it came. Reload it if it is open.",
+        "Its predictions and passed exercises are forgotten.",
+    ]
+    assert code(clone / "workbook" / COMPACT) == [AS_IT_CAME]
+    assert code(clone / "workbook" / WALL) == ["mine"]
+    assert [path.name for path in (clone / "workbook/.progress").iterdir()] == ["00.json"]
+    assert code(clone / "notebooks" / COMPACT) == ["edited in the wrong folder"]
+
+
+def test_reset_works_before_there_is_a_workbook(root: Path, capsys):
+    assert reset.main("0", root=root) == 0
+    assert code(root / "workbook" / WALL) == [AS_IT_CAME]
+    assert "forgotten" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("7",), "There is no lesson '7'."),
+        (("00", "03"), "There is no lesson '00 03'."),
+        (("",), "Which lesson?"),
+        ((), "Which lesson?"),
+    ],
+)
+def test_reset_of_a_lesson_that_is_not_there_names_those_that_are(
+    root, capsys, arguments, complaint
+):
+    assert reset.main(*arguments, root=root) == 2
+    assert capsys.readouterr().out == f"{complaint} Choose one of 00, 03: make reset LESSON=00\n"
+    assert not (root / "workbook").exists()

@@ -1,0 +1,152 @@
+"""Keep the learner's copies of the lessons in `workbook/`, apart from the files that git tracks.
+
+python -m tools.workbook    # make the workbook, or bring it up to date; `make lab` does this first
+
+A copy has no outputs, so no prediction is spoiled. A lesson that changes in git replaces its copy
+only if the learner hasn't edited the copy. Outputs don't count as edits.
+"""
+
+import hashlib
+import json
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = "workbook"
+RECORD = ".copied.json"
+"""Fingerprints of the lessons as they were copied, by file name."""
+
+
+def update(root: Path = ROOT) -> list[str]:
+    """Copy what is missing, replace what is outdated, and return a line about each.
+
+    The first time, lessons with local edits in `notebooks/` are copied with edits and outputs.
+    """
+    is_new = not (root / FOLDER).exists()
+    committed = committed_texts(root)
+    lines = [_refresh(root, name, committed.get(name)) for name in names(root)]
+    if is_new:
+        lines.append(f"{FOLDER}/ has your own copies of the lessons, without outputs.")
+    return [line for line in lines if line]
+
+
+def names(root: Path) -> list[str]:
+    """Return the file names of the notebooks and of the glossary, which they link to."""
+    return sorted(p.name for p in (root / "notebooks").iterdir() if p.suffix in (".ipynb", ".md"))
+
+
+def _refresh(root: Path, name: str, committed: str | None) -> str:
+    """Bring one copy up to date; return what happened, or "" if nothing did."""
+    copy, working = root / FOLDER / name, read(root / "notebooks" / name)
+    lesson = working if committed is None else committed
+    newest, record = fingerprint(lesson), _record(root).get(name)
+    if not copy.exists():
+        edited = fingerprint(working) not in ("", newest)
+        _put(root, name, newest, working if edited else without_outputs(lesson))
+        edits = f"notebooks/{name} has edits of yours, so it is copied with them and its outputs."
+        return edits if edited else ""
+    current = fingerprint(read(copy))
+    if newest == current:
+        _note(root, name, newest)
+    if newest in (record, current):
+        return ""
+    if current != record:
+        return f"{name} is newer now. You edited your copy, so it is kept.{_how_to_reset(name)}"
+    _put(root, name, newest, without_outputs(lesson))
+    return f"{name} is newer now. You had not edited your copy, so it is replaced."
+
+
+def _how_to_reset(name: str) -> str:
+    return f" `make reset LESSON={name[:2]}` takes the new one." if name[:2].isdigit() else ""
+
+
+def restore(name: str, root: Path = ROOT) -> None:
+    """Copy one lesson again, over whatever the workbook has of it."""
+    lesson = committed_texts(root).get(name) or read(root / "notebooks" / name)
+    _put(root, name, fingerprint(lesson), without_outputs(lesson))
+
+
+def committed_texts(root: Path) -> dict[str, str]:
+    """Return the committed text of each file in `notebooks/` that has changed since, by name.
+
+    Without git, or in a folder that is no clone, there is none.
+    """
+    changed = _git(root, "diff", "--name-only", "--relative", "-z", "HEAD").split("\0")
+    texts = {name: _git(root, "show", f"HEAD:./{name}") for name in changed if name}
+    return {name: text for name, text in texts.items() if text}
+
+
+def _git(root: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(root / "notebooks"), *arguments]
+    try:
+        run = subprocess.run(command, capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return run.stdout.decode("utf-8")
+
+
+def read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def without_outputs(text: str) -> str:
+    """Return a notebook as if it had never been run; any other text stays the same."""
+    notebook = _parsed(text)
+    if not notebook:
+        return text
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell |= {"execution_count": None, "outputs": []}
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+
+
+def fingerprint(text: str) -> str:
+    """Return a hash of a notebook's sources, or of any other text; "" for a damaged notebook.
+
+    Empty cells don't count, because JupyterLab adds one when the last cell is run.
+    """
+    notebook = _parsed(text)
+    if notebook is None:
+        return ""
+    cells = [(c["cell_type"], "".join(c["source"])) for c in notebook.get("cells", [])]
+    sources = [cell for cell in cells if cell[1].strip()] or text
+    return hashlib.sha256(json.dumps(sources).encode()).hexdigest()
+
+
+def _parsed(text: str) -> dict | None:
+    """Return a notebook as a dictionary, {} for a text that is none, None for a damaged one."""
+    if not text.lstrip().startswith("{"):
+        return {}
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _record(root: Path) -> dict[str, str]:
+    path = root / FOLDER / RECORD
+    return (_parsed(read(path)) or {}) if path.exists() else {}
+
+
+def _put(root: Path, name: str, newest: str, text: str) -> None:
+    """Write a copy and note which lesson it came from."""
+    _write(root / FOLDER / name, text)
+    _note(root, name, newest)
+
+
+def _note(root: Path, name: str, newest: str) -> None:
+    record = _record(root)
+    if record.get(name) != newest:
+        _write(root / FOLDER / RECORD, json.dumps(record | {name: newest}, indent=1) + "\n")
+
+
+def _write(path: Path, text: str) -> None:
+    """Write under another name and rename, so that Ctrl-C leaves the old file or the new one."""
+    path.parent.mkdir(exist_ok=True)
+    draft = path.with_name(f"{path.name}.new")
+    draft.write_text(text, encoding="utf-8", newline="\n")
+    draft.replace(path)
+
+
+if __name__ == "__main__":
+    print("\n".join(update()) or f"{FOLDER}/ is up to date.")
