@@ -12,11 +12,11 @@ from agentlib.auto_compact import Summarize, is_too_long, summarizer
 from agentlib.estimation import TokenMeter, message_tokens, meter
 from agentlib.hooks import NO_HOOKS, Hooks, hooked, recent_files
 from agentlib.manual_compact import COMPACT_TOOL, DONE, NAME
-from agentlib.messages import Block, Message
-from agentlib.pipeline import ContextEngine, Reason, Step
+from agentlib.messages import Block, Message, sendable
 from agentlib.recovery import Breaker, breaker, memory_first, with_less
-from agentlib.requests import request, send, sendable
+from agentlib.requests import request, send
 from agentlib.settings import Settings
+from agentlib.step import ContextEngine, Reason, Step
 from agentlib.tools import ToolError, Workspace, result
 from agentlib.transcripts import INTERRUPTED, Session
 

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import is_, sub
 from typing import Any
 
-from agentlib.kinds import KINDS, kinds_of, parts_of
-from agentlib.messages import Block, Message, blocks, changes
+from agentlib.messages import KINDS, Block, Message, blocks, changes, kinds_of, parts_of
 
 # Tokens per character of agent traffic, fitted on 4,292 billed responses (facts: economics.md).
 _PER_CHARACTER = {

@@ -9,18 +9,20 @@ model is asked (settings, agent).
 
 from collections.abc import Sequence
 
-from agentlib.auto_compact import (
-    SUMMARY_WANTED,
-    Archive,
-    Summarize,
-    accepted_message,
-    is_worth_it,
-    keep_from,
-)
+from agentlib.auto_compact import Archive, Summarize, accepted_message, is_worth_it, keep_from
 from agentlib.estimation import message_tokens
-from agentlib.messages import Message, active_request, blocks, changes, exchanges, is_summary
+from agentlib.messages import (
+    SUMMARY_WANTED,
+    Message,
+    active_request,
+    blocks,
+    changes,
+    drop_newest_thinking,
+    drop_thinking,
+    exchanges,
+    is_summary,
+)
 from agentlib.micro_compact import trim_results
-from agentlib.requests import answered, without_thinking
 
 HEAD_EXCHANGES = 2
 """The head has so many exchanges at most, however small they are (003)."""
@@ -89,7 +91,7 @@ def head_and_tail(
     name, summary = archive(), summarize(asked, focus)
     carried = None if active_request(tail) else active_request(middle)
     message = accepted_message(summary, name, carried, middle, reference_only=reference_only)
-    return without_thinking([*head, message, *tail], len(head))
+    return drop_thinking([*head, message, *tail], len(head))
 
 
 def parts(
@@ -190,7 +192,7 @@ def _asked(
     trimmed = trim_results(middle, trim_over=trim_over, trim_keep=trim_keep, keep_unseen=False)
     shown, first = [*head, *trimmed], next(changes(middle, trimmed), None)
     if first is not None:
-        shown = answered(without_thinking(shown, len(head) + first))
+        shown = drop_newest_thinking(drop_thinking(shown, len(head) + first))
     tokens, update = summary_budget(_tokens(middle), summary_tokens), summary_index(middle)
     prompt = handoff_prompt(tokens, focus, update=update is not None)
     return [*shown, {"role": "user", "content": prompt}]

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from agentlib.auto_compact import Summarize
 from agentlib.estimation import message_tokens, text_tokens
-from agentlib.messages import Message, of_type
-from agentlib.pipeline import Step
-from agentlib.recovery import PUT_BACK
+from agentlib.messages import PUT_BACK, Message, of_type
+from agentlib.step import Step
 
 Restore = Callable[[Sequence[Message]], Sequence[tuple[str, str]]]
 """(what is compacted) -> (name, text) of each thing to put back, the most needed first."""

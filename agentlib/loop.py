@@ -14,9 +14,10 @@ from agentlib.agent import Agent, RequestTooLarge, now, system_prompt
 from agentlib.hooks import NO_HOOKS, Hooks
 from agentlib.manual_compact import COMPACT_TOOL, requested_focus
 from agentlib.messages import Message, of_type
-from agentlib.pipeline import ContextEngine, Step, compact
+from agentlib.pipeline import compact
 from agentlib.presets import DEFAULT
 from agentlib.settings import MODEL, Settings
+from agentlib.step import ContextEngine, Step
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session
 

@@ -1,41 +1,76 @@
-"""Messages as the wire has them: plain JSON dicts, and the questions the layers ask of them.
+"""Messages as plain JSON dicts in the wire's shape, and every question the layers ask of them.
 
-A message is `{"role": "user" | "assistant", "content": str | list of blocks}`; a block is a dict
-with a `type`: text, thinking, tool_use, tool_result, image. Nothing here edits a message: a
-function that changes one returns a new list that shares every message it did not touch.
-Not here: how a request is put together (wire), how large a message is (estimation), and when
-anything is forgotten (the layers).
+A message is `{"role": "user" | "assistant", "content": str | list of blocks}`. A block is a dict
+with a `type`: text, thinking, tool_use, tool_result, image. No function edits a message. One that
+changes a message returns a new list, which shares every message it did not touch.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import compress, count, islice
-from operator import is_not
+from itertools import groupby
 from typing import Any
 
 Block = dict[str, Any]
 Message = dict[str, Any]
 
+# -- marks in texts: each is written by one layer and recognised by others -------------------------
+
+SUMMARY_WANTED = "Summarize this conversation for continuity."
+"""Opens a request for a summary."""
 SUMMARY_HEADER = "[Conversation compressed. Transcript: "
+"""Opens the summary that a compaction leaves; the archive's name and `]` end its first line."""
 SUMMARY_END = "[End of summary]"
+PUT_BACK = "[Put back: "
+"""Opens a text that was put back beside a summary, such as a file."""
+PLACEHOLDER = "[Previous: used "
+"""Opens the content of a cleared result."""
+TRUNCATED = "... [truncated]"
+"""Ends a truncated result."""
+TRIMMED = "[... {} characters trimmed ...]"
+"""Stands in the middle of a trimmed result."""
+
+KINDS: tuple[str, ...] = (
+    "system",
+    "tools",
+    "user",
+    "assistant",
+    "thinking",
+    "tool_use",
+    "tool_result",
+    "image",
+    "placeholder",
+    "summary",
+)
+"""The kinds of block in a request, in the order in which the charts stack them."""
+THINKING = ("thinking", "redacted_thinking")
+_KEYS = {
+    "text": ("type", "text"),
+    "thinking": ("type", "thinking", "signature"),
+    "tool_use": ("type", "id", "name", "input"),
+    "tool_result": ("type", "tool_use_id", "content", "is_error"),
+}
+"""The keys that the API takes back."""
 
 
 def blocks(message: Message) -> list[Block]:
-    """The content as blocks; a plain string is one text block.
+    """Return the content as blocks; a plain string is one text block.
 
     >>> blocks({"role": "user", "content": "hi"})
     [{'type': 'text', 'text': 'hi'}]
     """
-    content = message["content"]
+    return _as_blocks(message["content"])
+
+
+def _as_blocks(content: str | list[Block]) -> list[Block]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def of_type(message: Message, kind: str) -> list[Block]:
-    """The message's blocks of one type, in order."""
+    """Return the message's blocks of one type, in order."""
     return [block for block in blocks(message) if block["type"] == kind]
 
 
 def tool_names(messages: Sequence[Message]) -> dict[str, str]:
-    """Which tool each call used: tool_use id -> name.
+    """Map each tool_use id to the name of the tool.
 
     >>> call = {"type": "tool_use", "id": "toolu_1", "name": "bash", "input": {}}
     >>> tool_names([{"role": "assistant", "content": [call]}])
@@ -45,61 +80,54 @@ def tool_names(messages: Sequence[Message]) -> dict[str, str]:
 
 
 def result_text(result: Block) -> str:
-    """The text of a tool_result, whether its content is a string or a list of blocks.
+    """Return the text of a tool_result, whether its content is a string or a list of blocks.
 
     >>> result_text({"type": "tool_result", "content": [{"type": "text", "text": "ok"}]})
     'ok'
     """
-    content = result.get("content") or ""
-    if isinstance(content, str):
-        return content
-    parts: list[Block] = content
-    return "\n".join(
-        part["text"] if part["type"] == "text" else f"[{part['type']}]" for part in parts
-    )
+    parts = _as_blocks(result.get("content") or "")
+    return "\n".join(p["text"] if p["type"] == "text" else f"[{p['type']}]" for p in parts)
 
 
 def with_results(messages: Sequence[Message], new: Mapping[str, str]) -> list[Message]:
-    """The messages with other content for some results (tool_use id -> content).
+    """Replace the content of some results (tool_use id -> content).
 
     >>> result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "x"}
-    >>> new = with_results([{"role": "user", "content": [result]}], {"toolu_1": "gone"})
-    >>> new[0]["content"][0]["content"]
+    >>> view = with_results([{"role": "user", "content": [result]}], {"toolu_1": "gone"})
+    >>> view[0]["content"][0]["content"]
     'gone'
     """
-    return [_with_results(message, new) if new else message for message in messages]
+    return [_with_results(message, new) for message in messages]
 
 
 def _with_results(message: Message, new: Mapping[str, str]) -> Message:
-    if message["role"] != "user" or not any(
-        r["tool_use_id"] in new for r in of_type(message, "tool_result")
-    ):
+    content = blocks(message)
+    if not any(block.get("tool_use_id") in new for block in content):
         return message
     return {
         **message,
         "content": [
             {**b, "content": new[b["tool_use_id"]]} if b.get("tool_use_id") in new else b
-            for b in blocks(message)
+            for b in content
         ],
     }
 
 
 def changes(old: Sequence[Message], new: Sequence[Message], start: int = 0) -> Iterator[int]:
-    """Where the two lists hold different objects, in order, as far as the shorter one goes.
+    """Yield each index, from `start` on, at which the two lists hold different objects.
 
     >>> a, b = {"role": "user", "content": "a"}, {"role": "user", "content": "b"}
     >>> list(changes([a, a], [a, b]))
     [1]
     """
-    pairs = map(is_not, islice(old, start, None), islice(new, start, None))
-    return compress(count(start), pairs)  # all in C: a layer may ask this at every turn
+    return (i for i in range(start, min(len(old), len(new))) if old[i] is not new[i])
 
 
 def exchanges(messages: Sequence[Message]) -> list[tuple[int, int]]:
-    """Where each exchange begins and ends: an assistant message and the user's answer to it.
+    """Return where each exchange begins and ends: an assistant message and the user's answer.
 
-    The unit that is kept or forgotten, so that no tool_use is parted from its tool_result.
-    What stands before the first assistant message belongs to no exchange.
+    An exchange is kept or forgotten as a whole, so no tool_use loses its tool_result. Messages
+    before the first assistant message belong to no exchange.
 
     >>> u, a = {"role": "user", "content": "u"}, {"role": "assistant", "content": "a"}
     >>> exchanges([u, a, u, a, u])
@@ -114,35 +142,40 @@ def exchanges(messages: Sequence[Message]) -> list[tuple[int, int]]:
 
 
 def last_assistant(messages: Sequence[Message]) -> int:
-    """Index of the newest assistant message, -1 where there is none."""
-    for i in range(len(messages) - 1, -1, -1):
-        if messages[i]["role"] == "assistant":
-            return i
-    return -1
+    """Return the index of the newest assistant message, -1 if there is none."""
+    indexes = range(len(messages) - 1, -1, -1)
+    return next((i for i in indexes if messages[i]["role"] == "assistant"), -1)
 
 
 def unanswered(messages: Sequence[Message]) -> tuple[str, ...]:
-    """Ids of the calls in the newest assistant message that have no result yet."""
+    """Return the ids of the calls in the newest assistant message that have no result yet."""
     newest = last_assistant(messages)
     if newest < 0:
         return ()
-    results = [r for m in messages[newest + 1 :] for r in of_type(m, "tool_result")]
-    done = {result["tool_use_id"] for result in results}
-    return tuple(c["id"] for c in of_type(messages[newest], "tool_use") if c["id"] not in done)
+    results = {r["tool_use_id"] for m in messages[newest + 1 :] for r in of_type(m, "tool_result")}
+    return tuple(c["id"] for c in of_type(messages[newest], "tool_use") if c["id"] not in results)
 
 
 def is_summary(block: Block) -> bool:
-    """Whether this text block is what a compaction left, and not a person's words.
+    """Return whether a compaction wrote this text block.
 
-    A person who only quotes how one begins is told by the line, which goes on.
+    Someone may quote the beginning of a summary. Their line goes on after the mark, so it doesn't
+    end with a bracket.
     """
     if block["type"] != "text" or not block["text"].startswith(SUMMARY_HEADER):
         return False
     return block["text"].partition("\n")[0].endswith("]")
 
 
+def asks_for_summary(messages: Sequence[Message]) -> bool:
+    """Return whether the messages end with a request for a summary."""
+    return bool(messages) and str(blocks(messages[-1])[-1].get("text")).startswith(SUMMARY_WANTED)
+
+
 def active_request(messages: Sequence[Message]) -> str | None:
-    """The person's last words: no tool_result, no summary. They survive every compaction.
+    """Return the person's last words, which survive every compaction.
+
+    Results and summaries are user messages too, but nobody said them.
 
     >>> active_request([{"role": "user", "content": "Fix the bug."},
     ...                 {"role": "assistant", "content": "Which?"}])
@@ -150,17 +183,119 @@ def active_request(messages: Sequence[Message]) -> str | None:
     """
     for message in reversed(messages):
         if message["role"] == "user":
-            said = [b["text"] for b in of_type(message, "text") if not is_summary(b)]
-            if said:
-                return "\n\n".join(said)
+            texts = [b["text"] for b in of_type(message, "text") if not is_summary(b)]
+            if texts:
+                return "\n\n".join(texts)
     return None
 
 
-def violation(messages: Sequence[Message]) -> str | None:
-    """The first API rule broken if these were a request's messages now, in the API's words.
+# -- kinds of block -------------------------------------------------------------------------------
 
-    The wordings are the API's own, collected from public reports of them (facts, api_errors).
-    Two user messages in a row are no violation: the API merges them.
+
+def kinds_of(message: Message) -> list[tuple[str, str]]:
+    """Return everything in a message as (kind, text).
+
+    >>> kinds_of({"role": "user", "content": "Fix the bug."})
+    [('user', 'Fix the bug.')]
+    """
+    parts: list[tuple[str, str]] = []
+    for block in blocks(message):
+        if block["type"] == "text" and message["role"] == "user":
+            parts.append(("summary" if is_summary(block) else "user", block["text"]))
+        else:
+            parts += parts_of(block)
+    return parts
+
+
+def parts_of(block: Block) -> list[tuple[str, str]]:
+    """Return a block as (kind, text). A result with a list as content has several parts.
+
+    An image's text is empty. A block of a type that is not listed here, such as a document,
+    counts as a result.
+    """
+    match block["type"]:
+        case "text":
+            return [("assistant", block["text"])]
+        case "tool_use" | "server_tool_use":
+            # Only the length matters. str() is close to JSON's and three times as fast.
+            return [("tool_use", str(block["input"]))]
+        case "thinking" | "redacted_thinking":
+            return [("thinking", block.get("thinking") or block.get("data") or "")]
+        case "tool_result":
+            contents = _as_blocks(block.get("content") or "")
+            return [part for content in contents for part in _result_parts(content)]
+        case "image":
+            return [("image", "")]
+        case _:
+            return [("tool_result", str(block))]
+
+
+def _result_parts(content: Block) -> list[tuple[str, str]]:
+    if content["type"] != "text":
+        return parts_of(content)
+    cleared = content["text"].startswith(PLACEHOLDER)
+    return [("placeholder" if cleared else "tool_result", content["text"])]
+
+
+# -- what the API refuses to take back ------------------------------------------------------------
+
+
+def drop_thinking(messages: Sequence[Message], start: int) -> list[Message]:
+    """Drop the thinking blocks from message `start` on; the API rejects them there.
+
+    Thinking is bound to everything before it, so a changed message makes what follows invalid.
+    The newest assistant message keeps its thinking while its calls are being answered: the API
+    wants that turn back unmodified.
+    """
+    newest = last_assistant(messages)
+    in_flight = newest if newest >= 0 and of_type(messages[newest], "tool_use") else -1
+    return [
+        *messages[:start],
+        *(
+            message if i == in_flight else _without_thinking(message)
+            for i, message in enumerate(messages[start:], start)
+        ),
+    ]
+
+
+def drop_newest_thinking(messages: Sequence[Message]) -> list[Message]:
+    """Drop the thinking of the newest assistant message.
+
+    `drop_thinking` has to leave it there; the next reply makes it droppable.
+    """
+    newest, view = last_assistant(messages), list(messages)
+    if newest >= 0:
+        view[newest] = _without_thinking(view[newest])
+    return view
+
+
+def _without_thinking(message: Message) -> Message:
+    content = blocks(message)
+    kept = [block for block in content if block["type"] not in THINKING]
+    if len(kept) == len(content):
+        return message
+    # A message that was all thinking keeps its place, because roles must alternate.
+    return {**message, "content": kept or [{"type": "text", "text": "(thinking only)"}]}
+
+
+def sendable(content: Sequence[Block]) -> list[Block]:
+    """Return a reply's blocks as they may be sent back.
+
+    The API returns blank texts and extra keys, and refuses both in the next request.
+    """
+    kept = [b for b in content if b["type"] != "text" or b["text"].strip()]
+    clean = [{k: v for k, v in b.items() if k in _KEYS.get(b["type"], b)} for b in kept]
+    return clean or [{"type": "text", "text": "(empty reply)"}]
+
+
+# -- the API's rules ------------------------------------------------------------------------------
+
+
+def violation(messages: Sequence[Message]) -> str | None:
+    """Return the first API rule that a request with these messages would break.
+
+    The texts are the API's own, collected from public reports. Two user messages in a row break
+    no rule: the API merges them.
 
     >>> violation([])
     'messages: at least one message is required'
@@ -172,18 +307,23 @@ def violation(messages: Sequence[Message]) -> str | None:
 
 def _broken_rules(messages: Sequence[Message]) -> Iterator[str]:
     for i, message in enumerate(messages):
-        yield from _content_rules(messages, i, message)
+        is_last = i == len(messages) - 1
+        yield from _content_rules(i, message, may_be_empty=is_last and _is_reply(message))
     yield from _unique_ids(messages)
     yield from _pairing(messages)
-    if messages[-1]["role"] == "assistant":
+    if _is_reply(messages[-1]):
         yield (
             "This model does not support assistant message prefill. "
             "The conversation must end with a user message."
         )
 
 
-def _content_rules(messages: Sequence[Message], i: int, message: Message) -> Iterator[str]:
-    if not message["content"] and not (i == len(messages) - 1 and message["role"] == "assistant"):
+def _is_reply(message: Message) -> bool:
+    return message["role"] == "assistant"
+
+
+def _content_rules(i: int, message: Message, *, may_be_empty: bool) -> Iterator[str]:
+    if not message["content"] and not may_be_empty:
         yield (
             f"messages.{i}: all messages must have non-empty content "
             "except for the optional final assistant message"
@@ -211,48 +351,38 @@ def _unique_ids(messages: Sequence[Message]) -> Iterator[str]:
 
 
 def _pairing(messages: Sequence[Message]) -> Iterator[str]:
-    """Every tool_use is answered once, at the beginning of the user turn that follows it."""
-    asked: list[str] = []
-    answered: set[str] = set()
-    asked_at, opening = -1, False
-    for i, message in enumerate(messages):
-        if message["role"] == "assistant":
-            fresh = i == 0 or messages[i - 1]["role"] == "user"
-            if fresh:
-                yield from _unanswered(asked_at, asked, answered)
-            uses = [block["id"] for block in of_type(message, "tool_use")]
-            asked = uses if fresh else [*asked, *uses]
-            asked_at, answered, opening = i, set[str](), True
+    """Check that each tool_use has one result, before any text of the user turn that follows."""
+    at, calls = -1, list[str]()
+    for role, turn in groupby(enumerate(messages), key=lambda each: each[1]["role"]):
+        members = list(turn)
+        if role == "assistant":
+            at = members[-1][0]
+            calls = [call["id"] for _, m in members for call in of_type(m, "tool_use")]
             continue
-        for j, block in enumerate(blocks(message)):
+        results, opening = set[str](), True
+        for i, j, block in ((i, j, b) for i, m in members for j, b in enumerate(blocks(m))):
             opening = opening and block["type"] == "tool_result"
             if block["type"] == "tool_result":
-                yield from _answer(i, j, block["tool_use_id"], asked, answered)
-                if opening:
-                    answered.add(block["tool_use_id"])
-    if messages[-1]["role"] == "user":
-        yield from _unanswered(asked_at, asked, answered)
+                name = block["tool_use_id"]
+                yield from _answer(f"messages.{i}.content.{j}", name, calls, results)
+                results |= {name} if opening else set()
+        if missing := [name for name in calls if name not in results]:
+            yield (
+                f"messages.{at}: `tool_use` ids were found without `tool_result` blocks "
+                f"immediately after: {', '.join(missing)}. Each `tool_use` block must have a "
+                "corresponding `tool_result` block in the next message."
+            )
 
 
-def _answer(i: int, j: int, name: str, asked: list[str], answered: set[str]) -> Iterator[str]:
-    if name in answered:
+def _answer(place: str, name: str, calls: Sequence[str], results: set[str]) -> Iterator[str]:
+    if name in results:
         yield (
-            f"messages.{i}.content.{j}: each tool_use must have a single result. "
+            f"{place}: each tool_use must have a single result. "
             f"Found multiple `tool_result` blocks with id: {name}"
         )
-    elif name not in asked:
+    elif name not in calls:
         yield (
-            f"messages.{i}.content.{j}: unexpected `tool_use_id` found in `tool_result` blocks: "
+            f"{place}: unexpected `tool_use_id` found in `tool_result` blocks: "
             f"{name}. Each `tool_result` block must have a corresponding `tool_use` block in the "
             "previous message."
-        )
-
-
-def _unanswered(at: int, asked: list[str], answered: set[str]) -> Iterator[str]:
-    missing = [name for name in asked if name not in answered]
-    if missing:
-        yield (
-            f"messages.{at}: `tool_use` ids were found without `tool_result` blocks immediately "
-            f"after: {', '.join(missing)}. Each `tool_use` block must have a corresponding "
-            "`tool_result` block in the next message."
         )

@@ -8,8 +8,10 @@ do not change are the same objects. Not here: when to do it (pipeline).
 
 from collections.abc import Callable, Mapping, Sequence
 
-from agentlib.kinds import PLACEHOLDER
 from agentlib.messages import (
+    PLACEHOLDER,
+    TRIMMED,
+    TRUNCATED,
     Block,
     Message,
     blocks,
@@ -20,8 +22,6 @@ from agentlib.messages import (
     tool_names,
     with_results,
 )
-
-TRUNCATED = "... [truncated]"
 
 
 def micro_compact(
@@ -146,7 +146,7 @@ def trim_results(
 def _trimmed(result: Block, over: int, keep: int) -> str | None:
     text = result_text(result)
     gone = len(text) - 2 * keep
-    marker = f"\n\n[... {gone} characters trimmed ...]\n\n"
+    marker = f"\n\n{TRIMMED.format(gone)}\n\n"
     if len(text) <= over or gone <= len(marker):
         return None
     return text[:keep] + marker + text[len(text) - keep :]

@@ -4,56 +4,17 @@ Pure but for `summarize` and `archive`. What it decides is all in the `Step` it 
 what the session file records. Not here: the request itself (loop) and its price (lab.cost).
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import replace
 
 from agentlib.auto_compact import Archive, Summarize, SummaryFailed, auto_compact
 from agentlib.estimation import TokenMeter
 from agentlib.head_and_tail import head_and_tail, head_length, summary_index
-from agentlib.messages import Message, changes, last_assistant, of_type
+from agentlib.messages import Message, changes, drop_thinking, last_assistant, of_type
 from agentlib.micro_compact import micro_compact, replacements, trim_results, truncate_results
-from agentlib.recovery import emergency, is_emergency, truncating
-from agentlib.requests import without_thinking
+from agentlib.recovery import CompactionRests, emergency, is_emergency, truncating
 from agentlib.settings import Settings
-
-Reason = Literal["auto", "manual", "reactive"]
-Outcome = Literal["auto", "manual", "reactive", "failed"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Step:
-    """What the layers made of the context before one request, and all that a record of it needs."""
-
-    messages: list[Message]
-    """The context to send."""
-    cleared: tuple[str, ...] = ()
-    """Ids of the results that this step cleared, truncated or trimmed."""
-    replaced: Mapping[str, str] = field(default_factory=dict[str, str])
-    """tool_use id -> the new content of that result."""
-    compaction: Outcome | None = None
-    reason: Reason = "auto"
-    """What the compaction was, or would have been had it not failed."""
-    failure: str | None = None
-    """Why the compaction failed, or why there is no model's summary in it."""
-    kept: tuple[int, ...] = ()
-    """After a compaction: which of the messages before it stay, by index."""
-    settled: int = 0
-    """Leading messages that no layer will touch again: the place of the second cache marker."""
-    tokens_before: int = 0
-    """Estimate as the messages came, after clearing, and at the end."""
-    tokens_cleared: int = 0
-    """Estimate of what clearing took away."""
-    tokens_after: int = 0
-    focus: str = ""
-    archive: str | None = None
-    """The name of what was saved before the compaction."""
-    usage: tuple[Mapping[str, Any], ...] = ()
-    """What the summary's calls were billed."""
-
-
-ContextEngine = Callable[..., Step]
-"""The type of `compact`: `loop.run(engine=…)` takes any."""
+from agentlib.step import Outcome, Reason, Step
 
 
 def compact(
@@ -94,7 +55,9 @@ def _at_any_cost(step: Step, failed: Step, settings: Settings, meter: TokenMeter
     why, archive = str(failed.failure), str(failed.archive)
     cut = truncating(why, settings.summary_tokens)
     done = _compacted(step, settings, meter, cut, lambda: archive, failed.reason, failed.focus)
-    return failed if done.compaction == "failed" else replace(done, failure=why)
+    if done.compaction == Outcome.FAILED:
+        return failed
+    return replace(done, failure=why, rested=failed.rested)
 
 
 def _cleared(
@@ -182,7 +145,7 @@ def _rethought(messages: Sequence[Message], view: Sequence[Message], settled: in
     """The view without the thinking that follows its first change."""
     if view is messages:
         return list(messages)
-    return without_thinking(view, next(changes(messages, view, settled)))
+    return drop_thinking(view, next(changes(messages, view, settled)))
 
 
 def _compacted(
@@ -204,7 +167,9 @@ def _compacted(
     try:
         view = _replaced(step.messages, settings, meter, summarize, noted_archive, focus)
     except SummaryFailed as failure:
-        return replace(step, compaction="failed", failure=str(failure), archive="".join(saved))
+        rested = isinstance(failure, CompactionRests)
+        noted = replace(step, failure=str(failure), rested=rested, archive="".join(saved))
+        return replace(noted, compaction=Outcome.FAILED)
     if not saved:
         return step
     head = summary_index(view) or 0
@@ -214,7 +179,7 @@ def _compacted(
         messages=view,
         cleared=(*step.cleared, *(name for name in split if name not in step.replaced)),
         replaced={**step.replaced, **split},
-        compaction=reason,
+        compaction=Outcome(reason),
         kept=(
             *range(head),
             *range(len(step.messages) - len(view) + head + 1, len(step.messages)),

@@ -12,22 +12,22 @@ from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 from textwrap import shorten
 
-from agentlib.auto_compact import (
-    Summarize,
-    SummaryFailed,
-    SummaryTooLong,
-    asks_for_summary,
-    summary_text,
-)
+from agentlib.auto_compact import Summarize, SummaryFailed, SummaryTooLong, summary_text
 from agentlib.estimation import message_tokens, text_tokens
-from agentlib.messages import Message, active_request, blocks, exchanges, is_summary, of_type
-from agentlib.requests import without_thinking
+from agentlib.messages import (
+    PUT_BACK,
+    Message,
+    active_request,
+    asks_for_summary,
+    blocks,
+    drop_thinking,
+    exchanges,
+    is_summary,
+    of_type,
+)
 from agentlib.session_file import Compaction, Request
 from agentlib.settings import Settings
 
-PUT_BACK = "[Put back: "
-"""How each text begins that was put back beside a summary (restore): no part of what was said."""
-_OPEN = "compaction rests"
 _LEFT_OUT = "[Left out, to fit: the oldest exchanges, {} in number.]"
 _CUT = "[No summary: {}. What was said stands here instead, cut to size.]"
 _GAP = "[… {:,} lines left out …]"
@@ -83,10 +83,14 @@ def without_oldest(messages: Sequence[Message]) -> list[Message]:
         kept.append({"role": "user", "content": words})
     at = max((i for i, m in enumerate(kept) if active_request([m])), default=len(kept))
     note: Message = {"role": "user", "content": _LEFT_OUT.format(fewer)}
-    return without_thinking([*kept[:at], note, *kept[at:], *messages[stop:]], at)
+    return drop_thinking([*kept[:at], note, *kept[at:], *messages[stop:]], at)
 
 
 # -- the breaker ----------------------------------------------------------------------------------
+
+
+class CompactionRests(SummaryFailed):
+    """The breaker is open: no model was asked."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +125,9 @@ class Breaker:
         def ask(messages: Sequence[Message], focus: str) -> str:
             if self.is_open:
                 left = self.rest - self.turns
-                raise SummaryFailed(f"{_OPEN} after {self.failures} failures, {left} turns more")
+                raise CompactionRests(
+                    f"compaction rests after {self.failures} failures, {left} turns more"
+                )
             return summarize(messages, focus)
 
         return ask
@@ -136,7 +142,7 @@ def breaker(
     where the system prompt alone is over it, compacting would go on for ever. One that was cut to
     size while the breaker was open says nothing about the model and counts neither way.
     """
-    asked = (c for c in reversed(tried) if not (c.failure or "").startswith(_OPEN))
+    asked = (c for c in reversed(tried) if not c.rested)
     failed = list(takewhile(lambda c: not _helped(c, settings), asked))
     seen = failed[0].seen if failed else 0
     newest = islice(reversed(requests), settings.breaker_turns)

@@ -12,6 +12,7 @@ from typing import Any
 
 from agentlib.json_lines import Line
 from agentlib.messages import Message
+from agentlib.step import Step
 
 SETTINGS = "agentlib_settings"
 MICRO = "microcompact_boundary"
@@ -51,6 +52,8 @@ class Compaction:
     at: float
     seen: int
     """Length of the history at the time."""
+    rested: bool = False
+    """Whether the breaker was open, so that no model was asked."""
 
 
 def preserved(boundary: Line) -> set[str]:
@@ -66,6 +69,7 @@ def compaction(line: Line, message: Message | None, seen: int) -> Compaction:
         trigger=details["trigger"],
         message=message,
         failure=details.get("failure"),
+        rested=_rested(details),
         focus=details.get("focus") or "",
         archive=details.get("archive") or "",
         usage=details.get("usage") or (),
@@ -76,7 +80,12 @@ def compaction(line: Line, message: Message | None, seen: int) -> Compaction:
     )
 
 
-def carried_out(step: Any, at: float, seen: int) -> list[Compaction]:
+def _rested(details: Line) -> bool:
+    """Return what the line notes; older files have only the sentence."""
+    return details.get("rested") or str(details.get("failure")).startswith("compaction rests")
+
+
+def carried_out(step: Step, at: float, seen: int) -> list[Compaction]:
     """The record of a step's compaction, as it would be read back; none where it had none."""
     if not step.compaction:
         return []
@@ -123,7 +132,7 @@ def envelope(session_id: str, number: int, parent: str | None, at: float) -> Lin
     }
 
 
-def micro_line(step: Any) -> Line:
+def micro_line(step: Step) -> Line:
     """Results that were cleared, truncated or trimmed, with what stands in for each."""
     details = {
         "trigger": "auto",
@@ -141,12 +150,12 @@ def micro_line(step: Any) -> Line:
     }
 
 
-def boundary_line(step: Any, stayed: Sequence[str], after: str | None) -> Line:
+def boundary_line(step: Step, stayed: Sequence[str], after: str | None) -> Line:
     """A compaction: what stayed, by uuid. It takes effect with the summary line after it.
 
     `after`: the uuid of the line before. The chain of parents begins anew here.
     """
-    details = {**_compaction(step, step.compaction), "postTokens": step.tokens_after}
+    details = {**_compaction(step, step.compaction or step.reason), "postTokens": step.tokens_after}
     details |= {"failure": step.failure} if step.failure else {}
     details["preservedMessages"] = {"uuids": list(stayed)}
     line = {
@@ -159,14 +168,14 @@ def boundary_line(step: Any, stayed: Sequence[str], after: str | None) -> Line:
     return {**chain, **line, "isMeta": False, "compactMetadata": details}
 
 
-def summary_line(step: Any) -> Line:
+def summary_line(step: Step) -> Line:
     """The message that a compaction put in place of the others."""
     head = next((n for n, i in enumerate(step.kept) if n != i), len(step.kept))
     marks = {"isCompactSummary": True, "isVisibleInTranscriptOnly": True}
     return {"type": "user", **marks, "message": step.messages[head]}
 
 
-def failed_line(step: Any) -> Line:
+def failed_line(step: Step) -> Line:
     """A compaction that came to nothing, and why."""
     details = {**_compaction(step, step.reason), "failure": step.failure}
     return {
@@ -177,11 +186,12 @@ def failed_line(step: Any) -> Line:
     }
 
 
-def _compaction(step: Any, trigger: str) -> Line:
+def _compaction(step: Step, trigger: str) -> Line:
     return {
         "trigger": trigger,
         "preTokens": step.tokens_before,
         "focus": step.focus,
         "usage": [dict(usage) for usage in step.usage],
         "archive": step.archive,
+        **({"rested": True} if step.rested else {}),
     }

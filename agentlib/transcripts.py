@@ -23,14 +23,16 @@ from agentlib.messages import (
     Message,
     blocks,
     changes,
+    drop_newest_thinking,
+    drop_thinking,
     of_type,
     result_text,
     unanswered,
     with_results,
 )
-from agentlib.requests import answered, without_thinking
 from agentlib.session_file import Compaction, Request
 from agentlib.settings import Settings
+from agentlib.step import Step
 
 INTERRUPTED = "interrupted; check before repeating"
 
@@ -131,15 +133,14 @@ class Session:
         """
         self._write(at, {"type": "assistant", "settled": settled, "message": dict(message)})
 
-    def take(self, step: Any, *, at: float) -> None:
-        """How a `pipeline.Step` changed the view. (Any: the layers do not import each other.)"""
+    def take(self, step: Step, *, at: float) -> None:
+        """Note how a step changed the view."""
         if step.replaced:
             self._write(at, file.micro_line(step))
         if step.compaction == "failed":
             self._write(at, file.failed_line(step))
         elif step.compaction:
-            kept: tuple[int, ...] = step.kept
-            boundary = file.boundary_line(step, [self._ids[i] for i in kept], self._parent)
+            boundary = file.boundary_line(step, [self._ids[i] for i in step.kept], self._parent)
             self._write(at, boundary, file.summary_line(step))
 
     def _write(self, at: float, *lines: Line) -> None:
@@ -177,7 +178,7 @@ class Session:
     def _fold_settings(self, line: Line) -> None:
         if (self.system, self.tools) != (line["system"], line["tools"]):
             # Thinking is bound to these two as well.
-            self.context, self._changed = without_thinking(self.context, 0), True
+            self.context, self._changed = drop_thinking(self.context, 0), True
         settings = Settings.from_dict(line["settings"])
         if settings != self.settings:
             self.settled = 0  # what no layer touches under the old ones, one may under the new
@@ -207,7 +208,7 @@ class Session:
             )
         )
         if self._changed:
-            self.context, self._changed = answered(self.context), False
+            self.context, self._changed = drop_newest_thinking(self.context), False
         self.settled = line.get("settled", self.settled)
         self._add(message, line)
 
@@ -220,7 +221,7 @@ class Session:
         details = line["microcompactMetadata"]
         view = with_results(self.context, details.get("replacements") or {})
         first = next(changes(self.context, view), len(view))
-        self.context, self._changed = without_thinking(view, first), True
+        self.context, self._changed = drop_thinking(view, first), True
         self.settled = details.get("settled") or 0
 
     def _fold_summary(self, message: Message, line: Line) -> None:
@@ -231,7 +232,7 @@ class Session:
         view, ids = [self.context[i] for i in stay], [self._ids[i] for i in stay]
         view.insert(head, message)
         ids.insert(head, line["uuid"])
-        self.context, self._ids = without_thinking(view, head), ids
+        self.context, self._ids = drop_thinking(view, head), ids
         self._changed, self._boundary, self.settled = True, None, head + 1
         self.compactions.append(file.compaction(boundary, message, len(self.history)))
 

@@ -14,10 +14,18 @@ from typing import Any
 from hypothesis import strategies as st
 
 from agentlib.estimation import message_tokens, meter
-from agentlib.messages import Block, Message, exchanges, last_assistant, of_type, result_text
-from agentlib.pipeline import Step, compact
-from agentlib.requests import answered
+from agentlib.messages import (
+    Block,
+    Message,
+    drop_newest_thinking,
+    exchanges,
+    last_assistant,
+    of_type,
+    result_text,
+)
+from agentlib.pipeline import compact
 from agentlib.settings import Settings
+from agentlib.step import Step
 
 SUMMARY = "[Conversation compressed. Transcript: t.jsonl]\n\nRead a.py.\n[End of summary]"
 IMAGE: Block = {
@@ -242,5 +250,5 @@ def play(history: Sequence[Message], settings: Settings, **more: Any) -> Iterato
         yield step
         found.observe(step.messages, bill(step.messages))
         changed = step.replaced or step.compaction not in (None, "failed")
-        context = answered(step.messages) if changed else step.messages
+        context = drop_newest_thinking(step.messages) if changed else step.messages
         settled = step.settled

@@ -29,8 +29,14 @@ from agentlib.auto_compact import (
     summary_prompt,
     summary_text,
 )
-from agentlib.messages import active_request, exchanges, is_summary, of_type, violation
-from agentlib.requests import without_thinking
+from agentlib.messages import (
+    active_request,
+    drop_thinking,
+    exchanges,
+    is_summary,
+    of_type,
+    violation,
+)
 
 HEAD = "[Conversation compressed. Transcript: t.jsonl]\n\nDid it.\n[End of summary]"
 
@@ -159,7 +165,7 @@ def test_a_compaction_keeps_the_request_the_unseen_the_pairs_and_the_rules(histo
         assert results_of(view).items() <= results_of(history).items()
         starts = [start for start, _ in exchanges(history)][-keep:] if keep else [len(history)]
         kept = history[starts[0] :]
-        assert without_thinking(view[len(view) - len(kept) :], 0) == without_thinking(kept, 0)
+        assert drop_thinking(view[len(view) - len(kept) :], 0) == drop_thinking(kept, 0)
         assert sum(is_summary(b) for m in view for b in of_type(m, "text")) <= 1
 
 

@@ -13,9 +13,9 @@ from matplotlib.colors import to_rgb
 from pandas import DataFrame
 from PIL import Image
 
-from agentlib.kinds import KINDS
 from agentlib.lab.figures.artists import LOOKS, MARKS, places
 from agentlib.lab.figures.charts import Chart, TurnChart, compare, png, sentence, svg, turns
+from agentlib.messages import KINDS
 
 
 def table(*rows: dict[str, Any], window: int = 1_000, threshold: float = 800) -> DataFrame:

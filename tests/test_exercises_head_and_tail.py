@@ -4,12 +4,12 @@ from bisect import bisect
 
 import pytest
 
-from agentlib.auto_compact import SUMMARY_WANTED, summary_message
+from agentlib.auto_compact import summary_message
 from agentlib.estimation import message_tokens
 from agentlib.head_and_tail import summary_budget, tail_of
 from agentlib.lab.lessons import check
 from agentlib.lab.lessons.head_and_tail import conversation
-from agentlib.messages import active_request, exchanges
+from agentlib.messages import SUMMARY_WANTED, active_request, exchanges
 
 
 def told(name, answer, why):

@@ -24,19 +24,14 @@ from strategies import (
     user,
 )
 
-from agentlib.auto_compact import (
-    SUMMARY_WANTED,
-    SummaryFailed,
-    asks_for_summary,
-    summary_message,
-)
+from agentlib.auto_compact import SummaryFailed, summary_message
 from agentlib.estimation import message_tokens
 from agentlib.head_and_tail import handoff_prompt, head_and_tail, summary_budget
 from agentlib.lab.client import client
 from agentlib.lab.model import reply
 from agentlib.lab.tasks.scenarios import REVIEW, Clock
 from agentlib.loop import run
-from agentlib.messages import is_summary, of_type, violation
+from agentlib.messages import SUMMARY_WANTED, asks_for_summary, is_summary, of_type, violation
 from agentlib.presets import HERMES
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session

@@ -20,12 +20,7 @@ from strategies import (
     user,
 )
 
-from agentlib.auto_compact import (
-    REFERENCE_ONLY,
-    SummaryFailed,
-    summary_message,
-    summary_text,
-)
+from agentlib.auto_compact import REFERENCE_ONLY, SummaryFailed, summary_message, summary_text
 from agentlib.estimation import message_tokens
 from agentlib.head_and_tail import (
     head_and_tail,
@@ -34,8 +29,14 @@ from agentlib.head_and_tail import (
     summary_index,
     tail_of,
 )
-from agentlib.messages import active_request, exchanges, is_summary, of_type, violation
-from agentlib.requests import without_thinking
+from agentlib.messages import (
+    active_request,
+    drop_thinking,
+    exchanges,
+    is_summary,
+    of_type,
+    violation,
+)
 
 # A reading of 1,000 characters weighs 441 tokens: 345, 90 for the call, the rest its words.
 EACH = sum(map(message_tokens, reading(0)))
@@ -261,6 +262,4 @@ def test_a_hand_off_again_at_once_has_nothing_to_replace(history, head, tail, ke
         view = head_and_tail(history, short, archive, **same)
     except SummaryFailed:
         return
-    assert without_thinking(head_and_tail(view, never, never, **same), 0) == without_thinking(
-        view, 0
-    )
+    assert drop_thinking(head_and_tail(view, never, never, **same), 0) == drop_thinking(view, 0)

@@ -12,8 +12,9 @@ from runs import READ, SMALL, TEXT, a_session, a_workspace, go
 
 from agentlib import loop
 from agentlib.messages import blocks, of_type
-from agentlib.pipeline import Step, compact
+from agentlib.pipeline import compact
 from agentlib.settings import MODEL
+from agentlib.step import Step
 from agentlib.tools import Workspace
 from agentlib.transcripts import INTERRUPTED, Session, load
 

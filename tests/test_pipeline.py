@@ -21,9 +21,10 @@ from strategies import (
 from agentlib.auto_compact import SummaryFailed
 from agentlib.estimation import TokenMeter
 from agentlib.messages import changes, of_type
-from agentlib.pipeline import Step, compact
+from agentlib.pipeline import compact
 from agentlib.presets import ALL
 from agentlib.settings import Settings
+from agentlib.step import Step
 
 OFF = Settings(micro="off")
 CLEARED = "[Previous: used read_file]"

@@ -22,6 +22,8 @@ from agentlib.estimation import meter
 from agentlib.messages import (
     active_request,
     changes,
+    drop_newest_thinking,
+    drop_thinking,
     is_summary,
     last_assistant,
     of_type,
@@ -29,7 +31,6 @@ from agentlib.messages import (
     with_results,
 )
 from agentlib.pipeline import compact
-from agentlib.requests import answered, without_thinking
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
 
@@ -40,7 +41,7 @@ def fails(messages, focus):
 
 def bare(messages):
     """Without any thinking, not even that of the newest turn."""
-    return answered(without_thinking(messages, 0))
+    return drop_newest_thinking(drop_thinking(messages, 0))
 
 
 @given(histories(), some_settings)

@@ -7,7 +7,7 @@ import pytest
 from agentlib.auto_compact import SummaryFailed, SummaryTooLong, summary_message
 from agentlib.estimation import TokenMeter, text_tokens
 from agentlib.messages import active_request, blocks, violation
-from agentlib.pipeline import Step, compact
+from agentlib.pipeline import compact
 from agentlib.recovery import (
     Breaker,
     breaker,
@@ -20,6 +20,7 @@ from agentlib.recovery import (
 )
 from agentlib.session_file import Request, carried_out
 from agentlib.settings import Settings
+from agentlib.step import Step
 
 SETTINGS = Settings(context_window=10_000, output_reserve=1_000, buffer=1_000, micro="off")
 """Compacts past 8,000 tokens; past 9,500 it is an emergency."""

@@ -13,7 +13,7 @@ from agentlib.cli.render import (
     short,
     step_lines,
 )
-from agentlib.pipeline import Step
+from agentlib.step import Step
 
 
 def call(tool: str, **inputs: object) -> dict[str, object]:

@@ -12,8 +12,8 @@ from importlib import metadata
 from typing import cast
 
 from agentlib import presets
-from agentlib.pipeline import ContextEngine
 from agentlib.settings import MODEL, Settings
+from agentlib.step import ContextEngine
 
 _ABOUT = """examples:
   python -m agentlib "Read every Python file in this directory one by one and write a report"

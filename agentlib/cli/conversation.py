@@ -16,8 +16,9 @@ from agentlib import json_lines, session_file
 from agentlib.agent import Agent
 from agentlib.cli.render import Bill, Style, bill_line, plain, step_lines, turn_lines, window_lines
 from agentlib.loop import compact_now, run
-from agentlib.pipeline import ContextEngine, compact
+from agentlib.pipeline import compact
 from agentlib.settings import Settings
+from agentlib.step import ContextEngine
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
 

@@ -13,7 +13,7 @@ from agentlib.agent import metered
 from agentlib.estimation import breakdown, prompt_tokens
 from agentlib.loop import Turn
 from agentlib.messages import Block, blocks, of_type, result_text
-from agentlib.pipeline import Step
+from agentlib.step import Step
 from agentlib.transcripts import Session
 
 Style = Callable[[str], str]

@@ -18,8 +18,9 @@ from agentlib.lab.api.faults import Fault
 from agentlib.lab.api.server import Brain
 from agentlib.lab.client import client
 from agentlib.lab.tasks.scenarios import Checks, Clock, Scenario
-from agentlib.pipeline import ContextEngine, compact
+from agentlib.pipeline import compact
 from agentlib.settings import Settings
+from agentlib.step import ContextEngine
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session
 
@@ -111,5 +112,5 @@ def asked(session: Session) -> list[int]:
     return [
         1 + sum(sent.seen < each.seen for sent in session.requests)
         for each in session.compactions
-        if not (each.failure or "").startswith("compaction rests")
+        if not each.rested
     ]

@@ -19,8 +19,8 @@ from agentlib.lab.client import client
 from agentlib.lab.play import MAX_TURNS
 from agentlib.lab.tasks.scenarios import Clock, Scenario
 from agentlib.messages import Message
-from agentlib.pipeline import Step
 from agentlib.settings import Settings
+from agentlib.step import Step
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session
 

@@ -21,11 +21,20 @@ from agentlib.auto_compact import (
     summary_prompt,
 )
 from agentlib.estimation import meter
-from agentlib.messages import Message, active_request, exchanges, of_type
-from agentlib.pipeline import Reason, Step, compact
+from agentlib.messages import (
+    Message,
+    active_request,
+    drop_newest_thinking,
+    drop_thinking,
+    exchanges,
+    of_type,
+    sendable,
+)
+from agentlib.pipeline import compact
 from agentlib.recovery import with_less
-from agentlib.requests import answered, request, send, sendable, without_thinking
+from agentlib.requests import request, send
 from agentlib.settings import MODEL, Settings
+from agentlib.step import Reason, Step
 from agentlib.tools import Workspace, result
 
 if TYPE_CHECKING:
@@ -46,7 +55,7 @@ def relevant(messages, settings, *, meter, archive, reason: Reason = "auto", **_
     words = set(re.findall(r"\w{4,}", asked))
     lines = [line for text in texts for line in text.splitlines() if words & set(line.split())]
     top = summary_message("\n".join(lines[-20:]) or "(nothing)", name := archive(), asked)
-    view = without_thinking([top, *messages[kept.start :]], 0)
+    view = drop_thinking([top, *messages[kept.start :]], 0)
     done = replace(step, messages=view, compaction=reason, kept=tuple(kept), archive=name)
     return replace(done, settled=1, tokens_after=meter.estimate(view))
 
@@ -68,7 +77,7 @@ def my_loop(
         reply: dict[str, Any] = send(model, sent).to_dict()
         size.observe(context, reply["usage"])
         changed = step.replaced or step.compaction
-        messages = [*(answered(context) if changed else context)]
+        messages = [*(drop_newest_thinking(context) if changed else context)]
         messages.append({"role": "assistant", "content": sendable(reply["content"])})
         yield step
         if not (calls := of_type(messages[-1], "tool_use")):
@@ -91,7 +100,7 @@ async def my_async_loop(
         reply: dict[str, Any] = (await model.messages.create(**sent)).to_dict()
         size.observe(context, reply["usage"])
         changed = step.replaced or step.compaction
-        messages = [*(answered(context) if changed else context)]
+        messages = [*(drop_newest_thinking(context) if changed else context)]
         messages.append({"role": "assistant", "content": sendable(reply["content"])})
         yield step
         if not (calls := of_type(messages[-1], "tool_use")):

@@ -10,12 +10,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from agentlib import loop
-from agentlib.auto_compact import asks_for_summary
 from agentlib.lab import model as policy
 from agentlib.lab.api.server import Server
 from agentlib.lab.client import client
 from agentlib.lab.tasks.scenarios import REVIEW, Clock
-from agentlib.messages import blocks
+from agentlib.messages import asks_for_summary, blocks
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session

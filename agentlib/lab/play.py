@@ -21,8 +21,9 @@ from agentlib.lab.replay import replay, table
 from agentlib.lab.spending import dollars
 from agentlib.lab.tasks.scenarios import Clock, Scenario
 from agentlib.messages import Message, of_type
-from agentlib.pipeline import ContextEngine, compact
+from agentlib.pipeline import compact
 from agentlib.settings import Settings
+from agentlib.step import ContextEngine
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session
 

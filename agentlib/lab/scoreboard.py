@@ -20,8 +20,9 @@ from agentlib.lab.client import client
 from agentlib.lab.spending import dollars
 from agentlib.lab.tasks import scenarios
 from agentlib.messages import Message, of_type
-from agentlib.pipeline import ContextEngine, Step, compact
+from agentlib.pipeline import compact
 from agentlib.settings import MODEL, Settings
+from agentlib.step import ContextEngine, Step
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session
 

@@ -20,8 +20,8 @@ from agentlib.lab.scoreboard import reread
 from agentlib.lab.spending import MILLION, dollars, model_facts
 from agentlib.lab.tasks.scenarios import Clock, Scenario
 from agentlib.messages import of_type
-from agentlib.pipeline import ContextEngine
 from agentlib.settings import Settings
+from agentlib.step import ContextEngine
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session
 

@@ -18,10 +18,9 @@ import matplotlib.style
 from matplotlib.patches import Patch, Rectangle
 
 from agentlib.estimation import message_tokens
-from agentlib.kinds import kinds_of
 from agentlib.lab.figures.artists import COLUMNS, LOOKS
 from agentlib.lab.figures.charts import DPI, WIDTH, Chart
-from agentlib.messages import Message, blocks
+from agentlib.messages import Message, blocks, kinds_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,11 +10,19 @@ from copy import deepcopy
 from itertools import pairwise
 from typing import Any
 
-from agentlib.auto_compact import SUMMARY_WANTED, summary_message
+from agentlib.auto_compact import summary_message
 from agentlib.estimation import message_tokens
 from agentlib.lab import model as policy
 from agentlib.lab.lessons.checking import Exercise, Wrong
-from agentlib.messages import Block, Message, active_request, exchanges, of_type, violation
+from agentlib.messages import (
+    SUMMARY_WANTED,
+    Block,
+    Message,
+    active_request,
+    exchanges,
+    of_type,
+    violation,
+)
 
 SUMMARY = "b.py and c.py are read; both are empty."
 QUESTION = "Where is `LIMIT` set? Follow it through the files."

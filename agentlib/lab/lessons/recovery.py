@@ -12,8 +12,8 @@ from agentlib.auto_compact import SummaryFailed
 from agentlib.estimation import TokenMeter
 from agentlib.lab.lessons.checking import Exercise, Wrong
 from agentlib.messages import Block, Message, active_request, blocks, exchanges
-from agentlib.pipeline import Step
 from agentlib.settings import Settings
+from agentlib.step import Step
 
 REQUEST, SUMMARY = "Read a.py, b.py and c.py.", "a.py and b.py are read."
 

@@ -21,8 +21,9 @@ from agentlib.lab.panels.whatif_controls import as_code
 from agentlib.lab.play import Rerun, rerun
 from agentlib.lab.scoreboard import reread
 from agentlib.lab.tasks.scenarios import Scenario
-from agentlib.pipeline import Step, compact
+from agentlib.pipeline import compact
 from agentlib.settings import Settings
+from agentlib.step import Step
 
 
 @dataclass(frozen=True)

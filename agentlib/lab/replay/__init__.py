@@ -21,12 +21,12 @@ from agentlib.estimation import (
 )
 from agentlib.lab.replay.weights import Scale, Stack, recording, shared
 from agentlib.manual_compact import COMPACT_TOOL, requested_focus
-from agentlib.messages import Message
-from agentlib.pipeline import Step, compact
+from agentlib.messages import Message, drop_newest_thinking
+from agentlib.pipeline import compact
 from agentlib.recovery import breaker
-from agentlib.requests import answered
 from agentlib.session_file import Compaction, Request, carried_out
 from agentlib.settings import Settings
+from agentlib.step import Step
 from agentlib.transcripts import Session
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class _Replay:
         usage = sent.usage if as_recorded else {"input_tokens": weighed}
         self.meter.observe(context, usage)
         if self.changed:
-            self.view, self.changed = answered(context), False
+            self.view, self.changed = drop_newest_thinking(context), False
         self.last_at = sent.at
         total = prompt_tokens(usage) or weighed
         return Frame(

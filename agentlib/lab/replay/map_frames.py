@@ -11,10 +11,9 @@ from itertools import accumulate, takewhile
 from typing import Any
 
 from agentlib.estimation import message_tokens
-from agentlib.kinds import kinds_of
 from agentlib.lab.figures.window_map import Tile
 from agentlib.lab.replay import Frame, bills
-from agentlib.messages import Message, blocks, is_summary
+from agentlib.messages import Message, blocks, is_summary, kinds_of
 from agentlib.transcripts import Session
 
 _THINKING = ("thinking", "redacted_thinking")

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from agentlib.estimation import breakdown, message_tokens, meter
-from agentlib.kinds import KINDS
 from agentlib.manual_compact import requested_focus
-from agentlib.messages import Message, changes
+from agentlib.messages import KINDS, Message, changes
 from agentlib.session_file import Compaction
 from agentlib.transcripts import Session
 

@@ -18,8 +18,7 @@ from agentlib import session_file as file
 from agentlib.auto_compact import summary_message
 from agentlib.json_lines import Line
 from agentlib.lab.sessions.claude_lines import Item, gather
-from agentlib.messages import Block, Message, of_type, tool_names
-from agentlib.requests import sendable
+from agentlib.messages import Block, Message, of_type, sendable, tool_names
 from agentlib.transcripts import INTERRUPTED, Session
 
 MISSING = "[a message that is not in the file]"

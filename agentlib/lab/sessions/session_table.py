@@ -10,8 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from agentlib.estimation import message_tokens
-from agentlib.kinds import kinds_of
-from agentlib.messages import Block, Message, blocks, tool_names
+from agentlib.messages import Block, Message, blocks, kinds_of, tool_names
 from agentlib.transcripts import Session
 
 if TYPE_CHECKING:

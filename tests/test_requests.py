@@ -7,8 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import assistant, conversation, histories, result, text, thinking, use, user
 
-from agentlib.messages import changes, last_assistant, of_type, violation
-from agentlib.requests import answered, request, sendable, without_thinking
+from agentlib.messages import (
+    changes,
+    drop_newest_thinking,
+    drop_thinking,
+    last_assistant,
+    of_type,
+    sendable,
+    violation,
+)
+from agentlib.requests import request
 
 MARK = {"type": "ephemeral"}
 HIDDEN = {"type": "redacted_thinking", "data": "b3Bhcw=="}
@@ -21,25 +29,25 @@ def thoughts(message):
 
 def test_thinking_goes_from_the_changed_place_on():
     early, late = assistant(thinking(), "One."), assistant(thinking(), HIDDEN, "Two.")
-    view = without_thinking([ASK, early, ASK, late, ASK], 2)
+    view = drop_thinking([ASK, early, ASK, late, ASK], 2)
     assert view == [ASK, early, ASK, assistant("Two."), ASK]
     assert view[1] is early
 
 
 def test_the_thinking_of_an_unanswered_tool_turn_stays_until_it_is_answered():
     called = assistant(thinking(), use("a"))
-    view = without_thinking([ASK, assistant(thinking(), "Hm."), ASK, called, user(result("a"))], 0)
+    view = drop_thinking([ASK, assistant(thinking(), "Hm."), ASK, called, user(result("a"))], 0)
     assert view[1] == assistant("Hm.")
     assert view[3] is called
-    assert answered(view)[3] == assistant(use("a"))
+    assert drop_newest_thinking(view)[3] == assistant(use("a"))
 
 
 def test_the_thinking_of_a_turn_that_called_nothing_goes_at_once():
-    assert without_thinking([ASK, assistant(thinking(), "Done."), ASK], 0)[1] == assistant("Done.")
+    assert drop_thinking([ASK, assistant(thinking(), "Done."), ASK], 0)[1] == assistant("Done.")
 
 
 def test_a_turn_that_was_all_thinking_keeps_its_place():
-    view = without_thinking([ASK, assistant(thinking()), ASK], 0)
+    view = drop_thinking([ASK, assistant(thinking()), ASK], 0)
     assert view[1] == assistant("(thinking only)")
     assert violation(view) is None
 
@@ -47,13 +55,13 @@ def test_a_turn_that_was_all_thinking_keeps_its_place():
 @given(histories(), st.integers(0, 12))
 def test_only_thinking_goes_and_all_else_is_shared(history, start):
     before = copy.deepcopy(history)
-    view = without_thinking(history, start)
+    view = drop_thinking(history, start)
     newest = last_assistant(history)
     for i in range(len(history)):
         stays = i < start or (i == newest and bool(of_type(history[i], "tool_use")))
         assert thoughts(view[i]) == (thoughts(history[i]) if stays else [])
         assert (view[i] is history[i]) == (stays or not thoughts(history[i]))
-    assert without_thinking(view, start) == view
+    assert drop_thinking(view, start) == view
     assert violation(view) is None
     assert history == before
 
@@ -61,8 +69,8 @@ def test_only_thinking_goes_and_all_else_is_shared(history, start):
 @given(histories())
 def test_answered_touches_the_newest_assistant_message_only(history):
     newest = last_assistant(history)
-    assert set(changes(history, answered(history))) <= {newest}
-    assert newest < 0 or not thoughts(answered(history)[newest])
+    assert set(changes(history, drop_newest_thinking(history))) <= {newest}
+    assert newest < 0 or not thoughts(drop_newest_thinking(history)[newest])
 
 
 @pytest.mark.parametrize(
