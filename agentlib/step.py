@@ -19,6 +19,8 @@ class Outcome(StrEnum):
     REACTIVE = "reactive"
     FAILED = "failed"
 
+    __repr__ = str.__repr__  # a list of outcomes prints as the words
+
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
