@@ -1,4 +1,4 @@
-"""One JupyterLab and one Chromium for each worker; each notebook is opened and run once."""
+"""Share one JupyterLab and one Chromium per worker, and open and run each notebook once."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,10 +7,8 @@ import pytest
 from playwright.sync_api import Browser
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.browser.page import Notebook
+from tests.browser.page import Notebook, opened
 from tests.browser.servers import NOTEBOOKS, Lab, chromium, jupyter_lab
-
-WIDTH, HEIGHT = 1024, 900
 
 
 @pytest.fixture(scope="session")
@@ -21,12 +19,12 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
+    with chromium() as running:
+        yield running
 
 
 class ByNotebook(LoadScopeScheduling):
-    """A notebook's tests go to one worker, so that it is run once."""
+    """Send all tests of a notebook to one worker, so that the notebook is run once."""
 
     def _split_scope(self, nodeid: str) -> str:
         return nodeid.partition("[")[2].partition(".ipynb")[0]
@@ -44,17 +42,13 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def unrun(lab: Lab, browser: Browser, name: str) -> Iterator[Notebook]:
-    """The notebook as it is opened, before anything is run."""
-    context = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT})
-    notebook = Notebook(context.new_page())
-    notebook.open(lab.url(name))
-    yield notebook
-    notebook.page.evaluate("() => course.panel().sessionContext.shutdown()")
-    context.close()
+    """The notebook as `make lab` opens it, before anything is run."""
+    with opened(browser, lab.url(name)) as notebook:
+        yield notebook
 
 
 @pytest.fixture(scope="module")
 def run(unrun: Notebook) -> Notebook:
-    """The same notebook, after all its cells have run."""
+    """The same notebook after all its cells have run."""
     unrun.run_all()
     return unrun

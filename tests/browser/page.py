@@ -1,17 +1,18 @@
-"""A notebook in a browser: opened, run, and its panels' controls moved as a person moves them.
+"""Drive a notebook in a browser: open it, run it, follow links, and move its panels' controls.
 
-What the page shows is read off the page; what Python says of the same panel is asked of the
-kernel, through JupyterLab's own connection to it. Not here: what must be true (the tests).
+A `Panel` has two states: the one that the page shows, and the one that the kernel has. The second
+is asked through JupyterLab's own connection to the kernel.
 """
 
 import ast
 import json
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from playwright.sync_api import ConsoleMessage, Locator, Page
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page
 
 from tests.browser.servers import PATIENCE
 
@@ -28,7 +29,7 @@ window.course = {
   },
   listen: () => {
     course.errors = [];
-    course.moving = new Set();  // moves of controls that the kernel has not dealt with
+    course.moving = new Set();  // moved controls that the kernel has yet to handle
     course.kernel().anyMessage.connect((_, {msg, direction}) => {
       const kind = msg.header.msg_type;
       if (direction === 'send' && kind === 'comm_msg') course.moving.add(msg.header.msg_id);
@@ -39,24 +40,24 @@ window.course = {
       const kind = m.header.msg_type;
       if (kind === 'error') course.errors.push(m.content.traceback.join('\n'));
       if (kind !== 'stream' || m.content.name !== 'stderr') return;
-      // JupyterLab asks for widgets before the kernel has heard of any.
+      // JupyterLab asks for widgets before the kernel has any.
       if (!m.content.text.startsWith('No such comm')) course.errors.push(m.content.text);
     });
   },
   mark: () => {
-    const found = [];
+    const views = [];
     for (const cell of course.panel().content.widgets) {
       const area = cell.outputArea;
       for (let i = 0; area && i < area.model.length; i++) {
         const view = area.model.get(i).data[VIEW];
         if (!view) continue;  // a text or a picture
-        area.widgets[i].node.setAttribute('data-view', found.length);
-        found.push(view.model_id);
+        area.widgets[i].node.setAttribute('data-view', views.length);
+        views.push(view.model_id);
       }
     }
-    return found;
+    return views;
   },
-  // Each control by the words beside it, each sentence, each picture.
+  // Controls by their labels, sentences, and hashes of pictures.
   state: async root => {
     const each = (selector, f) => [...root.querySelectorAll(selector)].map(f);
     const label = box =>  // a check box has an empty one before it
@@ -74,6 +75,12 @@ window.course = {
       pictures: await Promise.all(each('img.widget-image', course.hash)),
     };
   },
+  // The text of the document in front, once it has some.
+  text: async () => {
+    const read = () => course.panel().content.node.innerText.trim();
+    while (!read()) await new Promise(resolve => setTimeout(resolve, 20));
+    return read();
+  },
   scroll: number => {
     const outer = document.querySelector('.jp-WindowedPanel-outer');
     outer.scrollTop = number * outer.clientHeight;
@@ -89,44 +96,45 @@ window.course = {
   },
 };
 """
+WIDTH, HEIGHT = 1024, 900
 PLACES = ("min", "now", "max")
 
 
 @dataclass(frozen=True)
 class State:
-    """Controls by the words beside them, sentences, and hashes of pictures."""
+    """Controls by their labels, sentences, and hashes of pictures."""
 
     controls: dict[str, str]
     texts: tuple[str, ...]
     pictures: tuple[str, ...]
 
     @classmethod
-    def of(cls, found: dict[str, Any]) -> "State":
-        controls = {name: _plain(value) for name, value in found["controls"].items()}
-        return cls(controls, tuple(found["texts"]), tuple(found["pictures"]))
+    def of(cls, state: dict[str, Any]) -> "State":
+        controls = {name: _plain(value) for name, value in state["controls"].items()}
+        return cls(controls, tuple(state["texts"]), tuple(state["pictures"]))
 
 
 def _plain(value: str) -> str:
-    """A value without what a page writes it with."""
+    """Write a number as Python prints it, without a page's typography."""
     plain = {",": "", "\N{MINUS SIGN}": "-", "\N{NO-BREAK SPACE}": " "}
     return value.translate(str.maketrans(plain))
 
 
 class Notebook:
-    """One notebook, open in one page. `console` has the errors that the page's console told."""
+    """One notebook, open in one page. `console` collects the errors of the page's console."""
 
     def __init__(self, page: Page) -> None:
         self.page, self.console = page, list[str]()
         page.set_default_timeout(PATIENCE * 1000)
-        page.on("console", self._heard)
+        page.on("console", self._note)
         page.on("pageerror", lambda error: self.console.append(str(error)))
 
-    def _heard(self, message: ConsoleMessage) -> None:
+    def _note(self, message: ConsoleMessage) -> None:
         if message.type == "error":
             self.console.append(f"{message.text} ({message.location.get('url', '')})")
 
     def open(self, url: str) -> None:
-        """Until every cell stands in the page."""
+        """Open the page and wait until it shows every cell."""
         self.page.goto(url)
         self.page.wait_for_function("() => window.jupyterapp")
         self.page.evaluate(SCRIPTS)
@@ -134,29 +142,45 @@ class Notebook:
         self.page.wait_for_function("() => course.panel()?.context?.isReady")
         self.page.evaluate("() => course.panel().revealed")
 
+    def follow(self, link: str) -> tuple[str, str]:
+        """Click the first link of this text; return the path and the text of what it opens.
+
+        The notebook is in front again afterwards.
+        """
+        lesson = self.page.evaluate("() => course.panel().id")
+        anchor = self.page.locator(f"#{lesson} .jp-RenderedMarkdown a", has_text=link).first
+        anchor.click()
+        self.page.wait_for_function("id => course.panel()?.id !== id", arg=lesson)
+        self.page.wait_for_function("() => course.panel().context?.isReady")
+        opened = self.page.evaluate(
+            "async () => [course.panel().context.path, (await course.text())]"
+        )
+        self.page.evaluate("id => jupyterapp.shell.activateById(id)", lesson)
+        return tuple(opened)
+
     def run_all(self) -> None:
-        """As the menu's Run All Cells; until the last one is done."""
+        """Run all cells, as the menu does, and wait for the last one."""
         self.page.evaluate("() => course.panel().sessionContext.ready")
         self.page.wait_for_function("() => course.kernel()")
         self.page.evaluate("() => course.listen()")
         self.page.evaluate("() => jupyterapp.commands.execute('notebook:run-all-cells')")
 
     def faults(self) -> list[str]:
-        """What the kernel sent as an error or a warning, for cells and for controls."""
+        """Errors and warnings that the kernel sent, from cells and from controls."""
         return self.page.evaluate("() => course.errors")
 
     def probe(self, function: str, *arguments: str) -> Any:
-        """The answer of one of the probe's functions, from the notebook's kernel."""
+        """Call one of the probe's functions in the notebook's kernel."""
         return self.ask(f"__import__('panel_probe').{function}({', '.join(map(repr, arguments))})")
 
     def ask(self, expression: str) -> Any:
-        """The value of an expression that gives JSON, in the notebook's kernel."""
+        """Evaluate an expression that gives JSON in the notebook's kernel."""
         reply = self.page.evaluate("expression => course.ask(expression)", expression)
         assert reply["status"] == "ok", reply
         return json.loads(ast.literal_eval(reply["data"]["text/plain"]))
 
     def set_theme(self, theme: str) -> None:
-        """JupyterLab's own light or dark one; until the page has it."""
+        """Switch to JupyterLab Light or JupyterLab Dark, and wait for it."""
         light = "true" if theme.endswith("Light") else "false"
         change = "theme => jupyterapp.commands.execute('apputils:change-theme', {theme})"
         self.page.evaluate(change, theme)
@@ -164,7 +188,7 @@ class Notebook:
         self.page.wait_for_selector("#jupyterlab-splash", state="hidden")
 
     def each_view(self) -> Iterator[int]:
-        """Scrolls from the top to the end, a page at a time."""
+        """Scroll from the top to the end, a page at a time."""
         for number in range(1000):
             more = self.page.evaluate("number => course.scroll(number)", number)
             yield number
@@ -172,37 +196,48 @@ class Notebook:
                 return
 
     def cut_off(self) -> list[str]:
-        """Outputs that are wider than their place."""
+        """Outputs that are wider than the room they have."""
         return self.page.evaluate("() => course.cutOff()")
 
     def panels(self) -> "list[Panel]":
-        """Every widget shown, in the order of the page; the same one may be shown twice."""
+        """Every widget in the order of the page. One widget may be shown twice."""
         models: list[str] = self.page.evaluate("() => course.mark()")
         return [Panel(self, number, model) for number, model in enumerate(models)]
 
 
+@contextmanager
+def opened(browser: Browser, url: str) -> Iterator[Notebook]:
+    """Open a notebook in a window of its own; shut its kernel down afterwards."""
+    window = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT})
+    notebook = Notebook(window.new_page())
+    notebook.open(url)
+    yield notebook
+    notebook.page.evaluate("() => course.panel().sessionContext.shutdown()")
+    window.close()
+
+
 class Panel:
-    """A panel as the page shows it, and the same one as Python has it."""
+    """A panel as the page shows it, and as the kernel has it."""
 
     def __init__(self, notebook: Notebook, number: int, model: str) -> None:
         self.notebook, self.page, self.model = notebook, notebook.page, model
         self.root = self.page.locator(f"[data-view='{number}']")
 
     def all(self, selector: str) -> list[Locator]:
-        """What can be seen of a kind, in the order of the page."""
-        found = self.root.locator(selector).all()
-        return [each for each in found if each.is_visible() and each.is_enabled()]
+        """Visible, enabled elements in the order of the page."""
+        elements = self.root.locator(selector).all()
+        return [each for each in elements if each.is_visible() and each.is_enabled()]
 
     def shown(self) -> State:
-        """What stands in the page."""
+        """Return the state that the page shows."""
         return State.of(self.root.evaluate("root => course.state(root)"))
 
     def in_python(self) -> State:
-        """What the kernel has."""
+        """Return the state that the kernel has."""
         return State.of(self.notebook.probe("state", self.model))
 
     def settled(self) -> State:
-        """What the page shows, once all is done and Python has the same; else TimeoutError."""
+        """Wait until page and kernel agree; return their state. TimeoutError if they never do."""
         end = time.monotonic() + PATIENCE
         while (page := self._done()) != (python := self.in_python()):
             if time.monotonic() > end:
@@ -211,30 +246,30 @@ class Panel:
         return page
 
     def _done(self) -> State:
-        """What the page shows when the kernel has dealt with all moves, seconds later if need be.
+        """Wait until the kernel has handled all moves; return what the page shows then.
 
-        Kernels take them beside the cells, so an answer to a question does not say that.
+        The kernel handles moves beside cells, so an answer to `ask` doesn't prove that.
         """
         self.page.wait_for_function("() => course.moving.size === 0")
         return self.shown()
 
     def put_back(self) -> None:
-        """Every control to where it stood when this was first asked; from Python."""
+        """Set every control, in the kernel, to its value at the first call."""
         self.notebook.probe("put_back", self.model)
 
     def differences(self) -> list[str]:
-        """What is not as Python works it out anew for the same values."""
+        """Differences from what the kernel draws again for the same values."""
         return self.notebook.probe("differences", self.model)
 
 
 def press(handle: Locator) -> None:
-    """One step of a slider by the keyboard, away from the nearer end."""
+    """Move a slider one step with the keyboard, away from the nearer end."""
     low, now, high = (float(handle.get_attribute(f"aria-value{k}") or 0) for k in PLACES)
     handle.press("ArrowLeft" if now > (low + high) / 2 else "ArrowRight")
 
 
 def drag(handle: Locator, share: float, steps: int = 6) -> None:
-    """A slider's knob with the mouse, to a share of the slider's length."""
+    """Drag a slider's knob with the mouse to a share of the slider's length."""
     handle.hover()
     knob = handle.bounding_box()
     track = handle.locator("xpath=ancestor::*[contains(@class, 'noUi-base')]").bounding_box()

@@ -1,7 +1,8 @@
 """A real JupyterLab on loopback and a real Chromium, both with nothing of the user's own.
 
-Settings, kernels' files and notebooks live in a folder that the caller gives: neither the
-repository nor the user's home is written to. Not here: what is done in it (page).
+JupyterLab is started as `make lab` starts it, over a copy of the course. The copy, the settings and
+the kernels' files live in a folder that the caller gives, so neither the repository nor the user's
+home is written to.
 """
 
 import json
@@ -10,7 +11,6 @@ import secrets
 import shutil
 import socket
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -21,13 +21,15 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
+from tools import workbook
 from tools.browser import MISSING, find
+from tools.lab import command
 
 ROOT = Path(__file__).parent.parent.parent
 HERE = Path(__file__).parent
 NOTEBOOKS = sorted(path for path in (ROOT / "notebooks").glob("*.ipynb") if path.stem != "index")
 SETTINGS = {
-    # Without this, JupyterLab takes cells out of the page that are not in view.
+    # By default JupyterLab takes cells that are not in view out of the page.
     "notebook-extension/tracker": {"windowingMode": "none"},
     "apputils-extension/notification": {"fetchNews": "false"},
     "docmanager-extension/plugin": {"autosave": False},
@@ -36,13 +38,10 @@ ARGUMENTS = (
     "--no-browser",
     "--ip=127.0.0.1",
     "--ServerApp.port_retries=0",
-    "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate",
-    "--LabApp.news_url=None",
-    "--LabApp.extension_manager=readonly",
-    "--expose-app-in-browser",  # so that a test can wait for what it waits for
+    "--expose-app-in-browser",  # lets a test ask JupyterLab whether it is ready
 )
 QUIET = (
-    "--no-sandbox",  # as root there is none
+    "--no-sandbox",  # Chromium has none for root
     "--disable-gpu",
     "--disable-dev-shm-usage",
     "--disable-quic",
@@ -57,37 +56,53 @@ PATIENCE = float(os.environ.get("COURSE_PATIENCE", "120"))
 
 @dataclass(frozen=True)
 class Lab:
-    """A running server: its address, its secret, and the folder that it shows."""
+    """A running server: its address, its secret, and the root folder that it shows."""
 
     address: str
     token: str
-    folder: Path
+    root: Path
 
-    def url(self, notebook: str) -> str:
-        """The page of a notebook, with nothing left from before."""
-        return f"{self.address}/lab/tree/{notebook}?reset&token={self.token}"
+    @property
+    def folder(self) -> Path:
+        """The lessons that `url` opens."""
+        return self.root / workbook.FOLDER
+
+    def url(self, notebook: str, folder: str = workbook.FOLDER) -> str:
+        """Return the page of a notebook, with nothing else open."""
+        return f"{self.address}/lab/tree/{folder}/{notebook}?reset&token={self.token}"
 
 
 @contextmanager
 def jupyter_lab(folder: Path) -> Iterator[Lab]:
-    """JupyterLab over copies of the notebooks; it is stopped, and its kernels with it."""
-    shown = folder / "notebooks"
-    shutil.copytree(ROOT / "notebooks", shown, ignore=shutil.ignore_patterns(".*"))
+    """Run JupyterLab over a copy of the course; stop it and its kernels afterwards."""
+    lab = Lab(f"http://127.0.0.1:{_free_port()}", secrets.token_hex(), _copy_course(folder))
     _write_settings(folder / "settings")
-    port, token = _free_port(), secrets.token_hex()
-    lab = Lab(f"http://127.0.0.1:{port}", token, shown)
-    root = ["--allow-root"] if getattr(os, "geteuid", lambda: 1)() == 0 else []
-    command = [sys.executable, "-m", "jupyterlab", *ARGUMENTS, *root, f"--port={port}"]
-    command += [f"--IdentityProvider.token={token}", str(shown)]
+    address = (f"--port={lab.address.rpartition(':')[2]}", f"--IdentityProvider.token={lab.token}")
     log = folder / "jupyter.log"
     with log.open("wb") as out:
-        server = subprocess.Popen(command, env=_environment(folder), stdout=out, stderr=out)
+        server = subprocess.Popen(
+            command(lab.root, *ARGUMENTS, *address),
+            env=_environment(folder),
+            stdout=out,
+            stderr=out,
+        )
         try:
             _wait_until_up(lab, server, log)
             yield lab
         finally:
             server.terminate()
             server.wait(PATIENCE)
+
+
+def _copy_course(folder: Path) -> Path:
+    """Copy what lessons link to, with a workbook; return the copy's root."""
+    root = folder / "course"
+    left_out = shutil.ignore_patterns(".*", "__pycache__")
+    for name in ("notebooks", "agentlib", "docs"):
+        shutil.copytree(ROOT / name, root / name, ignore=left_out)
+    shutil.copy(ROOT / "README.md", root)
+    workbook.update(root)
+    return root
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -113,19 +128,19 @@ def _write_settings(folder: Path) -> None:
 
 
 def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        return server.getsockname()[1]
 
 
 def _wait_until_up(lab: Lab, server: "subprocess.Popen[bytes]", log: Path) -> None:
-    asked = urllib.request.Request(
+    status = urllib.request.Request(
         f"{lab.address}/api/status", headers={"Authorization": f"token {lab.token}"}
     )
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end and server.poll() is None:
         try:
-            with urllib.request.urlopen(asked, timeout=5):
+            with urllib.request.urlopen(status, timeout=5):
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)
@@ -134,7 +149,7 @@ def _wait_until_up(lab: Lab, server: "subprocess.Popen[bytes]", log: Path) -> No
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """A Chromium without a window. RuntimeError, with what to do, where there is none."""
+    """Run a Chromium without a window. RuntimeError with advice if there is none."""
     path = find()
     if path is None:
         raise RuntimeError(MISSING)

@@ -1,24 +1,26 @@
-"""Every notebook in a real JupyterLab: its pictures, its run, and each of its controls."""
+"""Every notebook of the workbook in a real JupyterLab: its links, its run, and its controls."""
 
 import json
-from typing import Any
 
 import pytest
-from playwright.sync_api import Locator
+from playwright.sync_api import Browser, Locator
 
-from tests.browser.page import Notebook, Panel, State, drag, press
+from tests.browser.page import WIDTH, Notebook, Panel, State, drag, opened, press
 from tests.browser.servers import ROOT, Lab
 
 PICTURES = "[...document.querySelectorAll('.jp-OutputArea-output img')]"
 HANDLE = ".noUi-handle"
 SHOTS = ROOT / "build/screenshots"
-WIDTH, TALL = 1024, 4_000
-
-
-def outputs(lab: Lab, name: str) -> list[dict[str, Any]]:
-    """What is stored below the cells of the notebook."""
-    stored = json.loads((lab.folder / name).read_text(encoding="utf-8"))
-    return [output for cell in stored["cells"] for output in cell.get("outputs", [])]
+TALL = 4_000
+BENCH = "what_if.ipynb"
+LINKS = (
+    ("← README", "README.md", "Two commands"),
+    ("context window", "workbook/GLOSSARY.md", "上下文窗口"),
+    ("all lessons", "workbook/index.ipynb", "A course in notebooks"),
+    ("01 Estimation", "workbook/01_estimation.ipynb", "01 · Estimation"),
+    ("agentlib/loop.py", "agentlib/loop.py", "import"),
+)
+"""Links of lesson 00: their text, the file that each opens, and some text of that file."""
 
 
 @pytest.fixture(scope="module")
@@ -27,18 +29,30 @@ def panels(run: Notebook) -> list[Panel]:
 
 
 def holds(panel: Panel) -> State:
-    """What the page shows, which is what Python says now, and would say anew."""
-    seen = panel.settled()
+    """Return the panel's state; page and kernel agree on it, and so does a fresh drawing."""
+    state = panel.settled()
     assert panel.differences() == []
     assert panel.notebook.faults() == []
-    return seen
+    return state
 
 
-def test_a_notebook_that_is_not_run_shows_its_pictures(unrun: Notebook, lab: Lab, name: str):
-    stored = sum("image/png" in output.get("data", {}) for output in outputs(lab, name))
-    loaded = f"() => {PICTURES}.every(each => each.complete && each.naturalWidth > 0)"
-    unrun.page.wait_for_function(loaded)
-    assert unrun.page.evaluate(f"() => {PICTURES}.length") == stored
+def test_the_links_of_a_lesson_open_in_jupyterlab(lab: Lab, browser: Browser):
+    with opened(browser, lab.url("00_the_wall.ipynb")) as lesson:
+        for link, path, heading in LINKS:
+            opened_path, text = lesson.follow(link)
+            assert opened_path == path
+            assert heading in text
+        assert lesson.console == []
+
+
+def test_a_notebook_that_is_not_run_shows_its_stored_pictures(lab: Lab, browser: Browser):
+    stored = json.loads((lab.root / "notebooks" / BENCH).read_text(encoding="utf-8"))
+    outputs = [output for cell in stored["cells"] for output in cell.get("outputs", [])]
+    count = sum("image/png" in output.get("data", {}) for output in outputs)
+    with opened(browser, lab.url(BENCH, "notebooks")) as bench:
+        loaded = f"() => {PICTURES}.every(each => each.complete && each.naturalWidth > 0)"
+        bench.page.wait_for_function(loaded)
+        assert bench.page.evaluate(f"() => {PICTURES}.length") == count > 0
 
 
 def test_all_cells_run_without_an_error_or_a_warning(run: Notebook):
@@ -65,16 +79,16 @@ def test_every_slider_moves_picture_and_numbers_as_python_has_them(panels: list[
 
 
 def dragged(panel: Panel, slider: Locator) -> list[State]:
-    """What the panel holds near both ends of a slider."""
-    found: list[State] = []
+    """Drag a slider near both ends; return the panel's state at each."""
+    states: list[State] = []
     for share in (0.2, 0.8):
         drag(slider, share)
-        found.append(holds(panel))
-    return found
+        states.append(holds(panel))
+    return states
 
 
 def tells(panel: Panel, slider: Locator, box: Locator) -> bool:
-    """Whether a slider that says nothing does so under one of a drop-down's options."""
+    """Whether a slider that changes nothing does so under another option of a drop-down."""
     for option in range(box.locator("option").count()):
         panel.put_back()
         box.select_option(index=option)
