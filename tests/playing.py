@@ -10,7 +10,7 @@ from typing import Any
 import anthropic
 
 from agentlib.estimation import prompt_tokens
-from agentlib.lab.api.server import Brain
+from agentlib.lab.api.server import Model
 from agentlib.lab.client import client
 from agentlib.lab.spending import dollars
 from agentlib.lab.tasks.scenarios import Clock, Scenario
@@ -71,7 +71,7 @@ def play(
     folder: Path,
     *,
     window: int | None = None,
-    brain: Brain | None = None,
+    model: Model | None = None,
     max_turns: int = 400,
     during: Callable[[Turn], None] = lambda turn: None,
 ) -> Played:
@@ -80,7 +80,7 @@ def play(
     work.mkdir(parents=True)
     scenario.make_workspace(work)
     session = Session.create(folder, settings=settings, session_id=scenario.name, clock=clock)
-    api = client(window=window or settings.context_window, clock=clock, brain=brain)
+    api = client(window=window or settings.context_window, clock=clock, model=model)
     played = Played(session, work)
     options: dict[str, Any] = {"settings": settings, "session": session, "clock": clock}
     try:

@@ -19,7 +19,7 @@ KEY = "sk-right"
 HI: Any = [{"role": "user", "content": "word " * 1_000}]
 
 
-def brain(body: Body, times: int) -> Body:
+def brain(body: Body) -> Body:
     return {"content": [{"type": "text", "text": "Good."}], "stop_reason": "end_turn"}
 
 
@@ -49,7 +49,7 @@ def test_offline_nothing_is_read_from_the_environment(here: pytest.MonkeyPatch):
     here.setenv("ANTHROPIC_CUSTOM_HEADERS", "Authorization: \nX-Api-Key: ")
     here.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     here.setenv("MODEL_ID", "claude-x")
-    api = client(brain=brain)
+    api = client(model=brain)
     assert (api.api_key, api.auth_token) == ("offline", None)
     assert "127.0.0.1" not in str(api.base_url)
     assert ask(api).stop_reason == "end_turn"
@@ -58,11 +58,11 @@ def test_offline_nothing_is_read_from_the_environment(here: pytest.MonkeyPatch):
 
 def test_offline_no_socket_is_opened(here: pytest.MonkeyPatch):
     here.setattr(socket, "socket", None)
-    assert ask(client(brain=brain)).stop_reason == "end_turn"
+    assert ask(client(model=brain)).stop_reason == "end_turn"
 
 
 def test_live_is_the_same_client_at_another_address(wire: Wire):
-    live, offline = ask(client(live=True)), ask(client(brain=brain))
+    live, offline = ask(client(live=True)), ask(client(model=brain))
     assert live.to_dict() == offline.to_dict()
     assert wire.headers[0]["authorization"] == f"Bearer {KEY}"
     assert wire.headers[0]["x-api-key"] == KEY

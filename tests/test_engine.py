@@ -7,9 +7,9 @@ import httpx2
 import pytest
 from runs import READ, SMALL, a_session, a_workspace
 
-from agentlib.auto_compact import summary_text
+from agentlib.auto_compact import asks_for_summary, summary_text
 from agentlib.cli.main import main
-from agentlib.lab.api.faults import Fault, asks_for_summary
+from agentlib.lab.api.faults import Fault
 from agentlib.lab.api.server import Server
 from agentlib.lab.client import client
 from agentlib.lab.examples import my_async_loop, my_loop, relevant
@@ -19,7 +19,7 @@ from agentlib.messages import of_type, violation
 from agentlib.transcripts import load
 
 
-def brain(body, times):
+def brain(body):
     """Reads a.txt a dozen times, saying so; the offline API holds each request to its rules."""
     if asks_for_summary(body["messages"]):
         return {"content": [{"type": "text", "text": "Read it."}], "stop_reason": "end_turn"}
@@ -39,7 +39,7 @@ def fresh():
 def test_an_engine_of_ones_own_runs_is_noted_and_read_back(tmp_path):
     workspace, session = a_workspace(tmp_path), a_session(tmp_path)
     known = {"settings": SMALL, "session": session, "clock": Clock()}
-    api = client(brain=brain, window=4_000)
+    api = client(model=brain, window=4_000)
     turns = list(run(api, "Read a.txt.", workspace, engine=relevant, **known))
     done = [turn for turn in turns if turn.step.compaction]
     assert len(done) >= 2
@@ -61,7 +61,7 @@ def test_the_example_has_fifteen_lines():
 
 
 def steps_of(folder, settings=SMALL, faults=()):
-    api = client(brain=brain, window=settings.context_window, faults=faults, clock=Clock())
+    api = client(model=brain, window=settings.context_window, faults=faults, clock=Clock())
     return list(my_loop(api, "Read a.txt.", a_workspace(folder), settings))
 
 

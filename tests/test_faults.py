@@ -5,21 +5,22 @@ from typing import Any
 import anthropic
 import pytest
 
-from agentlib.lab.api.faults import SUMMARY_REQUEST, Fault, Faults, asks_for_summary
+from agentlib.auto_compact import SUMMARY_WANTED
+from agentlib.lab.api.faults import Fault, Faults
 from agentlib.lab.client import client
 from agentlib.settings import MODEL
 
 Body = dict[str, Any]
 TURN: Any = [{"role": "user", "content": "Go on."}]
-SUMMARY: Any = [*TURN, {"role": "user", "content": f"{SUMMARY_REQUEST} Briefly."}]
+SUMMARY: Any = [*TURN, {"role": "user", "content": f"{SUMMARY_WANTED} Briefly."}]
 
 
-def brain(body: Body, times: int) -> Body:
+def brain(body: Body) -> Body:
     return {"content": [{"type": "text", "text": "Done. " * 40}], "stop_reason": "end_turn"}
 
 
 def ask(*faults: Fault, retries: int = 2, messages: Any = TURN) -> anthropic.types.Message:
-    api = client(brain=brain, faults=faults).with_options(max_retries=retries)
+    api = client(model=brain, faults=faults).with_options(max_retries=retries)
     return api.messages.create(model=MODEL, max_tokens=500, messages=messages)
 
 
@@ -49,12 +50,6 @@ def test_only_summaries_are_counted_where_that_is_asked():
     faults = Faults([Fault("empty", at=2, only="summary"), Fault("500", at=3, only="turn")])
     kinds = [faults.next(messages) for messages in (TURN, SUMMARY, TURN, SUMMARY, TURN, SUMMARY)]
     assert kinds == [None, None, None, "empty", "500", None]
-
-
-def test_the_request_for_a_summary_is_told_by_its_first_words():
-    assert asks_for_summary(SUMMARY)
-    assert not asks_for_summary(TURN)
-    assert not asks_for_summary([{"role": "user", "content": f"Say: {SUMMARY_REQUEST}"}])
 
 
 @pytest.mark.parametrize("bad", [{"kind": "418"}, {"kind": "500", "rate": 2}])
@@ -102,7 +97,7 @@ def test_an_overload_says_that_a_retry_is_worth_it():
 
 
 def test_an_answer_cut_short_counts_as_one_so_that_no_id_comes_twice():
-    api = client(brain=brain, faults=[Fault("truncated", at=1)])
+    api = client(model=brain, faults=[Fault("truncated", at=1)])
     given: Any = {"model": MODEL, "max_tokens": 500, "messages": TURN}
     assert api.messages.create(**given).id != api.messages.create(**given).id
 

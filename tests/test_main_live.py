@@ -28,7 +28,7 @@ Body = dict[str, Any]
 
 
 @contextlib.contextmanager
-def provider(brain: Callable[[Body, int], Body], **more: Any) -> Iterator[str]:
+def provider(brain: Callable[[Body], Body], **more: Any) -> Iterator[str]:
     """The address of a server that answers as the offline API does, over real HTTP."""
     api = Server(brain, **more)
 

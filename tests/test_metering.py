@@ -18,7 +18,7 @@ HI: Any = [{"role": "user", "content": "word " * 1_000}]
 PRICE = 1_604 * 0.1e-6 + 6 * 0.5e-6  # "Good.": 1.6 and .35 rounded up, 4 a block
 
 
-def brain(body: Body, times: int) -> Body:
+def brain(body: Body) -> Body:
     return {"content": [{"type": "text", "text": "Good."}], "stop_reason": "end_turn"}
 
 

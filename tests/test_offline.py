@@ -17,7 +17,7 @@ LONG: Any = [{"role": "user", "content": "word " * 1_000}]
 CACHED: Any = {"cache_control": {"type": "ephemeral"}}
 
 
-def brain(body: Body, times: int) -> Body:
+def brain(body: Body) -> Body:
     calls = [
         {"type": "tool_use", "name": "read_file", "input": {"path": path, "note": "读"}}
         for path in ("a.py", "b.py")
@@ -29,7 +29,7 @@ def brain(body: Body, times: int) -> Body:
 
 
 def offline(**how: Any) -> anthropic.Anthropic:
-    return client(brain=how.pop("brain", brain), **how)
+    return client(model=how.pop("model", brain), **how)
 
 
 def ask(api: anthropic.Anthropic, messages: Any = HI, **more: Any) -> anthropic.types.Message:
@@ -74,20 +74,6 @@ def test_ids_are_unique_however_often_the_same_body_is_sent():
     assert len({answer.id for answer in answers}) == 5
     assert len({answer._request_id for answer in answers}) == 5
     assert len(set(calls)) == 10
-
-
-def test_the_brain_is_told_how_often_this_body_was_answered_streamed_or_not():
-    seen: list[tuple[int, bool]] = []
-
-    def counting(body: Body, times: int) -> Body:
-        seen.append((times, "stream" in body))
-        return brain(body, times)
-
-    api = offline(brain=counting)
-    ask(api)
-    list(ask(api, stream=True))  # type: ignore[call-overload]
-    ask(api, messages=LONG)
-    assert seen == [(0, False), (1, False), (0, False)]
 
 
 def test_usage_writes_reads_and_forgets_the_cache():
@@ -155,14 +141,14 @@ def test_an_unknown_model_and_an_unknown_path_are_not_found():
 
 
 def test_a_fault_in_the_brain_comes_back_with_its_traceback_and_is_not_retried():
-    calls: list[int] = []
+    calls: list[Body] = []
 
-    def broken(body: Body, times: int) -> Body:
-        calls.append(times)
+    def broken(body: Body) -> Body:
+        calls.append(body)
         raise KeyError("no such note")
 
     with pytest.raises(anthropic.InternalServerError) as failed:
-        ask(offline(brain=broken))
+        ask(offline(model=broken))
     assert len(calls) == 1
     assert isinstance(failed.value.body, dict)
     message = failed.value.body["error"]["message"]

@@ -35,7 +35,7 @@ class Clock:
         return self.now
 
 
-def brain(body: dict[str, Any], times: int) -> dict[str, Any]:
+def brain(body: dict[str, Any]) -> dict[str, Any]:
     """Reads two files at once, one at a time otherwise; asks for `compact` now and then."""
     messages = body["messages"]
     last = messages[-1]["content"]
@@ -73,7 +73,7 @@ def recorded(folder: Path, settings: Settings) -> Session:
     session = Session.create(
         folder / "sessions", settings=settings, session_id="recorded", clock=clock
     )
-    api = client(window=1_000_000, brain=brain, clock=clock)
+    api = client(window=1_000_000, model=brain, clock=clock)
     same: dict[str, Any] = {"settings": settings, "clock": clock}
     for turns in (40, 11, 7, 9, 10, 7, 10, 9, 10):
         list(run(api, f"Read {turns} times.", workspace, session=session, max_turns=turns, **same))
@@ -164,7 +164,7 @@ def recorded_without_layers(folder: Path, settings: Settings) -> Session:
         source = inspect.getsource(inspect)[n * 4_000 : (n + 1) * 4_000]
         (folder / f"file{n}.txt").write_text(source, encoding="utf-8", newline="\n")
     session = Session.create(folder / "sessions", settings=settings, session_id="whole")
-    api = client(window=1_000_000, brain=brain)
+    api = client(window=1_000_000, model=brain)
     list(run(api, "Read on.", Workspace(folder), session=session, settings=settings, max_turns=20))
     return session
 
@@ -173,7 +173,7 @@ def test_weighed_prompts_are_near_what_the_same_request_is_billed(tmp_path: Path
     """Closed form: the weighed prompts, asked of the offline API's own count."""
     settings = Settings(auto=False, manual=False, micro="off").scaled(WINDOW)
     session = recorded_without_layers(tmp_path, settings)
-    api = client(window=1_000_000, brain=brain)
+    api = client(window=1_000_000, model=brain)
     frames = replay(session, replace(settings, micro="clear", keep_recent=2))
     for frame in frames[5::5]:
         counted = api.messages.count_tokens(

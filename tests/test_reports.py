@@ -73,12 +73,12 @@ def test_the_email_package_is_many_windows_long(played: Played) -> None:
 
 
 def test_with_blanked_results_the_report_is_not_true_and_whole(tmp_path: Path) -> None:
-    def brain(body: dict[str, Any], times: int) -> dict[str, Any]:
+    def brain(body: dict[str, Any]) -> dict[str, Any]:
         for message in body["messages"]:
             for result in of_type(message, "tool_result") if message["role"] == "user" else ():
                 result["content"] = "(blank)"
-        return policy.reply(body, times)
+        return policy.reply(body)
 
-    played = play(folder(LIBRARY / "email"), LOW, tmp_path, brain=brain, max_turns=100)
+    played = play(folder(LIBRARY / "email"), LOW, tmp_path, model=brain, max_turns=100)
     checked = check_report(reported(played), played.folder)
     assert checked.false or checked.described == 0

@@ -47,7 +47,7 @@ def asked(*turns: Any, **more: Any) -> Body:
     return {"model": MODEL, "max_tokens": 100, "messages": messages, **more}
 
 
-def brain(body: Body, times: int) -> Body:
+def brain(body: Body) -> Body:
     return {"content": [text("Good.")], "stop_reason": "end_turn"}
 
 

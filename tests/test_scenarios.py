@@ -125,11 +125,11 @@ def test_an_answer_depends_on_its_request_alone(tmp_path: Path, monkeypatch) -> 
     """Given again in another order, in another folder and environment: the same bytes."""
     seen: list[tuple[str, dict[str, Any]]] = []
 
-    def noting(body: dict[str, Any], times: int) -> dict[str, Any]:
-        seen.append((json.dumps(body), said := policy.reply(body, times)))
+    def noting(body: dict[str, Any]) -> dict[str, Any]:
+        seen.append((json.dumps(body), said := policy.reply(body)))
         return said
 
-    played = play(TRACE, WHOLE, tmp_path, brain=noting)
+    played = play(TRACE, WHOLE, tmp_path, model=noting)
     monkeypatch.chdir(tmp_path)
     for name in ("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "DISABLE_COMPACT", "ANTHROPIC_API_KEY"):
         monkeypatch.setenv(name, "1")
@@ -138,7 +138,7 @@ def test_an_answer_depends_on_its_request_alone(tmp_path: Path, monkeypatch) -> 
     assert all(policy.reply(json.loads(body), 7) == said for body, said in reversed(seen))
 
 
-def focused(body: dict[str, Any], times: int) -> dict[str, Any]:
+def focused(body: dict[str, Any]) -> dict[str, Any]:
     """The policy, every summary asked of it with a focus."""
     *before, last = body["messages"]
     said = [
@@ -147,14 +147,14 @@ def focused(body: dict[str, Any], times: int) -> dict[str, Any]:
         else b
         for b in blocks(last)
     ]
-    return policy.reply({**body, "messages": [*before, {**last, "content": said}]}, times)
+    return policy.reply({**body, "messages": [*before, {**last, "content": said}]})
 
 
 def test_a_summary_too_short_for_it_loses_the_rule_and_a_focus_keeps_it(tmp_path: Path) -> None:
     """The rule is in the first of two requests; the second is what stays word for word."""
     settings = Settings(threshold=20_000, keep_recent=10, summary_tokens=400)
     plain = play(REVIEW, settings, tmp_path / "plain")
-    focus = play(REVIEW, settings, tmp_path / "focus", brain=focused)
+    focus = play(REVIEW, settings, tmp_path / "focus", model=focused)
     assert not plain.checks["constraint"]
     assert focus.checks["constraint"]
     assert focus.checks["facts"] == 4 > plain.checks["facts"]
@@ -172,10 +172,10 @@ def blanked(body: dict[str, Any], text: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("text", ["", "(blank)", "1 4000 a.py"])
 def test_nothing_is_known_but_from_the_results(text: str, tmp_path: Path) -> None:
-    def brain(body: dict[str, Any], times: int) -> dict[str, Any]:
-        return policy.reply(blanked(body, text), times)
+    def brain(body: dict[str, Any]) -> dict[str, Any]:
+        return policy.reply(blanked(body, text))
 
-    played = play(REVIEW, WHOLE, tmp_path, brain=brain, max_turns=60)
+    played = play(REVIEW, WHOLE, tmp_path, model=brain, max_turns=60)
     assert not played.checks["done"]
     assert played.checks["described"] == 0 or played.checks["false"] > 0
 

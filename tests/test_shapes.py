@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agentlib.lab import model
 from agentlib.lab.api.rules import read_body, refusal
 from agentlib.lab.api.server import Server
 
@@ -124,7 +125,9 @@ def test_a_wrong_shape_is_named_by_its_path(body: Body, wording: str):
 
 @pytest.mark.parametrize("junk", [None, -1, 1.5, True, "中", [[]], {"type": ["x"]}], ids=repr)
 def test_a_value_of_a_wrong_type_anywhere_is_no_fault_of_ours(junk: Any):
-    server = Server(models=["m"])  # the policy, too, has to bear what is let through
+    server = Server(
+        model.reply, model_ids=["m"]
+    )  # the policy, too, has to bear what is let through
     whole = server.answer("POST", "/v1/messages", KEY, json.dumps(WHOLE).encode())
     assert whole.status == 200
     for path in list(places(WHOLE)):

@@ -31,7 +31,7 @@ def last_text(body: Body) -> str:
     return content if isinstance(content, str) else content[-1].get("text", "")
 
 
-def parrot(body: Body, _: int) -> Body:
+def parrot(body: Body) -> Body:
     """Reads a.txt when told to; summarises in a word; else says back what it was told."""
     text = last_text(body)
     if text.startswith("Summarize this conversation"):
@@ -44,7 +44,7 @@ def parrot(body: Body, _: int) -> Body:
 class Desk:
     """A terminal over a fresh folder, and what it said."""
 
-    def __init__(self, folder: Path, brain: Callable[[Body, int], Body] = parrot, **more: Any):
+    def __init__(self, folder: Path, brain: Callable[[Body], Body] = parrot, **more: Any):
         self.lines: list[str] = []
         self.warnings: list[str] = []
         self.folder = folder
@@ -53,7 +53,7 @@ class Desk:
         (root / "a.txt").write_text("one\ntwo\nthree", encoding="utf-8", newline="\n")
         settings = more.pop("settings", Settings().scaled(32_000))
         self.terminal = Terminal(
-            client=client(brain=brain, window=32_000, **more),
+            client=client(model=brain, window=32_000, **more),
             session=self.session(settings),
             workspace=Workspace(root),
             settings=settings,
@@ -215,14 +215,14 @@ def test_new_begins_a_session_and_keeps_the_old_one(tmp_path):
     assert len(load(old).history) == len(load(desk.terminal.path).history) == 2
 
 
-def interrupted_once(brain: Callable[[Body, int], Body], at: int) -> Callable[[Body, int], Body]:
+def interrupted_once(brain: Callable[[Body], Body], at: int) -> Callable[[Body], Body]:
     """The brain, but its request number `at` is met by Ctrl-C."""
     count: Iterator[int] = iter(range(1, 1_000))
 
-    def answer(body: Body, times: int) -> Body:
+    def answer(body: Body) -> Body:
         if next(count) == at:
             raise KeyboardInterrupt
-        return brain(body, times)
+        return brain(body)
 
     return answer
 
@@ -246,9 +246,7 @@ def test_ctrl_c_goes_back_to_what_is_on_disk(tmp_path):
 
 
 def test_a_call_cut_off_by_ctrl_c_is_answered_as_interrupted(tmp_path):
-    desk = Desk(
-        tmp_path, lambda body, times: use("bash", command="true") if not times else say("x")
-    )
+    desk = Desk(tmp_path, lambda body: use("bash", command="true"))
 
     def refuse(_: str) -> bool:
         raise KeyboardInterrupt
@@ -289,7 +287,7 @@ def test_an_error_of_the_api_is_one_line_and_the_session_goes_on(tmp_path):
 
 
 def test_a_fault_of_the_offline_model_is_one_line_too(tmp_path):
-    desk = Desk(tmp_path, lambda body, _: {}["nothing"])
+    desk = Desk(tmp_path, lambda _: {}["nothing"])
     assert desk.terminal.work("one") == FAILED
     (warning,) = desk.warnings
     assert warning == "[error: the offline model failed, a fault of its own: KeyError: 'nothing']"
@@ -297,7 +295,7 @@ def test_a_fault_of_the_offline_model_is_one_line_too(tmp_path):
 
 @pytest.mark.parametrize("reason", ["max_tokens", "refusal", "stop_sequence"])
 def test_an_answer_that_stops_early_is_not_done(tmp_path, reason):
-    desk = Desk(tmp_path, brain=lambda body, _: {**say("And so"), "stop_reason": reason})
+    desk = Desk(tmp_path, model=lambda _: {**say("And so"), "stop_reason": reason})
     assert desk.terminal.work("go") == FAILED
     assert f"[stopped: the answer stopped with {reason}]" in desk.lines
     assert "(go on with --resume)" in desk.lines[-1]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from agentlib import loop
 from agentlib.hooks import NO_HOOKS, Hooks, notes_file
 from agentlib.lab.api.faults import Fault
-from agentlib.lab.api.server import Brain
+from agentlib.lab.api.server import Model
 from agentlib.lab.client import client
 from agentlib.lab.tasks.scenarios import Checks, Clock, Scenario
 from agentlib.pipeline import compact
@@ -56,18 +56,18 @@ def day(
     faults: Sequence[Fault] = (),
     hooks: Hooks = NO_HOOKS,
     notes: str = "",
-    brain: Brain | None = None,
+    model: Model | None = None,
     retries: int = 2,
     engine: ContextEngine = compact,
     max_turns: int = MAX_TURNS,
 ) -> Day:
     """Do the task offline, at most `max_turns` requests for each prompt; an error ends it.
 
-    `notes`: what NOTES.md in the workspace holds; it is put back after each compaction. `brain`:
-    (body, times) -> reply, in place of the course's policy. `retries`: the SDK's.
+    `notes`: what NOTES.md in the workspace holds; it is put back after each compaction. `model`:
+    body -> reply, in place of the course's policy. `retries`: the SDK's.
     """
     clock = Clock()
-    llm = client(window=settings.context_window, faults=faults, clock=clock, brain=brain)
+    llm = client(window=settings.context_window, faults=faults, clock=clock, model=model)
     with TemporaryDirectory() as name:
         place = Path(name, "work")
         scenario.make_workspace(place)

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 import httpx2
 
 from agentlib.lab.api.faults import Fault
-from agentlib.lab.api.server import Brain, Server
+from agentlib.lab.api.server import Model, Server
 from agentlib.lab.metering import LiveError, guard
+from agentlib.lab.model import reply
 from agentlib.lab.spending import Cap, price_list, rates
 from agentlib.settings import MODEL
 
@@ -64,13 +65,13 @@ def client(
     max_usd: float | None = None,
     faults: Sequence[Fault] = (),
     clock: Callable[[], float] = time.time,
-    brain: Brain | None = None,
+    model: Model | None = None,
     say: Callable[[str], object] = _log.warning,
 ) -> "anthropic.Anthropic":
     """An `anthropic.Anthropic`, offline by default.
 
-    Offline: a `window` in tokens, `faults` on request, `clock` in seconds for the cache, `brain`
-    in place of the course's policy; nothing is spent, so `max_usd` means nothing. Live:
+    Offline: a `window` in tokens, `faults` on request, `clock` in seconds for the cache, `model`
+    in place of the course's own; nothing is spent, so `max_usd` means nothing. Live:
     ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL and MODEL_ID from the environment or a `.env` in the
     working directory. The price goes to `say` before anything is sent; after the request that
     reached `max_usd` the next one is refused with cost.CapReached. LiveError says what is missing:
@@ -80,7 +81,7 @@ def client(
         made = _live(max_usd)
         say(_priced(model_id(live), max_usd))
         return made
-    return _offline(Server(brain, window=window, faults=faults, clock=clock))
+    return _offline(Server(model or reply, window=window, faults=faults, clock=clock))
 
 
 def _priced(model: str, max_usd: float | None) -> str:

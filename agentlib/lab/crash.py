@@ -13,6 +13,7 @@ from typing import Any
 
 from agentlib import loop
 from agentlib.lab.api.server import Server
+from agentlib.lab.model import reply
 from agentlib.lab.tasks.scenarios import RENAME, Clock
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
@@ -29,7 +30,7 @@ def work(place: str) -> None:
     RENAME.make_workspace(folder)
     workspace = Workspace(folder, confirm=ask)
     session = Session.create(place, settings=SETTINGS, session_id=NAME, clock=clock)
-    llm = _without_sdk(Server(window=SETTINGS.context_window, clock=clock))
+    llm = _without_sdk(Server(reply, window=SETTINGS.context_window, clock=clock))
     known: dict[str, Any] = {"settings": SETTINGS, "session": session, "clock": clock}
     for _ in loop.run(llm, RENAME.prompts[0], workspace, **known):
         pass

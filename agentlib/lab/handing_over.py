@@ -53,12 +53,12 @@ def asked_of(settings: Settings, models: tuple[str, str]) -> list[tuple[str, str
 
     seen: list[tuple[str, bool]] = []
 
-    def brain(body: Mapping[str, Any], times: int) -> dict[str, Any]:
+    def model(body: Mapping[str, Any]) -> dict[str, Any]:
         seen.append((body["model"], asks_for_summary(body["messages"])))
-        return policy.reply(body, times)
+        return policy.reply(body)
 
     offered = {*models, settings.model_for_summaries(models[0])}
-    server = Server(brain, window=settings.context_window, models=sorted(offered))
+    server = Server(model, window=settings.context_window, model_ids=sorted(offered))
     transport = httpx2.Client(transport=server.transport(), trust_env=False)
     llm = anthropic.Anthropic(api_key="offline", http_client=transport)
     pairs = list[tuple[str, str]]()
@@ -67,11 +67,11 @@ def asked_of(settings: Settings, models: tuple[str, str]) -> list[tuple[str, str
         REVIEW.make_workspace(work)
         known: dict[str, Any] = {"settings": settings, "clock": clock}
         session = Session.create(box, session_id="switched", **known)
-        for prompt, model in zip(REVIEW.prompts, models, strict=True):
+        for prompt, name in zip(REVIEW.prompts, models, strict=True):
             seen.clear()
             hands = Workspace(work)
-            for _ in loop.run(llm, prompt, hands, session=session, model=model, **known):
+            for _ in loop.run(llm, prompt, hands, session=session, model=name, **known):
                 if asked := [by for by, summary in seen if summary]:
-                    pairs.append((model, asked[0]))
+                    pairs.append((name, asked[0]))
                     break
     return pairs

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from agentlib import presets
-from agentlib.lab.api.faults import Fault, Kind, asks_for_summary
+from agentlib.auto_compact import asks_for_summary
+from agentlib.lab.api.faults import Fault, Kind
 from agentlib.lab.client import client
 from agentlib.lab.tasks.scenarios import Clock
 from agentlib.loop import run
@@ -46,7 +47,7 @@ class Reader:
     def __init__(self) -> None:
         self.read = 0
 
-    def __call__(self, body: dict[str, Any], times: int) -> dict[str, Any]:
+    def __call__(self, body: dict[str, Any]) -> dict[str, Any]:
         if asks_for_summary(body["messages"]):
             return says(f"## Accomplished\nRead it {self.read} times, with all that was in it.")
         self.read += 1
@@ -72,7 +73,7 @@ def play(settings: Settings, fault: Fault, place: Workspace, folder: Path) -> Pl
     """One session under this fault."""
     clock, name = Clock(), f"{fault.kind}-{fault.seed}"
     session = Session.create(folder, settings=settings, session_id=name, clock=clock)
-    api = client(brain=Reader(), window=WINDOW, faults=[fault], clock=clock)
+    api = client(model=Reader(), window=WINDOW, faults=[fault], clock=clock)
     if fault.kind == "timeout":
         api = api.with_options(max_retries=0)
     said: list[Any] = [{"role": "user", "content": PROMPT}]

@@ -36,7 +36,7 @@ class Block:
     tokens: int
 
 
-def brain(body: dict[str, Any], times: int) -> dict[str, Any]:
+def brain(body: dict[str, Any]) -> dict[str, Any]:
     """Reads a file at every turn; which one depends on how long the conversation is."""
     last = body["messages"][-1]["content"]
     text = last if isinstance(last, str) else last[-1].get("text", "")
@@ -44,7 +44,7 @@ def brain(body: dict[str, Any], times: int) -> dict[str, Any]:
         summary = {"type": "text", "text": "## Accomplished\nRead files."}
         return {"content": [summary], "stop_reason": "end_turn"}
     call = {"type": "tool_use", "name": "read_file"}
-    path = {"path": f"file{(len(body['messages']) + times) % FILES}.txt"}
+    path = {"path": f"file{len(body['messages']) % FILES}.txt"}
     return {"content": [{**call, "input": path}], "stop_reason": "tool_use"}
 
 
@@ -60,7 +60,7 @@ def blocks(folder: Path, settings: Settings, turns: int, size: int) -> Iterator[
     """Run so many turns; a Block each `size` of them. The session file is left in `folder`."""
     session = Session.create(folder / "sessions", settings=settings, session_id="stress")
     work = run(
-        client(window=WINDOW, brain=brain),
+        client(window=WINDOW, model=brain),
         "Read on.",
         workspace(folder),
         settings=settings,

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal, get_args
 
+from agentlib.auto_compact import asks_for_summary
 from agentlib.lab.api.rules import Refusal, invalid
-from agentlib.messages import Message, blocks
+from agentlib.messages import Message
 
 Kind = Literal[
     "429", "529", "500", "timeout", "too_long", "truncated", "empty", "refusal", "larger"
 ]
-SUMMARY_REQUEST = "Summarize this conversation for continuity."
 WAIT = {"retry-after-ms": "10"}
 """The real API gives whole seconds (429) or nothing (529, 500); a lesson need not wait for them."""
 
@@ -88,12 +88,6 @@ class Faults:
                 if fault.strikes(self._met[i]):
                     struck.append(fault.kind)
         return struck[0] if struck else None
-
-
-def asks_for_summary(messages: Sequence[Message]) -> bool:
-    """Whether the last message is the request for a summary, the one call that is no turn."""
-    last = blocks(messages[-1])[-1:]
-    return any(b["type"] == "text" and b["text"].startswith(SUMMARY_REQUEST) for b in last)
 
 
 def error_of(kind: Kind, tokens: int, window: int) -> tuple[Refusal, dict[str, str]] | None:

@@ -1,7 +1,7 @@
 """The Messages API in this process: rules, errors, tokens, cache, faults. No key, no network.
 
 `Server.answer` takes what comes over the wire and gives what goes back; `transport` puts it
-behind the real SDK. What the model says comes from `brain`, a function of the request alone. It
+behind the real SDK. What the model says comes from `model`, a function of the request alone. It
 emulates settings.MODEL as of November 2026; stop_sequences, tool_choice, citations, batches and
 the beta endpoints are not emulated. Not here: what the model says (policy).
 
@@ -19,7 +19,6 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentlib.lab import model as policy
 from agentlib.lab.api.completion import finished
 from agentlib.lab.api.faults import Fault, Faults, Kind, error_of
 from agentlib.lab.api.rules import MAX_OUTPUT, Refusal, read_body, refusal, too_large
@@ -34,8 +33,8 @@ if TYPE_CHECKING:
 Body = dict[str, Any]
 _ONE_PAGE = {"has_more": False, "first_id": None, "last_id": None}
 _canonical = json.JSONEncoder(sort_keys=True).encode
-Brain = Callable[[Body, int], Body]
-"""(body, how often it was answered before) -> {"content": blocks, "stop_reason": str}."""
+Model = Callable[[Body], Body]
+"""body -> {"content": blocks, "stop_reason": str}."""
 
 
 class Reply(NamedTuple):
@@ -53,7 +52,7 @@ class NoAnswer(Exception):
 class Server:
     """One provider with one model, its prompt cache, and what it remembers of its clients.
 
-    `brain`: what the model says; None: the course's policy. `window`: tokens of prompt and
+    `model`: makes the reply. `window`: tokens of prompt and
     answer together. `key`: the one key accepted; None: any. `clock`: seconds, read once for each
     message request. Two fresh servers give the same bytes for the same requests, and ids never
     repeat: each is a hash of the body and of how often this server has answered it.
@@ -61,16 +60,16 @@ class Server:
 
     def __init__(
         self,
-        brain: Brain | None = None,
+        model: Model,
         *,
         window: int = 200_000,
-        models: Sequence[str] = (MODEL,),
+        model_ids: Sequence[str] = (MODEL,),
         key: str | None = None,
         faults: Sequence[Fault] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.brain, self.clock = brain or policy.reply, clock
-        self.window, self.models, self.key = window, models, key
+        self.model, self.clock = model, clock
+        self.window, self.model_ids, self.key = window, model_ids, key
         self._faults = Faults(faults)
         self._cache = PromptCache()
         self._answered: Counter[str] = Counter()
@@ -94,7 +93,7 @@ class Server:
     def answer(self, method: str, path: str, headers: Mapping[str, str], raw: bytes) -> Reply:
         """One request, answered. Raises NoAnswer where a fault says so.
 
-        A fault of ours (in the brain or here) comes back as a 500 that says where it happened
+        A fault of ours (in the model or here) comes back as a 500 that says where it happened
         and is not to be retried.
         """
         self._requests += 1
@@ -116,11 +115,13 @@ class Server:
             raise Refused(Refusal(401, "authentication_error", "invalid x-api-key"))
         match method, path.strip("/").split("/"):
             case "GET", ["v1", "models"]:
-                return _reply(name, 200, {"data": [*map(self._model, self.models)], **_ONE_PAGE})
+                return _reply(
+                    name, 200, {"data": [*map(self._model_object, self.model_ids)], **_ONE_PAGE}
+                )
             case "GET", ["v1", "models", model]:
-                if model not in self.models:
+                if model not in self.model_ids:
                     raise Refused(Refusal(404, "not_found_error", f"model: {model}"))
-                return _reply(name, 200, self._model(model))
+                return _reply(name, 200, self._model_object(model))
             case "POST", ["v1", "messages"]:
                 return self._messages(name, raw)
             case "POST", ["v1", "messages", "count_tokens"]:
@@ -133,7 +134,7 @@ class Server:
         given = headers.get("x-api-key", "").strip() or bearer
         return bool(given) and self.key in (None, given)
 
-    def _model(self, model: str) -> Body:
+    def _model_object(self, model: str) -> Body:
         return {
             "type": "model",
             "id": model,
@@ -158,7 +159,7 @@ class Server:
         seed, times = self._seed(body)
         room = self.window - layout.tokens
         content, stop = finished(
-            self.brain(body, times), body, seed=f"{seed} {times}", room=room, fault=fault
+            self.model(body), body, seed=f"{seed} {times}", room=room, fault=fault
         )
         self._answered[seed] += 1
         spent = sum(map(block_tokens, content))
@@ -183,7 +184,7 @@ class Server:
         body = read_body(raw)
         if isinstance(body, Refusal):
             raise Refused(body)
-        _refuse(refusal(body, models=self.models, counts_only=counts_only))
+        _refuse(refusal(body, models=self.model_ids, counts_only=counts_only))
         return {key: value for key, value in body.items() if value is not None}
 
     def _strike(self, body: Body, tokens: int) -> Kind | None:

@@ -40,18 +40,17 @@ STEPS: Mapping[Kind, Callable[[View, Task], Reply]] = {
 """What each kind of task does next."""
 
 
-def reply(body: Mapping[str, Any], times: int = 0) -> Reply:
+def reply(body: Mapping[str, Any]) -> Reply:
     """The answer to a request: `{"content": [blocks], "stop_reason": "tool_use" | "end_turn"}`.
 
-    `body` is the JSON of `POST /v1/messages`. Its tool_use blocks have no `id`: the server makes
-    them from the body and from `times`, how often it was sent before; so `times` changes nothing
-    here. Raises KeyError where the body breaks the API's rules, which the server checks first.
+    `body` is the JSON of `POST /v1/messages`. The tool_use blocks of the answer have no `id`:
+    the server gives them theirs. Raises KeyError if the body breaks a rule of the API, which the
+    server checks first.
 
     >>> reply({"messages": [{"role": "user", "content": "Compress our chat by hand."}],
     ...        "tools": [{"name": "compact"}]})["content"][1]["name"]
     'compact'
     """
-    del times
     seen = view(body)
     if (prompt := summary_prompt(body["messages"])) is not None:
         return say(summarise(seen, prompt))
