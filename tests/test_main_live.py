@@ -57,7 +57,7 @@ def say(text: str) -> Body:
     return {"content": [{"type": "text", "text": text}], "stop_reason": "end_turn"}
 
 
-def toucher(body: Body, _: int) -> Body:
+def toucher(body: Body) -> Body:
     """Makes a file by a command, then says what came of it."""
     last = body["messages"][-1]["content"]
     if isinstance(last, str):
@@ -129,7 +129,7 @@ def test_the_price_comes_first_and_no_command_runs_where_nobody_can_be_asked(her
 def test_the_cap_stops_the_run_after_the_request_that_reached_it(here, capsys, key):
     asked: list[Body] = []
 
-    def reader(body: Body, _: int) -> Body:
+    def reader(body: Body) -> Body:
         asked.append(body)
         call = {"type": "tool_use", "name": "read_file", "input": {"path": f"{len(asked)}.py"}}
         return {"content": [call], "stop_reason": "tool_use"}
@@ -199,7 +199,7 @@ def test_a_command_runs_once_the_person_has_said_yes(here, key):
 def test_ctrl_c_stops_the_run_and_the_conversation_goes_on(here, key):
     asked, free = threading.Event(), threading.Event()
 
-    def slow(body: Body, _: int) -> Body:
+    def slow(body: Body) -> Body:
         if body["messages"][-1]["content"] == "slow":
             asked.set()
             free.wait(20)
