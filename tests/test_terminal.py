@@ -44,7 +44,7 @@ def parrot(body: Body) -> Body:
 class Desk:
     """A terminal over a fresh folder, and what it said."""
 
-    def __init__(self, folder: Path, brain: Callable[[Body], Body] = parrot, **more: Any):
+    def __init__(self, folder: Path, model: Callable[[Body], Body] = parrot, **more: Any):
         self.lines: list[str] = []
         self.warnings: list[str] = []
         self.folder = folder
@@ -53,7 +53,7 @@ class Desk:
         (root / "a.txt").write_text("one\ntwo\nthree", encoding="utf-8", newline="\n")
         settings = more.pop("settings", Settings().scaled(32_000))
         self.terminal = Terminal(
-            client=client(model=brain, window=32_000, **more),
+            client=client(model=model, window=32_000, **more),
             session=self.session(settings),
             workspace=Workspace(root),
             settings=settings,
