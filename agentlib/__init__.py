@@ -16,10 +16,10 @@ Import from the module; nothing is re-exported here:
     recovery        when compaction fails: less, rest, cut to size (07)
     restore         hooks around a compaction, and what is put back beside the summary
     transcripts     the append-only session, resume, recall (05)
-    session_file    the lines of its file; json_lines: writing and reading them whole
+    session_file    the session's file and its lines
     pipeline        the layers in order, the only place where they meet
     tools           what the agent can do in a folder: bash, read, write, edit, recall
-    shell           running bash; tool_schemas, tool_text: what the model is told, and reads
+    shell           running one bash command
     agent           what a round is made of: prepare, ask, act
     loop            rounds, as an iterator of turns (00)
     terminal        `python -m agentlib`, with arguments, screen and working_copy

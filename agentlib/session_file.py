@@ -1,28 +1,217 @@
-"""The lines of a session file: JSON Lines in the envelope that Claude Code uses.
+"""The session file: JSON Lines in Claude Code's envelope, added whole and read back whole.
 
-Viewers made for those files open ours, and one reader serves both. Not here: what the lines mean
-when they are read back (transcripts).
+Viewers made for Claude Code's files open these, and one reader serves both. A full disk, Ctrl-C,
+a kill and a torn last line leave everything readable that was on disk before. See `transcripts`
+for what each line means to a session.
 """
 
+import json
+import os
+import re
+import signal
+import threading
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
-from agentlib.json_lines import Line
 from agentlib.messages import Message
-from agentlib.step import Step
+from agentlib.step import Outcome, Step
+
+Line = dict[str, Any]
 
 SETTINGS = "agentlib_settings"
 MICRO = "microcompact_boundary"
 COMPACT = "compact_boundary"
 FAILED = "agentlib_compaction_failed"
 
+# -- the file -------------------------------------------------------------------------------------
+
+
+def create_first(folder: Path, names: Iterable[str]) -> Path:
+    """Create the first of these files that doesn't exist yet, empty, for its owner's eyes only.
+
+    Creation is exclusive, so two programs never get the same file. Raises FileExistsError if each
+    name is taken, ValueError for a name that some system doesn't allow.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder
+    for name in names:
+        if not re.fullmatch(r"[\w.-]+", name):
+            raise ValueError(f"{name!r} can't name a file; take letters, digits, - and _")
+        path = folder / name
+        with suppress(FileExistsError):
+            path.touch(0o600, exist_ok=False)
+            return path
+    raise FileExistsError(f"{path} is there already; take another name, or resume it")
+
+
+def append(path: Path, lines: Sequence[Line]) -> None:
+    """Add lines at the end of the file. They are on the disk when this returns.
+
+    Adds all of them or none: if the disk is full, the file stays as it was.
+    """
+    data = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+    # UTF-8 can't encode half of a surrogate pair. As a backslash escape JSON can hold it.
+    rest = data.encode("utf-8", errors="backslashreplace")
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_APPEND), "r+b", buffering=0) as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - 1))
+        if file.read(1) not in (b"", b"\n"):
+            rest = b"\n" + rest  # end a torn line
+        try:
+            while rest:
+                rest = rest[file.write(rest) :]
+            os.fsync(file.fileno())
+        except OSError:
+            file.truncate(size)
+            raise
+
+
+def read(path: Path) -> tuple[list[Line], list[str]]:
+    """Read a file's JSON objects, and the texts between them that are none.
+
+    Claude Code's files sometimes have two objects on one line, glued by a resume after a kill.
+    They are read as two.
+    """
+    lines, skipped, value = list[Line](), list[str](), None
+    decoder = json.JSONDecoder()
+    for text in path.read_bytes().decode("utf-8-sig", errors="replace").split("\n"):
+        rest = text.strip()
+        while rest:
+            try:
+                value, end = decoder.raw_decode(rest)
+            except json.JSONDecodeError:
+                value, end = None, len(rest)
+            if isinstance(value, dict):
+                lines.append(cast(Line, value))
+            else:
+                skipped.append(rest[:end])
+            rest = rest[end:].strip()
+    return lines, skipped
+
+
+@contextmanager
+def ctrl_c_deferred() -> Generator[None]:
+    """Defer Ctrl-C until the block has finished, so that file and memory can't diverge."""
+    if threading.current_thread() is not threading.main_thread():  # Ctrl-C never comes here
+        yield
+        return
+    presses = list[int]()
+    handler = signal.signal(signal.SIGINT, lambda number, _: presses.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler if handler is None else handler)
+    if presses:
+        signal.raise_signal(signal.SIGINT)
+
+
+# -- its lines ------------------------------------------------------------------------------------
+
+
+def timestamp(at: float) -> str:
+    """Write seconds since the epoch as Claude Code does.
+
+    >>> timestamp(1_760_000_000.25)
+    '2025-10-09T08:53:20.250Z'
+    """
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def seconds(stamp: str) -> float:
+    """Read a `timestamp` back, to the millisecond.
+
+    >>> seconds("2025-10-09T08:53:20.250Z")
+    1760000000.25
+    """
+    return round(datetime.fromisoformat(stamp).timestamp(), 3)
+
+
+def envelope(session_id: str, number: int, parent: str | None, at: float) -> Line:
+    """Make the fields that every line has around its message.
+
+    The uuid follows from the session, the line's number and its parent. So it is the same on every
+    machine, and unique even after a line was taken out by hand.
+    """
+    return {
+        "parentUuid": parent,
+        "isSidechain": False,
+        "userType": "external",
+        "cwd": "/workspace",
+        "sessionId": session_id,
+        "version": "agentlib",
+        "gitBranch": "",
+        "uuid": str(uuid.uuid5(uuid.NAMESPACE_URL, f"{session_id}/{number}/{parent}")),
+        "timestamp": timestamp(at),
+    }
+
+
+def micro_line(step: Step) -> Line:
+    """Note the results that were cleared, truncated or trimmed, and what replaces each."""
+    details = {
+        "trigger": "auto",
+        "preTokens": step.tokens_before,
+        "tokensSaved": step.tokens_cleared,
+        "compactedToolIds": list(step.cleared),
+        "replacements": dict(step.replaced),
+        "settled": step.settled,
+    }
+    return _system(MICRO, "Context microcompacted", microcompactMetadata=details)
+
+
+def compaction_lines(step: Step, kept: Sequence[str], parent: str | None) -> list[Line]:
+    """Note a compaction: a boundary and the summary message, or one line if it failed.
+
+    `kept`: uuids of the messages that stay. `parent`: uuid of the line before. The compaction
+    takes effect with the second line, and the chain of parents begins again at the first.
+    """
+    failed = step.compaction == Outcome.FAILED
+    details: Line = {
+        "trigger": step.reason if failed else str(step.compaction),
+        "preTokens": step.tokens_before,
+        "focus": step.focus,
+        "usage": [dict(usage) for usage in step.usage],
+        "archive": step.archive,
+        **({"rested": True} if step.rested else {}),
+    }
+    if failed:
+        details["failure"] = step.failure
+        return [_system(FAILED, "Compaction failed", compactMetadata=details)]
+    details["postTokens"] = step.tokens_after
+    details |= {"failure": step.failure} if step.failure else {}
+    details["preservedMessages"] = {"uuids": list(kept)}
+    more = {"level": "info", "isMeta": False, "compactMetadata": details}
+    chain = {"parentUuid": None, "logicalParentUuid": parent}
+    marks = {"isCompactSummary": True, "isVisibleInTranscriptOnly": True}
+    return [
+        {**chain, **_system(COMPACT, "Conversation compacted", **more)},
+        {"type": "user", **marks, "message": step.messages[summary_place(step.kept)]},
+    ]
+
+
+def summary_place(kept: Sequence[int]) -> int:
+    """Find the index of the summary: the first place that a kept message didn't have before.
+
+    >>> summary_place([0, 1, 7, 8])
+    2
+    """
+    return next((n for n, i in enumerate(kept) if n != i), len(kept))
+
+
+def _system(subtype: str, content: str, **more: Any) -> Line:
+    return {"type": "system", "subtype": subtype, "content": content, **more}
+
+
+# -- records made from lines ----------------------------------------------------------------------
+
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """One request as it was sent, and what came back."""
+    """One request as it was sent, and its reply."""
 
     context: list[Message]
     usage: Mapping[str, Any]
@@ -36,40 +225,43 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Compaction:
-    """One compaction, or one that failed, as it was carried out."""
+    """One compaction, carried out or failed."""
 
     trigger: str
-    """auto, manual or reactive; of one that failed, what it would have been."""
+    """auto, manual or reactive. If it failed: the trigger it would have had."""
     message: Message | None
-    """The summary message whole; None where it failed."""
+    """The whole summary message. None if the compaction failed."""
     failure: str | None
-    """Why it failed, or why what was said was cut to size in place of a summary."""
+    """Why it failed, or why the context was cut to size without a summary."""
     focus: str
     archive: str
     usage: Sequence[Mapping[str, Any]]
     tokens_before: int
     tokens_after: int
     at: float
+    """Seconds since the epoch."""
     seen: int
-    """Length of the history at the time."""
+    """Length of the history at that time."""
     rested: bool = False
     """Whether the breaker was open, so that no model was asked."""
 
 
 def preserved(boundary: Line) -> set[str]:
-    """The uuids of the messages that a compaction left in place."""
+    """Take the uuids of the messages that a compaction kept from its boundary line."""
     noted: dict[str, list[str]] = boundary["compactMetadata"].get("preservedMessages") or {}
     return set(noted.get("uuids", []))
 
 
 def compaction(line: Line, message: Message | None, seen: int) -> Compaction:
-    """The record of a compaction from its boundary line and its summary message."""
+    """Make the record of a compaction from its first line and its summary message."""
     details = line["compactMetadata"]
+    failure = details.get("failure")
     return Compaction(
         trigger=details["trigger"],
         message=message,
-        failure=details.get("failure"),
-        rested=_rested(details),
+        failure=failure,
+        # Older files have only the sentence.
+        rested=details.get("rested") or str(failure).startswith("compaction rests"),
         focus=details.get("focus") or "",
         archive=details.get("archive") or "",
         usage=details.get("usage") or (),
@@ -80,118 +272,10 @@ def compaction(line: Line, message: Message | None, seen: int) -> Compaction:
     )
 
 
-def _rested(details: Line) -> bool:
-    """Return what the line notes; older files have only the sentence."""
-    return details.get("rested") or str(details.get("failure")).startswith("compaction rests")
-
-
 def carried_out(step: Step, at: float, seen: int) -> list[Compaction]:
-    """The record of a step's compaction, as it would be read back; none where it had none."""
+    """List the record of a step's compaction, as reading its lines would give it."""
     if not step.compaction:
         return []
-    failed = step.compaction == "failed"
-    line = failed_line(step) if failed else boundary_line(step, [], None)
-    message = None if failed else summary_line(step)["message"]
-    return [compaction({**line, "timestamp": timestamp(at)}, message, seen)]
-
-
-def timestamp(at: float) -> str:
-    """Seconds since the epoch as Claude Code writes them.
-
-    >>> timestamp(1_760_000_000.25)
-    '2025-10-09T08:53:20.250Z'
-    """
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def seconds(stamp: str) -> float:
-    """The inverse of `timestamp`, to the millisecond."""
-    return round(datetime.fromisoformat(stamp).timestamp(), 3)
-
-
-def line_id(session_id: str, number: int, parent: str | None) -> str:
-    """The uuid of a session's nth line: the same on every machine, for the same session id.
-
-    With its parent in it, no two lines share one even after a line was taken out by hand.
-    """
-    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{session_id}/{number}/{parent}"))
-
-
-def envelope(session_id: str, number: int, parent: str | None, at: float) -> Line:
-    """What every line carries around its message."""
-    return {
-        "parentUuid": parent,
-        "isSidechain": False,
-        "userType": "external",
-        "cwd": "/workspace",
-        "sessionId": session_id,
-        "version": "agentlib",
-        "gitBranch": "",
-        "uuid": line_id(session_id, number, parent),
-        "timestamp": timestamp(at),
-    }
-
-
-def micro_line(step: Step) -> Line:
-    """Results that were cleared, truncated or trimmed, with what stands in for each."""
-    details = {
-        "trigger": "auto",
-        "preTokens": step.tokens_before,
-        "tokensSaved": step.tokens_cleared,
-        "compactedToolIds": list(step.cleared),
-        "replacements": dict(step.replaced),
-        "settled": step.settled,
-    }
-    return {
-        "type": "system",
-        "subtype": MICRO,
-        "content": "Context microcompacted",
-        "microcompactMetadata": details,
-    }
-
-
-def boundary_line(step: Step, stayed: Sequence[str], after: str | None) -> Line:
-    """A compaction: what stayed, by uuid. It takes effect with the summary line after it.
-
-    `after`: the uuid of the line before. The chain of parents begins anew here.
-    """
-    details = {**_compaction(step, step.compaction or step.reason), "postTokens": step.tokens_after}
-    details |= {"failure": step.failure} if step.failure else {}
-    details["preservedMessages"] = {"uuids": list(stayed)}
-    line = {
-        "type": "system",
-        "subtype": COMPACT,
-        "content": "Conversation compacted",
-        "level": "info",
-    }
-    chain = {"parentUuid": None, "logicalParentUuid": after}
-    return {**chain, **line, "isMeta": False, "compactMetadata": details}
-
-
-def summary_line(step: Step) -> Line:
-    """The message that a compaction put in place of the others."""
-    head = next((n for n, i in enumerate(step.kept) if n != i), len(step.kept))
-    marks = {"isCompactSummary": True, "isVisibleInTranscriptOnly": True}
-    return {"type": "user", **marks, "message": step.messages[head]}
-
-
-def failed_line(step: Step) -> Line:
-    """A compaction that came to nothing, and why."""
-    details = {**_compaction(step, step.reason), "failure": step.failure}
-    return {
-        "type": "system",
-        "subtype": FAILED,
-        "content": "Compaction failed",
-        "compactMetadata": details,
-    }
-
-
-def _compaction(step: Step, trigger: str) -> Line:
-    return {
-        "trigger": trigger,
-        "preTokens": step.tokens_before,
-        "focus": step.focus,
-        "usage": [dict(usage) for usage in step.usage],
-        "archive": step.archive,
-        **({"rested": True} if step.rested else {}),
-    }
+    first, *rest = compaction_lines(step, [], None)
+    message = rest[0]["message"] if rest else None
+    return [compaction({**first, "timestamp": timestamp(at)}, message, seen)]

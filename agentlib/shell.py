@@ -1,35 +1,33 @@
-"""One bash command: where bash is, what it may see, how it is stopped, what is kept of its output.
+"""One bash command: what it may see, how it is stopped, and how much of its output is kept.
 
-Not a sandbox by itself, and it knows nothing of tools or messages: `tools` decides whether a
-command may run and what the model is told. What a command leaves running is killed with its process
-group; outside bubblewrap, a process that leaves the group (`setsid`) lives on.
+`tools` decides whether a command may run and what the model reads of it. A command's process group
+is killed when it ends. Outside bubblewrap, a process that leaves the group (`setsid`) lives on.
 """
 
 import contextlib
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from agentlib.interrupts import undisturbed
-from agentlib.tool_text import CAP
+from agentlib.session_file import ctrl_c_deferred
+
+CAP = 50_000
+"""Most characters of one result, as in learn-claude-code's s06."""
 
 LINE = 65_536
-"""Characters of output looked at in one go: a line without an end must not fill the memory."""
+"""Characters read in one go, so that a line without an end can't fill the memory."""
 
 SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|^SSH_AUTH|^ANTHROPIC_", re.IGNORECASE)
-"""Variables no command may see, by name; a password inside a URL has no such name and stays."""
+"""Names of variables that no command may see. A password inside a URL isn't found by them."""
 
-MOODS = re.compile(r"COLOR|^PYTEST_", re.IGNORECASE)
-"""Variables by which a notebook kernel or a test run would change a program's output."""
+DISPLAY_VARIABLES = re.compile(r"COLOR|^PYTEST_", re.IGNORECASE)
+"""Names of variables by which a notebook or a test run would change a program's output."""
 
 FIXED = {
     "LC_ALL": "C",
@@ -44,100 +42,72 @@ FIXED = {
     "PYTHONHASHSEED": "0",
     "PYTHONUTF8": "1",
 }
-
-
-@dataclass(frozen=True)
-class Ran:
-    """What became of a command."""
-
-    output: str
-    """Standard output and error in the order of their arrival, at most `CAP` characters."""
-    cut: int
-    """Characters that came after those."""
-    exit_code: int | None
-    """As a shell counts (killed by signal 9: 137); None where the time limit passed."""
+"""Variables that make a program's output the same on every machine."""
 
 
 @dataclass
-class Head:
-    """The first `CAP` characters of a stream; the rest is counted and dropped."""
+class Ran:
+    """A command that has ended."""
 
-    text: str = ""
+    output: str = ""
+    """Standard output and error in the order of their arrival, at most `CAP` characters."""
     cut: int = 0
-
-    def add(self, more: str) -> None:
-        room = CAP - len(self.text)
-        self.text += more[:room]
-        self.cut += max(0, len(more) - room)
+    """Number of characters that came after those."""
+    exit_code: int | None = None
+    """As a shell counts: killed by signal 9 is 137. None if the time limit passed."""
 
 
 def environment() -> dict[str, str]:
-    """What a command sees: this process's variables without keys, and with the same output
-    on every machine; `python` is the interpreter that runs this code.
+    """Return a command's variables: this process's without keys, and the `FIXED` ones.
+
+    `python` is the interpreter that runs this code.
     """
-    kept = {k: v for k, v in os.environ.items() if not SECRET.search(k) and not MOODS.search(k)}
+    hidden = (SECRET, DISPLAY_VARIABLES)
+    kept = {k: v for k, v in os.environ.items() if not any(names.search(k) for names in hidden)}
     path = [str(Path(sys.executable).parent), kept.get("PATH", os.defpath)]
     return kept | FIXED | {"PATH": os.pathsep.join(path)}
 
 
-def find_bash() -> str | None:
-    """The bash on the PATH; on Windows the one that came with Git."""
-    if sys.platform == "win32":
-        return git_bash(shutil.which("git"))
-    return shutil.which("bash")
-
-
-def git_bash(git: str | None) -> str | None:
-    r"""Git's bash beside `git`: `Git\cmd\git.exe` has `Git\bin\bash.exe`.
-
-    The `bash.exe` that Windows itself puts on the PATH is WSL's, which sees other paths.
-    """
-    folders = Path(git).parents if git else ()
-    found = (folder / "bin" / "bash.exe" for folder in folders)
-    return next((str(bash) for bash in found if bash.is_file()), None)
-
-
 def boxed(bubblewrap: str, folder: Path) -> list[str]:
-    """The call to put before a command: it may write to `folder` and only read the system, has no
-    network, and sees neither the home folder nor `/run`, where keys and others' sockets lie.
+    """Make the words to put before a command, so that it runs in bubblewrap.
+
+    `folder` is its `/workspace`. It may write there and in a `/tmp` of its own, and read the
+    system's programs. It has no network and sees no home folder, where keys lie.
     """
-    home = Path.home()
-    hidden = ["/tmp", "/run"] + ([str(home)] if home.parent != home else [])
-    call = [bubblewrap, "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/"]
-    call += ["--dev", "/dev", "--proc", "/proc"]
-    call += [word for place in hidden for word in ("--tmpfs", place)]
-    for place in (sys.base_prefix, sys.prefix):
-        call += ["--ro-bind", place, place]
-    return [*call, "--bind", str(folder), str(folder)]
+    system = ("/bin", "/etc", "/lib", "/lib64", "/opt", "/sbin", "/usr")
+    call = [bubblewrap, "--unshare-all", "--die-with-parent", "--setenv", "HOME", "/tmp"]
+    call += ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
+    for place in (*system, sys.base_prefix, sys.prefix):
+        call += ["--ro-bind-try", place, place]
+    return [*call, "--bind", str(folder), "/workspace", "--chdir", "/workspace"]
 
 
-def run(
-    call: list[str], folder: Path, *, time_limit: float, show: Callable[[str], str] = str
-) -> Ran:
-    """Run `call` in `folder`; every line of its output passes through `show` before it counts.
+def run(call: list[str], folder: Path, *, time_limit: float) -> Ran:
+    """Run `call` in `folder` for at most `time_limit` seconds.
 
     The process group is killed in every case: at the end, at the time limit, at Ctrl-C.
+    Raises OSError if the call can't be started (an argument too long, the folder gone).
 
     >>> run(["bash", "-c", "echo one; echo two >&2; exit 3"], Path("."), time_limit=9)
     Ran(output='one\\ntwo\\n', cut=0, exit_code=3)
-
-    Raises OSError where the call can't be started (an argument too long, the folder gone).
-    Source: seed 002's `run_bash`, which keeps the shell's children after a time-out.
     """
-    head, process = Head(), None
+    ran, process = Ran(), None
     try:
-        # Before it has a name nobody could kill it; before it has a reader nobody closes its pipe.
-        with undisturbed():
+        # Ctrl-C before the process has a name would leave it running, and before it has a reader
+        # would leave its pipe open.
+        with ctrl_c_deferred():
             process = _start(call, folder)
-            reader = threading.Thread(target=_drain, args=(process.stdout, head, show), daemon=True)
+            reader = threading.Thread(target=_drain, args=(process.stdout, ran), daemon=True)
             reader.start()
-        code = _wait(process, time_limit)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            code = process.wait(time_limit)
+            ran.exit_code = 128 - code if code < 0 else code
     finally:
         if process:
             _kill_group(process)
     # A process that left the group may hold the pipe open for ever.
     reader.join(timeout=2.0)
-    return Ran(head.text, head.cut, 128 - code if code is not None and code < 0 else code)
+    return ran
 
 
 def _start(call: list[str], folder: Path) -> subprocess.Popen[str]:
@@ -154,21 +124,12 @@ def _start(call: list[str], folder: Path) -> subprocess.Popen[str]:
     )
 
 
-def _drain(stream: TextIO, head: Head, show: Callable[[str], str]) -> None:
+def _drain(stream: TextIO, ran: Ran) -> None:
     with stream:
-        while line := stream.readline(LINE):
-            head.add(show(line))
-
-
-def _wait(process: subprocess.Popen[str], time_limit: float) -> int | None:
-    deadline = time.monotonic() + time_limit
-    while (left := deadline - time.monotonic()) > 0:
-        try:
-            # In slices: on Windows a wait doesn't hear Ctrl-C before it ends.
-            return process.wait(min(left, 0.5))
-        except subprocess.TimeoutExpired:
-            continue
-    return None
+        while text := stream.readline(LINE):
+            room = CAP - len(ran.output)
+            ran.output += text[:room]
+            ran.cut += len(text[room:])
 
 
 def _kill_group(process: subprocess.Popen[str]) -> None:
@@ -176,7 +137,7 @@ def _kill_group(process: subprocess.Popen[str]) -> None:
         tree = ["taskkill", "/F", "/T", "/PID", str(process.pid)]
         subprocess.run(tree, capture_output=True, check=False)
     else:
-        # Nothing may be left of the group, or (macOS says "permission") only what is dead already.
+        # The group may be gone, or (macOS says "permission") hold only what is dead already.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -1,39 +1,91 @@
-"""The agent's hands: a workspace folder, and the tools that the model may use in it.
+"""The agent's tools: bash, reading, writing and editing files in one folder, and recall.
 
 Trust model. The file tools are confined: no `..`, absolute path or symlink leads them out of the
-workspace. A shell can't be made safe by a list of bad words, so bash is not confined: it does
-whatever the person who started it may do, and each command is therefore confirmed by that person
-(`confirm`) or runs in bubblewrap (`sandbox`); with neither, let only a model you trust use it,
-such as the offline one. In every case no variable named like a key is in a command's environment,
-its time and its output are limited, and its process group is killed when it ends.
+workspace. No list of forbidden words makes a shell safe, so bash is not confined by itself. Either
+a person confirms each command (`confirm`), or it runs in bubblewrap (`sandbox`). With neither, let
+only a model you trust use it, such as the offline one. In every case a command sees no keys in its
+environment, its time and output are limited, and its process group is killed when it ends.
 
-What the model reads is the same on every machine: the folder is `/workspace` in results and in
-inputs, newlines are `\\n`. Not here: the loop, and its own tool `compact`.
+To the model the folder is `/workspace`. The file tools take such paths. Commands do in bubblewrap
+only: elsewhere they use relative paths, and one that names `/workspace` is refused.
 """
 
 import os
 import re
 import secrets
 import shutil
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from pathlib import Path, PureWindowsPath
+from itertools import accumulate
+from pathlib import Path
 from typing import Any, cast
 
 from agentlib import shell
 from agentlib.messages import Block
-from agentlib.tool_schemas import DEFINITIONS, Definition, problem
-from agentlib.tool_text import capped, located, page, shown
+from agentlib.shell import CAP
+
+Definition = dict[str, Any]
 
 MAX_FILE = 20_000_000
-"""Bytes. A larger file is not read into memory; bash can look at a part of it."""
+"""Bytes of the largest file that is read into memory. Of a larger one bash can read a part."""
 
-_NEWLINE = r"(?:\r\n|(?<!\r)\n|\r(?!\n))"
+ROOM = 120
+"""Characters of a cut result that are kept free for the notes below it."""
+
+
+def _definition(name: str, description: str, *texts: str, **numbers: int) -> Definition:
+    """Define a tool. `texts`: its required strings. `numbers`: its optional integers' minimums."""
+    properties: dict[str, Any] = {text: {"type": "string"} for text in texts}
+    properties |= {n: {"type": "integer", "minimum": least} for n, least in numbers.items()}
+    schema: dict[str, Any] = {"type": "object", "properties": properties, "required": list(texts)}
+    closed = schema | {"additionalProperties": False}
+    return {"name": name, "description": description, "input_schema": closed}
+
+
+_BASH = """Run a bash command in /workspace. Its output and its errors come back together, and \
+its exit code where that is not 0. What it leaves running is stopped."""
+_READ = "Read a text file. The first `offset` lines are skipped, at most `limit` come back."
+_WRITE = "Write a whole file; missing folders are made."
+_EDIT = "Replace old_text by new_text. old_text must stand in the file exactly once."
+_RECALL = "Get back, by its tool_use_id, a tool result that was cleared from the conversation."
+
+DEFINITIONS = (
+    _definition("bash", _BASH, "command"),
+    _definition("read_file", _READ, "path", offset=0, limit=1),
+    _definition("write_file", _WRITE, "path", "content"),
+    _definition("edit_file", _EDIT, "path", "old_text", "new_text"),
+    _definition("recall", _RECALL, "tool_use_id"),
+)
+"""Every tool as the API is told of it, always in this order: the prompt cache needs that."""
 
 
 class ToolError(Exception):
-    """An expected failure: its text becomes the content of an `is_error` result."""
+    """An expected failure. Its text becomes the content of an `is_error` result."""
+
+
+def checked(definition: Definition, inputs: object) -> dict[str, Any]:
+    """Return a call's inputs without those that are null, or raise ToolError.
+
+    >>> checked(DEFINITIONS[1], {"path": "a.py", "limit": None})
+    {'path': 'a.py'}
+    """
+    schema = definition["input_schema"]
+    rules: dict[str, Any] = schema["properties"]
+    if not isinstance(inputs, dict) or not inputs.keys() <= rules.keys():
+        raise ToolError(f"the input must be an object with {', '.join(rules)}, not {inputs!r:.80}")
+    given = {k: v for k, v in cast(dict[str, Any], inputs).items() if v is not None}
+    for name in given.keys() | schema["required"]:
+        value, rule = given.get(name), rules[name]
+        if rule["type"] == "string":
+            # No path, command or file can hold NUL or half of a surrogate pair.
+            fits = isinstance(value, str) and not re.search("[\0\ud800-\udfff]", value)
+            expected = "a string of Unicode characters without NUL"
+        else:
+            fits = type(value) is int and value >= rule["minimum"]  # True is an int, too
+            expected = f"a whole number from {rule['minimum']} on"
+        if not fits:
+            raise ToolError(f"{name} must be {expected}, not {value!r:.80}")
+    return given
 
 
 @dataclass(frozen=True)
@@ -44,20 +96,18 @@ class Workspace:
     >>> workspace.run("write_file", {"path": "a.txt", "content": "né\\n"})       # doctest: +SKIP
     'Wrote 4 bytes to a.txt'
 
-    Raises NotADirectoryError where `root` is not a folder, ValueError where it is the whole disk.
-    Source: the tools of seed 002 without its defects: D29 (bytes that are characters), D30 (the
-    first of several matches is edited), errors that are not marked, a list of bad words.
+    Raises NotADirectoryError if `root` is not a folder, ValueError if it is the whole disk.
     """
 
     root: Path
-    """The folder. The model sees it as `/workspace`."""
+    """The folder. The model knows it as `/workspace`."""
     _: KW_ONLY
     recall: Callable[[str], str] | None = None
-    """The text of an earlier result by its id, or KeyError; None: no tool `recall`."""
+    """The text of an earlier result by its id, or KeyError. None: there is no tool `recall`."""
     confirm: Callable[[str], bool] | None = None
-    """Asked before each command that runs outside bubblewrap; False refuses it."""
+    """Asked before each command that runs outside bubblewrap. False refuses the command."""
     sandbox: bool = False
-    """Commands run in bubblewrap. Where that is not installed, each is confirmed or refused."""
+    """Run commands in bubblewrap. If it isn't installed, each is confirmed or refused."""
     time_limit: float = 120.0
     """Seconds for one command."""
 
@@ -70,57 +120,55 @@ class Workspace:
 
     @property
     def tools(self) -> dict[str, Callable[..., str]]:
-        """What there is, by name."""
-        there: dict[str, Callable[..., str]] = {
-            "bash": self.bash,
-            "read_file": self.read_file,
-            "write_file": self.write_file,
-            "edit_file": self.edit_file,
-        }
-        return there | ({"recall": self._recalled} if self.recall else {})
+        """The tools' functions by name."""
+        always = (self.bash, self.read_file, self.write_file, self.edit_file)
+        tools: dict[str, Callable[..., str]] = {tool.__name__: tool for tool in always}
+        return tools | ({"recall": self._recalled} if self.recall else {})
 
     @property
     def definitions(self) -> list[Definition]:
-        """The same tools as the API is told of them. Shared, so not to be edited."""
+        """The tools' definitions for the API. They are shared, so don't edit them."""
         return [each for each in DEFINITIONS if each["name"] in self.tools]
 
     def run(self, name: str, inputs: object) -> str:
-        """The result of one call; ToolError for every failure the model can do something about."""
+        """Return the result of one call.
+
+        Raises ToolError for every failure that the model can do something about.
+        """
         definitions = {each["name"]: each for each in self.definitions}
         if name not in definitions:
             raise ToolError(f"there is no tool {name!r}; there are {', '.join(definitions)}")
-        if wrong := problem(definitions[name], inputs):
-            raise ToolError(wrong)
-        given = {k: v for k, v in cast(dict[str, Any], inputs).items() if v is not None}
+        given = checked(definitions[name], inputs)
         try:
             return self.tools[name](**given)
         except OSError as error:
             if "path" not in given:
                 raise
-            raise ToolError(f"{given['path']}: {_reason(error)}") from error
+            raise ToolError(f"{given['path']}: {error.strerror}") from error
 
     def bash(self, command: str) -> str:
-        """Standard output and error of a command, in the order of their arrival.
+        """Return a command's standard output and error, in the order of their arrival.
 
-        An exit code other than 0 is a ToolError, its last line `(exit code N)`. Only a silent 1
-        is an answer and no failure: so `grep` says "nothing found", `cmp` says "different".
+        An exit code other than 0 is a ToolError whose last line is `(exit code N)`. Only a silent 1
+        is an answer and no failure: it is how `grep` says "nothing found".
         """
         ran = self._start(command)
-        output = ran.output if ran.cut else ran.output.rstrip("\n")
+        output = ran.output.replace(str(self.root.resolve()), "/workspace")
         silent = not output.strip()
         notes = [f"(exit code {ran.exit_code})"] if ran.exit_code else []
         if ran.exit_code is None:
             notes = [f"(stopped: it ran longer than {self.time_limit:g} seconds)"]
+        output = output if ran.cut else output.rstrip("\n")
         text = capped("(no output)" if silent else output, ran.cut, *notes)
         if ran.exit_code == 0 or (ran.exit_code == 1 and silent):
             return text
         raise ToolError(text)
 
     def read_file(self, path: str, offset: int = 0, limit: int | None = None) -> str:
-        """Lines of a file, and a last line that says how many there are more (see `page`)."""
+        """Return lines of a file. The last line says how many more there are (see `page`)."""
         file, name = self._place(path)
         text = _bytes(file, name).decode("utf-8-sig", errors="replace")
-        text = shown(re.sub("\r\n?", "\n", text), self.root)
+        text = re.sub("\r\n?", "\n", text)
         lines = text.removesuffix("\n").split("\n") if text else []
         if not lines and not offset:
             return "(empty file)"
@@ -129,64 +177,74 @@ class Workspace:
         return page(lines, offset, limit)
 
     def write_file(self, path: str, content: str) -> str:
-        """The file holds exactly `content`, as UTF-8, or what it held before."""
+        """Make the file hold exactly `content` as UTF-8. If that fails, it stays as it was."""
         file, name = self._place(path)
         data = content.encode()
         _replace(file, data)
         return f"Wrote {len(data)} bytes to {name}"
 
     def edit_file(self, path: str, old_text: str, new_text: str) -> str:
-        """Nothing changes but the one place, and the file's own newlines stay."""
+        """Change the one place that holds `old_text`.
+
+        The newlines of the two texts become the file's. A file that mixes \\r\\n and \\n is
+        refused where `old_text` has a plain one.
+        """
         file, name = self._place(path)
         try:
             text = _bytes(file, name).decode()
         except UnicodeDecodeError:
             raise ToolError(f"{name} is not UTF-8, so it is not edited; use bash") from None
-        start, end = _only_place(old_text, text, name)
-        newline = re.search(_NEWLINE, text)
-        new_text = re.sub(_NEWLINE, newline[0] if newline else "\n", new_text)
-        _replace(file, (text[:start] + new_text + text[end:]).encode())
+        newline = "\r\n" if "\r\n" in text else "\n"
+        old, new = (re.sub("\r?\n", newline, part) for part in (old_text, new_text))
+        place = text.find(old)
+        if not old:
+            raise ToolError("old_text is empty; write_file makes a new file")
+        if place < 0:
+            raise ToolError(f"old_text is not in {name}; read it again and copy every space")
+        if place != text.rfind(old):
+            raise ToolError(
+                f"old_text is in {name} more than once; add lines around it to name one place"
+            )
+        _replace(file, text.replace(old, new).encode())
         return f"Edited {name}"
 
     def _recalled(self, tool_use_id: str) -> str:
         assert self.recall
         try:
-            return capped(self.recall(tool_use_id), 0)
+            return capped(self.recall(tool_use_id))
         except KeyError:
             raise ToolError(f"no result has the id {tool_use_id}; copy it whole") from None
 
     def _start(self, command: str) -> shell.Ran:
-        bash, folder = shell.find_bash(), self.root.resolve()
+        bash, folder, box = shutil.which("bash"), self.root.resolve(), self._box(command)
         if bash is None:
             raise ToolError("no bash on the PATH; install it (on Windows it comes with Git)")
-        call = [*self._box(command), bash, "-c", located(command, folder)]
         try:
-            return shell.run(
-                call, folder, time_limit=self.time_limit, show=lambda t: shown(t, self.root)
-            )
+            return shell.run([*box, bash, "-c", command], folder, time_limit=self.time_limit)
         except OSError as error:
             raise ToolError(
-                f"bash did not start: {_reason(error)}; write a long command to a file"
+                f"bash did not start: {error.strerror}; write a long command to a file"
             ) from error
 
     def _box(self, command: str) -> list[str]:
-        """The sandbox's part of the call; where there is no sandbox, the permission to go on."""
+        """Return the sandbox's part of the call. Without a sandbox, ask for permission."""
         bubblewrap = shutil.which("bwrap") if self.sandbox else None
         if bubblewrap:
             return shell.boxed(bubblewrap, self.root.resolve())
         if self.sandbox and not self.confirm:
             raise ToolError("bwrap is not on the PATH: install bubblewrap, or confirm commands")
+        if re.search(r"(?<![\w.~})-])/workspace\b", command):
+            raise ToolError("no command finds /workspace here; it starts in it: use relative paths")
         if self.confirm and not self.confirm(command):
             raise ToolError("the person refused this command; do without it, or ask what to do")
         return []
 
     def _place(self, path: str) -> tuple[Path, str]:
-        """Where `path` leads, links followed, and its name in results."""
+        """Find the file that `path` leads to, links followed, and its name in results."""
         top = Path(os.path.realpath(self.root))
-        inner = re.sub(r"^/workspace(?=/|$)", ".", path.replace("\\", "/"))
+        inner = re.sub(r"^/workspace(?=/|$)", ".", path)
         file = Path(os.path.realpath(self.root / inner))
-        foreign = sys.platform != "win32" and PureWindowsPath(inner).drive
-        if foreign or not file.is_relative_to(top):
+        if not file.is_relative_to(top):
             raise ToolError(f"{path} is outside the workspace; paths start at /workspace")
         name = file.relative_to(top).as_posix()
         if file.is_dir():
@@ -195,7 +253,7 @@ class Workspace:
 
 
 def result(call: Block, workspace: Workspace) -> Block:
-    """The tool_result that answers a tool_use; whatever is not a ToolError is raised."""
+    """Make the tool_result that answers a tool_use. Only a ToolError becomes one; others rise."""
     answer: Block = {"type": "tool_result", "tool_use_id": call["id"]}
     try:
         return answer | {"content": workspace.run(call["name"], call["input"])}
@@ -203,8 +261,43 @@ def result(call: Block, workspace: Workspace) -> Block:
         return answer | {"content": str(error), "is_error": True}
 
 
+def capped(text: str, cut: int = 0, *notes: str) -> str:
+    """Cut a text to `CAP` characters with its notes, and say how many are missing.
+
+    `cut`: number of characters that were dropped from its end before.
+
+    >>> capped("one", 0, "(exit code 3)")
+    'one\\n(exit code 3)'
+    """
+    whole = "\n".join([text, *notes])
+    if not cut and len(whole) <= CAP:
+        return whole
+    head = text[: CAP - ROOM]
+    return "\n".join([head, f"... ({cut + len(text) - len(head)} characters cut)", *notes])
+
+
+def page(lines: Sequence[str], offset: int = 0, limit: int | None = None) -> str:
+    """Join the lines after `offset`, at most `CAP` characters. The last line says how to go on.
+
+    >>> print(page(["a", "b", "c"], offset=1, limit=1))
+    b
+    ... (1 more)
+    """
+    rest, room = lines[offset:], CAP - ROOM
+    ends = accumulate(len(line) + 1 for line in rest[:limit])
+    count = sum(end <= room for end in ends) or 1
+    text = "\n".join(rest[:count])
+    if len(text) > room:
+        text = f"{text[:room]} [{len(text) - room} more characters in this line]"
+    text = text if text.strip() else f"({count} blank lines)"
+    if more := len(rest) - count:
+        hint = "" if count == limit else f"; continue with offset={offset + count}"
+        text += f"\n... ({more} more{hint})"
+    return text
+
+
 def _bytes(file: Path, name: str) -> bytes:
-    """What a text file holds. A pipe is not opened: it would wait for ever."""
+    """Read a text file. A pipe is refused: reading it would wait for ever."""
     if not file.is_file():
         raise ToolError(f"there is no file {name}; list the folder with bash")
     if (size := file.stat().st_size) > MAX_FILE:
@@ -216,34 +309,13 @@ def _bytes(file: Path, name: str) -> bytes:
 
 
 def _replace(file: Path, data: bytes) -> None:
-    """All of `data` or nothing: a crash or a full disk must not leave half a file."""
+    """Write all of `data` or nothing: a crash or a full disk must not leave half a file."""
     file.parent.mkdir(parents=True, exist_ok=True)
     temporary = file.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
-        with temporary.open("xb") as out:
-            out.write(data)
+        temporary.write_bytes(data)
         if file.exists():
             shutil.copymode(file, temporary)
         temporary.replace(file)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _only_place(old: str, text: str, name: str) -> tuple[int, int]:
-    """Where `old` stands, newlines of any kind being equal; "aa" stands in "aaa" twice."""
-    if not old:
-        raise ToolError("old_text is empty; write_file makes a new file")
-    pattern = _NEWLINE.join(re.escape(line) for line in re.split(_NEWLINE, old))
-    places = [match.span(1) for match in re.finditer(f"(?=({pattern}))", text)]
-    if not places:
-        raise ToolError(f"old_text is not in {name}; read it again and copy every space")
-    if len(places) > 1:
-        raise ToolError(
-            f"old_text stands in {name} {len(places)} times; add lines around it to name one place"
-        )
-    return places[0]
-
-
-def _reason(error: OSError) -> str:
-    """In the same words on every system."""
-    return os.strerror(error.errno) if error.errno else str(error)

@@ -16,8 +16,8 @@ import anthropic
 import httpx2
 import pytest
 
-from agentlib.json_lines import Line
 from agentlib.messages import blocks, last_assistant, violation
+from agentlib.session_file import Line
 
 Body = dict[str, Any]
 Brain = Callable[[Body], Any]

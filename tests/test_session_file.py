@@ -18,10 +18,8 @@ from runs import SMALL, a_session, ctrl_c
 
 from agentlib import loop
 from agentlib.auto_compact import summary_text
-from agentlib.interrupts import undisturbed
-from agentlib.json_lines import append, read
 from agentlib.messages import of_type, result_text
-from agentlib.session_file import seconds, timestamp
+from agentlib.session_file import append, ctrl_c_deferred, read, seconds, timestamp
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
 
@@ -158,7 +156,7 @@ def test_ctrl_c_waits_until_the_line_is_noted():
     done = []
 
     def write() -> None:
-        with undisturbed():
+        with ctrl_c_deferred():
             signal.raise_signal(signal.SIGINT)
             done.append("body")
 
@@ -170,7 +168,7 @@ def test_ctrl_c_waits_until_the_line_is_noted():
 @pytest.mark.parametrize("handler", [signal.SIG_DFL, signal.SIG_IGN, signal.default_int_handler])
 def test_what_ctrl_c_did_before_it_does_again(handler):
     with ctrl_c(handler):
-        with undisturbed():
+        with ctrl_c_deferred():
             assert signal.getsignal(signal.SIGINT) is not handler
         assert signal.getsignal(signal.SIGINT) is handler
 
@@ -179,7 +177,7 @@ def test_beside_the_main_thread_ctrl_c_is_left_alone():
     noted = []
 
     def write() -> None:
-        with undisturbed():
+        with ctrl_c_deferred():
             noted.append(signal.getsignal(signal.SIGINT))
 
     with ctrl_c():

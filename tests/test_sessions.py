@@ -10,7 +10,7 @@ from claude_lines import BILLED, Line, boundary, call, lost, reply, result, text
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentlib import json_lines, session_file, transcripts
+from agentlib import session_file, transcripts
 from agentlib.lab import sessions
 from agentlib.lab.sessions import MISSING
 from agentlib.messages import of_type, result_text, violation
@@ -228,7 +228,7 @@ def test_a_real_file_is_read_whole_and_breaks_no_rule(path: Path) -> None:
     session = sessions.load(path)
     for request in session.requests:
         assert violation(request.context) is None
-    lines = [line for line in json_lines.read(path)[0] if line["type"] in ("user", "assistant")]
+    lines = [line for line in session_file.read(path)[0] if line["type"] in ("user", "assistant")]
     lines = [line for line in lines if not line["isSidechain"]] or lines
     ids = {line["message"]["id"] for line in lines if line["type"] == "assistant"}
     assert len(session.requests) == len(ids)

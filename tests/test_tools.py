@@ -2,12 +2,15 @@
 
 import inspect
 import os
+import re
 import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from agentlib.tools import MAX_FILE, ToolError, Workspace, result
+from agentlib.tools import CAP, MAX_FILE, ROOM, ToolError, Workspace, capped, page, result
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="pipes and modes of POSIX")
 
@@ -16,7 +19,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="pipes and modes of P
 def workspace(tmp_path: Path) -> Workspace:
     root = tmp_path / "root"
     root.mkdir()
-    return Workspace(root)
+    return Workspace(root, recall={"toolu_1": "the text"}.__getitem__)
 
 
 def failure(workspace: Workspace, name: str, inputs: object) -> str:
@@ -29,35 +32,49 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_the_tools_stand_in_a_fixed_order(workspace):
-    four = ["bash", "read_file", "write_file", "edit_file"]
-    assert [each["name"] for each in workspace.definitions] == four
-    recalling = Workspace(workspace.root, recall=str)
-    assert [each["name"] for each in recalling.definitions] == [*four, "recall"]
+# -- calls and their inputs -----------------------------------------------------------------------
 
 
-def test_the_schema_is_what_the_function_takes(workspace):
-    recalling = Workspace(workspace.root, recall=str)
-    for definition in recalling.definitions:
+def test_the_definitions_have_a_fixed_order_and_fit_the_functions(workspace):
+    expected = ["bash", "read_file", "write_file", "edit_file", "recall"]
+    assert [each["name"] for each in workspace.definitions] == expected
+    assert [each["name"] for each in Workspace(workspace.root).definitions] == expected[:-1]
+    for definition in workspace.definitions:
         schema = definition["input_schema"]
-        parameters = inspect.signature(recalling.tools[definition["name"]]).parameters
+        parameters = inspect.signature(workspace.tools[definition["name"]]).parameters
         needed = [p.name for p in parameters.values() if p.default is inspect.Parameter.empty]
         assert list(schema["properties"]) == list(parameters)
         assert schema["required"] == needed
 
 
 def test_an_unknown_tool_names_those_there_are(workspace):
-    said = "there is no tool 'grep'; there are bash, read_file, write_file, edit_file"
-    assert failure(workspace, "grep", {}) == said
-    assert failure(workspace, "recall", {"tool_use_id": "x"}).startswith(
-        "there is no tool 'recall'"
-    )
+    text = failure(Workspace(workspace.root), "recall", {"tool_use_id": "x"})
+    assert text == "there is no tool 'recall'; there are bash, read_file, write_file, edit_file"
 
 
-def test_bad_inputs_are_named_with_what_is_expected(workspace):
-    said = failure(workspace, "read_file", {"path": "a", "limit": "5"})
-    assert said == "limit must be a whole number from 1 on, not '5'"
-    assert failure(workspace, "bash", None).startswith("the input must be an object with command")
+@pytest.mark.parametrize(
+    ("name", "inputs", "message"),
+    [
+        ("bash", {}, "command must be a string"),
+        ("bash", {"command": None}, "command must be a string"),
+        ("bash", {"command": ["ls"]}, "command must be a string"),
+        ("bash", {"command": "ls", "cwd": "."}, "the input must be an object with command, not {"),
+        ("bash", "ls", "the input must be an object with command, not 'ls'"),
+        ("bash", {"command": "a\0b"}, "without NUL, not 'a\\x00b'"),
+        ("read_file", {"path": "a", "offset": -1}, "offset must be a whole number from 0 on"),
+        ("read_file", {"path": "a", "limit": 0}, "limit must be a whole number from 1 on, not 0"),
+        ("read_file", {"path": "a", "limit": True}, "from 1 on, not True"),
+        ("read_file", {"path": "a", "limit": 5.0}, "from 1 on, not 5.0"),
+        ("read_file", {"offset": 1}, "path must be a string"),
+        ("write_file", {"path": "a", "content": "\ud800"}, "content must be a string"),
+    ],
+)
+def test_a_wrong_input_is_named_with_what_is_expected(workspace, name, inputs, message):
+    assert message in failure(workspace, name, inputs)
+
+
+def test_a_long_wrong_value_is_not_sent_back_whole(workspace):
+    assert len(failure(workspace, "bash", {"command": ["x" * 10_000]})) < 200
 
 
 def test_null_leaves_an_optional_input_out(workspace):
@@ -73,7 +90,7 @@ def test_a_result_answers_its_call(workspace):
     assert bad == good | {"content": "no\n(exit code 4)", "is_error": True}
 
 
-def test_what_nobody_expected_is_raised(workspace):
+def test_an_unexpected_error_is_raised(workspace):
     def broken(_: str) -> str:
         raise PermissionError("the session file is gone")
 
@@ -83,24 +100,17 @@ def test_what_nobody_expected_is_raised(workspace):
 
 
 def test_recall_gives_an_earlier_result_back(workspace):
-    recalling = Workspace(workspace.root, recall={"toolu_1": "the text"}.__getitem__)
-    assert recalling.run("recall", {"tool_use_id": "toolu_1"}) == "the text"
-    assert "toolu_2" in failure(recalling, "recall", {"tool_use_id": "toolu_2"})
+    assert workspace.run("recall", {"tool_use_id": "toolu_1"}) == "the text"
+    assert "toolu_2" in failure(workspace, "recall", {"tool_use_id": "toolu_2"})
+
+
+# -- writing --------------------------------------------------------------------------------------
 
 
 def test_bytes_are_bytes(workspace):
-    said = workspace.write_file("new/folder/a.txt", "né\r\n")
-    assert said == "Wrote 5 bytes to new/folder/a.txt"
+    text = workspace.write_file("new/folder/a.txt", "né\r\n")
+    assert text == "Wrote 5 bytes to new/folder/a.txt"
     assert (workspace.root / "new/folder/a.txt").read_bytes() == b"n\xc3\xa9\r\n"
-
-
-def test_a_write_is_whole_and_leaves_nothing_beside_it(workspace):
-    old, other = workspace.root / "old", workspace.root / "other"
-    old.write_text("before")
-    os.link(old, other)
-    workspace.write_file("old", "after")
-    assert (old.read_text(), other.read_text()) == ("after", "before")
-    assert names(workspace.root) == ["old", "other"]
 
 
 @posix
@@ -110,18 +120,18 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_beside_it(workspace):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, limits[1]))
     try:
-        said = failure(workspace, "write_file", {"path": "a", "content": "x" * 2_000})
+        text = failure(workspace, "write_file", {"path": "a", "content": "x" * 2_000})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert said == "a: File too large"
+    assert text == "a: File too large"
     assert (names(workspace.root), workspace.read_file("a")) == (["a"], "before")
 
 
-def test_a_path_that_can_not_be_is_an_error_with_its_name(workspace):
+def test_an_impossible_path_is_an_error_with_its_name(workspace):
     workspace.write_file("file", "here")
     for path in ("file/under", "x" * 300):
-        said = failure(workspace, "write_file", {"path": path, "content": "x"})
-        assert said.startswith(path + ": ")
+        text = failure(workspace, "write_file", {"path": path, "content": "x"})
+        assert text.startswith(path + ": ")
     assert names(workspace.root) == ["file"]
 
 
@@ -131,55 +141,45 @@ def test_a_script_stays_executable(workspace):
     script.write_text("echo one\n")
     script.chmod(0o755)
     workspace.edit_file("run.sh", "one", "two")
-    assert script.stat().st_mode & 0o777 == 0o755
     assert workspace.bash("./run.sh") == "two"
 
 
-def test_an_edit_changes_one_place(workspace):
-    workspace.write_file("a.py", "x = 1\ny = 2\n")
-    assert workspace.edit_file("a.py", "y = 2", "y = 3") == "Edited a.py"
-    assert workspace.read_file("a.py") == "x = 1\ny = 3"
-
-
 @pytest.mark.parametrize(
-    ("content", "old", "said"),
+    ("content", "old", "message"),
     [
-        ("x = 1\nx = 1\n", "x = 1", "stands in a.py 2 times"),
-        ("aaa", "aa", "stands in a.py 2 times"),
+        ("x = 1\nx = 1\n", "x = 1", "is in a.py more than once"),
+        ("aaa", "aa", "is in a.py more than once"),
         ("x = 1\n", "x=1", "is not in a.py"),
         ("x = 1\n", "", "old_text is empty"),
         ("a+b\n", "a.b", "is not in a.py"),
     ],
 )
-def test_an_edit_without_one_clear_place_is_refused(workspace, content, old, said):
+def test_an_edit_without_one_clear_place_is_refused(workspace, content, old, message):
     workspace.write_file("a.py", content)
     inputs = {"path": "a.py", "old_text": old, "new_text": "new"}
-    assert said in failure(workspace, "edit_file", inputs)
+    assert message in failure(workspace, "edit_file", inputs)
     assert (workspace.root / "a.py").read_bytes() == content.encode()
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        (b"\xef\xbb\xbfone\r\ntwo\r\nend\r\n", b"\xef\xbb\xbfONE\r\n\\1\r\nTWO\r\nend\r\n"),
-        (b"one\ntwo\nend\r\n", b"ONE\n\\1\nTWO\nend\r\n"),
-        (b"one\rtwo\r", b"ONE\r\\1\rTWO\r"),
-    ],
-)
-def test_an_edit_keeps_the_files_newlines(workspace, before, after):
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_an_edit_changes_one_place_and_keeps_the_files_newlines(workspace, newline):
     file = workspace.root / "a.txt"
-    file.write_bytes(before)
-    workspace.edit_file("a.txt", "one\ntwo", "ONE\n\\1\nTWO")
-    assert file.read_bytes() == after
+    file.write_bytes("\ufeffone\ntwo\nend\n".replace("\n", newline).encode())
+    assert workspace.edit_file("a.txt", "one\ntwo", "ONE\n\\1\nTWO") == "Edited a.txt"
+    expected = "\ufeffONE\n\\1\nTWO\nend\n".replace("\n", newline)
+    assert file.read_bytes() == expected.encode()
 
 
-def test_what_is_no_utf8_is_never_edited(workspace):
+def test_a_file_that_is_no_utf8_is_never_edited(workspace):
     file = workspace.root / "latin"
     file.write_bytes(b"caf\xe9 one\n")
     inputs = {"path": "latin", "old_text": "one", "new_text": "two"}
     assert "not UTF-8" in failure(workspace, "edit_file", inputs)
     assert file.read_bytes() == b"caf\xe9 one\n"
     assert workspace.read_file("latin") == "caf\ufffd one"
+
+
+# -- reading --------------------------------------------------------------------------------------
 
 
 def test_reading_takes_lines_as_editors_do(workspace):
@@ -192,27 +192,77 @@ def test_reading_past_the_end_says_how_long_the_file_is(workspace):
     workspace.write_file("a", "one\ntwo\nthree\n")
     inputs = {"path": "a", "offset": 3}
     assert failure(workspace, "read_file", inputs) == "offset=3 is past the end: a has 3 lines"
-
-
-def test_an_empty_file_is_no_error(workspace):
     workspace.write_file("a", "")
     assert workspace.read_file("a") == "(empty file)"
-    assert "has 0 lines" in failure(workspace, "read_file", {"path": "a", "offset": 1})
 
 
-def test_what_is_no_text_file_is_refused(workspace):
+def test_only_a_text_file_can_be_read(workspace):
     (workspace.root / "data").write_bytes(b"PK\0\1")
     with (workspace.root / "huge").open("wb") as file:
         file.truncate(MAX_FILE + 1)
     assert "binary file of 4 bytes" in failure(workspace, "read_file", {"path": "data"})
     assert "look at a part" in failure(workspace, "read_file", {"path": "huge"})
     assert "there is no file gone" in failure(workspace, "read_file", {"path": "gone"})
-    for name in ("read_file", "write_file"):
-        inputs = {"path": "."} | ({"content": "x"} if name == "write_file" else {})
-        assert "is a folder" in failure(workspace, name, inputs)
+    assert "is a folder" in failure(workspace, "read_file", {"path": "."})
 
 
 @posix
 def test_a_pipe_is_not_waited_for(workspace):
     os.mkfifo(workspace.root / "pipe")
     assert "there is no file pipe" in failure(workspace, "read_file", {"path": "pipe"})
+
+
+# -- pages and the cap ----------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(0, 20_000), min_size=1, max_size=30))
+def test_following_the_hints_gives_every_line(lengths):
+    lines = [f"{number} ".ljust(length, "x") for number, length in enumerate(lengths)]
+    parts, offset = [], 0
+    while True:
+        text = page(lines, offset)
+        assert len(text) <= CAP
+        hint = re.search(r"\n\.\.\. \((\d+) more; continue with offset=(\d+)\)$", text)
+        parts += text[: hint.start() if hint else None].split("\n")
+        if not hint:
+            break
+        offset = int(hint[2])
+        assert offset == len(parts)
+        assert int(hint[1]) == len(lines) - offset
+    assert parts == lines
+
+
+def test_a_limit_says_how_many_there_are_more():
+    lines = ["one", "two", "three"]
+    assert page(lines, 0, 2) == "one\ntwo\n... (1 more)"
+    assert page(lines, 1, 2) == "two\nthree"
+    assert page(lines, 2, 10**30) == "three"
+
+
+def test_if_the_cap_comes_before_the_limit_the_hint_says_how_to_go_on():
+    text = page(["x" * 999] * 100, 10, 60)
+    assert text.endswith("\n... (41 more; continue with offset=59)")
+    assert len(text) <= CAP
+
+
+@pytest.mark.parametrize("after", [[], ["next"]])
+def test_a_line_longer_than_the_cap_is_cut_and_passed(after):
+    text = page(["short", "y" * 60_000, *after], 1)
+    cut = f" [{60_000 - CAP + ROOM} more characters in this line]"
+    hint = "\n... (1 more; continue with offset=2)" if after else ""
+    assert text == "y" * (CAP - ROOM) + cut + hint
+
+
+def test_blank_lines_are_counted_not_sent():
+    assert page(["", "  ", ""]) == "(3 blank lines)"
+
+
+@given(
+    st.integers(0, CAP + 200), st.integers(0, 1_000), st.sampled_from([(), ("(exit code 130)",)])
+)
+def test_no_character_is_lost_uncounted(length, gone, notes):
+    text = capped("x" * length, gone, *notes)
+    note = re.search(r"\.\.\. \((\d+) characters cut\)", text)
+    assert len(text) <= CAP
+    assert re.match("x*", text).end() + int(note[1] if note else 0) == length + gone
+    assert text.endswith(notes or "")

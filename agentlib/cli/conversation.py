@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentlib import json_lines, session_file
+from agentlib import session_file
 from agentlib.agent import Agent
 from agentlib.cli.render import Bill, Style, bill_line, plain, step_lines, turn_lines, window_lines
 from agentlib.loop import compact_now, run
@@ -194,7 +194,7 @@ def resumed(file: Path) -> Session:
     """The session of a file. ValueError where it is none of ours: lines are added to ours alone."""
     if not file.is_file():
         raise ValueError(f"there is no session file {file}; it ends in .jsonl, see --transcripts")
-    lines, _ = json_lines.read(file)
+    lines, _ = session_file.read(file)
     if not any(line.get("subtype") == session_file.SETTINGS for line in lines):
         raise ValueError(f"{file} is not a session of this agent; name a file that it wrote")
     return load(file.resolve())

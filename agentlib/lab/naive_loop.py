@@ -20,8 +20,7 @@ from agentlib.loop import system_prompt
 from agentlib.messages import Message, of_type
 from agentlib.requests import request, send
 from agentlib.settings import MODEL, Settings
-from agentlib.tool_schemas import DEFINITIONS
-from agentlib.tools import Workspace, result
+from agentlib.tools import DEFINITIONS, Workspace, result
 
 if TYPE_CHECKING:
     import anthropic

@@ -12,12 +12,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from agentlib import session_file as file
-from agentlib.json_lines import Line
 from agentlib.lab.lessons.checking import Exercise, Wrong
 from agentlib.lab.play import rerun
 from agentlib.lab.sessions.session_table import WHOLE, rows
 from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.messages import Block, Message, violation
+from agentlib.session_file import Line
 from agentlib.settings import Settings
 from agentlib.transcripts import INTERRUPTED, Session, fold
 

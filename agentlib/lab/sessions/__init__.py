@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agentlib import json_lines, transcripts
 from agentlib import session_file as file
+from agentlib import transcripts
 from agentlib.auto_compact import summary_message
-from agentlib.json_lines import Line
 from agentlib.lab.sessions.claude_lines import Item, gather
 from agentlib.messages import Block, Message, of_type, sendable, tool_names
+from agentlib.session_file import Line
 from agentlib.transcripts import INTERRUPTED, Session
 
 MISSING = "[a message that is not in the file]"
@@ -51,7 +51,7 @@ def load(path: Path | str) -> Session:
 def read(path: Path | str) -> Reading:
     """`load`, with what was left out and what had to be made up."""
     path = Path(path)
-    lines, skipped = json_lines.read(path)
+    lines, skipped = file.read(path)
     if any(line.get("subtype") == file.SETTINGS for line in lines):
         return Reading(session=transcripts.load(path), unused={}, made_up={})
     unused, made_up = Counter[str](), Counter[str]()

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentlib import session_file as file
-from agentlib.json_lines import Line
 from agentlib.messages import Block, blocks
+from agentlib.session_file import Line
 
 KINDS = ("response", "words", "summary", file.COMPACT, file.MICRO)
 """What can happen; "words" are a user's lines, be they a person's, a hook's or a reminder."""
