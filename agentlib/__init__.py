@@ -22,7 +22,7 @@ Import from the module; nothing is re-exported here:
     shell           running one bash command
     agent           what a round is made of: prepare, ask, act
     loop            rounds, as an iterator of turns (00)
-    terminal        `python -m agentlib`, with arguments, screen and working_copy
+    cli             `python -m agentlib`: the agent in a terminal
     lab             the bench around it: an offline model, scenarios, charts, panels
 
 In a terminal: `python -m agentlib "Read every Python file here and write a report"`.

@@ -1,43 +1,36 @@
-"""The command line: what wins over what, and what a wrong argument is told."""
+"""The command line: which number wins over which, and the one line for a wrong argument."""
 
+import re
+from typing import Any
+
+import click
 import pytest
 
 from agentlib import presets
-from agentlib.cli.arguments import parser, settings_of
+from agentlib.cli.arguments import Arguments
+from agentlib.cli.main import agent, main
+from agentlib.lab.model.intents import task_of
 from agentlib.pipeline import compact
 from agentlib.settings import Settings
 
 
+def parse(*argv: str) -> Arguments:
+    return Arguments(**agent.make_context("agentlib", list(argv)).params)
+
+
 def settings(*argv: str, own: Settings | None = None) -> Settings:
-    return settings_of(parser().parse_args(argv), own)
+    return parse(*argv).settings(own)
 
 
-def refused(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
-    with pytest.raises(SystemExit) as caught:
-        parser().parse_args(argv)
-    assert caught.value.code == 2
-    return capsys.readouterr().err.splitlines()[-1]
-
-
-def test_without_arguments_the_default_preset_holds():
+def test_without_arguments_the_default_preset_and_the_course_s_engine_hold():
     assert settings() == presets.DEFAULT
-
-
-@pytest.mark.parametrize("name", ["learn-claude-code", "LEARN_CLAUDE_CODE"])
-def test_a_preset_goes_by_its_name_in_either_spelling(name):
-    assert settings("--preset", name) == presets.LEARN_CLAUDE_CODE
-
-
-def test_an_unknown_preset_names_those_there_are():
-    with pytest.raises(
-        ValueError, match=r"no preset 'best'; there are learn-claude-code, .*default"
-    ):
-        settings("--preset", "best")
+    assert parse().engine is compact
+    assert parse().cap == 0.5
 
 
 def test_a_window_scales_what_no_argument_sets():
-    made = settings("--preset", "learn-claude-code", "--window", "32000", "--keep-recent", "0")
-    assert (made.context_window, made.threshold, made.keep_recent) == (32_000, 8_000, 0)
+    scaled = settings("--preset", "learn-claude-code", "--window", "32000", "--keep-recent", "0")
+    assert (scaled.context_window, scaled.threshold, scaled.keep_recent) == (32_000, 8_000, 0)
     assert settings("--window", "32000", "--threshold", "12000").threshold_tokens == 12_000
 
 
@@ -45,13 +38,13 @@ def test_an_argument_wins_over_the_environment_and_that_over_the_preset(monkeypa
     monkeypatch.setenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "100000")
     monkeypatch.setenv("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "50")
     assert settings().threshold_tokens == 50_000
-    made = settings("--window", "40000")
-    assert (made.context_window, made.output_reserve) == (40_000, 3_200)
-    assert made.threshold_tokens == 20_000
+    scaled = settings("--window", "40000")
+    assert (scaled.context_window, scaled.output_reserve) == (40_000, 3_200)
+    assert scaled.threshold_tokens == 20_000
     assert settings("--threshold", "9000").threshold_tokens == 9_000
 
 
-def test_a_session_keeps_its_own_settings_where_no_argument_changes_them(monkeypatch):
+def test_a_session_keeps_its_own_settings_unless_an_argument_changes_them(monkeypatch):
     monkeypatch.setenv("DISABLE_COMPACT", "1")
     own = Settings(keep_recent=7, threshold=50_000)
     assert settings(own=own) == own
@@ -60,62 +53,58 @@ def test_a_session_keeps_its_own_settings_where_no_argument_changes_them(monkeyp
     assert settings("--preset", "default", own=own).enabled is False
 
 
-def test_a_threshold_past_the_window_says_both_numbers():
-    with pytest.raises(ValueError, match="--threshold 40000 is past the window of 32,000"):
-        settings("--window", "32000", "--threshold", "40000")
-
-
-@pytest.mark.parametrize("text", ["12k", "-5", "1.5", "", "0", "²"])
-def test_a_number_that_is_none_is_named_with_the_fix(capsys, text):
-    said = refused(capsys, f"--threshold={text}")
-    assert f"argument --threshold: {text!r} is no whole number from 1 on; write one" in said
-
-
-def test_numbers_may_be_grouped():
-    assert settings("--threshold", "12,000").threshold == 12_000
-
-
-@pytest.mark.parametrize("text", ["0", "-1", "nan", "fifty"])
-def test_dollars_are_above_zero(capsys, text):
-    assert f"{text!r} is no amount above 0" in refused(capsys, f"--max-usd={text}")
-
-
-def test_an_engine_is_found_by_its_module_and_name():
-    given = parser().parse_args(["--engine", "agentlib.pipeline:compact"])
-    assert given.engine is compact
-    assert parser().parse_args([]).engine is None
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("compact", "'compact' is no module:function; write one, such as mine:compact"),
-        ("nowhere:f", "can't be imported (ModuleNotFoundError: No module named 'nowhere'); a mod"),
-        ("broken:f", "can't be imported (ZeroDivisionError: division by zero); a module of your"),
-        ("agentlib.pipeline:pack", "agentlib.pipeline has no function pack; check its name"),
-    ],
-)
-def test_an_engine_that_is_none_is_told_why(capsys, monkeypatch, tmp_path, name, said):
-    (tmp_path / "broken.py").write_text("1 / 0\n", encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    assert said in refused(capsys, "--engine", name)
-
-
-def test_an_empty_prompt_is_refused(capsys):
-    assert "it out to be asked" in refused(capsys, "  ")
+def test_no_cap_is_infinite():
+    assert parse("--max-usd", "inf").cap is None
 
 
 def test_a_prompt_that_is_no_utf_8_loses_only_that():
-    assert parser().parse_args(["r\udcffead"]).prompt == "r�ead"
+    assert parse("r\udcffead").prompt == "r?ead"
 
 
-def test_an_abbreviated_option_is_not_guessed(capsys):
-    assert "--thresh" in refused(capsys, "--thresh", "5")
+@pytest.mark.parametrize(
+    ("argv", "error"),
+    [
+        (["--threshold=12k"], "'--threshold': '12k' is not a valid integer"),
+        (["--threshold=0"], "'--threshold': 0 is not in the range x>=1"),
+        (["--threshold", "300000"], "threshold=300,000 "),
+        (["--max-usd=0"], "'--max-usd': 0.0 is not in the range x>0"),
+        (["--preset", "best"], "'best' is not one of 'learn-claude-code', "),
+        (["--thresh", "5"], "No such option '--thresh'. (Did you mean"),
+        (["--engine", "compact"], "No module named 'compact'; write MODULE:FUNCTION, such as"),
+        (["--engine", "broken:f"], "ZeroDivisionError: division by zero; write MODULE:FUNCTION"),
+        (["--engine", "agentlib.pipeline:pack"], "has no attribute 'pack'; write MODULE:FUNCTION"),
+        (["--workspace", "../none"], "Directory '../none' does not exist"),
+        (["--transcripts", "broken.py"], "Directory 'broken.py' is a file"),
+        (["--resume", "none.jsonl"], "File 'none.jsonl' does not exist"),
+        (["--resume", "broken.py"], "broken.py is not a session of this agent; name a file that"),
+        (["--model", "other"], "to ask 'other' add --live"),
+        (["--live", "--model", "other"], "to go on without a cap add --max-usd inf"),
+    ],
+)
+def test_a_wrong_argument_is_one_line_with_the_value(capsys, monkeypatch, tmp_path, argv, error):
+    (tmp_path / "broken.py").write_text("1 / 0\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert main(argv) == 2
+    printed = capsys.readouterr()
+    assert printed.err.startswith("error: ")
+    assert printed.err.count("\n") == 1
+    assert error in printed.err
+    assert [path.name for path in tmp_path.glob("*.*")] == ["broken.py"]
 
 
-def test_every_option_has_an_example_in_its_help():
-    options = [action for action in parser()._actions if action.dest not in ("help", "prompt")]
+def test_a_wrong_number_in_the_environment_is_named(capsys, monkeypatch):
+    monkeypatch.setenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "large")
+    assert main([]) == 2
+    assert "CLAUDE_CODE_AUTO_COMPACT_WINDOW='large'" in capsys.readouterr().err
+
+
+def test_help_names_every_option_and_the_six_tasks(capsys):
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    options: list[Any] = [p for p in agent.params if isinstance(p, click.Option)]
     assert len(options) == 13
-    for option in options:
-        _, _, example = (option.help or "").partition("e.g. ")
-        assert option.option_strings[0] in example
+    assert all(option.opts[0] in text for option in options)
+    prompts = re.findall('  ?"(.*)"\n', text.partition("six tasks:")[2].partition("Examples:")[0])
+    kinds = [task_of(prompt).kind for prompt in prompts]
+    assert kinds == ["report", "until", "trace", "rename", "compact", "rules"]

@@ -1,20 +1,32 @@
-"""The agent as a program: `python -m agentlib`, offline."""
+"""The agent as a program: offline, at a real terminal, and live with a server of this machine."""
 
 import io
 import os
 import re
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 import pytest
+from loopback import served
 
 from agentlib.cli.main import main
+from agentlib.lab.api.server import Server
 from agentlib.transcripts import load
 
 ROOT = Path(__file__).parent.parent
 REPORT = "Read every Python file in this directory one by one and write a report"
+posix = pytest.mark.skipif(sys.platform == "win32", reason="pty and links are POSIX's")
+AT_A_TERMINAL = """
+import os, pty, sys
+sys.exit(os.waitstatus_to_exitcode(pty.spawn([sys.executable, "-m", "agentlib", *sys.argv[1:]])))
+"""
+
+Body = dict[str, Any]
 
 
 @pytest.fixture(autouse=True)
@@ -40,16 +52,6 @@ def only(folder: Path, pattern: str) -> Path:
     return found
 
 
-def refusal(capsys: pytest.CaptureFixture[str], *argv: str | Path) -> str:
-    """The one sentence that a wrong argument is told."""
-    with pytest.raises(SystemExit) as caught:
-        main([str(arg) for arg in argv])
-    assert caught.value.code == 2
-    usage, sentence = capsys.readouterr().err.splitlines()
-    assert usage.startswith("usage: ")
-    return sentence
-
-
 def files(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
@@ -58,10 +60,10 @@ def test_a_prompt_is_worked_on_in_a_copy(here, capsys):
     assert agent(REPORT) == 0
     said = capsys.readouterr().out
     copy = only(here / "t", "*.workspace")
-    assert f"[working on a copy of {here / 'project'} (3 files, 1 kB): {copy}]" in said
-    assert "> read_file a.py  5 lines, " in said
-    assert re.search(r"\[\d+ turns; [\d,]+ tokens sent, .* would have cost \$0\.\d{4} at ", said)
-    assert f"[session: {only(here / 't', '*.jsonl')}; files: {copy}]" in said
+    assert f"[working on a copy of {here / 'project'} (3 files, 144 bytes): {copy}]" in said
+    assert '> read_file a.py  """Module a.' in said
+    assert re.search(r"\[turns: \d+; tokens sent: [\d,]+, .* would have cost \$0\.\d{4} at ", said)
+    assert f"[session: {only(here / 't', '*.jsonl')} (go on with --resume); files: {copy}]" in said
     assert "\x1b" not in said
     assert files(here / "project") == ["a.py", "b.py", "c.py"]
     assert files(copy) == ["REPORT.md", "a.py", "b.py", "c.py"]
@@ -82,29 +84,6 @@ def test_a_low_threshold_compacts_and_says_so(here, capsys):
     session = only(here / "t", "*.jsonl")
     assert said.count("[auto_compact triggered]") == len(load(session).compactions) > 0
     assert f"\n[transcript saved: {session.name}#" in said
-
-
-@pytest.mark.parametrize(
-    ("argv", "said"),
-    [
-        (["--workspace", "../none"], "none is not a folder; make it first"),
-        (["--preset", "best"], "there is no preset 'best'; there are learn-claude-code, "),
-        (["--threshold", "300000"], "--threshold 300000 is past the window of 200,000 tokens"),
-        (["--resume", "none.jsonl"], "there is no session file none.jsonl"),
-        (["--resume", "../project/a.py"], "a.py is not a session of this agent"),
-        (["--model", "other"], "to ask 'other' add --live"),
-        (["--live", "--model", "other"], "go on without a cap add --max-usd inf"),
-        (["--transcripts", "../project/a.py"], "name another folder with --transcripts DIR"),
-    ],
-)
-def test_a_wrong_argument_is_told_what_is_wrong_and_the_fix(here, capsys, argv, said):
-    assert said in refusal(capsys, *argv)
-    assert files(here) == ["cwd", "project"]
-
-
-def test_numbers_in_the_environment_that_are_none_are_named(capsys, monkeypatch):
-    monkeypatch.setenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "large")
-    assert "CLAUDE_CODE_AUTO_COMPACT_WINDOW='large'" in refusal(capsys)
 
 
 def test_sessions_lie_in_the_current_folder_and_never_in_the_workspace(here, monkeypatch):
@@ -129,7 +108,7 @@ def test_the_wall_ends_the_run_and_the_session_goes_on_past_it(here, capsys, mon
     monkeypatch.setenv("DISABLE_COMPACT", "1")
     assert agent(REPORT, "--window", "8000") == 1
     said = capsys.readouterr()
-    assert said.err.startswith("[error: 400 invalid_request_error: prompt is too long: ")
+    assert said.err.startswith("[error: invalid_request_error: prompt is too long: ")
     assert "[the context is at " in said.out
     monkeypatch.delenv("DISABLE_COMPACT")
     session = only(here / "t", "*.jsonl")
@@ -183,7 +162,8 @@ def test_a_session_is_resumed_with_its_settings_and_its_copy(here, capsys):
 def test_a_session_without_a_copy_needs_its_folder_named(here, capsys):
     agent("hello", "--in-place")
     file = only(here / "t", "*.jsonl")
-    assert "name its folder: --workspace DIR" in refusal(capsys, "--resume", file)
+    assert main(["--resume", str(file)]) == 2
+    assert "name its folder: --workspace DIR" in capsys.readouterr().err
     assert agent("hello", "--in-place", "--resume", file) == 0
 
 
@@ -223,6 +203,12 @@ def test_as_a_program_it_speaks_utf_8_and_returns_the_code(here):
     assert load(only(here / "t", "*.jsonl")).history[0]["content"] == prompt
 
 
+def test_the_terminal_imports_nothing_of_the_notebooks():
+    code = "import sys, agentlib.cli.main; print(*sys.modules)"
+    modules = subprocess.check_output([sys.executable, "-c", code], encoding="utf-8").split()
+    assert not {"anthropic", "pandas", "matplotlib", "ipywidgets", "jupyterlab"} & set(modules)
+
+
 def test_a_reader_that_goes_away_is_no_traceback():
     with program(REPORT) as ran:
         assert ran.stdout
@@ -231,3 +217,171 @@ def test_a_reader_that_goes_away_is_no_traceback():
         ran.stdout.close()
         assert ran.stderr.read() == ""
     assert ran.returncode == 1
+
+
+def say(text: str) -> Body:
+    return {"content": [{"type": "text", "text": text}], "stop_reason": "end_turn"}
+
+
+def toucher(body: Body) -> Body:
+    """Makes a file by a command, then says what came of it."""
+    last = body["messages"][-1]["content"]
+    if isinstance(last, str):
+        call = {"type": "tool_use", "name": "bash", "input": {"command": "echo hi > made"}}
+        return {"content": [call], "stop_reason": "tool_use"}
+    return say(f"It said: {last[0]['content']}")
+
+
+@pytest.fixture
+def no_bubblewrap(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A PATH with bash alone: each command has to be confirmed."""
+    (here / "bin").mkdir()
+    if bash := sys.platform != "win32" and which("bash"):
+        (here / "bin/bash").symlink_to(bash)
+        monkeypatch.setenv("PATH", str(here / "bin"))
+
+
+@pytest.fixture
+def key(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    def point_to(address: str) -> None:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", address)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "any")
+
+    return point_to
+
+
+def live(*argv: str) -> int:
+    return main(["--live", "--workspace", "../project", "--transcripts", "../t", *argv])
+
+
+def test_without_a_key_it_is_one_sentence(here, capsys):
+    assert live("hello") == 1
+    said = capsys.readouterr()
+    assert said.err.startswith("error: There is no API key: set ANTHROPIC_API_KEY")
+    assert said.err.count("\n") == 1
+    assert "$0.10 in, $0.50 out" in said.out
+    assert not (here / "t").exists()
+
+
+def test_with_a_wrong_key_it_is_one_sentence_and_the_prompt_is_kept(here, capsys, key):
+    with served(Server(toucher, key="the right one")) as wire:
+        key(wire.url)
+        assert live("hello") == 1
+    said = capsys.readouterr()
+    assert said.err.startswith("[error: The key was refused by ")
+    assert said.err.count("\n") == 1
+    (session,) = (here / "t").glob("*.jsonl")
+    assert f"[session: {session} (go on with --resume); " in said.out
+    assert load(session).history == [{"role": "user", "content": "hello"}]
+
+
+@posix
+@pytest.mark.usefixtures("no_bubblewrap")
+def test_the_price_comes_first_and_no_command_runs_where_nobody_can_be_asked(here, capsys, key):
+    with served(Server(toucher)) as wire:
+        key(wire.url)
+        assert live("hello") == 0
+    first, place, _, command, refused, *_ = capsys.readouterr().out.splitlines()
+    assert first.startswith("[live: claude-haiku-5-5: $0.10 in, $0.50 out")
+    assert first.endswith("The run stops once $0.50 are spent.]")
+    assert place == f"[working in {here / 'project'} itself]"
+    assert command == "    echo hi > made"
+    assert refused == "[refused, nobody is there to confirm it]"
+    assert not (here / "project/made").exists()
+
+
+def test_the_cap_stops_the_run_after_the_request_that_reached_it(here, capsys, key):
+    asked: list[Body] = []
+
+    def reader(body: Body) -> Body:
+        asked.append(body)
+        call = {"type": "tool_use", "name": "read_file", "input": {"path": f"{len(asked)}.py"}}
+        return {"content": [call], "stop_reason": "tool_use"}
+
+    with served(Server(reader)) as wire:
+        key(wire.url)
+        assert live("hello", "--max-usd", "0.000001") == 1
+    assert len(asked) == 1
+    said = capsys.readouterr()
+    assert said.err.startswith("[error: the cap of $0.0000 is reached")
+    assert "[turns: 1; " in said.out
+
+
+class Person:
+    """Somebody at a terminal that runs the agent."""
+
+    def __init__(self, *argv: str):
+        self.seen = ""
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", AT_A_TERMINAL, "--workspace", "../project", *argv],
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "TERM": "dumb"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+        )
+
+    def types(self, keys: str) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(keys.encode())
+
+    def reads(self, until: str) -> str:
+        """What is new on the screen, up to and with these words."""
+        assert self.process.stdout
+        while until not in self.seen:
+            more = self.process.stdout.read(4_096)
+            assert more, f"it ended before {until!r}: {self.seen}"
+            self.seen += more.decode(errors="replace")
+        read, _, self.seen = self.seen.partition(until)
+        return read + until
+
+    def leaves(self) -> int:
+        with self.process:
+            return self.process.wait(timeout=30)
+
+
+@posix
+@pytest.mark.usefixtures("no_bubblewrap")
+def test_a_command_runs_once_the_person_has_said_yes(here, key):
+    with served(Server(toucher)) as wire:
+        key(wire.url)
+        person = Person("--live")
+        person.reads("agent> ")
+        person.types("hello\n")
+        assert "    echo hi > made\r\n" in person.reads("Run it? [y/N] ")
+        person.types("n\n")
+        assert "the person refused this command" in person.reads("agent> ")
+        assert not (here / "project/made").exists()
+        person.types("hello\n")
+        person.reads("Run it? [y/N] ")
+        person.types("y\n")
+        assert "It said: (no output)" in person.reads("agent> ")
+        assert (here / "project/made").read_text() == "hi\n"
+        person.types("q\n")
+        assert person.leaves() == 0
+
+
+@posix
+def test_ctrl_c_stops_the_run_and_the_conversation_goes_on(here, key):
+    asked, free = threading.Event(), threading.Event()
+
+    def slow(body: Body) -> Body:
+        if body["messages"][-1]["content"] == "slow":
+            asked.set()
+            free.wait(20)
+        return say("Here I am.")
+
+    with served(Server(slow)) as wire:
+        key(wire.url)
+        person = Person("--live")
+        person.reads("agent> ")
+        person.types("slow\n")
+        assert asked.wait(20)
+        person.types("\x03")
+        assert "[stopped by Ctrl-C; the session is kept]" in person.reads("agent> ")
+        free.set()
+        person.types("quick\n")
+        assert "Here I am." in person.reads("agent> ")
+        person.types("\x04")
+        assert person.leaves() == 0
+    (session,) = (here / "cwd/.transcripts").glob("*.jsonl")
+    assert [m["role"] for m in load(session).history] == ["user", "user", "assistant"]

@@ -1,216 +1,88 @@
-"""The command line of `python -m agentlib`, and the settings that follow from it.
+"""Define the command line of `python -m agentlib`, and derive the settings from it."""
 
-Not here: what is done with them (`__main__`).
-"""
+import math
+import pkgutil
+from dataclasses import dataclass
+from pathlib import Path as FilePath
 
-import importlib
-from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import replace
-from importlib import metadata
-from typing import cast
+from click import Argument, BadParameter, Choice, FloatRange, IntRange, Option, Parameter, Path
 
 from agentlib import presets
 from agentlib.settings import MODEL, Settings
 from agentlib.step import ContextEngine
 
-_ABOUT = """examples:
-  python -m agentlib "Read every Python file in this directory one by one and write a report"
-  python -m agentlib --workspace ~/any/project --threshold 12000
-  python -m agentlib --resume .transcripts/20261121-101500-1.jsonl
-  python -m agentlib --live --max-usd 0.20 "Explain what this project does"
 
-Offline, the default, a simulated model answers, without a key, and works on a copy of the folder:
-version control, virtual environments, node_modules and caches are left out. The copy lies beside
-the session file, as SESSION.workspace; --resume finds it there again.
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """The parsed command line. Each field is the option of the same name."""
 
-An argument wins over the environment (CLAUDE_CODE_AUTO_COMPACT_WINDOW, DISABLE_COMPACT,
-CLAUDE_AUTOCOMPACT_PCT_OVERRIDE, DISABLE_AUTO_COMPACT), the environment over the preset.
+    prompt: str | None
+    workspace: FilePath | None
+    in_place: bool
+    transcripts: FilePath | None
+    resume: FilePath | None
+    preset: str | None
+    window: int | None
+    threshold: int | None
+    keep_recent: int | None
+    engine: ContextEngine
+    live: bool
+    model: str | None
+    max_usd: float
 
-Exit code: 0 done, 1 an error or stopped early, 2 a wrong argument, 130 Ctrl-C. The session is kept
-in every case."""
+    @property
+    def cap(self) -> float | None:
+        """Most dollars to spend, None for no cap."""
+        return None if math.isinf(self.max_usd) else self.max_usd
 
+    def settings(self, own: Settings | None = None) -> Settings:
+        """Combine preset, environment and arguments. The later one wins.
 
-def parser() -> ArgumentParser:
-    """The parser; each option's help has an example."""
-    made = ArgumentParser(
-        prog="python -m agentlib",
-        usage="python -m agentlib [PROMPT] [options]   (--help lists them)",
-        description="A coding agent that outlives its context window.",
-        epilog=_ABOUT,
-        formatter_class=RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    made.add_argument(
-        "prompt",
-        nargs="?",
-        type=_prompt,
-        metavar="PROMPT",
-        help="what to do; without it you are asked, line after line",
-    )
-    _add_places(made)
-    _add_numbers(made)
-    _add_engine(made)
-    _add_live(made)
-    made.add_argument(
-        "--version", action="version", version=_version(), help="the version, e.g. --version"
-    )
-    return made
-
-
-def _add_places(made: ArgumentParser) -> None:
-    made.add_argument(
-        "--workspace",
-        metavar="DIR",
-        help="the folder to work on, e.g. --workspace ~/any/project (default: the current one)",
-    )
-    made.add_argument(
-        "--in-place",
-        action="store_true",
-        help="offline too, work in the folder itself, e.g. --workspace ~/any/project --in-place",
-    )
-    made.add_argument(
-        "--transcripts",
-        metavar="DIR",
-        help="where session files and copies go, e.g. --transcripts ~/sessions (default: "
-        ".transcripts in the current folder; where that would lie in the workspace, beside it)",
-    )
-    made.add_argument(
-        "--resume",
-        metavar="FILE",
-        help="go on with a session, with its own settings where no option says otherwise, "
-        "e.g. --resume .transcripts/20261121-101500-1.jsonl",
-    )
-
-
-def _add_numbers(made: ArgumentParser) -> None:
-    made.add_argument(
-        "--preset",
-        metavar="NAME",
-        help=f"whose way to forget, e.g. --preset claude-code; there are {', '.join(presets.ALL)}",
-    )
-    made.add_argument(
-        "--window",
-        metavar="N",
-        type=_amount(1_000),
-        help="a window of N tokens, the preset's other amounts in proportion, e.g. --window 32000",
-    )
-    made.add_argument(
-        "--threshold",
-        metavar="N",
-        type=_amount(1),
-        help="compact once the context is over N tokens, e.g. --threshold 12000",
-    )
-    made.add_argument(
-        "--keep-recent",
-        metavar="N",
-        type=_amount(0),
-        help="leave the newest N tool results whole, e.g. --keep-recent 3",
-    )
-
-
-def _add_engine(made: ArgumentParser) -> None:
-    made.add_argument(
-        "--engine",
-        metavar="MODULE:FUNCTION",
-        type=engine_of,
-        help="what compacts, in place of agentlib.pipeline:compact, e.g. --engine mine:compact",
-    )
-
-
-def engine_of(name: str) -> ContextEngine:
-    """The function that `module:function` names; ArgumentTypeError says what is wrong with it."""
-    module, colon, function = name.partition(":")
-    if not (module and colon and function):
-        raise ArgumentTypeError(f"{name!r} is no module:function; write one, such as mine:compact")
-    try:
-        found = getattr(importlib.import_module(module), function, None)
-    except Exception as error:  # whatever a module of somebody's does when it is imported
-        raise ArgumentTypeError(
-            f"{name!r} can't be imported ({type(error).__name__}: {error}); a module of your own "
-            "lies in the current folder or is installed"
-        ) from error
-    if not callable(found):
-        raise ArgumentTypeError(f"{name!r}: {module} has no function {function}; check its name")
-    return cast(ContextEngine, found)
-
-
-def _add_live(made: ArgumentParser) -> None:
-    made.add_argument(
-        "--live",
-        action="store_true",
-        help="ask a real model, and work in the folder itself; the key is ANTHROPIC_API_KEY, or "
-        "stands in .env; shell commands are confirmed, or run in bubblewrap; e.g. --live",
-    )
-    made.add_argument(
-        "--model",
-        metavar="M",
-        help=f"live, which model, e.g. --model {MODEL} (default: MODEL_ID, else this one)",
-    )
-    made.add_argument(
-        "--max-usd",
-        metavar="X",
-        type=_dollars,
-        default=0.5,
-        help="live, stop once X dollars are spent, e.g. --max-usd 0.20 (default 0.50; inf: no cap)",
-    )
-
-
-def _prompt(text: str) -> str:
-    if not text.strip():
-        raise ArgumentTypeError(f"{text!r} is empty; say what to do, or leave it out to be asked")
-    # What the shell gave may be no UTF-8; the session file and the API are.
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
-def _amount(least: int) -> Callable[[str], int]:
-    def amount(text: str) -> int:
-        digits = text.replace(",", "").replace("_", "")
-        if not (digits.isascii() and digits.isdigit() and int(digits) >= least):
-            raise ArgumentTypeError(
-                f"{text!r} is no whole number from {least:,} on; write one, such as {least or 3}"
-            )
-        return int(digits)
-
-    return amount
-
-
-def _dollars(text: str) -> float:
-    with suppress(ValueError):
-        if (amount := float(text)) > 0:
-            return amount
-    raise ArgumentTypeError(f"{text!r} is no amount above 0; write dollars, such as 0.20, or inf")
-
-
-def _version() -> str:
-    with suppress(metadata.PackageNotFoundError):
-        return f"agentlib {metadata.version('agentlib-course')}"
-    return "agentlib (not installed)"
-
-
-def settings_of(given: Namespace, own: Settings | None = None) -> Settings:
-    """Arguments before the environment before the preset; of a session, arguments before its `own`.
-
-    Raises ValueError for an unknown preset, for numbers that don't go together, and for what is
-    no number in the environment.
-    """
-    own = None if given.preset else own
-    base = own or _preset(given.preset or "default")
-    window = {"context_window": given.window} if given.window else {}
-    base = base.scaled(given.window) if given.window else base
-    settings = Settings.from_env(base, environ={} if own else None, **window)
-    if given.threshold and given.threshold > settings.context_window:
-        raise ValueError(
-            f"--threshold {given.threshold} is past the window of {settings.context_window:,} "
-            "tokens and would never be reached; take less, or a larger --window"
+        A resumed session keeps its `own` settings unless an argument changes them. Then neither
+        the default preset nor the environment counts. Raises ValueError if the numbers don't fit.
+        """
+        own = None if self.preset else own
+        base = own or presets.ALL[self.preset or "default"]
+        amounts = {"context_window": self.window, "threshold": self.threshold}
+        numbers = {**amounts, "keep_recent": self.keep_recent}
+        return Settings.from_env(
+            base.scaled(self.window) if self.window else base,
+            environ={} if own else None,
+            **{name: number for name, number in numbers.items() if number is not None},
         )
-    asked = {name: getattr(given, name) for name in ("threshold", "keep_recent")}
-    return replace(settings, **{name: n for name, n in asked.items() if n is not None})
 
 
-def _preset(name: str) -> Settings:
-    found = presets.ALL.get(name.lower().replace("_", "-"))
-    if found is None:
-        raise ValueError(f"there is no preset {name!r}; there are {', '.join(presets.ALL)}")
-    return found
+def engine(name: str) -> ContextEngine:
+    """Import `module:function`. Raises BadParameter with what is wrong about the name."""
+    try:
+        return pkgutil.resolve_name(name)
+    except Exception as error:  # importing somebody's module can raise anything
+        hint = "write MODULE:FUNCTION, such as mine:compact"
+        raise BadParameter(f"{name!r}: {type(error).__name__}: {error}; {hint}.") from error
+
+
+def _utf_8(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()  # the shell may pass other bytes
+
+
+_FOLDER = Path(exists=True, file_okay=False, resolve_path=True, path_type=FilePath)
+_NEW_FOLDER = Path(file_okay=False, resolve_path=True, path_type=FilePath)
+_FILE = Path(exists=True, dir_okay=False, resolve_path=True, path_type=FilePath)
+_COMPACT = "agentlib.pipeline:compact"
+_DOLLARS = FloatRange(0, min_open=True)
+
+OPTIONS: list[Parameter] = [
+    Argument(["prompt"], required=False, type=_utf_8),
+    Option(["--workspace"], type=_FOLDER, help="The folder to work on. Default: the current one."),
+    Option(["--in-place"], is_flag=True, help="Work in the folder itself, not on a copy."),
+    Option(["--transcripts"], type=_NEW_FOLDER, help="Where sessions go. Default: .transcripts."),
+    Option(["--resume"], type=_FILE, help="Go on with a session, with its own settings."),
+    Option(["--preset"], type=Choice(list(presets.ALL)), help="Whose settings to take."),
+    Option(["--window"], type=IntRange(1_000), help="Tokens of the window; amounts are scaled."),
+    Option(["--threshold"], type=IntRange(1), help="Compact when the context has more tokens."),
+    Option(["--keep-recent"], type=IntRange(0), help="How many of the newest results stay whole."),
+    Option(["--engine"], type=engine, default=_COMPACT, help="What compacts: MODULE:FUNCTION."),
+    Option(["--live"], is_flag=True, help="Ask a real model, and work in the folder itself."),
+    Option(["--model"], help=f"Live: which model. Default: MODEL_ID, or else {MODEL}."),
+    Option(["--max-usd"], type=_DOLLARS, default=0.5, help="Live: stop after so many dollars."),
+]

@@ -1,0 +1,78 @@
+"""The lines of a call, a compaction and a bill, and texts that would rewrite the screen."""
+
+from dataclasses import replace
+from typing import Any
+
+import click
+import pytest
+
+from agentlib.cli.render import bill_line, call_line, plain, short, step_lines
+from agentlib.settings import MODEL
+from agentlib.step import Step
+
+
+def call(tool: str, **inputs: object) -> dict[str, Any]:
+    return {"type": "tool_use", "id": "toolu_1", "name": tool, "input": inputs}
+
+
+def result(content: object, **more: object) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": "toolu_1", "content": content, **more}
+
+
+def lines(step: Step) -> list[str]:
+    return [click.unstyle(line) for line in step_lines(step)]
+
+
+def test_control_characters_are_spelled_out():
+    assert plain("rm -rf x\r\x1b[2Kls") == r"rm -rf x\r\x1b[2Kls"
+    assert plain("a\u202eb") == r"a\u202eb"
+    assert plain("一\t行\n\u3000二") == "一\t行\n\u3000二"
+
+
+def test_a_text_is_cut_at_its_first_line_that_is_not_blank():
+    assert short("\n\n  one two three\nfour", 8) == "one two…"
+    assert short("one", 3) == "one"
+    assert short("\n") == ""
+
+
+@pytest.mark.parametrize(
+    ("call", "result", "line"),
+    [
+        (call("read_file", path="a", limit=4), result("1\n2"), "read_file a limit=4  1 (lines: 2)"),
+        (call("bash", command="ls\npwd"), result("a\x1b[2J"), r"bash ls  a\x1b[2J"),
+        (call("bash", command="x"), result("gone", is_error=True), "bash x  error: gone"),
+        (call("compact"), result([]), "compact  "),
+    ],
+)
+def test_a_call_is_one_line_of_which_the_outcome_is_dim(call, result, line):
+    styled = call_line(call, result)
+    assert click.unstyle(styled) == f"> {line}"
+    assert styled.index("\x1b[2m") == len("> ") + line.index("  ") + 2
+
+
+def test_each_outcome_of_the_layers_has_its_lines():
+    quiet = Step(messages=[], tokens_before=9_000, tokens_after=9_000)
+    assert lines(quiet) == []
+    cleared = replace(quiet, replaced={"toolu_1": ""}, tokens_cleared=500)
+    assert lines(cleared) == ["[micro_compact: results shortened: 1; 9,000 -> 8,500 tokens]"]
+    auto = replace(quiet, compaction="auto", archive="s.jsonl#u", tokens_after=1_000)
+    saved = "[transcript saved: s.jsonl#u] 9,000 -> 1,000 tokens"
+    assert lines(auto) == ["[auto_compact triggered]", saved]
+    manual = replace(auto, compaction="manual", reason="manual")
+    assert lines(manual) == ["[manual compact]", saved]
+    failed = replace(quiet, compaction="failed", failure="the summary is empty")
+    assert lines(failed)[1:] == ["[compaction failed: the summary is empty; nothing was changed]"]
+    cut = replace(auto, reason="reactive", compaction="reactive", failure="Overloaded")
+    assert lines(cut) == [
+        "[reactive compact]",
+        "[no summary: Overloaded; the conversation is cut to size instead]",
+        saved,
+    ]
+
+
+def test_a_bill_counts_prompts_whole_and_what_the_cache_gave():
+    first = {"input_tokens": 10, "cache_creation_input_tokens": 990, "output_tokens": 5}
+    second = {"input_tokens": 10, "cache_read_input_tokens": 1_000, "output_tokens": 5}
+    line = bill_line(2, [first, second], MODEL, live=False)
+    assert line.startswith("[turns: 2; tokens sent: 2,010, cached: 1,000; would have cost $0.0001 ")
+    assert "no price is known for other]" in bill_line(2, [first], "other", live=True)
