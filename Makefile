@@ -1,4 +1,4 @@
-# Bare `make` lists what there is. Every target sets up .venv first, once.
+# Bare `make` lists the targets. Each one first sets up .venv, if that hasn't been done.
 
 ifeq ($(OS),Windows_NT)
   PYTHON ?= python
@@ -12,7 +12,7 @@ UV_FLAGS := --universal --python-version 3.11 --all-extras --no-emit-index-url -
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 export PYTHONUTF8 = 1
-# Python may keep what it compiled, or each kernel would compile some thousand files anew.
+# Let Python keep what it compiles, or every kernel would compile thousands of files again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
@@ -30,52 +30,52 @@ setup: $(STAMP) ## .venv with everything, from requirements.lock (PYTHON=python3
 lab: $(STAMP) ## open your copies of the lessons in JupyterLab (ARGS="--no-browser --port 8899" is passed on)
 	@$(PY) -m tools.lab $(ARGS)
 
-test: $(STAMP) ## all tests that need no browser: unit tests, and every notebook under strict nbval
+test: $(STAMP) ## all tests that need no browser: the unit tests, and every notebook under strict nbval
 	@$(PY) -m pytest -n logical --maxprocesses=4 --dist=loadfile $(ARGS)
 
 test-browser: $(STAMP) ## every notebook in a real JupyterLab and a Chromium; pictures go to build/screenshots
 	@$(PY) tools/browser.py
 	@$(PY) -m pytest tests/browser -p no:nbval -n logical --maxprocesses=3 --override-ini addopts= $(ARGS)
 
-browser: $(STAMP) ## a Chromium for test-browser and bench-panels, where there is none (as root, the system's)
+browser: $(STAMP) ## install a Chromium for test-browser and bench-panels, if there is none
 	@$(PY) tools/browser.py --install
 
-lint: $(STAMP) ## ruff (check and format, notebooks too) and pyright, strict on agentlib
+lint: $(STAMP) ## ruff (notebooks too), pyright (strict on agentlib), and the lines of code by part
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
 	$(PY) -m pyright --pythonpath $(PY)
 	@$(PY) tools/loc.py
 
-format: $(STAMP) ## let ruff put code and notebooks in order
+format: $(STAMP) ## let ruff fix and format code and notebooks
 	$(PY) -m ruff check --fix
 	$(PY) -m ruff format
 
-notebooks: $(STAMP) ## run the notebooks and write their outputs, normalised (ARGS="--check" only compares)
+notebooks: $(STAMP) ## run the notebooks and store their outputs, normalised (ARGS="--check" only compares)
 	@$(PY) tools/notebooks.py $(ARGS)
 
-html: $(STAMP) ## the notebooks as web pages with an index, in build/html
+html: $(STAMP) ## make web pages of the notebooks, in build/html
 	@$(PY) tools/pages.py
 
-lock: $(STAMP) ## write requirements.lock anew from pyproject.toml (ARGS="--upgrade" takes the newest)
+lock: $(STAMP) ## write requirements.lock from pyproject.toml (ARGS="--upgrade" takes the newest versions)
 	$(PY) -m uv pip compile pyproject.toml $(UV_FLAGS) --custom-compile-command "make lock" --quiet $(ARGS) -o requirements.lock
 
-bench: $(STAMP) ## how long the layers take
+bench: $(STAMP) ## time the layers, beside the code they were learned from, and every import
 	@$(PY) tests/benchmarks/bench.py $(ARGS)
 
-bench-panels: $(STAMP) ## from key press to new picture, in a browser
+bench-panels: $(STAMP) ## time the panels in a browser, from key press to new picture
 	@$(PY) -m tests.benchmarks.bench_panels $(ARGS)
 
-compare: $(STAMP) ## the presets side by side
+compare: $(STAMP) ## compare the presets on generated tasks
 	@$(PY) -m tests.benchmarks.compare $(ARGS)
 
-bench-faults: $(STAMP) ## the summariser fails, in every way and ever more often (ARGS=10: a tenth of the sessions)
+bench-faults: $(STAMP) ## let the summariser fail in every way, ever more often (ARGS=10: a tenth of the sessions)
 	@$(PY) -m tests.benchmarks.faults $(ARGS)
 
-stress: $(STAMP) ## the agent far past its window, again and again
+stress: $(STAMP) ## run the agent far past its window, many times
 	@$(PY) -m tests.benchmarks.stress $(ARGS)
 
 reset: $(STAMP) ## start one lesson of the workbook again (LESSON=03)
 	@$(PY) -m tools.reset $(LESSON)
 
-clean: ## remove .venv and what was built
+clean: ## remove .venv and everything that was built; the workbook stays
 	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis

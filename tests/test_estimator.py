@@ -1,4 +1,4 @@
-"""benchmarks/estimator: how far the estimators are from what sessions were billed."""
+"""benchmarks/estimator: the estimators beside the bills of sessions."""
 
 import json
 import os
@@ -25,15 +25,17 @@ def test_the_table_has_the_error_of_every_response_but_the_first(
     then = line("user", 3, "y" * 100) + line("assistant", 4, "ok", 160)
     (tmp_path / "a.jsonl").write_text(first + then, encoding="utf-8")
     assert SCRIPT["main"]([str(tmp_path)]) == 0
-    *_, row, brought = capsys.readouterr().out.splitlines()
+    *_, row, growth = capsys.readouterr().out.splitlines()
     assert row.split()[:4] == ["a", "1", "1.250", "1.250"]  # 100 + 28.5 + 30 are 158 of 160
-    assert brought == "1 turns brought 60 tokens in the middle, at most 60; 0 more than 13,000"
+    assert growth == (
+        "The median of 1 turns added 60 tokens, the largest 60. More than 13,000 came 0 times."
+    )
 
 
 def test_a_folder_without_turns_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.jsonl").write_text(line("user", 1, "go"), encoding="utf-8")
     assert SCRIPT["main"]([str(tmp_path)]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "no turn brought anything"
+    assert capsys.readouterr().out.splitlines()[-1] == "No turn made a prompt grow."
 
 
 def test_the_first_response_after_a_compaction_does_not_count(tmp_path: Path) -> None:
@@ -54,6 +56,6 @@ def test_a_percentile_lies_between_its_neighbours() -> None:
 @pytest.mark.skipif(not FOLDER, reason="needs REAL_SESSIONS=DIR, a folder of Claude Code's files")
 def test_the_anchored_estimate_is_within_its_limits_on_the_real_compaction() -> None:
     session = sessions.load(Path(str(FOLDER)) / "cli-2.1.39-auto-compaction.jsonl")
-    found = SCRIPT["errors"](session, "anchored")
-    assert SCRIPT["percentile"](found, 0.5) <= 0.05
-    assert SCRIPT["percentile"](found, 0.95) <= 0.7
+    percents = SCRIPT["errors"](session, "anchored")
+    assert SCRIPT["percentile"](percents, 0.5) <= 0.05
+    assert SCRIPT["percentile"](percents, 0.95) <= 0.7

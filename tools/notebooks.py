@@ -1,8 +1,8 @@
-"""Runs the notebooks and writes them back normalised, so that running them twice changes no byte.
+"""Run the notebooks and write them back normalised. Running them twice changes no byte.
 
 python tools/notebooks.py                        all of notebooks/
-python tools/notebooks.py notebooks/00_*.ipynb   these
-python tools/notebooks.py --check                change nothing; fail where a file would change
+python tools/notebooks.py notebooks/00_*.ipynb   only these
+python tools/notebooks.py --check                change nothing; fail if a file would change
 """
 
 import argparse
@@ -25,11 +25,14 @@ PICTURE = "image/png"
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 PASSING_METADATA = ("execution", "ExecuteTime", "widgets", "collapsed", "scrolled", "trusted")
 SAME_SHADE = 16
-"""Two pictures are one where no pixel differs by more: floating point differs between machines."""
+"""Two pictures count as equal if no channel of a pixel differs by more.
+
+Floating point differs between machines, and nobody sees so small a difference.
+"""
 
 
 def execute(notebook: NotebookNode, folder: Path) -> NotebookNode:
-    """The notebook after a fresh kernel ran it in `folder`; an unexpected error propagates."""
+    """Run the notebook in a fresh kernel in `folder`. An unexpected error of a cell propagates."""
     fresh = nbformat.from_dict(notebook)
     client = NotebookClient(
         fresh,
@@ -45,7 +48,7 @@ def execute(notebook: NotebookNode, folder: Path) -> NotebookNode:
 
 
 def normalise(notebook: NotebookNode) -> NotebookNode:
-    """Without what differs from run to run or from machine to machine; all the rest is kept."""
+    """Remove everything that differs from run to run or from machine to machine."""
     clean = nbformat.from_dict(notebook)
     language = {k: v for k, v in clean.metadata.get("language_info", {}).items() if k != "version"}
     clean.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": language})
@@ -61,7 +64,7 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
 
 
 def _cell_id(cell: NotebookNode, seen: set[str]) -> str:
-    """The cell's own id; where it has none or shares it, one made of what it says."""
+    """Return the cell's id. If it has none or shares it, derive one from its source."""
     name, n = cell.get("id", ""), 0
     while not name or name in seen:
         name = hashlib.sha256(f"{n}{cell.source}".encode()).hexdigest()[:8]
@@ -75,12 +78,12 @@ def _normalise_output(output: NotebookNode) -> None:
         output.data.pop(WIDGET, None)
         output.data[PICTURE] = output.data[PICTURE].strip() + "\n"
     if output.output_type == "error":
-        # frames outside the notebook name files of this machine
+        # Frames outside the notebook name files of this machine.
         output.traceback = [t for t in output.traceback if "File " not in t.splitlines()[0]]
 
 
 def keep_pictures(fresh: NotebookNode, stored: NotebookNode) -> None:
-    """Puts the stored picture back wherever the fresh one shows the same."""
+    """Put the stored picture back wherever the fresh one looks the same."""
     for new, old in zip(_pictures(fresh), _pictures(stored), strict=False):
         if same_picture(new[PICTURE], old[PICTURE]):
             new[PICTURE] = old[PICTURE]
@@ -94,7 +97,7 @@ def _pictures(notebook: NotebookNode) -> Iterator[NotebookNode]:
 
 
 def same_picture(one: str, other: str) -> bool:
-    """Whether two PNGs in base64 look alike, to the last letter of a label."""
+    """Whether two PNGs in base64 look alike."""
     if one == other:
         return True
     a, b = (Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB") for png in (one, other))
@@ -108,7 +111,7 @@ def dumps(notebook: NotebookNode) -> str:
 
 
 def rebuild(path: Path) -> str:
-    """The text that `path` should hold: run from the first cell to the last, normalised."""
+    """Run a notebook from its first cell to its last; return the text its file should hold."""
     stored = nbformat.read(path, as_version=4)
     fresh = normalise(execute(stored, path.parent))
     keep_pictures(fresh, normalise(stored))
@@ -116,17 +119,17 @@ def rebuild(path: Path) -> str:
 
 
 def difference(path: Path, fresh: str) -> str:
-    """A unified diff from the stored file to the fresh text, shortened; empty if they are one."""
+    """Return a shortened unified diff from the stored file to the fresh text; "" if equal."""
     stored = path.read_bytes().decode("utf-8")
     if stored == fresh:
         return ""
-    lines = difflib.unified_diff(stored.splitlines(), fresh.splitlines(), str(path), "run anew")
+    lines = difflib.unified_diff(stored.splitlines(), fresh.splitlines(), str(path), "run again")
     shown = [line.rstrip()[:160] for line in lines][:40]
     return "\n".join(shown) or f"{path}: only the line ends differ"
 
 
 def update(path: Path, check: bool) -> bool:
-    """Brings one notebook up to date, or only compares; True where it already was."""
+    """Bring one notebook up to date, or only compare it; return whether its file is right."""
     try:
         fresh = rebuild(path)
     except CellExecutionError as error:
@@ -136,12 +139,12 @@ def update(path: Path, check: bool) -> bool:
 
 
 def settle(path: Path, fresh: str, check: bool) -> bool:
-    """Writes the fresh text, or says what would change; True where the file is right after it."""
+    """Write the fresh text, or print what would change; return whether the file is right."""
     changed = difference(path, fresh)
     if not changed:
         print(f"{path}: unchanged")
     elif check:
-        print(f"{path}: would change; `make notebooks` writes it\n{changed}")
+        print(f"{path}: would change. `make notebooks` writes it.\n{changed}")
     else:
         path.write_bytes(fresh.encode("utf-8"))
         print(f"{path}: written")
@@ -152,11 +155,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("paths", nargs="*", type=Path)
     parser.add_argument("--check", action="store_true", help="only compare")
-    asked = parser.parse_args()
-    paths = asked.paths or sorted(Path("notebooks").glob("*.ipynb"))
+    arguments = parser.parse_args()
+    paths = arguments.paths or sorted(Path("notebooks").glob("*.ipynb"))
     if not paths:
         print("There is no notebook yet.")
-    right = [update(path, asked.check) for path in paths]
+    right = [update(path, arguments.check) for path in paths]
     return 0 if all(right) else 1
 
 

@@ -1,7 +1,7 @@
-"""The lessons as web pages that need no kernel and no network: build/html, with an index.
+"""Make web pages of the lessons, in build/html. They need no kernel and no network.
 
-The notebooks, the glossary and the README become pages, their links lead from page to page, and a
-source that they name comes with them. A link to nothing stops it.
+The notebooks, the glossary and the README become pages that link to each other. Source files that
+they link to are copied along. A link to a missing file is an error.
 """
 
 import html
@@ -14,28 +14,29 @@ from urllib.parse import unquote
 import nbformat
 from nbformat import NotebookNode, v4
 
-ROOT = Path(__file__).resolve().parent.parent  # as the goals of the links are
+ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build/html"
 REMOTE = ("mathjax_url", "require_js_url", "jquery_url", "widget_renderer_url")
-"""What a page would fetch from elsewhere; the lessons need none of it."""
+"""Options of nbconvert for scripts from other servers. The lessons need none of them."""
 LINK = re.compile(r'( (?:href|src)=")(?![a-z]+:|#)([^"#]+)(?=["#])')
 STYLE = """<style>
 .highlight pre {{ font: var(--jp-code-font-size)/1.3 var(--jp-code-font-family) }}
 @media (prefers-color-scheme: dark) {{ {} }}
 </style></head>"""
 PICTURE = "image/png"
-UNSAID = 'alt="No description has been provided for this image"'
+NO_ALT = 'alt="No description has been provided for this image"'
 
 
 @cache
-def exporter():  # its import takes a second, which the rest of this module does not need
+def exporter():
+    # Importing nbconvert takes a second, and most of this module doesn't need it.
     from nbconvert import HTMLExporter
 
     return HTMLExporter(**dict.fromkeys(REMOTE, ""))
 
 
 def read(path: Path) -> NotebookNode:
-    """A notebook; a text in Markdown is one of a single cell."""
+    """Read a notebook, or make one of a single cell from a Markdown file."""
     if path.suffix == ".ipynb":
         return nbformat.read(path, as_version=4)
     return v4.new_notebook(cells=[v4.new_markdown_cell(path.read_text(encoding="utf-8"))])
@@ -43,54 +44,54 @@ def read(path: Path) -> NotebookNode:
 
 def title(notebook: NotebookNode) -> str:
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    found = re.search(r"^# (.+)$", text, re.MULTILINE)
-    return found[1] if found else "A lesson"
+    heading = re.search(r"^# (.+)$", text, re.MULTILINE)
+    return heading[1] if heading else "A lesson"
 
 
 def described(notebook: NotebookNode) -> list[str]:
-    """For each picture what stands beside or below it in words, to be read out for it."""
-    said: list[str] = []
+    """Return the words printed beside or below each picture, for screen readers."""
+    texts: list[str] = []
     for cell in notebook.cells:
         outputs = cell.get("outputs", [])
         printed = " ".join(output.get("text", "") for output in outputs)
         shown = (output.data for output in outputs if PICTURE in output.get("data", {}))
-        said += [text if "<" not in (text := data["text/plain"]) else printed for data in shown]
-    return [" ".join(text.split()) for text in said]
+        texts += [text if "<" not in (text := data["text/plain"]) else printed for data in shown]
+    return [" ".join(text.split()) for text in texts]
 
 
 def page(path: Path) -> str:
-    """One notebook or text as HTML, light or dark as the reader's system is."""
+    """Return one notebook or text as HTML, light or dark as the reader's system is."""
     notebook = read(path)
-    known = {"metadata": {"name": title(notebook)}}
-    text, _ = exporter().from_notebook_node(notebook, resources=known)
-    for said in described(notebook):
-        text = text.replace(UNSAID, f'alt="{html.escape(said)}"', 1)
+    resources = {"metadata": {"name": title(notebook)}}
+    text, _ = exporter().from_notebook_node(notebook, resources=resources)
+    for description in described(notebook):
+        text = text.replace(NO_ALT, f'alt="{html.escape(description)}"', 1)
     environment = exporter().environment
     dark = environment.loader.get_source(environment, "static/theme-dark.css")[0]
     return text.replace("</head>", STYLE.format(dark), 1)
 
 
 def linked(text: str, source: Path, pages: set[Path]) -> tuple[str, set[Path]]:
-    """The page with its links as they are in the site, and the files to bring with it.
+    """Return the page with links that fit the site, and the files to copy along.
 
-    Raises `FileNotFoundError` for a link to a file that is not there.
+    Raises `FileNotFoundError` for a link to a missing file.
     """
     files: set[Path] = set()
 
-    def moved(found: re.Match[str]) -> str:
-        path = (source.parent / unquote(html.unescape(found[2]))).resolve()
+    def moved(link: re.Match[str]) -> str:
+        path = (source.parent / unquote(html.unescape(link[2]))).resolve()
         if not path.is_file():
-            raise FileNotFoundError(f"{source.name} links to {found[2]}, which is not there")
+            raise FileNotFoundError(f"{source.name} links to {link[2]}, which is not there")
         if path in pages:
-            return f"{found[1]}{path.stem}.html"
+            return f"{link[1]}{path.stem}.html"
         files.add(path)
-        return found[1] + place(path).as_posix()
+        return link[1] + place(path).as_posix()
 
     return LINK.sub(moved, text), files
 
 
 def place(path: Path) -> Path:
-    """Where a file of the repository stands in the site; a text, so that every browser shows it."""
+    """Return a file's path in the site. Source files end in .txt, so that browsers show them."""
     name = Path("files") / path.relative_to(ROOT)
     return name if name.suffix == ".png" else name.with_name(f"{name.name}.txt")
 

@@ -1,6 +1,8 @@
-"""Draws docs/wall.png, the README's picture: one task, without the layers and with them.
+"""Draw docs/wall.png, the README's picture: one task without the layers and with them.
 
-The run is that of notebooks/00_the_wall.ipynb: offline, so that the picture is the same each time.
+python tools/picture.py
+
+The runs are those of lesson 00. They are offline, so the picture is the same every time.
 """
 
 import tempfile

@@ -1,6 +1,6 @@
-"""Makes `.venv` from requirements.lock. Runs on a bare Python; `make setup` calls it.
+"""Make `.venv` from requirements.lock. `make setup` runs this on a bare Python.
 
-It is not a package manager: pip brings uv, and uv does the rest in seconds.
+pip installs uv, and uv installs the rest in seconds.
 """
 
 import os
@@ -20,18 +20,24 @@ def venv_python() -> Path:
 
 
 def locked(name: str, lock: str) -> str:
-    """The line of the lock that pins `name`: locked("uv", "uv==1.0\\n") == "uv==1.0"."""
-    found = [line for line in lock.splitlines() if line.startswith(f"{name}==")]
-    if not found:
-        raise SystemExit(f"requirements.lock has no line for {name}; `make lock` writes it anew.")
-    return found[0].split(";")[0].strip()
+    """Return the pin of one package.
+
+    >>> locked("uv", "ruff==0.1\\nuv==1.0\\n")
+    'uv==1.0'
+    """
+    pins = [line for line in lock.splitlines() if line.startswith(f"{name}==")]
+    if not pins:
+        raise SystemExit(f"requirements.lock has no line for {name}. `make lock` writes it again.")
+    return pins[0].split(";")[0].strip()
 
 
 def run(*command: str | Path) -> None:
     try:
         subprocess.run([str(part) for part in command], check=True, cwd=ROOT)
     except subprocess.CalledProcessError as error:
-        raise SystemExit(f"Set-up stopped; this command failed: {' '.join(error.cmd)}") from None
+        raise SystemExit(
+            f"Set-up stopped because this command failed: {' '.join(error.cmd)}"
+        ) from None
 
 
 def make_venv() -> None:
@@ -40,16 +46,17 @@ def make_venv() -> None:
         venv.create(VENV, with_pip=True, clear=True)
     except subprocess.CalledProcessError:
         raise SystemExit(
-            "This Python has no `ensurepip`, so it can't make a .venv. On Debian and Ubuntu: "
-            "`apt-get install python3-venv`, then again."
+            "This Python can't make a .venv, because it has no `ensurepip`. On Debian and Ubuntu, "
+            "`apt-get install python3-venv` adds it. Then run this again."
         ) from None
 
 
 def main() -> None:
     if sys.version_info < OLDEST:
-        here = ".".join(str(part) for part in sys.version_info[:2])
+        version = ".".join(str(part) for part in sys.version_info[:2])
         raise SystemExit(
-            f"Python 3.11 or newer is needed, this is {here}. Another: make setup PYTHON=python3.12"
+            f"The course needs Python 3.11 or newer, and this is {version}. "
+            "Choose another: make setup PYTHON=python3.12"
         )
     python = venv_python()
     if not python.exists():

@@ -1,8 +1,8 @@
-"""Per-turn cost of the pipeline against the seeds', in one run, and import times. `make bench`.
+"""Time a turn of the pipeline, beside one of learn-claude-code, and every import. `make bench`.
 
-The seeds weigh the whole conversation by `len(str(messages)) // 4` and clear results in place,
-every turn. Both sides see the same messages: 230 of them and more, with 170,000 tokens left after
-clearing. Ratios are what counts; milliseconds are this machine's.
+On every turn, learn-claude-code clears results in place and weighs the whole conversation by
+`len(str(messages)) // 4`. Both sides see the same messages: over 230 of them, and about 180,000
+tokens after clearing. Compare the ratios, because the times depend on the machine.
 """
 
 import copy
@@ -25,36 +25,34 @@ from agentlib.presets import DEFAULT, LEARN_CLAUDE_CODE
 from agentlib.settings import Settings
 
 WARM_UP, MEASURED = 115, 20
-
-
 TEXT = "".join(
     p.read_text(encoding="utf-8") for p in sorted(Path(email.__file__).parent.glob("*.py"))
 )
 
 
 def text(n: int, size: int) -> str:
-    """So many characters of real source, from another place for every n."""
+    """Return `size` characters of real source code, from a different place for every n."""
     start = n * 1_009 % (len(TEXT) - size)
     return TEXT[start : start + size]
 
 
-def exchange(n: int, said: int, got: int) -> list[Message]:
-    """One exchange: `said` characters by the assistant, a call, a result of `got` characters."""
+def exchange(n: int, text_chars: int, result_chars: int) -> list[Message]:
+    """Return an assistant's text with a call, and the call's result."""
     call = {
         "type": "tool_use",
         "id": f"toolu_{n}",
         "name": "bash",
         "input": {"command": f"cmd {n}"},
     }
-    result = {"type": "tool_result", "tool_use_id": f"toolu_{n}", "content": text(n, got)}
+    result = {"type": "tool_result", "tool_use_id": f"toolu_{n}", "content": text(n, result_chars)}
     return [
-        {"role": "assistant", "content": [{"type": "text", "text": text(n, said)}, call]},
+        {"role": "assistant", "content": [{"type": "text", "text": text(n, text_chars)}, call]},
         {"role": "user", "content": [result]},
     ]
 
 
-def seeds(messages: list[Message], keep: int = 3) -> int:
-    """The seeds' turn (002): clear in place, then weigh everything."""
+def their_turn(messages: list[Message], keep: int = 3) -> int:
+    """Clear in place, then weigh everything, as lesson s06 of learn-claude-code does."""
     results = [
         part
         for m in messages
@@ -75,44 +73,44 @@ def seeds(messages: list[Message], keep: int = 3) -> int:
     return len(str(messages)) // 4
 
 
-def ours(settings: Settings) -> Callable[[list[Message]], int]:
-    """Our turn: the pipeline on the view, and the meter told what was billed."""
-    known, view, settled = meter(settings.estimator, 4_000), list[Message](), 0
+def our_turn(settings: Settings) -> Callable[[list[Message]], int]:
+    """Return a turn of ours: run the pipeline, then let the meter observe the bill."""
+    gauge, view, settled = meter(settings.estimator, 4_000), list[Message](), 0
 
     def turn(new: list[Message]) -> int:
         nonlocal view, settled
         step = compact(
             [*view, *new],
             settings,
-            meter=known,
+            meter=gauge,
             summarize=lambda messages, focus: "",
             archive=lambda: "",
             settled=settled,
         )
         view, settled = step.messages, step.settled
-        known.observe(view, {"input_tokens": step.tokens_after})
+        gauge.observe(view, {"input_tokens": step.tokens_after})
         return step.tokens_after
 
     return turn
 
 
-def per_turn(settings: Settings, said: int, got: int) -> tuple[float, float, int, int]:
-    """Median seconds a turn of the seeds and of ours, messages and tokens at the end."""
+def per_turn(settings: Settings, text_chars: int) -> tuple[float, float, int, int]:
+    """Return median seconds of their turns and of ours, and messages and tokens at the end."""
     history: list[Message] = [{"role": "user", "content": "Go on."}]
-    theirs, mine, turn, tokens = list[float](), list[float](), ours(settings), 0
+    theirs, ours, turn, tokens = list[float](), list[float](), our_turn(settings), 0
     turn(list(history))
     for n in range(WARM_UP + MEASURED):
-        new = exchange(n, said, got)
+        new = exchange(n, text_chars, 600)
         history += copy.deepcopy(new)
         start = time.perf_counter()
-        seeds(history)
+        their_turn(history)
         middle = time.perf_counter()
         tokens = turn(new)
         theirs.append(middle - start)
-        mine.append(time.perf_counter() - middle)
+        ours.append(time.perf_counter() - middle)
     return (
         statistics.median(theirs[WARM_UP:]),
-        statistics.median(mine[WARM_UP:]),
+        statistics.median(ours[WARM_UP:]),
         len(history),
         tokens,
     )
@@ -126,19 +124,19 @@ CASES = {
 
 
 def layers() -> None:
-    heads = ("messages", "tokens", "seeds µs", "ours µs", "times")
+    heads = ("messages", "tokens", "theirs µs", "ours µs", "times")
     print(f"{'settings':24}" + "".join(f"{head:>10}" for head in heads) + "  wanted")
     for name, (settings, wanted) in CASES.items():
-        said = 4_900 if settings.estimator == "chars" else 4_100
-        # The middle one of three runs: one alone can meet a busy moment of the machine.
-        runs = sorted((per_turn(settings, said, 600) for _ in range(3)), key=lambda r: r[0] / r[1])
-        theirs, mine, messages, tokens = runs[1]
-        row = f"{name:24}{messages:>10,}{tokens:>10,}{theirs * 1e6:>10,.0f}{mine * 1e6:>10,.0f}"
-        print(f"{row}{theirs / mine:>10.1f}  {wanted}")
+        text_chars = 4_900 if settings.estimator == "chars" else 4_100
+        # The middle one of three runs, because a single run can meet a busy moment of the machine.
+        runs = sorted((per_turn(settings, text_chars) for _ in range(3)), key=lambda r: r[0] / r[1])
+        theirs, ours, messages, tokens = runs[1]
+        row = f"{name:24}{messages:>10,}{tokens:>10,}{theirs * 1e6:>10,.0f}{ours * 1e6:>10,.0f}"
+        print(f"{row}{theirs / ours:>10.1f}  {wanted}")
 
 
 def imports() -> None:
-    """Seconds to import each module in a fresh process, over an empty one."""
+    """Print the milliseconds that a fresh process takes longer if it imports a module."""
 
     def seconds(statement: str) -> float:
         start = time.perf_counter()
@@ -150,8 +148,8 @@ def imports() -> None:
     for module in pkgutil.walk_packages(agentlib.__path__, "agentlib."):
         if module.name.endswith("__main__") or importlib.util.find_spec(module.name) is None:
             continue
-        best = min(seconds(f"import {module.name}") for _ in range(2))
-        print(f"{module.name:32}{(best - empty) * 1e3:>8.0f}")
+        shortest = min(seconds(f"import {module.name}") for _ in range(2))
+        print(f"{module.name:32}{(shortest - empty) * 1e3:>8.0f}")
 
 
 if __name__ == "__main__":

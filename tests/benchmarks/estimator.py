@@ -1,11 +1,11 @@
-"""How far the estimators are from what real sessions were billed: a table, a row for each file.
+"""Compare the estimators with the bills of real sessions, in a table with a row for each file.
 
 python tests/benchmarks/estimator.py DIR
 
-Error in % of the billed prompt, over the responses of each session file in DIR. Not counted: the
-first response of a file, and the first after a compaction, since nobody can know yet what the
-system prompt, the tools and the files attached again weigh. Below the table: how many tokens a
-turn brought, which is what the buffer has to hold.
+The error is in % of the billed prompt, over the responses of each session file in DIR. The first
+response of a file doesn't count, nor does the first after a compaction, because no estimator can
+know yet what the system prompt, the tools and the attached files weigh. Below the table stand the
+tokens that a turn added, because the buffer has to hold that many.
 """
 
 import sys
@@ -22,21 +22,25 @@ ESTIMATORS = ("anchored", "chars", "blocks")
 
 
 def errors(session: Session, estimator: str) -> list[float]:
-    """For each response that counts, |estimate - billed| in % of what was billed."""
-    found: list[float] = []
-    weigh, before = meter(estimator), -1
+    """Return |estimate - billed| in % of the billed prompt, for each response that counts."""
+    percents: list[float] = []
+    gauge, before = meter(estimator), -1
     for number, request in enumerate(session.requests):
-        billed, estimate = prompt_tokens(request.usage), weigh.estimate(request.context)
+        billed, estimate = prompt_tokens(request.usage), gauge.estimate(request.context)
         compacted = any(before < c.seen <= request.seen for c in session.compactions if c.message)
         if number and billed and not compacted:
-            found.append(abs(estimate - billed) / billed * 100)
-        weigh.observe(request.context, request.usage)
+            percents.append(abs(estimate - billed) / billed * 100)
+        gauge.observe(request.context, request.usage)
         before = request.seen
-    return found
+    return percents
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value that `share` of the values do not exceed, between neighbours in proportion."""
+    """Return the value that `share` of the values don't exceed, interpolated.
+
+    >>> percentile([1, 2, 3], 0.75)
+    2.5
+    """
     ordered = sorted(values)
     place = (len(ordered) - 1) * share
     low = int(place)
@@ -44,23 +48,23 @@ def percentile(values: Sequence[float], share: float) -> float:
     return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
-def brought(loaded: Sequence[Session]) -> str:
-    """What the turns of the sessions brought, those that made the prompt smaller left out."""
+def growth_of(loaded: Sequence[Session]) -> str:
+    """Describe by how many tokens the turns of these sessions made the prompt grow."""
     turns = [growth for session in loaded for growth in growths(session) if growth > 0]
     if not turns:
-        return "no turn brought anything"
+        return "No turn made a prompt grow."
     buffer = Settings().buffer
     return (
-        f"{len(turns)} turns brought {percentile(turns, 0.5):,.0f} tokens in the middle, at most "
-        f"{max(turns):,}; {sum(turn > buffer for turn in turns)} more than {buffer:,}"
+        f"The median of {len(turns):,} turns added {percentile(turns, 0.5):,.0f} tokens, the "
+        f"largest {max(turns):,}. More than {buffer:,} came {sum(t > buffer for t in turns)} times."
     )
 
 
 def row(name: str, session: Session) -> str:
-    """A file's line of the table."""
-    found = {estimator: errors(session, estimator) for estimator in ESTIMATORS}
-    count = len(found["anchored"])
-    cells = [f"{percentile(e, s):>9.3f}" for e in found.values() if e for s in (0.5, 0.95)]
+    """Return a file's line of the table."""
+    columns = {estimator: errors(session, estimator) for estimator in ESTIMATORS}
+    count = len(columns["anchored"])
+    cells = [f"{percentile(e, s):>9.3f}" for e in columns.values() if e for s in (0.5, 0.95)]
     return f"{name:<32} {count:>5}" + "".join(cells)
 
 
@@ -76,7 +80,7 @@ def main(arguments: Sequence[str]) -> int:
     loaded = {path.stem: sessions.load(path) for path in paths}
     for name, session in loaded.items():
         print(row(name, session))
-    print(brought(list(loaded.values())))
+    print(growth_of(list(loaded.values())))
     return 0
 
 
