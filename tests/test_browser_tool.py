@@ -1,4 +1,4 @@
-"""The finder of a Chromium says what it found, or how to get one; it never installs unasked."""
+"""tools/browser: it prints the Chromium that it finds, or how to get one, and installs nothing."""
 
 import os
 import subprocess
@@ -11,30 +11,30 @@ TOOL = Path(__file__).parent.parent / "tools/browser.py"
 
 
 def finder(folder: Path, **more: str) -> "subprocess.CompletedProcess[str]":
-    """The tool on a machine that has no program on its path, and an empty home."""
-    known = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
-    bare = known | {"PATH": str(folder), "HOME": str(folder), "USERPROFILE": str(folder)}
+    """Run the tool with an empty path and an empty home."""
+    windows = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
+    bare = windows | {"PATH": str(folder), "HOME": str(folder), "USERPROFILE": str(folder)}
     return subprocess.run(
         [sys.executable, str(TOOL)], env=bare | more, capture_output=True, text=True
     )
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere browsers have fixed places")
-def test_without_a_browser_it_fails_and_says_what_to_do(tmp_path: Path):
+def test_without_a_browser_it_fails_and_says_how_to_get_one(tmp_path: Path):
     run = finder(tmp_path)
     assert run.returncode == 1
     assert "python tools/browser.py --install" in run.stderr
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_browser_that_is_named_is_taken(tmp_path: Path):
+def test_the_browser_that_the_user_names_comes_first(tmp_path: Path):
     named = tmp_path / "my chrome"
     named.write_bytes(b"")
     run = finder(tmp_path, COURSE_BROWSER=str(named))
     assert (run.returncode, run.stdout.strip()) == (0, str(named))
 
 
-def test_playwrights_own_newest_is_taken_before_the_systems(tmp_path: Path):
+def test_playwrights_newest_build_comes_before_the_systems(tmp_path: Path):
     if sys.platform != "linux":
         pytest.skip("the folders have other names elsewhere")
     for number in ("1254", "1255"):

@@ -1,4 +1,4 @@
-"""The web pages: what leads where, and what is read out. How they look, a person judges."""
+"""The web pages: where links lead, and what a screen reader says. A person judges their looks."""
 
 from pathlib import Path
 
@@ -28,22 +28,22 @@ def lesson(*texts: str) -> tuple[str, set[Path]]:
         ("mailto:ada@example.org", "mailto:ada@example.org"),
     ],
 )
-def test_a_link_leads_to_where_its_goal_stands_in_the_site(href, moved):
+def test_a_link_leads_to_the_page_or_the_copy_of_its_file(href, moved):
     assert lesson(f'<a class="x" href="{href}">it</a>')[0] == f'<a class="x" href="{moved}">it</a>'
 
 
-def test_a_picture_that_a_text_shows_comes_with_it():
+def test_a_picture_is_copied_along():
     text, files = linked('<img src="docs/wall.png">', pages.ROOT / "README.md", KNOWN)
     assert text == '<img src="files/docs/wall.png">'
     assert files == {pages.ROOT / "docs/wall.png"}
 
 
-def test_a_source_that_is_linked_comes_with_the_page():
+def test_a_linked_source_file_is_copied_along():
     assert lesson('<a href="../agentlib/loop.py">')[1] == {pages.ROOT / "agentlib/loop.py"}
 
 
 @pytest.mark.parametrize("href", ["GLOSARY.md", "../agentlib", "../agentlib/gone.py#L3"])
-def test_a_link_to_nothing_stops_the_site_and_is_named(href):
+def test_a_dead_link_is_an_error_that_names_it(href):
     with pytest.raises(FileNotFoundError, match=r"00_the_wall\.ipynb links to .+, which is not"):
         lesson(f'<a href="{href}">')
 
@@ -64,14 +64,19 @@ def shown(text: str, printed: str = "") -> NotebookNode:
     return v4.new_notebook(cells=[v4.new_code_cell("1", outputs=[picture, words])])
 
 
-def test_a_picture_is_read_out_in_the_words_beside_it():
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_no_link_of_the_repositorys_own_texts_is_dead(name):
+    linked(page(pages.ROOT / name), pages.ROOT / name, KNOWN)
+
+
+def test_a_picture_is_described_by_the_words_beside_it():
     assert described(shown("window 8,000:\n13 turns", "more")) == ["window 8,000: 13 turns"]
     assert described(shown("<Chart with 1 Axes>", "17 turns,\n4 cleared\n")) == [
         "17 turns, 4 cleared"
     ]
 
 
-def test_a_page_needs_nothing_from_elsewhere_and_is_dark_where_the_reader_is(tmp_path):
+def test_a_page_loads_nothing_from_other_servers_and_follows_the_readers_theme(tmp_path):
     file = tmp_path / "lesson.ipynb"
     file.write_text(v4.writes(shown('window "8,000"')), encoding="utf-8")
     text = page(file)
@@ -89,5 +94,5 @@ def test_a_solution_stays_folded(tmp_path):
     assert "42" in folded
 
 
-def test_the_glossary_can_be_linked_to_by_its_terms():
+def test_the_glossarys_terms_can_be_linked_to():
     assert 'id="tool-use"' in page(NOTEBOOKS / "GLOSSARY.md")
