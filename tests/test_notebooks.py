@@ -1,5 +1,8 @@
-"""Holds the notebooks to their form. What they print is nbval's part, not this file's;
-that running one again changes no byte, pictures included, `make notebooks ARGS=--check` proves."""
+"""The notebooks keep their form.
+
+nbval compares what they print, and `make notebooks ARGS=--check` proves that running one again
+changes no byte, pictures included.
+"""
 
 import base64
 import io
@@ -20,7 +23,7 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 BOLD = re.compile(r"\*\*(.+?)\*\*|__(.+?)__|<b>(.+?)</b>|<strong>(.+?)</strong>", re.DOTALL)
 CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
 NUMBER = re.compile(r"\d[\d,.]*\d|\d")
-NBVAL = re.compile(r"#\s*(NBVAL|PYTEST_VALIDATE)", re.IGNORECASE)
+NBVAL = re.compile(r"#\s*(NBVAL|PYTEST_VALIDATE)")
 MODEL_ID = re.compile(r"claude-[a-z]+-\d")
 LINK = re.compile(r"\]\((?!\w+:)([^)#]*)(#[^)]*)?\)")
 FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
@@ -31,7 +34,7 @@ def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def printed(cell: NotebookNode) -> str:
-    """Everything a reader can read below a cell."""
+    """Return all text below a cell."""
     texts: list[str] = []
     for output in cell.get("outputs", []):
         data = output.get("data", {})
@@ -40,8 +43,8 @@ def printed(cell: NotebookNode) -> str:
     return "\n".join(texts)
 
 
-def stands(number: str, text: str) -> bool:
-    """stands("345", "12,345 tokens") is False: part of a number is another number."""
+def appears(number: str, text: str) -> bool:
+    """Whether a text has this number whole: "345" doesn't appear in "12,345 tokens"."""
     return re.search(rf"(?<!\d)(?<!\d[.,]){re.escape(number)}(?![.,]?\d)", text) is not None
 
 
@@ -55,24 +58,22 @@ def widget_state(notebook: NotebookNode) -> list[str]:
     for cell in code_cells(notebook):
         for output in cell.outputs:
             if WIDGET in output.get("data", {}):
-                faults.append(f"a widget for which no picture stands in: {cell.source[:60]!r}")
+                faults.append(f"a widget without a picture: {cell.source[:60]!r}")
     return faults
 
 
 def nbval_marks(notebook: NotebookNode) -> list[str]:
-    marked = [
-        c.source[:60] for c in notebook.cells if re.search(r"#\s*(NBVAL|PYTEST_VALIDATE)", c.source)
-    ]
+    marked = [cell.source[:60] for cell in notebook.cells if NBVAL.search(cell.source)]
     tags = [tag for cell in notebook.cells for tag in cell.metadata.get("tags", [])]
     return marked + [tag for tag in tags if tag.lower().startswith("nbval")]
 
 
 def model_ids(notebook: NotebookNode) -> list[str]:
-    return [found for cell in code_cells(notebook) for found in MODEL_ID.findall(cell.source)]
+    return [name for cell in code_cells(notebook) for name in MODEL_ID.findall(cell.source)]
 
 
 def numbers_not_printed(notebook: NotebookNode) -> list[str]:
-    """Bold numbers of the prose that do not stand in the nearest output above."""
+    """Bold numbers of the prose that don't appear in the nearest output above."""
     above, faults = "", []
     for cell in notebook.cells:
         if cell.cell_type == "code":
@@ -80,7 +81,7 @@ def numbers_not_printed(notebook: NotebookNode) -> list[str]:
             continue
         for groups in BOLD.findall(CODE.sub("", cell.source)):
             numbers = NUMBER.findall("".join(groups))
-            faults += [number for number in numbers if not stands(number, above)]
+            faults += [number for number in numbers if not appears(number, above)]
     return faults
 
 
@@ -94,7 +95,7 @@ def code_without_prose(notebook: NotebookNode) -> list[str]:
 
 
 def cells_too_long(notebook: NotebookNode) -> list[str]:
-    """Code of more than 12 lines, blank ones and imports not counted."""
+    """Cells of more than 12 lines of code. Blank lines and imports don't count."""
     sources = (cell.source for cell in code_cells(notebook))
     skipped = ("from ", "import ")
     counts = {
@@ -105,7 +106,7 @@ def cells_too_long(notebook: NotebookNode) -> list[str]:
 
 
 def lines_too_wide(notebook: NotebookNode) -> list[str]:
-    """Printed lines of more than 72 columns: a page 1024 wide has no room for them."""
+    """Printed lines of more than 72 columns, which don't fit a page 1,024 pixels wide."""
     outputs = [output for cell in code_cells(notebook) for output in cell.outputs]
     shown = [each for each in outputs if "text/markdown" not in each.get("data", {})]
     texts = [each.get("text", "") + each.get("data", {}).get("text/plain", "") for each in shown]
@@ -113,16 +114,16 @@ def lines_too_wide(notebook: NotebookNode) -> list[str]:
 
 
 def dead_links(notebook: NotebookNode) -> list[str]:
-    """Links to a file that is not there, or to a term that the glossary has not."""
+    """Links to a missing file, or to a term that isn't in the glossary."""
     prose = "".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     return [file + term for file, term in LINK.findall(prose) if not leads_somewhere(file, term)]
 
 
 def leads_somewhere(file: str, term: str) -> bool:
-    goal = ROOT / "notebooks" / file
+    target = ROOT / "notebooks" / file
     if file != "GLOSSARY.md" or not term:
-        return goal.exists()
-    heads = re.findall(r"^## (.+)$", goal.read_text(encoding="utf-8"), re.MULTILINE)
+        return target.exists()
+    heads = re.findall(r"^## (.+)$", target.read_text(encoding="utf-8"), re.MULTILINE)
     return term.removeprefix("#") in [head.replace(" ", "-") for head in heads]
 
 
@@ -150,19 +151,19 @@ def test_every_notebook_is_stored_normalised(path: Path):
     assert difference(path, dumps(normalise(nbformat.read(path, as_version=4)))) == ""
 
 
-def test_each_lesson_leads_to_the_one_before_it_and_the_one_after_it():
+def test_each_lesson_links_to_the_one_before_it_and_the_one_after_it():
     lessons = [path for path in NOTEBOOKS if path.stem[0].isdigit()]
     for before, path, after in zip([None, *lessons], lessons, [*lessons[1:], None], strict=False):
         cells = nbformat.read(path, as_version=4).cells
         top, bottom = cells[0].source.splitlines()[0], cells[-1].source.splitlines()[-1]
         assert top == bottom
-        wanted = [before.name if before else "../README.md", "index.ipynb", "GLOSSARY.md"]
-        assert [file for file, _ in LINK.findall(top)] == wanted + ([after.name] if after else [])
+        expected = [before.name if before else "../README.md", "index.ipynb", "GLOSSARY.md"]
+        assert [file for file, _ in LINK.findall(top)] == expected + ([after.name] if after else [])
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_there_are_40_to_80_words_to_a_code_cell(path: Path):
-    """What is folded away is not counted."""
+    """Folded prose doesn't count."""
     notebook = nbformat.read(path, as_version=4)
     prose = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     words = [word for word in FOLDED.sub("", prose).split() if re.search(r"\w", word)]
@@ -224,13 +225,13 @@ def test_normalising_twice_is_normalising_once():
     assert dumps(normalise(clean)) == dumps(clean)
 
 
-def test_a_widget_goes_where_a_picture_stands_in():
+def test_a_widget_with_a_picture_is_dropped():
     cell = code(widget="yes")
     cell.outputs[0].data[PICTURE] = "aaaa"
     assert list(normalise(notebook(cell)).cells[0].outputs[0].data) == ["text/plain", PICTURE]
 
 
-def test_what_differs_from_machine_to_machine_is_dropped():
+def test_the_version_of_python_is_dropped():
     messy = notebook()
     messy.metadata["language_info"] = {"name": "python", "version": "3.11.7"}
     assert normalise(messy).metadata["language_info"] == {"name": "python"}
@@ -244,13 +245,13 @@ def drawn(shade: int) -> NotebookNode:
 
 
 @pytest.mark.parametrize(("shade", "kept"), [(110, True), (150, False)])
-def test_a_stored_picture_stays_where_only_shades_differ_that_nobody_sees(shade: int, kept: bool):
+def test_a_stored_picture_stays_if_nobody_sees_the_difference(shade: int, kept: bool):
     stored, fresh = drawn(100), drawn(shade)
     keep_pictures(fresh, stored)
     assert (fresh.cells[0].outputs == stored.cells[0].outputs) == kept
 
 
-def test_a_check_tells_what_would_change_and_changes_nothing(tmp_path, capsys):
+def test_a_check_prints_what_would_change_and_changes_nothing(tmp_path, capsys):
     file = tmp_path / "00.ipynb"
     file.write_bytes(b"old\n")
     assert settle(file, "old\n", check=True)
