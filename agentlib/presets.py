@@ -1,7 +1,17 @@
 """Real systems as `Settings`: their numbers and their policy, never their bugs.
 
-What a system's own code gets wrong (facts: systems.md, D1 to D30) is shown in the lessons and not
-repeated here: unseen results stay, calls keep their results, a request ends with the user.
+The sources:
+
+- learn-claude-code: https://github.com/shareAI-lab/learn-claude-code, lesson s06, in Python
+  and in TypeScript
+- the Java agent: L06 of a Java course on the same three layers
+- s24: the chapter on auto-compact of a course that rebuilds Claude Code
+- Hermes: https://github.com/NousResearch/hermes-agent, as a chapter on its
+  `agent/context_compressor.py` describes it. The program itself has changed since
+- Claude Code: https://code.claude.com/docs, and its session files
+
+The lessons show what each system gets wrong. Here unseen results stay, calls keep their results and
+a request ends with the user, whatever the source does.
 """
 
 from dataclasses import replace
@@ -17,16 +27,17 @@ LEARN_CLAUDE_CODE = Settings(
     keep_exchanges=0,
     summary_tokens=2_000,
 )
-"""learn-claude-code s06 in Python (seed 002): KEEP_RECENT 3, over 100 characters, THRESHOLD 50,000
-by characters / 4, everything replaced by a summary of at most 2,000 tokens."""
+"""learn-claude-code in Python. KEEP_RECENT is 3, and only results over 100 characters are cleared.
+THRESHOLD is 50,000 tokens, estimated as characters / 4. A summary of at most 2,000 tokens replaces
+everything."""
 
 LEARN_CLAUDE_CODE_TS = replace(LEARN_CLAUDE_CODE, min_chars=0)
-"""learn-claude-code s06 in TypeScript (seed 004): as the Python one, but results of any size go."""
+"""learn-claude-code in TypeScript. Unlike the Python one it clears results of any size."""
 
 JAVA_L06 = replace(LEARN_CLAUDE_CODE, micro="truncate", keep_messages=6, max_result_chars=200)
-"""The Java course's L06 (seed 000): results older than the last 6 messages cut to 200 characters,
-THRESHOLD 50,000 by characters / 4, everything replaced. It asks for no length of the summary; the
-2,000 tokens are its Python sibling's."""
+"""The Java agent. Results older than the last 6 messages are cut to 200 characters. THRESHOLD is
+50,000 tokens, estimated as characters / 4, and everything is replaced. It asks for no length of the
+summary, so the 2,000 tokens are learn-claude-code's."""
 
 S24 = Settings(
     output_reserve=16_000,
@@ -37,10 +48,10 @@ S24 = Settings(
     summary_tokens=2_000,
     manual=False,
 )
-"""s24, a rebuilding of Claude Code's auto-compact (seed 001): at 200,000 - 16,000 - 13,000 =
-171,000 tokens, counted by block x 4/3, a summary takes the place of all but the last turn; old
-results are never cleared, and the model has no tool to ask for it. The seed names the length of
-the summary and does not give it; the 2,000 tokens are its siblings'."""
+"""s24. At 200,000 - 16,000 - 13,000 = 171,000 tokens, estimated by block x 4/3, a summary replaces
+everything but the last turn. Old results are never cleared, and the model has no tool to ask for a
+compaction. The chapter mentions a length of the summary without giving it, so the 2,000 tokens are
+learn-claude-code's."""
 
 HERMES = Settings(
     threshold_pct=85,
@@ -55,10 +66,11 @@ HERMES = Settings(
     emergency_at=0.95,
     manual=False,
 )
-"""Hermes (seed 003): at 85 % of the window (its own code says 80, D20) the middle is trimmed and
-summarised between a head of 4,000 tokens and a tail of 16,000. The summary is asked for in
-proportion: 2,000 tokens for 10,000, 3,000 for 30,000, 5,000 for 100,000 and more. It is for
-reference only, is updated the next time, and is written by the session's own model."""
+"""Hermes. At 85 % of the window (the chapter's tiers say so, its code says 80) the middle is
+trimmed and summarised between a head of 4,000 tokens and a tail of 16,000. The summary's length
+depends on the middle: 2,000 tokens for 10,000, 3,000 for 30,000, 5,000 for 100,000 and more. The
+summary says that it is for reference only, is updated by the next, and is written by the session's
+own model."""
 
 CLAUDE_CODE = Settings(
     context_window=200_000,
@@ -72,9 +84,10 @@ CLAUDE_CODE = Settings(
     summary_tokens=5_000,
     restore_files=5,
 )
-"""Claude Code as documented and measured (facts: systems.md 1b, claude_code_sessions.md 1.3):
-compacts at window - 20,000 - 13,000 = 167,000, at most 20,000 tokens of summary, clears old
-results once the cache has been cold for an hour, puts back the last 5 files, 5,000 tokens each."""
+"""Claude Code. It compacts at window - 20,000 - 13,000 = 167,000 tokens
+(https://github.com/anthropics/claude-code/issues/31806 shows the 13,000), with at most 20,000
+tokens of summary. Its session files show the rest: old results are cleared once the cache has been
+cold for an hour, and the last 5 files are put back, at most 5,000 tokens of each."""
 
 DEFAULT = Settings(
     threshold_pct=65,
@@ -89,11 +102,13 @@ DEFAULT = Settings(
     restore_files=5,
     recall=True,
 )
-"""What 25 real sessions replayed under every policy recommend (facts: economics.md): results are
-cleared only when the cache is cold (keep 5, at least 5,000 tokens), auto-compact at 65 % of the
-window (130,000 of 200,000), summaries of the recorded median length (12,200 characters), the last
-5 files put back, 5,000 tokens each, and originals one `recall` away. The newest exchanges stay
-within 10,000 tokens, and the middle is not trimmed, so that the summary's call reads the cache."""
+"""The course's own, chosen by replaying 25 sessions of Claude Code under every policy. The sessions
+are private, and `lab.replay` does the same with yours. Results are cleared only when the cache is
+cold, at least 5,000 tokens at once, and the last 5 stay. Compaction begins at 65 % of the window
+(130,000 of 200,000). Summaries are as long as the recorded ones (a median of 12,200 characters).
+The last 5 files are put back, at most 5,000 tokens of each, and originals are one `recall` away.
+The newest exchanges stay within 10,000 tokens. The middle is not trimmed, so that the summary's
+request reads the prompt cache."""
 
 ALL = {
     "learn-claude-code": LEARN_CLAUDE_CODE,

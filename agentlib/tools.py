@@ -74,7 +74,7 @@ def checked(definition: Definition, inputs: object) -> dict[str, Any]:
     if not isinstance(inputs, dict) or not inputs.keys() <= rules.keys():
         raise ToolError(f"the input must be an object with {', '.join(rules)}, not {inputs!r:.80}")
     given = {k: v for k, v in cast(dict[str, Any], inputs).items() if v is not None}
-    for name in given.keys() | schema["required"]:
+    for name in (name for name in rules if name in given or name in schema["required"]):
         value, rule = given.get(name), rules[name]
         if rule["type"] == "string":
             # No path, command or file can hold NUL or half of a surrogate pair.
@@ -112,10 +112,10 @@ class Workspace:
     """Seconds for one command."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "root", Path(self.root).absolute())
+        object.__setattr__(self, "root", Path(self.root).resolve())
         if not self.root.is_dir():
             raise NotADirectoryError(f"the workspace {self.root} is not a folder; make it first")
-        if self.root.resolve().parent == self.root.resolve():
+        if self.root == self.root.parent:
             raise ValueError(f"the workspace {self.root} is the whole disk; name a folder in it")
 
     @property
@@ -152,8 +152,12 @@ class Workspace:
         An exit code other than 0 is a ToolError whose last line is `(exit code N)`. Only a silent 1
         is an answer and no failure: it is how `grep` says "nothing found".
         """
-        ran = self._start(command)
-        output = ran.output.replace(str(self.root.resolve()), "/workspace")
+        try:
+            ran = shell.run(self._call(command), self.root, time_limit=self.time_limit)
+        except OSError as error:
+            fix = "write a long command to a file"
+            raise ToolError(f"bash did not start: {error.strerror}; {fix}") from error
+        output = ran.output.replace(str(self.root), "/workspace")
         silent = not output.strip()
         notes = [f"(exit code {ran.exit_code})"] if ran.exit_code else []
         if ran.exit_code is None:
@@ -163,6 +167,21 @@ class Workspace:
         if ran.exit_code == 0 or (ran.exit_code == 1 and silent):
             return text
         raise ToolError(text)
+
+    def _call(self, command: str) -> list[str]:
+        """Return the words that run a command in bubblewrap, or without it if that is permitted."""
+        bash = shutil.which("bash")
+        if bash is None:
+            raise ToolError("no bash on the PATH; install it (on Windows it comes with Git)")
+        if self.sandbox and (bubblewrap := shutil.which("bwrap")):
+            return [*shell.boxed(bubblewrap, self.root), bash, "-c", command]
+        if self.sandbox and not self.confirm:
+            raise ToolError("bwrap is not on the PATH: install bubblewrap, or confirm commands")
+        if re.search(r"(?<![\w.~})-])/workspace\b", command):
+            raise ToolError("no command finds /workspace here; it starts in it: use relative paths")
+        if self.confirm and not self.confirm(command):
+            raise ToolError("the person refused this command; do without it, or ask what to do")
+        return [bash, "-c", command]
 
     def read_file(self, path: str, offset: int = 0, limit: int | None = None) -> str:
         """Return lines of a file. The last line says how many more there are (see `page`)."""
@@ -196,15 +215,12 @@ class Workspace:
             raise ToolError(f"{name} is not UTF-8, so it is not edited; use bash") from None
         newline = "\r\n" if "\r\n" in text else "\n"
         old, new = (re.sub("\r?\n", newline, part) for part in (old_text, new_text))
-        place = text.find(old)
         if not old:
             raise ToolError("old_text is empty; write_file makes a new file")
-        if place < 0:
+        if old not in text:
             raise ToolError(f"old_text is not in {name}; read it again and copy every space")
-        if place != text.rfind(old):
-            raise ToolError(
-                f"old_text is in {name} more than once; add lines around it to name one place"
-            )
+        if text.find(old) != text.rfind(old):
+            raise ToolError(f"old_text is in {name} more than once; add the lines around it")
         _replace(file, text.replace(old, new).encode())
         return f"Edited {name}"
 
@@ -215,38 +231,13 @@ class Workspace:
         except KeyError:
             raise ToolError(f"no result has the id {tool_use_id}; copy it whole") from None
 
-    def _start(self, command: str) -> shell.Ran:
-        bash, folder, box = shutil.which("bash"), self.root.resolve(), self._box(command)
-        if bash is None:
-            raise ToolError("no bash on the PATH; install it (on Windows it comes with Git)")
-        try:
-            return shell.run([*box, bash, "-c", command], folder, time_limit=self.time_limit)
-        except OSError as error:
-            raise ToolError(
-                f"bash did not start: {error.strerror}; write a long command to a file"
-            ) from error
-
-    def _box(self, command: str) -> list[str]:
-        """Return the sandbox's part of the call. Without a sandbox, ask for permission."""
-        bubblewrap = shutil.which("bwrap") if self.sandbox else None
-        if bubblewrap:
-            return shell.boxed(bubblewrap, self.root.resolve())
-        if self.sandbox and not self.confirm:
-            raise ToolError("bwrap is not on the PATH: install bubblewrap, or confirm commands")
-        if re.search(r"(?<![\w.~})-])/workspace\b", command):
-            raise ToolError("no command finds /workspace here; it starts in it: use relative paths")
-        if self.confirm and not self.confirm(command):
-            raise ToolError("the person refused this command; do without it, or ask what to do")
-        return []
-
     def _place(self, path: str) -> tuple[Path, str]:
         """Find the file that `path` leads to, links followed, and its name in results."""
-        top = Path(os.path.realpath(self.root))
         inner = re.sub(r"^/workspace(?=/|$)", ".", path)
         file = Path(os.path.realpath(self.root / inner))
-        if not file.is_relative_to(top):
+        if not file.is_relative_to(self.root):
             raise ToolError(f"{path} is outside the workspace; paths start at /workspace")
-        name = file.relative_to(top).as_posix()
+        name = file.relative_to(self.root).as_posix()
         if file.is_dir():
             raise ToolError(f"{name} is a folder, not a file; list it with bash")
         return file, name

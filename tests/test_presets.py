@@ -5,36 +5,25 @@ from dataclasses import replace
 import pytest
 
 from agentlib import presets
-from agentlib.presets import ALL, CLAUDE_CODE, DEFAULT, JAVA_L06, LEARN_CLAUDE_CODE
+from agentlib.presets import ALL, LEARN_CLAUDE_CODE
 from agentlib.settings import Settings
 
-# What the source of each says; every other field is at Settings' own value or does not matter.
+LEARN = {
+    # KEEP_RECENT = 3, len(content) > 100, THRESHOLD = 50000, len(str) // 4, max_tokens=2000
+    "micro": "clear",
+    "keep_recent": 3,
+    "min_chars": 100,
+    "clear_at_least": 0,
+    "clear_when": "always",
+    "threshold_tokens": 50_000,
+    "estimator": "chars",
+    "keep_exchanges": 0,
+    "summary_tokens": 2_000,
+}
 NUMBERS = {
-    # seed 002: KEEP_RECENT = 3, len(content) > 100, THRESHOLD = 50000, len(str) // 4, all replaced,
-    # max_tokens=2000
-    "learn-claude-code": {
-        "micro": "clear",
-        "keep_recent": 3,
-        "min_chars": 100,
-        "clear_at_least": 0,
-        "clear_when": "always",
-        "threshold_tokens": 50_000,
-        "estimator": "chars",
-        "keep_exchanges": 0,
-        "summary_tokens": 2_000,
-    },
-    # seed 004: the same, without a test of the length
-    "learn-claude-code-ts": {
-        "micro": "clear",
-        "keep_recent": 3,
-        "min_chars": 0,
-        "clear_when": "always",
-        "threshold_tokens": 50_000,
-        "estimator": "chars",
-        "keep_exchanges": 0,
-        "summary_tokens": 2_000,
-    },
-    # seed 000: messages.size() - 6, 200 characters, THRESHOLD = 50000, length() / 4, all replaced
+    "learn-claude-code": LEARN,
+    "learn-claude-code-ts": LEARN | {"min_chars": 0},
+    # messages.size() - 6, 200 characters, THRESHOLD = 50000, length() / 4
     "java-l06": {
         "micro": "truncate",
         "keep_messages": 6,
@@ -43,7 +32,7 @@ NUMBERS = {
         "estimator": "chars",
         "keep_exchanges": 0,
     },
-    # seed 001: 200K - 16K - 13K, (charCount / 4) * (4 / 3), getLastConversationTurn
+    # 200K - 16K - 13K, (charCount / 4) * (4 / 3), getLastConversationTurn
     "s24": {
         "micro": "off",
         "threshold_tokens": 200_000 - 16_000 - 13_000,
@@ -53,8 +42,7 @@ NUMBERS = {
         "tail_tokens": None,
         "manual": False,
     },
-    # seed 003: pressure > 0.85, 4_000 and 16_000, len > 2000 -> [:800] and [-800:], 100k -> 5k,
-    # the four tiers, auto = the main model
+    # pressure > 0.85, 4_000 and 16_000, len > 2000 -> [:800] and [-800:], 100k -> 5k
     "hermes": {
         "micro": "off",
         "threshold_tokens": 170_000,
@@ -68,8 +56,6 @@ NUMBERS = {
         "warn_at": (0.65, 0.75, 0.85, 0.95),
         "manual": False,
     },
-    # facts, systems.md 1a and 1b: window - output - 13,000; the last 3 results, after 60 minutes;
-    # 20,000 tokens of summary
     "claude-code": {
         "micro": "clear",
         "keep_recent": 3,
@@ -80,7 +66,6 @@ NUMBERS = {
         "keep_exchanges": 0,
         "summary_max_tokens": 20_000,
     },
-    # facts, economics.md: cold-only, keep 5, at least 5,000 tokens, a TTL of 5 minutes, auto 130k
     "default": {
         "micro": "clear",
         "keep_recent": 5,
@@ -97,32 +82,17 @@ NUMBERS = {
 @pytest.mark.parametrize("name", ALL)
 def test_a_preset_has_its_sources_numbers(name):
     assert {field: getattr(ALL[name], field) for field in NUMBERS[name]} == NUMBERS[name]
+    assert ALL[name].enabled
+    assert ALL[name].auto
 
 
-def test_every_preset_of_the_module_is_listed_under_a_name():
-    found = [value for value in vars(presets).values() if isinstance(value, Settings)]
-    assert found == list(ALL.values())
-    assert list(NUMBERS) == list(ALL)
-
-
-def test_the_typescript_preset_differs_in_min_chars_alone():
+def test_every_preset_of_the_module_has_a_name():
+    values = [value for value in vars(presets).values() if isinstance(value, Settings)]
+    assert values == list(ALL.values())
     assert replace(LEARN_CLAUDE_CODE, min_chars=0) == presets.LEARN_CLAUDE_CODE_TS
 
 
-def test_a_preset_carries_no_bug_of_its_source():
-    # D7, D9, D11 can't be set; calls by the model stay possible where the source has the tool
-    assert LEARN_CLAUDE_CODE.manual
-    assert JAVA_L06.manual
-    assert all(preset.enabled and preset.auto for preset in ALL.values())
-
-
-def test_the_course_starts_from_neither_default_nor_a_seed():
+def test_the_course_starts_from_the_numbers_of_s24_and_learn_claude_code():
     assert Settings() not in ALL.values()
-    assert Settings().threshold_tokens == 171_000  # 001
-    assert (Settings().keep_recent, Settings().min_chars) == (3, 100)  # 002
-    assert Settings().estimator == "anchored"
-
-
-def test_the_default_spares_the_cache_and_the_others_say_when_they_do_not():
-    assert [name for name, p in ALL.items() if p.clear_when == "cold"] == ["claude-code", "default"]
-    assert DEFAULT.cache_ttl < CLAUDE_CODE.cache_ttl
+    assert Settings().threshold_tokens == ALL["s24"].threshold_tokens
+    assert (Settings().keep_recent, Settings().min_chars) == (3, 100)

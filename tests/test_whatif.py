@@ -79,7 +79,7 @@ def test_positions_that_exclude_each_other_are_told_and_the_picture_stays(panel:
     assert panel.code.value.startswith("#")
     assert panel.picture.value == before
     panel.move(buffer=0, point=control.FIXED, threshold=40_000)
-    assert "threshold=40,000 is not within context_window=32,000" in panel.text
+    assert "threshold=40,000 is larger than context_window=32,000" in panel.text
     assert panel.picture.value == before
 
 
