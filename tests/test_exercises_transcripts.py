@@ -7,7 +7,7 @@ import pytest
 
 from agentlib.lab.lessons import check, transcripts
 from agentlib.lab.play import rerun
-from agentlib.lab.sessions.session_table import rows
+from agentlib.lab.sessions.table import rows
 from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.messages import blocks
 from agentlib.transcripts import INTERRUPTED

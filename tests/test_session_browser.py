@@ -12,7 +12,7 @@ from agentlib.lab.crash import kill_while_it_waits
 from agentlib.lab.lessons.transcripts import START, paper_lines
 from agentlib.lab.model.sources import describe
 from agentlib.lab.panels.session_browser import SHOWN, SessionBrowser, as_html
-from agentlib.lab.sessions.session_table import Row, matching, rows
+from agentlib.lab.sessions.table import Row, matching, rows
 from agentlib.lab.tasks.note_taking import FACTS, taking_notes
 from agentlib.lab.tasks.scenarios import RENAME, RULE
 from agentlib.messages import Block, Message, of_type

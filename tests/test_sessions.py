@@ -1,4 +1,7 @@
-"""lab.sessions: Claude Code's files, their pitfalls one by one, and real files where at hand."""
+"""Claude Code's files: what is odd in them, one by one, and every preset over real files.
+
+`REAL_SESSIONS=DIR` names a folder of real files. Nothing of them is in the project.
+"""
 
 import json
 import os
@@ -6,36 +9,77 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from claude_lines import BILLED, Line, boundary, call, lost, reply, result, text, user
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentlib import session_file, transcripts
 from agentlib.lab import sessions
+from agentlib.lab.replay import replay
 from agentlib.lab.sessions import MISSING
 from agentlib.messages import of_type, result_text, violation
+from agentlib.presets import ALL
 from agentlib.settings import Settings
+from agentlib.transcripts import INTERRUPTED, Session
 
 FOLDER = os.environ.get("REAL_SESSIONS")
 REAL = sorted(Path(FOLDER).glob("*.jsonl")) if FOLDER else []
 
 
-def read(folder: Path, *lines: Line | str) -> sessions.Reading:
+BILLED = {"input_tokens": 3, "cache_creation_input_tokens": 7, "cache_read_input_tokens": 90}
+Line = dict[str, Any]
+
+
+def user(uuid: str, content: Any, second: int = 0, **more: Any) -> Line:
+    stamp = f"2026-01-01T00:00:{second:02d}.000Z"
+    message = {"role": "user", "content": content}
+    return {"type": "user", "uuid": uuid, "timestamp": stamp, "message": message, **more}
+
+
+def reply(name: str, block: Any, second: int = 0, output: int = 1, **more: Any) -> Line:
+    usage = {**BILLED, "output_tokens": output, "cache_creation": {"ephemeral_5m_input_tokens": 7}}
+    content = [block] if isinstance(block, dict) else block
+    message = {"id": name, "model": "m", "role": "assistant", "content": content, "usage": usage}
+    line = user(f"{name}-{json.dumps(block)}", "", second, **more)
+    return {**line, "type": "assistant", "message": {**message, "stop_reason": None}}
+
+
+def text(words: str) -> Line:
+    return {"type": "text", "text": words}
+
+
+def call(name: str) -> Line:
+    return {"type": "tool_use", "id": name, "name": "bash", "input": {}}
+
+
+def result(name: str, content: str = "ok") -> Line:
+    return {"type": "tool_result", "tool_use_id": name, "content": content}
+
+
+def lost(name: str) -> Line:
+    return {**result(name, INTERRUPTED), "is_error": True}
+
+
+def boundary(**metadata: Any) -> Line:
+    line = user("b", "", logicalParentUuid="not in this file", compactMetadata=metadata)
+    return {**line, "type": "system", "subtype": "compact_boundary"}
+
+
+def load(folder: Path, *lines: Line | str) -> Session:
     path = folder / "theirs.jsonl"
     texts = (line if isinstance(line, str) else json.dumps(line) for line in lines)
     path.write_text("".join(f"{line}\n" for line in texts), encoding="utf-8")
-    return sessions.read(path)
+    return sessions.load(path)
 
 
-def said(message: Line) -> Any:
-    """A message without what every one has: who, and its one block or its blocks."""
+def brief(message: Line) -> Any:
+    """The first letter of a message's role, and its one block or its blocks."""
     content = message["content"]
     return message["role"][0], content[0] if len(content) == 1 else content
 
 
 def test_lines_of_one_response_are_one_message_one_request_and_one_bill(tmp_path: Path) -> None:
     lines = [reply("msg_1", text("Look"), 5, 44), reply("msg_1", call("t1"), 6, 8)]
-    session = read(tmp_path, user("u", "hi", 2), *lines).session
+    session = load(tmp_path, user("u", "hi", 2), *lines)
     assert session.history[:2] == [
         {"role": "user", "content": "hi"},
         {"role": "assistant", "content": [text("Look"), call("t1")]},
@@ -53,9 +97,9 @@ def test_results_between_the_lines_of_a_response_are_one_message_after_it(tmp_pa
     ra, rc = user("ra", [result("t1", "one")]), user("rc", [result("t3", "three")])
     rb = user("rb", [result("t2", "two"), text("and hurry")])
     end = reply("msg_2", text("done"))
-    session = read(tmp_path, user("u", "go"), a, ra, b, c, rc, rb, end).session
+    session = load(tmp_path, user("u", "go"), a, ra, b, c, rc, rb, end)
     results = [result("t1", "one"), result("t3", "three"), result("t2", "two")]
-    assert list(map(said, session.requests[1].context)) == [
+    assert list(map(brief, session.requests[1].context)) == [
         ("u", "go"),
         ("a", [call("t1"), call("t2"), call("t3")]),
         ("u", results),
@@ -67,20 +111,17 @@ def test_results_between_the_lines_of_a_response_are_one_message_after_it(tmp_pa
 def test_glued_lines_are_two_and_a_torn_line_is_reported(tmp_path: Path) -> None:
     glued = json.dumps(user("u1", "one")) + json.dumps(user("u2", "two"))
     torn = json.dumps(user("u3", "three"))[:40]
-    reading = read(tmp_path, glued, torn, reply("msg_1", text("ok")))
-    assert [m["content"] for m in reading.session.requests[0].context] == ["one", "two"]
-    assert reading.session.skipped == [torn]
+    session = load(tmp_path, glued, torn, reply("msg_1", text("ok")))
+    assert [m["content"] for m in session.requests[0].context] == ["one", "two"]
+    assert session.skipped == [torn]
 
 
 def test_a_call_in_flight_at_a_compaction_gets_a_result_that_says_so(tmp_path: Path) -> None:
     lines = [user("u", "go"), reply("msg_1", call("t1")), reply("msg_1", call("t2"))]
     summary = user("s", "It went well.", isCompactSummary=True)
     late = [user("r", [result("t2")]), user("x", [result("gone")]), reply("msg_2", text("on"))]
-    reading = read(tmp_path, *lines, boundary(trigger="auto", preTokens=9), summary, *late)
-    session = reading.session
-    assert said(session.history[2]) == ("u", [result("t2"), lost("t1")])
-    assert reading.made_up == {"result": 1}
-    assert reading.unused == {"result without its call": 1}
+    session = load(tmp_path, *lines, boundary(trigger="auto", preTokens=9), summary, *late)
+    assert brief(session.history[2]) == ("u", [result("t2"), lost("t1")])
     head = "[Conversation compressed. Transcript: theirs.jsonl#"
     (kept,) = session.requests[1].context
     assert kept["content"][0]["text"].startswith(head)
@@ -99,8 +140,8 @@ def test_exchanges_that_a_compaction_kept_stand_after_its_summary(
     one = {"headUuid": "r2", "tailUuid": "r2", "anchorUuid": "s"}
     named = {"uuids": ["r2"]} if kept == "preservedMessages" else one
     after = [user("s", "Short.", isCompactSummary=True), reply("msg_3", text("on"))]
-    session = read(tmp_path, *first, *second, boundary(**{kept: named}), *after).session
-    assert list(map(said, session.requests[2].context))[1:] == [
+    session = load(tmp_path, *first, *second, boundary(**{kept: named}), *after)
+    assert list(map(brief, session.requests[2].context))[1:] == [
         ("a", call("t2")),
         ("u", result("t2")),
     ]
@@ -110,8 +151,8 @@ def test_exchanges_that_a_compaction_kept_stand_after_its_summary(
 def test_blank_texts_are_left_out_and_an_empty_reply_says_so(tmp_path: Path) -> None:
     lines = [user("u", "go"), user("v", [text(" ")]), reply("msg_1", text("\n\n"))]
     more = [user("w", "on"), reply("msg_2", text("\n\n")), reply("msg_2", text("Yes"))]
-    session = read(tmp_path, *lines, *more).session
-    assert list(map(said, session.history)) == [
+    session = load(tmp_path, *lines, *more)
+    assert list(map(brief, session.history)) == [
         ("u", "go"),
         ("a", text("(empty reply)")),
         ("u", "on"),
@@ -123,26 +164,25 @@ def test_extra_keys_go_and_thinking_of_a_signature_alone_stays(tmp_path: Path) -
     thinking = {"type": "thinking", "thinking": "", "signature": "abc"}
     lines = [reply("msg_1", thinking), reply("msg_1", {**call("t1"), "caller": {"type": "direct"}})]
     lines.append(user("r", [{**result("t1"), "caller": "direct"}]))
-    session = read(tmp_path, user("u", "go"), *lines).session
+    session = load(tmp_path, user("u", "go"), *lines)
     assert session.history[1]["content"] == [thinking, call("t1")]
     assert session.history[2]["content"] == [result("t1")]
 
 
-def test_a_copy_of_the_history_under_other_names_is_not_said_twice(tmp_path: Path) -> None:
+def test_a_copy_of_the_history_under_other_names_counts_once(tmp_path: Path) -> None:
     once = [reply("msg_1", call("t1")), user("r1", [result("t1")])]
     copied = [{**line, "uuid": f"copy of {line['uuid']}"} for line in once]
     renamed = reply("msg_2", [call("t1"), text("on")])
-    reading = read(tmp_path, user("u", "go"), *once, *copied, renamed)
-    assert list(map(said, reading.session.history)) == [
+    session = load(tmp_path, user("u", "go"), *once, *copied, renamed)
+    assert list(map(brief, session.history)) == [
         ("u", "go"),
         ("a", call("t1")),
         ("u", result("t1")),
         ("a", text("on")),
     ]
-    assert reading.unused == {"second result of a call": 1}
 
 
-def test_what_is_no_part_of_the_conversation_is_left_out_and_counted(tmp_path: Path) -> None:
+def test_what_is_no_part_of_the_conversation_is_left_out(tmp_path: Path) -> None:
     hook = {"type": "progress", "uuid": "p", "timestamp": "2026-01-01T00:00:09Z"}
     failed = reply("msg_0", text("API Error"), isApiErrorMessage=True)
     side = [user("s", "sub", isSidechain=True), reply("msg_s", text("sub"), isSidechain=True)]
@@ -150,28 +190,20 @@ def test_what_is_no_part_of_the_conversation_is_left_out_and_counted(tmp_path: P
     broken = {"type": "user", "uuid": "n", "message": {"content": [{"type": "text"}]}}
     again = user("u", "go")
     lines = [user("u", "go"), failed, *side, reminder, hook, broken, again]
-    reading = read(tmp_path, *lines, reply("msg_1", text("ok"), 9))
-    (request,) = reading.session.requests
+    session = load(tmp_path, *lines, reply("msg_1", text("ok"), 9))
+    (request,) = session.requests
     assert [m["content"] for m in request.context] == ["go", reminder["message"]["content"]]
     assert session_file.timestamp(request.at) == "2026-01-01T00:00:09.000Z"
-    assert reading.unused == {
-        "synthetic reply": 1,
-        "sidechain line": 2,
-        "progress line": 1,
-        "malformed message": 1,
-        "repeated line": 1,
-    }
 
 
 def test_a_file_of_nothing_but_a_sidechain_is_a_conversation(tmp_path: Path) -> None:
     lines = [user("u", "sub", isSidechain=True), reply("msg_1", text("ok"), isSidechain=True)]
-    assert len(read(tmp_path, *lines).session.requests) == 1
+    assert len(load(tmp_path, *lines).requests) == 1
 
 
 def test_where_the_line_before_a_reply_is_lost_a_user_message_stands_in(tmp_path: Path) -> None:
-    reading = read(tmp_path, reply("msg_1", text("a")), reply("msg_2", text("b")))
-    assert [m["content"] for m in reading.session.history[::2]] == [MISSING, MISSING]
-    assert reading.made_up == {"user message": 2}
+    session = load(tmp_path, reply("msg_1", text("a")), reply("msg_2", text("b")))
+    assert [m["content"] for m in session.history[::2]] == [MISSING, MISSING]
 
 
 def test_micro_compacted_results_are_placeholders_in_the_view_alone(tmp_path: Path) -> None:
@@ -180,10 +212,10 @@ def test_micro_compacted_results_are_placeholders_in_the_view_alone(tmp_path: Pa
     noted = {"trigger": "auto", "compactedToolIds": ["t1", "t2", "t9"]}
     micro = {**user("m", ""), "type": "system", "subtype": "microcompact_boundary"}
     micro["microcompactMetadata"] = noted
-    session = read(tmp_path, user("u", "go"), *calls, micro, reply("msg_3", text("on"))).session
+    session = load(tmp_path, user("u", "go"), *calls, micro, reply("msg_3", text("on")))
     context = session.requests[2].context
-    assert said(context[2]) == ("u", result("t1", "[Previous: used bash]"))
-    assert said(context[4]) == ("u", result("t2", "short"))
+    assert brief(context[2]) == ("u", result("t1", "[Previous: used bash]"))
+    assert brief(context[4]) == ("u", result("t2", "short"))
     assert session.recall("t1") == "x" * 500
 
 
@@ -196,12 +228,12 @@ def test_our_own_files_are_read_by_transcripts(tmp_path: Path) -> None:
 
 
 def test_their_file_is_never_written_to_and_another_file_is_refused(tmp_path: Path) -> None:
-    session = read(tmp_path, user("u", "go"), reply("msg_1", text("ok"))).session
+    session = load(tmp_path, user("u", "go"), reply("msg_1", text("ok")))
     before = (tmp_path / "theirs.jsonl").read_bytes()
     session.say("more", at=1.0)
     assert (tmp_path / "theirs.jsonl").read_bytes() == before
     with pytest.raises(ValueError, match="holds no conversation"):
-        read(tmp_path, '{"messages": [', "]}")
+        load(tmp_path, '{"messages": [', "]}")
 
 
 CALLS = [(i, n) for i in (1, 2, 3) for n in "ab"]
@@ -216,7 +248,7 @@ LINES = [
 def test_whatever_lines_are_missing_or_moved_no_context_breaks_a_rule(
     tmp_path_factory: pytest.TempPathFactory, drawn: list[Line]
 ) -> None:
-    session = read(tmp_path_factory.mktemp("drawn"), user("u", "go"), *drawn).session
+    session = load(tmp_path_factory.mktemp("drawn"), user("u", "go"), *drawn)
     replies = [line for line in drawn if line["type"] == "assistant"]
     assert len(session.requests) == len({line["message"]["id"] for line in replies})
     assert {violation(request.context) for request in session.requests} <= {None}
@@ -240,3 +272,15 @@ def test_a_real_file_is_read_whole_and_breaks_no_rule(path: Path) -> None:
     for line in lines:
         for block in of_type(line["message"], "tool_result"):
             assert (block["tool_use_id"], result_text(block)) in kept
+
+
+@pytest.mark.skipif(not FOLDER, reason="needs REAL_SESSIONS=DIR, a folder of Claude Code's files")
+@pytest.mark.parametrize("preset", sorted(ALL))
+@pytest.mark.parametrize("path", REAL or [Path("no file there")], ids=lambda path: path.stem)
+def test_no_context_of_a_real_session_breaks_a_rule(path: Path, preset: str) -> None:
+    session = sessions.load(path)
+    for window in (200_000, 60_000):
+        frames = replay(session, ALL[preset].scaled(window))
+        assert len(frames) == len(session.requests)
+        assert [v for frame in frames if (v := violation(frame.context))] == []
+        assert all(frame.step.tokens_after <= frame.step.tokens_before for frame in frames)

@@ -8,7 +8,7 @@
     scenarios   tasks with planted facts; workspaces, fetcher, parcels: their files; checking: is
                 a report true?
     replay      a recorded session under other settings; recording: what its bills tell
-    sessions    Claude Code's files read into the same session; claude_lines: which belong together
+    sessions    Claude Code's files read into the same session, and a session as a table
     charts      a table in, a figure out, by artists; it computes nothing
     panels      sliders beside a picture; wiring only
 

@@ -14,7 +14,7 @@ from typing import Any
 from agentlib import session_file as file
 from agentlib.lab.lessons.checking import Exercise, Wrong
 from agentlib.lab.play import rerun
-from agentlib.lab.sessions.session_table import WHOLE, rows
+from agentlib.lab.sessions.table import WHOLE, rows
 from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.messages import Block, Message, violation
 from agentlib.session_file import Line

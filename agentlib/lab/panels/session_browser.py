@@ -1,7 +1,7 @@
 """The panel of lesson 05: a session as a table to search, and its window map at any turn.
 
 Wiring only: a slider for the turn, a list of kinds, a text to search for. Not here: what the rows
-say (session_table) and how the map is drawn (window_map).
+say (sessions.table) and how the map is drawn (window_map).
 """
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
@@ -19,7 +19,7 @@ from agentlib.lab.figures import charts
 from agentlib.lab.figures.window_map import sentence, tiles, window_map
 from agentlib.lab.panels.ahead import ONE_AT_A_TIME
 from agentlib.lab.panels.wall import Pictured, slider
-from agentlib.lab.sessions.session_table import Row, matching, rows
+from agentlib.lab.sessions.table import Row, matching, rows
 from agentlib.transcripts import Session
 
 TURN = "the request whose view is shown; later rows are left out"

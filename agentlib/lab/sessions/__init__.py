@@ -1,170 +1,236 @@
-"""Claude Code's own session files, read into the same `Session` as ours (lesson 10).
+"""Read Claude Code's own session files into the same `Session` as ours (lesson 10).
 
-Their lines are put into the form that `transcripts` folds: one line for a response, its results
-in one message after it, a compaction with our summary message. Not here: which lines belong
-together (lab.claude_lines), and what a line means once it is in our form (transcripts). System
-prompt, tools and the files attached again after a compaction are not in those files, so a context
-holds what was said and nothing else. Pitfalls by number: facts, claude_code_sessions.md.
+Such a file is a log, not a conversation. One response may be fourteen lines with its results
+between them, and there are copies, torn lines and other agents' lines. So the lines of one event
+are gathered first. Then each event is put into the form that `transcripts` folds: one line for a
+response, its results in one message after it, a compaction with our summary message.
+
+System prompt, tools and the files that are attached again after a compaction are not in those
+files, so a context holds the messages and nothing else.
 """
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from agentlib import session_file as file
 from agentlib import transcripts
 from agentlib.auto_compact import summary_message
-from agentlib.lab.sessions.claude_lines import Item, gather
-from agentlib.messages import Block, Message, of_type, sendable, tool_names
+from agentlib.messages import PLACEHOLDER, Block, Message, blocks, of_type, sendable, tool_names
 from agentlib.session_file import Line
 from agentlib.transcripts import INTERRUPTED, Session
 
 MISSING = "[a message that is not in the file]"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """A session, and the account of how its file was read."""
-
-    session: Session
-    unused: Mapping[str, int]
-    """What was left out, lines and results, by kind."""
-    made_up: Mapping[str, int]
-    """What the API's rules need and the file does not have: "result", "user message"."""
+_REQUIRED_KEY = {"text": "text", "tool_use": "id", "tool_result": "tool_use_id"}
 
 
 def load(path: Path | str) -> Session:
-    """A session from Claude Code's file, or from ours.
+    """Read a session from Claude Code's file, or from ours.
 
-    One response is one request; its `at` is the newest time in the file before it. The settings
-    are a guess, `Settings()`. The session has no path: a file of theirs is never written to.
-    Raises ValueError where the file holds no conversation.
+    One response becomes one request, whose `at` is the newest time in the file before it. The
+    settings are a guess, `Settings()`. A call without a result gets one that says "interrupted",
+    and `MISSING` stands for a lost user message, because the API's rules need both. The session
+    has no path, so that their file is never written to. Raises ValueError if the file holds no
+    conversation.
 
     On paper: the lines user "hi", assistant msg_1 "\\n\\n", assistant msg_1 "Hello." are a history
-    of two messages and one request, whose context is the user's.
+    of two messages and one request, whose context is the user's message.
     """
-    return read(path).session
-
-
-def read(path: Path | str) -> Reading:
-    """`load`, with what was left out and what had to be made up."""
     path = Path(path)
     lines, skipped = file.read(path)
     if any(line.get("subtype") == file.SETTINGS for line in lines):
-        return Reading(session=transcripts.load(path), unused={}, made_up={})
-    unused, made_up = Counter[str](), Counter[str]()
-    items = gather(lines, unused)
-    if not any(item.kind in ("response", "words") for item in items):
+        return transcripts.load(path)
+    events = _events(lines)
+    if not any(event.kind in ("response", "words") for event in events):
         raise ValueError(
             f"{path} holds no conversation: none of its {len(lines)} lines is a message. "
             'A session file has one JSON object a line, with "type" and "message"'
         )
     session = Session(session_id=path.stem, skipped=skipped, count=len(lines) + len(skipped))
-    for i, item in enumerate(items):
-        transcripts.fold(_lines(item, items[:i], session, made_up), session)
-    return Reading(session=session, unused=dict(unused), made_up=dict(+made_up))
+    for i, event in enumerate(events):
+        transcripts.fold(_our_lines(event, events[:i], session), session)
+    return session
 
 
-def _lines(
-    item: Item, before: Sequence[Item], session: Session, made_up: Counter[str]
-) -> list[Line]:
-    """What an item is in our form, after the items `before` it."""
-    match item.kind:
-        case "response":
-            return [*_opening(item, session.context, made_up), *_exchange(item, made_up)]
-        case "words":
-            return _words(item)
-        case "summary":
-            text = "\n".join(block["text"] for block in item.of_type("text"))
-            content = summary_message(text, _archive(session, before))["content"]
-            return [{**_line(item, "user", content), "isCompactSummary": True}]
-        case file.COMPACT:
-            return [_boundary(item, before, _archive(session, before))]
+# -- which lines belong together ------------------------------------------------------------------
+
+
+@dataclass(kw_only=True)
+class _Event:
+    """A response, a user's words, a summary, or a boundary of a compaction, with all its lines."""
+
+    kind: str
+    name: str
+    """The uuid of its first line."""
+    at: float
+    """Seconds since the epoch. For a response: when its request was sent."""
+    lines: list[Line] = field(default_factory=list[Line])
+    uuids: set[str] = field(default_factory=set[str])
+    """The uuids of all its lines, and of the lines of its results."""
+    results: dict[str, Block | None] = field(default_factory=dict[str, Block | None])
+    """A result for each of its calls, None if there is none in the file."""
+
+    def blocks(self, *types: str) -> list[Block]:
+        """List its blocks of these types, or all, without blank texts and repeated blocks."""
+        distinct = list[Block]()
+        for block in (b for line in self.lines for b in blocks(line["message"])):
+            is_blank = block["type"] == "text" and not block["text"].strip()
+            if (block["type"] in types or not types) and not is_blank and block not in distinct:
+                distinct.append(block)
+        return distinct
+
+
+def _events(lines: Sequence[Line]) -> list[_Event]:
+    """Gather the lines of the main conversation. A response stands where its first line stands.
+
+    A file that has only sidechain lines is a subagent's. There they are the conversation.
+    """
+    events, seen, newest = dict[str, _Event](), set[str](), 0.0
+    messages = [line for line in lines if line.get("type") in ("user", "assistant")]
+    subagent = all(line.get("isSidechain") for line in messages)
+    for number, line in enumerate(lines):
+        kind, uuid, at = _kind(line, subagent), line.get("uuid") or f"line {number}", _seconds(line)
+        if kind and uuid not in seen:  # a resume or a fork copies lines
+            key, begin = uuid, at
+            if kind == "response":
+                key, begin = line["message"].get("id") or uuid, newest or at
+            event = events.setdefault(key, _Event(kind=kind, name=uuid, at=begin))
+            event.lines.append(line)
+            event.uuids.add(uuid)
+        seen.add(uuid)
+        newest = max(newest, at)
+    _hand_out_results(list(events.values()))
+    return list(events.values())
+
+
+def _kind(line: Line, subagent: bool) -> str | None:
+    """Name the kind of event that a line belongs to, None if it is no part of the conversation."""
+    match line:
+        case {"type": "system", "subtype": file.COMPACT | file.MICRO as kind}:
+            return kind
+        case {"isSidechain": True} if not subagent:
+            return None
+        case {"type": "user", "message": message} if _is_message(message):
+            return "summary" if line.get("isCompactSummary") else "words"
+        case {"type": "assistant", "message": message} if _is_message(message):
+            failed = line.get("isApiErrorMessage") or message.get("model") == "<synthetic>"
+            return None if failed else "response"
         case _:
-            return [_micro(item, session.context)]
+            return None
 
 
-def _line(item: Item, role: str, content: Any, part: str = "", **more: Any) -> Line:
+def _is_message(message: Any) -> bool:
+    try:
+        return all(_REQUIRED_KEY.get(b["type"], "type") in b for b in blocks(message))
+    except (KeyError, TypeError):
+        return False
+
+
+def _seconds(line: Line) -> float:
+    try:
+        return file.seconds(line["timestamp"])
+    except (KeyError, TypeError, ValueError):
+        return 0.0
+
+
+def _hand_out_results(events: Sequence[_Event]) -> None:
+    """Give each result to the response that asked for it first, wherever the result's line is."""
+    responses = dict[str, _Event]()
+    for response in (event for event in events if event.kind == "response"):
+        for call in response.blocks("tool_use"):
+            if responses.setdefault(call["id"], response) is response:
+                response.results[call["id"]] = None
+    for words in (event for event in events if event.kind == "words"):
+        for result in words.blocks("tool_result"):
+            name = result["tool_use_id"]
+            if (response := responses.get(name)) and response.results[name] is None:
+                del response.results[name]
+                response.results[name] = result  # in the order of the file
+                response.uuids |= words.uuids
+
+
+# -- in our form ----------------------------------------------------------------------------------
+
+
+def _our_lines(event: _Event, before: Sequence[_Event], session: Session) -> list[Line]:
+    """Put an event into the lines that `transcripts` folds. `before`: all earlier events."""
+    names = (other.name for other in reversed(before) if other.kind in ("response", "words"))
+    archive = f"{session.session_id}.jsonl#{next(names, '')}"
+    match event.kind:
+        case "response":
+            is_answer = session.context and session.context[-1]["role"] == "user"
+            lost = [] if is_answer else [_line(event, "user", MISSING, part="/before")]
+            return [*lost, *_exchange(event)]
+        case "words":
+            content = event.lines[0]["message"]["content"]
+            words = [block for block in event.blocks() if block["type"] != "tool_result"]
+            content = content if isinstance(content, str) else words
+            return [_line(event, "user", content)] if words else []
+        case "summary":
+            text = "\n".join(block["text"] for block in event.blocks("text"))
+            content = summary_message(text, archive)["content"]
+            return [{**_line(event, "user", content), "isCompactSummary": True}]
+        case file.COMPACT:
+            return [_boundary(event, before, archive)]
+        case _:
+            return [_micro(event, session.context)]
+
+
+def _line(event: _Event, role: str, content: Any, part: str = "", **more: Any) -> Line:
     message = {"role": role, "content": content, **more}
-    when, name = file.timestamp(item.at), item.name + part
-    return {"type": role, "uuid": name, "timestamp": when, "message": message}
+    stamp = file.timestamp(event.at)
+    return {"type": role, "uuid": event.name + part, "timestamp": stamp, "message": message}
 
 
-def _words(item: Item) -> list[Line]:
-    content = item.lines[0]["message"]["content"]
-    said = [block for block in item.blocks() if block["type"] != "tool_result"]
-    return [_line(item, "user", content if isinstance(content, str) else said)] if said else []
+def _exchange(event: _Event) -> list[Line]:
+    """Make one line of a response, and one of the results of all its calls.
 
-
-def _opening(item: Item, context: Sequence[Message], made_up: Counter[str]) -> list[Line]:
-    """A user message before a response, where a line was lost or a chain begins without one."""
-    if context and context[-1]["role"] == "user":
-        return []
-    made_up["user message"] += 1
-    return [_line(item, "user", MISSING, part="/before")]
-
-
-def _exchange(item: Item, made_up: Counter[str]) -> list[Line]:
-    """A response as one line, and one with a result for each of its calls (pitfalls 1, 5, 7)."""
-    content = [b for b in item.blocks() if b["type"] != "tool_use" or b["id"] in item.calls]
-    lost = [name for name in item.calls if name not in item.results]
-    made_up["result"] += len(lost)
-    results = [*item.results.values(), *map(_interrupted, lost)]
-    lines = [_line(item, "assistant", sendable(content), **_billed(item))]
-    return [*lines, _line(item, "user", sendable(results), part="/results")] if results else lines
+    The first lines of a response carry the token count that its stream began with, and most have
+    no stop_reason. So the last usage is taken with the largest count, and any stop_reason.
+    """
+    messages = [line["message"] for line in event.lines]
+    usages = [message["usage"] for message in messages if message.get("usage")] or [{}]
+    output = max(usage.get("output_tokens") or 0 for usage in usages)
+    usage = {**usages[-1], "output_tokens": output}
+    stops = [message["stop_reason"] for message in messages if message.get("stop_reason")]
+    stop = (stops or ["tool_use" if event.results else "end_turn"])[-1]
+    content = [b for b in event.blocks() if b["type"] != "tool_use" or b["id"] in event.results]
+    results = [result for result in event.results.values() if result]
+    results += [_interrupted(name) for name, result in event.results.items() if not result]
+    lines = [_line(event, "assistant", sendable(content), usage=usage, stop_reason=stop)]
+    return lines + [_line(event, "user", sendable(results), part="/results")] * bool(results)
 
 
 def _interrupted(name: str) -> Block:
     return {"type": "tool_result", "tool_use_id": name, "content": INTERRUPTED, "is_error": True}
 
 
-def _billed(item: Item) -> dict[str, Any]:
-    """The last usage with the most output_tokens, and the stop_reason that one of the lines has.
-
-    The first lines carry the count that the stream began with, and most have no stop_reason
-    (pitfalls 1 and 3).
-    """
-    found = [line["message"] for line in item.lines]
-    usages = [message["usage"] for message in found if message.get("usage")] or [{}]
-    most = max(usage.get("output_tokens") or 0 for usage in usages)
-    stops = filter(None, (message.get("stop_reason") for message in reversed(found)))
-    stop = next(stops, "tool_use" if item.calls else "end_turn")
-    return {"usage": {**usages[-1], "output_tokens": most}, "stop_reason": stop}
-
-
-def _archive(session: Session, before: Sequence[Item]) -> str:
-    """Where what a compaction replaced still is: the file, and its last message before it."""
-    said = (item.name for item in reversed(before) if item.kind in ("response", "words"))
-    return f"{session.session_id}.jsonl#{next(said, '')}"
-
-
-def _boundary(item: Item, before: Sequence[Item], archive: str) -> Line:
-    """A compaction with what stays: whole exchanges, whichever of their lines it names."""
-    noted: dict[str, Any] = item.lines[0].get("compactMetadata") or {}
-    segment: dict[str, str] = noted.get("preservedSegment") or {}
+def _boundary(event: _Event, before: Sequence[_Event], archive: str) -> Line:
+    """Note a compaction with the exchanges that stay: whole, whichever of their lines it names."""
+    theirs: dict[str, Any] = event.lines[0].get("compactMetadata") or {}
+    segment: dict[str, str] = theirs.get("preservedSegment") or {}
     ends = {segment.get("headUuid"), segment.get("tailUuid")}
     places = [i for i, other in enumerate(before) if other.uuids & ends]
-    named = file.preserved({"compactMetadata": noted})
-    stay = [other for other in before if other.uuids & named]
+    uuids = file.preserved({"compactMetadata": theirs})
+    stay = [other for other in before if other.uuids & uuids]
     stay += before[places[0] : places[-1] + 1] if places else []
-    uuids = [other.name + part for other in stay for part in ("", "/results")]
-    kept = {"preservedMessages": {"uuids": uuids}, "archive": archive}
-    details = {"trigger": "auto", **noted, **kept}
-    when = file.timestamp(item.at)
-    return {"type": "system", "subtype": item.kind, "timestamp": when, "compactMetadata": details}
+    names = [other.name + part for other in stay for part in ("", "/results")]
+    ours = {"preservedMessages": {"uuids": names}, "archive": archive}
+    details = {"trigger": "auto", **theirs, **ours}
+    stamp = file.timestamp(event.at)
+    return {"type": "system", "subtype": event.kind, "timestamp": stamp, "compactMetadata": details}
 
 
-def _micro(item: Item, context: Sequence[Message]) -> Line:
-    """The results it names, where the view has them, with our placeholder in their place."""
-    noted: dict[str, Any] = item.lines[0].get("microcompactMetadata") or {}
-    listed: list[str] = noted.get("compactedToolIds") or []
-    held = {r["tool_use_id"]: r for message in context for r in of_type(message, "tool_result")}
-    names, new = tool_names(context), dict[str, str]()
-    for name in (name for name in listed if name in held):
-        placeholder = f"[Previous: used {names[name]}]"
-        if len(placeholder) < len(str(held[name].get("content") or "")):
-            new[name] = placeholder
-    details = {**noted, "replacements": new}
-    return {"type": "system", "subtype": item.kind, "microcompactMetadata": details}
+def _micro(event: _Event, context: Sequence[Message]) -> Line:
+    """Note the results that were cleared, with our placeholder if it is shorter."""
+    details: dict[str, Any] = event.lines[0].get("microcompactMetadata") or {}
+    listed: list[str] = details.get("compactedToolIds") or []
+    tools, replacements = tool_names(context), dict[str, str]()
+    for result in (result for message in context for result in of_type(message, "tool_result")):
+        name = result["tool_use_id"]
+        placeholder = f"{PLACEHOLDER}{tools[name]}]"
+        if name in listed and len(placeholder) < len(str(result.get("content") or "")):
+            replacements[name] = placeholder
+    details = {**details, "replacements": replacements}
+    return {"type": "system", "subtype": event.kind, "microcompactMetadata": details}
