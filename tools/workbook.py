@@ -39,21 +39,26 @@ def _refresh(root: Path, name: str, committed: str | None) -> str:
     """Bring one copy up to date; return what happened, or "" if nothing did."""
     copy, working = root / FOLDER / name, read(root / "notebooks" / name)
     lesson = working if committed is None else committed
-    newest, record = fingerprint(lesson), _record(root).get(name)
     if not copy.exists():
-        edited = fingerprint(working) not in ("", newest)
-        _put(root, name, newest, working if edited else without_outputs(lesson))
-        edits = f"notebooks/{name} has edits of yours, so it is copied with them and its outputs."
-        return edits if edited else ""
-    current = fingerprint(read(copy))
+        return _first_copy(root, name, working, lesson)
+    newest, current, copied = fingerprint(lesson), fingerprint(read(copy)), _record(root).get(name)
     if newest == current:
         _note(root, name, newest)
-    if newest in (record, current):
-        return ""
-    if current != record:
+    elif newest != copied and current != copied:
         return f"{name} is newer now. You edited your copy, so it is kept.{_how_to_reset(name)}"
-    _put(root, name, newest, without_outputs(lesson))
-    return f"{name} is newer now. You had not edited your copy, so it is replaced."
+    elif newest != copied:
+        _put(root, name, newest, without_outputs(lesson))
+        return f"{name} is newer now. You had not edited your copy, so it is replaced."
+    return ""
+
+
+def _first_copy(root: Path, name: str, working: str, lesson: str) -> str:
+    newest = fingerprint(lesson)
+    if fingerprint(working) in ("", newest):
+        _put(root, name, newest, without_outputs(lesson))
+        return ""
+    _put(root, name, newest, working)
+    return f"notebooks/{name} has edits of yours, so it is copied with them and its outputs."
 
 
 def _how_to_reset(name: str) -> str:

@@ -1,6 +1,6 @@
 """What the offline model can answer: words, tool calls, and an open word when it gets no further.
 
-Ids of the calls are left out: the server gives them (`lab.offline`). Not here: which call comes
+Ids of the calls are left out: the server gives them (`lab.api`). Not here: which call comes
 next (tasks, tracing, renaming).
 """
 
