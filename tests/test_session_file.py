@@ -1,4 +1,4 @@
-"""The session file's lines: names, permissions, what is torn, and what other programs see in it."""
+"""The session file: names, permissions, torn lines, Ctrl-C, and what other programs see in it."""
 
 import html
 import os
@@ -34,43 +34,34 @@ def test_only_its_owner_can_read_a_session(tmp_path):
     assert (tmp_path / "t" / snapshot).stat().st_mode & 0o777 == 0o600
 
 
-def test_two_sessions_in_one_second_have_two_files(tmp_path):
-    made = [Session.create(tmp_path, settings=SMALL, clock=lambda: 1_760_000_000.9) for _ in "ab"]
-    assert [s.session_id for s in made] == ["20251009-085320-1", "20251009-085320-2"]
-    assert made[0].path.read_bytes() != made[1].path.read_bytes()
-
-
 def test_sessions_begun_at_once_never_share_a_file(tmp_path):
-    made: list[Path] = []
+    paths: list[Path] = []
 
     def begin() -> None:
-        session = Session.create(tmp_path, settings=SMALL, clock=lambda: 1_760_000_000.0)
-        made.append(session.path)
+        session = Session.create(tmp_path, settings=SMALL, clock=lambda: 1_760_000_000.9)
+        paths.append(session.path)
 
     threads = [threading.Thread(target=begin) for _ in range(16)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(set(made)) == 16
-    assert all(len(lines_of(path)) == 1 for path in made)
+    assert {path.name for path in paths} == {f"20251009-085320-{n}.jsonl" for n in range(1, 17)}
+    assert all(len(lines_of(path)) == 1 for path in paths)
 
 
 def test_an_id_that_has_a_file_is_refused_and_the_file_stays(tmp_path):
     session = a_session(tmp_path)
-    session.say("keep me", at=0)
     before = session.path.read_bytes()
     with pytest.raises(FileExistsError, match=r"s\.jsonl is there already; take another name"):
         a_session(tmp_path)
     assert session.path.read_bytes() == before
 
 
-@pytest.mark.parametrize("name", ["a/b", "../a", "a\\b", "2026-11-22T10:30", "what?", "a\n"])
+@pytest.mark.parametrize("name", ["../a", "a\\b", "2026-11-22T10:30", "a\n"])
 def test_an_id_that_can_name_no_file_everywhere_is_refused(tmp_path, name):
     with pytest.raises(ValueError, match=r"can't name a file; take letters, digits, - and _"):
         Session.create(tmp_path, settings=SMALL, session_id=name)
-    with pytest.raises(ValueError, match=r"can't name a file"):
-        Session(session_id=name, archives=tmp_path).archive()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -94,6 +85,25 @@ def test_ids_of_lines_are_the_same_everywhere_and_never_twice(tmp_path):
     assert lines_of(one.path)[-1]["uuid"] not in ids
 
 
+@pytest.mark.parametrize(
+    ("data", "lines", "skipped"),
+    [
+        (b'{"a": 1}{"b": 2} {"c": 3}\n\n{"d": 4}', [{"a": 1}, {"b": 2}, {"c": 3}, {"d": 4}], []),
+        (
+            '\ufeff{"a": "é\u2028中"}\r\n\r\n{"b": 2}\r\n'.encode(),
+            [{"a": "é\u2028中"}, {"b": 2}],
+            [],
+        ),
+        (b'[1]\n"text"\nnot json\n\xff\n{"a": 1}', [{"a": 1}], ["[1]", '"text"', "not json", "�"]),
+    ],
+    ids=["glued lines", "saved by an editor", "no objects"],
+)
+def test_every_object_is_read_and_other_text_reported(tmp_path, data, lines, skipped):
+    path = tmp_path / "f"
+    path.write_bytes(data)
+    assert read(path) == (lines, skipped)
+
+
 def test_a_torn_line_is_closed_before_the_next(tmp_path):
     path = tmp_path / "f"
     path.write_bytes(b'{"a": 1}\n{"b": ')
@@ -102,33 +112,10 @@ def test_a_torn_line_is_closed_before_the_next(tmp_path):
     assert read(path) == ([{"a": 1}, {"c": 3}], ['{"b":'])
 
 
-def test_lines_glued_together_are_told_apart(tmp_path):
-    path = tmp_path / "f"
-    path.write_bytes(b'{"a": 1}{"b": 2} {"c": 3}\n\n{"d": 4}')
-    assert read(path) == ([{"a": 1}, {"b": 2}, {"c": 3}, {"d": 4}], [])
-
-
-def test_what_an_editor_adds_is_no_matter(tmp_path):
-    path = tmp_path / "f"
-    path.write_bytes('\ufeff{"a": "é\u2028中"}\r\n\r\n{"b": 2}\r\n'.encode())
-    assert read(path) == ([{"a": "é\u2028中"}, {"b": 2}], [])
-
-
-def test_what_is_no_object_is_reported(tmp_path):
-    path = tmp_path / "f"
-    path.write_bytes(b'[1, 2]\n"text"\nnot json\n\xff\xfe\n{"a": 1}\n')
-    lines, skipped = read(path)
-    assert lines == [{"a": 1}]
-    assert skipped == ["[1, 2]", '"text"', "not json", "\ufffd\ufffd"]
-
-
 def test_half_of_a_surrogate_pair_survives(tmp_path):
     session = a_session(tmp_path)
     session.say("cut \ud83d here, 中", at=0)
     assert load(session.path).history == session.history
-    memory = Session(session_id="m", archives=tmp_path)
-    memory.say("cut \ud83d here", at=0)
-    assert read(tmp_path / memory.archive())[0] == memory.history
 
 
 @posix
@@ -147,44 +134,43 @@ def test_a_full_disk_writes_all_lines_or_none(tmp_path):
     assert session.path.read_bytes() == before
     assert session.history == []
     session.say("room again", at=1)
-    loaded = load(session.path)
-    assert loaded.history == session.history == [{"role": "user", "content": "room again"}]
+    assert load(session.path).history == session.history
     assert lines_of(session.path)[-1]["parentUuid"] == lines_of(session.path)[-2]["uuid"]
 
 
-def test_ctrl_c_waits_until_the_line_is_noted():
-    done = []
-
-    def write() -> None:
-        with ctrl_c_deferred():
-            signal.raise_signal(signal.SIGINT)
-            done.append("body")
-
-    with ctrl_c(), pytest.raises(KeyboardInterrupt):
-        write()
-    assert done == ["body"]
-
-
 @pytest.mark.parametrize("handler", [signal.SIG_DFL, signal.SIG_IGN, signal.default_int_handler])
-def test_what_ctrl_c_did_before_it_does_again(handler):
+def test_afterwards_ctrl_c_does_what_it_did_before(handler):
     with ctrl_c(handler):
         with ctrl_c_deferred():
             assert signal.getsignal(signal.SIGINT) is not handler
         assert signal.getsignal(signal.SIGINT) is handler
 
 
-def test_beside_the_main_thread_ctrl_c_is_left_alone():
-    noted = []
+def test_ctrl_c_waits_until_the_block_is_done():
+    steps = []
 
     def write() -> None:
         with ctrl_c_deferred():
-            noted.append(signal.getsignal(signal.SIGINT))
+            signal.raise_signal(signal.SIGINT)
+            steps.append("written")
+
+    with ctrl_c(), pytest.raises(KeyboardInterrupt):
+        write()
+    assert steps == ["written"]
+
+
+def test_a_thread_leaves_ctrl_c_alone():
+    handlers = []
+
+    def write() -> None:
+        with ctrl_c_deferred():
+            handlers.append(signal.getsignal(signal.SIGINT))
 
     with ctrl_c():
         thread = threading.Thread(target=write)
         thread.start()
         thread.join()
-    assert noted == [signal.default_int_handler]
+    assert handlers == [signal.default_int_handler]
 
 
 FIRST = "<{}> is the first line & more\n"
@@ -196,15 +182,15 @@ def a_run(folder: Path) -> Session:
     read_on = worker(14)
 
     def brain(body):
-        said = read_on(body)
+        reply = read_on(body)
         if asks_for_summary(body):
-            return next(failing, said)
-        if name := said["content"][-1].get("id"):
+            return next(failing, reply)
+        if name := reply["content"][-1].get("id"):
             (folder / f"{name}.txt").write_text(FIRST.format(name) + "text of the file\n" * 180)
-            said["content"][-1]["input"] = {"path": f"{name}.txt"}
+            reply["content"][-1]["input"] = {"path": f"{name}.txt"}
         if name == "toolu_12":
-            said["content"] += [call("toolu_c", "compact", focus="a.txt"), call("toolu_x", "nope")]
-        return said
+            reply["content"] += [call("toolu_c", "compact", focus="a.txt"), call("toolu_x", "nope")]
+        return reply
 
     calm = replace(SMALL, emergency_at=None)
     options = {"settings": calm, "session": session, "clock": clock}
@@ -214,9 +200,8 @@ def a_run(folder: Path) -> Session:
     return session
 
 
-def test_the_lines_have_the_fields_that_readers_look_for(tmp_path):
-    session = a_run(tmp_path)
-    lines = lines_of(session.path)
+def test_the_lines_have_the_fields_and_the_chain_that_readers_look_for(tmp_path):
+    lines = lines_of(a_run(tmp_path).path)
     envelope = "parentUuid isSidechain userType cwd sessionId version gitBranch uuid timestamp type"
     assert all(set(envelope.split()) <= set(line) for line in lines)
     by_kind = {line.get("subtype") or line["type"]: line for line in lines}
@@ -232,19 +217,12 @@ def test_the_lines_have_the_fields_that_readers_look_for(tmp_path):
     ids = {line["uuid"] for line in lines}
     assert len(ids) == len(lines)
     assert set(compact["preservedMessages"]["uuids"]) <= ids
-
-
-def test_the_chain_of_parents_begins_anew_at_a_compaction(tmp_path):
-    lines = lines_of(a_run(tmp_path).path)
     for before, line in zip([{"uuid": None}, *lines], lines, strict=False):
         if line.get("subtype") == "compact_boundary":
             assert (line["parentUuid"], line["logicalParentUuid"]) == (None, before["uuid"])
         else:
             assert line["parentUuid"] == before["uuid"]
-    summaries = [i for i, line in enumerate(lines) if line.get("isCompactSummary")]
-    assert summaries
-    assert all(lines[i - 1]["subtype"] == "compact_boundary" for i in summaries)
-    assert all(lines[i]["isVisibleInTranscriptOnly"] for i in summaries)
+        assert ("isCompactSummary" in line) == (before.get("subtype") == "compact_boundary")
 
 
 def shown(session: Session, folder: Path) -> str:
@@ -258,18 +236,16 @@ def shown(session: Session, folder: Path) -> str:
     return html.unescape(re.sub(r"<[^>]*>", "", text))
 
 
-def test_claude_code_log_shows_all_that_was_said(tmp_path):
+def test_claude_code_log_shows_everything(tmp_path):
     session = a_run(tmp_path)
     page = shown(session, tmp_path)
     summaries = [summary_text(c.message) for c in session.compactions if c.message]
     results = [r for m in session.history for r in of_type(m, "tool_result")]
-    assert len(summaries) >= 2
     firsts = {result_text(r).split("\n")[0] for r in results}
-    assert firsts >= {FIRST.format(f"toolu_{n}").strip() for n in range(1, 15)}
+    assert len(summaries) >= 2
     assert len(firsts) == len(results) == 16
     for prompt in ("Read a.txt <again> & again.", "And once more,", "please."):
         assert prompt in page
-    assert page.count("[Conversation compressed. Transcript: s.jsonl#") >= len(summaries)
     for summary in summaries:
         assert summary.split("\n")[0] in page
         assert summary.split("\n")[-1] in page
