@@ -172,11 +172,3 @@ def test_what_was_sent_in_between_does_not_change_what_a_resend_reads(first: Pro
     fresh = cache()
     fresh.bill(*first, 0)
     assert one.bill(*first, 2).read >= fresh.bill(*first, 2).read
-
-
-def test_a_long_conversation_keeps_only_living_entries():
-    one = cache()
-    for turn in range(3_000):
-        one.bill([Part(turn, 100)], [0], now=turn * 400)
-    assert one.bill([Part(2_999, 100)], [0], now=2_999 * 400 + 10).read == 100
-    assert len(one._entries) < 1_100

@@ -10,8 +10,8 @@ import pytest
 from loopback import Wire, served
 
 from agentlib.lab.api.server import Server
-from agentlib.lab.client import LiveError, client, model_id, price_notice
-from agentlib.lab.spending import CapReached, dollars
+from agentlib.lab.client import client, model_id, price_notice
+from agentlib.lab.spending import CapReached, LiveError, dollars
 from agentlib.settings import MODEL
 
 Body = dict[str, Any]
@@ -19,7 +19,7 @@ KEY = "sk-right"
 HI: Any = [{"role": "user", "content": "word " * 1_000}]
 
 
-def brain(body: Body) -> Body:
+def model(body: Body) -> Body:
     return {"content": [{"type": "text", "text": "Good."}], "stop_reason": "end_turn"}
 
 
@@ -36,7 +36,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 @pytest.fixture
 def wire(here: pytest.MonkeyPatch) -> Iterator[Wire]:
-    with served(Server(brain, key=KEY)) as provider:
+    with served(Server(model, key=KEY)) as provider:
         here.setenv("ANTHROPIC_BASE_URL", provider.url)
         here.setenv("ANTHROPIC_API_KEY", KEY)
         yield provider
@@ -49,7 +49,7 @@ def test_offline_nothing_is_read_from_the_environment(here: pytest.MonkeyPatch):
     here.setenv("ANTHROPIC_CUSTOM_HEADERS", "Authorization: \nX-Api-Key: ")
     here.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     here.setenv("MODEL_ID", "claude-x")
-    api = client(model=brain)
+    api = client(model=model)
     assert (api.api_key, api.auth_token) == ("offline", None)
     assert "127.0.0.1" not in str(api.base_url)
     assert ask(api).stop_reason == "end_turn"
@@ -58,11 +58,11 @@ def test_offline_nothing_is_read_from_the_environment(here: pytest.MonkeyPatch):
 
 def test_offline_no_socket_is_opened(here: pytest.MonkeyPatch):
     here.setattr(socket, "socket", None)
-    assert ask(client(model=brain)).stop_reason == "end_turn"
+    assert ask(client(model=model)).stop_reason == "end_turn"
 
 
 def test_live_is_the_same_client_at_another_address(wire: Wire):
-    live, offline = ask(client(live=True)), ask(client(model=brain))
+    live, offline = ask(client(live=True)), ask(client(model=model))
     assert live.to_dict() == offline.to_dict()
     assert wire.headers[0]["authorization"] == f"Bearer {KEY}"
     assert wire.headers[0]["x-api-key"] == KEY
@@ -109,7 +109,7 @@ def test_live_a_key_that_can_be_none_is_not_said_aloud(key: str, here: pytest.Mo
 
 def test_live_a_dotenv_file_in_another_encoding_is_one_sentence(here: pytest.MonkeyPatch):
     Path(".env").write_bytes(b"NAME=\xe9\n")
-    with pytest.raises(LiveError, match="is no text in UTF-8"):
+    with pytest.raises(LiveError, match="is not text in UTF-8"):
         client(live=True)
 
 
@@ -166,7 +166,7 @@ def test_a_live_client_says_its_price_before_anything_is_sent(wire: Wire, caplog
     assert said[0].endswith("The run stops once $0.004 are spent.")
     assert caplog.messages == []
     for wrong in (-1, float("nan")):
-        with pytest.raises(ValueError, match="take dollars, 0 or more"):
+        with pytest.raises(ValueError, match="choose dollars, 0 or more"):
             client(live=True, max_usd=wrong, say=said.append)
     assert len(said) == 1  # nor is a price said where there is no client
     client(live=True)  # with nobody to tell, it is logged: a notebook shows that

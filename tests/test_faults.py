@@ -15,12 +15,12 @@ TURN: Any = [{"role": "user", "content": "Go on."}]
 SUMMARY: Any = [*TURN, {"role": "user", "content": f"{SUMMARY_WANTED} Briefly."}]
 
 
-def brain(body: Body) -> Body:
+def model(body: Body) -> Body:
     return {"content": [{"type": "text", "text": "Done. " * 40}], "stop_reason": "end_turn"}
 
 
 def ask(*faults: Fault, retries: int = 2, messages: Any = TURN) -> anthropic.types.Message:
-    api = client(model=brain, faults=faults).with_options(max_retries=retries)
+    api = client(model=model, faults=faults).with_options(max_retries=retries)
     return api.messages.create(model=MODEL, max_tokens=500, messages=messages)
 
 
@@ -54,7 +54,7 @@ def test_only_summaries_are_counted_where_that_is_asked():
 
 @pytest.mark.parametrize("bad", [{"kind": "418"}, {"kind": "500", "rate": 2}])
 def test_a_fault_that_does_not_exist_is_refused(bad: dict[str, Any]):
-    with pytest.raises(ValueError, match=r"kind='418'; choose one of 429|rate=2; take a share"):
+    with pytest.raises(ValueError, match=r"kind='418'; choose one of 429|rate=2; choose a share"):
         Fault(**bad)
 
 
@@ -97,7 +97,7 @@ def test_an_overload_says_that_a_retry_is_worth_it():
 
 
 def test_an_answer_cut_short_counts_as_one_so_that_no_id_comes_twice():
-    api = client(model=brain, faults=[Fault("truncated", at=1)])
+    api = client(model=model, faults=[Fault("truncated", at=1)])
     given: Any = {"model": MODEL, "max_tokens": 500, "messages": TURN}
     assert api.messages.create(**given).id != api.messages.create(**given).id
 

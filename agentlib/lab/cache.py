@@ -1,12 +1,12 @@
-"""The prompt cache's rules: which part of a prompt is read, which is written, which is neither.
+"""Apply the prompt cache's rules: which part of a prompt is read, written, or neither.
 
-A cache entry is a whole prefix of a prompt, written only where a breakpoint stands. A later
-request reads the longest living entry that one of its own breakpoints can find by looking back.
-So changing one early block loses all that stands behind it, and a prompt with no breakpoint is
-never cached. Not here: prices (cost), and how many tokens a block has (counting).
+A cache entry is a whole prefix of a prompt. It is written only at a breakpoint. A later request
+reads the longest living entry that one of its own breakpoints can find by looking back. So a
+change to an early block loses everything behind it, and a prompt without a breakpoint is never
+cached.
 
-Simplified: an entry can be read as soon as its request was billed (really: once its answer has
-begun), and lives exactly as long as promised.
+Two simplifications: an entry can be read as soon as its request was billed (the API needs the
+answer to have begun), and it lives exactly as long as promised.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -16,19 +16,18 @@ LOOK_BACK = 20
 """Positions that a breakpoint searches for an older entry, its own included."""
 
 SHORT, LONG = 300.0, 3_600.0
-"""The two lifetimes on offer, in seconds: 5m and 1h."""
+"""The two lifetimes, 5m and 1h, in seconds."""
 
 _RUNS = ("tool_use", "tool_result")
-_MANY_ENTRIES = 1_000
 
 
 class Part(NamedTuple):
     """One piece of a prompt: a block, a tool, or a whole message.
 
-    `key` says what it is (equal keys, equal content: text, a hash, or an id of your own),
-    `tokens` how much it weighs, `kind` its type: a run of tool_use parts is one position of the
-    look-back, and so is a run of tool_result. `positions` is 1 for a block; a message that
-    stands for several blocks takes as many, and a mere setting takes 0.
+    Equal keys stand for equal content: a text, a hash, or an id of your own. `kind` is the type
+    of block, because a run of tool_use parts is one position of the look-back, and so is a run of
+    tool_result. `positions` is 1 for a block, more for a message of several blocks, 0 for a
+    setting.
     """
 
     key: Hashable
@@ -38,16 +37,16 @@ class Part(NamedTuple):
 
 
 class Bill(NamedTuple):
-    """Tokens of one prompt by how they are billed; read + written + uncached is all of them."""
+    """Tokens of one prompt by how they are billed. read + written + uncached is the prompt."""
 
     read: int
     written: int
     uncached: int
     written_1h: int = 0
-    """The share of `written` that stands before a breakpoint of an hour: dearer."""
+    """The part of `written` before a breakpoint of an hour, which costs more."""
 
     def usage(self, output_tokens: int) -> dict[str, Any]:
-        """The bill as the `usage` that the API would return with an answer of that length."""
+        """Return the bill as the API's `usage` of an answer with so many tokens."""
         return {
             "input_tokens": self.uncached,
             "cache_creation_input_tokens": self.written,
@@ -61,10 +60,10 @@ class Bill(NamedTuple):
 
 
 class PromptCache:
-    """One organisation's cache for one model.
+    """The cache of one organisation for one model.
 
-    `min_tokens`: shorter prefixes are never cached (512 for claude-haiku-5-5). `ttl`: seconds an
-    entry lives after the start of the request that wrote or last read it.
+    `min_tokens`: shorter prefixes are never cached (512 for claude-haiku-5-5). `ttl`: seconds that
+    an entry lives after the start of the request that wrote or last read it.
 
     >>> cache = PromptCache(min_tokens=100)
     >>> system, question = Part("You are kind.", 100), Part("Hello", 10)
@@ -75,39 +74,36 @@ class PromptCache:
     >>> cache.bill([system, Part("Bye", 7)], marks=[0, 1], now=600)
     Bill(read=0, written=107, uncached=0, written_1h=0)
 
-    Source: the provider's page on prompt caching, as of October 2026. The look-back and the
-    minimum are what an ideal longest-prefix model leaves out, and why it is too kind.
+    Source: the provider's page on prompt caching, October 2026.
     """
 
     def __init__(self, min_tokens: int = 512, ttl: float = SHORT) -> None:
         self.min_tokens = min_tokens
         self.ttl = ttl
         self._entries: dict[int, tuple[float, float]] = {}  # prefix -> (dies at, lives for)
-        self._many = _MANY_ENTRIES
         self._parts: list[Part] = []
         self._trail: list[tuple[int, int, int]] = []  # by part: prefix, tokens, position
 
     def bill(
         self, blocks: Sequence[Part], marks: Iterable[int] | Mapping[int, float], now: float
     ) -> Bill:
-        """Bill one request and remember what it wrote.
+        """Bill one request and remember the entries it wrote.
 
-        `marks`: indices of the parts that carry a breakpoint; a mapping gives each its own
-        seconds to live. `now`: when the request started. A part that stood at the same place in
-        the request before costs next to nothing to bill again.
+        `marks`: indices of the parts with a breakpoint. A mapping gives each its seconds to live.
+        `now`: when the request started, in seconds. Only the parts behind the first one that
+        differs from the request before cost time.
         """
         lives: dict[int, float] = dict.fromkeys(marks, self.ttl)
         if isinstance(marks, Mapping):
             lives.update(cast(Mapping[int, float], marks))
         trail = self._follow(blocks)
         points = [i for i in sorted(lives) if trail[i][1] >= self.min_tokens]
-        found = max((self._look_back(trail, i, now) for i in points), default=-1)
-        if found >= 0:
-            self._keep(trail[found][0], now, self._entries[trail[found][0]][1])
+        hit = max((self._look_back(trail, i, now) for i in points), default=-1)
+        if hit >= 0:
+            self._keep(trail[hit][0], now, self._entries[trail[hit][0]][1])
         for i in points:
             self._keep(trail[i][0], now, lives[i])
-        self._bury(now)
-        return _split(trail, points, found, [i for i in points if lives[i] > SHORT])
+        return _split(trail, points, hit, [i for i in points if lives[i] > SHORT])
 
     def _follow(self, blocks: Sequence[Part]) -> list[tuple[int, int, int]]:
         same = self._shared(blocks)
@@ -123,11 +119,11 @@ class PromptCache:
         return self._trail
 
     def _shared(self, blocks: Sequence[Part]) -> int:
-        known = self._parts
-        if list(blocks[: len(known)]) == known:
-            return len(known)
-        pairs = zip(known, blocks, strict=False)
-        return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(known), len(blocks)))
+        last = self._parts
+        if list(blocks[: len(last)]) == last:  # the usual case, compared quickly
+            return len(last)
+        pairs = zip(last, blocks, strict=False)
+        return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(last), len(blocks)))
 
     def _look_back(self, trail: Sequence[tuple[int, int, int]], at: int, now: float) -> int:
         for i in range(at, -1, -1):
@@ -142,18 +138,12 @@ class PromptCache:
         longest = max(lives, old[1]) if old[0] > now else lives
         self._entries[prefix] = (now + longest, longest)
 
-    def _bury(self, now: float) -> None:
-        if len(self._entries) > self._many:
-            self._entries = {k: v for k, v in self._entries.items() if v[0] > now}
-            # Not again before they have doubled: so the search is paid for by what came in.
-            self._many = max(_MANY_ENTRIES, 2 * len(self._entries))
-
 
 def _split(
-    trail: Sequence[tuple[int, int, int]], points: Sequence[int], found: int, hour: Sequence[int]
+    trail: Sequence[tuple[int, int, int]], points: Sequence[int], hit: int, hour: Sequence[int]
 ) -> Bill:
     total = trail[-1][1] if trail else 0
-    read = trail[found][1] if found >= 0 else 0
+    read = trail[hit][1] if hit >= 0 else 0
     cached = max(read, trail[points[-1]][1]) if points else read
     long = max(0, trail[hour[-1]][1] - read) if hour else 0
     return Bill(read, cached - read, total - cached, long)

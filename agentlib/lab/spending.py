@@ -1,50 +1,53 @@
-"""What requests cost: prices per model from a dated file, dollars of a usage, an estimate, a cap.
+"""Turn usages into dollars, and hold a cap on what a live run may spend.
 
-`prices.json` says when its prices were collected and from where; a model that it does not name
-has no price here, and no guess either. Not here: which tokens the cache read (cache), and
-batches, fast mode or regional surcharges, which the course does not use.
+`prices.json` says when its prices were collected and from where. A model that it does not name has
+no price here. Batches, fast mode and regional surcharges are not priced.
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from agentlib.lab.cache import Bill
+from agentlib.estimation import prompt_tokens
 
 MILLION = 1_000_000
 Usage = Mapping[str, Any]
 
 
 class CapReached(RuntimeError):
-    """The dollars allowed are spent; nothing more is sent."""
+    """The dollars allowed are spent. Nothing more is sent."""
+
+
+class LiveError(RuntimeError):
+    """The reason why a live run can't go on, in one sentence for the person who started it."""
 
 
 @lru_cache(maxsize=1)
 def price_list() -> dict[str, Any]:
-    """The whole file: `collected` (a date), `currency`, `sources`, `models`."""
+    """Return the whole file: `collected` (a date), `currency`, `sources`, `models`."""
     return json.loads((files("agentlib.lab") / "prices.json").read_text(encoding="utf-8"))
 
 
 def model_facts(model: str) -> dict[str, Any]:
-    """Prices (USD per million tokens) and sizes of one model; a dated id finds its model.
+    """Return prices (USD per million tokens) and sizes of a model; a dated id finds its model.
 
-    ValueError names the models known where this one is not.
+    Raises ValueError for a model without a price, and names those that have one.
     """
     models = price_list()["models"]
-    found = models.get(model) or models.get(re.sub(r"-20\d{6}$", "", model))
-    if found is None:
+    facts = models.get(model) or models.get(re.sub(r"-20\d{6}$", "", model))
+    if facts is None:
         raise ValueError(f"no price is known for the model {model!r}; known: {', '.join(models)}")
-    return found
+    return facts
 
 
 def rates(model: str, prompt_tokens: int = 0) -> dict[str, float]:
-    """USD per million tokens by kind, for a request whose prompt has so many tokens.
+    """Return USD per million tokens by kind, for a request with a prompt of so many tokens.
 
-    Where a model has a tier for long prompts, that tier's rates hold for the whole request.
+    If the model has a tier for long prompts, its rates hold for the whole request.
     """
     facts = model_facts(model)
     tier = facts.get("long_prompt")
@@ -53,16 +56,11 @@ def rates(model: str, prompt_tokens: int = 0) -> dict[str, float]:
     return {kind: row[kind] for kind in kinds}
 
 
-def prompt_tokens(usage: Usage) -> int:
-    """Size of the prompt that was billed: uncached, written and read together."""
-    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    return sum(usage.get(name) or 0 for name in names)
-
-
 def dollars(usage: Usage, model: str) -> float:
-    """USD of one response, from its `usage` as the API returned it (missing or null counts 0).
+    """Return the USD of one response from the `usage` that the API returned.
 
-    Writes that live an hour cost more: `usage["cache_creation"]` says how many they are.
+    Missing and null counts are 0. `usage["cache_creation"]` says how many of the tokens written
+    to the cache live an hour; those cost more.
 
     >>> dollars({"input_tokens": 1_000, "output_tokens": 100}, "claude-opus-5-5")  # 4 and 20 / M
     0.006
@@ -81,64 +79,82 @@ def dollars(usage: Usage, model: str) -> float:
     return total / MILLION
 
 
-def expected_usages(
-    turns: int,
-    *,
-    base: int = 6_000,
-    growth: int = 2_000,
-    reply: int = 400,
-    threshold: int | None = None,
-    summary: int = 2_000,
-) -> Iterator[dict[str, Any]]:
-    """The usages of a run that has not happened yet, all amounts in tokens.
-
-    Each turn sends `base` (system prompt, tools, task) and what came before, read from a warm
-    cache, writes `growth` more and answers with `reply`. Past `threshold` a summary is asked for
-    on the live prefix and the prompt falls back to `base + summary`. Pauses longer than the
-    cache's life are not foreseen: each costs one writing of the whole prompt.
-    """
-    prompt, cached = base, 0
-    for _ in range(turns):
-        if threshold is not None and prompt > threshold:
-            yield Bill(cached, prompt - cached, 0).usage(summary)
-            prompt, cached = base + summary, min(base, cached)
-        yield Bill(cached, prompt - cached, 0).usage(reply)
-        prompt, cached = prompt + growth, prompt
-
-
-def estimate(model: str, turns: int, **shape: Any) -> float:
-    """USD of a run before it is made; `shape` as in `expected_usages`.
-
-    >>> estimate("claude-opus-5-5", 2, base=1_000, growth=1_000, reply=0)  # 5 and 0.2 / M
-    0.0102
-    """
-    return sum(dollars(usage, model) for usage in expected_usages(turns, **shape))
-
-
 @dataclass
 class Cap:
-    """Counts what was spent and stops before the request after `max_usd` was reached.
+    """Count what was spent and stop before the request after `max_usd` was reached.
 
-    What one request costs is known only from its answer: the cap is held to within one request.
+    Only the answer says what a request costs, so the cap is held to within one request.
     """
 
     max_usd: float
     spent: float = 0.0
 
     def __post_init__(self) -> None:
-        if not self.max_usd >= 0:  # nor is nan, which nothing ever reaches
-            raise ValueError(f"max_usd={self.max_usd!r}; take dollars, 0 or more")
+        if not self.max_usd >= 0:  # refuses nan too, which nothing ever reaches
+            raise ValueError(f"max_usd={self.max_usd!r}; choose dollars, 0 or more")
 
     def check(self) -> None:
-        """CapReached where the cap is reached; call it before each request."""
+        """Raise CapReached if the cap is reached. Call it before each request."""
         if self.spent >= self.max_usd:
             raise CapReached(
                 f"the cap of ${self.max_usd:.4f} is reached: ${self.spent:.4f} were spent. "
-                "Nothing was sent; take a higher max_usd to go on."
+                "Nothing was sent; choose a higher max_usd to go on."
             )
 
     def add(self, usage: Usage, model: str) -> float:
-        """Count one response; returns its dollars."""
+        """Count one response. Returns its dollars."""
         price = dollars(usage, model)
         self.spent += price
         return price
+
+
+def guard(base_url: str, cap: Cap | None) -> Callable[[Any, Any], Any]:
+    """Return a middleware for `anthropic.Anthropic(middleware=[guard(…)])`. `cap` None: no limit.
+
+    It runs once for each attempt. It raises CapReached before a request, and LiveError if the key
+    is refused, if nobody answers at `base_url` or something else than a Messages API does, or if
+    the cap can't be held: without a price, or for a streamed answer.
+    """
+    import anthropic
+
+    def handle(request: Any, call_next: Any) -> Any:
+        body: dict[str, Any] = request.json or {}
+        model: str = "" if "count_tokens" in request.url else body.get("model", "")
+        if cap and model:
+            _check(cap, model, body)
+        try:
+            response = call_next(request)
+        except anthropic.APITimeoutError:
+            raise
+        except anthropic.APIConnectionError as error:
+            reason = error.__cause__ or error
+            raise LiveError(
+                f"Nobody answers at {base_url}: is there a network? {reason}"
+            ) from error
+        _check_response(response, base_url)
+        if cap and model and response.http_response.is_success:
+            cap.add(json.loads(response.http_response.read()).get("usage") or {}, model)
+        return response
+
+    return handle
+
+
+def _check(cap: Cap, model: str, body: Mapping[str, Any]) -> None:
+    cap.check()
+    if body.get("stream"):
+        raise LiveError("The cap can't be held for a streamed answer. Go on without max_usd.")
+    try:
+        model_facts(model)
+    except ValueError as error:
+        raise LiveError(f"The cap can't be held: {error}. Go on without max_usd.") from None
+
+
+def _check_response(response: Any, base_url: str) -> None:
+    if response.status_code == 401:
+        raise LiveError(
+            f"The key was refused by {base_url} (401): check ANTHROPIC_API_KEY in the "
+            "environment or in .env."
+        )
+    kind = response.headers.get("content-type", "")
+    if response.status_code == 200 and "json" not in kind and "event-stream" not in kind:
+        raise LiveError(f"{base_url} is not a Messages API: it sent {kind or '?'}.")

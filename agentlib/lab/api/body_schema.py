@@ -1,123 +1,119 @@
-"""The shape of a request's body: which keys it must have, which it may have, which blocks.
+"""Check the shape of a request's body: which keys and blocks it has, and of which type.
 
-A table and three walks over it. The API checks the shape before anything else, and refuses keys
-it does not know: fields of a transcript must be stripped before a message is sent. Blocks of the
-server's own tools are not in the table. Not here: what the values mean (rules).
+The API checks the shape before anything else. It refuses keys it does not know, so the extra
+fields of a transcript must be removed before a message is sent. Images, documents and the blocks
+of server tools are not simulated.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Sequence
 from typing import Any, cast
 
-from agentlib.messages import Message
+from agentlib.lab.api.errors import invalid
 
 Body = dict[str, Any]
-Fields = Mapping[str, type]
-"""A key and the type of its value; `object`: any. A key that may be missing may be null."""
 
-_COUNTED: Fields = {"model": str, "messages": list}
-_MUST: Fields = {**_COUNTED, "max_tokens": object}
-_MAY: Fields = {
-    "max_tokens": object, "system": object, "tools": list, "tool_choice": dict, "thinking": dict,
-    "output_config": dict, "stream": bool, "cache_control": dict, "metadata": dict,
-    "stop_sequences": list, "service_tier": str, "container": object, "diagnostics": object,
-    "inference_geo": str, "speed": str, "temperature": object, "top_p": object, "top_k": object,
-    "user_profile_id": str, "workspace_id": str,
-}  # fmt: skip
-_TOOL: Fields = {"name": str, "input_schema": dict}
-_TOOL_MAY: Fields = {
-    "description": str, "type": str, "cache_control": dict, "strict": bool, "defer_loading": bool,
-    "allowed_callers": list, "eager_input_streaming": bool, "input_examples": list,
-}  # fmt: skip
-_BLOCKS: Mapping[str, tuple[Fields, Fields]] = {  # type: (must have, may have)
-    "text": ({"text": str}, {"cache_control": dict, "citations": object}),
-    "thinking": ({"thinking": str, "signature": str}, {}),
-    "redacted_thinking": ({"data": str}, {}),
+_TYPES = {"string": str, "dictionary": dict, "list": list, "boolean": bool, "": object}
+_KEYS = {
+    "body": (
+        "model:string messages:list",
+        "max_tokens system tools:list tool_choice:dictionary thinking:dictionary stream:boolean "
+        "output_config:dictionary cache_control:dictionary metadata:dictionary temperature top_p "
+        "top_k stop_sequences:list service_tier:string container diagnostics speed:string "
+        "inference_geo:string user_profile_id:string workspace_id:string",
+    ),
+    "tool": (
+        "name:string input_schema:dictionary",
+        "description:string type:string cache_control:dictionary strict:boolean input_examples:list"
+        " defer_loading:boolean allowed_callers:list eager_input_streaming:boolean",
+    ),
+    "message": ("role content", ""),
+    "text": ("text:string", "cache_control:dictionary citations"),
+    "thinking": ("thinking:string signature:string", ""),
+    "redacted_thinking": ("data:string", ""),
     "tool_use": (
-        {"id": str, "name": str, "input": dict},
-        {"cache_control": dict, "caller": object, "toolset_name": object},
+        "id:string name:string input:dictionary",
+        "cache_control:dictionary caller toolset_name",
     ),
     "tool_result": (
-        {"tool_use_id": str},
-        {"content": object, "is_error": bool, "cache_control": dict, "toolset_name": object},
-    ),
-    "image": ({"source": dict}, {"cache_control": dict, "transformations": object}),
-    "document": (
-        {"source": dict},
-        {"cache_control": dict, "citations": object, "context": object, "title": object},
+        "tool_use_id:string",
+        "content is_error:boolean cache_control:dictionary toolset_name",
     ),
 }
-_MESSAGE: Fields = {"role": object, "content": object}
-_IN_SYSTEM, _IN_RESULT = ("text",), ("text", "image", "document")
-_NAMES = {str: "string", dict: "dictionary", list: "list", bool: "boolean"}
+"""Keys that must be there and keys that may be, with the type of their value if it matters. An
+optional key may be null."""
+_BLOCKS = ("text", "thinking", "redacted_thinking", "tool_use", "tool_result")
+_NOT_SIMULATED = ("image", "document")
 _TOOL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 
 
-def broken_shape(body: Body, counts_only: bool) -> Iterator[str]:
-    """What is missing, too much or of the wrong type in a body; stop at the first."""
-    yield from _fields("", body, _COUNTED if counts_only else _MUST, _MAY)
-    if (thinking := body.get("thinking")) is not None:
-        yield from _choice("thinking", thinking, ("adaptive", "enabled", "disabled"))
-    messages: list[Message] = body["messages"]
+def check_shape(body: Body) -> None:
+    """Raise the Refusal of the first key or block that the API would not take."""
+    _check_keys("", body, "body")
+    if body.get("thinking") is not None:
+        _check_type("thinking", body["thinking"], ("adaptive", "enabled", "disabled"))
     for i, tool in enumerate(body.get("tools") or ()):
-        yield from _fields(f"tools.{i}.custom.", tool, _TOOL, _TOOL_MAY)
-    yield from _contents("system", body.get("system") or (), _IN_SYSTEM)
-    for i, message in enumerate(messages):
-        yield from _fields(f"messages.{i}.", message, _MESSAGE, {})
+        _check_keys(f"tools.{i}.custom.", tool, "tool")
+    _check_content("system", body.get("system") or [], ("text",))
+    for i, message in enumerate(body["messages"]):
+        _check_keys(f"messages.{i}.", message, "message")
         if message["role"] not in ("user", "assistant", "system"):
-            yield f"messages.{i}.role: Input should be 'user' or 'assistant'"
-        yield from _contents(f"messages.{i}.content", message["content"], tuple(_BLOCKS))
+            raise invalid(f"messages.{i}.role: Input should be 'user' or 'assistant'")
+        _check_content(f"messages.{i}.content", message["content"], _BLOCKS)
 
 
-def _contents(path: str, content: Any, kinds: tuple[str, ...]) -> Iterator[str]:
+def _check_content(path: str, content: Any, types: Sequence[str]) -> None:
     if isinstance(content, str):
         return
-    if not isinstance(content, list | tuple):
-        yield f"{path}: Input should be a text or a list of blocks"
-    for j, found in enumerate(cast(list[Any], content)):
+    if not isinstance(content, list):
+        raise invalid(f"{path}: Input should be a text or a list of blocks")
+    for j, block in enumerate(cast(list[Any], content)):
         here = f"{path}.{j}"
-        yield from _choice(here, found, kinds)
-        block = cast(Body, found)
+        _check_type(here, block, types)
         kind = block["type"]
-        yield from _fields(f"{here}.{kind}.", block, *_BLOCKS[kind])
+        _check_keys(f"{here}.{kind}.", block, kind)
         if kind == "tool_use" and not _TOOL_ID.fullmatch(block["id"]):
-            yield f"{here}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"
+            raise invalid(f"{here}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'")
         if kind == "tool_result":
-            inside = block.get("content") or ()
-            yield from _contents(f"{here}.tool_result.content", inside, _IN_RESULT)
+            _check_content(f"{here}.tool_result.content", block.get("content") or [], ("text",))
 
 
-def _choice(path: str, found: Any, kinds: tuple[str, ...]) -> Iterator[str]:
-    """Whether it is an object whose `type` is one of these."""
-    if not isinstance(found, dict):
-        yield f"{path}: Input should be an object"
-    kind = cast(Body, found).get("type")
-    if kind not in kinds:
-        tags = ", ".join(f"'{name}'" for name in kinds)
-        yield (
-            f"{path}: Input tag '{kind}' found using 'type' does not match any of the "
-            f"expected tags: {tags}"
+def _check_type(path: str, value: Any, types: Sequence[str]) -> None:
+    if not isinstance(value, dict):
+        raise invalid(f"{path}: Input should be an object")
+    kind = cast(Body, value).get("type")
+    if kind in _NOT_SIMULATED:
+        raise invalid(f"{path}: {kind}s are not simulated by the offline API")
+    if kind not in types:
+        raise invalid(
+            f"{path}: Input tag '{kind}' found using 'type' does not match any of the expected "
+            f"tags: {', '.join(map(repr, types))}"
         )
 
 
-def _fields(path: str, found: Any, must: Fields, may: Fields) -> Iterator[str]:
-    if not isinstance(found, dict):
-        yield f"{path.rstrip('.')}: Input should be an object"
+def _check_keys(path: str, value: Any, kind: str) -> None:
+    if not isinstance(value, dict):
+        raise invalid(f"{path.rstrip('.')}: Input should be an object")
+    must, may = map(_types, _KEYS[kind])
     for name in must:
-        if name not in found:
-            yield f"{path}{name}: Field required"
-    for name, value in cast(Body, found).items():
-        kind = must.get(name) or may.get(name)
-        if kind is None:
-            if name != "type":
-                yield f"{path}{name}: Extra inputs are not permitted"
-        elif not isinstance(value, kind) and (value is not None or name in must):
-            yield f"{path}{name}: Input should be a valid {_NAMES[kind]}"
-        elif name == "cache_control" and value is not None:
-            yield from _mark(f"{path}{name}", value)
+        if name not in value:
+            raise invalid(f"{path}{name}: Field required")
+    for name, each in cast(Body, value).items():
+        if name not in {**must, **may, "type": ""}:
+            raise invalid(f"{path}{name}: Extra inputs are not permitted")
+        type_name = must.get(name, may.get(name, ""))
+        if not isinstance(each, _TYPES[type_name]) and (each is not None or name in must):
+            raise invalid(f"{path}{name}: Input should be a valid {type_name}")
+        if name == "cache_control" and each is not None:
+            _check_type(f"{path}{name}", each, ("ephemeral",))
+            if cast(Body, each).get("ttl") not in (None, "5m", "1h"):
+                raise invalid(f"{path}{name}.ephemeral.ttl: Input should be '5m' or '1h'")
 
 
-def _mark(path: str, mark: Body) -> Iterator[str]:
-    yield from _choice(path, mark, ("ephemeral",))
-    if mark.get("ttl") not in (None, "5m", "1h"):
-        yield f"{path}.ephemeral.ttl: Input should be '5m' or '1h'"
+def _types(keys: str) -> dict[str, str]:
+    """Return key -> type, "" for any.
+
+    >>> _types("role text:string")
+    {'role': '', 'text': 'string'}
+    """
+    return {name: kind for name, _, kind in (key.partition(":") for key in keys.split())}

@@ -1,16 +1,12 @@
-"""From what the model says to an answer: thinking before it, ids for its calls, cut to fit.
-
-Not here: what it says (policy), and what the answer costs (cache, cost).
-"""
+"""Finish a reply of the model: thinking before it, ids for its calls, cut to the room there is."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
-from agentlib.lab.api.binding import sign
 from agentlib.lab.api.faults import Kind
-from agentlib.lab.api.rules import thinking_mode
+from agentlib.lab.api.thinking import thinking_mode, thought
 from agentlib.lab.api.tokens import TEXT, block_tokens, text_tokens
 from agentlib.messages import Block
 
@@ -18,35 +14,34 @@ Body = dict[str, Any]
 
 
 def finished(
-    said: Body, body: Body, *, seed: str, room: int, fault: Kind | None = None
+    reply: Body, body: Body, *, seed: str, room: int, fault: Kind | None = None
 ) -> tuple[list[Block], str]:
-    """The content and stop_reason of the answer to `body`, of which the model `said` the rest.
+    """Return the content and stop_reason of the answer to `body`.
 
-    `room`: tokens that the window has left after the prompt. What passes the smaller of
-    max_tokens and room is cut off, and the stop_reason says which of the two it was. `seed`:
-    ids of calls that have none are made from it.
+    `room`: tokens that the window has left after the prompt. The content is cut off at the smaller
+    of max_tokens and room, and the stop_reason says which of the two it was. `seed`: the ids of
+    calls without an id are made from it.
     """
     if fault in ("empty", "refusal"):
         return [], "refusal" if fault == "refusal" else "end_turn"
     if fault == "larger":
-        return [
-            {"type": "text", "text": "And so on. " * (len(str(body["messages"])) // 8)}
-        ], "end_turn"
-    content = [_with_id(block, seed, i) for i, block in enumerate(said["content"])]
+        text = "And so on. " * (len(str(body["messages"])) // 8)
+        return [{"type": "text", "text": text}], "end_turn"
+    content = [_with_id(block, f"{seed} {i}") for i, block in enumerate(reply["content"])]
     if thinking_mode(body) == "adaptive":
-        content.insert(0, _thought(content, body))
+        content.insert(0, thought(content, body))
     limit = min(body["max_tokens"], room)
     if fault == "truncated":
         limit = min(limit, sum(map(block_tokens, content)) // 2)
     kept = fitting(content, limit)
     if kept == content:
-        return content, said["stop_reason"]
+        return content, reply["stop_reason"]
     window_is_full = room < body["max_tokens"] and fault is None
     return kept, "model_context_window_exceeded" if window_is_full else "max_tokens"
 
 
 def fitting(content: Sequence[Block], limit: int) -> list[Block]:
-    """As much of the content as fits in `limit` tokens: a text is cut, a call is left out.
+    """Return as much of the content as fits in `limit` tokens: a text is cut, a call is left out.
 
     >>> fitting([{"type": "text", "text": "one two three"}], TEXT + 2)  # "one" is 1.55
     [{'type': 'text', 'text': 'one '}]
@@ -67,16 +62,7 @@ def _cut(text: str, limit: int) -> str:
     return text[: max(0, bisect_right(lengths, limit, key=lambda k: text_tokens(text[:k])) - 1)]
 
 
-def _with_id(block: Block, seed: str, index: int) -> Block:
+def _with_id(block: Block, seed: str) -> Block:
     if block["type"] != "tool_use" or "id" in block:
         return block
-    name = sha256(f"{seed} {index}".encode()).hexdigest()[:24]
-    return {"type": "tool_use", "id": f"toolu_{name}", **block}
-
-
-def _thought(content: Sequence[Block], body: Body) -> Block:
-    names = [block["name"] for block in content if block["type"] == "tool_use"]
-    thought = f"Next: {', '.join(names)}." if names else "I can answer now."
-    if body["thinking"].get("display") == "omitted":
-        thought = ""
-    return {"type": "thinking", "thinking": thought, "signature": sign(thought, body)}
+    return {"type": "tool_use", "id": f"toolu_{sha256(seed.encode()).hexdigest()[:24]}", **block}

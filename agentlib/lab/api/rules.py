@@ -1,29 +1,26 @@
-"""Which requests the offline model refuses, and in which words: those of the real API.
+"""Refuse the requests that the API refuses, in the API's own words.
 
-The rules are the first-party API's for settings.MODEL in November 2026, collected from public
-reports. What a list of messages alone can break stands in agentlib.messages.violation; here is
-the rest: settings, cache markers, size; shape, thinking and pictures have modules of their own.
-Not here: errors that are no fault of the request (faults).
+The rules are those of the first-party API for settings.MODEL in November 2026, collected from
+public reports. `messages.violation` holds the rules that a list of messages alone can break.
 """
 
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
-from agentlib.lab.api.binding import broken_binding
-from agentlib.lab.api.body_schema import Body, broken_shape
-from agentlib.lab.api.pictures import broken_picture
-from agentlib.messages import Block, blocks, violation
+from agentlib.lab.api.body_schema import Body, check_shape
+from agentlib.lab.api.errors import Refusal, invalid, too_long
+from agentlib.lab.api.thinking import check_thinking, thinking_mode
+from agentlib.messages import THINKING, Block, blocks, violation
 
 MAX_BYTES = 32 * 1024 * 1024
 MAX_OUTPUT = 128_000
 CHARS_PER_TOKEN = 20
-"""No text packs more characters into a token: a request past that is refused uncounted."""
+"""No text packs more characters into a token. A request with more is refused uncounted."""
 
-_PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
-_LONE = re.compile(r"(?<!\\)(?:\\\\)*\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+_SURROGATE = re.compile(r"\\\\|\\ud[89ab]..\\ud[c-f]..|(\\ud[89a-f]..)", re.IGNORECASE)
+"""An escaped backslash, an escaped pair, or (group 1) one half of a pair alone."""
 _ENABLED = (
     '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and '
     '"output_config.effort" to control thinking behavior.'
@@ -38,133 +35,108 @@ _TTL_ORDER = (
 )
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """An error response: its HTTP status, and the error's type and message."""
-
-    status: int
-    type: str
-    message: str
-
-
-def invalid(message: str) -> Refusal:
-    """400 invalid_request_error, the kind of nearly every refusal."""
-    return Refusal(400, "invalid_request_error", message)
-
-
-def read_body(raw: bytes) -> Body | Refusal:
-    """The bytes as JSON, or what is wrong with them before anyone asks what they mean."""
+def read_body(raw: bytes) -> Body:
+    """Parse a request's body. Raises a Refusal if it is too large or no JSON object."""
     if len(raw) > MAX_BYTES:
-        return Refusal(413, "request_too_large", "Request exceeds the maximum size")
-    problem = None
-    if rb"\ud" in raw or rb"\uD" in raw:
-        problem = _lone_surrogate(raw.decode("utf-8", "replace"))
+        raise Refusal(413, "request_too_large", "Request exceeds the maximum size")
     try:
+        _check_surrogates(raw)
         body: Any = json.loads(raw)
     except ValueError as error:
-        body, problem = None, problem or str(error)
-    if problem is None and not isinstance(body, dict):
-        problem = "it is no object"
-    if problem:
-        return invalid(f"The request body is not valid JSON: {problem}")
-    return cast(Body, body)
+        raise invalid(f"The request body is not valid JSON: {error}") from None
+    if not isinstance(body, dict):
+        raise invalid("The request body is not valid JSON: it is not an object")
+    return body  # pyright: ignore[reportUnknownVariableType]
 
 
-def _lone_surrogate(text: str) -> str | None:
-    found = _LONE.search(_PAIR.sub("x" * 12, text))
-    if found is None:
-        return None
-    at = found.end()
-    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
-    return f"no low surrogate in string: line {line} column {column} (char {at})"
+def _check_surrogates(raw: bytes) -> None:
+    if rb"\ud" not in raw.lower():
+        return
+    text = raw.decode("utf-8", "replace")
+    for match in _SURROGATE.finditer(text):
+        if match[1]:
+            raise json.JSONDecodeError("no low surrogate in string", text, match.end())
 
 
-def refusal(body: Body, *, models: Sequence[str], counts_only: bool = False) -> Refusal | None:
-    """The first rule that a request's body breaks, or None.
+def check(body: Body, *, model_ids: Sequence[str], counts_only: bool = False) -> None:
+    """Raise the Refusal of the first rule that a request's body breaks.
 
-    `counts_only`: a body for count_tokens, which needs no max_tokens.
-
-    >>> refusal({"model": "m"}, models=["m"]).message
-    'messages: Field required'
+    `counts_only`: the body is for count_tokens, which needs no max_tokens.
     """
-    return next(_broken(body, models, counts_only), None)
+    check_shape(body)  # the checks after it rely on the shape
+    if body["model"] not in model_ids:
+        raise Refusal(404, "not_found_error", f"model: {body['model']}")
+    if body.get("stream"):
+        raise invalid("stream: streaming is not simulated by the offline API")
+    if "max_tokens" in body or not counts_only:
+        _check_max_tokens(body)
+    if thinking_mode(body) == "enabled":
+        raise invalid(_ENABLED)
+    _check_final_thinking(body)
+    _check_cache_marks(body)
+    if problem := violation(body["messages"]):
+        raise invalid(problem)
+    check_thinking(body)
 
 
-def thinking_mode(body: Body) -> str:
-    """What the request says of thinking: adaptive, enabled or, by default, disabled."""
-    thinking: Body = body.get("thinking") or {}
-    return thinking.get("type", "disabled")
-
-
-def too_large(chars: int, tokens: int, window: int) -> Refusal | None:
-    """A prompt over the window: `chars` as it came over the wire, `tokens` as counted."""
+def check_size(chars: int, tokens: int, window: int) -> None:
+    """Raise a Refusal for a prompt over the window: `chars` in the body, `tokens` as counted."""
     if tokens <= window:
-        return None
+        return
     if chars > CHARS_PER_TOKEN * window:
-        return Refusal(413, "invalid_request_error", "Request size exceeds model context window")
-    return invalid(f"prompt is too long: {tokens} tokens > {window} maximum")
+        raise Refusal(413, "invalid_request_error", "Request size exceeds model context window")
+    raise too_long(tokens, window)
 
 
-def _broken(body: Body, models: Sequence[str], counts_only: bool) -> Iterator[Refusal]:
-    """In this order each check may rely on the ones before it."""
-    yield from map(invalid, broken_shape(body, counts_only))
-    if body["model"] not in models:
-        yield Refusal(404, "not_found_error", f"model: {body['model']}")
-    yield from map(invalid, _settings(body))
-    yield from map(invalid, _cache_marks(body))
-    for problem in (broken_picture(body["messages"]), violation(body["messages"])):
-        if problem:
-            yield invalid(problem)
-    if problem := broken_binding(body):
-        yield invalid(problem)
-
-
-def _settings(body: Body) -> Iterator[str]:
-    asked = body.get("max_tokens", 1)
-    if not isinstance(asked, int) or asked < 0:
-        yield "max_tokens: Input should be a valid integer, 0 or more"
-    if asked > MAX_OUTPUT:
-        yield (
-            f"max_tokens: {asked} > {MAX_OUTPUT}, which is the maximum allowed number of output "
+def _check_max_tokens(body: Body) -> None:
+    if "max_tokens" not in body:
+        raise invalid("max_tokens: Field required")
+    tokens = body["max_tokens"]
+    if not isinstance(tokens, int) or tokens < 0:
+        raise invalid("max_tokens: Input should be a valid integer, 0 or more")
+    if tokens > MAX_OUTPUT:
+        raise invalid(
+            f"max_tokens: {tokens} > {MAX_OUTPUT}, which is the maximum allowed number of output "
             f"tokens for {body['model']}"
         )
-    mode = thinking_mode(body)
-    if mode == "enabled":
-        yield _ENABLED
-    if mode == "disabled" and body["messages"] and body["messages"][-1]["role"] == "assistant":
-        for j, block in enumerate(blocks(body["messages"][-1])):
-            if block["type"] in ("thinking", "redacted_thinking"):
-                yield f"messages.{len(body['messages']) - 1}.content.{j}: {_NO_THINKING}"
 
 
-def _cache_marks(body: Body) -> Iterator[str]:
-    marked = [(path, block) for path, block in _markable(body) if block.get("cache_control")]
+def _check_final_thinking(body: Body) -> None:
+    end = len(body["messages"]) - 1
+    if thinking_mode(body) != "disabled" or end < 0 or body["messages"][end]["role"] == "user":
+        return
+    for j, block in enumerate(blocks(body["messages"][end])):
+        if block["type"] in THINKING:
+            raise invalid(f"messages.{end}.content.{j}: {_NO_THINKING}")
+
+
+def _check_cache_marks(body: Body) -> None:
+    everything = list(_cacheable(body))
+    marked = [(f"{path}.", block) for path, block in everything if block.get("cache_control")]
     for path, block in marked:
         if block.get("type") == "text" and not block["text"]:
-            yield f"{path}.text: cache_control cannot be set for empty text blocks"
-    marks = [(path, block["cache_control"]) for path, block in marked]
-    if body.get("cache_control") and not _ends_marked(body):
-        marks.append(("", body["cache_control"]))
-    if len(marks) > 4:
-        yield f"A maximum of 4 blocks with cache_control may be provided. Found {len(marks)}."
-    short = False
-    for path, mark in marks:
-        if short and mark.get("ttl") == "1h":
-            yield f"{path}.cache_control.ttl: {_TTL_ORDER}".lstrip(".")
-        short = short or mark.get("ttl") != "1h"
+            raise invalid(f"{path}text: cache_control cannot be set for empty text blocks")
+    ends_marked = any("cache_control" in block for _, block in everything[-1:])
+    if body.get("cache_control") and not ends_marked:
+        marked.append(("", body))
+    if len(marked) > 4:
+        raise invalid(
+            f"A maximum of 4 blocks with cache_control may be provided. Found {len(marked)}."
+        )
+    after_short = False
+    for path, block in marked:
+        hour = block["cache_control"].get("ttl") == "1h"
+        if hour and after_short:
+            raise invalid(f"{path}cache_control.ttl: {_TTL_ORDER}")
+        after_short = after_short or not hour
 
 
-def _markable(body: Body) -> Iterator[tuple[str, Block]]:
-    system: str | list[Block] = body.get("system") or []
+def _cacheable(body: Body) -> Iterator[tuple[str, Block]]:
+    """Yield what can carry a marker with its path, in the order in which the API reads it."""
     for i, tool in enumerate(body.get("tools") or ()):
         yield f"tools.{i}", tool
-    for i, block in enumerate([] if isinstance(system, str) else system):
+    for i, block in enumerate(blocks({"content": body.get("system") or []})):
         yield f"system.{i}", block
     for i, message in enumerate(body["messages"]):
         for j, block in enumerate(blocks(message)):
             yield f"messages.{i}.content.{j}", block
-
-
-def _ends_marked(body: Body) -> bool:
-    last = blocks(body["messages"][-1])[-1:] if body["messages"] else []
-    return any("cache_control" in block for block in last)

@@ -1,14 +1,14 @@
 """The Messages API in this process: rules, errors, tokens, cache, faults. No key, no network.
 
-`Server.answer` takes what comes over the wire and gives what goes back; `transport` puts it
-behind the real SDK. What the model says comes from `model`, a function of the request alone. It
-emulates settings.MODEL as of November 2026; stop_sequences, tool_choice, citations, batches and
-the beta endpoints are not emulated. Not here: what the model says (policy).
+`Server.answer` takes an HTTP request and returns the response. `Server.transport` puts it behind
+the real SDK. `model`, a function of the request alone, makes the replies. The server emulates
+settings.MODEL as of November 2026. Streaming, images, documents, the list of models, batches and
+the beta endpoints are not simulated; stop_sequences and tool_choice have no effect.
 
-    rules, shapes, pictures, binding  what it refuses, in its own words
-    counting                          how many tokens
-    answers, streaming                what it gives back, whole or in pieces
-    faults                            what goes wrong on request
+    rules, body_schema, thinking  which requests are refused, in the API's words
+    tokens                        how many tokens a request has
+    completion                    from the model's reply to an answer
+    faults                        errors on request
 """
 
 import json
@@ -20,9 +20,9 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentlib.lab.api.completion import finished
-from agentlib.lab.api.faults import Fault, Faults, Kind, error_of
-from agentlib.lab.api.rules import MAX_OUTPUT, Refusal, read_body, refusal, too_large
-from agentlib.lab.api.streaming import stream
+from agentlib.lab.api.errors import Refusal
+from agentlib.lab.api.faults import Fault, Faults, NoAnswer
+from agentlib.lab.api.rules import check, check_size, read_body
 from agentlib.lab.api.tokens import block_tokens, lay_out
 from agentlib.lab.cache import PromptCache
 from agentlib.settings import MODEL
@@ -31,31 +31,26 @@ if TYPE_CHECKING:
     import httpx2
 
 Body = dict[str, Any]
-_ONE_PAGE = {"has_more": False, "first_id": None, "last_id": None}
-_canonical = json.JSONEncoder(sort_keys=True).encode
+Headers = Mapping[str, str]
 Model = Callable[[Body], Body]
 """body -> {"content": blocks, "stop_reason": str}."""
 
 
 class Reply(NamedTuple):
-    """What goes back over the wire."""
+    """An HTTP response."""
 
     status: int
     headers: dict[str, str]
     body: bytes
 
 
-class NoAnswer(Exception):
-    """A fault asked for: the request is never answered."""
-
-
 class Server:
-    """One provider with one model, its prompt cache, and what it remembers of its clients.
+    """One provider with one model and its prompt cache.
 
-    `model`: makes the reply. `window`: tokens of prompt and
-    answer together. `key`: the one key accepted; None: any. `clock`: seconds, read once for each
-    message request. Two fresh servers give the same bytes for the same requests, and ids never
-    repeat: each is a hash of the body and of how often this server has answered it.
+    `window`: tokens of prompt and answer together. `key`: the one key accepted; None: any.
+    `clock`: seconds, read once for each message request. Two fresh servers give the same bytes for
+    the same requests. Ids never repeat, because each is a hash of the body and of how often this
+    server has answered it.
     """
 
     def __init__(
@@ -70,13 +65,12 @@ class Server:
     ) -> None:
         self.model, self.clock = model, clock
         self.window, self.model_ids, self.key = window, model_ids, key
-        self._faults = Faults(faults)
-        self._cache = PromptCache()
-        self._answered: Counter[str] = Counter()
+        self._faults, self._cache = Faults(faults), PromptCache()
+        self._times_answered: Counter[str] = Counter()
         self._requests = 0
 
     def transport(self) -> "httpx2.MockTransport":
-        """This server as the transport of an `httpx2.Client`."""
+        """Return this server as the transport of an `httpx2.Client`."""
         import httpx2
 
         def handle(request: httpx2.Request) -> httpx2.Response:
@@ -90,82 +84,56 @@ class Server:
 
         return httpx2.MockTransport(handle)
 
-    def answer(self, method: str, path: str, headers: Mapping[str, str], raw: bytes) -> Reply:
-        """One request, answered. Raises NoAnswer where a fault says so.
+    def answer(self, method: str, path: str, headers: Headers, raw: bytes) -> Reply:
+        """Answer one request. Raises NoAnswer if a fault asks for that.
 
-        A fault of ours (in the model or here) comes back as a 500 that says where it happened
-        and is not to be retried.
+        An exception in the model or in the server comes back as a 500 with the traceback. Its
+        headers tell the SDK not to retry.
         """
         self._requests += 1
-        name = "req_" + sha256(b"%d %s" % (self._requests, raw)).hexdigest()[:24]
+        request_id = f"req_{_digest(b'%d %s' % (self._requests, raw))}"
         try:
-            return self._route(name, method, path, headers, raw)
-        except Refused as refused:
-            return _error(name, refused.refusal, refused.headers)
+            return _response(request_id, 200, self._route(method, path, headers, raw))
+        except Refusal as refusal:
+            return _error(request_id, refusal)
         except NoAnswer:
             raise
         except Exception:
-            error = Refusal(500, "api_error", traceback.format_exc())
-            return _error(name, error, {"x-should-retry": "false"})
+            no_retry = {"x-should-retry": "false"}
+            return _error(request_id, Refusal(500, "api_error", traceback.format_exc(), no_retry))
 
-    def _route(
-        self, name: str, method: str, path: str, headers: Mapping[str, str], raw: bytes
-    ) -> Reply:
-        if not self._knows(headers):
-            raise Refused(Refusal(401, "authentication_error", "invalid x-api-key"))
-        match method, path.strip("/").split("/"):
-            case "GET", ["v1", "models"]:
-                return _reply(
-                    name, 200, {"data": [*map(self._model_object, self.model_ids)], **_ONE_PAGE}
-                )
-            case "GET", ["v1", "models", model]:
-                if model not in self.model_ids:
-                    raise Refused(Refusal(404, "not_found_error", f"model: {model}"))
-                return _reply(name, 200, self._model_object(model))
-            case "POST", ["v1", "messages"]:
-                return self._messages(name, raw)
-            case "POST", ["v1", "messages", "count_tokens"]:
-                return self._count(name, raw)
-            case _:
-                raise Refused(Refusal(404, "not_found_error", "Not Found"))
-
-    def _knows(self, headers: Mapping[str, str]) -> bool:
+    def _route(self, method: str, path: str, headers: Headers, raw: bytes) -> Body:
         bearer = headers.get("authorization", "").removeprefix("Bearer").strip()
-        given = headers.get("x-api-key", "").strip() or bearer
-        return bool(given) and self.key in (None, given)
+        key = headers.get("x-api-key", "").strip() or bearer
+        if not key or self.key not in (None, key):
+            raise Refusal(401, "authentication_error", "invalid x-api-key")
+        match method, path.strip("/"):
+            case "POST", "v1/messages":
+                return self._message(raw)
+            case "POST", "v1/messages/count_tokens":
+                return {"input_tokens": lay_out(self._read(raw, counts_only=True)).tokens}
+            case _:
+                raise Refusal(404, "not_found_error", "Not Found")
 
-    def _model_object(self, model: str) -> Body:
-        return {
-            "type": "model",
-            "id": model,
-            "display_name": model,
-            "created_at": "1970-01-01T00:00:00Z",
-            "lifecycle": "active",
-            "max_input_tokens": self.window,
-            "max_tokens": MAX_OUTPUT,
-        }
+    def _read(self, raw: bytes, counts_only: bool = False) -> Body:
+        body = read_body(raw)
+        check(body, model_ids=self.model_ids, counts_only=counts_only)
+        body.pop("stream", None)
+        return {name: value for name, value in body.items() if value is not None}
 
-    def _count(self, name: str, raw: bytes) -> Reply:
-        body = self._read(raw, counts_only=True)
-        return _reply(name, 200, {"input_tokens": lay_out(body).tokens})
-
-    def _messages(self, name: str, raw: bytes) -> Reply:
-        now = self.clock()
-        body = self._read(raw)
-        streamed = body.pop("stream", False)
+    def _message(self, raw: bytes) -> Body:
+        now, body = self.clock(), self._read(raw)
         layout = lay_out(body)
-        _refuse(too_large(len(raw), layout.tokens, self.window))
-        fault = self._strike(body, layout.tokens)
-        seed, times = self._seed(body)
+        check_size(len(raw), layout.tokens, self.window)
+        fault = self._faults.strike(body["messages"], layout.tokens, self.window)
+        same = sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+        seed = f"{same} {self._times_answered[same]}"
         room = self.window - layout.tokens
-        content, stop = finished(
-            self.model(body), body, seed=f"{seed} {times}", room=room, fault=fault
-        )
-        self._answered[seed] += 1
-        spent = sum(map(block_tokens, content))
-        usage = self._cache.bill(layout.parts, layout.marks, now).usage(spent)
-        message = {
-            "id": "msg_" + sha256(f"{seed} {times}".encode()).hexdigest()[:24],
+        content, stop = finished(self.model(body), body, seed=seed, room=room, fault=fault)
+        self._times_answered[same] += 1
+        bill = self._cache.bill(layout.parts, layout.marks, now)
+        return {
+            "id": f"msg_{_digest(seed.encode())}",
             "type": "message",
             "role": "assistant",
             "model": body["model"],
@@ -173,61 +141,26 @@ class Server:
             "stop_reason": stop,
             "stop_sequence": None,
             "stop_details": None,
-            "usage": {**usage, "service_tier": "standard"},
+            "usage": {**bill.usage(sum(map(block_tokens, content))), "service_tier": "standard"},
         }
-        if streamed:
-            headers = {"request-id": name, "content-type": "text/event-stream; charset=utf-8"}
-            return Reply(200, headers, stream(message))
-        return _reply(name, 200, message)
-
-    def _read(self, raw: bytes, counts_only: bool = False) -> Body:
-        body = read_body(raw)
-        if isinstance(body, Refusal):
-            raise Refused(body)
-        _refuse(refusal(body, models=self.model_ids, counts_only=counts_only))
-        return {key: value for key, value in body.items() if value is not None}
-
-    def _strike(self, body: Body, tokens: int) -> Kind | None:
-        fault = self._faults.next(body["messages"])
-        if fault == "timeout":
-            raise NoAnswer
-        error = fault and error_of(fault, tokens, self.window)
-        if error:
-            raise Refused(*error)
-        return fault
-
-    def _seed(self, body: Body) -> tuple[str, int]:
-        seed = sha256(_canonical(body).encode()).hexdigest()
-        return seed, self._answered[seed]
 
 
-class Refused(Exception):
-    """An error response on its way out: the refusal, and headers of its own."""
-
-    def __init__(self, refusal: Refusal, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(refusal.message)
-        self.refusal, self.headers = refusal, headers or {}
-
-
-def _refuse(problem: Refusal | None) -> None:
-    if problem:
-        raise Refused(problem)
-
-
-def _error(name: str, refusal: Refusal, headers: Mapping[str, str]) -> Reply:
+def _error(request_id: str, refusal: Refusal) -> Reply:
     error: Body = {"type": refusal.type, "message": refusal.message}
-    if refusal.type == "request_too_large":  # said by the gateway before the API: a bare body
-        return Reply(refusal.status, {"content-type": "application/json"}, _bytes({"error": error}))
+    if refusal.type == "request_too_large":  # the gateway in front of the API sends a bare body
+        raw = json.dumps({"error": error}).encode()
+        return Reply(refusal.status, {"content-type": "application/json"}, raw)
     if refusal.status == 529:
         error["details"] = None
-    body = {"type": "error", "error": error, "request_id": name}
-    return _reply(name, refusal.status, body, headers)
+    body = {"type": "error", "error": error, "request_id": request_id}
+    return _response(request_id, refusal.status, body, refusal.headers)
 
 
-def _reply(name: str, status: int, body: Body, headers: Mapping[str, str] | None = None) -> Reply:
-    standard = {"request-id": name, "content-type": "application/json"}
-    return Reply(status, {**standard, **(headers or {})}, _bytes(body))
+def _response(request_id: str, status: int, body: Body, headers: Headers | None = None) -> Reply:
+    standard = {"request-id": request_id, "content-type": "application/json"}
+    raw = json.dumps(body, ensure_ascii=False).encode()
+    return Reply(status, {**standard, **(headers or {})}, raw)
 
 
-def _bytes(body: Body) -> bytes:
-    return json.dumps(body, ensure_ascii=False).encode()
+def _digest(raw: bytes) -> str:
+    return sha256(raw).hexdigest()[:24]

@@ -5,7 +5,6 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentlib.lab.api.binding import broken_binding
 from agentlib.lab.api.completion import finished, fitting
 from agentlib.lab.api.tokens import TEXT, block_tokens
 
@@ -71,18 +70,8 @@ def test_faults_of_the_answer_empty_it_or_cut_it_in_half():
     assert content[0]["text"].split() == ["word"] * 48  # 164 tokens, half of them, 4 for the block
 
 
-def test_a_thinking_model_thinks_first_and_its_thought_can_be_sent_back():
+def test_a_thinking_model_thinks_first():
     body = {**BODY, "thinking": {"type": "adaptive"}}
     content, _ = finished(SAID, body, seed="s", room=1_000)
     assert [block["type"] for block in content] == ["thinking", "text", "tool_use"]
     assert content[0]["thinking"] == "Next: bash."
-    answered = [*BODY["messages"], {"role": "assistant", "content": content}]
-    assert broken_binding({"messages": [*answered, answered[0]]}) is None
-
-
-def test_a_thought_can_be_left_out_of_sight_with_its_signature_valid():
-    body = {**BODY, "thinking": {"type": "adaptive", "display": "omitted"}}
-    thought = finished(SAID, body, seed="s", room=1_000)[0][0]
-    assert thought["thinking"] == ""
-    turns = [*BODY["messages"], {"role": "assistant", "content": [thought]}, *BODY["messages"]]
-    assert broken_binding({"messages": turns}) is None

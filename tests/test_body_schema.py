@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from collections.abc import Iterator
 from functools import reduce
 from operator import getitem
@@ -10,7 +11,8 @@ from typing import Any
 import pytest
 
 from agentlib.lab import model
-from agentlib.lab.api.rules import read_body, refusal
+from agentlib.lab.api.errors import Refusal
+from agentlib.lab.api.rules import check, read_body
 from agentlib.lab.api.server import Server
 
 Body = dict[str, Any]
@@ -18,11 +20,8 @@ KEY = {"x-api-key": "any"}
 STRING = "Input should be a valid string"
 MARK = {"type": "ephemeral"}
 CALL = {"type": "tool_use", "id": "t", "name": "bash", "input": {"command": "ls"}}
-PICTURE = {
-    "type": "image",
-    "source": {"type": "base64", "media_type": "image/gif", "data": "R0lGODlhCgAKAA=="},
-}
-ANSWER = {"type": "tool_result", "tool_use_id": "t", "content": [PICTURE], "is_error": False}
+INSIDE = [{"type": "text", "text": "ok"}]
+ANSWER = {"type": "tool_result", "tool_use_id": "t", "content": INSIDE, "is_error": False}
 WHOLE: Body = {
     "model": "m",
     "max_tokens": 9,
@@ -48,8 +47,11 @@ def places(found: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def said(body: Body, **how: Any) -> str | None:
-    found = refusal(body, models=["m"], **how)
-    return found and found.message
+    try:
+        check(body, model_ids=["m"], **how)
+    except Refusal as refusal:
+        return refusal.message
+    return None
 
 
 def asked(content: Any, **more: Any) -> Body:
@@ -108,8 +110,8 @@ def test_counting_tokens_needs_no_max_tokens():
         (asked("Hi", thinking=True), "thinking: Input should be a valid dictionary"),
         (asked([{"type": "text", "text": 5}]), "messages.0.content.0.text.text: " + STRING),
         (
-            asked([{"type": "image", "source": {"type": "base64", "data": 5}}]),
-            f"messages.0.content.0.image.source.base64.data: {STRING}",
+            asked([{"type": "document", "source": {}}]),
+            "messages.0.content.0: documents are not simulated by the offline API",
         ),
         (
             asked(
@@ -167,22 +169,23 @@ def test_the_inside_of_a_result_is_looked_at_too():
 
 
 def test_an_unknown_model_is_not_found():
-    found = refusal(asked("Hi", model="claude-x"), models=["m"])
-    assert found is not None
-    assert (found.status, found.type, found.message) == (404, "not_found_error", "model: claude-x")
+    with pytest.raises(Refusal, match="model: claude-x") as refusal:
+        check(asked("Hi", model="claude-x"), model_ids=["m"])
+    assert (refusal.value.status, refusal.value.type) == (404, "not_found_error")
 
 
 @pytest.mark.parametrize(
     ("raw", "start"),
     [
         (b"{", "The request body is not valid JSON: "),
-        (b"[]", "The request body is not valid JSON: it is no object"),
+        (b"[]", "The request body is not valid JSON: it is not an object"),
         (rb'{"a": "\ude00"}', "The request body is not valid JSON: no low surrogate"),
         (rb'{"a": "\\\ud83d"}', "The request body is not valid JSON: no low surrogate"),
     ],
 )
 def test_what_is_no_json_object_is_refused(raw: bytes, start: str):
-    assert read_body(raw).message.startswith(start)  # type: ignore[union-attr]
+    with pytest.raises(Refusal, match=re.escape(start)):
+        read_body(raw)
 
 
 @pytest.mark.parametrize(

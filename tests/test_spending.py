@@ -1,0 +1,181 @@
+"""Dollars checked on paper against the dated price file, and the cap before a real socket."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import anthropic
+import pytest
+from loopback import Wire, served
+
+from agentlib.estimation import prompt_tokens
+from agentlib.lab.api.server import Reply, Server
+from agentlib.lab.spending import (
+    Cap,
+    CapReached,
+    LiveError,
+    dollars,
+    guard,
+    model_facts,
+    price_list,
+    rates,
+)
+from agentlib.settings import MODEL
+
+Body = dict[str, Any]
+OPUS = "claude-opus-5-5"
+MILLION = 1_000_000
+HI: Any = [{"role": "user", "content": "word " * 1_000}]
+PRICE = 1_604 * 0.1e-6 + 6 * 0.5e-6  # "Good.": 1.6 and .35 rounded up, 4 a block
+
+
+@pytest.mark.parametrize(
+    ("kind", "price"),
+    [
+        ("input_tokens", 4.0),
+        ("output_tokens", 20.0),
+        ("cache_creation_input_tokens", 5.0),
+        ("cache_read_input_tokens", 0.2),
+    ],
+)
+def test_a_million_tokens_of_each_kind_cost_their_price(kind: str, price: float):
+    assert dollars({kind: MILLION}, OPUS) == pytest.approx(price)
+
+
+def test_a_write_that_lives_an_hour_costs_twice_the_input():
+    usage = {
+        "cache_creation_input_tokens": MILLION,
+        "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": MILLION},
+    }
+    assert dollars(usage, OPUS) == pytest.approx(8.0)
+    usage["cache_creation"] = {"ephemeral_1h_input_tokens": MILLION // 2}
+    assert dollars(usage, OPUS) == pytest.approx(6.5)
+
+
+def test_missing_and_null_counts_are_nothing():
+    usage = {"input_tokens": 1_000, "cache_read_input_tokens": None, "cache_creation": None}
+    assert dollars(usage, OPUS) == pytest.approx(0.004)
+    assert prompt_tokens(usage) == 1_000
+
+
+def test_a_long_prompt_makes_the_whole_request_five_times_dearer():
+    short = {"input_tokens": 60_000, "cache_read_input_tokens": 40_000, "output_tokens": 1_000}
+    longer = {**short, "cache_read_input_tokens": 40_001}
+    assert dollars(short, MODEL) == pytest.approx(0.0069)
+    assert dollars(longer, MODEL) == pytest.approx(0.0345, rel=1e-4)
+    assert rates(OPUS, 900_000) == rates(OPUS, 1)
+
+
+def test_a_dated_id_has_the_price_of_its_model():
+    assert model_facts("claude-haiku-4-5-20251001") == model_facts("claude-haiku-4-5")
+
+
+def test_a_model_without_a_price_is_an_error_that_names_those_that_have_one():
+    with pytest.raises(ValueError, match=r"'gpt-x'; known: claude-.*claude-opus-5-5"):
+        dollars({"input_tokens": 1}, "gpt-x")
+
+
+def test_the_price_file_is_dated_whole_and_knows_the_model():
+    prices = price_list()
+    assert prices["collected"] == "2026-11-21"
+    assert MODEL in prices["models"]
+    for facts in prices["models"].values():
+        assert facts["cache_write_5m"] == pytest.approx(1.25 * facts["input"])
+        assert facts["cache_write_1h"] == pytest.approx(2 * facts["input"])
+        assert 0 < facts["cache_read"] <= 0.1 * facts["input"] + 1e-12
+        assert facts["context_window"] >= 200_000
+
+
+@pytest.mark.parametrize("max_usd", [-0.01, float("nan")])
+def test_a_cap_that_nothing_reaches_is_refused(max_usd: float):
+    with pytest.raises(ValueError, match=r"max_usd=.*; choose dollars, 0 or more"):
+        Cap(max_usd)
+
+
+def test_a_cap_stops_before_the_request_after_it_was_reached():
+    cap = Cap(0.01)
+    for _ in range(2):
+        cap.check()
+        cap.add({"input_tokens": 1_000}, OPUS)
+    cap.check()
+    assert cap.add({"input_tokens": 1_000}, OPUS) == pytest.approx(0.004)
+    with pytest.raises(CapReached, match=r"cap of \$0.0100 is reached: \$0.0120 were spent"):
+        cap.check()
+
+
+def model(body: Body) -> Body:
+    return {"content": [{"type": "text", "text": "Good."}], "stop_reason": "end_turn"}
+
+
+@pytest.fixture
+def wire() -> Iterator[Wire]:
+    with served(Server(model)) as provider:
+        yield provider
+
+
+def metered(wire: Wire, cap: Cap | None) -> anthropic.Anthropic:
+    return anthropic.Anthropic(
+        api_key="any", base_url=wire.url, middleware=[guard(wire.url, cap)], max_retries=0
+    )
+
+
+def ask(api: anthropic.Anthropic, **more: Any) -> anthropic.types.Message:
+    given: Any = {"model": MODEL, "max_tokens": 50, "messages": HI, **more}
+    return api.messages.create(**given)
+
+
+def test_a_plain_answer_is_counted_by_its_usage(wire: Wire):
+    cap = Cap(1.0)
+    usage = ask(metered(wire, cap)).usage.to_dict()
+    assert cap.spent == pytest.approx(PRICE)
+    assert cap.spent == pytest.approx(dollars(usage, MODEL))
+
+
+def test_a_stream_under_a_cap_is_refused_before_anything_is_sent(wire: Wire):
+    with pytest.raises(LiveError, match="can't be held for a streamed answer"):
+        ask(metered(wire, Cap(1.0)), stream=True)
+    assert wire.headers == []
+
+
+@pytest.mark.parametrize("cap", [None, Cap(1.0)])
+def test_a_web_page_is_no_messages_api(cap: Cap | None):
+    class Page(Server):
+        def answer(self, *asked: Any) -> Reply:
+            return Reply(200, {"content-type": "text/html"}, b"<html>Log in</html>")
+
+    with (
+        served(Page(model)) as page,
+        pytest.raises(LiveError, match="is not a Messages API: it sent te"),
+    ):
+        ask(metered(page, cap))
+
+
+def test_a_refused_request_costs_nothing(wire: Wire):
+    cap = Cap(1.0)
+    with pytest.raises(anthropic.BadRequestError):
+        ask(metered(wire, cap), messages=[])
+    assert cap.spent == 0
+
+
+def test_nothing_is_sent_once_the_cap_is_reached(wire: Wire):
+    cap = Cap(1.5 * PRICE)
+    api = metered(wire, cap)
+    for _ in range(2):
+        ask(api)
+    with pytest.raises(CapReached):
+        ask(api)
+    assert len(wire.headers) == 2
+
+
+def test_the_cap_does_not_stop_what_is_free(wire: Wire):
+    api = metered(wire, Cap(0.0))
+    assert api.messages.count_tokens(model=MODEL, messages=HI).input_tokens == 1_604
+    with pytest.raises(CapReached):
+        ask(api)
+
+
+def test_a_cap_without_a_price_is_refused_before_anything_is_sent(wire: Wire):
+    with pytest.raises(LiveError, match="The cap can't be held: no price is known for the model"):
+        ask(metered(wire, Cap(1.0)), model="claude-x")
+    assert wire.headers == []
+    with pytest.raises(anthropic.NotFoundError):
+        ask(metered(wire, None), model="claude-x")
