@@ -117,7 +117,7 @@ def test_streams_and_images_are_not_simulated():
     with pytest.raises(anthropic.BadRequestError, match="streaming is not simulated"):
         ask(offline(), stream=True)
     image: Any = {"type": "image", "source": {"type": "base64", "data": "R0lGODlhCgAKAA=="}}
-    with pytest.raises(anthropic.BadRequestError, match="content.0: images are not simulated"):
+    with pytest.raises(anthropic.BadRequestError, match="images are not simulated"):
         ask(offline(), [{"role": "user", "content": [image]}])
 
 
