@@ -40,7 +40,7 @@ def create_first(folder: Path, names: Iterable[str]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder
     for name in names:
-        if not re.fullmatch(r"[\w.-]+", name):
+        if not re.fullmatch(r"[\w. -]+", name):
             raise ValueError(f"{name!r} can't name a file; take letters, digits, - and _")
         path = folder / name
         with suppress(FileExistsError):

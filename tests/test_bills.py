@@ -6,7 +6,7 @@ import pytest
 
 from agentlib.lab.cache import PromptCache
 from agentlib.lab.figures import bills_chart
-from agentlib.lab.play import Rerun, rerun
+from agentlib.lab.play import Run, play
 from agentlib.lab.replay import bills, replay
 from agentlib.lab.tasks.scenarios import RENAME, REVIEW
 from agentlib.settings import MODEL, Settings
@@ -14,11 +14,11 @@ from agentlib.settings import MODEL, Settings
 START = Settings().scaled(32_000)
 
 
-def run() -> Rerun:
-    return rerun(REVIEW, replace(START, threshold=12_000))
+def run() -> Run:
+    return play(REVIEW, replace(START, threshold=12_000))
 
 
-def simulated(made: Rerun, settings: Settings) -> list[bills.Billed]:
+def simulated(made: Run, settings: Settings) -> list[bills.Billed]:
     """What the rules alone say, the recorded bills left aside."""
     biller = bills._Biller(made.session, PromptCache())
     biller.as_recorded = False
@@ -32,8 +32,8 @@ def test_as_recorded_it_is_what_was_billed_the_summaries_too():
     assert bills.spent(found, MODEL) == pytest.approx(run().dollars(MODEL))
 
 
-@pytest.mark.parametrize("made", [run(), rerun(RENAME, START)], ids=["review", "rename"])
-def test_the_rules_alone_come_within_four_percent_of_the_bills(made: Rerun):
+@pytest.mark.parametrize("made", [run(), play(RENAME, START)], ids=["review", "rename"])
+def test_the_rules_alone_come_within_four_percent_of_the_bills(made: Run):
     found = simulated(made, made.settings)
     assert bills.spent(found, MODEL) == pytest.approx(made.dollars(MODEL), rel=0.04)
     assert bills.sent(found) == pytest.approx(made.sent, rel=0.02)
@@ -48,7 +48,7 @@ def test_each_prompt_is_billed_whole():
 
 
 def test_clearing_old_results_costs_what_the_cache_had():
-    session = rerun(RENAME, START).session
+    session = play(RENAME, START).session
     always = bills.bills(session, replay(session, START))
     never = bills.bills(session, replay(session, replace(START, micro="off", auto=False)))
     assert bills.sent(always) < bills.sent(never)
@@ -77,7 +77,7 @@ def test_writing_for_an_hour_is_dearer():
 
 
 def test_an_expired_cache_is_written_again():
-    made = rerun(RENAME, START)
+    made = play(RENAME, START)
     frames = replay(made.session, replace(START, keep_recent=9))
     warm = bills.bills(made.session, frames)
     cold = bills.bills(made.session, frames, ttl=0.5)  # a second passes between two requests
@@ -85,7 +85,7 @@ def test_an_expired_cache_is_written_again():
 
 
 def test_a_session_that_wrote_for_an_hour_is_billed_so_under_other_settings():
-    session = rerun(RENAME, START).session
+    session = play(RENAME, START).session
     hour = {"cache_creation": {"ephemeral_1h_input_tokens": 1}}
     sent = [replace(each, usage={**each.usage, **hour}) for each in session.requests]
     long = replace(session, requests=sent)
@@ -98,7 +98,7 @@ def test_a_session_that_wrote_for_an_hour_is_billed_so_under_other_settings():
 
 
 def test_the_chart_draws_other_numbers_and_the_axis_grows_with_them():
-    made = rerun(RENAME, START)
+    made = play(RENAME, START)
     few = bills.table(bills.bills(made.session, replay(made.session, START)), MODEL)
     more = few.assign(**{name: 9 * few[name] for name in few.columns if name != "turn"})
     more.attrs.update(few.attrs)
@@ -112,7 +112,7 @@ def test_the_chart_draws_other_numbers_and_the_axis_grows_with_them():
 
 
 def test_the_ghost_ends_in_a_cross_after_its_last_turn():
-    made = rerun(RENAME, START)
+    made = play(RENAME, START)
     table = bills.table(bills.bills(made.session, replay(made.session, START)), MODEL)
     side = bills_chart.BillsChart(table, table[:9]).sides[0]
     assert list(side.line.get_xdata()) == list(range(1, 10))

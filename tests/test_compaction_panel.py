@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from agentlib.lab.panels.compaction_panel import compaction_panel
-from agentlib.lab.play import rerun
+from agentlib.lab.play import play
 from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.settings import Settings
 
@@ -16,8 +16,8 @@ START = replace(
 
 @pytest.fixture(scope="module")
 def panel():
-    recorded = rerun(REVIEW, Settings(enabled=False))
-    return compaction_panel(recorded.session, START, [rerun(REVIEW, START)])
+    recorded = play(REVIEW, Settings(enabled=False))
+    return compaction_panel(recorded.session, START, [play(REVIEW, START)])
 
 
 def test_the_point_goes_up_to_the_window_less_reserve_and_buffer(panel):
@@ -59,7 +59,7 @@ def test_the_length_of_the_stand_in_is_the_slider(panel):
 
 
 def test_a_run_at_the_same_two_numbers_is_told_and_no_other(panel):
-    run = rerun(REVIEW, START)
+    run = play(REVIEW, START)
     panel.threshold.value, panel.summary_tokens.value = 20_800, 1_000
     assert f"The agent itself: {run.turns} turns" in panel.text
     panel.threshold.value = 20_960

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from agentlib.lab.panels.comparison import comparison
-from agentlib.lab.play import rerun
+from agentlib.lab.play import play
 from agentlib.lab.replay import bills, replay, sweep
 from agentlib.lab.tasks.scenarios import RENAME
 from agentlib.settings import MODEL, Settings
 
 START = Settings().scaled(32_000)
-SESSION = rerun(RENAME, START).session
+SESSION = play(RENAME, START).session
 ALL = {
     "as it was": START,
     "keep 20": replace(START, keep_recent=20),

@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from agentlib.estimation import prompt_tokens
-from agentlib.lab.play import MAX_TURNS, Rerun, rerun
-from agentlib.lab.side_by_side import PRICED_AS
+from agentlib.lab.play import MAX_TURNS, Run, play
+from agentlib.lab.scoreboard import PRICED_AS
 from agentlib.lab.tasks.scenarios import LONG, RENAME, REVIEW, TRACE, Scenario, last_words
 from agentlib.presets import ALL, DEFAULT
 from agentlib.settings import Settings
@@ -19,9 +19,9 @@ BARE = Settings(auto=False, manual=False)
 SMALL = Settings(micro="off", manual=False, summary_tokens=8_000).scaled(32_000)
 
 
-def renamed(keep_recent: int) -> Rerun:
+def renamed(keep_recent: int) -> Run:
     """The renaming task by KEEP_RECENT, nothing else forgotten."""
-    return rerun(RENAME, replace(BARE, keep_recent=keep_recent))
+    return play(RENAME, replace(BARE, keep_recent=keep_recent))
 
 
 def test_fewer_kept_results_are_more_repeated_calls() -> None:
@@ -44,30 +44,30 @@ def test_tokens_over_kept_results_are_a_u() -> None:
 def test_a_number_too_large_for_the_window_frees_nothing() -> None:
     """As if there were no layer: turn for turn, and to the same wall."""
     small = BARE.scaled(32_000)
-    large = rerun(RENAME, replace(small, keep_recent=40))
-    without = rerun(RENAME, replace(small, enabled=False))
+    large = play(RENAME, replace(small, keep_recent=40))
+    without = play(RENAME, replace(small, enabled=False))
     assert "prompt is too long" in large.refused
     assert large.session.context == without.session.context
 
 
 def test_batches_beat_clearing_every_turn_in_dollars() -> None:
     """The cache is lost from the cleared result on: seldom and much costs less."""
-    every = rerun(REVIEW, BARE)
-    batches = rerun(REVIEW, replace(BARE, clear_at_least=12_000))
+    every = play(REVIEW, BARE)
+    batches = play(REVIEW, replace(BARE, clear_at_least=12_000))
     assert every.checks["done"]
     assert batches.checks["done"]
     assert batches.sent > every.sent
     assert batches.dollars(PRICED_AS) < every.dollars(PRICED_AS)
 
 
-def first_compaction(run: Rerun) -> int:
+def first_compaction(run: Run) -> int:
     """The length of the history when it was carried out."""
     return next(done.seen for done in run.session.compactions if done.failure is None)
 
 
 def test_a_lower_threshold_compacts_no_later() -> None:
     thresholds = (24_000, 16_000, 10_000)
-    runs = [rerun(REVIEW, replace(SMALL, threshold=threshold)) for threshold in thresholds]
+    runs = [play(REVIEW, replace(SMALL, threshold=threshold)) for threshold in thresholds]
     first = [first_compaction(run) for run in runs]
     assert first == sorted(first, reverse=True)
     assert first[0] > first[-1]
@@ -77,7 +77,7 @@ def test_a_lower_threshold_compacts_no_later() -> None:
 @pytest.mark.parametrize("scenario", [REVIEW, RENAME, TRACE], ids=lambda s: s.name)
 def test_every_preset_does_every_task_or_says_why_not(name: str, scenario: Scenario) -> None:
     """Scaled to 32,000 tokens. Not done is an answer too, when it names what is missing."""
-    run = rerun(scenario, ALL[name].scaled(32_000))
+    run = play(scenario, ALL[name].scaled(32_000))
     assert 0 < run.turns < MAX_TURNS
     if run.refused:
         assert "prompt is too long" in run.refused
@@ -88,7 +88,7 @@ def test_every_preset_does_every_task_or_says_why_not(name: str, scenario: Scena
 @pytest.mark.parametrize("name", sorted(ALL))
 def test_every_preset_does_the_long_task_in_its_own_window(name: str) -> None:
     """Unmanaged it passes 400,000 tokens; every preset has a window of 200,000."""
-    run = rerun(LONG, ALL[name])
+    run = play(LONG, ALL[name])
     assert not run.refused
     assert run.checks["done"]
     assert max(prompt_tokens(usage) for usage in run.usages) < ALL[name].context_window
@@ -96,9 +96,9 @@ def test_every_preset_does_the_long_task_in_its_own_window(name: str) -> None:
 
 def test_default_outlives_its_window() -> None:
     """The review is larger than the window: bare it dies there, with the layers it is done."""
-    bare = rerun(REVIEW, replace(BARE, micro="off").scaled(32_000))
+    bare = play(REVIEW, replace(BARE, micro="off").scaled(32_000))
     assert "prompt is too long" in bare.refused
-    layered = rerun(REVIEW, DEFAULT.scaled(32_000))
+    layered = play(REVIEW, DEFAULT.scaled(32_000))
     assert not layered.refused
     assert layered.session.compactions
     assert layered.checks["done"]

@@ -7,7 +7,7 @@ import pytest
 from agentlib.auto_compact import summary_message, summary_prompt
 from agentlib.lab.lessons import check
 from agentlib.lab.lessons.auto_compact import compactions
-from agentlib.lab.play import rerun
+from agentlib.lab.play import play
 from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.messages import active_request, exchanges
 from agentlib.settings import Settings
@@ -89,11 +89,11 @@ def test_teeth_are_counted_where_the_next_prompt_is_over_the_point():
 
 def test_a_small_point_is_watched_in_the_run_that_was_made():
     start = Settings(micro="off", manual=False, summary_tokens=6_250).scaled(32_000)
-    small = rerun(REVIEW, replace(start, threshold=5_000))
+    small = play(REVIEW, replace(start, threshold=5_000))
     sizes = [(c.tokens_before, c.tokens_after) for c in small.session.compactions]
     assert check("03.5", (small, sizes))
     told("03.5", (small, sizes[1:]), f"compacted {len(sizes)} times")
-    told("03.5", (rerun(REVIEW, replace(start, threshold=20_800)), []), "no small point")
+    told("03.5", (play(REVIEW, replace(start, threshold=20_800)), []), "no small point")
     told("03.5", sizes, "two things")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agentlib.lab.lessons import check, transcripts
-from agentlib.lab.play import rerun
+from agentlib.lab.play import play
 from agentlib.lab.sessions.table import rows
 from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.messages import blocks
@@ -143,7 +143,7 @@ def test_the_fact_is_in_view_up_to_one_turn_and_never_after():
 
 
 def test_every_block_of_a_long_session_has_one_row():
-    session = rerun(REVIEW, transcripts.START).session  # the run that exercise 05.6 asks about
+    session = play(REVIEW, transcripts.START).session  # the run that exercise 05.6 asks about
     found = rows(session)
     said = sum(len(blocks(message)) for message in session.history)
     assert len(found) == said + len(session.compactions)

@@ -1,13 +1,12 @@
-"""A bad day, and the panel of lesson 07: faults on request, and what became of the session."""
+"""Bad days, and the panel of lesson 07: faults on request, and what became of the session."""
 
 from dataclasses import replace
 
 import pytest
 
-from agentlib.lab import bad_day
 from agentlib.lab.api.faults import Fault
 from agentlib.lab.panels.fault_panel import KINDS, fault_panel
-from agentlib.lab.play import rerun
+from agentlib.lab.play import asked_at, outcomes, play
 from agentlib.lab.tasks import generated
 from agentlib.settings import Settings
 
@@ -42,40 +41,28 @@ def test_the_fate_of_the_session_is_told(panel):
     assert panel.png != sound
 
 
-def test_a_place_visited_before_is_not_run_again(panel):
-    panel.move(rate=100, how="529")
-    runs = rerun.cache_info().misses
-    panel.move(rate=0, how="529")
-    panel.move(rate=100, how="529")
-    assert rerun.cache_info().misses == runs
+def test_a_place_visited_before_is_not_run_again():
+    made: list[object] = []
 
+    def counted(folder):
+        made.append(folder)
+        SURVEY.make_workspace(folder)
 
-def test_faults_are_part_of_what_a_run_is_remembered_by():
-    assert rerun(SURVEY, LOW, faults=(DOWN,)) is rerun(SURVEY, LOW, faults=(DOWN,))
-    assert rerun(SURVEY, LOW, faults=(DOWN,)) is not rerun(SURVEY, LOW)
+    panel = fault_panel(replace(SURVEY, make_workspace=counted), LOW)
+    for rate in (100, 0, 100):
+        panel.move(rate=rate, how="529")
+    assert len(made) == 3  # the two places, and where it starts
 
 
 def test_outcomes_and_requests_are_counted_by_what_the_session_notes():
-    session = rerun(SURVEY, LOW, faults=(DOWN,)).session
-    assert bad_day.outcomes(session) == {"failed": 3, "cut to size": 1}
-    assert bad_day.asked(session) == [9, 10, 11]  # what was cut to size was not asked for
-
-
-def test_a_day_tells_its_events_and_its_end():
-    late = replace(START, threshold=27_000)
-    day = bad_day.day(SURVEY, late, faults=[Fault("too_long", at=12, only="turn")])
-    first = next(iter(day.told("compaction_begun")))
-    assert first == "turn 12: compaction_begun: reactive at 20,848 tokens"
-    assert (day.ended, day.checks["done"]) == ("", True)
-    off = Settings(enabled=False).scaled(32_000)
-    day = bad_day.day(SURVEY, off)
-    assert day.ended.startswith("BadRequestError: ")
-    assert "prompt is too long" in day.ended
+    session = play(SURVEY, LOW, faults=(DOWN,)).session
+    assert outcomes(session) == {"failed": 3, "cut to size": 1}
+    assert asked_at(session) == [9, 10, 11]  # what was cut to size was not asked for
 
 
 def test_notes_are_put_back_and_outlive_the_summaries():
     short, [rule, *_] = replace(START, summary_tokens=300), SURVEY.prompts
-    assert not rerun(SURVEY, short).checks["constraint"]
-    day = bad_day.day(SURVEY, short, notes=f"- Rule: {rule}\n")
-    assert day.checks["constraint"]
-    assert "[Put back: NOTES.md]" in str(day.session.compactions[0].message)
+    assert not play(SURVEY, short).checks["constraint"]
+    run = play(SURVEY, short, notes=f"- Rule: {rule}\n")
+    assert run.checks["constraint"]
+    assert "[Put back: NOTES.md]" in str(run.session.compactions[0].message)

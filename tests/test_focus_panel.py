@@ -8,11 +8,10 @@ from ipywidgets import HTML, Button, HBox, Image, IntSlider, Text
 
 from agentlib.auto_compact import summary_message
 from agentlib.estimation import prompt_tokens
-from agentlib.lab.by_hand import by_hand
 from agentlib.lab.lessons import check
 from agentlib.lab.lessons.manual_compact import HAND
 from agentlib.lab.panels.focus_panel import FocusPanel, told
-from agentlib.lab.play import rerun
+from agentlib.lab.play import play
 from agentlib.lab.replay import replay
 from agentlib.lab.tasks.errand import ERRAND
 from agentlib.lab.tasks.scenarios import REVIEW
@@ -30,7 +29,7 @@ def panel() -> FocusPanel:
 
 def test_the_model_compacts_once_the_first_piece_of_work_is_finished():
     start = Settings(micro="off").scaled(32_000)
-    without, with_it = (rerun(ERRAND, replace(start, manual=has)) for has in (False, True))
+    without, with_it = (play(ERRAND, replace(start, manual=has)) for has in (False, True))
     assert [c.trigger for c in with_it.session.compactions] == ["manual"]
     assert without.session.compactions == []
     assert without.checks["done"]
@@ -39,7 +38,7 @@ def test_the_model_compacts_once_the_first_piece_of_work_is_finished():
 
 
 def test_compacting_by_hand_takes_place_after_the_turn_and_the_task_goes_on():
-    run = by_hand(ERRAND, START, 12)
+    run = play(ERRAND, START, compact_after=12)
     [done] = run.session.compactions
     assert (done.trigger, done.focus) == ("manual", "")
     assert run.session.requests[11].context == list(run.before)[:-1]
@@ -50,31 +49,33 @@ def test_compacting_by_hand_takes_place_after_the_turn_and_the_task_goes_on():
 
 
 def test_every_bill_is_counted_that_of_the_summary_too():
-    run = by_hand(ERRAND, START, 12)
+    run = play(ERRAND, START, compact_after=12)
     turns = sum(prompt_tokens(sent.usage) for sent in run.session.requests)
     assert len(run.usages) == run.turns + 1
     assert run.sent == turns + prompt_tokens(run.step.usage[0])
 
 
 def test_a_turn_in_the_middle_of_a_request_will_do():
-    run = by_hand(ERRAND, START, 8)
+    run = play(ERRAND, START, compact_after=8)
     assert len(run.session.compactions) == 1
     assert run.checks["done"]
 
 
 def test_a_turn_before_the_first_is_refused():
     with pytest.raises(ValueError, match=r"after=0; the task has turns 1 to 19"):
-        by_hand(ERRAND, START, 0)
+        play(ERRAND, START, compact_after=0)
 
 
 def test_a_focus_keeps_what_it_names():
-    plain, named = (by_hand(REVIEW, HAND, 20, focus).kept(REVIEW) for focus in ("", ALL))
+    plain, named = (
+        play(REVIEW, HAND, compact_after=20, focus=focus).kept(REVIEW) for focus in ("", ALL)
+    )
     assert (plain["facts"], plain["rule"]) == (3, False)
     assert (named["facts"], named["rule"]) == (4, True)
 
 
 def test_the_button_compacts_another_turn_waits_for_it_and_reset_puts_all_back():
-    shown, run = panel(), by_hand(ERRAND, START, 12, RULES)
+    shown, run = panel(), play(ERRAND, START, compact_after=12, focus=RULES)
     size, first = run.step.tokens_before, (repr(shown), shown.png)
     assert first[0] == (
         f"after turn 12, no focus:\n{size:,} tokens, {100 * size // 32_000}% of the window. "
@@ -118,7 +119,7 @@ def test_every_control_has_a_name_and_the_keyboard_reaches_it():
 
 def test_where_there_is_nothing_to_compact_it_says_so():
     off = replace(START, keep_exchanges=40)
-    assert told(by_hand(ERRAND, off, 3), ERRAND).startswith("Nothing was compacted: ")
+    assert told(play(ERRAND, off, compact_after=3), ERRAND).startswith("Nothing was compacted: ")
 
 
 def whole(messages, summarize):

@@ -8,13 +8,13 @@ import pytest
 from agentlib.lab.model.intents import task_of
 from agentlib.lab.model.report import required_line
 from agentlib.lab.model.words import rules_in
-from agentlib.lab.side_by_side import Engine, play
+from agentlib.lab.play import play
 from agentlib.lab.tasks import generated
 from agentlib.lab.tasks.scenarios import Scenario
 from agentlib.settings import Settings
 
 SEEDS = range(40)
-WHOLE = Engine(settings=Settings(context_window=1_000_000, micro="off", auto=False))
+WHOLE = Settings(context_window=1_000_000, micro="off", auto=False)
 
 
 def made(scenario: Scenario, folder: Path) -> str:

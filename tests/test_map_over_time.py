@@ -7,7 +7,7 @@ import pytest
 
 from agentlib.lab.figures.window_map import Box
 from agentlib.lab.panels import map_over_time as over
-from agentlib.lab.play import rerun
+from agentlib.lab.play import play
 from agentlib.lab.replay import replay
 from agentlib.lab.replay.map_frames import Scene, scenes
 from agentlib.lab.tasks.scenarios import REVIEW
@@ -15,7 +15,7 @@ from agentlib.settings import Settings
 from agentlib.transcripts import Session
 
 START = Settings(threshold=50_000).scaled(32_000)
-SESSION = rerun(REVIEW, START).session
+SESSION = play(REVIEW, START).session
 
 
 def found(**settings: object) -> list[Scene]:

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from agentlib.lab.panels import whatif_controls as control
-from agentlib.lab.play import rerun
+from agentlib.lab.play import play
 from agentlib.lab.replay import Frame, replay
 from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.messages import violation
 from agentlib.settings import Settings
 
 WINDOW, TURNS = 16_000, 14
-WHOLE = rerun(REVIEW, Settings(enabled=False)).session
+WHOLE = play(REVIEW, Settings(enabled=False)).session
 SESSION = replace(
     WHOLE, requests=WHOLE.requests[:TURNS], history=WHOLE.history[: WHOLE.requests[TURNS].seen]
 )

@@ -1,4 +1,4 @@
-"""Lesson 06: what each compaction left, its bars and panel, the two sessions of the hand-off."""
+"""Lesson 06: what each compaction left, its bars and panel."""
 
 from dataclasses import replace
 
@@ -9,11 +9,10 @@ from agentlib.auto_compact import summary_message
 from agentlib.estimation import message_tokens
 from agentlib.lab.figures.charts import png
 from agentlib.lab.generations import BarChart, Generation, bars, generations, left
-from agentlib.lab.handing_over import STALE, asked_of, broken_off
 from agentlib.lab.panels.tail_panel import tail_panel
-from agentlib.lab.play import rerun
+from agentlib.lab.play import play
 from agentlib.lab.scoreboard import STAGES, row
-from agentlib.lab.tasks.scenarios import REVIEW
+from agentlib.lab.tasks.scenarios import REVIEW, last_words
 from agentlib.messages import is_summary, of_type
 from agentlib.pipeline import compact
 from agentlib.presets import HERMES
@@ -44,7 +43,7 @@ def test_what_stands_in_the_tail_alone_is_not_counted_as_kept():
 
 
 def test_a_rule_is_lost_by_replacing_and_kept_by_head_and_update():
-    old, new = (generations(rerun(REVIEW, each).session, REVIEW) for each in (OLD, START))
+    old, new = (generations(play(REVIEW, each).session, REVIEW) for each in (OLD, START))
     assert [g.facts for g in old] == [4] + [2] * 7
     assert [g.rule for g in old] == [True] + [False] * 7
     assert [g.facts for g in new] == [3] + [4] * 7
@@ -54,7 +53,7 @@ def test_a_rule_is_lost_by_replacing_and_kept_by_head_and_update():
 
 
 def test_a_generation_is_what_the_next_request_was_sent_with():
-    session = rerun(REVIEW, START).session
+    session = play(REVIEW, START).session
     done = session.compactions[-1]
     sent = next(r for r in session.requests if r.seen >= done.seen)
     last = generations(session)[-1]
@@ -91,7 +90,7 @@ def test_a_kept_chart_has_the_bars_of_its_last_update_and_no_others():
 
 @pytest.fixture(scope="module")
 def panel():
-    return tail_panel(rerun(REVIEW, Settings(enabled=False)).session, START)
+    return tail_panel(play(REVIEW, Settings(enabled=False)).session, START)
 
 
 def last(panel):
@@ -117,18 +116,11 @@ def test_each_slider_moves_its_own_part(panel):
 
 @pytest.mark.parametrize("note", [True, False])
 def test_a_question_broken_off_is_answered_only_where_no_note_says_not_to(note):
-    wrote, last_words, session = broken_off(replace(SCALED, reference_only=note))
-    assert session.history[0]["content"] == STALE
-    assert wrote == note
-    assert ("EF_ARM_ABIMASK" in last_words) != note
-
-
-@pytest.mark.parametrize(
-    ("choice", "asked"), [("auto", "model-b"), ("same", "model-b"), ("model-c", "model-c")]
-)
-def test_the_model_of_now_writes_or_the_one_chosen(choice, asked):
-    found = asked_of(replace(START, summary_model=choice), ("model-a", "model-b"))
-    assert found == [("model-b", asked)]
+    stale = "Where is `EF_ARM_ABIMASK` set? Follow it through the files."
+    task = replace(REVIEW, prompts=(stale, REVIEW.prompts[1]))
+    run = play(task, replace(SCALED, reference_only=note), max_turns=(1, 60))
+    assert (run.checks["named"] > 0) == note
+    assert ("EF_ARM_ABIMASK" in last_words(run.session.history)) != note
 
 
 def test_the_row_of_the_lesson_keeps_the_rule_though_nobody_gives_a_focus():

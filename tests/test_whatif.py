@@ -11,7 +11,7 @@ from agentlib.lab.figures import charts
 from agentlib.lab.panels import whatif_controls as control
 from agentlib.lab.panels.run_pane import RunPane
 from agentlib.lab.panels.whatif import BILLS, PROMPTS, WhatIf, what_if
-from agentlib.lab.play import rerun
+from agentlib.lab.play import play
 from agentlib.lab.replay import replay, table
 from agentlib.lab.tasks.scenarios import RENAME, TRACE
 from agentlib.presets import CLAUDE_CODE
@@ -22,7 +22,7 @@ START = Settings(auto=False, manual=False, keep_recent=5).scaled(32_000)
 
 @pytest.fixture(scope="module")
 def whole() -> WhatIf:
-    return what_if(rerun(RENAME, START).session, scenario=TRACE)
+    return what_if(play(RENAME, START).session, scenario=TRACE)
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def panel(whole: WhatIf) -> WhatIf:
 
 
 def test_it_opens_on_the_recorded_settings_with_every_layer_on(panel: WhatIf):
-    rows = table(replay(rerun(RENAME, START).session, panel.settings))
+    rows = table(replay(play(RENAME, START).session, panel.settings))
     assert panel.settings == control.bases(START)[control.RECORDED]
     assert panel.text.startswith(charts.sentence(rows))
     assert panel.text.endswith("With nothing forgotten it would meet the wall at turn 28.")
@@ -60,7 +60,7 @@ def test_a_preset_moves_all_and_draws_once(panel: WhatIf):
 
 
 def test_only_the_controls_that_count_are_shown_from_the_start_on():
-    panel = what_if(rerun(RENAME, START).session)
+    panel = what_if(play(RENAME, START).session)
 
     def hidden() -> set[str]:
         return {name for name, each in panel.sliders.items() if each.layout.display == "none"}
@@ -100,7 +100,7 @@ def test_the_bills_name_their_model_and_die_with_the_ghost(panel: WhatIf):
     panel.sliders["window"].value = 48_000
     assert panel.text.replace("\n", " ").endswith("until turn 37 is refused.")
     with pytest.raises(ValueError, match="no price is known"):
-        what_if(rerun(RENAME, START).session, model="a model without a price")
+        what_if(play(RENAME, START).session, model="a model without a price")
 
 
 def test_the_picture_is_saved_as_it_is_now(panel: WhatIf):
@@ -118,7 +118,7 @@ def test_the_picture_is_saved_as_it_is_now(panel: WhatIf):
 def test_the_table_is_shown_and_follows(panel: WhatIf):
     panel.table_button.value = True
     before = panel.rows.value
-    assert before.count("<tr>") >= len(rerun(RENAME, START).session.requests)
+    assert before.count("<tr>") >= len(play(RENAME, START).session.requests)
     panel.sliders["keep_recent"].value = 1
     assert panel.rows.value != before
     panel.table_button.value = False
@@ -156,7 +156,7 @@ def test_the_run_pane_does_the_task_anew_and_reports_it():
     assert repr(pane).startswith("No run yet")
     pane.line.observe(lambda change: told.append(change["new"]), names="value")
     pane.button.click()
-    run = rerun(TRACE, settings)
+    run = play(TRACE, settings)
     assert "Running: request 3" in told[2]
     assert "Running" not in pane.line.value
     assert not pane.button.disabled

@@ -2,23 +2,15 @@
 
 python tools/picture.py
 
-The runs are those of lesson 00. They are offline, so the picture is the same every time.
+The runs are offline, so the picture is the same every time.
 """
 
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
-import anthropic
-
-from agentlib import loop
-from agentlib.lab.client import client
 from agentlib.lab.figures import charts
-from agentlib.lab.replay import replay, table
-from agentlib.lab.tasks import scenarios
+from agentlib.lab.play import play
+from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.settings import Settings
-from agentlib.tools import Workspace
-from agentlib.transcripts import Session
 
 WINDOW = 32_000
 WHERE = Path(__file__).parent.parent / "docs" / "wall.png"
@@ -28,26 +20,12 @@ RUNS = {
 }
 
 
-def work(folder: Path, session: Session) -> Iterator[loop.Turn]:
-    task, llm, workspace = scenarios.REVIEW, client(window=WINDOW), folder / session.session_id
-    task.make_workspace(workspace)
-    known = {"settings": session.settings, "session": session, "clock": session.clock}
-    for prompt in task.prompts:
-        yield from loop.run(llm, prompt, Workspace(workspace), **known)
-
-
 def main() -> None:
-    tables, refused = {}, {}
-    with tempfile.TemporaryDirectory() as place:
-        for name, settings in RUNS.items():
-            clock, run = scenarios.Clock(), name.split()[0].lower()
-            session = Session.create(place, settings=settings, session_id=run, clock=clock)
-            try:
-                list(work(Path(place), session))
-            except anthropic.BadRequestError as error:
-                refused[name] = f"{error.status_code} {error.body['error']['message']}"
-            tables[name] = table(replay(session, settings))
-            print(f"{name}: {charts.sentence(tables[name])}")
+    runs = {name: play(REVIEW, settings) for name, settings in RUNS.items()}
+    tables = {name: run.table() for name, run in runs.items()}
+    for name, table in tables.items():
+        print(f"{name}: {charts.sentence(table)}")
+    refused = {name: run.ended for name, run in runs.items() if run.refused}
     WHERE.parent.mkdir(exist_ok=True)
     WHERE.write_bytes(charts.png(charts.compare(tables, refused=refused)))
     print(f"{WHERE.name}: {WHERE.stat().st_size:,} bytes")

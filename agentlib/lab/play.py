@@ -1,55 +1,81 @@
-"""The closed loop: a task done again from its start by the offline agent, under given settings.
+"""Run a task from its first prompt to its last, with any part of the agent replaced by yours.
 
-A replay keeps the recorded messages; here the agent itself works again, so that what a setting
-made it forget shows in what it does. The same settings give the same run, so each is run once and
-remembered. Illustrates a mechanism; it is no evidence about language models.
+Every run of every lesson goes through `play`. The offline agent works in a fresh folder, so what
+a setting made it forget shows in what it does next. Such a run illustrates a mechanism; it is no
+evidence about language models.
 """
 
+import json
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from agentlib import loop
+from agentlib import loop as agent_loop
+from agentlib import pipeline
+from agentlib.auto_compact import summary_text
 from agentlib.estimation import prompt_tokens
+from agentlib.hooks import NO_HOOKS, notes_file
 from agentlib.lab.api.faults import Fault
-from agentlib.lab.client import client
+from agentlib.lab.client import client, model_id
+from agentlib.lab.parts import LEARNERS, Loop, OpenSession, Parts, ToolBench, composed, named
 from agentlib.lab.replay import replay, table
 from agentlib.lab.spending import dollars
-from agentlib.lab.tasks.scenarios import Clock, Scenario
+from agentlib.lab.tasks.scenarios import Checks, Clock, Scenario
 from agentlib.messages import Message, of_type
-from agentlib.pipeline import compact
+from agentlib.requests import request, send
 from agentlib.settings import Settings
-from agentlib.step import ContextEngine
-from agentlib.tools import Workspace
+from agentlib.step import Step
 from agentlib.transcripts import Session
 
 if TYPE_CHECKING:
     import anthropic
     from pandas import DataFrame
 
-MAX_TURNS = 200
+MAX_TURNS, LEARNERS_TURNS = 200, 100
+"""Requests for each prompt; the second number holds for a run with a learner's part."""
+ANSWER = 2_000
+"""Tokens that a reply may have in a learner's loop."""
+KEPT = 64
+"""Runs remembered."""
+Usage = Mapping[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rerun:
-    """One run and what came of it."""
+@dataclass(kw_only=True, eq=False)
+class Run:
+    """One task under some settings, and what came of it. `play` fills it in as the run goes on."""
 
     settings: Settings
     session: Session
-    usages: tuple[Mapping[str, Any], ...]
-    """What was billed: a usage a response, those of summaries too."""
-    checks: Mapping[str, Any]
-    """The scenario's own measures, `done` first."""
+    usages: list[Usage] = field(default_factory=list[Usage])
+    """The usage of each response, those to summary requests too."""
+    checks: Checks = field(default_factory=dict[str, Any])
+    """The task's own measures, `done` first."""
+    ended: str = ""
+    """What ended the run before its time, with the API's status; "" if nothing did."""
     refused: str = ""
-    """The API's words where it ended the run with an error."""
+    """The API's words, if an error of the API ended the run."""
+    rounds: list[agent_loop.Turn] = field(default_factory=list[agent_loop.Turn])
+    """What the loop reported after each request."""
+    steps: list[Step] = field(default_factory=list[Step])
+    """What the layers did, in their order; with a part of the learner's only."""
+    before: list[Message] = field(default_factory=list[Message])
+    """The context before the compaction by hand."""
+    step: Step = field(default_factory=lambda: Step(messages=[]))
+    """The compaction by hand; `step.messages` is the context after it."""
 
     @property
     def turns(self) -> int:
+        """Requests answered."""
         return len(self.session.requests)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Tokens of each prompt, those of summary requests left out."""
+        return [prompt_tokens(sent.usage) for sent in self.session.requests]
 
     @property
     def sent(self) -> int:
@@ -61,17 +87,49 @@ class Rerun:
         """Calls that had been made before, word for word."""
         return repeated(self.session.history)
 
+    @property
+    def summary(self) -> str:
+        """The text that the compaction by hand put in place of the rest, or ""."""
+        done = self.step.compaction == "manual"
+        return summary_text(self.step.messages[0]) if done else ""
+
+    def kept(self, task: Scenario) -> dict[str, Any]:
+        """How much the summary holds of what was planted: `facts`, the `rule`, `names`.
+
+        A name is a line about something that a file defines: the details of the work.
+        """
+        return {
+            "facts": sum(fact in self.summary for fact in task.facts),
+            "rule": bool(task.constraint) and task.constraint in self.summary,
+            "names": self.summary.count("\n- `"),
+        }
+
     def dollars(self, model: str) -> float:
-        """What the run would have cost at this model's prices. ValueError for an unknown one."""
+        """What the run costs at this model's prices. Raises ValueError for an unknown model."""
         return sum(dollars(usage, model) for usage in self.usages)
 
+    def events(self, *kinds: str) -> list[str]:
+        """The loop's events as lines with the number of the turn; of these kinds, or all."""
+        return [
+            f"turn {number}: {event.kind}: {event.text}"
+            for number, turn in enumerate(self.rounds, 1)
+            for event in turn.events
+            if not kinds or event.kind in kinds
+        ]
+
     def table(self) -> "DataFrame":
-        """A row a turn, as the charts take it."""
-        return table(replay(self.session, self.settings))
+        """A row for each turn, as the charts take it."""
+        steps = iter(self.steps)
+
+        def recorded(*_: Any, **__: Any) -> Step:
+            return next(steps)
+
+        engine = recorded if self.steps else pipeline.compact
+        return table(replay(self.session, self.settings, engine=engine))
 
 
 def repeated(history: Sequence[Message]) -> int:
-    """How many calls had been made before, word for word.
+    """Count the calls that had been made before, word for word.
 
     >>> call = {"type": "tool_use", "name": "bash", "input": {"command": "ls"}}
     >>> repeated([{"role": "assistant", "content": [call]}] * 3)
@@ -86,52 +144,307 @@ def repeated(history: Sequence[Message]) -> int:
     return calls.total() - len(calls)
 
 
-@lru_cache(maxsize=64)
-def rerun(
-    scenario: Scenario,
+def outcomes(session: Session) -> Counter[str]:
+    """Count the compactions of a session by outcome: done, cut to size, failed."""
+    return Counter(
+        "failed" if each.message is None else "cut to size" if each.failure else "done"
+        for each in session.compactions
+    )
+
+
+def asked_at(session: Session) -> list[int]:
+    """Before which requests, counted from 1, a model was asked for a summary."""
+    return [
+        1 + sum(sent.seen < each.seen for sent in session.requests)
+        for each in session.compactions
+        if not each.rested
+    ]
+
+
+_REMEMBERED = {"engine", "compact_after", "focus", "notes", "retries", "max_turns"}
+"""A run with any other part is made again each time: such a function may change in between."""
+_runs: dict[Hashable, Run] = {}
+
+
+def play(
+    task: Scenario,
     settings: Settings,
-    engine: ContextEngine = compact,
     *,
     live: bool = False,
     max_usd: float | None = None,
-    faults: tuple[Fault, ...] = (),
-) -> Rerun:
-    """Do the task in a fresh workspace, at most `MAX_TURNS` requests for each of its prompts.
+    faults: Sequence[Fault] = (),
+    **parts: Unpack[Parts],
+) -> Run:
+    """Do the task in a fresh folder, and return what it took and what came of it.
 
-    The window on the wire is `settings.context_window`; `live`, `max_usd` and `faults` as in
-    `client`, and live, commands run in bubblewrap or not at all. An error of the API ends the run
-    and stands in `refused`; every other one propagates.
+    The window on the wire is `settings.context_window`. `live`, `max_usd` and `faults` are those
+    of `lab.client.client`; live, commands run in bubblewrap or not at all. An error of the API
+    ends the run and stands in `Run.refused`. The same arguments give the same run, so it is
+    made once and remembered, unless a function of yours other than `engine` is in it.
+
+    A part of yours takes the place of the agent's own:
+
+    engine            as `pipeline.compact`
+    loop              (messages, ask, workspace): add replies and results to `messages` until the
+                      model is done; `ask(messages)` sends them and returns the reply
+    tools             pairs of a definition with a `path` and a function of that file's text
+    estimate          (messages) -> tokens, or (billed, sent, messages) -> tokens, with the last
+                      bill and the number of messages it was for
+    layer             (messages) -> messages, before each request in place of micro-compact;
+                      None: it edited them
+    compact           (messages) -> messages, before each request; or (messages, summary) or
+                      (messages, summarize) -> messages, when it is time to compact
+    on_compact_call   (messages) -> the focus that the model asked for, None if it did not ask
+    save, load        (messages, folder, now) -> path and (path) -> messages: after `resume_after`
+                      turns (10) the context is saved, and the run goes on with what is loaded
+    summarize         (messages, focus, ask) -> summary; the agent does not ask again or pause
+
+    If such a function raises, the run stops with a PartFailed that names the line.
+
+    The circumstances:
+
+    compact_after     the turn after which the person compacts by hand, with a `focus`;
+                      ValueError if the task has no such turn
+    hooks             as in `loop.run`
+    notes             the text of a NOTES.md, which is put back after each compaction
+    retries           how often the SDK tries again (2)
+    model             answers in place of the offline model; a KeyboardInterrupt of it ends the run
+    stop              (session) -> why to stop after this turn, or ""
+    max_turns         requests for each prompt, one number for all or one for each; with `loop`,
+                      for the whole run
     """
-    import anthropic
+    names = Parts.__annotations__
+    if unknown := parts.keys() - names.keys():
+        raise TypeError(f"play takes no {', '.join(unknown)}; it takes {', '.join(names)}")
+    key = (task, settings, live, max_usd, tuple(faults), tuple(sorted(parts.items())))
+    if parts.keys() - _REMEMBERED:
+        return _played(task, settings, live, max_usd, faults, parts)
+    if key not in _runs:
+        if len(_runs) == KEPT:
+            _runs.pop(next(iter(_runs)))
+        _runs[key] = _played(task, settings, live, max_usd, faults, parts)
+    return _runs[key]
 
-    clock, usages, refused = Clock(), list[Mapping[str, Any]](), ""
-    window = settings.context_window
-    llm = client(live, window=window, max_usd=max_usd, faults=faults, clock=clock)
+
+def _played(
+    task: Scenario,
+    settings: Settings,
+    live: bool,
+    max_usd: float | None,
+    faults: Sequence[Fault],
+    parts: Parts,
+) -> Run:
+    clock, model = Clock(), parts.get("model")
+    llm = client(
+        live,
+        window=settings.context_window,
+        max_usd=max_usd,
+        faults=faults,
+        clock=clock,
+        model=model,
+    )
+    if "summarize" in parts:
+        settings = replace(settings, summary_retries=0, breaker_failures=0)
     with TemporaryDirectory() as name:
-        place = Path(name, "work")
-        scenario.make_workspace(place)
-        workspace = Workspace(place, sandbox=live)
-        session = Session.create(name, settings=settings, session_id=scenario.name, clock=clock)
+        folder = Path(name, "work")
+        task.make_workspace(folder)
+        stem = re.sub(r"[^\w. -]", "-", task.name)
+        session = OpenSession.create(name, settings=settings, session_id=stem, clock=clock)
+        run = Run(settings=settings, session=session)
+        work = _Work(
+            run=run,
+            client=llm.with_options(max_retries=parts.get("retries", 2)),
+            model=model_id(live),
+            session=session,
+            workspace=ToolBench(folder, sandbox=live, added=tuple(parts.get("tools", ()))),
+            clock=clock,
+            parts=parts,
+        )
         try:
-            for turn in _turns(llm, scenario, workspace, session, engine, clock):
-                usages += turn.usages
-        except anthropic.APIStatusError as error:
-            body: Any = error.body
-            refused = body["error"]["message"]
-        checks = scenario.checks(place, session.history)
-    known: dict[str, Any] = {"settings": settings, "session": session, "checks": checks}
-    return Rerun(usages=tuple(usages), refused=refused, **known)
+            work.through(task)
+        except KeyboardInterrupt:
+            if not model:  # the learner's own, so this run must not be remembered
+                raise
+            run.ended = "KeyboardInterrupt"
+        run.checks = task.checks(folder, session.history)
+    return run
 
 
-def _turns(
-    llm: "anthropic.Anthropic",
-    scenario: Scenario,
-    workspace: Workspace,
-    session: Session,
-    engine: ContextEngine,
-    clock: Clock,
-) -> Iterator[loop.Turn]:
-    known: dict[str, Any] = {"settings": session.settings, "session": session, "clock": clock}
-    for number, prompt in enumerate(scenario.prompts):
-        clock.pause(scenario.pauses[number] if scenario.pauses else 0)
-        yield from loop.run(llm, prompt, workspace, engine=engine, max_turns=MAX_TURNS, **known)
+class _TurnsOver(BaseException):
+    """Stop a learner's loop at its last request; its own `except Exception` doesn't catch this."""
+
+
+@dataclass(kw_only=True)
+class _Work:
+    """What a run needs at hand."""
+
+    run: Run
+    client: "anthropic.Anthropic"
+    model: str
+    session: OpenSession
+    workspace: ToolBench
+    clock: Clock
+    parts: Parts
+
+    def __post_init__(self) -> None:
+        parts = self.parts
+        self.own = bool(parts.keys() & LEARNERS)
+        self.engine = composed(self.session, parts)
+        self.hooks = parts.get("hooks", NO_HOOKS)
+        if notes := parts.get("notes"):
+            file = self.workspace.root / "NOTES.md"
+            file.write_text(notes, encoding="utf-8", newline="\n")
+            self.hooks = replace(self.hooks, restore=(notes_file(file), *self.hooks.restore))
+        self.save, self.load = parts.get("save", save), parts.get("load", load)
+        reopens = "save" in parts or "load" in parts
+        self.pause = parts.get("resume_after", 10) if reopens else parts.get("compact_after")
+
+    def through(self, task: Scenario) -> None:
+        """Go through the prompts, and note what ended the run before its time."""
+        import anthropic
+
+        try:
+            for number, prompt in enumerate(task.prompts):
+                self.clock.pause(task.pauses[number] if task.pauses else 0)
+                if self.run.ended:
+                    return
+                if loop := self.parts.get("loop"):
+                    self._by_loop(loop, prompt)
+                else:
+                    self._by_agent(prompt, self._most(number))
+        except (anthropic.APIError, agent_loop.RequestTooLarge) as error:
+            self.run.refused = _words(error)
+            self.run.ended = f"{getattr(error, 'status_code', '')} {self.run.refused}".strip()
+            return
+        if self.pause is not None:
+            there = len(self.session.requests)
+            raise ValueError(f"after={self.pause}; the task has turns 1 to {there}")
+
+    def _most(self, number: int = 0) -> int:
+        """Requests that the prompt with this number may take."""
+        most = self.parts.get("max_turns", LEARNERS_TURNS if self.own else MAX_TURNS)
+        return most if isinstance(most, int) else most[number]
+
+    def _by_agent(self, prompt: str, most: int) -> None:
+        """Work on a prompt, with the compaction by hand or the new start if it falls due."""
+        left = (self.pause or 0) - len(self.session.requests)
+        self._turns(prompt, left if left > 0 else most)
+        if not self.run.ended and self.pause == len(self.session.requests):
+            self.pause = None
+            if "compact_after" in self.parts:
+                self._compact()
+            else:
+                self._reopen()
+            self._turns(None, most)
+
+    def _turns(self, prompt: str | None, most: int) -> None:
+        stop = self.parts.get("stop")
+        for turn in agent_loop.run(
+            self.client,
+            prompt,
+            self.workspace,
+            settings=self.session.settings,
+            engine=self._engine,
+            session=self.session,
+            model=self.model,
+            max_turns=most,
+            clock=self.clock,
+            hooks=self.hooks,
+        ):
+            self.run.rounds.append(turn)
+            self.run.usages += turn.usages
+            self.run.ended = stop(self.session) if stop else ""
+            if self.run.ended:
+                return
+
+    def _engine(self, *messages: Any, **given: Any) -> Step:
+        step = self.engine(*messages, **given)
+        if self.own:
+            self.run.steps.append(step)
+        return step
+
+    def _compact(self) -> None:
+        self.run.before = list(self.session.context)
+        self.run.step = agent_loop.compact_now(
+            self.client,
+            self.session,
+            self.workspace,
+            self.parts.get("focus", ""),
+            settings=self.session.settings,
+            engine=self._engine,
+            model=self.model,
+            clock=self.clock,
+            hooks=self.hooks,
+        )
+        self.run.usages += self.run.step.usage
+
+    def _reopen(self) -> None:
+        """Save the context by the learner's function, and go on with what is loaded."""
+        save, load = named(self.save), named(self.load, list)
+        folder = self.workspace.root.parent
+        self.session.show(load(save(list(self.session.context), folder, self._now())))
+
+    def _by_loop(self, loop: Loop, prompt: str) -> None:
+        """Let the learner's loop work on a prompt."""
+        import anthropic
+
+        session = self.session
+        if not session.requests:
+            system = agent_loop.system_prompt(session.settings)
+            session.begin(session.settings, system, self.workspace.definitions, at=self._now())
+        session.say(prompt, at=self._now())
+        messages = list(session.context)
+        try:
+            named(loop, passes=(anthropic.APIError,))(messages, self._ask, self.workspace)
+        except _TurnsOver:
+            self.run.ended = f"{self._most()} turns"
+        session.show(messages)
+
+    def _ask(self, messages: list[Message]) -> dict[str, Any]:
+        """Send the messages for a learner's loop, and note the results in them and the reply."""
+        session = self.session
+        if len(session.requests) == self._most():
+            raise _TurnsOver
+        for result in of_type(messages[-1], "tool_result"):
+            if result["tool_use_id"] in session.pending:
+                session.answer(result, at=self._now())
+        session.show(messages)
+        self.run.steps.append(Step(messages=list(messages)))
+        sent = request(self.model, session.system, session.tools, messages, ANSWER)
+        reply: dict[str, Any] = send(self.client, sent).to_dict()
+        session.reply(reply, at=self._now())
+        self.run.usages.append(reply["usage"])
+        return reply
+
+    def _now(self) -> float:
+        return round(self.clock(), 3)
+
+
+def _words(error: Exception) -> str:
+    """The API's own words in an error of the SDK."""
+    body: Any = getattr(error, "body", None)
+    try:
+        return str(body["error"]["message"])
+    except (KeyError, TypeError):
+        return str(error)
+
+
+def save(messages: list[Message], folder: Path, now: float) -> Path:
+    """Write a message a line."""
+    path = folder / f"transcript_{int(now)}.jsonl"
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in messages), encoding="utf-8")
+    return path
+
+
+def load(path: Path) -> list[Message]:
+    """Read what `save` wrote."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+Rerun = Run
+
+
+def rerun(
+    task: Scenario, settings: Settings, engine: Any = pipeline.compact, **more: Any
+) -> Run:  # until every caller says `play`
+    return play(task, settings, engine=engine, **more)

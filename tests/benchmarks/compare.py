@@ -6,33 +6,37 @@ stand in the context over five compactions. Each table is printed as soon as it 
 loses only the one being made. `make compare ARGS=3` for three generated tasks.
 """
 
+import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pandas
 from rich.progress import track
 
-from agentlib import presets
-from agentlib.lab.side_by_side import Engine, Pair, compare, dominated, generations, shown
+from agentlib import loop, presets
+from agentlib.lab.client import client
+from agentlib.lab.scoreboard import as_table, dominated, rows, shown
 from agentlib.lab.tasks import generated, scenarios
-from agentlib.lab.tasks.scenarios import Scenario
+from agentlib.lab.tasks.scenarios import Clock, Scenario
+from agentlib.settings import Settings
+from agentlib.tools import Workspace
+from agentlib.transcripts import Session
 from tests.benchmarks.count import count
 
 WINDOW, FIRST_SEED, GENERATED = 32_000, 1_000, 20
 DEFAULT = "default"
 
 
-def bar(pairs: Sequence[Pair]) -> Iterable[Pair]:
-    """A progress bar, on a terminal alone."""
-    hidden = not sys.stderr.isatty()
-    return track(pairs, "working", transient=True, disable=hidden)
-
-
 def table(tasks: Sequence[Scenario], window: int | None) -> None:
     """The rows of these tasks, one task after the other; their sums; where DEFAULT is dominated."""
     found: list[pandas.DataFrame] = []
     for task in tasks:
-        found.append(compare(presets.ALL, [task], window=window, track=bar))
+        hidden = not sys.stderr.isatty()
+        made = rows(presets.ALL, [task], window=window)
+        total = len(presets.ALL)
+        found.append(as_table(track(made, task.name, total, transient=True, disable=hidden)))
         print(f"\n{shown(found[-1], task.name)}", flush=True)
     whole = pandas.concat(found)
     if len(tasks) > 1:
@@ -61,10 +65,35 @@ def tell_generations(seeds: Iterable[int]) -> None:
     for window in (WINDOW, None):
         print(f"\nfacts standing after 1 to 5 compactions, window {window or 'as preset'}")
         for name, settings in presets.ALL.items():
-            engine = Engine(settings=settings.scaled(window) if window else settings)
-            runs = [generations(task, engine) for task in tasks]
+            scaled = settings.scaled(window) if window else settings
+            runs = [list(generations(task, scaled)) for task in tasks]
             told = map(tell_sum, zip(*runs, strict=True))
             print(f"{name:<22}" + "".join(f"{kept:>9}" for kept in told), flush=True)
+
+
+def generations(task: Scenario, settings: Settings) -> Iterator[tuple[int, int]]:
+    """(facts in the context, facts read so far) after each prompt and a compaction by hand.
+
+    What the agent compacts by itself comes on top.
+    """
+    clock = Clock()
+    llm = client(window=settings.context_window, clock=clock)
+    with TemporaryDirectory() as name:
+        work = Path(name, "work")
+        task.make_workspace(work)
+        session = Session.create(name, settings=settings, session_id=task.name, clock=clock)
+        given = {"session": session, "settings": settings, "clock": clock}
+        for number, prompt in enumerate(task.prompts):
+            clock.pause(task.pauses[number])
+            list(loop.run(llm, prompt, Workspace(work), max_turns=400, **given))
+            loop.compact_now(llm, workspace=Workspace(work), **given)
+            yield standing(session.context, task), standing(session.history, task)
+
+
+def standing(messages: Sequence[object], task: Scenario) -> int:
+    """How many of the task's facts are in these messages."""
+    text = json.dumps(messages, ensure_ascii=False)
+    return sum(fact in text for fact in task.facts)
 
 
 def tell_sum(counts: Sequence[tuple[int, int]]) -> str:

@@ -17,6 +17,7 @@ from agentlib import presets
 from agentlib.auto_compact import asks_for_summary
 from agentlib.lab.api.faults import Fault, Kind
 from agentlib.lab.client import client
+from agentlib.lab.play import outcomes
 from agentlib.lab.tasks.scenarios import Clock
 from agentlib.loop import run
 from agentlib.settings import Settings
@@ -86,15 +87,7 @@ def play(settings: Settings, fault: Fault, place: Workspace, folder: Path) -> Pl
         stopped = type(error).__name__
     found = load(folder / f"{name}.jsonl")
     kept = [a == b for a, b in zip(said, found.history, strict=False)]
-    return Played(
-        stopped == "end_turn", len(said) - sum(kept), Counter(map(outcome, found.compactions))
-    )
-
-
-def outcome(compaction: Any) -> str:
-    if compaction.message is None:
-        return "failed"
-    return "cut to size" if compaction.failure else "done"
+    return Played(stopped == "end_turn", len(said) - sum(kept), outcomes(found))
 
 
 def cell(settings: Settings, kind: Kind, share: float, sessions: int) -> list[Played]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from agentlib.lab.client import client
 from agentlib.lab.lessons.checking import Exercise, Wrong
-from agentlib.lab.play import Rerun
+from agentlib.lab.play import Run
 from agentlib.messages import Block, Message, active_request, blocks, exchanges, of_type, violation
 from agentlib.requests import request, send
 from agentlib.settings import MODEL
@@ -166,8 +166,8 @@ def _prompts(
     return sizes, made
 
 
-def _watched(answer: tuple[Rerun, Sequence[tuple[int, int]]]) -> str:
-    if not isinstance(answer, tuple) or len(answer) != 2 or not isinstance(answer[0], Rerun):  # pyright: ignore[reportUnnecessaryIsInstance, reportUnnecessaryComparison]
+def _watched(answer: tuple[Run, Sequence[tuple[int, int]]]) -> str:
+    if not isinstance(answer, tuple) or len(answer) != 2 or not isinstance(answer[0], Run):  # pyright: ignore[reportUnnecessaryIsInstance, reportUnnecessaryComparison]
         raise Wrong("give two things, the run and the list: check(…, (small, sizes)).")
     run, sizes = answer
     if run.settings.threshold_tokens > 6_000:
@@ -264,7 +264,7 @@ EXERCISES = {
     "03.5": Exercise(
         check=_watched,
         hints=(
-            "small = rerun(task, replace(START, threshold=5_000)).",
+            "small = play(task, replace(START, threshold=5_000)).",
             "sizes = [(c.tokens_before, c.tokens_after) for c in small.session.compactions]",
         ),
     ),

@@ -8,9 +8,9 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any, cast
 
-from agentlib.lab.by_hand import by_hand
 from agentlib.lab.lessons.checking import Exercise, Wrong
 from agentlib.lab.lessons.micro_compact import conversation, results
+from agentlib.lab.play import play
 from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.messages import Block, Message, of_type, violation
 from agentlib.settings import Settings
@@ -169,7 +169,7 @@ def _when(answer: Any) -> str:
         raise Wrong(f"turn {after} is before turn {EARLIEST}: all fits in without a focus there.")
     if after > LATEST:
         raise Wrong(f"after turn {LATEST} the report is written: choose an earlier turn.")
-    run = by_hand(REVIEW, HAND, after, focus)
+    run = play(REVIEW, HAND, compact_after=after, focus=focus)
     kept, checks = run.kept(REVIEW), run.checks
     told = (
         f"after turn {after} the summary holds {kept['facts']} of {len(REVIEW.facts)} facts; the "

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from agentlib.lab.lessons.checking import Exercise, Wrong
-from agentlib.lab.play import rerun
+from agentlib.lab.play import play
 from agentlib.lab.tasks.scenarios import RENAME
 from agentlib.messages import Block, Message, changes, of_type, with_results
 from agentlib.settings import Settings
@@ -212,7 +212,7 @@ def _settings(answer: Mapping[str, int]) -> str:
         raise Wrong('give a dict with two numbers, "keep_recent" and "min_chars".')
     if strange := [value for value in answer.values() if type(value) is not int]:
         raise Wrong(f"{strange[0]!r} is no whole number.")
-    run = rerun(RENAME, replace(Settings(auto=False, manual=False).scaled(WINDOW), **dict(answer)))
+    run = play(RENAME, replace(Settings(auto=False, manual=False).scaled(WINDOW), **dict(answer)))
     told = f"{run.turns} turns, {run.repeated} calls made again, {run.sent:,} tokens sent"
     if run.refused:
         told = f"the API ended the run after {run.turns} turns: {run.refused}"

@@ -13,7 +13,7 @@ from typing import Any
 
 from agentlib import session_file as file
 from agentlib.lab.lessons.checking import Exercise, Wrong
-from agentlib.lab.play import rerun
+from agentlib.lab.play import play
 from agentlib.lab.sessions.table import WHOLE, rows
 from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.messages import Block, Message, violation
@@ -208,7 +208,7 @@ def _interrupted(answer: Callable[..., Any]) -> str:
 
 def turns_in_view() -> list[int]:
     """The turns whose requests have the result with `SOUGHT` whole."""
-    session = rerun(REVIEW, START).session
+    session = play(REVIEW, START).session
     return [
         turn
         for turn in range(1, len(session.requests) + 1)

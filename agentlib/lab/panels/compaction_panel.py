@@ -12,7 +12,7 @@ from agentlib.lab.figures import charts
 from agentlib.lab.panels.ahead import Ahead
 from agentlib.lab.panels.rerun_panel import told
 from agentlib.lab.panels.wall import Panel, slider
-from agentlib.lab.play import Rerun
+from agentlib.lab.play import Run
 from agentlib.lab.replay import replay, table
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
@@ -22,7 +22,7 @@ LENGTH = "tokens of each summary"
 STEP = 160
 
 
-def compaction_panel(session: Session, settings: Settings, runs: Iterable[Rerun] = ()) -> Panel:
+def compaction_panel(session: Session, settings: Settings, runs: Iterable[Run] = ()) -> Panel:
     """Tokens over the turns of a recorded session, for each place of the two sliders.
 
     `settings`: where the sliders start; all else in it stays. The sliders are `threshold`, an

@@ -1,7 +1,7 @@
 """Settings side by side: the same recorded session under each, small multiples and a table.
 
 A replay keeps the recorded messages, so this compares what was sent and billed, never what an
-agent would have done (rerun). Not here: the drawing (charts) and the bills (bills).
+agent would have done (play). Not here: the drawing (charts) and the bills (bills).
 """
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false

@@ -1,17 +1,16 @@
 """The panel of lesson 07: how often the summariser fails, and how; the session's fate on a chart.
 
 Wiring only. The offline agent does the task anew for each place of the slider, so the first visit
-takes a moment; each run is remembered. Not here: the run (rerun) and the faults.
+takes a moment; each run is remembered. Not here: the run (play) and the faults.
 """
 
 import textwrap
 from typing import get_args
 
 from agentlib.lab.api.faults import Fault, Kind
-from agentlib.lab.bad_day import outcomes
 from agentlib.lab.figures import charts
 from agentlib.lab.panels.wall import Panel, choice, slider
-from agentlib.lab.play import Rerun, rerun
+from agentlib.lab.play import Run, outcomes, play
 from agentlib.lab.tasks.scenarios import Scenario
 from agentlib.settings import Settings
 
@@ -27,7 +26,7 @@ def fault_panel(scenario: Scenario, settings: Settings, *, turns: int = 60, seed
     The sliders are `rate` in percent of the requests for a summary, drawn by `seed`, and `how`.
     `turns`: how many the axis has room for, so that runs compare.
     """
-    sound = rerun(scenario, settings)
+    sound = play(scenario, settings)
     chart = charts.TurnChart(
         sound.table(),
         title="Tokens in each prompt, the summariser failing",
@@ -39,7 +38,7 @@ def fault_panel(scenario: Scenario, settings: Settings, *, turns: int = 60, seed
 
     def draw(rate: int, how: Kind) -> tuple[bytes, str]:
         faults = (Fault(how, rate=rate / 100, seed=seed, only="summary"),) if rate else ()
-        run = rerun(scenario, settings, faults=faults)
+        run = play(scenario, settings, faults=faults)
         chart.update(run.table())
         return chart.png(), fate(run)
 
@@ -48,7 +47,7 @@ def fault_panel(scenario: Scenario, settings: Settings, *, turns: int = 60, seed
     return Panel({"rate": rate, "how": choice("how", "empty", KINDS, HOW)}, draw)
 
 
-def fate(run: Rerun) -> str:
+def fate(run: Run) -> str:
     """What became of the session, in words."""
     found = outcomes(run.session)
     made = ", ".join(f"{found[name]} {name}" for name in ("done", "cut to size", "failed"))

@@ -13,11 +13,11 @@ from typing import Any
 
 from ipywidgets import HTML, Button, HBox, Image, Layout, Text
 
-from agentlib.lab.by_hand import ByHand, by_hand
 from agentlib.lab.figures.charts import png
 from agentlib.lab.figures.window_map import window_maps
 from agentlib.lab.panels.ahead import ONE_AT_A_TIME
 from agentlib.lab.panels.wall import Pictured, slider, status
+from agentlib.lab.play import Run, play
 from agentlib.lab.tasks.scenarios import Scenario
 from agentlib.settings import Settings
 
@@ -73,7 +73,8 @@ class FocusPanel(Pictured):
 
     def _show(self, focus: str | None) -> None:
         try:
-            run = by_hand(self.scenario, self.settings, self.after.value, focus or "")
+            after = self.after.value
+            run = play(self.scenario, self.settings, compact_after=after, focus=focus or "")
             views = {"Before": run.before}
             if focus is not None:
                 views["After"] = run.step.messages
@@ -91,12 +92,12 @@ class FocusPanel(Pictured):
         return f"after turn {self.after.value:,}, {focus}:\n{self.text}"
 
 
-def _now(run: ByHand, settings: Settings) -> str:
+def _now(run: Run, settings: Settings) -> str:
     size, window = run.step.tokens_before, settings.context_window
     return f"{size:,} tokens, {100 * size // window}% of the window. Not compacted yet."
 
 
-def told(run: ByHand, scenario: Scenario) -> str:
+def told(run: Run, scenario: Scenario) -> str:
     """A compaction by hand and what came of it, in three sentences."""
     step = run.step
     if step.compaction != "manual":

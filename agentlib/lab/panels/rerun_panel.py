@@ -1,7 +1,7 @@
 """The panel of lesson 02: KEEP_RECENT and the smallest size, and the agent works again.
 
 Wiring only. A run takes a second or two, so it starts when a slider is let go, and each setting is
-run once. Not here: the run (rerun) and the drawing (charts).
+run once. Not here: the run (play) and the drawing (charts).
 """
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from agentlib.lab.figures import charts
 from agentlib.lab.panels.wall import KEEP_RECENT, Panel, slider
-from agentlib.lab.play import Rerun, rerun
+from agentlib.lab.play import Run, play
 from agentlib.lab.tasks.scenarios import Scenario
 from agentlib.settings import Settings
 
@@ -27,14 +27,14 @@ def rerun_panel(scenario: Scenario, settings: Settings, *, turns: int = 160) -> 
     `min_chars` in characters.
     """
     chart = charts.TurnChart(
-        rerun(scenario, settings).table(),
+        play(scenario, settings).table(),
         title="Tokens in each prompt, the task done anew",
         kinds=("placeholder",),
     )
     chart.stack.axes.set_xlim(0.5, turns + 0.5)
 
     def draw(keep_recent: int, min_chars: int) -> tuple[bytes, str]:
-        run = rerun(scenario, replace(settings, keep_recent=keep_recent, min_chars=min_chars))
+        run = play(scenario, replace(settings, keep_recent=keep_recent, min_chars=min_chars))
         chart.update(run.table())
         return chart.png(), told(run)
 
@@ -47,7 +47,7 @@ def rerun_panel(scenario: Scenario, settings: Settings, *, turns: int = 160) -> 
     return Panel(sliders, draw)
 
 
-def told(run: Rerun) -> str:
+def told(run: Run) -> str:
     """A run in a sentence."""
     checks = ", ".join(f"{name} {_shown(value)}" for name, value in run.checks.items())
     text = f"{run.turns:,} turns, {run.repeated:,} calls made again, {run.sent:,} tokens sent"

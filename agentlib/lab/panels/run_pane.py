@@ -2,7 +2,7 @@
 
 The offline agent works from the start under the settings of the moment, so what a setting made it
 forget shows in what it does. Illustrates a mechanism; it is no evidence about language models.
-Not here: the run itself, which also remembers its results (rerun).
+Not here: the run itself, which also remembers its results (play).
 """
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
@@ -18,7 +18,7 @@ from ipywidgets import HTML, Button, VBox
 
 from agentlib.lab.panels.wall import scrolling, status
 from agentlib.lab.panels.whatif_controls import as_code
-from agentlib.lab.play import Rerun, rerun
+from agentlib.lab.play import Run, play
 from agentlib.lab.scoreboard import reread
 from agentlib.lab.tasks.scenarios import Scenario
 from agentlib.pipeline import compact
@@ -56,7 +56,7 @@ class RunPane(VBox):
         self.button.disabled = True
         try:
             settings = self.settings()
-            run = rerun(self.scenario, settings, Counted(self._progress))
+            run = play(self.scenario, settings, engine=Counted(self._progress))
             self.runs[settings] = outcome(run, self.scenario, self.model)
             self.text = told(self.runs[settings], self.model)
             self.rows.value = as_html(self.runs)
@@ -76,7 +76,7 @@ class RunPane(VBox):
         return self.text
 
 
-def outcome(run: Rerun, scenario: Scenario, model: str) -> dict[str, Any]:
+def outcome(run: Run, scenario: Scenario, model: str) -> dict[str, Any]:
     """What came of a run: counts, tokens, dollars at the prices of `model`, what was kept."""
     kept = run.checks.get("facts")
     facts = "none to keep" if kept is None else f"{kept} of {len(scenario.facts)}"

@@ -1,7 +1,7 @@
 """The controls of the what-if panel, and what settings their positions mean.
 
 Every position has its settings or a ValueError that names both numbers; nothing is moved behind
-the learner's back. Not here: what the settings do (replay, rerun) and the panel (whatif).
+the learner's back. Not here: what the settings do (replay, play) and the panel (whatif).
 """
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false

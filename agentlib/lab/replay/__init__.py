@@ -9,6 +9,7 @@ only running it again can tell.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,7 +27,7 @@ from agentlib.pipeline import compact
 from agentlib.recovery import breaker
 from agentlib.session_file import Compaction, Request, carried_out
 from agentlib.settings import Settings
-from agentlib.step import Step
+from agentlib.step import ContextEngine, Step
 from agentlib.transcripts import Session
 
 if TYPE_CHECKING:
@@ -61,14 +62,19 @@ class Frame:
 
 
 def replay(
-    session: Session, settings: Settings, *, summary_tokens: int | None = None
+    session: Session,
+    settings: Settings,
+    *,
+    summary_tokens: int | None = None,
+    engine: ContextEngine = compact,
 ) -> list[Frame]:
     """The session's requests as they would have been sent under `settings`, one frame each.
 
     `summary_tokens`: the length of stand-in summaries; by default the median of the recorded
-    ones, else a fifth of what would be summarised, at most the settings' own limit.
+    ones, else a fifth of what would be summarised, at most the settings' own limit. `engine` is
+    the one that the session was recorded with, if it was another.
     """
-    return list(_Replay(session, settings, summary_tokens).frames())
+    return list(_Replay(session, settings, summary_tokens, engine).frames())
 
 
 @dataclass
@@ -76,6 +82,7 @@ class _Replay:
     session: Session
     settings: Settings
     summary_tokens: int | None
+    engine: ContextEngine
     view: list[Message] = field(default_factory=list[Message])
     seen: int = 0
     settled: int = 0
@@ -117,11 +124,11 @@ class _Replay:
         self, reason: Any, focus: str, at: float, recorded: Compaction | None, turn: int
     ) -> Step:
         state = breaker(self.tried, self.session.requests[:turn], self.settings)
-        step = compact(
+        step = self.engine(
             self.view,
             self.settings if reason == "manual" else state.in_force(self.settings),
             meter=self.meter,
-            summarize=lambda messages, focus: self._summary(messages, recorded),
+            summarize=partial(self._summary, recorded=recorded),
             archive=lambda: recorded.archive if recorded else "stand-in",
             reason=reason,
             focus=focus,
@@ -134,7 +141,9 @@ class _Replay:
         self.view, self.settled = list(step.messages), step.settled
         return step
 
-    def _summary(self, messages: Sequence[Message], recorded: Compaction | None) -> str:
+    def _summary(
+        self, messages: Sequence[Message], focus: str, *, recorded: Compaction | None
+    ) -> str:
         """The recorded summary where the compaction falls as recorded, else one as long."""
         if recorded and recorded.failure:
             raise SummaryFailed(recorded.failure)

@@ -1,7 +1,7 @@
 """One task three ways: without a NOTES.md, with one written in time, with one too late (lesson 05).
 
 The person asks for the notes, as part of a piece of work; the agent writes them as it writes any
-report, from what it knows at that moment. Not here: running it (rerun).
+report, from what it knows at that moment. Not here: running it (play).
 """
 
 from collections.abc import Sequence
