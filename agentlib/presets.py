@@ -10,6 +10,9 @@ The sources:
   `agent/context_compressor.py` describes it. The program itself has changed since
 - Claude Code: https://code.claude.com/docs, and its session files
 
+A number that `Settings()` has already isn't repeated: its own are s24's, learn-claude-code's, the
+Java agent's and Hermes'. The docstrings name them all, and a test holds them.
+
 The lessons show what each system gets wrong. Here unseen results stay, calls keep their results and
 a request ends with the user, whatever the source does.
 """
@@ -18,15 +21,7 @@ from dataclasses import replace
 
 from agentlib.settings import Settings
 
-LEARN_CLAUDE_CODE = Settings(
-    threshold=50_000,
-    estimator="chars",
-    micro="clear",
-    keep_recent=3,
-    min_chars=100,
-    keep_exchanges=0,
-    summary_tokens=2_000,
-)
+LEARN_CLAUDE_CODE = Settings(threshold=50_000, estimator="chars", keep_exchanges=0)
 """learn-claude-code in Python. KEEP_RECENT is 3, and only results over 100 characters are cleared.
 THRESHOLD is 50,000 tokens, estimated as characters / 4. A summary of at most 2,000 tokens replaces
 everything."""
@@ -34,20 +29,12 @@ everything."""
 LEARN_CLAUDE_CODE_TS = replace(LEARN_CLAUDE_CODE, min_chars=0)
 """learn-claude-code in TypeScript. Unlike the Python one it clears results of any size."""
 
-JAVA_L06 = replace(LEARN_CLAUDE_CODE, micro="truncate", keep_messages=6, max_result_chars=200)
+JAVA_L06 = replace(LEARN_CLAUDE_CODE, micro="truncate")
 """The Java agent. Results older than the last 6 messages are cut to 200 characters. THRESHOLD is
 50,000 tokens, estimated as characters / 4, and everything is replaced. It asks for no length of the
 summary, so the 2,000 tokens are learn-claude-code's."""
 
-S24 = Settings(
-    output_reserve=16_000,
-    buffer=13_000,
-    estimator="blocks",
-    micro="off",
-    keep_exchanges=1,
-    summary_tokens=2_000,
-    manual=False,
-)
+S24 = Settings(estimator="blocks", micro="off", manual=False)
 """s24. At 200,000 - 16,000 - 13,000 = 171,000 tokens, estimated by block x 4/3, a summary replaces
 everything but the last turn. Old results are never cleared, and the model has no tool to ask for a
 compaction. The chapter mentions a length of the summary without giving it, so the 2,000 tokens are
@@ -58,26 +45,19 @@ HERMES = Settings(
     micro="off",
     head_tokens=4_000,
     tail_tokens=16_000,
-    trim_over=2_000,
-    trim_keep=800,
     summary_tokens=5_000,
     summary_model="auto",
-    warn_at=(0.65, 0.75, 0.85, 0.95),
-    emergency_at=0.95,
     manual=False,
 )
 """Hermes. At 85 % of the window (the chapter's tiers say so, its code says 80) the middle is
 trimmed and summarised between a head of 4,000 tokens and a tail of 16,000. The summary's length
 depends on the middle: 2,000 tokens for 10,000, 3,000 for 30,000, 5,000 for 100,000 and more. The
 summary says that it is for reference only, is updated by the next, and is written by the session's
-own model."""
+own model. A trimmed result of over 2,000 characters keeps 800 at each end. The tiers are at 65, 75,
+85 and 95 %, and at 95 % the context is cut to size whatever happens."""
 
 CLAUDE_CODE = Settings(
-    context_window=200_000,
     output_reserve=20_000,
-    buffer=13_000,
-    micro="clear",
-    keep_recent=3,
     clear_when="cold",
     cache_ttl=3_600,
     keep_exchanges=0,
@@ -86,13 +66,11 @@ CLAUDE_CODE = Settings(
 )
 """Claude Code. It compacts at window - 20,000 - 13,000 = 167,000 tokens
 (https://github.com/anthropics/claude-code/issues/31806 shows the 13,000), with at most 20,000
-tokens of summary. Its session files show the rest: old results are cleared once the cache has been
-cold for an hour, and the last 5 files are put back, at most 5,000 tokens of each."""
+tokens of summary. Its session files show the rest: all but the last 3 results are cleared once
+the cache has been cold for an hour, and the last 5 files are put back, at most 5,000 tokens of each."""
 
 DEFAULT = Settings(
     threshold_pct=65,
-    estimator="anchored",
-    micro="clear",
     clear_when="cold",
     keep_recent=5,
     clear_at_least=5_000,

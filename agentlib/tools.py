@@ -12,7 +12,6 @@ only: elsewhere they use relative paths, and one that names `/workspace` is refu
 
 import os
 import re
-import secrets
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -141,10 +140,8 @@ class Workspace:
         given = checked(definitions[name], inputs)
         try:
             return self.tools[name](**given)
-        except OSError as error:
-            if "path" not in given:
-                raise
-            raise ToolError(f"{given['path']}: {error.strerror}") from error
+        except OSError as error:  # such as a full disk, or a command too long to start
+            raise ToolError(f"{given.get('path', name)}: {error.strerror}") from error
 
     def bash(self, command: str) -> str:
         """Return a command's standard output and error, in the order of their arrival.
@@ -152,11 +149,7 @@ class Workspace:
         An exit code other than 0 is a ToolError whose last line is `(exit code N)`. Only a silent 1
         is an answer and no failure: it is how `grep` says "nothing found".
         """
-        try:
-            ran = shell.run(self._call(command), self.root, time_limit=self.time_limit)
-        except OSError as error:
-            fix = "write a long command to a file"
-            raise ToolError(f"bash did not start: {error.strerror}; {fix}") from error
+        ran = shell.run(self._call(command), self.root, time_limit=self.time_limit)
         output = ran.output.replace(str(self.root), "/workspace")
         silent = not output.strip()
         notes = [f"(exit code {ran.exit_code})"] if ran.exit_code else []
@@ -196,11 +189,10 @@ class Workspace:
         return page(lines, offset, limit)
 
     def write_file(self, path: str, content: str) -> str:
-        """Make the file hold exactly `content` as UTF-8. If that fails, it stays as it was."""
+        """Make the file hold exactly `content`, as UTF-8."""
         file, name = self._place(path)
-        data = content.encode()
-        _replace(file, data)
-        return f"Wrote {len(data)} bytes to {name}"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        return f"Wrote {file.write_bytes(content.encode())} bytes to {name}"
 
     def edit_file(self, path: str, old_text: str, new_text: str) -> str:
         """Change the one place that holds `old_text`.
@@ -221,7 +213,7 @@ class Workspace:
             raise ToolError(f"old_text is not in {name}; read it again and copy every space")
         if text.find(old) != text.rfind(old):
             raise ToolError(f"old_text is in {name} more than once; add the lines around it")
-        _replace(file, text.replace(old, new).encode())
+        file.write_bytes(text.replace(old, new).encode())
         return f"Edited {name}"
 
     def _recalled(self, tool_use_id: str) -> str:
@@ -238,8 +230,8 @@ class Workspace:
         if not file.is_relative_to(self.root):
             raise ToolError(f"{path} is outside the workspace; paths start at /workspace")
         name = file.relative_to(self.root).as_posix()
-        if file.is_dir():
-            raise ToolError(f"{name} is a folder, not a file; list it with bash")
+        if file.exists() and not file.is_file():  # a pipe would make the agent wait for ever
+            raise ToolError(f"{name} is a folder or a device; look at it with bash")
         return file, name
 
 
@@ -288,7 +280,7 @@ def page(lines: Sequence[str], offset: int = 0, limit: int | None = None) -> str
 
 
 def _bytes(file: Path, name: str) -> bytes:
-    """Read a text file. A pipe is refused: reading it would wait for ever."""
+    """Read a text file."""
     if not file.is_file():
         raise ToolError(f"there is no file {name}; list the folder with bash")
     if (size := file.stat().st_size) > MAX_FILE:
@@ -297,16 +289,3 @@ def _bytes(file: Path, name: str) -> bytes:
     if b"\0" in data:
         raise ToolError(f"{name} is a binary file of {len(data)} bytes; look at it with bash")
     return data
-
-
-def _replace(file: Path, data: bytes) -> None:
-    """Write all of `data` or nothing: a crash or a full disk must not leave half a file."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    temporary = file.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        temporary.write_bytes(data)
-        if file.exists():
-            shutil.copymode(file, temporary)
-        temporary.replace(file)
-    finally:
-        temporary.unlink(missing_ok=True)

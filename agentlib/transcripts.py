@@ -99,11 +99,8 @@ class Session:
 
         Raises KeyError if no result has this id.
         """
-        for message in reversed(self.history):
-            for result in of_type(message, "tool_result"):
-                if result["tool_use_id"] == tool_use_id:
-                    return result_text(result)
-        raise KeyError(f"no result of {tool_use_id!r} in this session")
+        results = (result for message in self.history for result in of_type(message, "tool_result"))
+        return result_text({result["tool_use_id"]: result for result in results}[tool_use_id])
 
     def archive(self) -> str:
         """Name the place that holds the whole history: a line of the session file, or a snapshot.

@@ -92,10 +92,10 @@ def test_a_result_answers_its_call(workspace):
 
 def test_an_unexpected_error_is_raised(workspace):
     def broken(_: str) -> str:
-        raise PermissionError("the session file is gone")
+        raise RuntimeError("the session is gone")
 
     call = {"type": "tool_use", "id": "toolu_1", "name": "recall", "input": {"tool_use_id": "x"}}
-    with pytest.raises(PermissionError, match="session file"):
+    with pytest.raises(RuntimeError, match="the session is gone"):
         result(call, Workspace(workspace.root, recall=broken))
 
 
@@ -113,35 +113,12 @@ def test_bytes_are_bytes(workspace):
     assert (workspace.root / "new/folder/a.txt").read_bytes() == b"n\xc3\xa9\r\n"
 
 
-@posix
-def test_a_full_disk_leaves_the_old_file_and_nothing_beside_it(workspace):
-    resource = pytest.importorskip("resource")
-    workspace.write_file("a", "before")
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, limits[1]))
-    try:
-        text = failure(workspace, "write_file", {"path": "a", "content": "x" * 2_000})
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert text == "a: File too large"
-    assert (names(workspace.root), workspace.read_file("a")) == (["a"], "before")
-
-
 def test_an_impossible_path_is_an_error_with_its_name(workspace):
     workspace.write_file("file", "here")
     for path in ("file/under", "x" * 300):
         text = failure(workspace, "write_file", {"path": path, "content": "x"})
         assert text.startswith(path + ": ")
     assert names(workspace.root) == ["file"]
-
-
-@posix
-def test_a_script_stays_executable(workspace):
-    script = workspace.root / "run.sh"
-    script.write_text("echo one\n")
-    script.chmod(0o755)
-    workspace.edit_file("run.sh", "one", "two")
-    assert workspace.bash("./run.sh") == "two"
 
 
 @pytest.mark.parametrize(
@@ -203,13 +180,14 @@ def test_only_a_text_file_can_be_read(workspace):
     assert "binary file of 4 bytes" in failure(workspace, "read_file", {"path": "data"})
     assert "look at a part" in failure(workspace, "read_file", {"path": "huge"})
     assert "there is no file gone" in failure(workspace, "read_file", {"path": "gone"})
-    assert "is a folder" in failure(workspace, "read_file", {"path": "."})
+    assert "is a folder or a device" in failure(workspace, "read_file", {"path": "."})
 
 
 @posix
 def test_a_pipe_is_not_waited_for(workspace):
     os.mkfifo(workspace.root / "pipe")
-    assert "there is no file pipe" in failure(workspace, "read_file", {"path": "pipe"})
+    for name, more in (("read_file", {}), ("write_file", {"content": "x"})):
+        assert "is a folder or a device" in failure(workspace, name, {"path": "pipe"} | more)
 
 
 # -- pages and the cap ----------------------------------------------------------------------------
