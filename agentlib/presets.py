@@ -67,7 +67,7 @@ CLAUDE_CODE = Settings(
 """Claude Code. It compacts at window - 20,000 - 13,000 = 167,000 tokens
 (https://github.com/anthropics/claude-code/issues/31806 shows the 13,000), with at most 20,000
 tokens of summary. Its session files show the rest: all but the last 3 results are cleared once
-the cache has been cold for an hour, and the last 5 files are put back, at most 5,000 tokens of each."""
+the cache has been cold for an hour. The last 5 files are put back, at most 5,000 tokens of each."""
 
 DEFAULT = Settings(
     threshold_pct=65,
