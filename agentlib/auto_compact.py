@@ -52,7 +52,6 @@ What is being worked on, what is left to do.
 Decisions, rules and constraints, in the words of whoever stated them.
 Be concise, but keep what would have to be found again. Use at most {tokens:,} tokens."""
 _FOCUS = "\nFocus: {focus}\nKeep what belongs to the focus in detail, the rest briefly."
-_PART = "\nMore of the conversation follows after this part; carry everything on that is needed."
 
 
 class SummaryFailed(Exception):
@@ -160,10 +159,10 @@ def summary_text(message: Message) -> str:
     return bare.removeprefix(REFERENCE_ONLY).strip()
 
 
-def summary_prompt(summary_tokens: int, focus: str = "", part: bool = False) -> str:
-    """The request for a summary; `focus` is kept in detail (000 and 002 offer and drop it)."""
+def summary_prompt(summary_tokens: int, focus: str = "") -> str:
+    """Write the request for a summary. Details that belong to the `focus` are kept."""
     prompt = _PROMPT.format(wanted=SUMMARY_WANTED, tokens=summary_tokens)
-    return prompt + (_FOCUS.format(focus=focus) if focus else "") + (_PART if part else "")
+    return prompt + (_FOCUS.format(focus=focus) if focus else "")
 
 
 def summarizer(
@@ -175,57 +174,40 @@ def summarizer(
     summary_tokens: int,
     max_tokens: int | None = None,
     on_usage: Callable[[Any], None] | None = None,
-    fits: Callable[[Sequence[Message]], bool] = lambda messages: False,
 ) -> Summarize:
-    """A `summarize` that asks `client` on the live prefix, so that the prompt's cache is read.
+    """Make a `summarize` that asks `client` on the live prefix, so that the prompt cache is read.
 
     Messages that end with a request for a summary (head_and_tail's) are sent as they are.
+    `max_tokens` bounds the reply on the wire (default 4 x `summary_tokens`). `on_usage` is given
+    the bill of each call.
 
-    `max_tokens` bounds the answer on the wire (default 4 x `summary_tokens`); `on_usage` is told
-    what each call was billed. Where prefix and prompt do not fit the window, the conversation is
-    folded: its first half is summarised, then that summary with the second half, and so on.
-    Raises SummaryFailed where the answer is empty, cut off or refused, and where the API fails;
-    SummaryTooLong where the API refuses for its size what `fits` says does fit.
+    `summarize` raises SummaryTooLong if the API refuses the request for its size (see
+    `recovery.with_less`), and SummaryFailed if the API fails otherwise or the reply is no summary.
     """
+    most = max_tokens or 4 * summary_tokens
 
-    def ask(messages: Sequence[Message], focus: str, part: bool = False) -> str:
-        prompt: Message = {"role": "user", "content": summary_prompt(summary_tokens, focus, part)}
+    def summarize(messages: Sequence[Message], focus: str) -> str:
+        import anthropic  # takes a second, so only a summary pays for it
+
+        prompt: Message = {"role": "user", "content": summary_prompt(summary_tokens, focus)}
         asked = messages if asks_for_summary(messages) else [*messages, prompt]
-        most = max_tokens or 4 * summary_tokens
-        reply = send(client, request(model, system, tools, asked, most))
+        try:
+            reply = send(client, request(model, system, tools, asked, most))
+        except anthropic.APIError as error:
+            failure = SummaryTooLong if is_too_long(error) else SummaryFailed
+            raise failure(f"the summary call failed: {error}") from error
         if on_usage:
             on_usage(reply.usage.to_dict())
         return accepted(reply, most)
-
-    return _folding(ask, fits)
-
-
-def _folding(
-    ask: Callable[[Sequence[Message], str, bool], str], fits: Callable[[Sequence[Message]], bool]
-) -> Summarize:
-    """Ask about the whole, or where that does not fit, about one half and then the other."""
-
-    def summarize(messages: Sequence[Message], focus: str, part: bool = False) -> str:
-        import anthropic  # a second and more: only who asks pays for it
-
-        try:
-            return ask(messages, focus, part)
-        except anthropic.APIError as error:
-            if not is_too_long(error):
-                raise SummaryFailed(f"the summary call failed: {error}") from error
-            if fits(messages):
-                raise SummaryTooLong(f"the summary call failed: {error}") from error
-        first, rest = _halves(messages)
-        so_far = summary_message(
-            summarize(first, focus, True), "earlier part", active_request(first)
-        )
-        return summarize([so_far, *rest], focus, part)
 
     return summarize
 
 
 def accepted(reply: "anthropic.types.Message", most: int) -> str:
-    """The summary in a reply; SummaryFailed where it is empty, cut off, refused or over `most`."""
+    """Return the summary in a reply.
+
+    Raises SummaryFailed if it is empty, cut off, refused or longer than `most` tokens.
+    """
     text = "\n".join(block.text for block in reply.content if block.type == "text").strip()
     if reply.stop_reason not in ("end_turn", "stop_sequence"):
         raise SummaryFailed(
@@ -233,24 +215,13 @@ def accepted(reply: "anthropic.types.Message", most: int) -> str:
         )
     if not text:
         raise SummaryFailed("the summary is empty")
-    if reply.usage.output_tokens > most:  # not every provider keeps to max_tokens
+    if reply.usage.output_tokens > most:  # some providers ignore max_tokens
         raise SummaryFailed(f"the summary has {reply.usage.output_tokens:,} tokens of {most:,}")
     return text
 
 
 def is_too_long(error: Exception) -> bool:
-    """Whether the API refused a request for its size: 413, or one of its two wordings of a 400."""
+    """Return whether the API refused a request for its size, by a 413 or one of two 400s."""
     status, text = getattr(error, "status_code", None), str(error)
     too_long = "prompt is too long" in text or "exceed context limit" in text
     return status == 413 or (status == 400 and too_long)
-
-
-def _halves(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
-    """Split by weight where an exchange begins, so that each part holds one."""
-    starts = [start for start, _ in exchanges(messages)][1:]
-    if not starts:
-        raise SummaryFailed("one exchange alone does not fit the window; there is no part to fold")
-    weights = [message_tokens(m) for m in messages]
-    half = sum(weights) / 2
-    cut = min(starts, key=lambda i: abs(sum(weights[:i]) - half))
-    return list(messages[:cut]), drop_thinking(messages[cut:], 0)

@@ -1,42 +1,38 @@
-"""The agent loop: ask, act, and again; before each request the layers have their turn (lesson 00).
+"""The agent loop: prepare the context, ask the model, note its reply, act on its calls (lesson 00).
 
-`run` yields a frozen `Turn` after each request and never prints. What happened is in the session
-by then, so that Ctrl-C, an error or a crash at any point leaves it whole: the same session given
-again goes on. Not here: what the layers do (pipeline) and the terminal (`python -m agentlib`).
+`Agent.run` is the loop; begin reading there. It yields a `Turn` after each request and never
+prints. Whatever happens is in the session first. So after Ctrl-C, an error or a crash, the same
+session can go on.
 """
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from agentlib.agent import Agent, RequestTooLarge, now, system_prompt
-from agentlib.hooks import NO_HOOKS, Hooks
-from agentlib.manual_compact import COMPACT_TOOL, requested_focus
-from agentlib.messages import Message, of_type
+from agentlib.auto_compact import Summarize, is_too_long, summarizer
+from agentlib.estimation import TokenMeter, message_tokens, meter
+from agentlib.hooks import NO_HOOKS, Hooks, hooked, recent_files
+from agentlib.manual_compact import COMPACT_TOOL, DONE, NAME, requested_focus
+from agentlib.messages import Block, Message, of_type, sendable
 from agentlib.pipeline import compact
 from agentlib.presets import DEFAULT
+from agentlib.recovery import Breaker, breaker, memory_first, with_less
+from agentlib.requests import request, send
 from agentlib.settings import MODEL, Settings
-from agentlib.step import ContextEngine, Step
-from agentlib.tools import Workspace
-from agentlib.transcripts import Session
+from agentlib.step import ContextEngine, Outcome, Reason, Step
+from agentlib.tools import ToolError, Workspace, result
+from agentlib.transcripts import INTERRUPTED, Session
 
 if TYPE_CHECKING:
     import anthropic
 
-__all__ = [
-    "STOP_REASONS",
-    "Event",
-    "RequestTooLarge",
-    "Turn",
-    "compact_now",
-    "run",
-    "system_prompt",
-]
-
 MAX_TURNS = 1_000
+LONGEST_REPLY = 21_000
+"""Tokens. The SDK wants streaming above 21,333; a turn of an agent needs far fewer."""
 
-STOP_REASONS: Mapping[str, Literal["act", "again", "stop"]] = {
+Action = Literal["act", "again", "stop"]
+STOP_REASONS: Mapping[str, Action] = {
     "tool_use": "act",
     "pause_turn": "again",
     "end_turn": "stop",
@@ -45,44 +41,40 @@ STOP_REASONS: Mapping[str, Literal["act", "again", "stop"]] = {
     "refusal": "stop",
     "model_context_window_exceeded": "stop",
 }
-"""What the loop does after each stop reason of the SDK. Calls that were cut off by `max_tokens`
-are answered as interrupted when the session goes on."""
+"""How the loop goes on after each stop reason of the SDK. Any other reason stops it. Calls that
+`max_tokens` cut off are answered as interrupted when the session goes on."""
 
 
-def after(stop_reason: str) -> Literal["act", "again", "stop"]:
-    """The loop's step after a reply; a reason unknown here (another provider's) stops it."""
-    return STOP_REASONS.get(stop_reason, "stop")
-
-
-EventKind = Literal[
-    "logged",  # the lowest tier: for the record, said to nobody
-    "tier",
-    "compaction_begun",
-    "compaction_done",
-    "compaction_truncated",  # done without a model: what was said, cut to size
-    "compaction_failed",
-    "stopped",
-]
+class RequestTooLarge(ValueError):
+    """The person's words alone don't fit the window; nothing was sent or noted."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something worth telling the person: a tier reached, a compaction, an early stop."""
+    """Something to tell the person: a tier of the window reached, a compaction, an early stop."""
 
-    kind: EventKind
+    kind: Literal[
+        "logged",  # the lowest tier: for a log, not for a screen
+        "tier",
+        "compaction_begun",
+        "compaction_done",
+        "compaction_truncated",  # done without a model: the messages were cut to size
+        "compaction_failed",
+        "stopped",
+    ]
     text: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """One request and what came of it."""
+    """One request, what led to it and what came of it."""
 
     context: list[Message]
-    """What was sent."""
+    """The messages that were sent."""
     messages: list[Message]
-    """What was added: the reply, then the results of its calls."""
+    """The messages that this turn added: the reply, then the results of its calls."""
     usages: tuple[Mapping[str, Any], ...]
-    """What was billed: the summary's calls first, then the request."""
+    """The bills: the summary's calls first, then the request."""
     step: Step
     """What the layers did before the request."""
     events: tuple[Event, ...]
@@ -105,22 +97,26 @@ def run(
 ) -> Iterator[Turn]:
     """Work on `prompt` until the model is done, `max_turns` are over or the consumer stops.
 
-    The same `session` again: the conversation goes on; `prompt` None: it is resumed where it
-    stopped, calls in flight answered as interrupted. Without a session the history is in memory
-    and archived in `<workspace>/.transcripts`. A prompt that the API finds too long is compacted
-    and sent once more; every other API error passes through, everything kept. Raises
-    RequestTooLarge where the prompt alone is over window - output_reserve.
+    Give the same `session` again to go on with its conversation. With `prompt` None, resume it
+    where it stopped; calls in flight are answered as interrupted. Without a session the history
+    is in memory, and is archived in `<workspace>/.transcripts`.
+
+    A prompt that the API finds too long is compacted and sent once more. Every other API error
+    passes through, and nothing is lost. Raises RequestTooLarge if the prompt alone doesn't fit
+    the window less `output_reserve`.
     """
-    agent = Agent.at_work(client, workspace, settings, engine, session, model, system, clock, hooks)
-    agent.hear(prompt)
-    tiers = _Tiers(settings)
-    for number in range(1, max_turns + 1):
-        if not agent.has_work():
-            return
-        turn = _turn(agent, tiers, last=number == max_turns)
-        yield turn
-        if after(turn.stop_reason) == "stop":
-            return
+    agent = Agent(
+        client,
+        workspace,
+        settings=settings,
+        engine=engine,
+        session=session,
+        model=model,
+        system=system,
+        clock=clock,
+        hooks=hooks,
+    )
+    yield from agent.run(prompt, max_turns)
 
 
 def compact_now(
@@ -136,77 +132,278 @@ def compact_now(
     clock: Callable[[], float] = time.time,
     hooks: Hooks = NO_HOOKS,
 ) -> Step:
-    """Compact by hand, as `/compact` does, between two runs of the same session."""
-    agent = Agent.at_work(client, workspace, settings, engine, session, model, system, clock, hooks)
-    agent.interrupt()
-    return agent.prepare("manual", focus, now(clock))
-
-
-def _turn(agent: Agent, tiers: "_Tiers", *, last: bool) -> Turn:
-    """One round: the layers, the request, the calls."""
-    session, at = agent.session, now(agent.clock)
-    known, asked = len(session.history), COMPACT_TOOL in session.tools
-    focus = requested_focus(session.history) if asked else None
-    step = agent.prepare("auto" if focus is None else "manual", focus or "", at)
-    steps = [step]
-    try:
-        reply = agent.ask(list(session.context), at, step.settled)
-    except Exception as error:
-        step, reply = agent.ask_again(error, at)
-        steps.append(step)
-    stop_reason = reply["stop_reason"]
-    if after(stop_reason) == "act":
-        agent.act(of_type(reply, "tool_use"))
-    return Turn(
-        context=session.requests[-1].context,
-        messages=session.history[known:],
-        usages=(*(usage for each in steps for usage in each.usage), reply["usage"]),
-        step=step,
-        events=(*_happened(steps, tiers), *_stop(stop_reason, last)),
-        stop_reason=stop_reason,
+    """Compact between two runs of the same session, as `/compact` does."""
+    agent = Agent(
+        client,
+        workspace,
+        settings=settings,
+        engine=engine,
+        session=session,
+        model=model,
+        system=system,
+        clock=clock,
+        hooks=hooks,
     )
+    agent.open()
+    return agent.prepare(agent.now(), "manual", focus)
 
 
-@dataclass
-class _Tiers:
-    """Tells each tier once, until the context has fallen below it again."""
+class Agent:
+    """A coding agent at work on one session. Making one writes nothing."""
 
-    settings: Settings
-    tier: float = 0.0
+    def __init__(
+        self,
+        client: "anthropic.Anthropic",
+        workspace: Workspace,
+        *,
+        settings: Settings = DEFAULT,
+        engine: ContextEngine = compact,
+        session: Session | None = None,
+        model: str = MODEL,
+        system: str | None = None,
+        clock: Callable[[], float] = time.time,
+        hooks: Hooks = NO_HOOKS,
+    ) -> None:
+        self.client, self.model, self.clock = client, model, clock
+        self.settings, self.engine, self.hooks = settings, engine, hooks
+        archives = workspace.root / ".transcripts"
+        self.session = session or Session(session_id=f"{self.now():.0f}", archives=archives)
+        if settings.recall and workspace.recall is None:
+            workspace = replace(workspace, recall=self.session.recall)
+        self.workspace = workspace
+        self.system = system_prompt(settings) if system is None else system
+        manual = settings.manual and settings.enabled
+        self.tools = [*workspace.definitions, *([COMPACT_TOOL] if manual else [])]
+        self.meter = metered(self.session, settings, self.system, self.tools)
+        self._tier = 0.0
 
-    def reached(self, step: Step) -> Iterator[Event]:
-        window = self.settings.context_window
-        share = step.tokens_after / window
-        before, self.tier = (
-            self.tier,
-            max((t for t in self.settings.warn_at if share >= t), default=0),
+    def run(self, prompt: str | None, max_turns: int = MAX_TURNS) -> Iterator[Turn]:
+        """Prepare the context, ask the model, note its reply, act on its calls, and again."""
+        self.hear(prompt)
+        for number in range(1, max_turns + 1):
+            if not self.has_work():
+                return
+            at, start = self.now(), len(self.session.history)
+            steps = [self.prepare(at)]
+            reply = self.ask(at, steps)
+            action = STOP_REASONS.get(reply["stop_reason"], "stop")
+            if action == "act":
+                self.act(of_type(reply, "tool_use"))
+            yield Turn(
+                context=self.session.requests[-1].context,
+                messages=self.session.history[start:],
+                usages=(*(usage for step in steps for usage in step.usage), reply["usage"]),
+                step=steps[-1],
+                events=tuple(self.events(steps, reply["stop_reason"], number == max_turns)),
+                stop_reason=reply["stop_reason"],
+            )
+            if action == "stop":
+                return
+
+    def hear(self, prompt: str | None) -> None:
+        """Take the person's words. None: go on with what the session has."""
+        if prompt is None:
+            self.open()
+            return
+        if not prompt.strip():
+            raise ValueError("the prompt is empty; say what to do, or resume with None")
+        budget = self.settings.context_window - self.settings.output_reserve
+        size = self.meter.estimate([]) + int(message_tokens({"role": "user", "content": prompt}))
+        if size > budget:
+            raise RequestTooLarge(
+                f"the request alone is about {size:,} tokens with the system prompt and the tools; "
+                f"the budget is {budget:,} (window - output_reserve). Shorten it, or name a file"
+            )
+        self.open()
+        self.session.say(prompt, at=self.now())
+
+    def open(self) -> None:
+        """Note what the session runs with from here on, and answer the calls left open.
+
+        Such calls may have been carried out, so they are not run again.
+        """
+        session, terms = self.session, (self.settings, self.system, self.tools)
+        if session.resumed or (session.settings, session.system, session.tools) != terms:
+            session.begin(*terms, at=self.now())
+        for name in session.pending:
+            session.answer({**_result(name, INTERRUPTED), "is_error": True}, at=self.now())
+
+    def has_work(self) -> bool:
+        """Return whether there is anything to send: words, results, or a turn the API paused."""
+        requests, history = self.session.requests, self.session.history
+        paused = bool(requests) and requests[-1].stop_reason == "pause_turn"
+        return bool(history) and (history[-1]["role"] == "user" or paused)
+
+    def prepare(self, at: float, reason: Reason = "auto", focus: str = "") -> Step:
+        """Let the layers make the next context, and note what they did.
+
+        A call of `compact` in the newest reply makes the reason "manual" and gives the focus.
+        """
+        session, settings, bills = self.session, self.settings, list[Mapping[str, Any]]()
+        wish = requested_focus(session.history) if COMPACT_TOOL in self.tools else None
+        if reason == "auto" and wish is not None:
+            reason, focus = "manual", wish
+        rest = None
+        if session.compactions and reason != "manual":  # the breaker never stops that
+            rest = breaker(session.compactions, session.requests, settings)
+            settings = rest.in_force(settings)
+
+        def summarize(messages: Sequence[Message], focus: str) -> str:
+            # Built here, because most turns need none.
+            return self._summarizer(bills.append, rest)(messages, focus)
+
+        step = self.engine(
+            session.context,
+            settings,
+            meter=self.meter,
+            summarize=summarize,
+            archive=session.archive,
+            reason=reason,
+            focus=focus,
+            settled=session.settled,
+            idle=at - session.requests[-1].at if session.requests else 0.0,
         )
-        if self.tier > before:
-            lowest = self.tier == min(self.settings.warn_at)
-            text = f"the context is at {share:.0%} of {window:,} tokens"
-            yield Event("logged" if lowest else "tier", text)
+        step = replace(step, usage=tuple(bills))
+        session.take(step, at=at)
+        if step.compaction:
+            self.hooks.after(step)
+        return step
 
+    def _summarizer(self, on_usage: Callable[[Any], None], rest: Breaker | None) -> Summarize:
+        """Build the summariser: a model, with the cures of recovery and the hooks around it."""
+        settings, window = self.settings, self.settings.context_window
+        most = min(settings.summary_max_tokens, LONGEST_REPLY)
+        summarize = summarizer(
+            self.client,
+            model=settings.model_for_summaries(self.model),
+            system=self.system,
+            tools=self.tools,
+            summary_tokens=settings.summary_tokens,
+            max_tokens=most,
+            on_usage=on_usage,
+        )
+        summarize = with_less(
+            summarize,
+            settings.summary_retries,
+            fits=lambda messages: self.meter.estimate(messages) + most <= window,
+        )
+        summarize = rest.guard(summarize) if rest else summarize
+        if settings.session_memory:
+            summarize = memory_first(summarize, settings.summary_tokens)
+        files = recent_files(self._read, settings.restore_files)
+        hooks = replace(self.hooks, restore=(*self.hooks.restore, files))
+        # Put back only as much as leaves the context under the threshold.
+        stays = settings.head_tokens + (settings.tail_tokens or 0) + settings.summary_tokens
+        room = settings.threshold_tokens - self.meter.base - stays
+        return hooked(summarize, hooks, settings.restore_tokens, room)
 
-def _happened(steps: Sequence[Step], tiers: _Tiers) -> Iterator[Event]:
-    for step in steps:
-        yield from tiers.reached(step)
-        yield from _compaction(step)
+    def _read(self, path: str) -> str | None:
+        try:
+            return self.workspace.read_file(path)
+        except (ToolError, OSError):
+            return None
+
+    def ask(self, at: float, steps: list[Step]) -> dict[str, Any]:
+        """Send the context. The reply, with its usage, is in the session when this returns.
+
+        A prompt that the API finds too long, against the estimate, is compacted and sent once
+        more; that compaction is added to `steps`.
+        """
+        settings = self.settings
+        try:
+            return self._send(at, steps[-1].settled)
+        except Exception as refusal:
+            allowed = settings.enabled and settings.auto and settings.reactive
+            if not (allowed and is_too_long(refusal)):
+                raise
+            steps.append(self.prepare(at, "reactive"))
+            if steps[-1].compaction != Outcome.REACTIVE:
+                raise
+            return self._send(at, steps[-1].settled)
+
+    def _send(self, at: float, settled: int) -> dict[str, Any]:
+        context = list(self.session.context)
+        room = self.settings.output_reserve or self.settings.buffer
+        most = max(1, min(room, LONGEST_REPLY))
+        asked = request(self.model, self.system, self.tools, context, most, settled)
+        reply: dict[str, Any] = send(self.client, asked).to_dict()
+        reply["content"] = sendable(reply["content"])
+        self.session.reply(reply, at=at, settled=settled)
+        self.meter.observe(context, reply["usage"])
+        return reply
+
+    def act(self, calls: Sequence[Block]) -> None:
+        """Run the calls in order; each result is in the session as soon as it is there."""
+        for call in calls:
+            compacts = call["name"] == NAME and COMPACT_TOOL in self.tools
+            outcome = _result(call["id"], DONE) if compacts else result(call, self.workspace)
+            self.session.answer(outcome, at=self.now())
+
+    def events(self, steps: Sequence[Step], stop_reason: str, last: bool) -> Iterator[Event]:
+        """Yield what the person should know about one turn."""
+        for step in steps:
+            yield from self._tiers(step)
+            yield from _compaction(step)
+        if stop_reason not in ("tool_use", "pause_turn", "end_turn"):
+            yield Event("stopped", f"the answer stopped with {stop_reason}")
+        elif last and stop_reason != "end_turn":
+            yield Event("stopped", "max_turns reached; resume to go on")
+
+    def _tiers(self, step: Step) -> Iterator[Event]:
+        """Tell each tier once, until the context has fallen below it again."""
+        window, tiers = self.settings.context_window, self.settings.warn_at
+        share, before = step.tokens_after / window, self._tier
+        self._tier = max((tier for tier in tiers if share >= tier), default=0)
+        if self._tier > before:
+            kind = "logged" if self._tier == min(tiers) else "tier"
+            yield Event(kind, f"the context is at {share:.0%} of {window:,} tokens")
+
+    def now(self) -> float:
+        """Return the time to the millisecond, which is what a replay reads from the file."""
+        return round(self.clock(), 3)
 
 
 def _compaction(step: Step) -> Iterator[Event]:
-    if step.compaction:
-        yield Event("compaction_begun", f"{step.reason} at {step.tokens_before:,} tokens")
-    if step.failure and step.compaction != "failed":
-        yield Event("compaction_truncated", step.failure)
-    if step.compaction == "failed":
+    if not step.compaction:
+        return
+    yield Event("compaction_begun", f"{step.reason} at {step.tokens_before:,} tokens")
+    if step.compaction == Outcome.FAILED:
         yield Event("compaction_failed", step.failure or "")
-    elif step.compaction:
-        sizes = f"{step.tokens_before:,} -> {step.tokens_after:,} tokens"
-        yield Event("compaction_done", f"{sizes}; {step.archive}")
+        return
+    if step.failure:
+        yield Event("compaction_truncated", step.failure)
+    sizes = f"{step.tokens_before:,} -> {step.tokens_after:,} tokens"
+    yield Event("compaction_done", f"{sizes}; {step.archive}")
 
 
-def _stop(stop_reason: str, last: bool) -> Iterator[Event]:
-    if stop_reason not in ("tool_use", "pause_turn", "end_turn"):
-        yield Event("stopped", f"the answer stopped with {stop_reason}")
-    elif last and after(stop_reason) != "stop":
-        yield Event("stopped", "max_turns reached; resume to go on")
+def system_prompt(settings: Settings) -> str:
+    """Return the default system prompt. It states the window: a model can't see how full it is."""
+    prompt = (
+        "You are a coding agent at /workspace. Use tools to solve tasks. "
+        f"The context window is {settings.context_window:,} tokens"
+    )
+    if not settings.enabled or not settings.auto:
+        return f"{prompt}."
+    return f"{prompt}; the conversation is compacted at {settings.threshold_tokens:,} tokens."
+
+
+def metered(
+    session: Session,
+    settings: Settings,
+    system: str | None = None,
+    tools: Sequence[Block] | None = None,
+) -> TokenMeter:
+    """Return a meter that has seen every bill of the session.
+
+    `system` and `tools`, if they are not the session's: those of the next request.
+    """
+    system = session.system if system is None else system
+    tools = session.tools if tools is None else tools
+    gauge = meter(settings.estimator, len(system) + len(str(list(tools))))
+    for sent in session.requests:
+        gauge.observe(sent.context, sent.usage)
+    return gauge
+
+
+def _result(name: str, text: str) -> Block:
+    return {"type": "tool_result", "tool_use_id": name, "content": text}

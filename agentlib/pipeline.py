@@ -92,7 +92,7 @@ def _micro(
     """The view after micro-compact, or `messages` themselves; its settled edge."""
     if settings.micro == "off" or (settings.clear_when == "cold" and idle <= settings.cache_ttl):
         return messages, settled
-    if 0 < settings.clear_at_least > meter.users_share(messages, settled):
+    if 0 < settings.clear_at_least > meter.user_tokens(messages[settled:]):
         return messages, settled  # not even clearing them all would be enough
     view = [*messages[:settled], *_policy(messages[settled:], settings)]
     changed = any(True for _ in changes(messages, view, settled))

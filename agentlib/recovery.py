@@ -7,7 +7,7 @@ session file notes. Not here: what is put back afterwards (restore) and when the
 answered by a compaction (agent).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 from textwrap import shorten
@@ -40,10 +40,15 @@ _LESS = 5
 # -- ask again with less --------------------------------------------------------------------------
 
 
-def with_less(summarize: Summarize, times: int = 3) -> Summarize:
-    """Ask again without the oldest exchanges when the API refuses what was weighed as fitting.
+def with_less(
+    summarize: Summarize,
+    times: int = 3,
+    fits: Callable[[Sequence[Message]], bool] = lambda messages: True,
+) -> Summarize:
+    """Ask again without the oldest exchanges if the API refuses the request for its size.
 
-    At most `times` times (001: 3); any other failure passes through at once.
+    It is asked again at most `times` times (Claude Code: 3), each time with a fifth less, or with
+    as much less as `fits` wants. Any other failure passes through.
     """
 
     def ask(messages: Sequence[Message], focus: str) -> str:
@@ -54,6 +59,8 @@ def with_less(summarize: Summarize, times: int = 3) -> Summarize:
                 shorter = without_oldest(messages)
                 if shorter == messages:
                     raise
+                while not fits(shorter) and (fewer := without_oldest(shorter)) != shorter:
+                    shorter = fewer
                 messages = shorter
         return summarize(messages, focus)
 

@@ -22,8 +22,8 @@ from strategies import (
 
 from agentlib.auto_compact import (
     SummaryFailed,
+    SummaryTooLong,
     auto_compact,
-    is_too_long,
     summarizer,
     summary_message,
     summary_prompt,
@@ -251,28 +251,9 @@ SIZES = {
 
 
 @pytest.mark.parametrize("refusal", SIZES.values(), ids=SIZES)
-def test_what_does_not_fit_is_folded_in_parts(refusal):
-    sent, messages = [], conversation(6)
-
-    def brain(body):
-        parts = len(sent)
-        return refusal if len(body["messages"]) > 8 else say(f"Part {parts}.")
-
-    assert asking(brain, sent)(messages, "rules") == "Part 3."
-    whole, first, rest = (body["messages"] for body in sent)
-    assert first[:-1] + rest[1:-1] == whole[:-1] == messages
-    assert first[-1]["content"] == summary_prompt(500, "rules", part=True)
-    assert summary_text(rest[0]) == "Part 2."
-    assert active_request(rest[:1]) == "Read every file."
-    assert rest[-1]["content"] == summary_prompt(500, "rules")
-
-
-def test_one_exchange_that_does_not_fit_is_a_failure():
-    with pytest.raises(SummaryFailed, match="one exchange alone does not fit the window"):
-        asking(lambda body: SIZES["prompt"])(conversation(1), "")
-    with pytest.raises(SummaryFailed, match="one exchange alone does not fit the window"):
-        asking(lambda body: SIZES["prompt"])(conversation(9), "")
-
-
-def test_only_an_error_of_size_says_that_it_is_too_long():
-    assert not is_too_long(ValueError("prompt is too long"))
+def test_a_refusal_for_size_is_told_from_other_failures(refusal):
+    with pytest.raises(SummaryTooLong, match="the summary call failed"):
+        asking(lambda body: refusal)(conversation(2), "")
+    with pytest.raises(SummaryFailed) as failure:
+        asking(lambda body: error(529))(conversation(2), "")
+    assert not isinstance(failure.value, SummaryTooLong)

@@ -234,34 +234,29 @@ def test_each_tier_is_told_once(workspace, session):
     assert len(told) == 3
 
 
-def test_a_summary_request_too_large_is_folded_in_parts(workspace, session):
+def test_a_conversation_larger_than_the_window_is_summarised_without_its_oldest(tmp_path):
+    """A session that goes on in a fifth of its window, where one fifth less is far from enough."""
+    workspace, session = a_workspace(tmp_path), a_session(tmp_path)
+    go(worker(30), workspace, session, settings=replace(WHOLE, context_window=40_000))
     accepted = []
 
     def brain(body):
-        if not asks_for_summary(body):
-            return work(body)
         size = len(json.dumps(body["messages"])) // 4
-        if size > 3_000:
-            return error(400, f"prompt is too long: {size} tokens > 3000 maximum")
-        accepted.append(body)
-        return say(f"Part {len(accepted)}.")
+        if size > 8_000:
+            return error(400, f"prompt is too long: {size} tokens > 8000 maximum")
+        if asks_for_summary(body):
+            accepted.append(body)
+        return say("Did it.")
 
-    work = worker(6)
-    turns = go(brain, workspace, session, settings=FULL)
-    (turn, *_) = [t for t in turns if t.step.compaction]
-    assert turn.step.compaction == "auto"
-    parts = len(turn.usages) - 1
-    assert parts >= 2
-    assert summary_text(turn.context[0]) == f"Part {parts}."
-    read = json.dumps([body["messages"] for body in accepted[:parts]])
-    before = session.history[: session.compactions[0].seen]
-    names = [b["id"] for m in before for b in of_type(m, "tool_use")]
-    assert len(names) >= 3
-    assert all(f'"{name}"' in read for name in names)
-    assert all("carry everything on" in prompt(body) for body in accepted[: parts - 1])
+    small = replace(WHOLE, context_window=8_000, summary_tokens=200)
+    turns = go(brain, workspace, session, words="Go on.", settings=small)
+    assert turns[0].step.compaction == "auto"
+    assert turns[-1].stop_reason == "end_turn"
+    assert len(accepted) == 1
+    assert prompt(accepted[0]).startswith("Summarize")
 
 
-def test_where_every_part_is_refused_for_its_size_it_is_a_failure(workspace, session):
+def test_a_summary_refused_for_its_size_again_and_again_is_a_failure(workspace, session):
     def brain(body):
         if asks_for_summary(body):
             return error(400, "prompt is too long: 9 tokens > 1 maximum")

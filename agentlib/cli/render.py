@@ -11,10 +11,9 @@ from typing import Any
 
 import click
 
-from agentlib.agent import metered
 from agentlib.estimation import breakdown, prompt_tokens
 from agentlib.lab.spending import dollars
-from agentlib.loop import Turn
+from agentlib.loop import Turn, metered
 from agentlib.messages import Block, blocks, of_type, result_text
 from agentlib.settings import Settings
 from agentlib.step import Step
