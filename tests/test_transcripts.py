@@ -1,18 +1,17 @@
 """Sessions: what is noted and when, what a file is worth after an accident, snapshots, recall."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes import Clock, asks_for_summary, bare, call, client, lines_of, say, script, think, worker
-from runs import READ, SMALL, a_session, a_workspace, go, state
+from fakes import Clock, asks_for_summary, bare, call, client, lines_of, say, worker
+from runs import READ, SMALL, a_session, a_workspace, go
 
 from agentlib import loop
-from agentlib.messages import blocks, is_summary, of_type, result_text
+from agentlib.messages import of_type, result_text
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
-from agentlib.transcripts import INTERRUPTED, Session, fold, load, snapshot
+from agentlib.transcripts import Session, fold, load, snapshot
 
 
 @pytest.fixture
@@ -48,16 +47,6 @@ def test_history_only_grows_and_holds_every_result_whole(tmp_path, workspace):
     assert sum(len(of_type(m, "tool_result")) for m in session.context) < 12
 
 
-def test_results_of_one_turn_are_one_message_and_a_line_each(tmp_path, workspace):
-    session = a_session(tmp_path)
-    calls = [call(f"toolu_{n}", "read_file", path="a.txt", limit=n) for n in (1, 2, 3)]
-    go(script(say(*calls), say("Done.")), workspace, session)
-    results = of_type(session.history[2], "tool_result")
-    assert [r["tool_use_id"] for r in results] == ["toolu_1", "toolu_2", "toolu_3"]
-    users = [line for line in lines_of(session.path) if line["type"] == "user"]
-    assert [len(blocks(line["message"])) for line in users] == [1, 1, 1, 1]
-
-
 def test_pending_are_the_calls_without_a_result(tmp_path):
     session = a_session(tmp_path)
     assert session.pending == ()
@@ -66,22 +55,6 @@ def test_pending_are_the_calls_without_a_result(tmp_path):
     session.answer({"type": "tool_result", "tool_use_id": "toolu_2", "content": "ok"}, at=2)
     assert session.pending == ("toolu_1", "toolu_3")
     assert load(session.path).pending == ("toolu_1", "toolu_3")
-
-
-def test_a_call_in_flight_is_answered_as_interrupted_and_not_run_again(tmp_path, workspace):
-    session = a_session(tmp_path)
-    session.say("Go.", at=0)
-    write = {"path": "made.txt", "content": "x"}
-    session.reply(say(call("toolu_1", "write_file", **write), call("toolu_2")), at=1)
-    session.answer({"type": "tool_result", "tool_use_id": "toolu_2", "content": "ok"}, at=2)
-    resumed = load(session.path)
-    seen = []
-    list(loop.run(client(script(say("Checked.")), seen), None, workspace, session=resumed))
-    results = {r["tool_use_id"]: r for r in of_type(seen[0]["messages"][-1], "tool_result")}
-    assert results["toolu_1"]["content"] == INTERRUPTED == "interrupted; check before repeating"
-    assert results["toolu_1"]["is_error"] is True
-    assert results["toolu_2"]["content"] == "ok"
-    assert not (workspace.root / "made.txt").exists()
 
 
 def test_an_unknown_line_changes_nothing(tmp_path, workspace):
@@ -150,18 +123,6 @@ def test_a_settings_line_opens_the_file_and_each_resume(tmp_path, workspace):
     assert load(session.path).settings == SMALL
 
 
-def test_thinking_goes_where_the_system_prompt_has_changed(tmp_path, workspace):
-    session = a_session(tmp_path)
-    go(script(say(think("hm"), call("toolu_1")), say(think("so"), "Done.")), workspace, session)
-    assert [len(of_type(m, "thinking")) for m in session.context] == [0, 1, 0, 1]
-    larger = Settings(context_window=5_000, output_reserve=400, buffer=400)
-    # The fake would refuse thinking that another system prompt led to.
-    go(script(say("Fine.")), workspace, session, "Go on.", settings=larger)
-    assert sum(len(of_type(m, "thinking")) for m in session.context) == 0
-    assert sum(len(of_type(m, "thinking")) for m in session.history) == 2
-    assert state(load(session.path)) == state(session)
-
-
 def test_snapshots_never_share_a_name_and_never_overwrite(tmp_path):
     (tmp_path / "transcript_x_1.jsonl").write_text("mine")
     said = [{"role": "user", "content": "é中"}]
@@ -225,27 +186,3 @@ def test_the_agent_recalls_a_cleared_result(tmp_path, workspace):
     wrong = seen[7]["messages"][-1]["content"][0]
     assert wrong["is_error"]
     assert "toolu_wrong" in wrong["content"]
-
-
-def test_a_compaction_names_by_uuid_the_messages_that_stay(tmp_path, workspace):
-    head = replace(SMALL, micro="off", head_tokens=1_200, tail_tokens=1_200)
-    session = a_session(tmp_path, head)
-    go(worker(12), workspace, session, settings=head)
-    said = {line["uuid"]: line.get("message") for line in lines_of(session.path)}
-    kept = [
-        line["compactMetadata"]["preservedMessages"]["uuids"]
-        for line in lines_of(session.path)
-        if line.get("subtype") == "compact_boundary"
-    ]
-    sent = [next(r for r in session.requests if r.seen >= c.seen) for c in session.compactions]
-    assert len(sent) == len(kept) >= 3
-    for names, request in zip(kept, sent, strict=True):
-        stayed = [m for m in request.context if not is_summary(blocks(m)[0])]
-        assert len(stayed) == len(request.context) - 1 >= 4
-        assert list(map(calls_and_words, stayed)) == [calls_and_words(said[n]) for n in names]
-
-
-def calls_and_words(message):
-    """Which message it is, whatever was done to its thinking and its results."""
-    found = blocks(message)
-    return [b.get("id") or b.get("tool_use_id") or b["text"] for b in found if "thinking" not in b]
