@@ -135,7 +135,7 @@ def test_an_answer_depends_on_its_request_alone(tmp_path: Path, monkeypatch) -> 
         monkeypatch.setenv(name, "1")
     shutil.rmtree(played.folder)
     assert len(seen) > 5
-    assert all(policy.reply(json.loads(body), 7) == said for body, said in reversed(seen))
+    assert all(policy.reply(json.loads(body)) == said for body, said in reversed(seen))
 
 
 def focused(body: dict[str, Any]) -> dict[str, Any]:
