@@ -1,152 +1,144 @@
-"""Every exercise of every notebook: its stub fails, its folded solution passes.
+"""Each exercise fails as delivered, passes with its published solution, refuses wrong answers.
 
-The exercises are run without Jupyter, each stub followed at once by its solution, after the cells
-that they build on. Not here: what each checker finds wrong (`test_exercises_<lesson>`).
+Every lesson is run from top to bottom with the solution of each exercise after its stub. The
+wrong answers are a table: a plausible mistake, and the case that the verdict has to name.
 """
 
-import ast
+import json
 import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
 from nbformat import NotebookNode
 
-from agentlib import loop
-from agentlib.estimation import prompt_tokens
-from agentlib.lab.client import client
-from agentlib.lab.lessons import check, wall
-from agentlib.lab.lessons import checking as exercises
-from agentlib.lab.tasks import scenarios
+from agentlib.auto_compact import summary_message, summary_prompt
+from agentlib.estimation import estimate_tokens, prompt_tokens
+from agentlib.head_and_tail import summary_budget
+from agentlib.lab.lessons import check, checking, micro_compact, transcripts, wall
+from agentlib.lab.play import play
+from agentlib.lab.sessions.table import rows
+from agentlib.lab.tasks.scenarios import REVIEW
+from agentlib.messages import (
+    active_request,
+    exchanges,
+    last_assistant,
+    of_type,
+    result_text,
+)
+from agentlib.micro_compact import micro_compact as clear
+from agentlib.micro_compact import replacements
+from agentlib.pipeline import compact
 from agentlib.settings import Settings
-from agentlib.tools import Workspace
-from agentlib.transcripts import Session
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
 CHECK = re.compile(r'^check\("(\d\d\.\d+)", .+\)\s*\Z', re.MULTILINE)
 SOLUTION = re.compile(r"<summary>Solution</summary>\s*```python\n(.*?)```", re.DOTALL)
 RUN = """
-import sys
+import json, os, sys, tempfile
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
-from agentlib.lab import lessons as teach
-shell, said = InteractiveShell.instance(), {}
-judge = teach.check
+from agentlib.lab import lessons
+
+judge, shell, outcomes = lessons.check, InteractiveShell.instance(), {}
+
 def check(name, answer):
-    said.setdefault(name, []).append(judge(name, answer))
-    return said[name][-1]
-teach.check = check
-with capture_output():
-    for cell in eval(sys.stdin.read()):
-        shell.run_cell(cell).raise_error()
-print({name: list(map(bool, verdicts)) for name, verdicts in said.items()})
+    verdict = judge(name, answer)
+    verdicts.setdefault(name, []).append(verdict.passed)
+    return verdict
+
+lessons.check = check
+for lesson, cells in json.load(sys.stdin).items():
+    os.chdir(tempfile.mkdtemp(dir=sys.argv[1]))
+    shell.reset()
+    verdicts, error = {}, None
+    for cell in cells:
+        with capture_output():
+            result = shell.run_cell(cell)
+        if not result.success:
+            error = f"{result.error_in_exec or result.error_before_exec!r} in {cell}"
+            break
+    outcomes[lesson] = verdicts, error
+print(json.dumps(outcomes))
 """
 
 
 def stubs(notebook: NotebookNode) -> dict[str, int]:
-    """The number of each exercise, and the place of its cell."""
+    """Return the place of each exercise's cell by the exercise's name."""
     places = {}
     for place, cell in enumerate(notebook.cells):
         if "exercise" in cell.metadata.get("tags", []):
-            found = CHECK.search(cell.source)
-            assert found, f"the last line of an exercise is a check: {cell.source!r}"
-            places[found[1]] = place
+            line = CHECK.search(cell.source)
+            assert line, f"the last line of an exercise is a check: {cell.source!r}"
+            places[line[1]] = place
     return places
 
 
 def solved(notebook: NotebookNode, place: int) -> str:
-    """The exercise's cell with the solution from the next markdown cell above its check line."""
+    """Return the exercise's cell with the solution from the next markdown cell put in."""
     following = (cell for cell in notebook.cells[place:] if cell.cell_type == "markdown")
-    blocks = SOLUTION.findall(next(following).source)
-    assert len(blocks) == 1, f"{len(blocks)} solutions after cell {place}"
+    [solution] = SOLUTION.findall(next(following).source)
     line = CHECK.search(notebook.cells[place].source)
     assert line
-    return f"{blocks[0]}\n\n{line[0]}"
+    return f"{solution}\n\n{line[0]}"
 
 
-def verdicts(sources: list[str], folder: Path) -> dict[str, list[bool]]:
-    """What each check said when the cells were run one after the other, in `folder`."""
-    run = subprocess.run(
-        [sys.executable, "-c", RUN],
-        input=repr(sources),
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
-    return eval(run.stdout.strip().splitlines()[-1])
-
-
-def root(node: ast.expr) -> str:
-    """The name that an expression begins with: `a` of `a.b[0]`, "" where there is none."""
-    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def names(source: str) -> tuple[set[str], set[str]]:
-    """The names that a cell makes or changes, and those that it reads."""
-    made, read = set(), set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            made |= {alias.asname or alias.name for alias in node.names}
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            made.add(node.name)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            read.add(node.id)
-        elif isinstance(getattr(node, "ctx", None), ast.Store):
-            made.add(root(node))
-        elif isinstance(node, ast.Expr) and "." in ast.unparse(node).partition("(")[0]:
-            made.add(root(node.value))  # a method called by itself may change its object
-    return made, read
-
-
-def with_solutions(notebook: NotebookNode, places: list[int]) -> list[str]:
-    """The exercises, the solution of each after its stub, and the cells above that they build on.
-
-    What only shows something is left out: running it all is nbval's part.
-    """
-    sources, wanted = [], set()
-    for place in range(max(places, default=-1), -1, -1):
-        cell = notebook.cells[place]
-        asked = [cell.source, solved(notebook, place)] if place in places else [cell.source]
-        if cell.cell_type == "code" and (place in places or names(cell.source)[0] & wanted):
-            sources = asked + sources
-            wanted |= set().union(*(names(source)[1] for source in asked))
+def with_solutions(notebook: NotebookNode) -> list[str]:
+    """Return the lesson's code, each exercise followed by its solution."""
+    places, sources = stubs(notebook).values(), []
+    for place, cell in enumerate(notebook.cells):
+        sources += [cell.source] if cell.cell_type == "code" else []
+        sources += [solved(notebook, place)] if place in places else []
     return sources
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_every_stub_fails_and_every_solution_passes(path: Path, tmp_path: Path):
-    notebook = nbformat.read(path, as_version=4)
-    places = stubs(notebook)
-    sources = with_solutions(notebook, list(places.values()))
-    assert verdicts(sources, tmp_path) == {name: [False, True] for name in places}
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Run all lessons in one process, so that they share their runs of the offline agent."""
+    lessons = {p.stem: with_solutions(nbformat.read(p, as_version=4)) for p in NOTEBOOKS}
+    run = subprocess.run(
+        [sys.executable, "-c", RUN, str(tmp_path_factory.mktemp("lessons"))],
+        input=json.dumps(lessons),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "MPLBACKEND": "agg"},
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    return json.loads(run.stdout.splitlines()[-1])
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_the_notebook_asks_every_exercise_of_its_lesson_and_shows_that_it_is_open(path: Path):
+def test_a_lesson_runs_with_its_solutions_and_every_stub_fails(path: Path, outcomes: dict):
+    verdicts, error = outcomes[path.stem]
+    assert error is None
+    assert verdicts == {name: [False, True] for name in checking.of_lesson(path.name[:2])}
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_asks_every_exercise_of_its_lesson_and_shows_that_it_is_open(path: Path):
     notebook = nbformat.read(path, as_version=4)
     places = stubs(notebook)
-    assert len(places) >= 3
-    assert list(places) == list(exercises.of_lesson(path.name[:2]))
+    assert list(places) == checking.of_lesson(path.name[:2])
     for name, place in places.items():
         [output] = notebook.cells[place].outputs
         assert output.data["text/plain"].startswith(f"{name} not yet: ")
 
 
-@pytest.mark.parametrize("lesson", exercises.LESSONS)
-def test_every_exercise_has_a_hint_and_no_hint_gives_the_solution(lesson: str):
-    for name, exercise in exercises.of_lesson(lesson).items():
-        assert exercise.hints, name
-        assert not any("```" in hint for hint in exercise.hints)
+def test_every_exercise_has_a_hint_and_two_wrong_answers():
+    names = [name for lesson in checking.LESSONS for name in checking.of_lesson(lesson)]
+    assert list(checking.HINTS) == names
+    assert all(checking.HINTS.values())
+    assert [name for name in names if len(WRONG[name]) < 2] == []
 
+
+# 00: which turn fails, a message of results, the sum of the prompts, the largest result, a tool
 
 DEFINITION = {
     "name": "outline",
@@ -159,81 +151,435 @@ DEFINITION = {
 }
 
 
-def without(key: str) -> dict:
-    return {k: v for k, v in DEFINITION.items() if k != key}
+def outline(source: str) -> str:
+    starts = ("def ", "class ", "async def ")
+    lines = enumerate(source.splitlines(), 1)
+    return "\n".join(f"{n}: {line}" for n, line in lines if line.lstrip().startswith(starts))
 
 
-def by_hand(calls: list[dict]) -> dict:
-    """Results that say nothing of a failure."""
-    known = {"type": "tool_result", "content": "one line"}
-    return {"role": "user", "content": [known | {"tool_use_id": c["id"]} for c in calls]}
+def without_errors(calls, place):
+    content = [
+        {"type": "tool_result", "tool_use_id": call["id"], "content": "one line"} for call in calls
+    ]
+    return {"role": "user", "content": content}
 
 
-def optional() -> dict:
-    schema = {**DEFINITION["input_schema"], "required": []}
-    return {**DEFINITION, "input_schema": schema}
+def longest_content(messages):
+    found = [block for message in messages for block in of_type(message, "tool_result")]
+    return max(found, key=lambda block: len(block["content"]))["tool_use_id"]
+
+
+# 01 and 02: estimates, and results that are cleared
+
+
+def words_only(messages):
+    return sum(len(str(m)) + 2 for m in messages if isinstance(m["content"], str)) // 4
+
+
+def in_place(messages, keep_recent=3, min_chars=100):
+    blocks = [block for message in messages for block in of_type(message, "tool_result")]
+    for block in blocks[:-keep_recent]:
+        if len(block["content"]) > min_chars:
+            block["content"] = "[Previous: used read_file]"
+
+
+def oldest_kept(messages, keep_recent=3, min_chars=100):
+    blocks = [block for message in messages for block in of_type(message, "tool_result")]
+    for block in blocks[keep_recent:]:
+        block["content"] = "[Previous: used read_file]"
+
+
+def edited(messages, keep_recent):
+    in_place(messages, keep_recent)
+    return messages
+
+
+def every_tool_read_file(messages, keep_recent):
+    view = clear(messages, keep_recent=keep_recent)
+    for block in (block for message in view for block in of_type(message, "tool_result")):
+        block["content"] = block["content"].replace("used bash", "used read_file")
+    return view
+
+
+# 03 and 04: what a summary replaces, and the call of compact
+
+
+def user(text):
+    return {"role": "user", "content": text}
+
+
+def head(messages, summary):
+    return summary_message(summary, "t", active_request(messages))
+
+
+def emptied(messages, summary):
+    messages.clear()
+    return [user(summary)]
+
+
+START = Settings(micro="off", manual=False, summary_tokens=6_250).scaled(32_000)
+
+
+def small_run(threshold):
+    return play(REVIEW, replace(START, threshold=threshold))
+
+
+CATEGORIES = "Summarize this conversation for continuity.\n## Files\n## To do\n## Decisions\n"
+
+
+def any_turn(messages, summarize):
+    calls = [call for message in messages for call in of_type(message, "tool_use")]
+    called = any(call["name"] == "compact" for call in calls)
+    return [user(summarize(messages, ""))] if called else messages
+
+
+def whole_summary(messages, summarize):
+    return [user(summarize(messages, ""))]
+
+
+def results_only(messages, summarize):
+    return [user(summarize(messages, "")), messages[-1]]
+
+
+def any_focus(messages):
+    calls = [call for message in messages for call in of_type(message, "tool_use")]
+    return next((c["input"].get("focus", "") for c in calls if c["name"] == "compact"), None)
+
+
+def newest_focus(messages):
+    return any_focus(messages[last_assistant(messages) :])
+
+
+# 05: what is written down
+
+
+def one_array(messages, folder, now):
+    (folder / f"transcript_{int(now)}.jsonl").write_text(json.dumps(messages, default=str))
+
+
+def exact_time(messages, folder, now):
+    (folder / f"transcript_{now}.jsonl").write_text("")
+
+
+def contents_only(messages, folder, now):
+    lines = "\n".join(json.dumps(m["content"], default=str) for m in messages)
+    (folder / f"transcript_{int(now)}.jsonl").write_text(lines, encoding="utf-8")
+
+
+def as_strings(message):
+    return json.loads(json.dumps(message, default=str))
+
+
+def as_model_dumps(message):
+    if isinstance(message["content"], str):
+        return message
+    content = [b if isinstance(b, dict) else b.model_dump() for b in message["content"]]
+    return {**message, "content": content}
+
+
+def not_made(folder, second):
+    return folder / f"transcript_{second}_{len(list(folder.iterdir()))}.jsonl"
+
+
+def same_name(folder, second):
+    path = folder / f"transcript_{second}.jsonl"
+    path.touch()
+    return path
+
+
+def all_opened(folder, second):
+    path = folder / f"transcript_{second}_{len(list(folder.iterdir()))}.jsonl"
+    for each in [*folder.iterdir(), path]:
+        each.write_text("")
+    return path
+
+
+def answers(names, **more):
+    return [{"type": "tool_result", "tool_use_id": n, "content": "lost", **more} for n in names]
+
+
+# 06 and 07: both ends, tails and budgets, failures
+
+
+def both_ends(messages, summary, head, tail, *, carried=True):
+    starts = [start for start, _ in exchanges(messages)]
+    words = active_request(messages) if carried else None
+    middle = summary_message(summary, "t", words)
+    return [*messages[: starts[head]], middle, *messages[starts[-tail] :]]
+
+
+def by_message(messages, summary, head, tail):
+    return [*messages[: 2 * head + 1], summary_message(summary, "t"), *messages[-tail:]]
+
+
+def falling(tokens):
+    shares = ((10_000, 0.2), (30_000, 0.15), (100_000, 0.1), (10**9, 0.05))
+    return int(next(share for most, share in shares if tokens <= most) * tokens)
+
+
+def hasty(messages, ask):
+    return [summary_message(ask(messages), "t.jsonl", active_request(messages))]
+
+
+def credulous(messages, ask):
+    try:
+        return hasty(messages, ask)
+    except Exception:
+        return messages
+
+
+def is_open(outcomes, turns, limit, rest):
+    return outcomes[-limit:] == ["failed"] * limit and turns < rest
+
+
+def all_errors(messages):
+    blocks = [block for message in messages for block in of_type(message, "tool_result")]
+    return [("error", result_text(block)) for block in blocks if block["is_error"]]
+
+
+def never(messages, settings, **options):
+    return compact(messages, replace(settings, auto=False), **options)
+
+
+WRONG: dict[str, list[tuple[Any, str]]] = {
+    "00.1": [
+        (lambda base, growth, window: (window - base) // growth + 1, "is 5, not 4"),
+        (lambda base, growth, window: -(-(window - base) // growth) + 1, "is 4, not 3"),
+        (lambda base, growth, window: window / growth, "window=1,000"),
+        (lambda base, growth, window: (window - base) // growth + 2, "the first prompt alone"),
+    ],
+    "00.2": [
+        (lambda calls, place: user("Done."), "the API would refuse the next request"),
+        (lambda calls, place: "Done.", "a message has a role and a content"),
+        (lambda calls, place: [place.run(c["name"], c["input"]) for c in calls], "it raised"),
+        (without_errors, "toolu_2 reads a missing file"),
+    ],
+    "00.3": [
+        (lambda base, growth, turns: base + growth * (turns - 1), "is 3,000, not 1,400"),
+        (lambda base, growth, turns: base * turns, "is 3,000, not 1,800"),
+    ],
+    "00.4": [
+        (longest_content, "'toolu_2', not 'toolu_1'"),
+        (lambda messages: "toolu_2", "toolu_1 has 400 characters"),
+    ],
+    "00.5": [
+        (None, "the answer is None"),
+        (wall.SMALLEST_WINDOW - 8_000, "would refuse a prompt"),
+        (wall.SMALLEST_WINDOW + 8_000, "in a smaller window"),
+    ],
+    "00.6": [
+        (outline, "give a pair"),
+        (({**DEFINITION, "description": ""}, outline), "without a description"),
+        (({**DEFINITION, "input_schema": {"properties": {}}}, outline), "path, a string"),
+        ((DEFINITION, lambda path: Path(path).read_text()), "it raised"),
+        ((DEFINITION, lambda source: "1: class Parcel:"), "the line 2: async def weigh"),
+        ((DEFINITION, lambda source: source), "should have the line 1"),
+        ((DEFINITION, lambda source: f"{outline(source)}\n3: return"), "4 lines"),
+    ],
+    "01.1": [(words_only, "a call in a list"), (lambda messages: 0, "a request")],
+    "01.2": [
+        ("The quick brown fox jumps over the lazy dog. " * 10, "counts 147: -23 %"),
+        ("\n" * 400, "+4900 %"),
+        ("中" * 10, "10 characters"),
+    ],
+    "01.3": [(27_360, "36743 tokens > 32000"), (11_000, "compacted 2 times"), (40_000, "40,000")],
+    "01.4": [
+        (lambda billed, sent, messages: estimate_tokens(messages), "the first 3 messages"),
+        (lambda billed, sent, messages: billed, "before any bill"),
+        (lambda billed, sent, messages: billed + estimate_tokens(messages), "the first 5"),
+    ],
+    "01.5": [(-8, "rings past 184,000"), (-6, "larger error")],
+    "02.1": [
+        (lambda messages: None, "toolu_1 should be"),
+        (lambda messages: in_place(messages, keep_recent=1), "toolu_4 should be left whole"),
+        (lambda messages: in_place(messages, min_chars=0), "toolu_2 should be left whole"),
+        (oldest_kept, "toolu_1 should be"),
+    ],
+    "02.2": [
+        (lambda results, keep_recent: results[:-keep_recent], "keep_recent=0 and five results"),
+        (lambda results, keep_recent: results[: 5 - keep_recent], "keep_recent=9"),
+    ],
+    "02.3": [
+        (["toolu_1", "toolu_3", "toolu_5"], "the model has not seen it"),
+        (["toolu_3"], "toolu_1 belongs in your list"),
+        ("toolu_1, toolu_3", "give a list of ids"),
+    ],
+    "02.4": [
+        (edited, "it edited what it was given"),
+        (lambda messages, keep_recent: messages, "toolu_1 should be"),
+        (lambda m, keep_recent: clear(m, keep_recent=keep_recent + 5), "toolu_1 should be"),
+        (
+            lambda m, keep_recent: clear(m, keep_recent=keep_recent, keep_unseen=False),
+            "toolu_3 should be left whole",
+        ),
+        (every_tool_read_file, "used bash"),
+        (lambda m, keep_recent: as_strings(clear(m, keep_recent=keep_recent)), "it copies"),
+    ],
+    "02.5": [
+        ({"keep_recent": 3}, "not under 400,000"),
+        ({"min_chars": 13_000}, "too long: 36562"),
+        ((3, 3_000), "give {"),
+    ],
+    "03.1": [
+        (lambda messages, summary: [*messages[:1], user(summary)], "1 of the 7 old messages"),
+        (lambda messages, summary: [user("Compressed.")], "the summary should be in the first"),
+        (emptied, "it edited what it was given"),
+    ],
+    "03.2": [
+        (lambda m, s: [user(s), {"role": "assistant", "content": "Understood."}], "prefill"),
+        (lambda m, s: [user(s)], "'Read every file, then report.' should be"),
+        (lambda m, s: [user(f"{s} {m[0]['content']}")], "with a second request"),
+        (lambda m, s: [user(f"{active_request(m)} {s}")], "with one request"),
+    ],
+    "03.3": [
+        (lambda m, s, keep: [head(m, s)], "with keep=1 of 4 exchanges"),
+        (lambda m, s, keep: [head(m, s), *m[-keep:]], "the API would refuse this"),
+        (lambda m, s, keep: [head(m, s), *m[-2:]], "with keep=3 of 5 exchanges"),
+        (lambda m, s, keep: [user(s), *m[exchanges(m)[-keep][0] :]], "the request is gone"),
+    ],
+    "03.4": [
+        (lambda base, growth, point, after, turns: 0, "the sixth would be 3,500"),
+        (lambda base, growth, point, after, turns: base // point + turns // 3, "turns=5"),
+    ],
+    "03.5": [
+        (lambda: (small_run(5_000), []), "should have a pair for each"),
+        (lambda: (small_run(20_800), []), "20,800 is not small"),
+    ],
+    "03.6": [
+        (summary_prompt, "the headings should be"),
+        (CATEGORIES.format, "tokens=950, 950"),
+        (lambda tokens: f"{CATEGORIES}## More\n{tokens} tokens", "yours are"),
+    ],
+    "04.1": [
+        (lambda messages, summarize: messages, "if the newest turn calls compact"),
+        (any_turn, "if only an older turn calls compact"),
+        (whole_summary, "if no turn calls compact"),
+    ],
+    "04.2": [
+        (["toolu_3", "toolu_5"], "toolu_4 belongs in your list"),
+        (["toolu_1", "toolu_2", "toolu_3", "toolu_4", "toolu_5"], "toolu_1 does not belong"),
+    ],
+    "04.3": [
+        (whole_summary, "toolu_2, toolu_3, and only they should stay; yours keeps none"),
+        (results_only, "the API would refuse this"),
+        (lambda m, summarize: [user(summarize(m, "")), *m[1:]], "yours keeps toolu_1, toolu_2"),
+    ],
+    "04.4": [(any_focus, "an older call"), (newest_focus, "three calls")],
+    "04.5": [((28, ""), "3 of 4 facts"), ((12, "facts"), "not from 16 to 36")],
+    "05.1": [
+        (lambda messages, folder, now: None, "it holds nothing"),
+        (exact_time, "it holds ['transcript_1760000000.25.jsonl']"),
+        (one_array, "3 messages should be 3 lines"),
+        (contents_only, "each a dict"),
+    ],
+    "05.2": [
+        (as_strings, "the SDK's objects become"),
+        (as_model_dumps, "the SDK's objects become"),
+    ],
+    "05.3": [
+        (not_made, "made no such file"),
+        (same_name, "which was there"),
+        (all_opened, "emptied the file"),
+        (lambda folder, second: None, "call 1"),
+    ],
+    "05.4": [
+        ({"history": 6, "context": 3, "whole": 3}, "history is not 6"),
+        ({"history": 5, "context": 3, "whole": 2}, "whole is not 2"),
+    ],
+    "05.5": [
+        (
+            lambda s: answers(["toolu_1", "toolu_2", "toolu_3"], is_error=True),
+            "toolu_1 and toolu_3",
+        ),
+        (lambda session: answers(session.pending), "is_error"),
+        (lambda session: [], "yours answers none"),
+    ],
+    "05.6": [(12, "go on"), (14, "go back")],
+    "06.1": [
+        (by_message, "the first 3 and the last 4 messages"),
+        (lambda m, s, head, tail: [summary_message(s, "t"), *m[-4:]], "the first 3 and the last"),
+        (lambda *given: both_ends(*given, carried=False), "'Now the tests.', were in the middle"),
+        (lambda m, s, head, tail: both_ends(m, "x", head, tail), "one message with the summary"),
+    ],
+    "06.2": [
+        (lambda messages, budget: messages[-2:], "the last 4 messages should stay"),
+        (lambda messages, budget: messages[1:], "yours kept 8 messages"),
+    ],
+    "06.3": [
+        (lambda n: n // 5, "is 3,000, not 6,000"),
+        (falling, "is 3,000, not 4,500"),
+        (lambda n: summary_budget(n, 5_000) + max(0, n - 100_001), "not 1,904,999"),
+    ],
+    "06.4": [
+        (lambda summary: f"Read with care.\n\n{summary}", "goes for the pending question"),
+        (lambda summary: "For reference only.", "word for word"),
+        (lambda summary: f"No instruction. {'x' * 500}\n{summary}", "517 characters"),
+    ],
+    "07.1": [
+        (hasty, "it raised SummaryFailed"),
+        (credulous, "if the summary is ''"),
+        (lambda messages, ask: messages, "if the summary is '1.py"),
+    ],
+    "07.2": [
+        (lambda text, stop, tokens, old: bool(text.strip()) and tokens < old, "a reply cut off"),
+        (lambda text, stop, tokens, old: stop == "end_turn" and tokens < old, "an empty reply"),
+        (lambda text, stop, tokens, old: bool(text.strip()) and stop == "end_turn", "as large as"),
+    ],
+    "07.3": [
+        (lambda o, turns, limit, rest: o.count("failed") >= limit and turns < rest, "a success"),
+        (lambda o, turns, limit, rest: o[-limit:] == ["failed"] * limit, "the probe goes through"),
+        (lambda o, turns, limit, rest: is_open(o, turns, 3, rest), "if the limit is 1"),
+    ],
+    "07.4": [
+        (all_errors, "'Error: old'"),
+        (lambda m: all_errors(m)[-1:] or [("none", "")], "the texts should be []"),
+        (lambda messages: [], "yours are []"),
+    ],
+    "07.5": [
+        (compact, "should be None; yours is 'auto'"),
+        (never, "should be 'auto'; yours is None"),
+        (lambda messages, settings, **options: messages, "it raised"),
+    ],
+}
 
 
 @pytest.mark.parametrize(
-    ("name", "answer", "why"),
-    [
-        ("00.1", lambda base, growth, window: (window - base) // growth + 1, "and that fits"),
-        ("00.1", lambda base, growth, window: -(-(window - base) // growth) + 2, "a turn before"),
-        ("00.1", lambda base, growth, window: window / growth, "is a whole number"),
-        ("00.1", lambda base, growth, window: (window - base) // growth + 2, "it returns -6"),
-        ("00.2", lambda calls, place: {"role": "user", "content": "Done."}, "API would refuse"),
-        ("00.2", lambda calls, place: "Done.", "a dict with role and content"),
-        ("00.2", lambda calls, place: {"role": "user"}, "the content is a list of blocks"),
-        (
-            "00.2",
-            lambda calls, place: [place.run(c["name"], c["input"]) for c in calls],
-            "tools.result makes it",
-        ),
-        ("00.2", lambda calls, place: by_hand(calls), "is_error is not set"),
-        ("00.3", lambda base, growth, turns: base + growth * (turns - 1), "the last prompt only"),
-        ("00.3", lambda base, growth, turns: base + growth * turns, "holds the ones before it"),
-        ("00.3", lambda base, growth, turns: 0, "the sum of the prompts is 4,800"),
-        ("00.4", lambda messages: "toolu_1", "what counts is the text, not the list"),
-        ("00.4", lambda messages: messages[4]["content"][0]["tool_use_id"], "it gives 'toolu_1'"),
-        ("00.4", lambda messages: "toolu_2", "where a toolu_7 with 2,020 characters"),
-        ("00.4", lambda messages: None, "the tool_use_id of a result"),
-        ("00.5", None, "Move the slider"),
-        ("00.5", True, "put in a number"),
-        ("00.5", wall.SMALLEST_WINDOW - 8_000, "would refuse a prompt"),
-        ("00.5", wall.SMALLEST_WINDOW + 8_000, "at a smaller window, too"),
-        ("00.6", wall.outline, "is a pair"),
-        ("00.6", (without("description"), wall.outline), "has no description"),
-        ("00.6", ({**DEFINITION, "name": "out line"}, wall.outline), "letters, digits"),
-        ("00.6", (optional(), wall.outline), 'not in "required"'),
-        ("00.6", ({**DEFINITION, "input_schema": "path"}, wall.outline), 'type "object"'),
-        ("00.6", (DEFINITION, lambda path: Path(path).read_text()), "not its path"),
-        ("00.6", (DEFINITION, lambda source: ""), "leaves out line 6"),
-        ("00.6", (DEFINITION, lambda source: "class Parcel:"), "leaves out line 9"),
-        ("00.6", (DEFINITION, lambda source: source), "without its number"),
-        ("00.6", (DEFINITION, lambda s: wall.outline(s).replace("15: a", "51: a")), "number 15"),
-        ("00.6", (DEFINITION, lambda s: wall.outline(s) + "\ngrams"), "defines nothing stays out"),
-    ],
+    ("name", "number"), [(name, n) for name, rows in WRONG.items() for n in range(len(rows))]
 )
-def test_a_usual_mistake_in_lesson_00_is_told_what_it_is(name, answer, why, tmp_path):
-    verdict = check(name, answer)
-    assert not verdict.passed
-    assert why in verdict.says
+def test_a_plausible_wrong_answer_fails_and_the_verdict_names_the_case(
+    name: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    answer, case = WRONG[name][number]
+    verdict = check(name, answer() if name == "03.5" else answer)
+    assert not verdict
+    assert case in verdict.says
 
 
-def test_a_stub_that_passes_would_be_seen(tmp_path):
-    passing = [
-        "from agentlib.lab.lessons import wall",
-        "from agentlib.lab.lessons import check",
-        'check("00.3", wall.tokens_sent)',
-    ]
-    assert verdicts(passing, tmp_path) == {"00.3": [True]}
+def test_an_answer_that_is_no_function_is_told_so():
+    assert "give check the function's name" in check("02.4", None).says
 
 
-def test_the_window_of_exercise_00_5_is_the_first_step_above_the_largest_prompt(tmp_path):
-    task, session = scenarios.REVIEW, Session(session_id="whole", archives=tmp_path / "archives")
-    task.make_workspace(tmp_path / "work")
-    known = {"settings": Settings(enabled=False), "session": session, "clock": scenarios.Clock()}
-    for prompt in task.prompts:
-        list(loop.run(client(), prompt, Workspace(tmp_path / "work"), **known))
-    largest = max(prompt_tokens(sent.usage) for sent in session.requests)
+def test_the_layer_agrees_with_the_exercise_on_paper(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    view = clear(micro_compact.PAPER, keep_recent=4, min_chars=100)
+    assert check("02.3", list(replacements(micro_compact.PAPER, view)))
+
+
+def test_the_window_of_exercise_00_5_is_the_first_step_above_the_largest_prompt():
+    run = play(REVIEW, Settings(enabled=False))
+    largest = max(prompt_tokens(request.usage) for request in run.session.requests)
     assert wall.SMALLEST_WINDOW - 8_000 < largest <= wall.SMALLEST_WINDOW
+
+
+def test_the_turn_of_exercise_05_6_is_the_last_with_the_file_in_view():
+    start = replace(Settings(manual=False), keep_recent=6).scaled(32_000)
+    session = play(REVIEW, start).session
+    sought = "the oldest glibc that our users have is 2.17"
+    seen = [
+        turn
+        for turn in range(1, len(session.requests) + 1)
+        for row in rows(session, turn)
+        if row.kind == "tool_result" and sought in row.text and row.state == "in view"
+    ]
+    assert max(seen) == transcripts.LAST_IN_VIEW

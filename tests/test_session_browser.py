@@ -9,13 +9,14 @@ from PIL import Image
 
 from agentlib import transcripts
 from agentlib.lab.crash import kill_while_it_waits
-from agentlib.lab.lessons.transcripts import START, paper_lines
+from agentlib.lab.lessons.transcripts import paper_lines
 from agentlib.lab.model.sources import describe
 from agentlib.lab.panels.session_browser import SHOWN, SessionBrowser, as_html
 from agentlib.lab.sessions.table import Row, matching, rows
 from agentlib.lab.tasks.note_taking import FACTS, taking_notes
 from agentlib.lab.tasks.scenarios import RENAME, RULE
 from agentlib.messages import Block, Message, of_type
+from agentlib.settings import Settings
 from agentlib.transcripts import Session
 
 
@@ -25,7 +26,7 @@ def say(text: str, *calls: Block) -> Message:
 
 def small() -> Session:
     """The prompt, an exchange, a compaction that keeps the second, and the end."""
-    session = Session(session_id="s", settings=START)
+    session = Session(session_id="s", settings=Settings())
     session.say("Read both.", at=0)
     for number in (1, 2):
         call = {"type": "tool_use", "id": f"toolu_{number}", "name": "bash", "input": {}}

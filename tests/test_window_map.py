@@ -11,11 +11,11 @@ from PIL import Image
 
 from agentlib.estimation import breakdown
 from agentlib.lab.figures import window_map as wm
-from agentlib.lab.lessons.micro_compact import batch, conversation
+from agentlib.lab.lessons.checking import conversation
 from agentlib.messages import with_results
 from agentlib.micro_compact import micro_compact, trim_results
 
-HISTORY = conversation(*(batch(n, 1_000) for n in range(1, 6)))
+HISTORY = conversation(*[1_000] * 5)
 areas = st.lists(st.floats(0.01, 100), min_size=1, max_size=30)
 
 
@@ -34,7 +34,7 @@ def test_what_clearing_took_keeps_its_place():
 
 
 def test_a_trimmed_result_is_part_kept_and_part_gone():
-    history = conversation(batch(1, 3_000), batch(2, 10))
+    history = conversation(3_000, 10)
     [tile] = [t for t in wm.tiles(trim_results(history), history) if t.gone]
     assert tile.kind == "tool_result"
     assert tile.tokens > tile.gone > 0
@@ -113,5 +113,5 @@ def test_the_sentence_says_what_is_there_and_what_went():
     view = with_results(HISTORY, {"toolu_1": "[Previous: used read_file]"})
     said = wm.sentence(wm.tiles(view, HISTORY), 4_000).replace("\n", " ")
     assert said == (
-        "11 blocks, 1,843 tokens, 46% of the window of 4,000; 336 tokens taken away from 1 block."
+        "11 blocks, 1,872 tokens, 46% of the window of 4,000; 336 tokens taken away from 1 block."
     )

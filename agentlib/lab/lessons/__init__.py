@@ -1,28 +1,29 @@
-"""What a lesson asks and answers: check an exercise, take a hint, predict and compare.
+"""Check exercises, take hints, predict results and compare them, use the learner's function.
 
-The exercises themselves are in `agentlib.lab.lessons.checking` and beside it.
-What was predicted and passed is kept in `.progress/<lesson>.json` in the folder of the notebooks,
-which git does not see. `make reset LESSON=03` forgets it.
+Predictions and passed exercises are kept in `.progress/<lesson>.json` beside the notebooks.
+Git doesn't see that folder, and `make reset LESSON=03` forgets a lesson's file. The exercises
+themselves are in one module for each lesson, in the vocabulary of `checking`.
 """
 
 import contextlib
 import json
-import os
 import textwrap
 import traceback
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from agentlib.lab.lessons.checking import Wrong, find, lesson_of
+from agentlib.lab.lessons.checking import HINTS, Answer, Wrong, find, lesson_of
+from agentlib.tools import replace_file
 
 PROGRESS = Path(".progress")
 WIDTH = 72
+_Solution = TypeVar("_Solution")
 
 
-class Said(str):
-    """Text that a notebook shows as it is, without quotes, with or without `print`."""
+class Note(str):
+    """Text that a notebook shows without quotes, with or without `print`."""
 
     __slots__ = ()
 
@@ -32,10 +33,10 @@ class Said(str):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What `check` found. True where the answer passed.
+    """The result of `check`; true if the answer passed.
 
-    >>> Verdict("02.1", False, "it clears the newest result.")
-    02.1 not yet: it clears the newest result.
+    >>> Verdict("02.1", False, "toolu_6 should be left whole; yours cleared it.")
+    02.1 not yet: toolu_6 should be left whole; yours cleared it.
     """
 
     exercise: str
@@ -50,77 +51,100 @@ class Verdict:
 
 
 def check(exercise: str, answer: Any) -> Verdict:
-    """Whether the answer to this exercise is right, and why; `answer` is a value or a function.
+    """Check an answer, which is a value or a function, and say why it is right or wrong.
 
-    An answer that raises is a wrong one, never a traceback. Raises `ValueError` where there is no
-    such exercise.
+    An answer that raises is wrong, and the verdict names its line. Raises `ValueError` if there
+    is no such exercise.
     """
-    checker = find(exercise).check
+    checker, passed = find(exercise)
     try:
-        verdict = Verdict(exercise, True, checker(answer))
+        says = checker(Answer(answer)) or passed
     except Wrong as wrong:
         return Verdict(exercise, False, str(wrong))
     except Exception as error:
-        return Verdict(exercise, False, f"it raised {error!r}{_where(error, answer)}")
+        return Verdict(exercise, False, f"it raised {error!r}{_place(error, answer)}")
     _keep(lesson_of(exercise), "passed", exercise, True)
-    return verdict
+    return Verdict(exercise, True, says)
 
 
-def _where(error: Exception, answer: Any) -> str:
-    """The line of the answer that raised it: ", in line 2: return x / 0"."""
+def _place(error: Exception, answer: Any) -> str:
+    """Name the line of the answer that raised the error: ", in line 2: return x / 0"."""
     file = getattr(getattr(answer, "__code__", None), "co_filename", None)
     own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     return f", in line {own[-1].lineno}: {own[-1].line}" if own else ""
 
 
-def hint(exercise: str, step: int = 1) -> Said:
-    """The hint number `step`, counted from 1; past the last one it says that there are no more."""
-    hints = find(exercise).hints
+def use(exercise: str, function: _Solution | None, otherwise: _Solution) -> _Solution:
+    """Return the learner's function if it passes the exercise, else the finished one.
+
+    Print in one line which of the two it is. A function that raises in the check, the unchanged
+    stub and None don't pass. So a lesson runs to its end before its exercises are solved, and
+    nobody takes the finished function for their own.
+
+    >>> from agentlib.lab.lessons.wall import refused_turn
+    >>> use("00.1", lambda base, growth, window: 1, otherwise=refused_turn)(600, 400, 2_000)
+    00.1 is not solved yet, so the finished refused_turn runs.
+    5
+    """
+    if function is not None and check(exercise, function):
+        chosen, reason = function, "is solved: your"
+    else:
+        chosen, reason = otherwise, "is not solved yet, so the finished"
+    print(f"{exercise} {reason} {getattr(chosen, '__name__', 'answer')} runs.")  # noqa: T201
+    return chosen
+
+
+def hint(exercise: str, step: int = 1) -> Note:
+    """Return the hint number `step`, counted from 1, or say that there is none."""
+    find(exercise)
+    hints = HINTS[exercise]
     if not 1 <= step <= len(hints):
         return _wrapped(f"{exercise} has {len(hints)} hints, and no hint {step}.")
     return _wrapped(f"Hint {step} of {len(hints)}: {hints[step - 1]}")
 
 
-_said: dict[str, dict[str, Any]] = {}
-"""What this process predicted: it goes before the file, so that a notebook with None in place
-of every prediction prints the same on every machine."""
+_predictions: dict[str, dict[str, Any]] = {}
+"""Predictions of this process. They take precedence over the saved ones, so that notebooks with
+None in place of every prediction print the same everywhere."""
 
 
-def predict(name: str, **values: Any) -> Said:
-    """Writes a prediction down, to be compared after the run.
+def predict(name: str, **values: Any) -> Note:
+    """Write a prediction down, to be compared after the run.
 
-    `name` begins with its lesson, "02.turns". A value None is no prediction yet.
+    The name begins with its lesson. A value None is no prediction yet.
 
     >>> predict("02.turns", turns=12)   # doctest: +SKIP
     You say: turns 12.
     """
     lesson = lesson_of(name)
-    _said[name] = values
+    _predictions[name] = values
     if not values or any(value is None for value in values.values()):
-        return Said("no prediction yet: put a number in place of None")
+        return Note("no prediction yet: put a number in place of None")
     _keep(lesson, "predicted", name, values)
     listed = ", ".join(f"{_words(key)} {_shown(value)}" for key, value in values.items())
     return _wrapped(f"You say: {listed}.")
 
 
-def compare(name: str, **actual: Any) -> Said:
-    """What was predicted beside what came out, a line for each value.
+def compare(name: str, **actual: Any) -> Note:
+    """Set the prediction beside the result, a line for each value.
 
     >>> compare("02.turns", turns=17)   # doctest: +SKIP
     turns: you said 12, it is 17
     """
-    said = _said[name] if name in _said else _kept(lesson_of(name), "predicted").get(name, {})
-    return Said("\n".join(_compared(key, said.get(key), value) for key, value in actual.items()))
+    if name in _predictions:
+        values = _predictions[name]
+    else:
+        values = _kept(lesson_of(name), "predicted").get(name, {})
+    lines = (f"{_words(key)}: {_compared(values.get(key), actual[key])}" for key in actual)
+    return Note("\n".join(lines))
 
 
-def _compared(key: str, said: Any, value: Any) -> str:
-    if said is None:
-        return f"{_words(key)}: you said nothing, it is {_shown(value)}"
-    if _shown(said) == _shown(value) or (isinstance(said, Real) and said == value):
-        return f"{_words(key)}: you said {_shown(said)}, and so it is"
-    if isinstance(said, str) and isinstance(value, Real):
-        return f"{_words(key)}: you said {said!r}, a text; it is {_shown(value)}"
-    return f"{_words(key)}: you said {_shown(said)}, it is {_shown(value)}"
+def _compared(prediction: Any, value: Any) -> str:
+    if prediction is None:
+        return f"you said nothing, it is {_shown(value)}"
+    if prediction == value or _shown(prediction) == _shown(value):
+        return f"you said {_shown(prediction)}, and so it is"
+    return f"you said {_shown(prediction)}, it is {_shown(value)}"
 
 
 def _shown(value: Any) -> str:
@@ -135,26 +159,23 @@ def _words(key: str) -> str:
     return key.replace("_", " ")
 
 
-def _wrapped(text: str) -> Said:
+def _wrapped(text: str) -> Note:
     lines = (textwrap.fill(line, WIDTH, break_long_words=False) for line in text.splitlines())
-    return Said("\n".join(lines))
+    return Note("\n".join(lines))
 
 
 def _kept(lesson: str, part: str) -> dict[str, Any]:
-    """What the file has of this part; a missing or torn file has nothing."""
+    """Read one part of the lesson's file; a missing or torn file has nothing."""
     with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
-        kept = json.loads((PROGRESS / f"{lesson}.json").read_text(encoding="utf-8"))
-        return dict(kept.get(part, {}))
+        progress = json.loads((PROGRESS / f"{lesson}.json").read_text(encoding="utf-8"))
+        return dict(progress.get(part, {}))
     return {}
 
 
 def _keep(lesson: str, part: str, name: str, value: Any) -> None:
-    parts = {p: _kept(lesson, p) for p in ("predicted", "passed")}
+    """Add a value to the lesson's file; a lesson goes on in a folder that can't be written."""
+    parts = {each: _kept(lesson, each) for each in ("predicted", "passed")}
     parts[part][name] = value
-    # a lesson goes on where its folder cannot be written
+    text = json.dumps(parts, indent=1, sort_keys=True, default=str)
     with contextlib.suppress(OSError):
-        PROGRESS.mkdir(exist_ok=True)
-        fresh = PROGRESS / f"{lesson}.{os.getpid()}.new"
-        text = json.dumps(parts, indent=1, sort_keys=True, default=str)
-        fresh.write_text(text + "\n", encoding="utf-8", newline="\n")
-        fresh.replace(PROGRESS / f"{lesson}.json")
+        replace_file(PROGRESS / f"{lesson}.json", f"{text}\n".encode())

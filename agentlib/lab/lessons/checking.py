@@ -1,12 +1,19 @@
-"""What an exercise is, and where those of a lesson are: one module a lesson, by the lesson's name.
+"""The vocabulary of the exercises' checkers: small conversations, safe calls, comparisons.
 
-Not the exercises themselves, and not what the learner calls; that is `agentlib.lab.lessons`.
+A checker gets the learner's `Answer` and raises `Wrong` with the failing case. Each lesson has a
+module beside this one that registers its checkers with `exercise`. The hints are in `hints.toml`.
 """
 
 import importlib
-from collections.abc import Callable
+import inspect
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+from agentlib.messages import Block, Message, of_type, violation
 
 LESSONS = {
     "00": "wall",
@@ -18,48 +25,227 @@ LESSONS = {
     "06": "head_and_tail",
     "07": "recovery",
 }
-"""A lesson's number, and the module here that holds `EXERCISES: dict[str, Exercise]`."""
+"""The number of each lesson, and the module here that checks its exercises."""
+
+HINTS: dict[str, list[str]] = tomllib.loads(
+    Path(__file__).with_name("hints.toml").read_text(encoding="utf-8")
+)
+"""The hints to each exercise, in the order in which they are given."""
+
+LONGEST = 60
+"""Characters of a value that fit into a sentence."""
 
 
 class Wrong(Exception):
-    """Raised by a checker: what is wrong with the answer, and why; a sentence for the learner."""
+    """Raised by a checker. The message tells the learner which case failed, and why."""
+
+
+def require(condition: object, reason: str) -> None:
+    """Raise `Wrong` with this reason unless the condition holds."""
+    if not condition:
+        raise Wrong(reason)
+
+
+def same_value(right: Any, result: Any) -> bool:
+    """Compare two results. If one is right that is a truth, any other true value is, too."""
+    return right == (bool(result) if isinstance(right, bool) else result)
+
+
+def near(tolerance: float, share: float = 0) -> Callable[[Any, Any], bool]:
+    """Compare numbers that may differ by `tolerance`, or by a share of the right one."""
+    return lambda right, result: abs(result - right) <= max(tolerance, share * right)
 
 
 @dataclass(frozen=True)
-class Exercise:
-    """One question of a lesson.
+class Answer:
+    """What the learner gives to `check`, and the ways in which a checker looks at it."""
 
-    `check(answer)` returns why the answer is right, or raises `Wrong`. `hints` lead from the
-    first step to the last but one; the solution itself stands folded in the notebook.
+    value: Any
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The answer, if it is a function."""
+        reason = "is not a function; give check the function's name, without parentheses."
+        require(callable(self.value), f"{shown(self.value)} {reason}")
+        return self.value
+
+    def typed(self, types: type | tuple[type, ...], reason: str) -> Any:
+        """Return the answer, if it has one of the types."""
+        require(isinstance(self.value, types), f"the answer is {shown(self.value)}; {reason}.")
+        return self.value
+
+    def call(self, given: Any, *more: Any, **options: Any) -> Any:
+        """Call the learner's function on a copy of `given`, which it mustn't edit."""
+        copy = deepcopy(given)
+        result = self.function(copy, *more, **options)
+        require(copy == given, "it edited what it was given; return something new instead.")
+        return result
+
+    def messages(self, given: Any, *more: Any, **options: Any) -> list[Message]:
+        """Call the learner's function; it has to return messages that the API would take."""
+        messages = require_messages(self.call(given, *more, **options))
+        refusal = violation(messages)
+        require(not refusal, f"the API would refuse this: {refusal}")
+        return messages
+
+    def agree(
+        self,
+        cases: Mapping[str, tuple[Any, ...]],
+        same: Callable[[Any, Any], bool] = same_value,
+    ) -> None:
+        """Call the learner's function in each case: the right result, then the arguments.
+
+        A case's name gives its reason, as in "a prompt as large as the window still fits".
+        """
+        for name, (right, *arguments) in cases.items():
+            result = self.call(*arguments)
+            given = f"with {listed} " if (listed := self._listed(arguments)) else ""
+            verdict = f"{given}the answer is {shown(right)}, not {shown(result)}"
+            require(same(right, result), f"{name}: {verdict}.")
+
+    def _listed(self, arguments: Sequence[Any]) -> str:
+        """Name the arguments that are short enough: "base=600, growth=400"."""
+        pairs = zip(inspect.signature(self.function).parameters, arguments, strict=False)
+        short = [(name, value) for name, value in pairs if len(repr(value)) <= LONGEST]
+        return ", ".join(f"{name}={shown(value)}" for name, value in short)
+
+    def hit(self, right: int, *, how: str, low: str, high: str) -> None:
+        """Require the right number. Say `low` or `high` of any other, and how to find one."""
+        given = f"the answer is {shown(self.value)}"
+        require(type(self.value) in (int, float), f"{given}; {how}.")
+        require(self.value >= right, f"{given}: {low}.")
+        require(self.value <= right, f"{given}: {high}.")
+
+    def choose(self, right: Sequence[str], reasons: Mapping[str, str]) -> None:
+        """Require a list of the right names out of those that have a reason."""
+        names = self.typed((list, tuple, set), "give a list of ids, as in ['toolu_1']")
+        for name, reason in reasons.items():
+            place = "belongs" if name in right else "does not belong"
+            fits = (name in names) == (name in right)
+            require(fits, f"{name} {place} in your list: {reason}.")
+        require(len(names) == len(right), f"choose each once, out of {', '.join(reasons)}.")
+
+
+def require_messages(value: Any) -> list[Message]:
+    """Return the value if it is a list of messages, whether or not the API would take them."""
+    for message in Answer(value).typed(list, "return a list of messages"):
+        fits = hasattr(message, "keys") and {"role", "content"} <= message.keys()
+        require(fits, f"the list holds {shown(message)}; a message has a role and a content.")
+    return value
+
+
+def require_answered(calls: list[Block], message: Any) -> None:
+    """Raise `Wrong` unless the API takes this message as the one that answers the calls."""
+    require_messages([message])
+    reply: Message = {"role": "assistant", "content": calls}
+    refusal = violation([{"role": "user", "content": "Read both."}, reply, message])
+    require(not refusal, f"the API would refuse the next request: {refusal}")
+
+
+def shown(value: Any) -> str:
+    """Return a value as text for a sentence: numbers with separators, long values cut short.
+
+    >>> print(shown(32_000), shown("a.py"), shown("a" * 99))
+    32,000 'a.py' 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…
     """
+    text = f"{value:,}" if type(value) is int else repr(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
-    check: Callable[[Any], str]
-    hints: tuple[str, ...] = ()
+
+Check = Callable[[Answer], str | None]
+"""Returns None for a right answer, or a sentence about it, and raises `Wrong` for any other."""
+
+_EXERCISES: dict[str, tuple[Check, str]] = {}
+
+
+def exercise(name: str, passed: str = "") -> Callable[[Check], Check]:
+    """Register the decorated checker as the exercise `name`, and what to say if it passes."""
+
+    def register(check: Check) -> Check:
+        _EXERCISES[name] = check, passed
+        return check
+
+    return register
 
 
 def lesson_of(name: str) -> str:
-    """The lesson that a name begins with: lesson_of("02.1") == "02".
+    """Return the lesson that a name begins with; raise `ValueError` if there is no such lesson.
 
-    Raises `ValueError` where there is no such lesson.
+    >>> lesson_of("02.1")
+    '02'
     """
     lesson = name.split(".")[0]
     if lesson not in LESSONS:
-        raise ValueError(f"{name!r} begins with no lesson; there are {', '.join(LESSONS)}")
+        raise ValueError(f"{name!r} names no lesson; its first part is one of {', '.join(LESSONS)}")
     return lesson
 
 
-def of_lesson(lesson: str) -> dict[str, Exercise]:
-    """The exercises of one lesson, by number: of_lesson("00")["00.1"]."""
-    module = importlib.import_module(f"agentlib.lab.lessons.{LESSONS[lesson]}")
-    return module.EXERCISES
+def of_lesson(lesson: str) -> list[str]:
+    """Return the names of a lesson's exercises, in the lesson's order."""
+    importlib.import_module(f"agentlib.lab.lessons.{LESSONS[lesson]}")
+    return [name for name in _EXERCISES if lesson_of(name) == lesson]
 
 
-def find(name: str) -> Exercise:
-    """The exercise with this number; raises `ValueError`, with those there are, where none has it.
+def find(name: str) -> tuple[Check, str]:
+    """Return an exercise's checker and what to say of a right answer.
 
-    find("00.1").hints[0] is the first hint of the first exercise of lesson 00.
+    Raises `ValueError` with the names there are if none fits.
     """
-    exercises = of_lesson(lesson_of(name))
-    if name not in exercises:
-        raise ValueError(f"no exercise {name!r}; there are {', '.join(exercises)}")
-    return exercises[name]
+    names = of_lesson(lesson_of(name))
+    if name not in names:
+        raise ValueError(f"there is no exercise {name!r}; choose one of {', '.join(names)}")
+    return _EXERCISES[name]
+
+
+def call_block(number: int, name: str = "read_file", **inputs: Any) -> Block:
+    """Make the tool_use block `toolu_<number>`."""
+    return {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": inputs}
+
+
+def result_block(number: int, content: Any) -> Block:
+    """Make the tool_result block that answers the call `toolu_<number>`."""
+    return {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": content}
+
+
+Result = int | str | Mapping[str, Any]
+
+
+def conversation(
+    *exchanges: Result | Sequence[Result], request: str = "Read every file, then report."
+) -> list[Message]:
+    """Make a request and its exchanges, each a call and its result, or several in one turn.
+
+    Give a result as its number of characters or as its text. A mapping stands for a call of
+    `compact` with that input. Calls are numbered from `toolu_1` through all exchanges.
+
+    >>> [len(message["content"]) for message in conversation(300, [90, {"focus": "facts"}])[1:]]
+    [1, 1, 2, 2]
+    """
+    messages: list[Message] = [{"role": "user", "content": request}]
+    number = 0
+    for exchange in exchanges:
+        blocks = list[tuple[Block, Block]]()
+        for result in [exchange] if isinstance(exchange, int | str | Mapping) else exchange:
+            number += 1
+            blocks.append(_call_and_result(number, result))
+        calls, answers = map(list, zip(*blocks, strict=True))
+        messages += [{"role": "assistant", "content": calls}, {"role": "user", "content": answers}]
+    return messages
+
+
+def _call_and_result(number: int, result: Result) -> tuple[Block, Block]:
+    if isinstance(result, Mapping):
+        return call_block(number, "compact", **result), result_block(number, "Compacted.")
+    text = (f"# {number} " * result)[:result] if isinstance(result, int) else result
+    return call_block(number, path=f"{number}.py"), result_block(number, text)
+
+
+def results(messages: Sequence[Message]) -> dict[str, Any]:
+    """Return the content of each tool result by the id of its call, oldest first."""
+    blocks = [block for message in messages for block in of_type(message, "tool_result")]
+    return {block["tool_use_id"]: block["content"] for block in blocks}
+
+
+def text_of(messages: Sequence[Message]) -> str:
+    """Join the text of the messages, without tool results."""
+    return "\n".join(block["text"] for m in messages for block in of_type(m, "text"))

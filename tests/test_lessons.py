@@ -1,0 +1,144 @@
+"""Verdicts with reasons, hints in steps, predictions beside results, the learner's function."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agentlib.lab import lessons
+from agentlib.lab.lessons import Verdict, check, compare, hint, predict, use
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder, as a kernel works in the folder of its notebook."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(lessons, "_predictions", {})
+    return tmp_path
+
+
+def progress(folder: Path, lesson: str = "00") -> dict:
+    return json.loads((folder / ".progress" / f"{lesson}.json").read_text(encoding="utf-8"))
+
+
+def refused_turn(base: int, growth: int, window: int) -> int:
+    return max(1, (window - base) // growth + 2)
+
+
+def stub(base: int, growth: int, window: int) -> int:
+    return 1
+
+
+def broken(base: int, growth: int, window: int) -> float:
+    return json.loads("1") / 0
+
+
+def test_a_right_answer_passes_with_a_reason_and_the_progress_is_kept(folder):
+    verdict = check("00.1", refused_turn)
+    assert verdict
+    assert repr(verdict).startswith("00.1 passed: a prompt as large as the window still fits")
+    assert progress(folder) == {"passed": {"00.1": True}, "predicted": {}}
+
+
+def test_a_wrong_answer_is_told_the_case_and_nothing_is_kept(folder):
+    verdict = check("00.1", stub)
+    assert not verdict
+    assert "with base=600, growth=400, window=2,000 the answer is 5, not 1" in verdict.says
+    assert not (folder / ".progress").exists()
+
+
+def test_an_answer_that_raises_is_wrong_and_its_own_line_is_named():
+    says = check("00.1", broken).says
+    assert says.startswith("it raised ZeroDivisionError('division by zero'), in line ")
+    assert says.endswith(': return json.loads("1") / 0')
+    assert "in line" not in check("00.1", math.comb).says
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("00.99", "there is no exercise '00.99'; choose one of 00.1, 00.2"),
+        ("77.1", "'77.1' names no lesson; its first part is one of 00, 01, 02"),
+    ],
+)
+def test_an_exercise_that_does_not_exist_is_named_with_those_that_do(name, reason):
+    with pytest.raises(ValueError, match=reason):
+        check(name, None)
+
+
+def test_a_verdict_is_wrapped_to_the_width_of_a_notebook():
+    lines = repr(Verdict("00.1", False, "much too long " * 20)).splitlines()
+    assert len(lines) == 5
+    assert max(map(len, lines)) <= 72
+
+
+def test_a_solved_exercise_runs_with_the_learners_function(capsys):
+    assert use("00.1", refused_turn, otherwise=stub) is refused_turn
+    assert capsys.readouterr().out == "00.1 is solved: your refused_turn runs.\n"
+
+
+@pytest.mark.parametrize("function", [None, stub, broken, "refused_turn"])
+def test_an_unsolved_exercise_runs_with_the_finished_function_and_says_so(function, capsys):
+    assert use("00.1", function, otherwise=refused_turn) is refused_turn
+    line = "00.1 is not solved yet, so the finished refused_turn runs.\n"
+    assert capsys.readouterr().out == line
+
+
+def test_hints_come_in_steps_and_end():
+    assert hint("00.1").startswith("Hint 1 of 2: The prompt of turn n")
+    assert hint("00.1", 2).startswith("Hint 2 of 2: Count turns")
+    assert repr(hint("00.1")) == str(hint("00.1"))
+    for step in (3, 0, -1):
+        assert hint("00.1", step) == f"00.1 has 2 hints, and no hint {step}."
+
+
+def test_a_prediction_stands_beside_the_result():
+    assert predict("00.wall", turn=12) == "You say: turn 12."
+    assert compare("00.wall", turn=17) == "turn: you said 12, it is 17"
+    assert compare("00.wall", turn=12) == "turn: you said 12, and so it is"
+
+
+def test_without_a_number_there_is_no_prediction_and_nothing_is_written(folder):
+    assert predict("00.wall", turn=None) == "no prediction yet: put a number in place of None"
+    assert compare("00.wall", turn=17) == "turn: you said nothing, it is 17"
+    assert not (folder / ".progress").exists()
+
+
+def test_a_prediction_outlives_the_process(folder, monkeypatch):
+    predict("00.wall", turn=12)
+    monkeypatch.setattr(lessons, "_predictions", {})  # as in a new kernel
+    assert compare("00.wall", turn=17) == "turn: you said 12, it is 17"
+    assert progress(folder)["predicted"] == {"00.wall": {"turn": 12}}
+
+
+def test_none_in_the_notebook_takes_precedence_over_a_saved_prediction():
+    predict("00.wall", turn=12)
+    predict("00.wall", turn=None)
+    assert compare("00.wall", turn=17) == "turn: you said nothing, it is 17"
+
+
+def test_values_of_all_kinds_are_compared_in_words():
+    predict("00.row", tokens_sent=231_000, done=False, dollars=0.5, share=87)
+    actual = {"tokens_sent": np.int64(231_410), "done": False, "dollars": 0.0072, "share": 87.0}
+    assert compare("00.row", **actual).splitlines() == [
+        "tokens sent: you said 231,000, it is 231,410",
+        "done: you said no, and so it is",
+        "dollars: you said 0.50, it is 0.01",
+        "share: you said 87, and so it is",
+    ]
+
+
+@pytest.mark.parametrize("torn", ['{"passed": {"0', "[1, 2]", '{"passed": 3, "predicted": [1]}'])
+def test_a_torn_progress_file_is_started_again(folder, torn):
+    (folder / ".progress").mkdir()
+    (folder / ".progress" / "00.json").write_text(torn, encoding="utf-8")
+    predict("00.wall", turn=12)
+    assert progress(folder) == {"passed": {}, "predicted": {"00.wall": {"turn": 12}}}
+
+
+def test_a_lesson_goes_on_in_a_folder_that_cannot_be_written(folder):
+    (folder / ".progress").write_text("a file in the place of the folder", encoding="utf-8")
+    assert predict("00.wall", turn=12) == "You say: turn 12."
+    assert compare("00.wall", turn=17) == "turn: you said 12, it is 17"
