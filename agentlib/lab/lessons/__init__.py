@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from agentlib.lab.lessons.checking import HINTS, Answer, Wrong, find, lesson_of
-from agentlib.tools import replace_file
 
 PROGRESS = Path(".progress")
 WIDTH = 72
@@ -178,4 +177,5 @@ def _keep(lesson: str, part: str, name: str, value: Any) -> None:
     parts[part][name] = value
     text = json.dumps(parts, indent=1, sort_keys=True, default=str)
     with contextlib.suppress(OSError):
-        replace_file(PROGRESS / f"{lesson}.json", f"{text}\n".encode())
+        PROGRESS.mkdir(exist_ok=True)
+        (PROGRESS / f"{lesson}.json").write_text(f"{text}\n", encoding="utf-8", newline="\n")
