@@ -12,7 +12,7 @@ from agentlib.auto_compact import summary_text
 from agentlib.estimation import prompt_tokens
 from agentlib.head_and_tail import summary_index
 from agentlib.lab.client import client
-from agentlib.lab.replay import replay, stand_in, sweep, table
+from agentlib.lab.replay import replay, stand_in, table
 from agentlib.loop import compact_now, run
 from agentlib.messages import Message, violation
 from agentlib.presets import ALL
@@ -193,11 +193,8 @@ def test_a_stand_in_is_as_long_as_asked_and_marked(session: Session) -> None:
     assert text == stand_in(300).strip()
 
 
-def test_the_table_has_a_row_a_turn_and_the_sweep_one_a_setting(session: Session) -> None:
+def test_the_table_has_a_row_a_turn(session: Session) -> None:
     frames = replay(session, session.settings)
     rows = table(frames)
     assert list(rows["turn"]) == list(range(1, len(session.requests) + 1))
     assert list(rows["tokens"]) == [f.prompt_tokens for f in frames]
-    swept = sweep(session, [session.settings, Settings(enabled=False)])
-    assert list(swept["requests"]) == [len(frames)] * 2
-    assert swept["compactions"][1] == 0

@@ -1,33 +1,27 @@
-"""Replay: a recorded session under other settings, by the very layers that ran live.
+"""Replay a recorded session under other settings, by the layers that ran live.
 
-The recorded messages are given; only the view changes. With the settings it was recorded with, a
-replay gives the same contexts, message for message. Under others, a prompt is weighed by what the
-arrival of each of its messages was billed, and a compaction that was not recorded has a stand-in
-summary of the usual length. Not here: behaviour. Whether the agent would have read a file again,
-only running it again can tell.
+The recorded messages are given, only the view of them changes. With the settings it was recorded
+with, a replay gives the same contexts, message for message. Under others, a prompt is weighed by
+the bills for its messages, and a compaction that was not recorded gets a stand-in summary of the
+usual length. A replay can't tell what the agent would have done differently.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from statistics import median
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from agentlib.auto_compact import SummaryFailed, summary_text
-from agentlib.estimation import (
-    message_tokens,
-    meter,
-    prompt_tokens,
-    text_tokens,
-)
-from agentlib.lab.replay.weights import Scale, Stack, recording, shared
+from agentlib.estimation import message_tokens, meter, prompt_tokens, text_tokens
+from agentlib.lab.replay.weights import Weights
 from agentlib.manual_compact import COMPACT_TOOL, requested_focus
 from agentlib.messages import Message, drop_newest_thinking
 from agentlib.pipeline import compact
 from agentlib.recovery import breaker
 from agentlib.session_file import Compaction, Request, carried_out
 from agentlib.settings import Settings
-from agentlib.step import ContextEngine, Step
+from agentlib.step import ContextEngine, Outcome, Reason, Step
 from agentlib.transcripts import Session
 
 if TYPE_CHECKING:
@@ -45,18 +39,18 @@ class Frame:
     context: list[Message]
     step: Step
     prompt_tokens: int
-    """What the prompt was billed, or weighs."""
+    """The bill for the prompt, or its weight."""
     output_tokens: int
     billed_from: Literal["recorded", "weighed"]
     summary_from: Literal["recorded", "stand-in"] | None
-    """Whose summary stands in the context."""
-    compaction: str | None
-    """auto, manual, reactive or failed, where one was carried out before this request."""
+    """The source of the summary in the context."""
+    compaction: Outcome | None
+    """The compaction before this request, if there was one."""
     kinds: Mapping[str, float]
-    """The prompt by kind of block; sums to `prompt_tokens`."""
+    """The prompt by kind of block. The sum is `prompt_tokens`."""
     window: int
     threshold: int
-    """The compaction point; 0 where nothing compacts by itself."""
+    """The compaction point. 0: nothing compacts by itself."""
     warn_at: tuple[float, ...] = ()
     """Shares of the window at which the loop reports a tier."""
 
@@ -68,83 +62,84 @@ def replay(
     summary_tokens: int | None = None,
     engine: ContextEngine = compact,
 ) -> list[Frame]:
-    """The session's requests as they would have been sent under `settings`, one frame each.
+    """Return the session's requests as `settings` would have sent them, one frame each.
 
-    `summary_tokens`: the length of stand-in summaries; by default the median of the recorded
-    ones, else a fifth of what would be summarised, at most the settings' own limit. `engine` is
-    the one that the session was recorded with, if it was another.
+    `summary_tokens`: the length of stand-in summaries. By default it is the median of the recorded
+    ones; without any, a fifth of the messages it replaces, at most the settings' own limit.
+    `engine`: the one that the session was recorded with.
     """
     return list(_Replay(session, settings, summary_tokens, engine).frames())
 
 
-@dataclass
 class _Replay:
-    session: Session
-    settings: Settings
-    summary_tokens: int | None
-    engine: ContextEngine
-    view: list[Message] = field(default_factory=list[Message])
-    seen: int = 0
-    settled: int = 0
-    changed: bool = False
-    last_at: float | None = None
-    tried: list[Compaction] = field(default_factory=list[Compaction])
-    summary_from: Literal["recorded", "stand-in"] | None = None
-    alike: tuple[list[Message], list[Message], int] = field(default_factory=lambda: ([], [], 0))
-
-    def __post_init__(self) -> None:
-        self.asked = COMPACT_TOOL in self.session.tools
-        self.compacts = self.settings.enabled and self.settings.auto
-        self.recorded = recording(self.session, len(self.session.requests))
-        base_chars = len(self.session.system) + len(str(self.session.tools))
-        self.meter = meter(self.settings.estimator, base_chars, self.recorded.guess)
-        self.scale = Scale(self.recorded)
-        self.stack = Stack(self.session, self.recorded)
+    def __init__(
+        self,
+        session: Session,
+        settings: Settings,
+        summary_tokens: int | None,
+        engine: ContextEngine,
+    ) -> None:
+        self.session, self.settings, self.engine = session, settings, engine
+        self.summary_tokens = summary_tokens
+        self.weights = Weights(session)
+        base_chars = len(session.system) + len(str(session.tools))
+        self.meter = meter(settings.estimator, base_chars, lambda m: self.weights.of(m).guess)
+        self.by_hand = [c for c in session.compactions if _is_by_hand(c, session)]
+        self.view: list[Message] = []
+        self.settled, self.last_at = 0, 0.0
+        self.changed = False
+        self.tried: list[Compaction] = []
+        self.summary_from: Literal["recorded", "stand-in"] | None = None
 
     def frames(self) -> Iterator[Frame]:
-        hand, turn = None, 0
-        for event in _in_order(self.session.requests, self.recorded.by_hand):
-            self.view += self.session.history[self.seen : event.seen]
-            self.seen = event.seen
+        others = [c for c in self.session.compactions if c not in self.by_hand]
+        recorded = {c.seen: c for c in others if c.trigger != "reactive"}
+        refused = {c.seen: c for c in others if c.trigger == "reactive"}
+        turn, seen, outcome = 0, 0, None
+        for event in sorted([*self.by_hand, *self.session.requests], key=lambda e: e.seen):
+            self.view += self.session.history[seen : event.seen]
+            seen = event.seen
             if isinstance(event, Compaction):
-                hand = self._step("manual", event.focus, event.at, event, turn).compaction
+                outcome = self._compact("manual", event.focus, event, event, turn).compaction
                 continue
-            focus = requested_focus(self.view) if self.asked else None
+            focus = requested_focus(self.view) if COMPACT_TOOL in self.session.tools else None
             reason = "auto" if focus is None else "manual"
-            recorded = self.recorded.at_request.get(event.seen)
-            step = self._step(reason, focus or "", event.at, recorded, turn)
-            refused = self.recorded.refused.get(event.seen)
-            if refused and self.meter.estimate(self.view) >= refused.tokens_before:
-                step = self._step("reactive", "", event.at, refused, turn)  # as large: refused too
+            step = self._compact(reason, focus or "", event, recorded.get(seen), turn)
+            refusal = refused.get(seen)
+            if refusal and self.meter.estimate(self.view) >= refusal.tokens_before:
+                step = self._compact("reactive", "", event, refusal, turn)
             turn += 1
-            yield self._frame(turn, event, step, step.compaction or hand)
-            hand = None
+            yield self._frame(turn, event, step, step.compaction or outcome)
+            outcome = None
 
-    def _step(
-        self, reason: Any, focus: str, at: float, recorded: Compaction | None, turn: int
+    def _compact(
+        self,
+        reason: Reason,
+        focus: str,
+        event: Request | Compaction,
+        recorded: Compaction | None,
+        turn: int,
     ) -> Step:
+        """Run the layers on the view. `recorded`: the compaction of the recording at this place."""
         state = breaker(self.tried, self.session.requests[:turn], self.settings)
         step = self.engine(
             self.view,
             self.settings if reason == "manual" else state.in_force(self.settings),
             meter=self.meter,
-            summarize=partial(self._summary, recorded=recorded),
+            summarize=partial(self._summary, recorded),
             archive=lambda: recorded.archive if recorded else "stand-in",
             reason=reason,
             focus=focus,
             settled=self.settled,
-            idle=0.0 if self.last_at is None else at - self.last_at,
+            idle=event.at - self.last_at if turn else 0.0,
         )
-        if step.replaced or step.compaction not in (None, "failed"):
+        if step.replaced or step.compaction not in (None, Outcome.FAILED):
             self.changed = True
-        self.tried += carried_out(step, at, self.seen)
+        self.tried += carried_out(step, event.at, event.seen)
         self.view, self.settled = list(step.messages), step.settled
         return step
 
-    def _summary(
-        self, messages: Sequence[Message], focus: str, *, recorded: Compaction | None
-    ) -> str:
-        """The recorded summary where the compaction falls as recorded, else one as long."""
+    def _summary(self, recorded: Compaction | None, messages: Sequence[Message], focus: str) -> str:
         if recorded and recorded.failure:
             raise SummaryFailed(recorded.failure)
         self.summary_from = "recorded" if recorded else "stand-in"
@@ -154,55 +149,44 @@ class _Replay:
 
     def _usual_length(self, messages: Sequence[Message]) -> int:
         lengths = [message_tokens(c.message) for c in self.session.compactions if c.message]
-        shown = sum(map(self.recorded.weigh, messages)) / 5
-        return int(median(lengths) if lengths else min(self.settings.summary_tokens, shown))
+        fifth = sum(self.weights.of(message).tokens for message in messages) / 5
+        return int(median(lengths) if lengths else min(self.settings.summary_tokens, fifth))
 
-    def _is_as_recorded(self, context: list[Message], sent: list[Message]) -> bool:
-        """Whether the two are equal; what was found alike last time is not compared again."""
-        before, sent_before, alike = self.alike
-        alike = min(alike, shared(before, context), shared(sent_before, sent))
-        while alike < min(len(context), len(sent)) and context[alike] == sent[alike]:
-            alike += 1
-        self.alike = context, sent, alike
-        return alike == len(context) == len(sent)
-
-    def _frame(self, turn: int, sent: Request, step: Step, compaction: str | None) -> Frame:
-        context = list(self.view)
-        as_recorded = self._is_as_recorded(context, sent.context)
-        weighed = self.scale.tokens(context)
-        usage = sent.usage if as_recorded else {"input_tokens": weighed}
+    def _frame(self, turn: int, request: Request, step: Step, compaction: Outcome | None) -> Frame:
+        context = self.view
+        as_recorded = context == request.context
+        weight = self.weights.prompt(context)
+        usage = request.usage if as_recorded else {"input_tokens": weight}
         self.meter.observe(context, usage)
-        if self.changed:
-            self.view, self.changed = drop_newest_thinking(context), False
-        self.last_at = sent.at
-        total = prompt_tokens(usage) or weighed
+        self.view = drop_newest_thinking(context) if self.changed else list(context)
+        self.changed, self.last_at = False, request.at
+        tokens = prompt_tokens(usage) or weight
+        compacts = self.settings.enabled and self.settings.auto
         return Frame(
             turn=turn,
-            at=sent.at,
+            at=request.at,
             context=context,
             step=step,
-            prompt_tokens=total,
-            output_tokens=sent.usage.get("output_tokens") or 0,
+            prompt_tokens=tokens,
+            output_tokens=request.usage.get("output_tokens") or 0,
             billed_from="recorded" if as_recorded else "weighed",
             summary_from=self.summary_from,
             compaction=compaction,
-            kinds=self.stack.kinds(context, total),
+            kinds=self.weights.kinds(tokens),
             window=self.settings.context_window,
-            threshold=self.settings.threshold_tokens if self.compacts else 0,
+            threshold=self.settings.threshold_tokens if compacts else 0,
             warn_at=self.settings.warn_at,
         )
 
 
-def _in_order(
-    requests: Sequence[Request], by_hand: Sequence[Compaction]
-) -> Iterable[Request | Compaction]:
-    """Requests and compactions by hand as they came, the compaction first where both could be."""
-    events: list[Request | Compaction] = [*by_hand, *requests]
-    return sorted(events, key=lambda event: event.seen)
+def _is_by_hand(compaction: Compaction, session: Session) -> bool:
+    """Tell whether the person asked for it, and not the model by its tool."""
+    history = session.history[: compaction.seen]
+    return compaction.trigger == "manual" and requested_focus(history) is None
 
 
 def stand_in(tokens: int) -> str:
-    """A text that weighs about so many tokens as a summary.
+    """Return a text of about so many tokens, as a summary.
 
     >>> round(text_tokens(stand_in(500), "summary"))
     500
@@ -212,7 +196,7 @@ def stand_in(tokens: int) -> str:
 
 
 def table(frames: Sequence[Frame]) -> "pandas.DataFrame":
-    """A row a turn: tokens in all and by kind, the limits, what was compacted and cleared.
+    """Return a row a turn: tokens in all and by kind, the limits, compactions, cleared results.
 
     `attrs["warn_at"]` has the tiers, as shares of the window.
     """
@@ -232,27 +216,6 @@ def table(frames: Sequence[Frame]) -> "pandas.DataFrame":
         }
         for frame in frames
     ]
-    found = pandas.DataFrame(rows)
-    found.attrs["warn_at"] = frames[-1].warn_at if frames else ()
-    return found
-
-
-def sweep(session: Session, settings: Iterable[Settings]) -> "pandas.DataFrame":
-    """A row a setting: requests, tokens sent, largest prompt, compactions, results cleared."""
-    import pandas
-
-    rows: list[dict[str, Any]] = []
-    for each in settings:
-        frames = replay(session, each)
-        rows.append(
-            {
-                "threshold": each.threshold_tokens,
-                "keep_recent": each.keep_recent,
-                "requests": len(frames),
-                "tokens_sent": sum(f.prompt_tokens for f in frames),
-                "largest": max((f.prompt_tokens for f in frames), default=0),
-                "compactions": sum(f.compaction not in (None, "failed") for f in frames),
-                "cleared": sum(len(f.step.cleared) for f in frames),
-            }
-        )
-    return pandas.DataFrame(rows)
+    frame_table = pandas.DataFrame(rows)
+    frame_table.attrs["warn_at"] = frames[-1].warn_at if frames else ()
+    return frame_table

@@ -1,9 +1,5 @@
-"""What each way of counting said before a request, beside what the request was billed (lesson 01).
+"""Compare four estimates of each recorded prompt with its bill (lesson 01)."""
 
-Not here: the ways themselves (estimation), and pictures of them (estimation_panel).
-"""
-
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -19,33 +15,32 @@ WAYS: tuple[str, ...] = (CHARS, BLOCKS, LAST_BILL, METER)
 
 
 def readings(session: Session) -> "pandas.DataFrame":
-    """A row a request: `turn`, `billed` tokens, and what each way said before it was sent.
+    """Return a row a request: `turn`, `billed` tokens, and each estimate made before it was sent.
 
-    Only what was known by then goes into a reading. `LAST_BILL` adds chars/4 of the new messages
-    to the bill before; where there is none, it is chars/4 of all. For a session whose context
-    only grew, as one with `enabled=False`.
+    `LAST_BILL` adds chars/4 of the new messages to the bill before. For the first request it is
+    chars/4 of everything. The session's context must only grow, as with `enabled=False`.
     """
     import pandas
 
-    known = meter("anchored", len(session.system) + len(str(session.tools)))
+    anchored = meter("anchored", len(session.system) + len(str(session.tools)))
     rows: list[dict[str, int]] = []
     billed = sent = 0
-    for number, request in enumerate(session.requests, 1):
+    for turn, request in enumerate(session.requests, 1):
         context = request.context
-        said = (
-            estimate_tokens(context),
-            estimate_by_block(context),
-            billed + estimate_tokens(context[sent:]),
-            known.estimate(context),
-        )
+        row = {
+            CHARS: estimate_tokens(context),
+            BLOCKS: estimate_by_block(context),
+            LAST_BILL: billed + estimate_tokens(context[sent:]),
+            METER: anchored.estimate(context),
+        }
         billed, sent = prompt_tokens(request.usage), len(context)
-        rows.append({"turn": number, "billed": billed, **dict(zip(WAYS, said, strict=True))})
-        known.observe(context, request.usage)
+        rows.append({"turn": turn, "billed": billed, **row})
+        anchored.observe(context, request.usage)
     return pandas.DataFrame(rows)
 
 
 def error_percent(reading: float, billed: float) -> float:
-    """How far off a reading is, in percent of the bill; negative: it reads low.
+    """Return the error of an estimate in percent of the bill; negative: it is too low.
 
     >>> error_percent(40, 100)
     -60.0
@@ -54,8 +49,9 @@ def error_percent(reading: float, billed: float) -> float:
 
 
 def rings_at(threshold: float, percent: float) -> int:
-    """The real tokens at which an alarm set to `threshold` rings when its estimate is `percent`
-    off: 60 % low makes 171,000 ring at 427,500. ValueError for an estimate that reads nothing.
+    """Return the real tokens at which an alarm rings whose estimate is `percent` off.
+
+    Raises ValueError for an estimate that is always 0.
 
     >>> rings_at(171_000, -60), rings_at(171_000, 100)
     (427500, 85500)
@@ -65,7 +61,7 @@ def rings_at(threshold: float, percent: float) -> int:
     return round(threshold / (1 + percent / 100))
 
 
-def growths(session: Session) -> Sequence[int]:
-    """Tokens that each request was larger than the one before it."""
+def growths(session: Session) -> list[int]:
+    """Return by how many tokens each request was larger than the one before it."""
     sizes = [prompt_tokens(request.usage) for request in session.requests]
     return [after - before for before, after in pairwise(sizes)]

@@ -1,149 +1,109 @@
-"""What a recording tells: each message's weight by its bill, and what was compacted when.
+"""Weigh the messages of a session by its bills: one table, made once for each session.
 
-Not here: other settings (replay).
+A message of the recording weighs the tokens that its arrival was billed. Any other message, such
+as a cleared result, weighs an estimate.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 from agentlib.estimation import breakdown, message_tokens, meter
-from agentlib.manual_compact import requested_focus
-from agentlib.messages import KINDS, Message, changes
-from agentlib.session_file import Compaction
+from agentlib.lab.cache import Part
+from agentlib.messages import KINDS, Message, blocks
 from agentlib.transcripts import Session
 
 
+class Weight:
+    """The tokens of one message. Keeps the message, so that no other can get its id."""
+
+    def __init__(self, message: Message, billed: float | None = None) -> None:
+        self.message = message
+        self.guess = message_tokens(message)
+        self.tokens = billed or self.guess
+
+    @cached_property
+    def kinds(self) -> dict[str, float]:
+        """The tokens by kind of block, without those that are 0."""
+        guesses = {kind: n for kind, n in breakdown([self.message]).items() if n}
+        scale = self.tokens / (sum(guesses.values()) or 1)
+        return {kind: n * scale for kind, n in guesses.items()}
+
+    @cached_property
+    def part(self) -> Part:
+        """The message as a part of a prompt, for the prompt cache."""
+        content = blocks(self.message)
+        types = {block["type"] for block in content}
+        kind, positions = (types.pop(), 1) if len(types) == 1 else ("", max(1, len(content)))
+        return Part(id(self.message), round(self.tokens), kind, positions)
+
+
 @dataclass(frozen=True)
-class Recording:
-    """What a session's bills say of its messages."""
-
+class _Recorded:
     base: float
-    weights: Mapping[int, float]
-    """id of a message of the history -> tokens its arrival was billed."""
-    by_hand: tuple[Compaction, ...]
-    at_request: Mapping[int, Compaction]
-    """Length of the history -> the compaction carried out at the request made there."""
-    refused: Mapping[int, Compaction]
-    """The same, of those with which the agent answered a refused request."""
-
-    guesses: dict[int, float] = field(default_factory=dict[int, float])
-    parts: dict[int, dict[str, int]] = field(default_factory=dict[int, dict[str, int]])
-    """id of a message -> its guess, and its kinds: worked out once for all replays to come."""
-
-    def weigh(self, message: Message) -> float:
-        return self.weights.get(id(message)) or self.guess(message)
-
-    def guess(self, message: Message) -> float:
-        """What a message weighs before its bill, by the kinds of its blocks."""
-        if id(message) not in self.weights:  # a passing one: its id will be used again
-            return message_tokens(message)
-        if id(message) not in self.guesses:
-            self.guesses[id(message)] = message_tokens(message)
-        return self.guesses[id(message)]
-
-    def kinds(self, message: Message) -> dict[str, int]:
-        """Its guessed tokens by kind, without those that are 0."""
-        if id(message) not in self.weights:
-            return _kinds(message)
-        if id(message) not in self.parts:
-            self.parts[id(message)] = _kinds(message)
-        return self.parts[id(message)]
-
-
-def _kinds(message: Message) -> dict[str, int]:
-    return {kind: n for kind, n in breakdown([message]).items() if n}
+    """Tokens of the system prompt and the tools."""
+    table: dict[int, Weight]
 
 
 @lru_cache(maxsize=8)
-def recording(session: Session, requests: int) -> Recording:
-    known = meter("anchored", len(session.system) + len(str(session.tools)))
-    weights: dict[int, float] = {}
-    for sent in session.requests[:requests]:
-        known.observe(sent.context, sent.usage)
-        for message, weight in known.weights():
-            weights.setdefault(id(message), weight)
-    by_hand = [c for c in session.compactions if _is_by_hand(c, session)]
-    reactive = [c for c in session.compactions if c.trigger == "reactive"]
-    others = {c.seen: c for c in session.compactions if c not in by_hand + reactive}
-    refused = {c.seen: c for c in reactive}
-    return Recording(known.base, weights, tuple(by_hand), others, refused)
+def _recorded(session: Session, requests: int) -> _Recorded:
+    """Weigh the recorded messages. `requests` is their number: the session may still grow."""
+    anchored = meter("anchored", len(session.system) + len(str(session.tools)))
+    table: dict[int, Weight] = {}
+    for request in session.requests[:requests]:
+        anchored.observe(request.context, request.usage)
+        for message, tokens in anchored.weights():
+            if id(message) not in table:
+                table[id(message)] = Weight(message, tokens)
+    return _Recorded(anchored.base, table)
 
 
-def _is_by_hand(compaction: Compaction, session: Session) -> bool:
-    return (
-        compaction.trigger == "manual"
-        and requested_focus(session.history[: compaction.seen]) is None
-    )
+class Weights:
+    """The table of one session, and the sums over one context.
 
+    Summing costs time only for the messages that differ from the context before.
+    """
 
-@dataclass
-class Scale:
-    """Contexts weighed message by message; work only for what is new."""
+    def __init__(self, session: Session) -> None:
+        recorded = _recorded(session, len(session.requests))
+        self.base, self._table = recorded.base, dict(recorded.table)
+        system, tools = len(session.system), session.tools
+        self._system_share = system / (system + len(str(tools))) if tools else 1.0
+        self._last: list[Message] = []
+        self._tokens, self._kinds = 0.0, dict.fromkeys(KINDS, 0.0)
 
-    recorded: Recording
-    last: list[Message] = field(default_factory=list[Message])
-    sums: list[float] = field(default_factory=lambda: [0.0])
+    def of(self, message: Message) -> Weight:
+        """Return the weight of a message, an estimate if the recording doesn't have it."""
+        weight = self._table.get(id(message))
+        if weight is None:
+            weight = self._table[id(message)] = Weight(message)
+        return weight
 
-    def tokens(self, context: list[Message]) -> int:
-        """Of the prompt, system and tools included."""
-        start = shared(self.last, context)
-        del self.sums[start + 1 :]
-        for message in context[start:]:
-            self.sums.append(self.sums[-1] + self.recorded.weigh(message))
-        self.last = context
-        return int(self.recorded.base + int(self.sums[-1] + 1e-6))
-
-
-def shared(old: Sequence[Message], new: Sequence[Message]) -> int:
-    """How many leading messages of the two are the same objects."""
-    return next(changes(old, new), min(len(old), len(new)))
-
-
-@dataclass
-class Stack:
-    """Contexts by kind of block, each message by its weight; work only for what is new."""
-
-    session: Session
-    recorded: Recording
-    last: list[Message] = field(default_factory=list[Message])
-    total: dict[str, float] = field(default_factory=lambda: dict.fromkeys(KINDS, 0.0))
-    parts: dict[int, tuple[Message, dict[str, float]]] = field(
-        default_factory=dict[int, tuple[Message, dict[str, float]]]
-    )
-
-    def __post_init__(self) -> None:
-        system, tools = len(self.session.system), self.session.tools
-        self.system = system / (system + len(str(tools))) if tools else 1.0
-
-    def kinds(self, context: list[Message], prompt: int) -> dict[str, float]:
-        shorter = min(len(self.last), len(context))
-        for i in changes(self.last, context):
-            self._add(self.last[i], -1)
-            self._add(context[i], 1)
-        for message in self.last[shorter:]:
+    def prompt(self, context: Sequence[Message]) -> int:
+        """Return the tokens of a prompt, system and tools included."""
+        shorter = min(len(self._last), len(context))
+        pairs = zip(self._last, context, strict=False)
+        changed = [i for i, (old, new) in enumerate(pairs) if old is not new]
+        for message in [*(self._last[i] for i in changed), *self._last[shorter:]]:
             self._add(message, -1)
-        for message in context[shorter:]:
+        for message in [*(context[i] for i in changed), *context[shorter:]]:
             self._add(message, 1)
-        self.last = context
-        return self._with_base(prompt)
+        self._last = list(context)
+        return int(self.base + int(self._tokens + 1e-6))
+
+    def kinds(self, prompt: int) -> dict[str, float]:
+        """Return the last context by kind of block, as a prompt of `prompt` tokens.
+
+        System and tools get what the messages leave, in proportion to their length.
+        """
+        kinds = {kind: max(0.0, tokens) for kind, tokens in self._kinds.items()}
+        rest = max(0.0, prompt - sum(kinds.values()))
+        kinds |= {"system": rest * self._system_share, "tools": rest * (1 - self._system_share)}
+        scale = prompt / (sum(kinds.values()) or 1)
+        return {kind: tokens * scale for kind, tokens in kinds.items()}
 
     def _add(self, message: Message, sign: int) -> None:
-        for kind, tokens in self._parts(message).items():
-            self.total[kind] += sign * tokens
-
-    def _with_base(self, prompt: int) -> dict[str, float]:
-        """System and tools are what the prompt has beside its messages, by their length."""
-        messages = {kind: max(0.0, tokens) for kind, tokens in self.total.items()}
-        rest = max(0.0, prompt - sum(messages.values()))
-        found = {**messages, "system": rest * self.system, "tools": rest * (1 - self.system)}
-        factor = prompt / (sum(found.values()) or 1)
-        return {kind: tokens * factor for kind, tokens in found.items()}
-
-    def _parts(self, message: Message) -> dict[str, float]:
-        if id(message) not in self.parts:
-            guessed = self.recorded.kinds(message)
-            factor = self.recorded.weigh(message) / (sum(guessed.values()) or 1)
-            # The message is kept beside its parts, so that its id is not used again.
-            self.parts[id(message)] = message, {k: n * factor for k, n in guessed.items()}
-        return self.parts[id(message)][1]
+        weight = self.of(message)
+        self._tokens += sign * weight.tokens
+        for kind, tokens in weight.kinds.items():
+            self._kinds[kind] += sign * tokens
