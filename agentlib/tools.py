@@ -197,8 +197,8 @@ class Workspace:
     def edit_file(self, path: str, old_text: str, new_text: str) -> str:
         """Change the one place that holds `old_text`.
 
-        The newlines of the two texts become the file's. A file that mixes \\r\\n and \\n is
-        refused where `old_text` has a plain one.
+        The newlines of both texts become the file's own, \\n or \\r\\n. In a file that mixes
+        them, an `old_text` of several lines only matches lines that end with \\r\\n.
         """
         file, name = self._place(path)
         try:
@@ -236,7 +236,10 @@ class Workspace:
 
 
 def result(call: Block, workspace: Workspace) -> Block:
-    """Make the tool_result that answers a tool_use. Only a ToolError becomes one; others rise."""
+    """Make the tool_result that answers a tool_use.
+
+    A ToolError becomes an `is_error` result. Every other exception is raised.
+    """
     answer: Block = {"type": "tool_result", "tool_use_id": call["id"]}
     try:
         return answer | {"content": workspace.run(call["name"], call["input"])}

@@ -1,8 +1,8 @@
 """A Messages API of a few lines behind the real SDK: what it answers is a function of the request.
 
 `client(brain)` hands each request body to `brain`, after holding it to the rules that the agent
-must keep; a request that breaks one fails the test at once. Not here: lab.offline, which knows
-every rule and counts tokens.
+must keep. A request that breaks one fails the test at once. `lab.api` knows every rule and counts
+tokens.
 """
 
 import hashlib
