@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from agentlib.cli.arguments import Arguments
-from agentlib.cli.conversation import DONE, FAILED, STOPPED, Terminal, sentence
-from agentlib.cli.main import agent
+from agentlib.cli.main import DONE, FAILED, STOPPED, Terminal, sentence
 from agentlib.estimation import prompt_tokens
 from agentlib.lab.api.faults import Fault
 from agentlib.lab.client import client
@@ -44,19 +43,19 @@ def parrot(body: Body) -> Body:
 
 @pytest.fixture
 def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> "Callable[..., Desk]":
-    return lambda model=parrot, *argv, **more: Desk(tmp_path, capsys, model, argv, more)
+    return lambda model=parrot, **more: Desk(tmp_path, capsys, model, more)
 
 
 class Desk:
     """A terminal over a fresh folder, and what it printed."""
 
-    def __init__(self, folder: Path, capsys: Any, model: Model, argv: Any, more: Any):
+    def __init__(self, folder: Path, capsys: Any, model: Model, more: Any):
         self.capsys, self.folder = capsys, folder / "work"
         self.folder.mkdir()
         (self.folder / "a.txt").write_text("one\ntwo\nthree", encoding="utf-8", newline="\n")
-        paths = ["--workspace", str(self.folder), "--transcripts", str(folder / "t"), "--in-place"]
-        given = agent.make_context("agentlib", ["--window", "32000", *paths, *argv]).params
-        self.terminal = Terminal(Arguments(**given))
+        self.terminal = Terminal(
+            Arguments(window=32_000, workspace=self.folder, transcripts=folder / "t", in_place=True)
+        )
         self.terminal.client = client(model=model, window=32_000, **more)
         self.terminal.enter(self.folder)
         self.printed()
@@ -103,7 +102,7 @@ def test_an_unknown_command_leads_to_the_list(desk):
     assert here.printed() == ["[error: there is no command /compress; /help lists them]"]
     assert here.terminal.session.history == []
     here.obey("/help")
-    commands = [line.split()[0] for line in here.printed() if line.startswith("/")]
+    commands = [line.split()[0] for line in here.printed() if line.startswith("    /")]
     assert commands == ["/compact", "/context", "/model", "/new", "/help"]
 
 
@@ -129,6 +128,13 @@ def test_compact_says_why_it_did_nothing(desk, monkeypatch):
     here.terminal.settings = replace(here.terminal.settings, enabled=False)
     assert here.obey("/compact") == FAILED
     assert here.printed() == ["[error: compaction is off; unset DISABLE_COMPACT to use it]"]
+
+
+def test_a_prompt_that_is_no_utf_8_loses_only_that(desk):
+    here = desk()
+    here.terminal.arguments = replace(here.terminal.arguments, prompt="r\udcffead")
+    assert here.terminal.talk() == DONE
+    assert here.printed()[0] == "You said 'r?ead'."
 
 
 @pytest.mark.parametrize("more", [0, 5])
@@ -179,7 +185,7 @@ def test_new_begins_a_session_and_keeps_the_old_one(desk):
     assert len(load(old).history) == len(load(here.terminal.file).history) == 2
     here.obey("/new", "/new")
     here.terminal.close()
-    assert len(list(old.parent.glob("*.jsonl"))) == 2  # nothing was said in the last two
+    assert len(list(old.parent.glob("*.jsonl"))) == 2  # nothing was said in the last
 
 
 def interrupted(model: Model, at: int) -> Model:

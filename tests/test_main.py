@@ -63,7 +63,7 @@ def test_a_prompt_is_worked_on_in_a_copy(here, capsys):
     assert f"[working on a copy of {here / 'project'} (3 files, 144 bytes): {copy}]" in said
     assert '> read_file a.py  """Module a.' in said
     assert re.search(r"\[turns: \d+; tokens sent: [\d,]+, .* would have cost \$0\.\d{4} at ", said)
-    assert f"[session: {only(here / 't', '*.jsonl')} (go on with --resume); files: {copy}]" in said
+    assert f"[session: {only(here / 't', '*.jsonl')} (go on with --resume)]" in said
     assert "\x1b" not in said
     assert files(here / "project") == ["a.py", "b.py", "c.py"]
     assert files(copy) == ["REPORT.md", "a.py", "b.py", "c.py"]
@@ -134,7 +134,7 @@ def test_piped_lines_are_prompts_and_commands(here, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"{REPORT}\n/context\n/nothing\n\nnever\n"))
     assert agent() == 1
     said = capsys.readouterr()
-    assert "compaction at 130,000" in said.out
+    assert "threshold 130,000" in said.out
     assert "there is no command /nothing" in said.err
     assert "agent> " not in said.out
     session = load(only(here / "t", "*.jsonl"))
@@ -271,7 +271,7 @@ def test_with_a_wrong_key_it_is_one_sentence_and_the_prompt_is_kept(here, capsys
     assert said.err.startswith("[error: The key was refused by ")
     assert said.err.count("\n") == 1
     (session,) = (here / "t").glob("*.jsonl")
-    assert f"[session: {session} (go on with --resume); " in said.out
+    assert f"[session: {session} (go on with --resume)]" in said.out
     assert load(session).history == [{"role": "user", "content": "hello"}]
 
 

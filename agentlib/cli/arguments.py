@@ -1,39 +1,60 @@
 """Define the command line of `python -m agentlib`, and derive the settings from it."""
 
-import math
 import pkgutil
 from dataclasses import dataclass
-from pathlib import Path as FilePath
+from pathlib import Path
+from typing import Annotated, get_type_hints
 
-from click import Argument, BadParameter, Choice, FloatRange, IntRange, Option, Parameter, Path
+import click
 
-from agentlib import presets
-from agentlib.settings import MODEL, Settings
+from agentlib import pipeline, presets
+from agentlib.settings import Settings
 from agentlib.step import ContextEngine
+
+_FOLDER = click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path)
+_NEW_FOLDER = click.Path(file_okay=False, resolve_path=True, path_type=Path)
+_FILE = click.Path(exists=True, dir_okay=False, resolve_path=True, path_type=Path)
+
+
+def function(name: str) -> ContextEngine:
+    """Import `module:function`. Raises BadParameter with what is wrong about the name."""
+    try:
+        return pkgutil.resolve_name(name)
+    except Exception as error:  # importing somebody's module can raise anything
+        hint = "write MODULE:FUNCTION, such as mine:compact"
+        raise click.BadParameter(f"{name!r}: {type(error).__name__}: {error}; {hint}.") from error
 
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The parsed command line. Each field is the option of the same name."""
+    """The parsed command line: the prompt, and an option for each other field."""
 
-    prompt: str | None
-    workspace: FilePath | None
-    in_place: bool
-    transcripts: FilePath | None
-    resume: FilePath | None
-    preset: str | None
-    window: int | None
-    threshold: int | None
-    keep_recent: int | None
-    engine: ContextEngine
-    live: bool
-    model: str | None
-    max_usd: float
+    prompt: str | None = None
+    workspace: Annotated[Path | None, _FOLDER, "The folder to work on. Default: this one."] = None
+    in_place: Annotated[bool, bool, "Work in the folder itself, not on a copy."] = False
+    transcripts: Annotated[Path | None, _NEW_FOLDER, "Where sessions go."] = None
+    resume: Annotated[Path | None, _FILE, "Go on with a session, with its settings."] = None
+    preset: Annotated[str | None, click.Choice([*presets.ALL]), "Whose settings to take."] = None
+    window: Annotated[int | None, click.IntRange(1_000), "Tokens of the window."] = None
+    threshold: Annotated[int | None, click.IntRange(1), "Compact above so many tokens."] = None
+    keep_recent: Annotated[int | None, click.IntRange(0), "Newest results that stay."] = None
+    engine: Annotated[ContextEngine, function, "What compacts: MODULE:FUNCTION."] = pipeline.compact
+    live: Annotated[bool, bool, "Ask a real model, and work in the folder itself."] = False
+    model: Annotated[str | None, str, "Live: which model. Default: MODEL_ID."] = None
+    max_usd: Annotated[float, click.FloatRange(0, min_open=True), "Live: the cap."] = 0.5
 
     @property
     def cap(self) -> float | None:
         """Most dollars to spend, None for no cap."""
-        return None if math.isinf(self.max_usd) else self.max_usd
+        return None if self.max_usd == float("inf") else self.max_usd
+
+    @property
+    def folder(self) -> Path:
+        """Where new sessions go: by default beside the workspace or in the current folder."""
+        here = Path.cwd()
+        source = self.workspace or here
+        beside = source.parent if here.is_relative_to(source) else here
+        return self.transcripts or beside / ".transcripts"
 
     def settings(self, own: Settings | None = None) -> Settings:
         """Combine preset, environment and arguments. The later one wins.
@@ -52,37 +73,10 @@ class Arguments:
         )
 
 
-def engine(name: str) -> ContextEngine:
-    """Import `module:function`. Raises BadParameter with what is wrong about the name."""
-    try:
-        return pkgutil.resolve_name(name)
-    except Exception as error:  # importing somebody's module can raise anything
-        hint = "write MODULE:FUNCTION, such as mine:compact"
-        raise BadParameter(f"{name!r}: {type(error).__name__}: {error}; {hint}.") from error
-
-
-def _utf_8(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()  # the shell may pass other bytes
-
-
-_FOLDER = Path(exists=True, file_okay=False, resolve_path=True, path_type=FilePath)
-_NEW_FOLDER = Path(file_okay=False, resolve_path=True, path_type=FilePath)
-_FILE = Path(exists=True, dir_okay=False, resolve_path=True, path_type=FilePath)
-_COMPACT = "agentlib.pipeline:compact"
-_DOLLARS = FloatRange(0, min_open=True)
-
-OPTIONS: list[Parameter] = [
-    Argument(["prompt"], required=False, type=_utf_8),
-    Option(["--workspace"], type=_FOLDER, help="The folder to work on. Default: the current one."),
-    Option(["--in-place"], is_flag=True, help="Work in the folder itself, not on a copy."),
-    Option(["--transcripts"], type=_NEW_FOLDER, help="Where sessions go. Default: .transcripts."),
-    Option(["--resume"], type=_FILE, help="Go on with a session, with its own settings."),
-    Option(["--preset"], type=Choice(list(presets.ALL)), help="Whose settings to take."),
-    Option(["--window"], type=IntRange(1_000), help="Tokens of the window; amounts are scaled."),
-    Option(["--threshold"], type=IntRange(1), help="Compact when the context has more tokens."),
-    Option(["--keep-recent"], type=IntRange(0), help="How many of the newest results stay whole."),
-    Option(["--engine"], type=engine, default=_COMPACT, help="What compacts: MODULE:FUNCTION."),
-    Option(["--live"], is_flag=True, help="Ask a real model, and work in the folder itself."),
-    Option(["--model"], help=f"Live: which model. Default: MODEL_ID, or else {MODEL}."),
-    Option(["--max-usd"], type=_DOLLARS, default=0.5, help="Live: stop after so many dollars."),
-]
+def options() -> list[click.Parameter]:
+    """Make an option of each field of `Arguments`, with its type or check and its help."""
+    fields = list(get_type_hints(Arguments, include_extras=True).items())[1:]
+    return [
+        click.Option([f"--{name}".replace("_", "-")], type=kind, is_flag=kind is bool, help=text)
+        for name, (kind, text) in ((name, hint.__metadata__) for name, hint in fields)
+    ]

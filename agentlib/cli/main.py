@@ -1,17 +1,33 @@
-"""Run `python -m agentlib`: from the arguments to the exit code."""
+"""Run `python -m agentlib`: from the arguments to the exit code.
+
+`Terminal` is the conversation with one person. Each line is a prompt or a command.
+"""
 
 import io
 import os
+import re
 import sys
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
+from shutil import rmtree
+from textwrap import indent
 from typing import Any
 
 import click
 
-from agentlib.cli.arguments import OPTIONS, Arguments
-from agentlib.cli.conversation import FAILED, STOPPED, Terminal, sentence
+from agentlib.cli.arguments import Arguments, options
+from agentlib.cli.render import bill_line, plain, step_lines, turn_lines, window_lines
+from agentlib.cli.working_copy import copy_folder
+from agentlib.lab.client import client, model_id, price_notice
+from agentlib.loop import Agent
+from agentlib.session_file import SETTINGS
+from agentlib.settings import MODEL
+from agentlib.tools import Workspace
+from agentlib.transcripts import Session, load
+
+DONE, FAILED, STOPPED = 0, 1, 130
+"""Exit codes. A wrong argument gives 2."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -20,10 +36,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # a console or a pipe may lack characters
             encoding = "utf-8" if sys.platform == "win32" else None
             stream.reconfigure(encoding=encoding, errors="replace")
-    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    color = False if is_plain else None  # None: styles if the output is a terminal
+    # None: styles if the output is a terminal.
+    color = False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
     try:
-        return agent.main(argv, "python -m agentlib", standalone_mode=False, color=color)
+        return command.main(argv, "python -m agentlib", standalone_mode=False, color=color)
     except click.Abort:  # Ctrl-C
         return STOPPED
     except click.ClickException as error:
@@ -36,9 +52,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-@click.command(params=OPTIONS, context_settings={"max_content_width": 100})
+@click.command(params=[click.Argument(["prompt"], required=False), *options()])
 @click.version_option(package_name="agentlib-course", message="agentlib %(version)s")
-def agent(**given: Any) -> int:
+def command(**given: Any) -> int:
     """A coding agent that outlives its context window.
 
     PROMPT is what to do. Without it you are asked, line after line, and /help lists commands.
@@ -57,8 +73,13 @@ def agent(**given: Any) -> int:
         a rule holds
 
     The offline agent works on a copy of the folder, without version control, virtual environments,
-    node_modules and caches. The copy lies beside the session file, and --resume finds it
-    there.
+    node_modules and caches. The copy lies beside the session file, and --resume finds it there.
+    Session files go to .transcripts in the current folder, or beside the workspace if that would
+    lie in it.
+
+    With --live a real model works in the folder itself. The key is ANTHROPIC_API_KEY, in the
+    environment or in .env. The run stops once --max-usd dollars are spent, 0.50 if you don't say;
+    inf means no cap. You confirm each shell command, unless bubblewrap confines it.
 
     An argument wins over the environment (CLAUDE_CODE_AUTO_COMPACT_WINDOW, DISABLE_COMPACT,
     CLAUDE_AUTOCOMPACT_PCT_OVERRIDE, DISABLE_AUTO_COMPACT), and the environment over the preset.
@@ -73,7 +94,198 @@ def agent(**given: Any) -> int:
     Exit codes: 0 done, 1 an error or stopped early, 2 a wrong argument, 130 Ctrl-C. The session is
     kept in each case.
     """
-    arguments = Arguments(**given)
+    arguments = Arguments(**{name: value for name, value in given.items() if value is not None})
     with closing(Terminal(arguments)) as terminal:
         terminal.enter(arguments.workspace or (None if arguments.resume else Path.cwd()))
         return terminal.talk()
+
+
+class Terminal:
+    """A conversation with the agent. A line is a prompt, unless it is one of these commands:
+
+    /compact [FOCUS]  summarise the conversation now, keeping FOCUS in detail
+    /context          show what fills the window, by kind
+    /model [NAME]     say which model answers; with a NAME, ask that one from here on
+    /new              begin a new session; the files stay as they are
+    /help             print this text
+
+    Ctrl-C stops a run. q, exit, quit, Ctrl-D or an empty line ends the conversation.
+    """
+
+    def __init__(self, arguments: Arguments) -> None:
+        """Open the session and the client that the arguments name, and print the price.
+
+        Raises ValueError or OSError for wrong arguments, LiveError if there is no key.
+        """
+        old = resumed(arguments.resume) if arguments.resume else None
+        self.arguments = arguments
+        self.settings = arguments.settings(old.settings if old else None)
+        self.model = arguments.model or model_id(arguments.live)
+        click.echo(notice(self.model, arguments))
+        window = self.settings.context_window
+        self.client = client(arguments.live, window=window, max_usd=arguments.cap, say=str)
+        self.session = old or Session.create(arguments.folder, settings=self.settings)
+
+    def enter(self, source: Path | None) -> None:
+        """Work in `source` itself, in the session's copy, or in a new copy of `source`."""
+        assert self.session.path, "a terminal's session has a file"
+        self.file = self.session.path
+        self.copy = root = self.file.with_suffix(".workspace")
+        live, in_place = self.arguments.live, self.arguments.in_place
+        if source and (live or in_place):
+            root, note = source, f"working in {source} itself"
+        elif self.copy.is_dir() and not in_place:
+            note = f"working on the session's copy, {root}"
+        elif source:
+            size = copy_folder(source, root, avoid=self.file.parent)
+            note = f"working on a copy of {source} ({size}): {root}"
+        else:
+            raise ValueError(f"{self.file} has no working copy; name its folder: --workspace DIR")
+        click.echo(f"[{note}]")
+        self.workspace = Workspace(root, sandbox=live, confirm=confirm if live else None)
+
+    def agent(self) -> Agent:
+        """Make the agent for the next line. That alone writes nothing."""
+        return Agent(
+            self.client,
+            self.workspace,
+            settings=self.settings,
+            engine=self.arguments.engine,
+            session=self.session,
+            model=self.model,
+        )
+
+    def talk(self) -> int:
+        """Obey the prompt, or else line after line. Returns the worst exit code.
+
+        A person at a keyboard sees what fails and goes on, so theirs is 0 in the end.
+        """
+        prompt, is_person = self.arguments.prompt, sys.stdin.isatty()
+        if prompt is not None:  # which may hold bytes that are no UTF-8
+            return self.obey(prompt.encode("utf-8", "replace").decode())
+        worst = self.obey(None) if self.session.history else DONE
+        if is_person:
+            with suppress(ImportError):
+                __import__("readline")  # lets the person edit a line
+            click.echo("/help lists the commands; an empty line quits.")
+        with suppress(EOFError):
+            while is_person or worst != STOPPED:
+                line = input("agent> " if is_person else "").strip()
+                if line.lower() in ("", "q", "exit", "quit"):
+                    break
+                worst = max(worst, self.obey(line))
+        return DONE if is_person else worst
+
+    def obey(self, line: str | None) -> int:
+        """Carry out a command or work on a prompt, print what happens, return an exit code.
+
+        None goes on where the session stopped.
+        """
+        requests, compactions = len(self.session.requests), len(self.session.compactions)
+        code = DONE
+        try:
+            for text in self._lines(line):
+                click.echo(text)
+        except KeyboardInterrupt:
+            # Ctrl-C may have come after a line was written and before memory knew it.
+            self.session, code = load(self.file), STOPPED
+            click.echo("\n[stopped by Ctrl-C; the session is kept]")
+        except BrokenPipeError:
+            raise
+        except Exception as error:
+            code = FAILED
+            click.echo(f"[error: {sentence(error)}]", err=True)
+        sent = self.session.requests[requests:]
+        usages = [usage for c in self.session.compactions[compactions:] for usage in c.usage]
+        if usages := usages + [request.usage for request in sent]:
+            click.echo(bill_line(len(sent), usages, self.model, live=self.arguments.live))
+        unfinished = code == DONE and sent and sent[-1].stop_reason != "end_turn"
+        return FAILED if unfinished else code
+
+    def _lines(self, line: str | None) -> Iterator[str]:
+        """Yield what a command or the agent says."""
+        command = re.fullmatch(r"/(\w*)(?:\s+(.*))?", line or "")  # "/etc/hosts" begins a prompt
+        name, rest = (command[1].lower(), (command[2] or "").strip()) if command else (None, "")
+        agent = self.agent()
+        match name:
+            case None:
+                for turn in agent.run(line):
+                    yield from turn_lines(turn)
+            case "compact":
+                if not self.settings.enabled:
+                    raise ValueError("compaction is off; unset DISABLE_COMPACT to use it")
+                agent.open()
+                yield from step_lines(agent.prepare(agent.now(), "manual", rest))
+            case "context":
+                yield from window_lines(agent)
+            case "model":
+                if rest:
+                    yield notice(rest, self.arguments)
+                    self.model = rest
+                yield f"[model: {self.model}]"
+            case "new":
+                if self.session.history:  # or else it is new already
+                    self.session = Session.create(self.file.parent, settings=self.settings)
+                    self.enter(self.workspace.root)
+                yield f"[new session: {self.file}]"
+            case "help":
+                yield str(Terminal.__doc__)
+            case _:
+                raise ValueError(f"there is no command /{name}; /help lists them")
+
+    def close(self) -> None:
+        """Print where the session is, or remove it if nothing was said."""
+        if load(self.file).history:
+            click.echo(f"[session: {self.file} (go on with --resume)]")
+        else:
+            self.file.unlink()
+            rmtree(self.copy, ignore_errors=True)
+
+
+def resumed(path: Path) -> Session:
+    """Load a session of this agent. Raises ValueError for another program's file."""
+    if SETTINGS not in path.read_text(encoding="utf-8", errors="replace"):
+        raise ValueError(f"{path} is not a session of this agent; name a file that it wrote")
+    session = load(path)
+    if session.skipped:
+        click.echo(f"[{path}: broken lines skipped: {len(session.skipped)}]", err=True)
+    return session
+
+
+def confirm(command: str) -> bool:
+    """Ask the person whether a shell command may run. Without a person it may not."""
+    is_person = sys.stdin.isatty()
+    title = "The agent wants to run:" if is_person else "[refused, nobody is there to confirm it]"
+    click.echo(f"{title}\n{indent(plain(command), '    ')}")
+    with suppress(EOFError):
+        return is_person and input("Run it? [y/N] ").strip().lower() in ("y", "yes")
+    return False
+
+
+def notice(model: str, arguments: Arguments) -> str:
+    """Say what asking `model` costs. Raises ValueError if it can't be asked."""
+    if not arguments.live:
+        if model != MODEL:
+            raise ValueError(f"offline there is only {MODEL}; to ask {model!r} add --live")
+        return "[offline: a simulated model answers; nothing is sent, nothing is spent]"
+    try:
+        return f"[live: {price_notice(model, arguments.cap)}]"
+    except ValueError as error:
+        if arguments.cap is not None:
+            raise ValueError(f"{error}; to go on without a cap add --max-usd inf") from error
+        return f"[live: {error}; there is no cap]"
+
+
+def sentence(error: Exception) -> str:
+    """Say an error in one line, in the API's words if it is the API's.
+
+    >>> sentence(KeyError("path"))
+    "KeyError: 'path'"
+    """
+    match getattr(error, "body", None):
+        case {"error": {"type": str(kind), "message": str(message)}}:
+            text = f"{kind}: {message}"
+        case _:
+            expected = isinstance(error, ValueError | RuntimeError | OSError) and str(error)
+            text = str(error) if expected else f"{type(error).__name__}: {error}"
+    return plain(text).strip().splitlines()[-1].strip()

@@ -13,11 +13,9 @@ import click
 
 from agentlib.estimation import breakdown, prompt_tokens
 from agentlib.lab.spending import dollars
-from agentlib.loop import Turn, metered
+from agentlib.loop import Agent, Turn, metered
 from agentlib.messages import Block, blocks, of_type, result_text
-from agentlib.settings import Settings
 from agentlib.step import Step
-from agentlib.transcripts import Session
 
 NO_RESULT: Block = {"content": "no result"}
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -60,9 +58,8 @@ def step_lines(step: Step) -> Iterator[str]:
     """Yield what the layers did, nothing if they left the context as it was."""
     before, after_micro = step.tokens_before, step.tokens_before - step.tokens_cleared
     if step.tokens_cleared:
-        sizes = f"{before:,} -> {after_micro:,} tokens"
-        count = f"results shortened: {len(step.replaced):,}"
-        yield click.style(f"[micro_compact: {count}; {sizes}]", dim=True)
+        text = f"results shortened: {len(step.replaced):,}; {before:,} -> {after_micro:,} tokens"
+        yield click.style(f"[micro_compact: {text}]", dim=True)
     if not step.compaction and step.reason == "auto":
         return
     yield "[auto_compact triggered]" if step.reason == "auto" else f"[{step.reason} compact]"
@@ -107,14 +104,14 @@ def bill_line(turns: int, usages: Sequence[Mapping[str, Any]], model: str, *, li
     return f"[turns: {turns:,}; tokens sent: {sent:,}, cached: {cached:,}; {cost}]"
 
 
-def window_lines(session: Session, settings: Settings) -> Iterator[str]:
+def window_lines(agent: Agent) -> Iterator[str]:
     """Yield the tokens of the next prompt by kind: estimated shares of the anchored total."""
-    window = settings.context_window
-    total = metered(session, replace(settings, estimator="anchored")).estimate(session.context)
-    automatic = settings.enabled and settings.auto
-    limit = f"compaction at {settings.threshold_tokens:,}" if automatic else "no compaction"
+    session, settings, window = agent.session, agent.settings, agent.settings.context_window
+    anchored = replace(settings, estimator="anchored")
+    total = metered(session, anchored, agent.system, agent.tools).estimate(session.context)
+    limit = f"threshold {settings.threshold_tokens:,}"
     yield f"about {total:,} of {window:,} tokens ({total / window:.0%}); {limit}"
-    kinds = breakdown(session.context, system=session.system, tools=session.tools)
+    kinds = breakdown(session.context, system=agent.system, tools=agent.tools)
     scale = total / max(1, sum(kinds.values()))
     rows = {kind: round(tokens * scale) for kind, tokens in kinds.items() if tokens}
     for kind, tokens in [*rows.items(), ("free", max(0, window - total))]:
