@@ -281,12 +281,12 @@ def test_the_price_comes_first_and_no_command_runs_where_nobody_can_be_asked(her
     with served(Server(toucher)) as wire:
         key(wire.url)
         assert live("hello") == 0
-    first, place, _, command, refused, *_ = capsys.readouterr().out.splitlines()
+    first, place, refused, command, *_ = capsys.readouterr().out.splitlines()
     assert first.startswith("[live: claude-haiku-5-5: $0.10 in, $0.50 out")
     assert first.endswith("The run stops once $0.50 are spent.]")
     assert place == f"[working in {here / 'project'} itself]"
-    assert command == "    echo hi > made"
     assert refused == "[refused, nobody is there to confirm it]"
+    assert command == "    echo hi > made"
     assert not (here / "project/made").exists()
 
 
@@ -381,6 +381,8 @@ def test_ctrl_c_stops_the_run_and_the_conversation_goes_on(here, key):
         free.set()
         person.types("quick\n")
         assert "Here I am." in person.reads("agent> ")
+        person.types("\x03")
+        assert "Ctrl-D or an empty line ends the conversation." in person.reads("agent> ")
         person.types("\x04")
         assert person.leaves() == 0
     (session,) = (here / "cwd/.transcripts").glob("*.jsonl")

@@ -62,13 +62,12 @@ class Arguments:
         A resumed session keeps its `own` settings unless an argument changes them. Then neither
         the default preset nor the environment counts. Raises ValueError if the numbers don't fit.
         """
-        own = None if self.preset else own
-        base = own or presets.ALL[self.preset or "default"]
+        base = presets.ALL[self.preset] if self.preset else own or presets.DEFAULT
         amounts = {"context_window": self.window, "threshold": self.threshold}
         numbers = {**amounts, "keep_recent": self.keep_recent}
         return Settings.from_env(
             base.scaled(self.window) if self.window else base,
-            environ={} if own else None,
+            environ={} if base is own else None,
             **{name: number for name, number in numbers.items() if number is not None},
         )
 

@@ -34,8 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code. An error is one line."""
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a console or a pipe may lack characters
-            encoding = "utf-8" if sys.platform == "win32" else None
-            stream.reconfigure(encoding=encoding, errors="replace")
+            stream.reconfigure(encoding="utf-8" if os.name == "nt" else None, errors="replace")
     # None: styles if the output is a terminal.
     color = False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
     try:
@@ -44,10 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return STOPPED
     except click.ClickException as error:
         text, code = error.format_message(), error.exit_code
-    except (ValueError, OSError) as error:
-        text, code = sentence(error), click.UsageError.exit_code
-    except RuntimeError as error:  # there is no key
-        text, code = sentence(error), FAILED
+    except (ValueError, OSError, RuntimeError) as error:  # RuntimeError: there is no key
+        text, code = sentence(error), FAILED if isinstance(error, RuntimeError) else 2
     click.echo(f"error: {text}", err=True)
     return code
 
@@ -78,8 +75,8 @@ def command(**given: Any) -> int:
     lie in it.
 
     With --live a real model works in the folder itself. The key is ANTHROPIC_API_KEY, in the
-    environment or in .env. The run stops once --max-usd dollars are spent, 0.50 if you don't say;
-    inf means no cap. You confirm each shell command, unless bubblewrap confines it.
+    environment or in .env. The run stops once --max-usd dollars are spent, 0.50 by
+    default. inf means no cap. You confirm each shell command, unless bubblewrap confines it.
 
     An argument wins over the environment (CLAUDE_CODE_AUTO_COMPACT_WINDOW, DISABLE_COMPACT,
     CLAUDE_AUTOCOMPACT_PCT_OVERRIDE, DISABLE_AUTO_COMPACT), and the environment over the preset.
@@ -170,7 +167,12 @@ class Terminal:
             click.echo("/help lists the commands; an empty line quits.")
         with suppress(EOFError):
             while is_person or worst != STOPPED:
-                line = input("agent> " if is_person else "").strip()
+                try:
+                    line = input("agent> " if is_person else "").strip()
+                except KeyboardInterrupt:
+                    if not is_person:
+                        raise
+                    line = "/help"  # says how to quit
                 if line.lower() in ("", "q", "exit", "quit"):
                     break
                 worst = max(worst, self.obey(line))
@@ -199,13 +201,12 @@ class Terminal:
         usages = [usage for c in self.session.compactions[compactions:] for usage in c.usage]
         if usages := usages + [request.usage for request in sent]:
             click.echo(bill_line(len(sent), usages, self.model, live=self.arguments.live))
-        unfinished = code == DONE and sent and sent[-1].stop_reason != "end_turn"
-        return FAILED if unfinished else code
+        return FAILED if code == DONE and sent and sent[-1].stop_reason != "end_turn" else code
 
     def _lines(self, line: str | None) -> Iterator[str]:
         """Yield what a command or the agent says."""
-        command = re.fullmatch(r"/(\w*)(?:\s+(.*))?", line or "")  # "/etc/hosts" begins a prompt
-        name, rest = (command[1].lower(), (command[2] or "").strip()) if command else (None, "")
+        parts = re.fullmatch(r"/(\w*)(?:\s+(.*))?", line or "")  # "/etc/hosts" begins a prompt
+        name, rest = (parts[1].lower(), (parts[2] or "").strip()) if parts else (None, "")
         agent = self.agent()
         match name:
             case None:
@@ -229,7 +230,7 @@ class Terminal:
                     self.enter(self.workspace.root)
                 yield f"[new session: {self.file}]"
             case "help":
-                yield str(Terminal.__doc__)
+                yield f"\n{Terminal.__doc__}"
             case _:
                 raise ValueError(f"there is no command /{name}; /help lists them")
 
