@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentlib.cli.arguments import Arguments
-from agentlib.cli.main import DONE, FAILED, STOPPED, Terminal, sentence
+from agentlib.cli.main import DONE, FAILED, STOPPED, Terminal
 from agentlib.estimation import prompt_tokens
 from agentlib.lab.api.faults import Fault
 from agentlib.lab.client import client
@@ -212,23 +212,6 @@ def test_ctrl_c_stops_the_run_and_keeps_the_session(desk):
     assert roles == ["user", "assistant", "user", "user", "assistant"]
 
 
-def test_a_call_cut_off_by_ctrl_c_is_answered_as_interrupted(desk):
-    here = desk(
-        lambda body: (
-            say("x") if "check before repeating" in str(body) else use("bash", command="true")
-        )
-    )
-
-    def refuse(_: str) -> bool:
-        raise KeyboardInterrupt
-
-    here.terminal.workspace = replace(here.terminal.workspace, confirm=refuse)
-    assert here.obey("run") == STOPPED
-    assert len(here.terminal.session.pending) == 1
-    assert here.obey(None) == DONE
-    assert "interrupted; check before repeating" in str(here.terminal.session.history)
-
-
 def test_ctrl_c_ends_piped_prompts(desk, monkeypatch):
     here = desk(interrupted(parrot, at=1))
     monkeypatch.setattr(sys, "stdin", io.StringIO("one\ntwo\n"))
@@ -257,16 +240,3 @@ def test_an_answer_that_stops_early_is_not_done(desk, reason):
     assert here.obey("go") == FAILED
     assert f"[stopped: the answer stopped with {reason}]" in here.printed()
     assert here.obey(None) == DONE  # nothing was left open, so nothing was asked
-
-
-def test_a_prompt_larger_than_the_window_says_both_numbers(desk):
-    here = desk()
-    assert here.obey("word " * 40_000) == FAILED
-    assert "the budget is 29,440" in here.printed()[0]
-    assert here.terminal.session.history == []
-
-
-def test_an_unexpected_error_says_its_kind():
-    assert sentence(KeyError("path")) == "KeyError: 'path'"
-    assert sentence(RuntimeError("no key")) == "no key"
-    assert sentence(RuntimeError()) == "RuntimeError:"

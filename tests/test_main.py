@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from shutil import which
@@ -76,16 +77,6 @@ def test_in_place_the_folder_itself_is_worked_in(here, capsys):
     assert not list((here / "t").glob("*.workspace"))
 
 
-def test_a_low_threshold_compacts_and_says_so(here, capsys):
-    for n in range(8):
-        (here / f"project/m{n}.py").write_text(f'"""Module m{n}."""\n' + "x = 1  # one\n" * 300)
-    assert agent(REPORT, "--threshold", "4000") == 0
-    said = capsys.readouterr().out
-    session = only(here / "t", "*.jsonl")
-    assert said.count("[auto_compact triggered]") == len(load(session).compactions) > 0
-    assert f"\n[transcript saved: {session.name}#" in said
-
-
 def test_sessions_lie_in_the_current_folder_and_never_in_the_workspace(here, monkeypatch):
     main(["hello", "--workspace", "../project"])
     assert len(list((here / "cwd/.transcripts").glob("*.jsonl"))) == 1
@@ -93,13 +84,6 @@ def test_sessions_lie_in_the_current_folder_and_never_in_the_workspace(here, mon
     main(["hello"])
     assert files(here / "project") == ["a.py", "b.py", "c.py"]
     assert len(list((here / ".transcripts").glob("*.jsonl"))) == 1
-
-
-def test_a_copy_does_not_hold_the_sessions_that_were_asked_for_in_its_folder(here):
-    for _ in range(2):
-        main(["hello", "--workspace", "../project", "--transcripts", "../project/kept"])
-    copies = list((here / "project/kept").glob("*.workspace"))
-    assert [files(copy) for copy in copies] == [["a.py", "b.py", "c.py"]] * 2
 
 
 def test_the_wall_ends_the_run_and_the_session_goes_on_past_it(here, capsys, monkeypatch):
@@ -113,7 +97,9 @@ def test_the_wall_ends_the_run_and_the_session_goes_on_past_it(here, capsys, mon
     monkeypatch.delenv("DISABLE_COMPACT")
     session = only(here / "t", "*.jsonl")
     assert main(["--resume", str(session), "--preset", "default", "--window", "8000"]) == 0
-    assert "[auto_compact triggered]" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert said.out.count("[auto_compact triggered]") == len(load(session).compactions) > 0
+    assert f"\n[transcript saved: {session.name}#" in said.out
 
 
 def test_a_session_in_which_nothing_was_said_leaves_nothing(here, capsys):
@@ -319,6 +305,8 @@ class Person:
             stdout=subprocess.PIPE,
             bufsize=0,
         )
+        self.clock = threading.Timer(60, self.process.kill)
+        self.clock.start()
 
     def types(self, keys: str) -> None:
         assert self.process.stdin
@@ -336,7 +324,9 @@ class Person:
 
     def leaves(self) -> int:
         with self.process:
-            return self.process.wait(timeout=30)
+            code = self.process.wait()
+        self.clock.cancel()
+        return code
 
 
 @posix
@@ -381,6 +371,7 @@ def test_ctrl_c_stops_the_run_and_the_conversation_goes_on(here, key):
         free.set()
         person.types("quick\n")
         assert "Here I am." in person.reads("agent> ")
+        time.sleep(0.5)  # readline overlooks a signal that comes right after its prompt
         person.types("\x03")
         assert "Ctrl-D or an empty line ends the conversation." in person.reads("agent> ")
         person.types("\x04")
