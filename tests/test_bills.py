@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from agentlib.estimation import prompt_tokens
-from agentlib.lab.figures import bills_chart
+from agentlib.lab.figures import bills as bills_figure
 from agentlib.lab.play import Run, play
 from agentlib.lab.replay import bills, replay
 from agentlib.lab.tasks.scenarios import RENAME, REVIEW
@@ -60,7 +60,7 @@ def _read(billed: list[bills.Billed]) -> float:
 def test_the_table_sums_to_the_dollars_of_its_model():
     found = bills.bills(run().session, replay(run().session, START))
     table = bills.table(found, MODEL)
-    assert bills_chart.total(table) == pytest.approx(bills.spent(found, MODEL))
+    assert bills_figure.total(table) == pytest.approx(bills.spent(found, MODEL))
     assert table.attrs["model"] == MODEL
     with pytest.raises(ValueError, match="no price is known"):
         bills.table(found, "a model without a price")
@@ -95,27 +95,16 @@ def test_a_session_that_wrote_for_an_hour_is_billed_so_under_other_settings():
     assert long_bill["cache_creation"]["ephemeral_1h_input_tokens"] == written > 0
 
 
-def test_the_chart_draws_other_numbers_and_the_axis_grows_with_them():
-    made = play(RENAME, START)
-    few = bills.table(bills.bills(made.session, replay(made.session, START)), MODEL)
-    more = few.assign(**{name: 9 * few[name] for name in few.columns if name != "turn"})
-    more.attrs.update(few.attrs)
-    chart = bills_chart.BillsChart(few, few[:9])
-    first, top = chart.png(), chart.sides[1].top
-    chart.update(more, few[:9])
-    assert chart.sides[1].top > top
-    assert chart.png() != first
-    chart.update(few, few[:9])
-    assert chart.png() == first
-
-
-def test_the_ghost_ends_in_a_cross_after_its_last_turn():
+def test_the_picture_and_its_sentence_have_the_numbers_of_the_table():
     made = play(RENAME, START)
     table = bills.table(bills.bills(made.session, replay(made.session, START)), MODEL)
-    side = bills_chart.BillsChart(table, table[:9]).sides[0]
-    assert list(side.line.get_xdata()) == list(range(1, 10))
-    assert list(side.cross.get_xdata()) == [9]
-    assert list(bills_chart.BillsChart(table, table).sides[0].cross.get_xdata()) == []
-    said = bills_chart.sentence(table, table[:9], 10).replace("\n", " ")
-    assert said.endswith(f"With nothing forgotten: ${bills_chart.total(table[:9]):.4f} "
-                         "until turn 10 is refused.")  # fmt: skip
+    axes = bills_figure.bills(table, table[:9]).figure.axes
+    for side, prefix in zip(axes, ("", "$ "), strict=True):
+        highest = side.patches[-1].get_data().values[-1]
+        assert highest == pytest.approx(sum(table[f"{prefix}{kind}"].sum() for kind in bills.KINDS))
+        ghost, cross = side.lines
+        assert (ghost.get_xdata()[-1], list(cross.get_xdata())) == (9, [9])
+    assert len(bills_figure.bills(table, table).figure.axes[0].lines) == 1
+    text = bills_figure.sentence(table, table[:9], 10).replace("\n", " ")
+    assert f"${bills_figure.total(table):.4f} in all" in text
+    assert text.endswith(f"${bills_figure.total(table[:9]):.4f} until turn 10 is refused.")

@@ -1,16 +1,13 @@
 """A compaction by hand, the panel that has a button for it, and lesson 04's own exercises."""
 
-import base64
 from dataclasses import replace
 
 import pytest
-from ipywidgets import HTML, Button, HBox, Image, IntSlider, Text
 
 from agentlib.auto_compact import summary_message
 from agentlib.estimation import prompt_tokens
 from agentlib.lab.lessons import check
 from agentlib.lab.lessons.manual_compact import HAND
-from agentlib.lab.panels.focus_panel import FocusPanel, told
 from agentlib.lab.play import play
 from agentlib.lab.replay import replay
 from agentlib.lab.tasks.errand import ERRAND
@@ -20,11 +17,7 @@ from agentlib.messages import last_assistant, of_type, violation
 from agentlib.settings import Settings
 
 START = Settings(micro="off", auto=False, manual=False).scaled(32_000)
-RULES, ALL = "rules of the user", "decisions, facts and rules of the user"
-
-
-def panel() -> FocusPanel:
-    return FocusPanel(ERRAND, START, after=12)
+ALL = "decisions, facts and rules of the user"
 
 
 def test_the_model_compacts_once_the_first_piece_of_work_is_finished():
@@ -72,54 +65,6 @@ def test_a_focus_keeps_what_it_names():
     )
     assert (plain["facts"], plain["rule"]) == (3, False)
     assert (named["facts"], named["rule"]) == (4, True)
-
-
-def test_the_button_compacts_another_turn_waits_for_it_and_reset_puts_all_back():
-    shown, run = panel(), play(ERRAND, START, compact_after=12, focus=RULES)
-    size, first = run.step.tokens_before, (repr(shown), shown.png)
-    assert first[0] == (
-        f"after turn 12, no focus:\n{size:,} tokens, {100 * size // 32_000}% of the window. "
-        "Not compacted yet."
-    )
-    shown.words.value = f" {RULES} "
-    assert shown.png == first[1]
-    shown.button.click()
-    assert run.session.compactions[0].focus == RULES
-    assert repr(shown) == f"after turn 12, focus '{RULES}':\n{told(run, ERRAND)}"
-    assert shown.png != first[1]
-    assert f"{run.step.tokens_after:,} tokens" in shown.line.value.replace("\n", " ")
-    shown.after.value = 8
-    assert "Not compacted yet" in shown.text
-    shown.again.click()
-    assert (repr(shown), shown.png) == first
-    shown.button.click()
-    shown.again.click()
-    assert (repr(shown), shown.png) == first
-
-
-def test_an_error_is_shown_and_the_panel_goes_on():
-    shown = FocusPanel(ERRAND, START, after=40)
-    assert "ValueError: after=40; the task has turns 1 to 19" in shown.line.value
-    assert "image/png" not in shown._repr_mimebundle_()
-    shown.after.value = 12
-    data = shown._repr_mimebundle_()
-    assert data["text/plain"] == repr(shown)
-    assert base64.b64decode(data["image/png"]) == shown.picture.value
-
-
-def test_every_control_has_a_name_and_the_keyboard_reaches_it():
-    shown = FocusPanel(ERRAND, START, after=40)  # refused: nothing is drawn
-    assert [type(child) for child in shown.children] == [IntSlider, Text, HBox, Image, HTML]
-    assert [type(child) for child in shown.children[2].children] == [Button, Button]
-    named = [shown.after, shown.words, shown.button, shown.again]
-    assert [each.description for each in named] == ["after turn", "focus", "Compact now", "Reset"]
-    assert all(each.tooltip for each in named)
-    assert shown.picture.tooltip is None  # with one, the browser's side can't draw it
-
-
-def test_where_there_is_nothing_to_compact_it_says_so():
-    off = replace(START, keep_exchanges=40)
-    assert told(play(ERRAND, off, compact_after=3), ERRAND).startswith("Nothing was compacted: ")
 
 
 def whole(messages, summarize):

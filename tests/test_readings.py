@@ -1,20 +1,13 @@
 """The table of readings, and the pictures of lesson 01."""
 
-import base64
-import io
-
-import numpy as np
 import pytest
-from PIL import Image as Picture
 
 from agentlib.estimation import TokenMeter
-from agentlib.lab.panels import estimation_panel
 from agentlib.lab.replay.estimates import (
     BLOCKS,
     CHARS,
     LAST_BILL,
     METER,
-    WAYS,
     error_percent,
     growths,
     readings,
@@ -22,7 +15,6 @@ from agentlib.lab.replay.estimates import (
 )
 from agentlib.messages import Message
 from agentlib.session_file import Request
-from agentlib.settings import Settings
 from agentlib.transcripts import Session
 
 HELLO: Message = {"role": "user", "content": "x" * 100}
@@ -64,32 +56,3 @@ def test_an_alarm_by_a_low_estimate_rings_late_and_by_a_high_one_early():
     assert rings_at(171_000, 100) == 85_500
     with pytest.raises(ValueError, match="-100 % off reads nothing"):
         rings_at(171_000, -100)
-
-
-def test_the_charts_name_every_way():
-    table = readings(session())
-    for chart in (estimation_panel.lines(table, window=100), estimation_panel.errors(table)):
-        legend = chart.axes[0].get_legend()
-        assert legend is not None
-        assert {text.get_text() for text in legend.get_texts()} >= set(WAYS)
-
-
-def test_the_panel_says_where_the_alarm_rings():
-    panel = estimation_panel.estimation([100, 15_000])
-    assert "171,000; the alarm rings at 171,000: in time." in panel.text.replace("\n", " ")
-    assert "1 of 2 recorded turns brought more" in panel.text.replace("\n", " ")
-    before = np.asarray(Picture.open(io.BytesIO(panel.png)))
-    panel.off.value = -60
-    assert "427,500: never" in panel.text.replace("\n", " ")
-    assert not np.array_equal(before, np.asarray(Picture.open(io.BytesIO(panel.png))))
-    panel.off.value = -10
-    assert "too late for an answer of 16,000" in panel.text.replace("\n", " ")
-    assert base64.b64decode(panel._repr_mimebundle_()["image/png"]) == panel.png
-
-
-def test_shares_that_do_not_fit_are_an_error_in_the_panel():
-    panel = estimation_panel.estimation(settings=Settings(context_window=40_000))
-    panel.buffer.value = 40_000
-    assert "ValueError: context_window=40,000 leaves nothing" in panel.text
-    panel.buffer.value = 13_000
-    assert "40,000 - 16,000 - 13,000 = 11,000" in panel.text

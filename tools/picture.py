@@ -27,7 +27,7 @@ def main() -> None:
         print(f"{name}: {charts.sentence(table)}")
     refused = {name: run.ended for name, run in runs.items() if run.refused}
     WHERE.parent.mkdir(exist_ok=True)
-    WHERE.write_bytes(charts.png(charts.compare(tables, refused=refused)))
+    WHERE.write_bytes(charts.compare(tables, refused=refused).png())
     print(f"{WHERE.name}: {WHERE.stat().st_size:,} bytes")
 
 

@@ -9,7 +9,7 @@
                 a report true?
     replay      a recorded session under other settings; recording: what its bills tell
     sessions    Claude Code's files read into the same session, and a session as a table
-    charts      a table in, a figure out, by artists; it computes nothing
+    figures     tables and messages in, pictures out; they compute nothing
     panels      sliders beside a picture; wiring only
 
 What the offline model does illustrates a mechanism. It is no evidence about language models.

@@ -4,19 +4,18 @@ Imported by the kernel that is measured. Not here: what is measured (bench_panel
 """
 
 import email
-import io
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from PIL import Image
-
 from agentlib import loop
-from agentlib.lab.figures import charts
+from agentlib.lab.figures import charts, style
+from agentlib.lab.panels.panel import Panel, slider
 from agentlib.lab.replay import replay, table
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
@@ -55,14 +54,29 @@ def rows(made: Session, keep_recent: int) -> Any:
     return table(replay(made, replace(SETTINGS, keep_recent=keep_recent)))
 
 
+def panel(made: Session, *, ahead: bool = True) -> Panel:
+    """A panel over the session. `ahead`: whether it draws the next step in the pause."""
+    chart = charts.turns(rows(made, 3), top=1.6 * 24_000, also=("placeholder", "summary", "auto"))
+
+    def draw(window: int, keep_recent: int) -> tuple[bytes, str]:
+        turns = table(replay(made, replace(SETTINGS, keep_recent=keep_recent).scaled(window)))
+        chart.update(turns)
+        return chart.png(), charts.sentence(turns)
+
+    sliders = {
+        "window": slider("window", 24_000, (6_000, 36_000, 1_500), "tokens of one request"),
+        "keep_recent": slider("KEEP_RECENT", 3, (0, 20, 1), "results that stay whole"),
+    }
+    return Panel(sliders, lru_cache(maxsize=64)(draw) if ahead else draw)
+
+
 def stages(made: Session) -> dict[str, float]:
     """Milliseconds of the kernel's work for one move, stage by stage: medians of 11 places."""
-    frames, chart = replay(made, SETTINGS), charts.TurnChart(rows(made, 3))
-    found = table(frames)
-    chart.png()
-    pixels = Image.open(io.BytesIO(chart.png())).convert("RGB")
-    encode = _milliseconds(lambda n: pixels.save(io.BytesIO(), "png", compress_level=1))
-    drawn = _milliseconds(lambda n: (chart.update(found), chart.png()))
+    frames, chart = replay(made, SETTINGS), charts.turns(rows(made, 3))
+    turns = table(frames)
+    chart.update(turns)
+    encode = _milliseconds(lambda n: style.encoded(chart.page))
+    drawn = _milliseconds(lambda n: (chart.update(turns), chart.png()))
     return {
         "replay": _milliseconds(lambda n: replay(made, replace(SETTINGS, keep_recent=2 * n))),
         "table and sentence": _milliseconds(lambda n: charts.sentence(table(frames))),

@@ -1,187 +1,209 @@
-"""Charts: the table of a replay in, a matplotlib figure out (`replay.table` names its columns).
+"""The chart of turns: tokens of each prompt by kind of block, under the window.
 
-One drawing code for the screen and for print: a `TurnChart` is laid out once and then only gets
-new numbers, which is what makes a slider quick. Not here: any number that is not in the table,
-the parts of the picture (artists), and pyplot, whose global state a notebook doesn't need.
+It draws the table of a replay, a row per turn (`replay.table` names the columns).
 """
 
 # pyright: reportUnknownMemberType=false
 # matplotlib leaves its keyword arguments without types.
 
-import io
-import struct
-import textwrap
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import matplotlib.style
-import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
+from matplotlib.artist import Artist
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.transforms import offset_copy
 
-from agentlib.lab.figures import artists
-from agentlib.lab.figures.artists import COLUMNS, LOOKS, MARKS, Mark, Stack
+from agentlib.lab.figures.style import COLUMNS, DARK, GHOST, LOOKS, RED, Chart, many, plain, wrapped
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
     from pandas import DataFrame
 
-WIDTH, DPI = 7.2, 100
-"""Inches, and pixels per inch: every picture is 720 pixels wide."""
-_COLUMNS = 72
-"""Characters that a notebook shows in one line beside the file browser on a small screen."""
-_LEFT, _ACROSS, _ABOVE, _APART = 0.84, 4.85, 0.32, 0.62
+SIGNS = {
+    "auto": ("auto-compaction", "v"),
+    "manual": ("manual compaction", "D"),
+    "reactive": ("compaction after a refusal", "^"),
+    "failed": ("failed compaction", "X"),
+}
+"""What happened before a request: the words of the legend, and the sign above the turn."""
+_ACROSS, _ABOVE, _APART = 4.85, 0.32, 0.62
 
 
-class Chart(Figure):
-    """A figure that a notebook shows as a picture, without pyplot."""
+class TurnChart(Chart):
+    """Runs below each other on the same axes. `update` gives them other numbers.
 
-    def _repr_png_(self) -> bytes:
-        return png(self)
-
-
-class Kept:
-    """A figure laid out once, of which only what moves is drawn anew: so a slider is quick."""
-
-    def __init__(self, figure: Figure) -> None:
-        self.canvas = FigureCanvasAgg(figure)
-        self._ground: Any = None
-
-    def png(self, moving: "Iterable[Artist]") -> bytes:
-        """The picture with these artists as they are now; they are animated ones."""
-        if self._ground is None:
-            with matplotlib.style.context("default"):
-                self.canvas.draw()
-            self._ground = self.canvas.copy_from_bbox(self.canvas.figure.bbox)
-        self.canvas.restore_region(self._ground)
-        for artist in moving:
-            if artist.axes:
-                artist.axes.draw_artist(artist)
-        return encoded(np.asarray(self.canvas.buffer_rgba())[:, :, :3])
-
-
-class TurnChart:
-    """Tokens over the turns by kind of block, under the wall. `update` gives it other numbers.
-
-    `table`: a row a turn, as `replay.table` makes it. `top`: the top of the axis in tokens, so
-    that pictures compare; by default what this table needs. `kinds`, `marks`: what the legend
-    names beside what this table has. `ghost`: the tokens of each turn had nothing been forgotten,
-    drawn until they meet the wall. Raises ValueError for a table without rows.
+    `tables`: by title, a row per turn. `top`: the top of the axis in tokens, and `turns`: the
+    turns it has room for; by default, what these tables need. `also`: kinds of block and
+    compactions for the legend that these tables don't have yet. `ghost`: tokens of each prompt
+    had nothing been forgotten. `refused`: by title, the API's words about the request after the
+    last turn. Raises ValueError for a table without rows.
     """
 
+    @plain
     def __init__(
         self,
-        table: "DataFrame",
+        tables: Mapping[str, "DataFrame"],
         *,
-        title: str = "",
-        top: float | None = None,
-        kinds: Iterable[str] = (),
-        marks: Iterable[Mark] = (),
+        top: float = 0,
+        turns: int = 0,
+        also: Iterable[str] = (),
         ghost: Sequence[float] = (),
+        refused: Mapping[str, str] | None = None,
     ) -> None:
-        known = (kinds, marks, bool(ghost))
-        self.figure, (self.stack,) = _layout({title: table}, len(table), top, *known)
-        self.ghost = artists.Ghost(self.stack.axes, ghost) if ghost else None
-        self.kept = Kept(self.figure)
-        self.update(table)
+        runs, refused = list(tables.values()), refused or {}
+        if any(table.empty for table in runs):
+            raise ValueError("there is no turn to draw: the table has no rows")
+        entries = _entries(runs, also, ghost)
+        plot = 2.6 if len(runs) == 1 else 1.75
+        foot = 0.65 + 0.2 * -(-len(entries) // COLUMNS)
+        super().__init__(foot + len(runs) * (plot + _APART) - _APART + _ABOVE)
+        top = top or 1.15 * max(max(*table["window"], *table["tokens"]) for table in runs)
+        turns = turns or max(len(table) + (name in refused) for name, table in tables.items())
+        bottom = foot + len(runs) * (plot + _APART)
+        self.stacks: list[Stack] = []
+        for title, table in tables.items():
+            bottom -= plot + _APART
+            axes = self.frame(0.84, bottom, _ACROSS, plot, title)
+            axes.set(xlim=(0.5, turns + 0.5), ylim=(0, top), ylabel="tokens in the prompt")
+            self.stacks.append(Stack(axes, ghost))
+            self.stacks[-1].set(table)
+            if title in refused:
+                _refuse(axes, len(table) + 1, table["window"].iloc[-1], refused[title])
+        self.figure.axes[-1].set_xlabel("turn (one request each)")
+        self.key(entries, left=0.1)
 
-    def update(self, table: "DataFrame") -> None:
-        """Give the artists the numbers of another table; `png` draws them."""
-        self.stack.set(table)
-        if self.ghost:
-            self.ghost.set(table["window"].iloc[-1])
-
-    def png(self) -> bytes:
-        """The picture as it is now."""
-        return self.kept.png([*self.stack.artists, *(self.ghost.artists if self.ghost else ())])
+    def update(self, *tables: "DataFrame") -> None:
+        """Give the runs the numbers of other tables. `png` draws them."""
+        if not self.moving:
+            self.move(artist for stack in self.stacks for artist in stack.artists)
+        for stack, table in zip(self.stacks, tables, strict=True):
+            stack.set(table)
 
 
-def turns(table: "DataFrame", *, title: str = "") -> Chart:
-    """Tokens of each prompt over the turns, by kind of block, with window and compaction point."""
-    return TurnChart(table, title=title).figure
+def turns(table: "DataFrame", *, title: str = "", **options: Any) -> TurnChart:
+    """Draw one run. The options are those of `TurnChart`."""
+    return TurnChart({title: table}, **options)
 
 
-def compare(
-    tables: Mapping[str, "DataFrame"], *, refused: Mapping[str, str] | None = None
-) -> Chart:
-    """Runs of the same task below each other, on the same axes; the names are their titles.
+def compare(tables: Mapping[str, "DataFrame"], **options: Any) -> TurnChart:
+    """Draw runs of the same task below each other. The options are those of `TurnChart`."""
+    return TurnChart(tables, **options)
 
-    `refused`: by name, the API's words where it refused the request after a run's last turn.
+
+def wall_turn(tokens: Iterable[float], window: float) -> int | None:
+    """Find the first turn whose prompt is larger than the window.
+
+    >>> wall_turn([40, 90, 120, 130], 100)
+    3
     """
-    refused = refused or {}
-    last = max(len(table) + (name in refused) for name, table in tables.items())
-    figure, stacks = _layout(tables, last)
-    for stack, (name, table) in zip(stacks, tables.items(), strict=True):
-        if name in refused:
-            with matplotlib.style.context("default"):
-                stack.refused(len(table) + 1, table["window"].iloc[-1], refused[name])
-    return figure
+    return next((turn for turn, size in enumerate(tokens, 1) if size > window), None)
 
 
-def _layout(
-    tables: Mapping[str, "DataFrame"],
-    last: int,
-    top: float | None = None,
-    kinds: Iterable[str] = (),
-    marks: Iterable[Mark] = (),
-    ghost: bool = False,
-) -> tuple[Chart, list[Stack]]:
-    """A figure with a stack for each table, one above the other, and the legend below them."""
-    known = list(tables.values())
-    if any(table.empty for table in known):
-        raise ValueError("there is no turn to draw: the table has no rows")
-    shown = {*kinds, *(kind for table in known for kind in artists.kinds_of(table))}
-    signs = [sign for table in known for sign in artists.places(table).items()]
-    there = {*marks, *(mark for mark, (across, _) in signs if across)}
-    tiers = any(map(artists.tiers_of, known))
-    rows = -(-(len(shown) + len(there) + tiers + ghost) // COLUMNS)
-    top = top or max(map(artists.headroom, known))
-    plot, foot = 2.6 if len(known) == 1 else 1.75, 0.65 + 0.2 * rows
-    high = foot + len(known) * plot + (len(known) - 1) * _APART + _ABOVE
-    with matplotlib.style.context("default"):
-        figure = Chart(figsize=(WIDTH, high), dpi=DPI, facecolor="white")
-        stacks: list[Stack] = []
-        for n, (title, table) in enumerate(tables.items()):
-            bottom = high - _ABOVE - plot - n * (plot + _APART)
-            axes = figure.add_axes((_LEFT / WIDTH, bottom / high, _ACROSS / WIDTH, plot / high))
-            artists.frame(axes, title, top, last)
-            stacks.append(Stack(axes))
-            stacks[-1].set(table)
-        figure.axes[-1].set_xlabel("turn (one request each)")
-        signs_shown = [m for m in MARKS if m in there]
-        artists.key(figure, [k for k in LOOKS if k in shown], signs_shown, tiers, ghost)
-    return figure, stacks
+def _entries(
+    runs: Sequence["DataFrame"], also: Iterable[str], ghost: Sequence[float]
+) -> list[Artist]:
+    """The legend: what the tables have, and what they may have after the next update."""
+    shown = {*also, *(kind for kind in LOOKS for table in runs if table[kind].any())}
+    shown |= {name for table in runs for name in table["compaction"]}
+    entries: list[Artist] = [
+        Patch(label=kind, **LOOKS[kind].fill()) for kind in LOOKS if kind in shown
+    ]
+    entries += [
+        Line2D([], [], label=label, **_sign(marker))
+        for name, (label, marker) in SIGNS.items()
+        if name in shown
+    ]
+    return [*entries, *([Line2D([], [], label="nothing forgotten", **GHOST)] if ghost else [])]
 
 
-def encoded(pixels: "np.ndarray[Any, Any]") -> bytes:
-    """Rows of red, green and blue as PNG, each row as what it adds to the one above.
-
-    Pillow weighs all five filters for every row and takes twice as long for the same size.
-    """
-    high, wide, _ = pixels.shape
-    rows = pixels.reshape(high, 3 * wide)
-    lines = np.full((high, 1 + 3 * wide), 2, np.uint8)  # 2: PNG's filter "up"
-    lines[:1, 1:] = rows[:1]
-    np.subtract(rows[1:], rows[:-1], out=lines[1:, 1:])
-    head = struct.pack(">IIBBBBB", wide, high, 8, 2, 0, 0, 0)
-    parts = {b"IHDR": head, b"IDAT": zlib.compress(lines.tobytes(), 1), b"IEND": b""}
-    return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        for kind, data in parts.items()
-    )
+def _sign(marker: str) -> dict[str, Any]:
+    return {"marker": marker, "color": DARK, "linestyle": "none", "markersize": 6}
 
 
-def png(figure: Figure) -> bytes:
-    """A figure as PNG, whole, without a date: the same numbers give the same bytes."""
-    buffer = io.BytesIO()
-    with matplotlib.style.context("default"):
-        figure.savefig(buffer, format="png", dpi=DPI, metadata={"Software": None})
-    return buffer.getvalue()
+def _refuse(axes: "Axes", turn: int, window: float, words: str) -> None:
+    """Draw the request that the API refused: a cross on the wall, and its words above."""
+    third = int(3 * turn / (axes.get_xlim()[1] + 1))
+    side, shift = (("left", -6), ("center", 0), ("right", 6))[third]
+    axes.bar(turn, window, width=1, fill=False, edgecolor=RED, linestyle=":")
+    axes.plot(turn, window, marker="X", color=RED, markersize=10, zorder=5)
+    axes.annotate(words, (turn, window), xytext=(shift, 9), textcoords="offset points",
+                  horizontalalignment=side, fontsize=9, color=RED)  # fmt: skip
+
+
+class Stack:
+    """The artists of one run: a step for each kind of block, the ghost, signs and two levels."""
+
+    def __init__(self, axes: "Axes", ghost: Sequence[float] = ()) -> None:
+        self.whole = ghost
+        self.steps = {
+            kind: axes.stairs([0.0], baseline=0.0, **look.fill()) for kind, look in LOOKS.items()
+        }
+        self.total = axes.stairs([0.0], baseline=None, color=DARK, linewidth=0.9)
+        (self.ghost,) = axes.plot(
+            [], [], drawstyle="steps-mid", marker="X", markersize=9, markerfacecolor=RED,
+            markeredgecolor=RED, **GHOST,
+        )  # fmt: skip
+        above = offset_copy(axes.transData, axes.get_figure(root=True), y=6, units="points")
+        self.signs = {
+            name: axes.plot([], [], transform=above, clip_on=False, **_sign(marker))[0]
+            for name, (_, marker) in SIGNS.items()
+        }
+        self.window = Level(axes, "window", "-", 2.2, "bottom")
+        self.threshold = Level(axes, "compacts at", "--", 1.4, "top")
+
+    @property
+    def artists(self) -> list[Artist]:
+        """Back to front."""
+        levels = (self.window.line, self.window.text, self.threshold.line, self.threshold.text)
+        return [*self.steps.values(), self.total, self.ghost, *levels, *self.signs.values()]
+
+    def set(self, table: "DataFrame") -> None:
+        """Take the numbers of a table."""
+        edges = [turn + 0.5 for turn in range(len(table) + 1)]
+        below = table["tokens"].to_numpy() * 0.0
+        for kind, step in self.steps.items():
+            above = below + table[kind].to_numpy()
+            step.set_data(above, edges, below)
+            step.set_visible(bool((above > below).any()))
+            below = above
+        tokens = list(table["tokens"])
+        self.total.set_data(tokens, edges)
+        heights = [max(pair) for pair in zip(tokens, [0, *tokens], strict=False)]
+        for name, sign in self.signs.items():
+            at = [turn for turn, done in enumerate(table["compaction"]) if done == name]
+            sign.set_data([turn + 0.5 for turn in at], [heights[turn] for turn in at])
+        self.window.set(table["window"].iloc[-1])
+        self.threshold.set(table["threshold"].iloc[-1])
+        self._set_ghost(table["window"].iloc[-1])
+
+    def _set_ghost(self, window: float) -> None:
+        """Draw the ghost up to a cross where it meets the wall."""
+        end = wall_turn(self.whole, window)
+        shown = [*self.whole] if end is None else [*self.whole[: end - 1], window]
+        self.ghost.set_data(range(1, len(shown) + 1), shown)
+        self.ghost.set_markevery([end - 1] if end else [])
+
+
+class Level:
+    """A line across the axes, named at its right end."""
+
+    def __init__(self, axes: "Axes", name: str, style: str, width: float, side: str) -> None:
+        self.name = name
+        self.line = axes.axhline(0, color=DARK, linestyle=style, linewidth=width)
+        place = axes.get_yaxis_transform()
+        self.text = axes.text(1.012, 0, "", transform=place, fontsize=9, va=side)
+
+    def set(self, tokens: float) -> None:
+        """Move the line to `tokens`. Without such a level (NaN or 0) it isn't drawn."""
+        for artist in (self.line, self.text):
+            artist.set_visible(tokens > 0)
+        self.line.set_ydata([tokens, tokens])
+        self.text.set(y=tokens, text=f"{self.name} {tokens:,.0f}")
 
 
 def sentence(table: "DataFrame") -> str:
-    """What the chart shows, in words: for those who can't see it, and to be sure of it.
+    """Say what the chart shows, for those who can't see it.
 
     >>> from pandas import DataFrame
     >>> quiet = {"compaction": None, "summary_from": None, "billed_from": "recorded"}
@@ -192,35 +214,18 @@ def sentence(table: "DataFrame") -> str:
     if table.empty:
         return "No request yet."
     window, sent = int(table["window"].iloc[-1]), [int(n) for n in table["tokens"]]
-    peak, over = max(sent), [turn for turn, n in enumerate(sent, 1) if n > window]
-    parts = [
-        f"{_count(len(table), 'turn')}, {sum(sent):,} tokens sent in all",
-        f"largest prompt {peak:,} tokens at turn {sent.index(peak) + 1}, "
-        f"{100 * peak // window}% of the window of {window:,}",
-        _forgotten(table),
-    ]
-    if weighed := int((table["billed_from"] == "weighed").sum()):
-        parts.append(f"{_count(weighed, 'prompt')} weighed, not billed")
-    if over:
-        parts.append(f"at turn {over[0]} the prompt is over the window: the API would refuse it")
-    return textwrap.fill("; ".join(parts) + ".", _COLUMNS)
-
-
-def _forgotten(table: "DataFrame") -> str:
     done = table["compaction"].isin(["auto", "manual", "reactive"])
     stand_ins = int((done & (table["summary_from"] == "stand-in")).sum())
-    text = _count(int(done.sum()), "compaction")
-    text += f" ({stand_ins} with a stand-in summary)" if stand_ins else ""
-    return f"{text}, {_count(int(table['cleared'].sum()), 'result')} cleared"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
-def svg(figure: Figure) -> bytes:
-    """A figure as SVG for print, words as paths; the same numbers give the same bytes."""
-    buffer = io.BytesIO()
-    with matplotlib.style.context(["default", {"svg.hashsalt": "agentlib"}]):
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    return buffer.getvalue()
+    compactions = many(int(done.sum()), "compaction")
+    compactions += f" ({stand_ins} with a stand-in summary)" if stand_ins else ""
+    parts = [
+        f"{many(len(table), 'turn')}, {sum(sent):,} tokens sent in all",
+        f"largest prompt {max(sent):,} tokens at turn {sent.index(max(sent)) + 1}, "
+        f"{100 * max(sent) // window}% of the window of {window:,}",
+        f"{compactions}, {many(int(table['cleared'].sum()), 'result')} cleared",
+    ]
+    if weighed := int((table["billed_from"] == "weighed").sum()):
+        parts.append(f"{many(weighed, 'prompt')} weighed, not billed")
+    if turn := wall_turn(sent, window):
+        parts.append(f"at turn {turn} the prompt is over the window: the API would refuse it")
+    return wrapped("; ".join(parts) + ".")

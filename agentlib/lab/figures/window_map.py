@@ -1,37 +1,37 @@
 """The window map: a rectangle for each block of a request, its area the block's tokens.
 
-Blocks stand in their order, in rows from the top; below them the room that is still free. With
-`history`, what the layers took away keeps its place and is hatched. Computes the layout and
-nothing else: tokens are the estimate's, or in proportion to it. Not here: tokens over the turns
-(charts).
+Blocks stand in reading order, in rows from the top. Below them is the room that is still free.
+What the layers took away keeps its place and is hatched.
 """
 
 # pyright: reportUnknownMemberType=false
 # matplotlib leaves its keyword arguments without types.
 
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import matplotlib.style
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, PathPatch
+from matplotlib.path import Path
 
 from agentlib.estimation import message_tokens
-from agentlib.lab.figures.artists import COLUMNS, LOOKS
-from agentlib.lab.figures.charts import DPI, WIDTH, Chart
+from agentlib.lab.figures.style import COLUMNS, DARK, LOOKS, Chart, many, plain, wrapped
 from agentlib.messages import Message, blocks, kinds_of
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-GONE: dict[str, Any] = {
+GONE: Mapping[str, Any] = {
     "facecolor": "#FFFFFF",
     "edgecolor": "#E69F00",
     "hatch": "//",
     "linewidth": 0,
 }
-ACROSS, _HIGH, _APART, _COLUMNS = 2.0, 1.5, 0.5, 72
+_CACHED: Mapping[str, Any] = {
+    "color": DARK,
+    "gapcolor": "white",
+    "linewidth": 2.4,
+    "linestyle": (0, (3, 1.5)),
+}
+ACROSS, _APART = 2.0, 0.5
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class Box:
-    """Where a tile is drawn: in units of which the window has `ACROSS` from left to right."""
+    """The place of a tile. The window is `ACROSS` units wide and one unit high."""
 
     left: float
     top: float
@@ -58,11 +58,11 @@ def tiles(
     history: Sequence[Message] | None = None,
     billed: int | None = None,
 ) -> list[Tile]:
-    """The blocks of `messages` in order, each with what it had more of in `history`.
+    """List the blocks of `messages` in order, each with what it had more of in `history`.
 
-    `billed`: tokens that the API counted for the history; the estimates are scaled to them, and
-    system prompt and tools, which are in that count, are spread over the blocks. Raises
-    ValueError where the two do not pair off: after a compaction no block has its place.
+    `billed`: tokens that the API counted for the history. The estimates are scaled to them, which
+    spreads the system prompt and the tools over the blocks. Raises ValueError if the two don't
+    have the same blocks: after a compaction no block has its place.
 
     >>> tiles([{"role": "user", "content": "x" * 100}])
     [Tile(kind='user', tokens=30.0, gone=0.0)]
@@ -73,9 +73,11 @@ def tiles(
             f"{len(now)} blocks against {len(before)} in the history; the map compares a view "
             "with the messages it was made of, block by block"
         )
-    scale = billed / sum(was for _, was in before) if billed else 1.0
-    pairs = zip(now, before, strict=True)
-    return [Tile(k, scale * size, scale * max(0.0, was - size)) for (k, size), (_, was) in pairs]
+    scale = billed / sum(size for _, size in before) if billed else 1.0
+    return [
+        Tile(kind, scale * size, scale * max(0.0, whole - size))
+        for (kind, size), (_, whole) in zip(now, before, strict=True)
+    ]
 
 
 def _weights(messages: Iterable[Message]) -> list[tuple[str, float]]:
@@ -84,10 +86,10 @@ def _weights(messages: Iterable[Message]) -> list[tuple[str, float]]:
 
 
 def layout(areas: Sequence[float], width: float) -> list[Box]:
-    """Boxes of these areas in rows as wide as `width`, in order; a row closes when it is worse.
+    """Place boxes of these areas in rows of this width, in order.
 
-    A row takes one more box as long as that makes its boxes squarer (Bederson, Shneiderman and
-    Wattenberg's strip treemap, 2002).
+    A row takes one more box as long as that makes its boxes squarer (the strip treemap of
+    Bederson, Shneiderman and Wattenberg, 2002).
 
     >>> layout([2, 2, 4], 2)
     [Box(left=0.0, top=0.0, width=1.0, height=2.0), Box(left=1.0, top=0.0, width=1.0, height=2.0), \
@@ -111,22 +113,15 @@ Box(left=0.0, top=2.0, width=2.0, height=2.0)]
 
 
 def _slenderness(row: Sequence[float], width: float) -> float:
-    """How far the boxes of a row are from squares, the large ones counting more; 1 is square."""
+    """Measure how far the boxes of a row are from squares. Large ones count more; 1 is square."""
     height = sum(row) / width
     ratios = [(max(height**2 / a, a / height**2), a) for a in row if a]
     return sum(ratio * a for ratio, a in ratios) / sum(row) if ratios else float("inf")
 
 
-def window_map(
-    messages: Sequence[Message],
-    *,
-    window: int,
-    history: Sequence[Message] | None = None,
-    billed: int | None = None,
-    title: str = "",
-) -> Chart:
-    """The map of one request: the whole frame is the window, `window` tokens."""
-    return window_maps({title: messages}, window=window, history=history, billed=billed)
+def window_map(messages: Sequence[Message], *, title: str = "", **options: Any) -> Chart:
+    """Map one request. The options are those of `window_maps`."""
+    return window_maps({title: messages}, **options)
 
 
 def window_maps(
@@ -136,74 +131,104 @@ def window_maps(
     history: Sequence[Message] | None = None,
     billed: int | None = None,
 ) -> Chart:
-    """Maps below each other, to the same scale; the names are their titles.
+    """Map views below each other, to the same scale. The names are their titles.
 
-    `history`: what all the views were made of; `billed` as in `tiles`. Raises ValueError for no
-    view.
+    `history`: the messages that all the views were made of. `billed`: as in `tiles`. Raises
+    ValueError without a view.
     """
-    if not views:
+    return maps({name: tiles(view, history, billed) for name, view in views.items()}, window)
+
+
+@plain
+def maps(
+    rows: Mapping[str, Sequence[Tile]],
+    window: int,
+    *,
+    top: float = 1.0,
+    high: float = 1.5,
+    kinds: Iterable[str] = (),
+    cached: int | None = None,
+) -> Chart:
+    """Map tiles. `top`: windows that there is room for; `high`: inches that a window is high.
+
+    `kinds`: more kinds of block for the legend. `cached`: how many of the first tiles are
+    outlined as read from the prompt cache; None: no outline.
+    """
+    if not rows:
         raise ValueError("there is nothing to draw: no view")
-    found = {name: tiles(view, history, billed) for name, view in views.items()}
-    total = max(sum(t.tokens + t.gone for t in each) for each in found.values())
-    plot = _HIGH * max(1.0, total / window)
-    kinds = {t.kind for each in found.values() for t in each}
-    entries = [Patch(label=kind, **look(kind)) for kind in LOOKS if kind in kinds]
-    if any(t.gone for each in found.values() for t in each):
+    top = max(top, *(sum(t.tokens + t.gone for t in row) / window for row in rows.values()))
+    shown = {*kinds, *(tile.kind for row in rows.values() for tile in row)}
+    entries: list[Any] = [
+        Patch(label=kind, **LOOKS[kind].fill()) for kind in LOOKS if kind in shown
+    ]
+    if cached is not None or any(tile.gone for row in rows.values() for tile in row):
         entries.append(Patch(label="taken away", **GONE))
-    foot = 0.15 + 0.22 * -(-len(entries) // COLUMNS)
-    high = foot + len(found) * (plot + _APART)
-    with matplotlib.style.context("default"):
-        figure = Chart(figsize=(WIDTH, high), dpi=DPI, facecolor="white")
-        for n, (name, each) in enumerate(found.items()):
-            bottom = high - (n + 1) * (plot + _APART) + 0.1
-            axes = figure.add_axes((0.02, bottom / high, 0.96, plot / high))
-            _draw(axes, each, window, plot / _HIGH)
-            axes.set_title(name, loc="left", fontsize=10, fontweight="bold")
-        figure.legend(handles=entries, loc="lower left", ncols=COLUMNS, fontsize=9, frameon=False)
-    return figure
+    if cached is not None:
+        entries.append(Line2D([], [], label="in cache", **_CACHED))
+    foot, plot = 0.15 + 0.22 * -(-len(entries) // COLUMNS), high * top
+    chart = Chart(foot + len(rows) * (plot + _APART))
+    for n, (name, row) in enumerate(rows.items(), 1):
+        bottom = foot + (len(rows) - n) * (plot + _APART) + 0.1
+        axes = chart.frame(0.15, bottom, 6.9, plot, name)
+        axes.set(xlim=(0, ACROSS), ylim=(top, 0), xticks=[], yticks=[])
+        axes.spines[["top", "right"]].set_visible(True)
+        axes.set_title(f"black line: window {window:,}", loc="right", fontsize=9)
+        _draw(axes, row, window, cached or 0)
+    chart.key(entries)
+    return chart
 
 
-def _draw(axes: "Axes", found: Sequence[Tile], window: int, height: float) -> None:
-    axes.set(xlim=(0, ACROSS), ylim=(height, 0), xticks=[], yticks=[])
-    areas = [ACROSS * (tile.tokens + tile.gone) / window for tile in found]
-    for tile, box in zip(found, layout(areas, ACROSS), strict=True):
-        share = tile.tokens / ((tile.tokens + tile.gone) or 1)
-        full, corner = box.width * share, (box.left, box.top)
-        # An artist, not a patch: the limits stand, and are not worked out anew for each.
-        axes.add_artist(Rectangle(corner, full, box.height, **look(tile.kind)))
-        if tile.gone:
-            rest = (box.left + full, box.top)
-            axes.add_artist(Rectangle(rest, box.width - full, box.height, **GONE))
-        edge = Rectangle(corner, box.width, box.height, fill=False, linewidth=0.4)
-        axes.add_artist(edge)
-    axes.axhline(1.0, color="#111111", linewidth=3.5)  # the window ends here
-    axes.set_title(f"black line: window {window:,}", loc="right", fontsize=9)
+def _draw(axes: Any, row: Sequence[Tile], window: int, cached: int) -> None:
+    """Draw the tiles of a kind as one path: so each pattern is drawn once, which is quick."""
+    boxes = layout([ACROSS * (tile.tokens + tile.gone) / window for tile in row], ACROSS)
+    full: dict[str, list[Box]] = {kind: [] for kind in LOOKS}
+    gone: list[Box] = []
+    for tile, box in zip(row, boxes, strict=True):
+        wide = box.width * tile.tokens / ((tile.tokens + tile.gone) or 1)
+        full[tile.kind].append(Box(box.left, box.top, wide, box.height))
+        gone.append(Box(box.left + wide, box.top, box.width - wide, box.height))
+    for kind, areas in full.items():
+        axes.add_artist(PathPatch(_path(areas), **LOOKS[kind].fill()))
+    axes.add_artist(PathPatch(_path([box for box in gone if box.width > 0]), **GONE))
+    axes.add_artist(PathPatch(_path(boxes), facecolor="none", edgecolor="#333333", linewidth=0.4))
+    axes.plot(*outline(boxes[:cached]), clip_on=False, zorder=7, **_CACHED)
+    axes.axhline(1.0, color=DARK, linewidth=3.5, zorder=9)  # the window ends here
 
 
-def look(kind: str) -> dict[str, Any]:
-    look = LOOKS[kind]
-    return {
-        "facecolor": look.colour,
-        "edgecolor": "#333333",
-        "hatch": look.pattern or None,
-        "linewidth": 0,
-    }
+def _path(boxes: Iterable[Box]) -> Path:
+    corners = [
+        (box.left + across * box.width, box.top + down * box.height)
+        for box in boxes
+        for across, down in ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))
+    ]
+    codes = [Path.MOVETO, *[Path.LINETO] * 3, Path.CLOSEPOLY] * (len(corners) // 5)
+    return Path(corners or [(0, 0)], codes or None)
 
 
-def sentence(found: Sequence[Tile], window: int) -> str:
-    """What a map shows, in words.
+def outline(boxes: Sequence[Box]) -> tuple[list[float], list[float]]:
+    """Draw a line around the first boxes of a map: whole rows, and a part of the last one.
+
+    >>> outline([Box(0.0, 0.0, 2.0, 1.0)])
+    ([0.0, 2.0, 2.0, 2.0, 2.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0])
+    """
+    if not boxes:
+        return [], []
+    last = boxes[-1]
+    right, low = last.left + last.width, last.top + last.height
+    wide = ACROSS if last.top else right
+    return [0.0, wide, wide, right, right, 0.0, 0.0], [0.0, 0.0, last.top, last.top, low, low, 0.0]
+
+
+def sentence(row: Sequence[Tile], window: int) -> str:
+    """Say what a map shows.
 
     >>> print(sentence([Tile("user", 10), Tile("placeholder", 5, 35)], 100))
     2 blocks, 15 tokens, 15% of the window of 100; 35 tokens taken away from
     1 block.
     """
-    total, gone = sum(t.tokens for t in found), sum(t.gone for t in found)
-    text = f"{_count(len(found))}, {total:,.0f} tokens, {100 * total // window:.0f}% of the window"
-    text += f" of {window:,}"
-    if less := sum(tile.gone > 0 for tile in found):
-        text += f"; {gone:,.0f} tokens taken away from {_count(less)}"
-    return textwrap.fill(text + ".", _COLUMNS)
-
-
-def _count(number: int) -> str:
-    return f"{number:,} block" + ("" if number == 1 else "s")
+    total, gone = sum(t.tokens for t in row), sum(t.gone for t in row)
+    text = f"{many(len(row), 'block')}, {total:,.0f} tokens, {100 * total // window:.0f}% of the"
+    text += f" window of {window:,}"
+    if less := sum(tile.gone > 0 for tile in row):
+        text += f"; {gone:,.0f} tokens taken away from {many(less, 'block')}"
+    return wrapped(f"{text}.")

@@ -15,7 +15,7 @@ from ipywidgets.widgets.widget import _instances
 from ipywidgets.widgets.widget_int import _BoundedInt
 from ipywidgets.widgets.widget_selection import _Selection
 
-from agentlib.lab.panels.ahead import ONE_AT_A_TIME
+from agentlib.lab.panels.panel import ONE_AT_A_TIME
 
 CONTROLS = (_BoundedInt, _Selection, Checkbox, Text, Textarea)
 
@@ -52,7 +52,8 @@ def differences(model_id: str) -> str:
 def stale(panel: Any) -> Iterator[str]:
     try:
         with ONE_AT_A_TIME:
-            picture, text = getattr(panel.draw, "anew", panel.draw)(**panel.values)
+            draw = getattr(panel.draw, "__wrapped__", panel.draw)
+            picture, text, *_ = draw(**panel.values)
     except Exception as error:  # a panel shows it, and keeps its picture
         picture, text = panel.picture.value, f"{type(error).__name__}: {error}"
     if text != panel.text:

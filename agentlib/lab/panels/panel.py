@@ -1,0 +1,198 @@
+"""A panel: any controls, a picture, and a sentence with its numbers.
+
+It is an ordinary ipywidgets box whose picture is exchanged in place. There is no `interact` and
+no `Output`, because they are slow and strict nbval can't hold them. Setting a control in a cell
+does the same as moving it.
+"""
+
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# ipywidgets has no types.
+
+import asyncio
+import base64
+import contextlib
+import html
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ipywidgets import HTML, Button, Dropdown, HBox, Image, IntSlider, Layout, Text, VBox
+
+from agentlib.lab.figures.style import SHOWN, wrapped
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+PAUSE = 0.02
+"""Seconds without a move before the next picture is drawn ahead."""
+ONE_AT_A_TIME = threading.RLock()
+"""Held while anything is drawn. JupyterLab moves sliders in a thread beside the cells, and neither
+a figure nor matplotlib's settings can be used by two threads."""
+_LABELS = (
+    '<img alt="" style="display: none" src="data:image/svg+xml,%3Csvg '
+    "xmlns='http://www.w3.org/2000/svg'/%3E\" onload=\"setTimeout(() => { "
+    "const panel = this.closest('.widget-vbox'), line = this.closest('.widget-html'); "
+    "if (!panel) return; for (const each of panel.querySelectorAll('.widget-slider')) "
+    "each.querySelector('[role=slider]').setAttribute('aria-label', "
+    "each.querySelector('label').textContent); "
+    "const picture = panel.querySelector('.widget-image'); "
+    'if (picture) picture.alt = line.textContent; }, 100)">'
+)
+"""Give sliders and picture the words that screen readers read: ipywidgets has no way to."""
+
+
+class Drawing(NamedTuple):
+    """What a panel shows for one position of its controls."""
+
+    png: bytes
+    sentence: str
+    table: str = ""
+    """HTML below the sentence."""
+
+
+class Panel(VBox):
+    """Controls by name, a picture, its sentence, and perhaps a table.
+
+    `draw` takes the controls' values by name and returns a `Drawing`, or just PNG and sentence.
+    A button's value is True while the picture of its click is drawn. Each control is an
+    attribute, so `panel.keep_recent.value = 1` moves it. If `draw` raises, the panel shows the
+    error and keeps its last picture. If `draw` is cached by `functools.lru_cache`, the next step
+    in the same direction is drawn while the reader looks at this one.
+    """
+
+    def __init__(
+        self, controls: Mapping[str, Any], draw: Callable[..., tuple[Any, ...]], *more: Any
+    ) -> None:
+        self.controls, self.draw, self.clicked = dict(controls), draw, ""
+        self.start, self.still = self.values, False
+        self.picture = Image(
+            format="png",
+            layout=Layout(width=f"{SHOWN}px", max_width="100%", object_fit="contain"),
+        )
+        self.line, self.table = HTML(), HTML()
+        self.png, self.text = b"", ""
+        self._ahead: asyncio.TimerHandle | None = None
+        bar = HBox(list(controls.values()), layout=Layout(flex_flow="row wrap"))
+        super().__init__([bar, self.picture, self.line, self.table, *more])
+        for name, control in self.controls.items():
+            setattr(self, name, control)
+            if isinstance(control, Button):
+                control.on_click(self._click)
+            else:
+                control.observe(self._moved, names="value")
+        self._moved()
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The positions of the controls."""
+        return {
+            name: name == self.clicked if isinstance(control, Button) else control.value
+            for name, control in self.controls.items()
+        }
+
+    def move(self, **values: Any) -> None:
+        """Set several controls at once and draw one new picture."""
+        self.still = True
+        try:
+            for name, value in values.items():
+                self.controls[name].value = value
+        finally:
+            self.still = False
+        self._moved()
+
+    def reset(self, button: object = None) -> None:
+        """Put all controls back to where they first stood."""
+        buttons = [name for name, each in self.controls.items() if isinstance(each, Button)]
+        self.move(**{name: v for name, v in self.start.items() if name not in buttons})
+
+    def _click(self, button: Button) -> None:
+        self._moved(clicked=next(n for n, each in self.controls.items() if each is button))
+
+    def _moved(self, change: Any = None, *, clicked: str = "") -> None:
+        if self.still:
+            return
+        self.clicked = clicked
+        if self._ahead:
+            self._ahead.cancel()
+        try:
+            with ONE_AT_A_TIME:
+                drawing = Drawing(*self.draw(**self.values))
+            warning = ""
+        except Exception as error:  # shown, because the browser would drop it
+            drawing = Drawing(b"", f"{type(error).__name__}: {error}")
+            warning = "<b>No new picture.</b> "
+        self.png, self.text = drawing.png, drawing.sentence
+        self.picture.value = drawing.png or self.picture.value
+        self.table.value = drawing.table
+        self.line.value = (
+            f'<div role="status" style="line-height: 1.4">{warning}'
+            f"{html.escape(drawing.sentence)}</div>{_LABELS}"
+        )
+        if change and hasattr(self.draw, "cache_info") and isinstance(change["owner"], IntSlider):
+            self._draw_ahead(change["owner"], change["new"] - change["old"])
+
+    def _draw_ahead(self, moved: Any, step: int) -> None:
+        """Draw the next step soon. Without an event loop, as in a script, do nothing."""
+        to = min(max(moved.value + step, moved.min), moved.max)
+        values = {
+            name: to if self.controls[name] is moved else v for name, v in self.values.items()
+        }
+
+        def draw() -> None:
+            with ONE_AT_A_TIME, contextlib.suppress(Exception):  # raised again when it is wanted
+                self.draw(**values)
+
+        with contextlib.suppress(RuntimeError):
+            self._ahead = asyncio.get_running_loop().call_later(PAUSE, draw)
+
+    def __repr__(self) -> str:
+        values = ", ".join(
+            f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}"
+            for name, value in self.values.items()
+            if value != "" and not isinstance(value, bool)
+        )
+        return f"{wrapped(f'{values}:')}\n{self.text}" if values else self.text
+
+    def _repr_mimebundle_(self, **kwargs: object) -> Any:
+        """The live panel, and the picture and its numbers for where no widget is shown."""
+        shown: dict[str, Any] = super()._repr_mimebundle_(**kwargs) or {}
+        shown["text/plain"] = repr(self)
+        if self.png:
+            shown["image/png"] = base64.b64encode(self.png).decode("ascii")
+        return shown, {"image/png": {"width": SHOWN}}
+
+
+def slider(name: str, value: int, span: tuple[int, int, int], meaning: str) -> IntSlider:
+    """Make a slider with its name beside it, from low to high by steps."""
+    low, high, step = span
+    return IntSlider(
+        value=value, min=low, max=high, step=step, readout_format=",d", **_named(name, meaning)
+    )
+
+
+def choice(name: str, value: str, options: Sequence[str], meaning: str) -> Dropdown:
+    """Make a drop-down with its name beside it."""
+    return Dropdown(options=list(options), value=value, **_named(name, meaning))
+
+
+def words(name: str, meaning: str) -> Text:
+    """Make an empty field with its name beside it. Enter moves it."""
+    return Text(placeholder=meaning, continuous_update=False, **_named(name, meaning))
+
+
+def _named(name: str, meaning: str) -> dict[str, Any]:
+    return {
+        "description": name,
+        "tooltip": meaning,
+        "style": {"description_width": "7.5em"},
+        "layout": Layout(width="34em", max_width="100%"),
+    }
+
+
+def scrolling(table: "DataFrame", name: str, **options: Any) -> str:
+    """Turn a table into HTML that scrolls by mouse and by keyboard, at most 17 lines at once."""
+    return (
+        f'<div role="region" tabindex="0" aria-label="{name}" '
+        'style="overflow: auto; line-height: 1.4; max-height: 24em">'
+        f"{table.to_html(border=0, na_rep='', **options)}</div>"
+    )

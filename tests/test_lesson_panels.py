@@ -1,0 +1,207 @@
+"""The panels of the lessons: any position of their controls, and what each is there to show."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pandas import DataFrame
+
+from agentlib.lab.figures import estimates
+from agentlib.lab.lessons.manual_compact import HAND
+from agentlib.lab.panels import lessons
+from agentlib.lab.panels.map_over_time import map_over_time
+from agentlib.lab.panels.panel import Panel
+from agentlib.lab.panels.session_browser import session_browser
+from agentlib.lab.panels.what_if import RECORDED, what_if
+from agentlib.lab.play import play
+from agentlib.lab.replay import replay
+from agentlib.lab.replay.estimates import BLOCKS, CHARS, LAST_BILL, METER
+from agentlib.lab.tasks import generated
+from agentlib.lab.tasks.errand import ERRAND
+from agentlib.lab.tasks.scenarios import RENAME, REVIEW
+from agentlib.messages import violation
+from agentlib.presets import HERMES
+from agentlib.settings import Settings
+
+START = replace(
+    Settings(micro="off", manual=False).scaled(32_000), threshold=20_800, summary_tokens=1_000
+)
+TAIL = replace(HERMES.scaled(32_000), threshold=16_000, threshold_pct=None, summary_tokens=450)
+WHOLE = play(REVIEW, Settings(enabled=False)).session
+TURNS = 14
+SESSION = replace(
+    WHOLE, requests=WHOLE.requests[:TURNS], history=WHOLE.history[: WHOLE.requests[TURNS].seen]
+)
+PANELS: dict[str, Callable[[], Panel]] = {
+    "estimation": lessons.estimation_panel,
+    "compaction": lambda: lessons.compaction_panel(SESSION, START),
+    "tail": lambda: lessons.tail_panel(SESSION, TAIL),
+    "browser": lambda: session_browser(SESSION),
+    "map": lambda: map_over_time(SESSION, START),
+    "what if": lambda: what_if(SESSION, START),
+}
+
+
+def places(control: Any) -> list[Any]:
+    """Every option of a drop-down, five positions of a slider, and words for a field."""
+    if hasattr(control, "options"):
+        return list(control.options)
+    if hasattr(control, "max"):
+        steps = (control.max - control.min) // control.step
+        return [control.min + control.step * (steps * n // 4) for n in range(5)]
+    return ["", "summary"]
+
+
+@pytest.mark.parametrize("name", PANELS)
+def test_any_position_shows_what_it_would_show_if_it_were_the_first(name: str):
+    panel = PANELS[name]()
+    draw: Any = getattr(panel.draw, "__wrapped__", panel.draw)
+    positions = {key: st.sampled_from(places(control)) for key, control in panel.controls.items()}
+
+    @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.fixed_dictionaries(positions))
+    def moves(values: dict[str, Any]) -> None:
+        panel.move(**values)
+        assert repr(panel).endswith(panel.text)
+        assert all(len(line) <= 72 for line in repr(panel).splitlines() if "=" not in line)
+        if panel.png:
+            assert tuple(draw(**panel.values))[:2] == (panel.png, panel.text)
+        else:
+            assert panel.text.startswith("ValueError: ")
+
+    moves()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data())
+def test_any_position_of_the_what_if_panel_has_settings_that_break_no_rule_or_says_why(data: Any):
+    panel = WHAT_IF
+    values = {n: data.draw(st.sampled_from(places(each)), n) for n, each in panel.controls.items()}
+    panel.move(preset=RECORDED)
+    panel.move(**values)
+    if panel.png:
+        frames = replay(SESSION, panel.settings)
+        assert [violation(frame.context) for frame in frames] == [None] * TURNS
+        assert panel.settings.threshold_tokens == values["threshold"]
+        code = panel.text.split(")")[0] + ")"
+        assert eval(code, {"Settings": Settings}) == panel.settings
+    else:
+        named = (values["context_window"], values["threshold"])
+        assert any(f"{number:,}" in panel.text for number in named)
+
+
+WHAT_IF = what_if(SESSION, START)
+
+
+def test_the_shares_of_the_window_and_the_alarm():
+    panel = lessons.estimation_panel([13_000, 13_001, 14_000])
+    assert "= 171,000; the alarm rings at 171,000: in\ntime." in panel.text
+    assert "2 of 3 recorded turns brought more than the buffer" in panel.text.replace("\n", " ")
+    panel.off.value = -60
+    assert "rings at 427,500: never" in panel.text
+    panel.off.value = -10
+    assert "too late for an answer of 16,000" in panel.text.replace("\n", " ")
+
+
+def test_estimates_are_drawn_beside_the_bills_and_errors_without_their_sign():
+    rows = DataFrame(
+        {"turn": [1, 2], "billed": [100, 200], CHARS: [40, 90], BLOCKS: [50, 80]}
+        | {LAST_BILL: [40, 190], METER: [90, 200]}
+    )
+
+    def heights(chart: Any) -> dict[str, list[float]]:
+        return {line.get_label(): list(line.get_ydata()) for line in chart.figure.axes[0].lines}
+
+    lines = heights(estimates.lines(rows, window=150))
+    assert (lines["billed"], lines[CHARS], lines[METER]) == ([100, 200], [40, 90], [90, 200])
+    assert [150, 150] in lines.values()
+    errors = heights(estimates.errors(rows))
+    assert errors[CHARS] == pytest.approx([60, 55])
+    assert errors[METER] == pytest.approx([10, 0.01])
+
+
+def test_clearing_runs_the_task_again_when_a_slider_is_let_go():
+    start = Settings(auto=False, manual=False, keep_recent=5).scaled(32_000)
+    panel = lessons.clearing_panel(RENAME, start)
+    assert panel.text == lessons.run_sentence(play(RENAME, start))
+    before = panel.png
+    panel.keep_recent.value = 20
+    assert panel.text == lessons.run_sentence(play(RENAME, replace(start, keep_recent=20)))
+    assert panel.png != before
+    assert not any(control.continuous_update for control in panel.controls.values())
+
+
+def test_compaction_by_two_numbers_and_the_run_at_the_same_two():
+    run = play(REVIEW, START)
+    panel = lessons.compaction_panel(WHOLE, START, [run])
+    assert (panel.threshold.min, panel.threshold.max) == (4_000, 27_360)
+    assert f"The agent itself: {run.turns} turns" in panel.text
+    counts = []
+    for point in (27_360, 4_000):
+        panel.threshold.value = point
+        assert "not tried at these two numbers" in panel.text
+        counts.append(int(panel.text.split(" compaction")[0].split()[-1]))
+    assert 0 < counts[0] < counts[1]
+    short = panel.text
+    panel.summary_tokens.value = 2_000
+    assert panel.text != short
+
+
+def test_the_button_compacts_and_another_turn_waits_for_it():
+    start = Settings(micro="off", auto=False, manual=False).scaled(32_000)
+    panel, run = (
+        lessons.focus_panel(ERRAND, start, after=12),
+        play(ERRAND, start, compact_after=12, focus="rules"),
+    )
+    before = panel.png
+    size = run.step.tokens_before
+    assert panel.text.startswith(f"{size:,} tokens, {100 * size // 32_000}% of the window. Not")
+    panel.words.value = " rules "
+    assert panel.png == before
+    panel.button.click()
+    assert repr(panel) == f"after 12, words  rules :\n{lessons.focus_sentence(run, ERRAND)}"
+    assert panel.png != before
+    panel.after.value = 8
+    assert "Not compacted yet" in panel.text
+    panel.after.value = 40
+    assert "ValueError: after=40; the task has turns 1 to 19" in panel.text
+
+
+def test_a_compaction_by_hand_says_what_was_kept_or_why_there_was_none():
+    kept = lessons.focus_sentence(play(REVIEW, HAND, compact_after=20), REVIEW).replace("\n", " ")
+    assert "3 of 4 facts" in kept
+    assert "the rule is lost" in kept
+    none = play(ERRAND, replace(HAND, keep_exchanges=40), compact_after=3)
+    assert lessons.focus_sentence(none, ERRAND).startswith("Nothing was compacted: ")
+
+
+def test_each_slider_of_the_tail_panel_moves_its_own_part():
+    def last() -> list[int]:
+        words = panel.text.split("left head ")[1].replace("\n", " ").replace(",", "").split()
+        return [int(words[at]) for at in (0, 2, 4)]
+
+    panel = lessons.tail_panel(WHOLE, TAIL)
+    head, summary, _ = last()
+    largest = panel.text.split("largest prompt ")[1].split()[0]
+    panel.move(summary_tokens=2_000, head_tokens=0)
+    assert last()[0] == 0 < head
+    assert summary + 1_000 < last()[1]
+    panel.move(summary_tokens=450, head_tokens=640, tail_tokens=12_000)
+    assert last()[:2] == [head, summary]
+    assert f"largest prompt {largest}" not in panel.text
+
+
+def test_faults_change_the_fate_of_the_session():
+    start = Settings(micro="off", manual=False, threshold=10_000, summary_tokens=12_500)
+    panel = lessons.fault_panel(generated.scenario(1015), start.scaled(32_000))
+    assert panel.values == {"rate": 50, "how": "empty"}
+    assert "timeout" not in lessons.FAULTS
+    texts = {}
+    for rate in (0, 100):
+        panel.move(rate=rate, how="529")
+        texts[rate] = panel.text.replace("\n", " ")
+    assert "0 cut to size, 0 failed" in texts[0]
+    assert "compactions: 0 done, 1 cut to size" in texts[100]
