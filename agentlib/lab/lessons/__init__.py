@@ -80,15 +80,13 @@ def use(exercise: str, function: _Solution | None, otherwise: _Solution) -> _Sol
     stub and None don't pass. So a lesson runs to its end before its exercises are solved, and
     nobody takes the finished function for their own.
 
-    >>> from agentlib.lab.lessons.wall import refused_turn
-    >>> use("00.1", lambda base, growth, window: 1, otherwise=refused_turn)(600, 400, 2_000)
-    00.1 is not solved yet, so the finished refused_turn runs.
-    5
+    >>> use("02.4", None, otherwise=len)([1, 2, 3])
+    02.4 is not solved yet, so the finished len runs.
+    3
     """
+    chosen, reason = otherwise, "is not solved yet, so the finished"
     if function is not None and check(exercise, function):
         chosen, reason = function, "is solved: your"
-    else:
-        chosen, reason = otherwise, "is not solved yet, so the finished"
     print(f"{exercise} {reason} {getattr(chosen, '__name__', 'answer')} runs.")  # noqa: T201
     return chosen
 
