@@ -95,7 +95,7 @@ def read(path: Path) -> tuple[list[Line], list[str]]:
 
 
 @contextmanager
-def ctrl_c_deferred() -> Generator[None]:
+def defer_ctrl_c() -> Generator[None]:
     """Defer Ctrl-C until the block has finished, so that file and memory can't diverge."""
     if threading.current_thread() is not threading.main_thread():  # Ctrl-C never comes here
         yield
@@ -246,10 +246,10 @@ class Compaction:
     """Whether the breaker was open, so that no model was asked."""
 
 
-def preserved(boundary: Line) -> set[str]:
+def kept_uuids(boundary: Line) -> set[str]:
     """Take the uuids of the messages that a compaction kept from its boundary line."""
-    noted: dict[str, list[str]] = boundary["compactMetadata"].get("preservedMessages") or {}
-    return set(noted.get("uuids", []))
+    messages: dict[str, list[str]] = boundary["compactMetadata"].get("preservedMessages") or {}
+    return set(messages.get("uuids", []))
 
 
 def compaction(line: Line, message: Message | None, seen: int) -> Compaction:
@@ -272,7 +272,7 @@ def compaction(line: Line, message: Message | None, seen: int) -> Compaction:
     )
 
 
-def carried_out(step: Step, at: float, seen: int) -> list[Compaction]:
+def compactions_of(step: Step, at: float, seen: int) -> list[Compaction]:
     """List the record of a step's compaction, as reading its lines would give it."""
     if not step.compaction:
         return []

@@ -215,14 +215,14 @@ class Settings:
         return replace(preset or cls(), **{**changes, **arguments})
 
     @classmethod
-    def from_dict(cls, noted: Mapping[str, Any]) -> "Settings":
+    def from_dict(cls, record: Mapping[str, Any]) -> "Settings":
         """Return settings as a session file notes them, with lists for tuples.
 
         Unknown names are ignored, so that a newer version's file can be read.
         """
         values: dict[str, Any] = {}
-        for name in {field.name for field in fields(cls)} & noted.keys():
-            values[name] = tuple(noted[name]) if isinstance(noted[name], list) else noted[name]
+        for name in {field.name for field in fields(cls)} & record.keys():
+            values[name] = tuple(record[name]) if isinstance(record[name], list) else record[name]
         return cls(**values)
 
 

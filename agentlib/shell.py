@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from agentlib.session_file import ctrl_c_deferred
+from agentlib.session_file import defer_ctrl_c
 
 CAP = 50_000
 """Most characters of one result, as in learn-claude-code's s06."""
@@ -46,8 +46,8 @@ FIXED = {
 
 
 @dataclass
-class Ran:
-    """A command that has ended."""
+class Execution:
+    """What a command printed, and how it ended."""
 
     output: str = ""
     """Standard output and error in the order of their arrival, at most `CAP` characters."""
@@ -68,7 +68,7 @@ def environment() -> dict[str, str]:
     return kept | FIXED | {"PATH": os.pathsep.join(path)}
 
 
-def boxed(bubblewrap: str, folder: Path) -> list[str]:
+def sandbox_prefix(bubblewrap: str, folder: Path) -> list[str]:
     """Make the words to put before a command, so that it runs in bubblewrap.
 
     `folder` is its `/workspace`. It may write there and in a `/tmp` of its own, and read the
@@ -82,32 +82,32 @@ def boxed(bubblewrap: str, folder: Path) -> list[str]:
     return [*call, "--bind", str(folder), "/workspace", "--chdir", "/workspace"]
 
 
-def run(call: list[str], folder: Path, *, time_limit: float) -> Ran:
+def run(call: list[str], folder: Path, *, time_limit: float) -> Execution:
     """Run `call` in `folder` for at most `time_limit` seconds.
 
     The process group is killed in every case: at the end, at the time limit, at Ctrl-C.
     Raises OSError if the call can't be started (an argument too long, the folder gone).
 
     >>> run(["bash", "-c", "echo one; echo two >&2; exit 3"], Path("."), time_limit=9)
-    Ran(output='one\\ntwo\\n', cut=0, exit_code=3)
+    Execution(output='one\\ntwo\\n', cut=0, exit_code=3)
     """
-    ran, process = Ran(), None
+    execution, process = Execution(), None
     try:
         # Ctrl-C before the process has a name would leave it running, and before it has a reader
         # would leave its pipe open.
-        with ctrl_c_deferred():
+        with defer_ctrl_c():
             process = _start(call, folder)
-            reader = threading.Thread(target=_drain, args=(process.stdout, ran), daemon=True)
+            reader = threading.Thread(target=_drain, args=(process.stdout, execution), daemon=True)
             reader.start()
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = process.wait(time_limit)
-            ran.exit_code = 128 - code if code < 0 else code
+            execution.exit_code = 128 - code if code < 0 else code
     finally:
         if process:
             _kill_group(process)
     # A process that left the group may hold the pipe open for ever.
     reader.join(timeout=2.0)
-    return ran
+    return execution
 
 
 def _start(call: list[str], folder: Path) -> subprocess.Popen[str]:
@@ -124,12 +124,12 @@ def _start(call: list[str], folder: Path) -> subprocess.Popen[str]:
     )
 
 
-def _drain(stream: TextIO, ran: Ran) -> None:
+def _drain(stream: TextIO, execution: Execution) -> None:
     with stream:
         while text := stream.readline(LINE):
-            room = CAP - len(ran.output)
-            ran.output += text[:room]
-            ran.cut += len(text[room:])
+            room = CAP - len(execution.output)
+            execution.output += text[:room]
+            execution.cut += len(text[room:])
 
 
 def _kill_group(process: subprocess.Popen[str]) -> None:

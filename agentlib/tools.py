@@ -62,19 +62,19 @@ class ToolError(Exception):
     """An expected failure. Its text becomes the content of an `is_error` result."""
 
 
-def checked(definition: Definition, inputs: object) -> dict[str, Any]:
+def check_inputs(definition: Definition, inputs: object) -> dict[str, Any]:
     """Return a call's inputs without those that are null, or raise ToolError.
 
-    >>> checked(DEFINITIONS[1], {"path": "a.py", "limit": None})
+    >>> check_inputs(DEFINITIONS[1], {"path": "a.py", "limit": None})
     {'path': 'a.py'}
     """
     schema = definition["input_schema"]
     rules: dict[str, Any] = schema["properties"]
     if not isinstance(inputs, dict) or not inputs.keys() <= rules.keys():
         raise ToolError(f"the input must be an object with {', '.join(rules)}, not {inputs!r:.80}")
-    given = {k: v for k, v in cast(dict[str, Any], inputs).items() if v is not None}
-    for name in (name for name in rules if name in given or name in schema["required"]):
-        value, rule = given.get(name), rules[name]
+    arguments = {k: v for k, v in cast(dict[str, Any], inputs).items() if v is not None}
+    for name in (name for name in rules if name in arguments or name in schema["required"]):
+        value, rule = arguments.get(name), rules[name]
         if rule["type"] == "string":
             # No path, command or file can hold NUL or half of a surrogate pair.
             fits = isinstance(value, str) and not re.search("[\0\ud800-\udfff]", value)
@@ -84,7 +84,7 @@ def checked(definition: Definition, inputs: object) -> dict[str, Any]:
             expected = f"a whole number from {rule['minimum']} on"
         if not fits:
             raise ToolError(f"{name} must be {expected}, not {value!r:.80}")
-    return given
+    return arguments
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Workspace:
         """The tools' functions by name."""
         always = (self.bash, self.read_file, self.write_file, self.edit_file)
         tools: dict[str, Callable[..., str]] = {tool.__name__: tool for tool in always}
-        return tools | ({"recall": self._recalled} if self.recall else {})
+        return tools | ({"recall": self._recall} if self.recall else {})
 
     @property
     def definitions(self) -> list[Definition]:
@@ -137,11 +137,11 @@ class Workspace:
         definitions = {each["name"]: each for each in self.definitions}
         if name not in definitions:
             raise ToolError(f"there is no tool {name!r}; there are {', '.join(definitions)}")
-        given = checked(definitions[name], inputs)
+        arguments = check_inputs(definitions[name], inputs)
         try:
-            return self.tools[name](**given)
+            return self.tools[name](**arguments)
         except OSError as error:  # such as a full disk, or a command too long to start
-            raise ToolError(f"{given.get('path', name)}: {error.strerror}") from error
+            raise ToolError(f"{arguments.get('path', name)}: {error.strerror}") from error
 
     def bash(self, command: str) -> str:
         """Return a command's standard output and error, in the order of their arrival.
@@ -149,15 +149,15 @@ class Workspace:
         An exit code other than 0 is a ToolError whose last line is `(exit code N)`. Only a silent 1
         is an answer and no failure: it is how `grep` says "nothing found".
         """
-        ran = shell.run(self._call(command), self.root, time_limit=self.time_limit)
-        output = ran.output.replace(str(self.root), "/workspace")
+        execution = shell.run(self._call(command), self.root, time_limit=self.time_limit)
+        output = execution.output.replace(str(self.root), "/workspace")
         silent = not output.strip()
-        notes = [f"(exit code {ran.exit_code})"] if ran.exit_code else []
-        if ran.exit_code is None:
+        notes = [f"(exit code {execution.exit_code})"] if execution.exit_code else []
+        if execution.exit_code is None:
             notes = [f"(stopped: it ran longer than {self.time_limit:g} seconds)"]
-        output = output if ran.cut else output.rstrip("\n")
-        text = capped("(no output)" if silent else output, ran.cut, *notes)
-        if ran.exit_code == 0 or (ran.exit_code == 1 and silent):
+        output = output if execution.cut else output.rstrip("\n")
+        text = fit("(no output)" if silent else output, execution.cut, *notes)
+        if execution.exit_code == 0 or (execution.exit_code == 1 and silent):
             return text
         raise ToolError(text)
 
@@ -167,7 +167,7 @@ class Workspace:
         if bash is None:
             raise ToolError("no bash on the PATH; install it (on Windows it comes with Git)")
         if self.sandbox and (bubblewrap := shutil.which("bwrap")):
-            return [*shell.boxed(bubblewrap, self.root), bash, "-c", command]
+            return [*shell.sandbox_prefix(bubblewrap, self.root), bash, "-c", command]
         if self.sandbox and not self.confirm:
             raise ToolError("bwrap is not on the PATH: install bubblewrap, or confirm commands")
         if re.search(r"(?<![\w.~})-])/workspace\b", command):
@@ -216,10 +216,10 @@ class Workspace:
         file.write_bytes(text.replace(old, new).encode())
         return f"Edited {name}"
 
-    def _recalled(self, tool_use_id: str) -> str:
+    def _recall(self, tool_use_id: str) -> str:
         assert self.recall
         try:
-            return capped(self.recall(tool_use_id))
+            return fit(self.recall(tool_use_id))
         except KeyError:
             raise ToolError(f"no result has the id {tool_use_id}; copy it whole") from None
 
@@ -247,12 +247,12 @@ def result(call: Block, workspace: Workspace) -> Block:
         return answer | {"content": str(error), "is_error": True}
 
 
-def capped(text: str, cut: int = 0, *notes: str) -> str:
+def fit(text: str, cut: int = 0, *notes: str) -> str:
     """Cut a text to `CAP` characters with its notes, and say how many are missing.
 
     `cut`: number of characters that were dropped from its end before.
 
-    >>> capped("one", 0, "(exit code 3)")
+    >>> fit("one", 0, "(exit code 3)")
     'one\\n(exit code 3)'
     """
     whole = "\n".join([text, *notes])

@@ -115,8 +115,8 @@ class Session:
 
     def begin(self, settings: Settings, system: str, tools: Sequence[Block], *, at: float) -> None:
         """Note the settings, the system prompt and the tools from here on."""
-        noted = {"settings": asdict(settings), "system": system, "tools": list(tools)}
-        self._write(at, {"type": "system", "subtype": file.SETTINGS, **noted})
+        fields = {"settings": asdict(settings), "system": system, "tools": list(tools)}
+        self._write(at, {"type": "system", "subtype": file.SETTINGS, **fields})
         self.resumed = False
 
     def say(self, text: str, *, at: float) -> None:
@@ -148,7 +148,7 @@ class Session:
         for number, line in enumerate(lines, self.count):
             whole.append({**file.envelope(self.session_id, number, parent, at), **line})
             parent = whole[-1]["uuid"]
-        with file.ctrl_c_deferred():
+        with file.defer_ctrl_c():
             if self.path:
                 file.append(self.path, whole)
             self.count += len(whole)
@@ -225,7 +225,7 @@ class Session:
 
     def _fold_summary(self, message: Message, line: Line) -> None:
         boundary = self._boundary or {**line, "compactMetadata": {"trigger": "auto"}}
-        uuids = file.preserved(boundary)
+        uuids = file.kept_uuids(boundary)
         kept = [i for i, name in enumerate(self._ids) if name in uuids]
         place = file.summary_place(kept)
         context, ids = [self.context[i] for i in kept], [self._ids[i] for i in kept]

@@ -18,7 +18,7 @@ from agentlib.recovery import (
     with_less,
     without_oldest,
 )
-from agentlib.session_file import Request, carried_out
+from agentlib.session_file import Request, compactions_of
 from agentlib.settings import Settings
 from agentlib.step import Step
 
@@ -151,7 +151,7 @@ def noted(outcomes: str, settings=SETTINGS):
             made = replace(made, tokens_after=settings.threshold_tokens + 1)
         elif outcome == "r":
             made = replace(made, failure="compaction rests after 3 failures")
-        found += carried_out(made, 0.0, seen)
+        found += compactions_of(made, 0.0, seen)
     return found
 
 

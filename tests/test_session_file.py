@@ -19,7 +19,7 @@ from runs import SMALL, a_session, ctrl_c
 from agentlib import loop
 from agentlib.auto_compact import summary_text
 from agentlib.messages import of_type, result_text
-from agentlib.session_file import append, ctrl_c_deferred, read, seconds, timestamp
+from agentlib.session_file import append, defer_ctrl_c, read, seconds, timestamp
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
 
@@ -141,7 +141,7 @@ def test_a_full_disk_writes_all_lines_or_none(tmp_path):
 @pytest.mark.parametrize("handler", [signal.SIG_DFL, signal.SIG_IGN, signal.default_int_handler])
 def test_afterwards_ctrl_c_does_what_it_did_before(handler):
     with ctrl_c(handler):
-        with ctrl_c_deferred():
+        with defer_ctrl_c():
             assert signal.getsignal(signal.SIGINT) is not handler
         assert signal.getsignal(signal.SIGINT) is handler
 
@@ -150,7 +150,7 @@ def test_ctrl_c_waits_until_the_block_is_done():
     steps = []
 
     def write() -> None:
-        with ctrl_c_deferred():
+        with defer_ctrl_c():
             signal.raise_signal(signal.SIGINT)
             steps.append("written")
 
@@ -163,7 +163,7 @@ def test_a_thread_leaves_ctrl_c_alone():
     handlers = []
 
     def write() -> None:
-        with ctrl_c_deferred():
+        with defer_ctrl_c():
             handlers.append(signal.getsignal(signal.SIGINT))
 
     with ctrl_c():

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentlib.tools import CAP, MAX_FILE, ROOM, ToolError, Workspace, capped, page, result
+from agentlib.tools import CAP, MAX_FILE, ROOM, ToolError, Workspace, fit, page, result
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="pipes and modes of POSIX")
 
@@ -239,7 +239,7 @@ def test_blank_lines_are_counted_not_sent():
     st.integers(0, CAP + 200), st.integers(0, 1_000), st.sampled_from([(), ("(exit code 130)",)])
 )
 def test_no_character_is_lost_uncounted(length, gone, notes):
-    text = capped("x" * length, gone, *notes)
+    text = fit("x" * length, gone, *notes)
     note = re.search(r"\.\.\. \((\d+) characters cut\)", text)
     assert len(text) <= CAP
     assert re.match("x*", text).end() + int(note[1] if note else 0) == length + gone

@@ -19,7 +19,7 @@ from agentlib.manual_compact import COMPACT_TOOL, requested_focus
 from agentlib.messages import Message, drop_newest_thinking
 from agentlib.pipeline import compact
 from agentlib.recovery import breaker
-from agentlib.session_file import Compaction, Request, carried_out
+from agentlib.session_file import Compaction, Request, compactions_of
 from agentlib.settings import Settings
 from agentlib.step import ContextEngine, Outcome, Reason, Step
 from agentlib.transcripts import Session
@@ -135,7 +135,7 @@ class _Replay:
         )
         if step.replaced or step.compaction not in (None, Outcome.FAILED):
             self.changed = True
-        self.tried += carried_out(step, event.at, event.seen)
+        self.tried += compactions_of(step, event.at, event.seen)
         self.view, self.settled = list(step.messages), step.settled
         return step
 

@@ -212,7 +212,7 @@ def _boundary(event: _Event, before: Sequence[_Event], archive: str) -> Line:
     segment: dict[str, str] = theirs.get("preservedSegment") or {}
     ends = {segment.get("headUuid"), segment.get("tailUuid")}
     places = [i for i, other in enumerate(before) if other.uuids & ends]
-    uuids = file.preserved({"compactMetadata": theirs})
+    uuids = file.kept_uuids({"compactMetadata": theirs})
     stay = [other for other in before if other.uuids & uuids]
     stay += before[places[0] : places[-1] + 1] if places else []
     names = [other.name + part for other in stay for part in ("", "/results")]
