@@ -179,7 +179,7 @@ def program(*argv: str, **more: Any) -> subprocess.Popen[str]:
 
 
 def test_as_a_program_it_speaks_utf_8_and_returns_the_code(here):
-    for name in ("anthropic", "json", "random", "argparse"):  # the learner's: not to be imported
+    for name in ("anthropic", "json", "random", "click"):  # the learner's: not to be imported
         (here / "cwd" / f"{name}.py").write_text("raise SystemExit(__name__)", encoding="utf-8")
     prompt = "逐个读取所有 Python 文件，然后写一份报告"
     with program(prompt, "--transcripts", "../t") as ran:

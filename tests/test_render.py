@@ -42,6 +42,7 @@ def test_a_text_is_cut_at_its_first_line_that_is_not_blank():
         (call("bash", command="ls\npwd"), result("a\x1b[2J"), r"bash ls  a\x1b[2J"),
         (call("bash", command="x"), result("gone", is_error=True), "bash x  error: gone"),
         (call("compact"), result([]), "compact  "),
+        (call("\x1b[2J", **{"a": "b", "n\r": 1}), result("x"), r"\x1b[2J b n\r=1  x"),
     ],
 )
 def test_a_call_is_one_line_of_which_the_outcome_is_dim(call, result, line):

@@ -37,11 +37,11 @@ class Arguments:
     preset: Annotated[str | None, click.Choice([*presets.ALL]), "Whose settings to take."] = None
     window: Annotated[int | None, click.IntRange(1_000), "Tokens of the window."] = None
     threshold: Annotated[int | None, click.IntRange(1), "Compact above so many tokens."] = None
-    keep_recent: Annotated[int | None, click.IntRange(0), "Newest results that stay."] = None
+    keep_recent: Annotated[int | None, click.IntRange(0), "Results that stay whole."] = None
     engine: Annotated[ContextEngine, function, "What compacts: MODULE:FUNCTION."] = pipeline.compact
     live: Annotated[bool, bool, "Ask a real model, and work in the folder itself."] = False
     model: Annotated[str | None, str, "Live: which model. Default: MODEL_ID."] = None
-    max_usd: Annotated[float, click.FloatRange(0, min_open=True), "Live: the cap."] = 0.5
+    max_usd: Annotated[float, click.FloatRange(0, min_open=True), "Live: most dollars."] = 0.5
 
     @property
     def cap(self) -> float | None:

@@ -138,7 +138,7 @@ class Terminal:
             note = f"working on a copy of {source} ({size}): {root}"
         else:
             raise ValueError(f"{self.file} has no working copy; name its folder: --workspace DIR")
-        click.echo(f"[{note}]")
+        click.echo(f"[{plain(note)}]")
         self.workspace = Workspace(root, sandbox=live, confirm=confirm if live else None)
 
     def agent(self) -> Agent:

@@ -15,7 +15,7 @@ from agentlib.estimation import breakdown, prompt_tokens
 from agentlib.lab.spending import dollars
 from agentlib.loop import Agent, Turn, metered
 from agentlib.messages import Block, blocks, of_type, result_text
-from agentlib.step import Step
+from agentlib.step import Outcome, Step
 
 NO_RESULT: Block = {"content": "no result"}
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -42,7 +42,7 @@ def short(text: str, width: int = 60) -> str:
 
 def turn_lines(turn: Turn) -> Iterator[str]:
     """Yield one turn in the order in which it happened."""
-    yield from (f"[{event.text}]" for event in turn.events if event.kind == "tier")
+    yield from (f"[{e.text}]" for e in turn.events if e.kind == "tier")
     yield from step_lines(turn.step)
     reply, *answers = turn.messages
     results = {r["tool_use_id"]: r for m in answers for r in of_type(m, "tool_result")}
@@ -51,7 +51,7 @@ def turn_lines(turn: Turn) -> Iterator[str]:
             yield plain(block["text"]).strip()
         elif block["type"] == "tool_use":
             yield call_line(block, results.get(block["id"], NO_RESULT))
-    yield from (f"[stopped: {event.text}]" for event in turn.events if event.kind == "stopped")
+    yield from (f"[stopped: {plain(e.text)}]" for e in turn.events if e.kind == "stopped")
 
 
 def step_lines(step: Step) -> Iterator[str]:
@@ -65,7 +65,7 @@ def step_lines(step: Step) -> Iterator[str]:
     yield "[auto_compact triggered]" if step.reason == "auto" else f"[{step.reason} compact]"
     if not step.compaction:
         yield "[nothing to compact yet: the newest exchanges stay as they are]"
-    elif step.compaction == "failed":
+    elif step.compaction == Outcome.FAILED:
         yield f"[compaction failed: {plain(step.failure or '')}; nothing was changed]"
     else:
         if step.failure:
@@ -82,7 +82,7 @@ def call_line(call: Block, result: Block) -> str:
     """
     first, *others = [*call["input"].items()] or [("", "")]
     numbers = [f"{name}={value}" for name, value in others if isinstance(value, int)]
-    request = " ".join([call["name"], short(str(first[1])), *numbers]).rstrip()
+    request = plain(" ".join([call["name"], short(str(first[1])), *numbers]).rstrip())
     text, error = result_text(result), "error: " if result.get("is_error") else ""
     lines = f" (lines: {text.count(chr(10)) + 1:,})" if "\n" in text else ""
     return f"> {request}  {click.style(error + short(text) + lines, dim=True)}"

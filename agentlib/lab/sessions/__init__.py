@@ -28,11 +28,12 @@ _REQUIRED_KEY = {"text": "text", "tool_use": "id", "tool_result": "tool_use_id"}
 def load(path: Path | str) -> Session:
     """Read a session from Claude Code's file, or from ours.
 
-    One response becomes one request, whose `at` is the newest time in the file before it. The
-    settings are a guess, `Settings()`. A call without a result gets one that says "interrupted",
-    and `MISSING` stands for a lost user message, because the API's rules need both. The session
-    has no path, so that their file is never written to. Raises ValueError if the file holds no
-    conversation.
+    One response becomes one request, whose `at` is the newest time in the file before it. Lines of
+    subagents, hooks and failed requests are left out. The settings are a guess, `Settings()`.
+
+    A call without a result gets one that says "interrupted", and `MISSING` stands for a lost user
+    message, because the API's rules need both. The session has no path, so that their file is
+    never written to. Raises ValueError if the file holds no conversation.
 
     On paper: the lines user "hi", assistant msg_1 "\\n\\n", assistant msg_1 "Hello." are a history
     of two messages and one request, whose context is the user's message.
