@@ -49,16 +49,12 @@ def test_offline_nothing_is_read_from_the_environment(here: pytest.MonkeyPatch):
     here.setenv("ANTHROPIC_CUSTOM_HEADERS", "Authorization: \nX-Api-Key: ")
     here.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     here.setenv("MODEL_ID", "claude-x")
+    here.setattr(socket, "socket", None)
     api = client(model=model)
     assert (api.api_key, api.auth_token) == ("offline", None)
     assert "127.0.0.1" not in str(api.base_url)
     assert ask(api).stop_reason == "end_turn"
     assert model_id() == MODEL
-
-
-def test_offline_no_socket_is_opened(here: pytest.MonkeyPatch):
-    here.setattr(socket, "socket", None)
-    assert ask(client(model=model)).stop_reason == "end_turn"
 
 
 def test_live_is_the_same_client_at_another_address(wire: Wire):
@@ -79,24 +75,8 @@ def test_live_a_token_from_elsewhere_is_not_sent_to_another_endpoint(
         client(live=True)
 
 
-def test_live_a_token_serves_where_no_endpoint_is_named(here: pytest.MonkeyPatch):
-    here.setenv("ANTHROPIC_AUTH_TOKEN", "token")
-    api = client(live=True)
-    assert (api.api_key, api.auth_token) == (None, "token")
-    assert str(api.base_url) == "https://api.anthropic.com"
-
-
 def test_live_without_a_key_says_what_to_do(here: pytest.MonkeyPatch):
     with pytest.raises(LiveError, match=r"There is no API key: set ANTHROPIC_API_KEY .* \.env"):
-        client(live=True)
-
-
-def test_live_a_pasted_key_may_have_blanks_around_it(wire: Wire, here: pytest.MonkeyPatch):
-    here.setenv("ANTHROPIC_API_KEY", f" {KEY}\n")
-    here.setenv("MODEL_ID", " ")
-    assert ask(client(live=True), model_id(live=True)).stop_reason == "end_turn"
-    here.setenv("ANTHROPIC_API_KEY", " \n")
-    with pytest.raises(LiveError, match="There is no API key"):
         client(live=True)
 
 
@@ -104,12 +84,6 @@ def test_live_a_pasted_key_may_have_blanks_around_it(wire: Wire, here: pytest.Mo
 def test_live_a_key_that_can_be_none_is_not_said_aloud(key: str, here: pytest.MonkeyPatch):
     here.setenv("ANTHROPIC_API_KEY", key)
     with pytest.raises(LiveError, match=r"^The API key holds a blank or a sign that no key has"):
-        client(live=True)
-
-
-def test_live_a_dotenv_file_in_another_encoding_is_one_sentence(here: pytest.MonkeyPatch):
-    Path(".env").write_bytes(b"NAME=\xe9\n")
-    with pytest.raises(LiveError, match="is not text in UTF-8"):
         client(live=True)
 
 
@@ -165,10 +139,6 @@ def test_a_live_client_says_its_price_before_anything_is_sent(wire: Wire, caplog
     assert said == [price_notice(MODEL, 0.004)]
     assert said[0].endswith("The run stops once $0.004 are spent.")
     assert caplog.messages == []
-    for wrong in (-1, float("nan")):
-        with pytest.raises(ValueError, match="choose dollars, 0 or more"):
-            client(live=True, max_usd=wrong, say=said.append)
-    assert len(said) == 1  # nor is a price said where there is no client
     client(live=True)  # with nobody to tell, it is logged: a notebook shows that
     assert caplog.messages == [price_notice(MODEL)]
     assert wire.headers == []

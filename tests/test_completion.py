@@ -23,17 +23,6 @@ def test_an_answer_that_fits_is_left_alone_but_for_its_ids():
     assert {**content[1], "id": ""} == {**CALL, "id": ""}
 
 
-def test_an_id_that_the_model_gave_stays():
-    said = {**SAID, "content": [{**CALL, "id": "toolu_own"}]}
-    assert finished(said, BODY, seed="s", room=1_000)[0][0]["id"] == "toolu_own"
-
-
-def test_ids_differ_by_place_and_by_seed():
-    said = {**SAID, "content": [CALL, CALL]}
-    ids = [b["id"] for seed in "st" for b in finished(said, BODY, seed=seed, room=1_000)[0]]
-    assert len(set(ids)) == 4
-
-
 def test_a_text_is_cut_and_a_call_that_does_not_fit_is_left_out():
     assert fitting([TEXT_BLOCK, CALL], TEXT + 2) == [{"type": "text", "text": "one "}]
     assert fitting([TEXT_BLOCK, CALL], TEXT + 5) == [TEXT_BLOCK]

@@ -32,12 +32,6 @@ def test_the_table_has_the_error_of_every_response_but_the_first(
     )
 
 
-def test_a_folder_without_turns_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "a.jsonl").write_text(line("user", 1, "go"), encoding="utf-8")
-    assert SCRIPT["main"]([str(tmp_path)]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "No turn made a prompt grow."
-
-
 def test_the_first_response_after_a_compaction_does_not_count(tmp_path: Path) -> None:
     lines = line("user", 1, "go") + line("assistant", 2, "x" * 100, 100)
     lines += line("system", 3, "", subtype="compact_boundary", compactMetadata={"trigger": "auto"})
@@ -47,10 +41,6 @@ def test_the_first_response_after_a_compaction_does_not_count(tmp_path: Path) ->
     session = sessions.load(tmp_path / "a.jsonl")
     assert [bool(each.message) for each in session.compactions] == [True]
     assert SCRIPT["errors"](session, "anchored") == [pytest.approx(2 / 9.6)]  # 900 + 28.5 + 30
-
-
-def test_a_percentile_lies_between_its_neighbours() -> None:
-    assert SCRIPT["percentile"]([1.0, 3.0, 2.0], 0.75) == 2.5
 
 
 @pytest.mark.skipif(not FOLDER, reason="needs REAL_SESSIONS=DIR, a folder of Claude Code's files")

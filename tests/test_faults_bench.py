@@ -31,11 +31,3 @@ def test_without_recovery_a_session_would_not_have_ended():
     (played,) = bench.cell(off, "empty", 1.0, 1)
     assert not played.completed
     assert played.lost == 0
-
-
-def test_the_table_has_a_row_for_each_preset():
-    lines = list(bench.rows(1_000, ("empty",), (1.0,)))
-    assert lines[0].split()[:5] == ["preset", "fault", "share", "sessions", "completed"]
-    assert len(lines) == 1 + len(presets.ALL)
-    assert all(line.split()[3] == line.split()[4] for line in lines[1:])
-    assert {line.split()[5] for line in lines[1:]} == {"0"}

@@ -146,19 +146,6 @@ def test_a_lower_threshold_never_compacts_later(session: Session) -> None:
     assert first[-1] < 10_000
 
 
-def test_weighing_without_layers_is_near_the_bill(tmp_path: Path) -> None:
-    """The same messages uncompacted: what the weights say against what the API would bill."""
-    settings = Settings(auto=False, manual=False, micro="off").scaled(WINDOW)
-    session = recorded_without_layers(tmp_path, settings)
-    cleared = replay(session, replace(settings, micro="clear", keep_recent=2))
-    whole = replay(session, settings)
-    assert {f.billed_from for f in whole} == {"recorded"}
-    assert {f.billed_from for f in cleared} == {"recorded", "weighed"}
-    assert cleared[-1].prompt_tokens < whole[-1].prompt_tokens / 2
-    assert cleared[-1].kinds["placeholder"] > 0
-    assert cleared[-1].kinds["tool_result"] < whole[-1].kinds["tool_result"] / 2
-
-
 def recorded_without_layers(folder: Path, settings: Settings) -> Session:
     for n in range(FILES):
         source = inspect.getsource(inspect)[n * 4_000 : (n + 1) * 4_000]

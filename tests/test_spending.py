@@ -7,8 +7,8 @@ import anthropic
 import pytest
 from loopback import Wire, served
 
-from agentlib.estimation import prompt_tokens
 from agentlib.lab.api.server import Reply, Server
+from agentlib.lab.cache import PromptCache
 from agentlib.lab.spending import (
     Cap,
     CapReached,
@@ -51,12 +51,6 @@ def test_a_write_that_lives_an_hour_costs_twice_the_input():
     assert dollars(usage, OPUS) == pytest.approx(6.5)
 
 
-def test_missing_and_null_counts_are_nothing():
-    usage = {"input_tokens": 1_000, "cache_read_input_tokens": None, "cache_creation": None}
-    assert dollars(usage, OPUS) == pytest.approx(0.004)
-    assert prompt_tokens(usage) == 1_000
-
-
 def test_a_long_prompt_makes_the_whole_request_five_times_dearer():
     short = {"input_tokens": 60_000, "cache_read_input_tokens": 40_000, "output_tokens": 1_000}
     longer = {**short, "cache_read_input_tokens": 40_001}
@@ -65,11 +59,8 @@ def test_a_long_prompt_makes_the_whole_request_five_times_dearer():
     assert rates(OPUS, 900_000) == rates(OPUS, 1)
 
 
-def test_a_dated_id_has_the_price_of_its_model():
+def test_a_dated_id_finds_its_model_and_an_unknown_one_is_an_error():
     assert model_facts("claude-haiku-4-5-20251001") == model_facts("claude-haiku-4-5")
-
-
-def test_a_model_without_a_price_is_an_error_that_names_those_that_have_one():
     with pytest.raises(ValueError, match=r"'gpt-x'; known: claude-.*claude-opus-5-5"):
         dollars({"input_tokens": 1}, "gpt-x")
 
@@ -82,7 +73,7 @@ def test_the_price_file_is_dated_whole_and_knows_the_model():
         assert facts["cache_write_5m"] == pytest.approx(1.25 * facts["input"])
         assert facts["cache_write_1h"] == pytest.approx(2 * facts["input"])
         assert 0 < facts["cache_read"] <= 0.1 * facts["input"] + 1e-12
-        assert facts["context_window"] >= 200_000
+    assert model_facts(MODEL)["min_cacheable_tokens"] == PromptCache().min_tokens
 
 
 @pytest.mark.parametrize("max_usd", [-0.01, float("nan")])
@@ -147,13 +138,6 @@ def test_a_web_page_is_no_messages_api(cap: Cap | None):
         pytest.raises(LiveError, match="is not a Messages API"),
     ):
         ask(metered(page, cap))
-
-
-def test_a_refused_request_costs_nothing(wire: Wire):
-    cap = Cap(1.0)
-    with pytest.raises(anthropic.BadRequestError):
-        ask(metered(wire, cap), messages=[])
-    assert cap.spent == 0
 
 
 def test_nothing_is_sent_once_the_cap_is_reached(wire: Wire):

@@ -1,16 +1,16 @@
-"""The bench around the agent. The agent never imports it, `agentlib.__main__` apart.
+"""The bench around the agent. Of the rest of agentlib, only the terminal imports it.
 
-    client      offline or live: the one place where it is chosen; metering: a cap in dollars
-    offline     the Messages API in this process: its rules, errors, tokens, faults on request
-    policy      what the offline model does, from nothing but the request
-    cache       the prompt cache's prefix rules
-    cost        prices, an estimate before a run
-    scenarios   tasks with planted facts; workspaces, fetcher, parcels: their files; checking: is
-                a report true?
-    replay      a recorded session under other settings; recording: what its bills tell
-    sessions    Claude Code's files read into the same session, and a session as a table
-    figures     tables and messages in, pictures out; they compute nothing
-    panels      sliders beside a picture; wiring only
+    client         the real SDK, in front of the offline API or of a live one
+    spending       prices, the dollars of a usage, the cap of a live run
+    cache          the rules of the prompt cache
+    api            the Messages API in this process: rules, tokens, faults
+    model          the offline model's replies, from the request alone
+    tasks          tasks with planted facts, their files, and checks of the result
+    play           run the agent on a task; naive_loop, crash and scoreboard use it
+    replay         a recorded session under other settings, weighed and billed
+    sessions       files of Claude Code, read into the same Session
+    figures        pictures of tables; panels put sliders beside them
+    lessons        exercises, predictions and hints
 
-What the offline model does illustrates a mechanism. It is no evidence about language models.
+The offline model shows how a mechanism works. It is no evidence about language models.
 """
