@@ -81,9 +81,8 @@ def _settings(answer: Answer) -> str:
     numbers = answer.typed(dict, 'give {"keep_recent": …, "min_chars": …}')
     start = Settings(auto=False, manual=False).scaled(32_000)
     run = play(RENAME, replace(start, **numbers))
-    after = f"after {run.turns} turns"
-    require(not run.refused, f"{after} the API refused a request: {run.refused}. Clear more.")
-    require(run.checks["done"], f"{after} {run.checks['left']} places are left. Keep more.")
     cost = f"{run.turns} turns, {run.repeated} calls made again, {run.sent:,} tokens sent"
-    require(run.sent < 400_000, f"done with {cost}: not under 400,000. Move one number at a time.")
+    require(not run.refused, f"{cost}, and the API refused a request: {run.refused}.")
+    require(run.checks["done"], f"{cost}, and {run.checks['left']} places are left.")
+    require(run.sent < 400_000, f"done with {cost}; it should be under 400,000.")
     return f"done with {cost}."

@@ -1,6 +1,7 @@
 """The exercises of lesson 07: going on without, rejecting, resting, putting back, an engine."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from agentlib.auto_compact import SummaryFailed
 from agentlib.estimation import TokenMeter
@@ -81,18 +82,16 @@ def _puts_back(answer: Answer) -> None:
         require(given == right, f"{case}; yours are {given}.")
 
 
+def _summarize(messages: Sequence[Message], focus: str) -> str:
+    return SUMMARY
+
+
 @exercise("07.5", "a new policy in a few lines; the finished layers do the rest.")
 def _is_engine(answer: Answer) -> None:
     settings = Settings(context_window=4_000, output_reserve=400, buffer=400, micro="off")
+    engine = partial(answer.function, meter=TokenMeter(), summarize=_summarize, archive=str)
     for count, reason, right in ((3, "auto", None), (6, "auto", "auto"), (3, "manual", "manual")):
-        step = answer.function(
-            conversation(*[6_000] * count),
-            settings,
-            reason=reason,
-            meter=TokenMeter(),
-            summarize=lambda messages, focus: SUMMARY,  # pyright: ignore[reportUnknownLambdaType]
-            archive=lambda: "t.jsonl",
-        )
+        step = engine(conversation(*[6_000] * count), settings, reason=reason)
         case = f"with {count} exchanges over the threshold and reason={reason!r}"
         compaction = f"compaction should be {right!r}; yours is {step.compaction!r}"
         require(step.compaction == right, f"{case}, {compaction}.")
