@@ -90,12 +90,6 @@ def test_a_wrong_argument_is_one_line_with_the_value(capsys, monkeypatch, tmp_pa
     assert [path.name for path in tmp_path.glob("*.*")] == ["broken.py"]
 
 
-def test_a_wrong_number_in_the_environment_is_named(capsys, monkeypatch):
-    monkeypatch.setenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "large")
-    assert main([]) == 2
-    assert "CLAUDE_CODE_AUTO_COMPACT_WINDOW='large'" in capsys.readouterr().err
-
-
 def test_help_names_every_option_and_the_six_tasks(capsys):
     assert main(["--help"]) == 0
     text = capsys.readouterr().out

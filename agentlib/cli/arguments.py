@@ -73,7 +73,7 @@ class Arguments:
 
 
 def options() -> list[click.Parameter]:
-    """Make an option of each field of `Arguments`, with its type or check and its help."""
+    """Make an option of each field of `Arguments` after the prompt: type or check, and help."""
     fields = list(get_type_hints(Arguments, include_extras=True).items())[1:]
     return [
         click.Option([f"--{name}".replace("_", "-")], type=kind, is_flag=kind is bool, help=text)
