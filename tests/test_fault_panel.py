@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from agentlib.lab.api.faults import Fault
 from agentlib.lab.play import asked_at, outcomes, play
-from agentlib.lab.tasks import generated
+from agentlib.lab.tasks.scenarios import SURVEY
 from agentlib.settings import Settings
 
 START = Settings(micro="off", manual=False, threshold_pct=65, summary_tokens=12_500).scaled(32_000)
-LOW, SURVEY = replace(START, threshold=10_000), generated.scenario(1015)
+LOW = replace(START, threshold=10_000)
 DOWN = Fault("529", only="summary")
 
 

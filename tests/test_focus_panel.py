@@ -10,8 +10,7 @@ from agentlib.lab.lessons import check
 from agentlib.lab.lessons.manual_compact import HAND
 from agentlib.lab.play import play
 from agentlib.lab.replay import replay
-from agentlib.lab.tasks.errand import ERRAND
-from agentlib.lab.tasks.scenarios import REVIEW
+from agentlib.lab.tasks.scenarios import ERRAND, REVIEW
 from agentlib.manual_compact import requested_focus
 from agentlib.messages import last_assistant, of_type, violation
 from agentlib.settings import Settings

@@ -19,9 +19,7 @@ from agentlib.lab.panels.what_if import RECORDED, what_if
 from agentlib.lab.play import play
 from agentlib.lab.replay import replay
 from agentlib.lab.replay.estimates import BLOCKS, CHARS, LAST_BILL, METER
-from agentlib.lab.tasks import generated
-from agentlib.lab.tasks.errand import ERRAND
-from agentlib.lab.tasks.scenarios import RENAME, REVIEW
+from agentlib.lab.tasks.scenarios import ERRAND, RENAME, REVIEW, SURVEY
 from agentlib.messages import violation
 from agentlib.presets import HERMES
 from agentlib.settings import Settings
@@ -196,7 +194,7 @@ def test_each_slider_of_the_tail_panel_moves_its_own_part():
 
 def test_faults_change_the_fate_of_the_session():
     start = Settings(micro="off", manual=False, threshold=10_000, summary_tokens=12_500)
-    panel = lessons.fault_panel(generated.scenario(1015), start.scaled(32_000))
+    panel = lessons.fault_panel(SURVEY, start.scaled(32_000))
     assert panel.values == {"rate": 50, "how": "empty"}
     assert "timeout" not in lessons.FAULTS
     texts = {}

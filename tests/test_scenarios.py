@@ -1,8 +1,7 @@
 """Each task is done when nothing is forgotten, and its checks notice when it is not."""
 
+import hashlib
 import json
-import os
-import shutil
 import sys
 from collections import Counter
 from dataclasses import replace
@@ -10,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playing import play
 
 from agentlib.estimation import prompt_tokens
 from agentlib.lab import model as policy
 from agentlib.lab.model.reading import SUMMARY_WANTED
+from agentlib.lab.play import play
 from agentlib.lab.tasks.fact_check import check_report
 from agentlib.lab.tasks.scenarios import (
     LONG,
@@ -22,16 +21,18 @@ from agentlib.lab.tasks.scenarios import (
     RENAME,
     REVIEW,
     RULE,
+    SURVEY,
     TRACE,
-    Clock,
     Scenario,
+    copy_package,
     folder,
     last_words,
     report_checks,
 )
-from agentlib.lab.tasks.task_files import copy_package, write_files
 from agentlib.messages import blocks, of_type
 from agentlib.settings import Settings
+from tests.benchmarks import generated
+from tests.benchmarks.generated import write_files
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and pipes are POSIX's")
 WHOLE = Settings(context_window=1_000_000, micro="off", auto=False)
@@ -39,14 +40,14 @@ WHOLE = Settings(context_window=1_000_000, micro="off", auto=False)
 
 @pytest.mark.parametrize("scenario", [REVIEW, TRACE, RENAME], ids=lambda each: each.name)
 def test_done_when_everything_is_kept(scenario: Scenario, tmp_path: Path) -> None:
-    played = play(scenario, WHOLE, tmp_path)
+    played = play(scenario, WHOLE)
     assert played.checks["done"]
     assert played.checks.get("facts", 0) == len(scenario.facts)
     assert max(prompt_tokens(usage) for usage in played.usages) < scenario.window
 
 
 def test_the_long_one_passes_400_000_tokens_and_the_caches_life_three_times(tmp_path: Path) -> None:
-    played = play(LONG, WHOLE, tmp_path)
+    played = play(LONG, WHOLE)
     assert played.checks["done"]
     assert played.checks["constraint"]
     assert played.checks["facts"] == len(LONG.facts) == 4
@@ -129,11 +130,10 @@ def test_an_answer_depends_on_its_request_alone(tmp_path: Path, monkeypatch) -> 
         seen.append((json.dumps(body), said := policy.reply(body)))
         return said
 
-    played = play(TRACE, WHOLE, tmp_path, model=noting)
+    play(TRACE, WHOLE, model=noting)
     monkeypatch.chdir(tmp_path)
     for name in ("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "DISABLE_COMPACT", "ANTHROPIC_API_KEY"):
         monkeypatch.setenv(name, "1")
-    shutil.rmtree(played.folder)
     assert len(seen) > 5
     assert all(policy.reply(json.loads(body)) == said for body, said in reversed(seen))
 
@@ -153,8 +153,8 @@ def focused(body: dict[str, Any]) -> dict[str, Any]:
 def test_a_summary_too_short_for_it_loses_the_rule_and_a_focus_keeps_it(tmp_path: Path) -> None:
     """The rule is in the first of two requests; the second is what stays word for word."""
     settings = Settings(threshold=20_000, keep_recent=10, summary_tokens=400)
-    plain = play(REVIEW, settings, tmp_path / "plain")
-    focus = play(REVIEW, settings, tmp_path / "focus", model=focused)
+    plain = play(REVIEW, settings)
+    focus = play(REVIEW, settings, model=focused)
     assert not plain.checks["constraint"]
     assert focus.checks["constraint"]
     assert focus.checks["facts"] == 4 > plain.checks["facts"]
@@ -175,7 +175,7 @@ def test_nothing_is_known_but_from_the_results(text: str, tmp_path: Path) -> Non
     def brain(body: dict[str, Any]) -> dict[str, Any]:
         return policy.reply(blanked(body, text))
 
-    played = play(REVIEW, WHOLE, tmp_path, model=brain, max_turns=60)
+    played = play(REVIEW, WHOLE, model=brain, max_turns=60)
     assert not played.checks["done"]
     assert played.checks["described"] == 0 or played.checks["false"] > 0
 
@@ -207,30 +207,6 @@ def test_a_report_is_done_with_every_file_and_nothing_false(report, done, tmp_pa
     assert not report_checks(tmp_path, first="# For Bob")["constraint"]
 
 
-def test_any_folder_is_copied_without_what_is_hidden(tmp_path: Path) -> None:
-    mine = {"a.py": '"""Adds."""\n', ".git/config": "x", "node_modules/b.py": "x"}
-    write_files(tmp_path / "mine", mine)
-    scenario = folder(tmp_path / "mine")
-    assert scenario.prompts == (READ_AND_REPORT,)
-    played = play(scenario, WHOLE, tmp_path / "run")
-    assert played.checks["done"]
-    assert {p.name for p in (tmp_path / "run" / "work").iterdir()} == {"a.py", "REPORT.md"}
-    assert "older" not in last_words(played.session.history)
-    with pytest.raises(NotADirectoryError, match="nowhere is not a folder"):
-        folder(tmp_path / "nowhere")
-
-
-@posix
-def test_links_in_a_circle_or_to_nowhere_and_pipes_are_left_behind(tmp_path: Path) -> None:
-    write_files(tmp_path / "mine", {"a.py": '"""A."""\n', "env/pyvenv.cfg": "", "env/b.py": ""})
-    for name, to in (("loop", "."), ("gone.py", "nowhere"), ("same.py", "a.py")):
-        (tmp_path / "mine" / name).symlink_to(to)
-    os.mkfifo(tmp_path / "mine" / "pipe.py")
-    folder(tmp_path / "mine").make_workspace(tmp_path / "copy")
-    assert {path.name for path in (tmp_path / "copy").rglob("*")} == {"a.py", "same.py"}
-    assert not (tmp_path / "copy" / "same.py").is_symlink()
-
-
 def test_files_with_odd_names_and_odd_bytes_are_read_and_reported(tmp_path: Path) -> None:
     odd = [
         "a — b.py",
@@ -246,24 +222,49 @@ def test_files_with_odd_names_and_odd_bytes_are_read_and_reported(tmp_path: Path
     (tmp_path / "mine" / "none.py").write_bytes(b"\n\n")
     (tmp_path / "mine" / "old.py").write_bytes(b'"""Old."""\nprint "caf\xe9"\n')
     for settings in (WHOLE, Settings(threshold=1_500, keep_recent=1)):
-        played = play(folder(tmp_path / "mine"), settings, tmp_path / str(settings.threshold))
+        played = play(folder(tmp_path / "mine"), settings)
         assert played.checks["done"]
         assert last_words(played.session.history).startswith("I wrote REPORT.md: 10 files")
 
 
-def test_a_file_whose_notes_cannot_be_found_again_is_left_openly(tmp_path: Path) -> None:
-    """Its name holds a hard blank, which notes put in place of plain ones."""
-    write_files(tmp_path / "mine", {"a\u00a0b.py": '"""A."""\n', "c.py": '"""C."""\n'})
-    played = play(folder(tmp_path / "mine"), WHOLE, tmp_path / "run", max_turns=30)
-    assert len(played.turns) < 12
-    report = (played.folder / "REPORT.md").read_text(encoding="utf-8")
-    assert "## a\u00a0b.py\n(details lost)\n" in report
-
-
 def test_a_report_of_ones_own_is_not_replaced_in_silence(tmp_path: Path) -> None:
     write_files(tmp_path / "mine", {"a.py": '"""Adds."""\n', "REPORT.md": "Mine.\n"})
-    history = play(folder(tmp_path / "mine"), WHOLE, tmp_path / "run").session.history
+    history = play(folder(tmp_path / "mine"), WHOLE).session.history
     assert last_words(history) == "I wrote REPORT.md: 1 file. It replaces an older REPORT.md."
+
+
+def test_a_folder_of_ones_own_is_a_task(tmp_path: Path) -> None:
+    write_files(tmp_path / "mine", {"a.py": '"""Adds."""\n', ".git/config": "x"})
+    task = folder(tmp_path / "mine")
+    run = play(task, WHOLE)
+    assert (task.prompts, run.checks["done"]) == ((READ_AND_REPORT,), True)
+    assert (tmp_path / "mine" / "a.py").read_bytes() == b'"""Adds."""\n'
+    with pytest.raises(NotADirectoryError, match="nowhere is not a folder"):
+        folder(tmp_path / "nowhere")
+
+
+def digest(task: Scenario, folder: Path) -> str:
+    """A digest of the names and bytes of all files of the task."""
+    task.make_workspace(folder)
+    whole = hashlib.sha256()
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        whole.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes())
+    return whole.hexdigest()[:12]
+
+
+@pytest.mark.parametrize(
+    ("task", "bytes_of"),
+    [(TRACE, "018c5cd5549a"), (RENAME, "3071f58b9c28"), (SURVEY, "59ab020fbc1c")],
+)
+def test_a_project_has_the_same_bytes_on_every_machine(task, bytes_of, tmp_path: Path) -> None:
+    """An agent reads them in the lessons, so their numbers hang on each byte."""
+    assert digest(task, tmp_path) == bytes_of
+
+
+def test_the_survey_is_the_generated_one(tmp_path: Path) -> None:
+    made = generated.scenario(1015)
+    assert digest(SURVEY, tmp_path / "a") == digest(made, tmp_path / "b")
+    assert replace(made, make_workspace=SURVEY.make_workspace, checks=SURVEY.checks) == SURVEY
 
 
 def test_a_package_that_is_not_there_is_named_with_the_fix(tmp_path: Path) -> None:
@@ -271,18 +272,11 @@ def test_a_package_that_is_not_there_is_named_with_the_fix(tmp_path: Path) -> No
         copy_package("no_such_package", tmp_path)
 
 
-def test_the_clock_goes_by_steps_and_pauses() -> None:
-    clock = Clock(start=100.0, step=2.0)
-    assert (clock(), clock()) == (100.0, 102.0)
-    clock.pause(400)
-    assert clock() == 504.0
-
-
 def test_parallel_calls_occur(tmp_path: Path) -> None:
     """Small files are read in one turn: the layers meet batches in every reading task."""
     names = {f"{n}.py": f'"""File {n}."""\n' for n in range(5)}
     write_files(tmp_path / "mine", names)
-    history = play(folder(tmp_path / "mine"), WHOLE, tmp_path / "run").session.history
+    history = play(folder(tmp_path / "mine"), WHOLE).session.history
     sizes = [len([b for b in blocks(m) if b["type"] == "tool_use"]) for m in history]
     assert max(sizes) == 3
     assert "5 files" in last_words(history)

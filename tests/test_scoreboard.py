@@ -24,11 +24,11 @@ from agentlib.lab.scoreboard import (
     scorecard,
     shown,
 )
-from agentlib.lab.tasks import generated
 from agentlib.lab.tasks.scenarios import REVIEW, TRACE
 from agentlib.messages import of_type
 from agentlib.presets import CLAUDE_CODE, DEFAULT
 from agentlib.settings import MODEL, Settings
+from tests.benchmarks import generated
 
 SMALL = 10_000
 SURVEY = generated.scenario(22)

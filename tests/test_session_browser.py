@@ -13,8 +13,7 @@ from agentlib.lab.lessons.transcripts import paper_lines
 from agentlib.lab.model.sources import describe
 from agentlib.lab.panels.session_browser import SHOWN_ROWS, as_html, session_browser
 from agentlib.lab.sessions.table import Row, matching, rows
-from agentlib.lab.tasks.note_taking import FACTS, taking_notes
-from agentlib.lab.tasks.scenarios import RENAME, RULE
+from agentlib.lab.tasks.scenarios import FACTS, RENAME, RULE, taking_notes
 from agentlib.messages import Block, Message, of_type
 from agentlib.settings import Settings
 from agentlib.transcripts import Session

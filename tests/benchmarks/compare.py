@@ -18,11 +18,12 @@ from rich.progress import track
 from agentlib import loop, presets
 from agentlib.lab.client import client
 from agentlib.lab.scoreboard import as_table, dominated, rows, shown
-from agentlib.lab.tasks import generated, scenarios
+from agentlib.lab.tasks import scenarios
 from agentlib.lab.tasks.scenarios import Clock, Scenario
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session
+from tests.benchmarks import generated
 from tests.benchmarks.count import count
 
 WINDOW, FIRST_SEED, GENERATED = 32_000, 1_000, 20

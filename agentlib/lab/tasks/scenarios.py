@@ -1,29 +1,32 @@
-"""Tasks to run an agent on: files, prompts, what was planted, and how to tell success.
+"""Tasks to run an agent on: files, prompts, planted facts, and checks of success.
 
-A scenario knows no settings: how a run goes under which is for the run to show. Workspaces are
-copied or written anew each time. Checks look at the folder and the history afterwards, never at
-how the agent works. Not here: running it (loop), scoring engines against each other (scoreboard).
+A scenario knows no settings. Its workspace is copied afresh for each run, and has the same bytes
+on every machine. Checks look at the folder and the history afterwards, never at how the agent
+works.
 """
 
 import re
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from agentlib.cli.working_copy import copy_folder
 from agentlib.lab.tasks.fact_check import check_report
-from agentlib.lab.tasks.fetcher import fetcher
-from agentlib.lab.tasks.parcels import parcels
-from agentlib.lab.tasks.task_files import copy_package, plant, write_files
 from agentlib.messages import Message, of_type, result_text
+
+DATA = Path(__file__).parent / "data"
+"""Small projects of our own, a folder each."""
 
 Checks = dict[str, Any]
 """`done` (bool) first, then the measures of this scenario by name."""
 
 RULE = "# Reviewed for Ada"
 READ_AND_REPORT = "Read every Python file in this directory one by one and write a report"
-_RULE_SAID = f"A rule for all that follows: the first line of every report must be '{RULE}'."
+_RULE_STATED = f"A rule for all that follows: the first line of every report must be '{RULE}'."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +41,7 @@ class Scenario:
     prompts: tuple[str, ...]
     """What the person says, one after the other, in one conversation."""
     make_workspace: Callable[[Path], None]
-    """Fills an empty or missing folder."""
+    """Fill a folder that is empty or not there yet."""
     checks: Callable[[Path, Sequence[Message]], Checks]
     """(folder, history) -> measures of success, `done` among them."""
     facts: tuple[str, ...] = ()
@@ -53,7 +56,7 @@ class Scenario:
 
 @dataclass
 class Clock:
-    """Seconds since the epoch, by a fixed step at each look: the same times in every run.
+    """Seconds since the epoch, a fixed step later at each look: the same times in every run.
 
     >>> clock = Clock(start=100.0)
     >>> clock(), clock.pause(400), clock()
@@ -72,21 +75,54 @@ class Clock:
         self.start += seconds
 
 
+# -- filling a folder ----------------------------------------------------------------------------
+
+
+def copy_project(name: str, folder: Path) -> None:
+    """Copy one of the projects in `DATA`."""
+    pycache = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(
+        DATA / name, folder, ignore=pycache, copy_function=shutil.copyfile, dirs_exist_ok=True
+    )
+
+
+def copy_package(name: str, folder: Path, *, largest: int | None = None) -> None:
+    """Copy the Python files of an installed package into `folder/name`.
+
+    Files of more than `largest` bytes stay behind. Raises ModuleNotFoundError with the fix.
+    """
+    spec = find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError(
+            f"the package {name!r} is read in this scenario and is not installed; run `make setup`"
+        )
+    source = Path(next(iter(spec.submodule_search_locations)))
+    for file in sorted(source.rglob("*.py")):
+        if largest is None or file.stat().st_size <= largest:
+            target = folder / name / file.relative_to(source)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, target)
+
+
+def plant(folder: Path, lines: dict[str, str]) -> None:
+    """Put a comment at the top of files: path -> the comment's text."""
+    for path, line in lines.items():
+        file = folder / path
+        text = file.read_text(encoding="utf-8")
+        file.write_text(f"# {line}\n\n{text}", encoding="utf-8", newline="\n")
+
+
+# -- checks --------------------------------------------------------------------------------------
+
+
 def report_checks(
-    folder: Path,
-    name: str = "REPORT.md",
-    *,
-    below: str = ".",
-    facts: Sequence[str] = (),
-    first: str = "",
+    folder: Path, *, below: str = ".", facts: Sequence[str] = (), first: str = ""
 ) -> Checks:
-    """Whether a report stands, is true, names every file, keeps the rule and the facts."""
-    path = folder / name
-    report = path.read_text(encoding="utf-8") if path.is_file() else ""
+    """Whether REPORT.md is there and true, names every file, keeps the rule and the facts."""
+    report = text_of(folder / "REPORT.md")
     files = {file.relative_to(folder).as_posix() for file in (folder / below).rglob("*.py")}
     checked = check_report(report, folder)
     named = sum(f"## {file}\n" in report for file in files)
-    kept = sum(fact in report for fact in facts)
     rule = not first or report.startswith(f"{first}\n")
     return {
         "done": bool(report) and named == len(files) and not checked.false,
@@ -96,8 +132,13 @@ def report_checks(
         "lost": checked.lost,
         "false": len(checked.false),
         "constraint": rule and bool(report),
-        "facts": kept,
+        "facts": sum(fact in report for fact in facts),
     }
+
+
+def text_of(file: Path) -> str:
+    """The text of a file, "" if there is none."""
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
 
 
 def last_words(history: Sequence[Message]) -> str:
@@ -122,12 +163,20 @@ def tests_passed(history: Sequence[Message]) -> bool:
     return failed[-1:] == ["0"]
 
 
+def lines_with(name: str, texts: Iterable[str]) -> int:
+    """Count the lines that hold a name."""
+    return sum(name in line for text in texts for line in text.splitlines())
+
+
+# -- the tasks -----------------------------------------------------------------------------------
+
 _REVIEW_FACTS = {
     "packaging/_elffile.py": "DECISION: the reader of ELF files never writes one.",
     "packaging/_manylinux.py": "FACT: the oldest glibc that our users have is 2.17.",
     "packaging/_musllinux.py": "FACT: the probe for musl may take 7 seconds.",
     "packaging/_parser.py": "DECISION: an error names the position, never a guess.",
 }
+FACTS = tuple(_REVIEW_FACTS.values())
 
 
 def _review_workspace(folder: Path) -> None:
@@ -135,19 +184,15 @@ def _review_workspace(folder: Path) -> None:
     plant(folder, _REVIEW_FACTS)
 
 
-def _review_checks(folder: Path, history: Sequence[Message]) -> Checks:
-    return report_checks(folder, facts=tuple(_REVIEW_FACTS.values()), first=RULE)
-
-
 REVIEW = Scenario(
     name="review",
     prompts=(
-        f"{_RULE_SAID} For now, read every Python file in the packaging/licenses/ directory.",
+        f"{_RULE_STATED} For now, read every Python file in the packaging/licenses/ directory.",
         "Read every Python file in the packaging/ directory one by one and write a report.",
     ),
     make_workspace=_review_workspace,
-    checks=_review_checks,
-    facts=tuple(_REVIEW_FACTS.values()),
+    checks=lambda folder, _: report_checks(folder, facts=FACTS, first=RULE),
+    facts=FACTS,
     constraint=RULE,
 )
 """Review every file of `packaging` (its files over 45,000 bytes left out) and report. The rule is
@@ -155,46 +200,59 @@ in the first request, the facts in the files read first."""
 
 
 def _trace_checks(folder: Path, history: Sequence[Message]) -> Checks:
-    said = last_words(history)
+    answer = last_words(history)
     chain = ["fetcher/config.py", "fetcher/network.py", "fetcher/defaults.py"]
-    named = sum(path in said for path in chain)
-    value = re.search(r"`RETRY_LIMIT` is 12(?![.\d]*\d)", said) is not None
+    named = sum(path in answer for path in chain)
+    value = re.search(r"`RETRY_LIMIT` is 12(?![.\d]*\d)", answer) is not None
     return {"done": value and named == len(chain), "value": value, "files": named}
 
 
 TRACE = Scenario(
     name="trace",
     prompts=("Find where RETRY_LIMIT is set and follow it through the files to its value.",),
-    make_workspace=lambda folder: write_files(folder, fetcher()),
+    make_workspace=lambda folder: copy_project("fetch", folder),
     checks=_trace_checks,
 )
-"""Follow a value through three files to the number it is."""
+"""Follow a value through three files to the number it is, 12. An old value stands in the change
+log, another one in the tests."""
+
+
+def _errand_workspace(folder: Path) -> None:
+    copy_package("packaging", folder, largest=12_000)
+    copy_project("fetch", folder)
+
+
+ERRAND = Scenario(
+    name="errand",
+    prompts=("Read every Python file in the packaging/ directory one by one.", *TRACE.prompts),
+    make_workspace=_errand_workspace,
+    checks=_trace_checks,
+)
+"""Two pieces of work that have nothing to do with each other: read the smaller files of
+`packaging`, about 20,000 tokens, then `TRACE`, about 3,000. Done when the second is."""
 
 
 def _rename_checks(folder: Path, history: Sequence[Message]) -> Checks:
-    there = [file.read_text(encoding="utf-8") for file in sorted(folder.rglob("*.py"))]
-    left, renamed = lines_with("MAX_WEIGHT", there), lines_with("WEIGHT_LIMIT", there)
-    whole = renamed >= lines_with("MAX_WEIGHT", parcels().values())
+    before, after = (
+        [text_of(file) for file in sorted(place.rglob("*.py"))]
+        for place in (DATA / "parcels", folder)
+    )
+    left, renamed = lines_with("MAX_WEIGHT", after), lines_with("WEIGHT_LIMIT", after)
     passed = tests_passed(history)
-    done = whole and not left and passed
+    done = renamed >= lines_with("MAX_WEIGHT", before) and not left and passed
     return {"done": done, "left": left, "renamed": renamed, "tests": passed}
-
-
-def lines_with(name: str, texts: Iterable[str]) -> int:
-    """How many lines hold a name."""
-    return sum(name in line for text in texts for line in text.splitlines())
 
 
 RENAME = Scenario(
     name="rename",
     prompts=("Rename MAX_WEIGHT to WEIGHT_LIMIT everywhere and run the tests.",),
-    make_workspace=lambda folder: write_files(folder, parcels()),
+    make_workspace=lambda folder: copy_project("parcels", folder),
     checks=_rename_checks,
 )
-"""Rename a constant in 29 lines of seven files and run the tests."""
+"""Rename a constant in 29 lines of seven files, five of which have tables that make them 6,500
+tokens long, and run the tests, which print no times."""
 
 
-_LONG_PACKAGES = ("packaging", "jinja2", "jsonschema", "traitlets")
 _LONG_FACTS = {
     "packaging/_elffile.py": "DECISION: the reader of ELF files never writes one.",
     "packaging/_manylinux.py": "FACT: the oldest glibc that our users have is 2.17.",
@@ -204,7 +262,7 @@ _LONG_FACTS = {
 
 
 def _long_workspace(folder: Path) -> None:
-    for name in _LONG_PACKAGES:
+    for name in ("packaging", "jinja2", "jsonschema", "traitlets"):
         copy_package(name, folder)
     plant(folder, _LONG_FACTS)
 
@@ -216,7 +274,7 @@ def _long_checks(folder: Path, history: Sequence[Message]) -> Checks:
 LONG = Scenario(
     name="long",
     prompts=(
-        f"{_RULE_SAID} Read every Python file in the packaging/ directory one by one.",
+        f"{_RULE_STATED} Read every Python file in the packaging/ directory one by one.",
         "Now read every Python file in the jinja2/ directory one by one.",
         "Now read every Python file in the jsonschema/ directory one by one.",
         "Last, read every Python file in the traitlets/ directory one by one and write a report.",
@@ -232,12 +290,81 @@ LONG = Scenario(
 in the first request and must show in the last answer's report."""
 
 ALL = {scenario.name: scenario for scenario in (REVIEW, TRACE, RENAME, LONG)}
-"""Every scenario by name."""
+"""The tasks that presets are compared on, by name."""
+
+
+_SURVEY_RULE = "# For Barbara, number 94"
+_SURVEY_FACTS = (
+    "FACT: the archive holds at most 29 minutes.",
+    "FACT: 269 tonnes of the warehouse belong to the quota next door.",
+    "FACT: nobody may check the seam for 207 visits after an alarm.",
+    "DECISION: the tram is done by hand, at 285 litres a turn.",
+    "FACT: nobody may drain the locker for 257 litres after an alarm.",
+    "FACT: nobody may test the crate for 212 minutes after an alarm.",
+    "FACT: the reservoir holds at most 251 crates.",
+)
+
+SURVEY = Scenario(
+    name="survey 1015",
+    prompts=(
+        f"A rule for all that follows: the first line of every report must be '{_SURVEY_RULE}'.",
+        "Please go through each Python file in the depot/ directory, one after another.",
+        "Read every Python file in the gauge/ directory one by one and write a report.",
+    ),
+    make_workspace=lambda folder: copy_project("survey", folder),
+    checks=lambda folder, _: report_checks(
+        folder, below="gauge", facts=_SURVEY_FACTS, first=_SURVEY_RULE
+    ),
+    facts=_SURVEY_FACTS,
+    constraint=_SURVEY_RULE,
+    pauses=(0.0, 20.0, 900.0),
+)
+"""Two folders of generated files, about 25,000 tokens, and a report on the second. The name says
+from which seed of `tests/benchmarks/generated.py` it was made; no setting was tuned on it."""
+
+
+def _notes_workspace(folder: Path) -> None:
+    copy_package("packaging", folder, largest=45_000)
+    plant(folder, {"packaging/licenses/__init__.py": "\n# ".join(FACTS)})
+    readme = "# packaging\n\nReusable core utilities for Python packaging.\n"
+    (folder / "README.md").write_text(readme, encoding="utf-8", newline="\n")
+
+
+def _notes_checks(folder: Path, history: Sequence[Message]) -> Checks:
+    report, notes = text_of(folder / "REPORT.md"), text_of(folder / "NOTES.md")
+    return {
+        "done": bool(report),
+        "in the notes": sum(fact in notes for fact in FACTS),
+        "in the report": sum(fact in report for fact in FACTS),
+        "rule kept": report.startswith(f"{RULE}\n"),
+    }
+
+
+@cache
+def taking_notes(when: Literal["never", "in time", "too late"]) -> Scenario:
+    """Read two files, then a package of 19, then all Markdown there is, and report.
+
+    Four facts stand in the first file. The agent writes NOTES.md after the first piece of work
+    ("in time"), after the second and several compactions ("too late"), or not at all.
+    """
+    notes = " and write a report, NOTES.md"
+    first, second = (notes if when == "in time" else ""), (notes if when == "too late" else "")
+    return Scenario(
+        name=f"notes-{when.replace(' ', '-')}",
+        prompts=(
+            f"{_RULE_STATED} Read every Python file in the packaging/licenses/ directory{first}.",
+            f"Read every Python file in the packaging/ directory one by one{second}.",
+            "Read every Markdown file and write a report.",
+        ),
+        make_workspace=_notes_workspace,
+        checks=_notes_checks,
+        facts=FACTS,
+        constraint=RULE,
+    )
 
 
 def folder(path: Path, prompts: Sequence[str] = (READ_AND_REPORT,)) -> Scenario:
-    """Any folder of the learner's, copied; hidden folders, installed packages, links to folders
-    and what is no file stay behind.
+    """Any folder of the learner's, copied as the terminal copies it for its agent.
 
     Raises NotADirectoryError.
     """
@@ -246,7 +373,7 @@ def folder(path: Path, prompts: Sequence[str] = (READ_AND_REPORT,)) -> Scenario:
         raise NotADirectoryError(f"{source} is not a folder; name one that is")
 
     def make_workspace(target: Path) -> None:
-        shutil.copytree(source, target, ignore=_left_behind, dirs_exist_ok=True)
+        copy_folder(source, target)
 
     return Scenario(
         name=source.resolve().name,
@@ -254,13 +381,3 @@ def folder(path: Path, prompts: Sequence[str] = (READ_AND_REPORT,)) -> Scenario:
         make_workspace=make_workspace,
         checks=lambda target, history: report_checks(target),
     )
-
-
-def _left_behind(place: str, names: list[str]) -> set[str]:
-    return {name for name in names if name.startswith(".") or not _is_copied(Path(place, name))}
-
-
-def _is_copied(path: Path) -> bool:
-    if path.name in ("__pycache__", "node_modules", "venv") or (path / "pyvenv.cfg").exists():
-        return False
-    return path.is_file() or (path.is_dir() and not path.is_symlink())

@@ -19,10 +19,10 @@ from agentlib.lab.tasks.scenarios import (
     lines_with,
     report_checks,
     tests_passed,
+    text_of,
 )
-from agentlib.lab.tasks.source_texts import VERBS, fact, module, renaming_project, words
-from agentlib.lab.tasks.task_files import write_files
 from agentlib.messages import Message
+from tests.benchmarks.source_texts import VERBS, fact, module, renaming_project, words
 
 _READ = (
     "Read every Python file in the {0}/ directory one by one.",
@@ -59,6 +59,14 @@ _RENAME = (
 _NEVER = ("Never edit files below vendor/.", "不要修改 vendor/ 里的文件。")
 _PAUSES = (0.0, 20.0, 150.0, 400.0, 900.0, 4_000.0)
 _AT_ONCE = 0.0
+
+
+def write_files(folder: Path, files: dict[str, str]) -> None:
+    """Write texts below a folder, the same bytes on every machine."""
+    for path, text in files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8", newline="\n")
 
 
 @cache
@@ -129,12 +137,8 @@ def _planted(rng: Random, files: dict[str, str], folder: str, count: int) -> tup
 
 
 def _has_line(report: Path, line: str, at: int) -> bool:
-    text = _text(report).strip()
+    text = text_of(report).strip()
     return bool(text) and text.split("\n")[at] == line
-
-
-def _text(file: Path) -> str:
-    return file.read_text(encoding="utf-8") if file.is_file() else ""
 
 
 def _with_rule(rng: Random, prompts: list[str], rule: str) -> list[str]:
@@ -208,7 +212,7 @@ def rename(rng: Random, name: str) -> Scenario:
     kept = {path: text for path, text in files.items() if path.startswith("vendor/")}
 
     def checks(folder: Path, history: Sequence[Message]) -> Checks:
-        there = {path: _text(folder / path) for path in files}
+        there = {path: text_of(folder / path) for path in files}
         ours = [path for path in files if path not in kept]
         left = sum(old in there[path] for path in ours)
         places = lines_with(old, (files[path] for path in ours))

@@ -1,0 +1,1 @@
+"""Prices, routes and labels for parcels."""
