@@ -7,6 +7,7 @@ The meter takes the last bill as its anchor and guesses only the messages that a
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from agentlib.messages import KINDS, Block, Message, blocks, kinds_of, parts_of
@@ -69,6 +70,16 @@ def text_tokens(text: str, kind: str = "tool_result") -> float:
     """
     cjk = 0 if text.isascii() else len(_CJK.findall(text))
     return (len(text) - cjk) * _PER_CHARACTER[kind] + cjk * _PER_CJK
+
+
+def leading_lines(lines: Sequence[str], tokens: float) -> list[str]:
+    """Return the lines from the first on that fit in `tokens`, as text of a summary.
+
+    >>> len(leading_lines(["x" * 99] * 9, 60))   # 28.5 tokens each
+    2
+    """
+    weights = accumulate(text_tokens(f"{line}\n", "summary") for line in lines)
+    return [line for line, weight in zip(lines, weights, strict=True) if weight <= tokens]
 
 
 def _weigh(kind: str, text: str) -> float:

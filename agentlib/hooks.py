@@ -1,7 +1,7 @@
-"""Around a compaction: hooks before and after it, and what is put back beside the summary.
+"""Hooks: act before and after a compaction, and put files back beside the summary.
 
-What is put back stands in the summary message and so in the session file: loading and replaying
-give the same view without reading any file again. Not here: the summary itself (auto_compact).
+A text that is put back is part of the summary message, and so of the session file. Loading and
+replaying give the same context without reading any file again.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,15 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentlib.auto_compact import Summarize
-from agentlib.estimation import message_tokens, text_tokens
+from agentlib.estimation import leading_lines, message_tokens, text_tokens
 from agentlib.messages import PUT_BACK, Message, of_type
 from agentlib.step import Step
 
 Restore = Callable[[Sequence[Message]], Sequence[tuple[str, str]]]
-"""(what is compacted) -> (name, text) of each thing to put back, the most needed first."""
+"""(messages that are compacted) -> (name, text) of each thing to put back, most needed first."""
 
-_TOOLS = ("read_file", "edit_file", "write_file")
-_SHARE = 0.5
+_FILE_TOOLS = ("read_file", "edit_file", "write_file")
 
 
 def _unchanged(messages: Sequence[Message], focus: str) -> str:
@@ -30,16 +29,16 @@ def _ignored(step: Step) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Hooks:
-    """What a program of your own does around each compaction.
+    """Functions of a program of your own, called around each compaction.
 
     >>> Hooks(before=lambda messages, focus: f"{focus}; keep every number").before([], "auth.py")
     'auth.py; keep every number'
     """
 
     before: Callable[[Sequence[Message], str], str] = _unchanged
-    """(messages, focus) -> the focus asked for. SummaryFailed stops the compaction."""
+    """(messages, focus) -> the focus to ask for. SummaryFailed stops the compaction."""
     after: Callable[[Step], None] = _ignored
-    """Told of each compaction, a failed one too, once it is in the session."""
+    """Gets each compaction, a failed one too, once it is in the session."""
     restore: tuple[Restore, ...] = ()
     """What to put back, before the files that Settings(restore_files=…) asks for."""
 
@@ -50,76 +49,65 @@ NO_HOOKS = Hooks()
 def hooked(
     summarize: Summarize, hooks: Hooks, tokens: int, most: float = float("inf")
 ) -> Summarize:
-    """Summarise as `hooks` want it, and put back what they give: each text at most `tokens`.
+    """Call the hooks around `summarize`, and put back at most `tokens` of each text they give.
 
-    All together at most `most`, and half of what is compacted, or nothing would be gained.
+    All texts together have at most `most` tokens, and at most half of what is compacted, because
+    else nothing would be gained.
     """
 
     def ask(messages: Sequence[Message], focus: str) -> str:
         summary = summarize(messages, hooks.before(messages, focus))
-        half = _SHARE * sum(map(message_tokens, messages)) - text_tokens(summary, "summary")
-        found = [each for restore in hooks.restore for each in restore(messages)]
-        return "\n\n".join([summary, *_within(found, tokens, min(half, most))])
+        half = sum(map(message_tokens, messages)) / 2 - text_tokens(summary, "summary")
+        room, texts = min(half, most), [summary]
+        for name, text in (each for restore in hooks.restore for each in restore(messages)):
+            texts.append(_first_lines(f"{PUT_BACK}{name}]\n{text}", tokens))
+            room -= text_tokens(texts[-1], "summary")
+            if room < 0:
+                return "\n\n".join(texts[:-1])
+        return "\n\n".join(texts)
 
     return ask
 
 
-def _within(found: Sequence[tuple[str, str]], tokens: int, room: float) -> list[str]:
-    kept: list[str] = []
-    for name, text in found:
-        whole = _cut(f"{PUT_BACK}{name}]\n{text}", tokens)
-        room -= text_tokens(whole, "summary")
-        if room < 0:
-            break
-        kept.append(whole)
-    return kept
-
-
-def _cut(text: str, tokens: int) -> str:
-    """The first lines, at most `tokens`, and how many lines are missing."""
-    lines, kept = text.splitlines(), list[str]()
-    left: float = tokens
-    for line in lines:
-        left -= text_tokens(f"{line}\n", "summary")
-        if left < 0:
-            break
-        kept.append(line)
+def _first_lines(text: str, tokens: int) -> str:
+    lines = text.splitlines()
+    kept = leading_lines(lines, tokens)
     missing = len(lines) - len(kept)
     return "\n".join([*kept, *([f"... ({missing} more lines)"] if missing else [])])
 
 
 def recent_files(read: Callable[[str], str | None], count: int) -> Restore:
-    """Put back the `count` files that were read or written last, as they are now (001: 5).
+    """Put back the `count` files that were read or written last, as they are now (s24: 5).
 
-    `read(path)` -> the text; None: it can't be read, and is left out.
+    `read(path)` returns the text, or None to leave the file out.
     """
 
     def restore(messages: Sequence[Message]) -> list[tuple[str, str]]:
-        found = ((path, read(path)) for path in recent_paths(messages)[:count])
-        return [(path, text) for path, text in found if text is not None]
+        files = ((path, read(path)) for path in recent_paths(messages)[:count])
+        return [(path, text) for path, text in files if text is not None]
 
     return restore
 
 
 def recent_paths(messages: Sequence[Message]) -> list[str]:
-    """Paths of the calls that read or wrote a file, each once, the newest first.
+    """Return the paths of the calls that read or wrote a file, each once, the newest first.
 
     >>> call = {"type": "tool_use", "name": "read_file", "input": {"path": "a.py"}}
     >>> recent_paths([{"role": "assistant", "content": [call, call]}])
     ['a.py']
     """
     calls = [call for m in reversed(messages) for call in reversed(of_type(m, "tool_use"))]
-    paths = (c["input"].get("path") for c in calls if c["name"] in _TOOLS)
+    paths = (c["input"].get("path") for c in calls if c["name"] in _FILE_TOOLS)
     return list(dict.fromkeys(path for path in paths if isinstance(path, str)))
 
 
 def notes_file(path: Path | str) -> Restore:
-    """A restore hook that puts back one file of yours, NOTES.md say, wherever there is one."""
-    place = Path(path)
+    """Put back one file of your own, such as NOTES.md, if there is one."""
+    file = Path(path)
 
     def restore(messages: Sequence[Message]) -> list[tuple[str, str]]:
-        if not place.is_file():
+        if not file.is_file():
             return []
-        return [(place.name, place.read_text(encoding="utf-8", errors="replace"))]
+        return [(file.name, file.read_text(encoding="utf-8", errors="replace"))]
 
     return restore

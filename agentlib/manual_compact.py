@@ -1,8 +1,8 @@
-"""Manual compact: the model itself asks for compaction (lesson 04).
+"""Manual compact: the model itself asks for a compaction (lesson 04).
 
-The call is noted in the turn that makes it and carried out at the top of the next, after its own
-and its siblings' results: one place where compaction happens, and nothing unseen is lost (D11).
-Not here: `/compact`, which is by hand (`python -m agentlib`).
+The call is noted in the turn that makes it. It is carried out at the top of the next turn, after
+its own result and its siblings'. So there is one place where compaction happens, and nothing
+unseen is lost.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from agentlib.messages import Block, Message, last_assistant, of_type
 
 NAME = "compact"
 DONE = "Compacted."
-"""The call's result, written before the fact: when the model reads it, it is true."""
+"""The result of the call. It is written before the compaction, and true when the model reads it."""
 
 COMPACT_TOOL: Block = {
     "name": NAME,
@@ -33,7 +33,7 @@ COMPACT_TOOL: Block = {
 
 
 def requested_focus(messages: Sequence[Message]) -> str | None:
-    """The focus of a `compact` call in the newest assistant message; None where there is no call.
+    """Return the focus of a `compact` call in the newest assistant message, None without a call.
 
     A call without a focus has the focus "". Two calls in one turn are one compaction with both.
 
@@ -42,13 +42,9 @@ def requested_focus(messages: Sequence[Message]) -> str | None:
     'auth.py'
     """
     newest = last_assistant(messages)
-    calls = (
-        [c for c in of_type(messages[newest], "tool_use") if c["name"] == NAME]
-        if newest >= 0
-        else []
-    )
+    uses = of_type(messages[newest], "tool_use") if newest >= 0 else []
+    calls = [call for call in uses if call["name"] == NAME]
     if not calls:
         return None
-    return "; ".join(
-        focus for call in calls if isinstance(focus := call["input"].get("focus"), str) and focus
-    )
+    focuses = [call["input"].get("focus") for call in calls]
+    return "; ".join(focus for focus in focuses if isinstance(focus, str) and focus)

@@ -1,12 +1,12 @@
-"""Micro-compact: old tool results make room, silently, before each request (lesson 02).
+"""Micro-compact: make room by replacing old tool results, before each request (lesson 02).
 
-Three policies, each a pure function from messages to messages: `micro_compact` clears results
-(002, 004), `truncate_results` cuts them by the distance of their message (000), `trim_results`
-takes their middle (003). No call loses its result, nothing is edited in place, and messages that
-do not change are the same objects. Not here: when to do it (pipeline).
+Three policies, each a pure function from messages to messages. `micro_compact` clears results
+(learn-claude-code), `truncate_results` cuts them by the distance of their message (the Java
+agent), `trim_results` takes out their middle (Hermes). No call loses its result, and messages
+that don't change are the same objects.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from agentlib.messages import (
     PLACEHOLDER,
@@ -15,7 +15,6 @@ from agentlib.messages import (
     Block,
     Message,
     blocks,
-    changes,
     last_assistant,
     of_type,
     result_text,
@@ -36,9 +35,9 @@ def micro_compact(
     """Replace all but the newest results by a placeholder that names the tool.
 
     `keep_recent` counts results, newest first. Results after the last assistant message are
-    unseen and stay even where there are more of them; `keep_unseen=False` is for showing what
-    happens otherwise (D7). Results of `min_chars` characters or fewer, and those of `keep_tools`,
-    are never cleared; no placeholder is longer than what it replaces. Source: 002, 004.
+    unseen and stay, even if there are more of them; `keep_unseen=False` shows what happens
+    otherwise. Results of `min_chars` characters or fewer, and those of `keep_tools`, are never
+    cleared, and no placeholder is longer than what it replaces. Source: learn-claude-code.
 
     >>> use = {"type": "tool_use", "id": "toolu_1", "name": "bash", "input": {}}
     >>> old = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "x" * 101}
@@ -47,58 +46,40 @@ def micro_compact(
     >>> micro_compact(history, keep_recent=0)[1]["content"][0]["content"]
     '[Previous: used bash]'
     """
-    unseen = last_assistant(messages) if keep_unseen else len(messages)
-    view, seen = list(messages), 0
+    names = tool_names(messages)
+    newest = last_assistant(messages) if keep_unseen else len(messages)
+    old: list[Block] = []
     for i in range(len(messages) - 1, -1, -1):
-        results = of_type(messages[i], "tool_result") if messages[i]["role"] == "user" else []
-        if not results:
-            continue
-        # Newest first, also within a batch: its first `old` results are old, the others recent.
-        old = max(0, len(results) - max(0, keep_recent - seen))
-        seen += len(results)
-        if old and i <= unseen:
-            names = _names_before(messages, i)
-            clearable = [r for r in results[:old] if names.get(r["tool_use_id"]) not in keep_tools]
-            new = {r["tool_use_id"]: _placeholder(r, names, min_chars, recall) for r in clearable}
-            view[i] = _replaced(messages[i], new)
-    return view
+        results = of_type(messages[i], "tool_result")
+        # Within a message, the last result is the newest.
+        recent = min(len(results), keep_recent)
+        keep_recent -= recent
+        old += results[: len(results) - recent] if i <= newest else []
+    clearable = [r for r in old if names.get(r["tool_use_id"]) not in keep_tools]
+    placeholders = {
+        r["tool_use_id"]: _placeholder(r, names.get(r["tool_use_id"], "unknown"), min_chars, recall)
+        for r in clearable
+    }
+    return with_results(messages, {name: text for name, text in placeholders.items() if text})
 
 
-def _names_before(messages: Sequence[Message], i: int) -> dict[str, str]:
-    """The tools of the calls that message `i` answers: its own turn's, so no scan of the whole."""
-    stop = i
-    while stop and messages[stop - 1]["role"] == "user":
-        stop -= 1
-    start = stop
-    while start and messages[start - 1]["role"] == "assistant":
-        start -= 1
-    return tool_names(messages[start:stop])
-
-
-def _placeholder(result: Block, names: dict[str, str], min_chars: int, recall: bool) -> str | None:
-    """What stands in for the result; None where it stays."""
-    name, size = names.get(result["tool_use_id"], "unknown"), _size(result)
-    if size <= min_chars:
-        return None
-    short = f"{PLACEHOLDER}{name}]"
-    long = f"{PLACEHOLDER}{name}; recall {result['tool_use_id']} returns it]"
-    found = next((p for p in ((long, short) if recall else (short,)) if len(p) <= size), None)
-    return None if found == result.get("content") else found  # a placeholder stays what it is
-
-
-def _size(result: Block) -> int:
-    """Characters of a result; an image counts as many as its data has."""
-    content = result.get("content") or ""
-    if isinstance(content, str):
-        return len(content)
-    parts: list[Block] = content
-    return sum(len(p["text"]) if p["type"] == "text" else len(str(p)) for p in parts)
+def _placeholder(result: Block, tool: str, min_chars: int, recall: bool) -> str | None:
+    """Return what stands in for the result, None if it stays."""
+    content = blocks({"content": result.get("content") or ""})
+    size = sum(len(part["text"] if part["type"] == "text" else str(part)) for part in content)
+    short = f"{PLACEHOLDER}{tool}]"
+    long = f"{PLACEHOLDER}{tool}; recall {result['tool_use_id']} returns it]"
+    text = long if recall and len(long) <= size else short
+    is_shorter = min_chars < size >= len(text)
+    return text if is_shorter and text != result["content"] else None
 
 
 def truncate_results(
     messages: Sequence[Message], *, keep_messages: int = 6, max_result_chars: int = 200
 ) -> list[Message]:
-    """Cut results in all but the last `keep_messages` messages to `max_result_chars` (000).
+    """Cut results in all but the last `keep_messages` messages to `max_result_chars`.
+
+    Source: the Java agent.
 
     >>> result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "x" * 300}
     >>> turn = [{"role": "user", "content": [result]}, {"role": "assistant", "content": "Seen."}]
@@ -106,17 +87,13 @@ def truncate_results(
     >>> len(cut[0]["content"][0]["content"])      # 200 and "... [truncated]"
     215
     """
-    old = min(max(0, len(messages) - keep_messages), last_assistant(messages) + 1)
-    return [_mapped(m, lambda r: _cut(r, max_result_chars)) for m in messages[:old]] + list(
-        messages[old:]
-    )
 
+    def cut(text: str) -> str:
+        short = text[:max_result_chars] + TRUNCATED
+        return short if len(short) < len(text) else text
 
-def _cut(result: Block, size: int) -> str | None:
-    text = result_text(result)
-    if len(text) <= size + len(TRUNCATED):
-        return None
-    return text[:size] + TRUNCATED
+    old = min(len(messages) - keep_messages, last_assistant(messages) + 1)
+    return _shortened(messages, max(0, old), cut)
 
 
 def trim_results(
@@ -126,10 +103,10 @@ def trim_results(
     trim_keep: int = 800,
     keep_unseen: bool = True,
 ) -> list[Message]:
-    """Take the middle out of results of more than `trim_over` characters, leaving both ends (003).
+    """Take the middle out of results of more than `trim_over` characters.
 
-    Unseen results stay whole, but with `keep_unseen=False`, for messages that are not the end of
-    a conversation (head_and_tail). The marker says how many characters went.
+    `trim_keep` characters stay at each end. Unseen results stay whole, except with
+    `keep_unseen=False`, for messages that are not the end of a conversation. Source: Hermes.
 
     >>> result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "x" * 3000}
     >>> turn = [{"role": "user", "content": [result]}, {"role": "assistant", "content": "Seen."}]
@@ -137,41 +114,33 @@ def trim_results(
     >>> text[800:-800].strip()
     '[... 1400 characters trimmed ...]'
     """
+
+    def trim(text: str) -> str:
+        gone = len(text) - 2 * trim_keep
+        mark = f"\n\n{TRIMMED.format(gone)}\n\n"
+        if len(text) <= trim_over or gone <= len(mark):
+            return text
+        return text[:trim_keep] + mark + text[len(text) - trim_keep :]
+
     old = last_assistant(messages) + 1 if keep_unseen else len(messages)
-    return [_mapped(m, lambda r: _trimmed(r, trim_over, trim_keep)) for m in messages[:old]] + list(
-        messages[old:]
-    )
+    return _shortened(messages, old, trim)
 
 
-def _trimmed(result: Block, over: int, keep: int) -> str | None:
-    text = result_text(result)
-    gone = len(text) - 2 * keep
-    marker = f"\n\n{TRIMMED.format(gone)}\n\n"
-    if len(text) <= over or gone <= len(marker):
-        return None
-    return text[:keep] + marker + text[len(text) - keep :]
-
-
-def _mapped(message: Message, replacement: Callable[[Block], str | None]) -> Message:
-    if message["role"] != "user":
-        return message
-    results = of_type(message, "tool_result")
-    return _replaced(message, {r["tool_use_id"]: replacement(r) for r in results})
-
-
-def _replaced(message: Message, new: Mapping[str, str | None]) -> Message:
-    """The message with new content for some of its results; itself where none changes."""
-    texts = {name: text for name, text in new.items() if text is not None}
-    return with_results([message], texts)[0] if texts else message
-
-
-def replacements(
-    before: Sequence[Message], after: Sequence[Message], start: int = 0
-) -> dict[str, str]:
-    """What a layer replaced from `start` on: tool_use id -> new content, for the session file."""
-    return {
-        new["tool_use_id"]: new["content"]
-        for i in changes(before, after, start)
-        for old, new in zip(blocks(before[i]), blocks(after[i]), strict=True)
-        if old is not new
+def _shortened(
+    messages: Sequence[Message], stop: int, shorten: Callable[[str], str]
+) -> list[Message]:
+    """Shorten the results in the first `stop` messages."""
+    texts = {
+        result["tool_use_id"]: result_text(result)
+        for message in messages[:stop]
+        for result in of_type(message, "tool_result")
     }
+    short = {name: shorten(text) for name, text in texts.items()}
+    return with_results(messages, {n: text for n, text in short.items() if text != texts[n]})
+
+
+def replacements(before: Sequence[Message], after: Sequence[Message]) -> dict[str, str]:
+    """Return the content of each result that is not the same object any more, by tool_use id."""
+    old = {r["tool_use_id"]: r for m in before for r in of_type(m, "tool_result")}
+    new = [result for message in after for result in of_type(message, "tool_result")]
+    return {r["tool_use_id"]: r["content"] for r in new if r is not old[r["tool_use_id"]]}

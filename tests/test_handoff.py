@@ -33,9 +33,11 @@ from agentlib.lab.tasks.scenarios import REVIEW, Clock
 from agentlib.loop import run
 from agentlib.messages import SUMMARY_WANTED, asks_for_summary, is_summary, of_type, violation
 from agentlib.presets import HERMES
+from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session
 
+ENDS = Settings(head_tokens=500, tail_tokens=900, summary_tokens=5_000)
 EACH = sum(map(message_tokens, reading(0)))
 
 
@@ -47,8 +49,7 @@ def asked_for(messages, focus="", **more):
         asked.extend([list(shown), focus])
         return "Did it."
 
-    ends = {"head_tokens": 500, "tail_tokens": 900, **more}
-    head_and_tail(messages, summarize, lambda: "t.jsonl", focus=focus, **ends)
+    head_and_tail(messages, summarize, lambda: "t.jsonl", replace(ENDS, **more), focus=focus)
     return asked
 
 
@@ -86,9 +87,7 @@ def test_thinking_after_a_trimmed_result_is_not_shown():
 
 
 def test_the_first_summary_is_written_and_the_next_ones_are_updated():
-    first = head_and_tail(
-        conversation(8), short, lambda: "t.jsonl", head_tokens=500, tail_tokens=900
-    )
+    first = head_and_tail(conversation(8), short, lambda: "t.jsonl", ENDS)
     shown, _ = asked_for([*first, *(m for n in range(8, 14) for m in reading(n))])
     assert is_summary(shown[3]["content"][0])
     assert "Update it" in shown[-1]["content"]
@@ -147,8 +146,8 @@ def test_what_the_summary_is_written_from_breaks_no_rule(history, head, tail):
 
     before = copy.deepcopy(history)
     with contextlib.suppress(SummaryFailed):
-        ends = {"head_tokens": head, "tail_tokens": tail}
-        head_and_tail(history, summarize, lambda: "t", trim_over=300, trim_keep=90, **ends)
+        ends = replace(ENDS, head_tokens=head, tail_tokens=tail, trim_over=300, trim_keep=90)
+        head_and_tail(history, summarize, lambda: "t", ends)
     assert history == before
 
 

@@ -37,6 +37,7 @@ from agentlib.messages import (
     of_type,
     violation,
 )
+from agentlib.settings import Settings
 
 # A reading of 1,000 characters weighs 441 tokens: 345, 90 for the call, the rest its words.
 EACH = sum(map(message_tokens, reading(0)))
@@ -50,8 +51,12 @@ def never(*unused):
     pytest.fail("called, with nothing to replace")
 
 
+def both(head, tail, **more):
+    return Settings(head_tokens=head, tail_tokens=tail, summary_tokens=5_000, **more)
+
+
 def compacted(messages, head=500, tail=900, summarize=short, **more):
-    return head_and_tail(messages, summarize, archive, head_tokens=head, tail_tokens=tail, **more)
+    return head_and_tail(messages, summarize, archive, both(head, tail, **more))
 
 
 # -- head --------------------------------------------------------------------------------------
@@ -209,7 +214,7 @@ NOTHING = {
 
 @pytest.mark.parametrize("messages", NOTHING.values(), ids=NOTHING)
 def test_where_there_is_no_middle_neither_callable_is_called(messages):
-    assert head_and_tail(messages, never, never, head_tokens=500, tail_tokens=900) == messages
+    assert head_and_tail(messages, never, never, both(500, 900)) == messages
 
 
 @pytest.mark.parametrize(
@@ -244,7 +249,7 @@ def test_a_hand_off_keeps_both_ends_the_request_the_pairs_and_the_rules(history,
 
 @given(histories(min_size=1), heads, tails)
 def test_the_parts_are_the_whole_in_order(history, head, tail):
-    first, middle, last = parts(history, head, tail)
+    first, middle, last = parts(history, both(head, tail))
     assert len(first) + len(middle) + len(last) == len(history)
     assert [*first, *middle] == history[: len(first) + len(middle)]
     if tail is not None:
@@ -257,9 +262,9 @@ def test_the_parts_are_the_whole_in_order(history, head, tail):
 
 @given(histories(min_size=1), heads, tails, st.integers(0, 2))
 def test_a_hand_off_again_at_once_has_nothing_to_replace(history, head, tail, keep):
-    same = {"head_tokens": head, "tail_tokens": tail, "keep_exchanges": keep}
+    same = both(head, tail, keep_exchanges=keep)
     try:
-        view = head_and_tail(history, short, archive, **same)
+        view = head_and_tail(history, short, archive, same)
     except SummaryFailed:
         return
-    assert drop_thinking(head_and_tail(view, never, never, **same), 0) == drop_thinking(view, 0)
+    assert drop_thinking(head_and_tail(view, never, never, same), 0) == drop_thinking(view, 0)

@@ -12,7 +12,6 @@ from agentlib.recovery import (
     Breaker,
     breaker,
     emergency,
-    is_emergency,
     memory_first,
     truncating,
     with_less,
@@ -217,7 +216,12 @@ def test_while_it_rests_nothing_is_asked_and_only_an_emergency_compacts():
     ],
 )
 def test_what_is_an_emergency(tokens, reason, changed, urgent):
-    assert is_emergency(tokens, replace(SETTINGS, **changed), reason) == urgent
+    """Only an emergency goes on without a model."""
+    meter = TokenMeter()
+    meter.estimate = lambda messages: tokens
+    calls = {"meter": meter, "summarize": fails, "archive": lambda: "t.jsonl"}
+    done = compact(talk(9), replace(SETTINGS, **changed), reason=reason, **calls)
+    assert (done.compaction == reason) == urgent
 
 
 def test_an_emergency_clears_whatever_can_be():
