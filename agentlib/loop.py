@@ -8,7 +8,7 @@ session can go on.
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from agentlib.auto_compact import Summarize, is_too_long, summarizer
 from agentlib.estimation import TokenMeter, message_tokens, meter
@@ -31,18 +31,10 @@ MAX_TURNS = 1_000
 LONGEST_REPLY = 21_000
 """Tokens. The SDK wants streaming above 21,333; a turn of an agent needs far fewer."""
 
-Action = Literal["act", "again", "stop"]
-STOP_REASONS: Mapping[str, Action] = {
-    "tool_use": "act",
-    "pause_turn": "again",
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "max_tokens": "stop",
-    "refusal": "stop",
-    "model_context_window_exceeded": "stop",
-}
-"""How the loop goes on after each stop reason of the SDK. Any other reason stops it. Calls that
-`max_tokens` cut off are answered as interrupted when the session goes on."""
+GOES_ON = ("tool_use", "pause_turn")
+"""The stop reasons after which the loop goes on: calls to run, or a turn that the API paused. Any
+other ends it. Calls that `max_tokens` cut off are answered as interrupted when the session goes
+on."""
 
 
 class RequestTooLarge(ValueError):
@@ -53,15 +45,10 @@ class RequestTooLarge(ValueError):
 class Event:
     """Something to tell the person: a tier of the window reached, a compaction, an early stop."""
 
-    kind: Literal[
-        "logged",  # the lowest tier: for a log, not for a screen
-        "tier",
-        "compaction_begun",
-        "compaction_done",
-        "compaction_truncated",  # done without a model: the messages were cut to size
-        "compaction_failed",
-        "stopped",
-    ]
+    kind: str
+    """tier, or logged for the lowest one, which is for a log and not for a screen;
+    compaction_begun, then compaction_done, compaction_failed, or compaction_truncated and
+    compaction_done if the messages were cut to size without a model; stopped."""
     text: str
 
 
@@ -105,17 +92,7 @@ def run(
     passes through, and nothing is lost. Raises RequestTooLarge if the prompt alone doesn't fit
     the window less `output_reserve`.
     """
-    agent = Agent(
-        client,
-        workspace,
-        settings=settings,
-        engine=engine,
-        session=session,
-        model=model,
-        system=system,
-        clock=clock,
-        hooks=hooks,
-    )
+    agent = Agent(client, workspace, settings, engine, session, model, system, clock, hooks)
     yield from agent.run(prompt, max_turns)
 
 
@@ -133,17 +110,7 @@ def compact_now(
     hooks: Hooks = NO_HOOKS,
 ) -> Step:
     """Compact between two runs of the same session, as `/compact` does."""
-    agent = Agent(
-        client,
-        workspace,
-        settings=settings,
-        engine=engine,
-        session=session,
-        model=model,
-        system=system,
-        clock=clock,
-        hooks=hooks,
-    )
+    agent = Agent(client, workspace, settings, engine, session, model, system, clock, hooks)
     agent.open()
     return agent.prepare(agent.now(), "manual", focus)
 
@@ -155,7 +122,6 @@ class Agent:
         self,
         client: "anthropic.Anthropic",
         workspace: Workspace,
-        *,
         settings: Settings = DEFAULT,
         engine: ContextEngine = compact,
         session: Session | None = None,
@@ -174,7 +140,7 @@ class Agent:
         self.system = system_prompt(settings) if system is None else system
         manual = settings.manual and settings.enabled
         self.tools = [*workspace.definitions, *([COMPACT_TOOL] if manual else [])]
-        self.meter = metered(self.session, settings, self.system, self.tools)
+        self.meter = metered(self.session, settings, self.system + str(self.tools))
         self._tier = 0.0
 
     def run(self, prompt: str | None, max_turns: int = MAX_TURNS) -> Iterator[Turn]:
@@ -186,8 +152,7 @@ class Agent:
             at, start = self.now(), len(self.session.history)
             steps = [self.prepare(at)]
             reply = self.ask(at, steps)
-            action = STOP_REASONS.get(reply["stop_reason"], "stop")
-            if action == "act":
+            if reply["stop_reason"] == "tool_use":
                 self.act(of_type(reply, "tool_use"))
             yield Turn(
                 context=self.session.requests[-1].context,
@@ -197,7 +162,7 @@ class Agent:
                 events=tuple(self.events(steps, reply["stop_reason"], number == max_turns)),
                 stop_reason=reply["stop_reason"],
             )
-            if action == "stop":
+            if reply["stop_reason"] not in GOES_ON:
                 return
 
     def hear(self, prompt: str | None) -> None:
@@ -387,19 +352,13 @@ def system_prompt(settings: Settings) -> str:
     return f"{prompt}; the conversation is compacted at {settings.threshold_tokens:,} tokens."
 
 
-def metered(
-    session: Session,
-    settings: Settings,
-    system: str | None = None,
-    tools: Sequence[Block] | None = None,
-) -> TokenMeter:
+def metered(session: Session, settings: Settings, base: str | None = None) -> TokenMeter:
     """Return a meter that has seen every bill of the session.
 
-    `system` and `tools`, if they are not the session's: those of the next request.
+    `base`: the system prompt and the tools of the next request, if they aren't the session's.
     """
-    system = session.system if system is None else system
-    tools = session.tools if tools is None else tools
-    gauge = meter(settings.estimator, len(system) + len(str(list(tools))))
+    base = session.system + str(session.tools) if base is None else base
+    gauge = meter(settings.estimator, len(base))
     for sent in session.requests:
         gauge.observe(sent.context, sent.usage)
     return gauge

@@ -23,6 +23,7 @@ from agentlib.messages import (
     is_summary,
     of_type,
 )
+from agentlib.micro_compact import trim_results
 from agentlib.session_file import Compaction, Request
 from agentlib.settings import Settings
 
@@ -47,10 +48,11 @@ def with_less(
     times: int = 3,
     fits: Callable[[Sequence[Message]], bool] = lambda messages: True,
 ) -> Summarize:
-    """Ask again without the oldest exchanges if the API refuses the request for its size.
+    """Ask again with less if the API refuses the request for its size.
 
-    It is asked again at most `times` times (s24: 3), each time with a fifth less, or with as much
-    less as `fits` wants. Any other failure passes through.
+    It is asked again at most `times` times (s24: 3), each time without the oldest fifth of the
+    exchanges. If even the estimate says that the messages don't fit, their long results lose
+    their middle first, then exchanges go until the rest fits. Other failures pass through.
     """
 
     def ask(messages: Sequence[Message], focus: str) -> str:
@@ -58,15 +60,19 @@ def with_less(
             try:
                 return summarize(messages, focus)
             except SummaryTooLong:
-                shorter = without_oldest(messages)
-                if shorter == messages:
-                    raise
+                shorter = without_oldest(messages) if fits(messages) else _trimmed(messages)
                 while not fits(shorter) and (fewer := without_oldest(shorter)) != shorter:
                     shorter = fewer
+                if shorter == messages:
+                    raise
                 messages = shorter
         return summarize(messages, focus)
 
     return ask
+
+
+def _trimmed(messages: Sequence[Message]) -> list[Message]:
+    return drop_thinking(trim_results(messages, keep_unseen=False), 0)
 
 
 def without_oldest(messages: Sequence[Message]) -> list[Message]:

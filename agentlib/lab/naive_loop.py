@@ -3,7 +3,7 @@
 The layer gets the context before each request and returns the next one, which is sent as it is.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from agentlib.auto_compact import summarizer
 from agentlib.estimation import TokenMeter
@@ -13,6 +13,7 @@ from agentlib.lab.play import Run, play
 from agentlib.lab.tasks.scenarios import Scenario
 from agentlib.loop import system_prompt
 from agentlib.messages import Message, of_type
+from agentlib.recovery import with_less
 from agentlib.settings import MODEL, Settings
 from agentlib.tools import DEFINITIONS, Workspace, result
 
@@ -58,8 +59,13 @@ def needs(
         summary_tokens=settings.summary_tokens,
     )
 
-    def is_full(messages: list[Message]) -> bool:
-        size = TokenMeter(len(system) + len(str(TOOLS))).estimate(messages)
-        return size > settings.threshold_tokens
+    def size(messages: Sequence[Message]) -> int:
+        return TokenMeter(len(system) + len(str(TOOLS))).estimate(messages)
 
-    return is_full, lambda messages: summarize(messages, "")
+    room = settings.context_window - 4 * settings.summary_tokens
+    ask = with_less(summarize, fits=lambda messages: size(messages) <= room)
+
+    def is_full(messages: list[Message]) -> bool:
+        return size(messages) > settings.threshold_tokens
+
+    return is_full, lambda messages: ask(messages, "")
