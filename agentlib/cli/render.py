@@ -108,7 +108,7 @@ def window_lines(agent: Agent) -> Iterator[str]:
     """Yield the tokens of the next prompt by kind: estimated shares of the anchored total."""
     session, settings, window = agent.session, agent.settings, agent.settings.context_window
     anchored = replace(settings, estimator="anchored")
-    total = metered(session, anchored, agent.system, agent.tools).estimate(session.context)
+    total = metered(session, anchored, agent.system + str(agent.tools)).estimate(session.context)
     limit = f"threshold {settings.threshold_tokens:,}"
     yield f"about {total:,} of {window:,} tokens ({total / window:.0%}); {limit}"
     kinds = breakdown(session.context, system=agent.system, tools=agent.tools)
