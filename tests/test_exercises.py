@@ -374,7 +374,7 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
     ],
     "01.5": [(-8, "rings past 184,000"), (-6, "larger error")],
     "02.1": [
-        (lambda messages: None, "toolu_1 should be"),
+        (lambda messages: None, "toolu_1 should read"),
         (lambda messages: in_place(messages, keep_recent=1), "toolu_4 should be left whole"),
         (lambda messages: in_place(messages, min_chars=0), "toolu_2 should be left whole"),
     ],
@@ -389,8 +389,8 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
     ],
     "02.4": [
         (edited, "it edited what it was given"),
-        (lambda messages, keep_recent: messages, "toolu_1 should be"),
-        (lambda m, keep_recent: clear(m, keep_recent=keep_recent + 5), "toolu_1 should be"),
+        (lambda messages, keep_recent: messages, "toolu_1 should read"),
+        (lambda m, keep_recent: clear(m, keep_recent=keep_recent + 5), "toolu_1 should read"),
         (
             lambda m, keep_recent: clear(m, keep_recent=keep_recent, keep_unseen=False),
             "toolu_3 should be left whole",

@@ -17,8 +17,8 @@ def same_view(case: str, before: list[Message], right: list[Message], view: list
     expected, given = results(right), results(view)
     for name, text in results(before).items():
         content = given.get(name)
-        done = "left it whole" if content == text else f"made it {shown(content)}"
-        should = "be left whole" if expected[name] == text else f"be {shown(expected[name])}"
+        done = "left it whole" if content == text else f"reads {shown(content)}"
+        should = "be left whole" if expected[name] == text else f"read {shown(expected[name])}"
         require(content == expected[name], f"{case}, result {name} should {should}; yours {done}.")
     require(view == right, f"{case}, something besides the text of results has changed.")
 
@@ -26,12 +26,15 @@ def same_view(case: str, before: list[Message], right: list[Message], view: list
 @exercise("02.1", "the old, long results are cleared; the short one and the newest stay.")
 def _in_place(answer: Answer) -> None:
     before = conversation(500, 80, 500, 500, 500, 500)
-    cases: tuple[dict[str, Any], ...] = ({}, {"keep_recent": 1}, {"min_chars": 500})
-    for numbers in cases:
+    cases: dict[str, dict[str, Any]] = {
+        "with keep_recent=3 and min_chars=100": {},
+        "with keep_recent=1 and six results": {"keep_recent": 1},
+        "with min_chars=500 and results of 500 characters": {"min_chars": 500},
+    }
+    for case, numbers in cases.items():
         after = deepcopy(before)
         answer.function(after, **numbers)
-        given = f"with {numbers or 'keep_recent=3'} and six results, toolu_2 of 80 characters"
-        same_view(given, before, micro_compact(before, **numbers), after)
+        same_view(case, before, micro_compact(before, **numbers), after)
 
 
 @exercise("02.2", "right for 3 of 5, for 0, for 5 and for more than there are.")
