@@ -86,8 +86,7 @@ BOUND = (
     "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a "
     "different conversation. Remove the block, or set "
     '`thinking.block_binding.prefix_mismatch_behavior` to "drop_block". That setting requires the '
-    "`thinking-binding-controls-2026-08-01` value in the `anthropic-beta` header. The `system` "
-    "prompt differs from the one this block was created with."
+    "`thinking-binding-controls-2026-08-01` value in the `anthropic-beta` header."
 )
 LIMIT = (
     "This request would exceed the rate limit for your organization "

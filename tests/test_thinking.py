@@ -33,21 +33,14 @@ WHOLE = request(HI, FIRST, MORE, SECOND, END)
 
 
 @pytest.mark.parametrize(
-    ("change", "part"),
-    [
-        ({"system": "Be quick."}, "`system` prompt differs from the one"),
-        ({"tools": []}, "`tools` differ from the ones"),
-        ({"messages": [user("Ho"), *WHOLE["messages"][1:]]}, "`messages` before it differ from"),
-    ],
+    "change",
+    [{"system": "Be quick."}, {"tools": []}, {"messages": [user("Ho"), *WHOLE["messages"][1:]]}],
 )
-def test_an_earlier_block_is_refused_after_a_change_unless_it_may_be_dropped(
-    change: Body, part: str
-):
+def test_an_earlier_block_is_refused_after_a_change_unless_it_may_be_dropped(change: Body):
     check_thinking(WHOLE)
     with pytest.raises(Refusal, match="bound to a different conversation") as refusal:
         check_thinking(WHOLE | change)
     assert refusal.value.message.startswith("messages.1.content.0: Invalid `signature`")
-    assert part in refusal.value.message
     check_thinking(WHOLE | change | {"thinking": DROP})
 
 

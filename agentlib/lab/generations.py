@@ -1,6 +1,6 @@
-"""What each compaction of a session left: head, summary and tail in tokens, and what stands there.
+"""Measure what each compaction of a session left: head, summary and tail, facts and the rule.
 
-A generation is a compaction, counted from the first. `lab.figures.bars` draws them.
+A generation is a compaction, counted from the first. `lab.figures.bars` draws them (lesson 06).
 """
 
 import json
@@ -16,48 +16,46 @@ from agentlib.transcripts import Session
 
 @dataclass(frozen=True, kw_only=True)
 class Generation:
-    """The context as one compaction left it: tokens by part, and what of the task it holds."""
+    """The context as one compaction left it, in tokens, and what it holds of the task."""
 
     head: int
     summary: int
     tail: int
     facts: int = 0
-    """Planted facts that stand in head and summary; the tail is on its way out."""
+    """Planted facts in head and summary. The next compactions will take the tail."""
     rule: bool = False
-    """Whether the person's rule stands there."""
+    """Whether the person's rule is there."""
 
 
 def left(context: Sequence[Message], scenario: Scenario | None = None) -> Generation | None:
-    """The parts of a context, or None where no compaction has been.
+    """Measure the parts of a context. Returns None if it has no summary.
 
-    >>> said = {"role": "user", "content": "[Conversation compressed. Transcript: t]\\n\\nDone."}
-    >>> asks, answer = ({"role": r, "content": "Go on."} for r in ("user", "assistant"))
-    >>> found = left([asks, said, answer])
-    >>> (found.head, found.tail) == tuple(round(message_tokens(m)) for m in (asks, answer))
-    True
-    >>> left([asks, answer]) is None
+    >>> summary = {"role": "user", "content": "[Conversation compressed. Transcript: t]\\n\\nDone."}
+    >>> ask, answer = ({"role": r, "content": "Go on."} for r in ("user", "assistant"))
+    >>> generation = left([ask, summary, answer])
+    >>> (generation.head, generation.tail) == tuple(round(message_tokens(m)) for m in (ask, answer))
     True
     """
     at = summary_index(context)
     if at is None:
         return None
     sizes = [round(message_tokens(message)) for message in context]
-    known = json.dumps(context[: at + 1], ensure_ascii=False)
+    text = json.dumps(context[: at + 1], ensure_ascii=False)
     facts, rule = (scenario.facts, scenario.constraint) if scenario else ((), "")
     return Generation(
         head=sum(sizes[:at]),
         summary=sizes[at],
         tail=sum(sizes[at + 1 :]),
-        facts=sum(fact in known for fact in facts),
-        rule=bool(rule) and rule in known,
+        facts=sum(fact in text for fact in facts),
+        rule=bool(rule) and rule in text,
     )
 
 
 def generations(session: Session, scenario: Scenario | None = None) -> list[Generation]:
-    """One for each compaction that was followed by a request; those that failed left out."""
-    found: list[Generation | None] = []
-    for done in session.compactions:
-        sent = next((r for r in session.requests if r.seen >= done.seen), None)
-        if done.message and sent:
-            found.append(left(sent.context, scenario))
-    return [each for each in found if each]
+    """Return a generation for each compaction that succeeded and was followed by a request."""
+    contexts = [
+        next((r.context for r in session.requests if r.seen >= compaction.seen), list[Message]())
+        for compaction in session.compactions
+        if compaction.message
+    ]
+    return [g for context in contexts if (g := left(context, scenario))]

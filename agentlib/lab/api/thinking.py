@@ -1,9 +1,9 @@
 """Bind thinking blocks to the conversation before them, as the newest models do.
 
-The signature of a block holds digests of the system prompt, the tools and the messages before it.
-So the server needs no memory to refuse a block that is sent back after a changed conversation.
-Earlier thinking doesn't count as conversation: a block can be dropped without the later ones being
-refused. Changes inside a block are not checked.
+The signature of a block is a digest of the system prompt, the tools and the messages before it. So
+the server needs no memory to refuse a block that is sent back after a changed conversation. Earlier
+thinking doesn't count as conversation: a block can be dropped without the later ones being refused.
+Changes inside a block are not checked.
 """
 
 import json
@@ -15,17 +15,13 @@ from agentlib.lab.api.errors import invalid
 from agentlib.messages import THINKING, Block, blocks, last_assistant
 
 Body = Mapping[str, Any]
-_PARTS = (
-    "`system` prompt differs from the one",
-    "`tools` differ from the ones",
-    "`messages` before it differ from the ones",
-)
 _BOUND = (
     "Invalid `signature` in `thinking` block. The block is bound to a different conversation. "
     'Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block". '
     "That setting requires the `thinking-binding-controls-2026-08-01` value in the "
-    "`anthropic-beta` header. The {part} this block was created with."
+    "`anthropic-beta` header."
 )
+"""The API adds which part of the conversation differs."""
 _DROP = {"prefix_mismatch_behavior": "drop_block"}
 _json = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
 
@@ -59,28 +55,22 @@ def check_thinking(body: Body) -> None:
     for i, (message, expected) in enumerate(zip(earlier, _signatures(body), strict=False)):
         for j, block in enumerate(blocks(message)):
             if block["type"] == "thinking" and block["signature"] != expected:
-                signature = block["signature"].split(".")
-                pairs = zip(_PARTS, signature, expected.split("."), strict=False)
-                part = next((part for part, old, new in pairs if old != new), _PARTS[0])
-                raise invalid(f"messages.{i}.content.{j}: {_BOUND.format(part=part)}")
+                raise invalid(f"messages.{i}.content.{j}: {_BOUND}")
 
 
 def _signatures(body: Body) -> Iterator[str]:
     """Yield the signature of a block created at each message, and last at the end."""
-    system = "".join(block["text"] for block in blocks({"content": body.get("system") or []}))
-    frame = f"{_digest(system)}.{_digest(_json([*map(_unmarked, body.get('tools') or [])]))}"
     conversation = blake2b(digest_size=12)
+
+    def add(role: str, block: Block) -> None:
+        content = {name: value for name, value in block.items() if name != "cache_control"}
+        conversation.update(f"{role} {_json(content)}\n".encode())
+
+    for block in [*blocks({"content": body.get("system") or []}), *(body.get("tools") or [])]:
+        add("", block)
     for message in body["messages"]:
-        yield f"{frame}.{conversation.hexdigest()}"
+        yield conversation.hexdigest()
         for block in blocks(message):
             if block["type"] not in THINKING:
-                conversation.update(f"{message['role']} {_json(_unmarked(block))}\n".encode())
-    yield f"{frame}.{conversation.hexdigest()}"
-
-
-def _unmarked(block: Block) -> Block:
-    return {name: value for name, value in block.items() if name != "cache_control"}
-
-
-def _digest(text: str) -> str:
-    return blake2b(text.encode(), digest_size=12).hexdigest()
+                add(message["role"], block)
+    yield conversation.hexdigest()
