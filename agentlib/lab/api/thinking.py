@@ -66,7 +66,8 @@ def _signatures(body: Body) -> Iterator[str]:
         content = {name: value for name, value in block.items() if name != "cache_control"}
         conversation.update(f"{role} {_json(content)}\n".encode())
 
-    for block in [*blocks({"content": body.get("system") or []}), *(body.get("tools") or [])]:
+    tools: list[Block] = body.get("tools") or []
+    for block in [*blocks({"content": body.get("system") or []}), *tools]:
         add("", block)
     for message in body["messages"]:
         yield conversation.hexdigest()
