@@ -71,20 +71,19 @@ def replay(
     return list(_Replay(session, settings, summary_tokens, engine).frames())
 
 
+@dataclass
 class _Replay:
-    def __init__(
-        self,
-        session: Session,
-        settings: Settings,
-        summary_tokens: int | None,
-        engine: ContextEngine,
-    ) -> None:
-        self.session, self.settings, self.engine = session, settings, engine
-        self.summary_tokens = summary_tokens
-        self.weights = Weights(session)
-        base_chars = len(session.system) + len(str(session.tools))
-        self.meter = meter(settings.estimator, base_chars, lambda m: self.weights.of(m).guess)
-        self.by_hand = [c for c in session.compactions if _is_by_hand(c, session)]
+    """One replay: the view of the messages so far, and the compactions that were tried."""
+
+    session: Session
+    settings: Settings
+    summary_tokens: int | None
+    engine: ContextEngine
+
+    def __post_init__(self) -> None:
+        self.weights = Weights(self.session)
+        base_chars = len(self.session.system) + len(str(self.session.tools))
+        self.meter = meter(self.settings.estimator, base_chars, lambda m: self.weights.of(m).guess)
         self.view: list[Message] = []
         self.settled, self.last_at = 0, 0.0
         self.changed = False
@@ -92,11 +91,12 @@ class _Replay:
         self.summary_from: Literal["recorded", "stand-in"] | None = None
 
     def frames(self) -> Iterator[Frame]:
-        others = [c for c in self.session.compactions if c not in self.by_hand]
-        recorded = {c.seen: c for c in others if c.trigger != "reactive"}
-        refused = {c.seen: c for c in others if c.trigger == "reactive"}
+        compactions = self.session.compactions
+        by_hand = [c for c in compactions if _is_by_hand(c, self.session)]
+        recorded = {c.seen: c for c in compactions if c not in by_hand and c.trigger != "reactive"}
+        refused = {c.seen: c for c in compactions if c.trigger == "reactive"}
         turn, seen, outcome = 0, 0, None
-        for event in sorted([*self.by_hand, *self.session.requests], key=lambda e: e.seen):
+        for event in sorted([*by_hand, *self.session.requests], key=lambda e: e.seen):
             self.view += self.session.history[seen : event.seen]
             seen = event.seen
             if isinstance(event, Compaction):
