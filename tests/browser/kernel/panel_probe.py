@@ -1,7 +1,6 @@
-"""What a kernel says of the widgets it shows: imported there, never by the tests themselves.
+"""Describe the widgets of a kernel. A notebook's kernel imports this, the tests never do.
 
-The answers are JSON, since they travel as the value of an expression. Not here: what the browser
-shows (page).
+The functions return JSON, because their results travel as the value of an expression.
 """
 
 import hashlib
@@ -20,20 +19,20 @@ from agentlib.lab.panels.panel import ONE_AT_A_TIME
 CONTROLS = (_BoundedInt, _Selection, Checkbox, Text, Textarea)
 
 FIRST: dict[Widget, Any] = {}
-"""Where controls stood at first."""
+"""The values that the controls had at first."""
 
 
 def state(model_id: str) -> str:
-    """Controls by the words beside them, sentences without their markup, pictures as hashes."""
+    """Return controls by their labels, sentences without markup, and hashes of pictures."""
     shown = list(walk(_instances[model_id]))
-    controls = {w.description: said(w) for w in shown if is_control(w)}
+    controls = {w.description: value_text(w) for w in shown if is_control(w)}
     texts = [plain(w.value) for w in shown if isinstance(w, HTML)]
     pictures = [digest(w.value) for w in shown if isinstance(w, Image)]
     return json.dumps({"controls": controls, "texts": texts, "pictures": pictures})
 
 
 def put_back(model_id: str) -> str:
-    """Every control to where it stood when this was first asked."""
+    """Set every control to its value at the first call."""
     for widget in filter(is_control, walk(_instances[model_id])):
         widget.value = FIRST.setdefault(widget, widget.value)
     return "null"
@@ -44,7 +43,7 @@ def is_control(widget: Widget) -> bool:
 
 
 def differences(model_id: str) -> str:
-    """What is not as it is when it is worked out anew, in this cell, for the same values."""
+    """Draw each panel again for its values; return what differs from what it shows."""
     panels: list[Any] = [w for w in walk(_instances[model_id]) if hasattr(w, "draw")]
     return json.dumps([fault for panel in panels for fault in stale(panel)])
 
@@ -59,28 +58,28 @@ def stale(panel: Any) -> Iterator[str]:
     if text != panel.text:
         yield f"at {panel.values} it says {panel.text!r} and not {text!r}"
     if digest(picture) != digest(panel.picture.value):
-        yield f"at {panel.values} it is another picture"
+        yield f"at {panel.values} the picture differs"
 
 
 def walk(widget: Widget) -> Iterator[Any]:
-    """A widget and all that stands in it, as the page has them one after the other."""
+    """Yield a widget and everything in it, in the order of the page."""
     yield widget
     for child in getattr(widget, "children", ()):
         yield from walk(child)
 
 
-def said(widget: Any) -> str:
-    """A control's value as a page says it."""
+def value_text(widget: Any) -> str:
+    """Return a control's value as the page writes it."""
     return str(widget.label if isinstance(widget, _Selection) else widget.value)
 
 
 def plain(text: str) -> str:
-    found: list[str] = []
+    texts: list[str] = []
     parser = HTMLParser()
-    parser.handle_data = found.append
+    parser.handle_data = texts.append
     parser.feed(text)
     parser.close()
-    return " ".join("".join(found).split())
+    return " ".join("".join(texts).split())
 
 
 def digest(data: bytes | memoryview) -> str:
