@@ -90,6 +90,13 @@ def test_only_widgets_that_strict_nbval_holds_and_words_for_screen_readers():
     assert all(each.description for each in panel.controls.values())
 
 
+def test_a_panel_without_a_picture_shows_no_empty_frame():
+    panel = Panel({"button": Button(description="Go")}, lambda button: (b"", "No picture."))
+    assert panel.picture.layout.display == "none"
+    assert repr(panel) == "No picture."
+    assert counting().picture.layout.display is None
+
+
 def ahead() -> tuple[Panel, list[int]]:
     sizes = list[int]()
 

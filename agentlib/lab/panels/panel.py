@@ -14,14 +14,11 @@ import contextlib
 import html
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ipywidgets import HTML, Button, Dropdown, HBox, Image, IntSlider, Layout, Text, VBox
 
 from agentlib.lab.figures.style import SHOWN, wrapped
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 PAUSE = 0.02
 """Seconds without a move before the next picture is drawn ahead."""
@@ -123,9 +120,10 @@ class Panel(VBox):
             warning = "<b>No new picture.</b> "
         self.png, self.text = drawing.png, drawing.sentence
         self.picture.value = drawing.png or self.picture.value
+        self.picture.layout.display = None if self.picture.value else "none"
         self.table.value = drawing.table
         self.line.value = (
-            f'<div role="status" style="line-height: 1.4">{warning}'
+            f'<div role="status" style="line-height: 1.4; white-space: pre-line">{warning}'
             f"{html.escape(drawing.sentence)}</div>{_LABELS}"
         )
         if change and hasattr(self.draw, "cache_info") and isinstance(change["owner"], IntSlider):
@@ -189,10 +187,14 @@ def _named(name: str, meaning: str) -> dict[str, Any]:
     }
 
 
-def scrolling(table: "DataFrame", name: str, **options: Any) -> str:
-    """Turn a table into HTML that scrolls by mouse and by keyboard, at most 17 lines at once."""
+def scrolling(
+    table: Any, name: str, align: Literal["left", "right"] = "right", **options: Any
+) -> str:
+    """Turn a DataFrame into HTML that scrolls by mouse and by keyboard, some 17 lines at once."""
+    text: str = table.to_html(border=0, na_rep="", index=False, justify=align, **options)
+    for cell in ("td", "th"):
+        text = text.replace(f"<{cell}>", f'<{cell} style="padding: 0 8px">')
     return (
-        f'<div role="region" tabindex="0" aria-label="{name}" '
-        'style="overflow: auto; line-height: 1.4; max-height: 24em">'
-        f"{table.to_html(border=0, na_rep='', **options)}</div>"
+        f'<div role="region" tabindex="0" aria-label="{name}" style="overflow: auto; '
+        f'line-height: 1.4; max-height: 24em; text-align: {align}">{text}</div>'
     )

@@ -72,7 +72,7 @@ def as_html(some: Sequence[Row], search: str = "") -> str:
         for r in some[-SHOWN_ROWS:]
     ]
     columns = ("turn", "who", "tool or kind", "tokens", "state", "text")
-    shown = scrolling(DataFrame(cells, columns=columns), "the blocks of the session", index=False)
+    shown = scrolling(DataFrame(cells, columns=columns), "the blocks of the session", "left")
     older = len(some) - SHOWN_ROWS
     return shown if older <= 0 else f"The newest {SHOWN_ROWS} rows; {older} more.{shown}"
 

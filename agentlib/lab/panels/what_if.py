@@ -176,11 +176,9 @@ def _drawing(session: Session, bases: Mapping[str, Settings], model: str) -> Any
         else:
             rows = bills.table(bills.bills(session, frames), model)
             ghost = whole_bills[: end - 1] if end else whole_bills
-            png, text = (
-                bills_figure.bills(rows, ghost).png(),
-                bills_figure.sentence(rows, ghost, end),
-            )
-        shown = scrolling(rows, "table of the turns", index=False, float_format=_number)
+            png = bills_figure.bills(rows, ghost).png()
+            text = bills_figure.sentence(rows, ghost, end)
+        shown = scrolling(rows, "table of the turns", float_format=_number)
         return Drawing(png, f"{wrapped(as_code(settings))}\n{text}", shown)
 
     return draw
@@ -201,10 +199,10 @@ def _run_pane(bench: WhatIf, scenario: Scenario, model: str) -> Panel:
         if button:
             run = play(scenario, bench.settings)
             dollars = f"${run.dollars(model):.4f}"
-            counts = {"turns": run.turns, "tokens sent": run.sent, model: dollars}
-            runs[as_code(run.settings)] = counts | dict(run.checks)
+            code, counts = as_code(run.settings), {"turns": run.turns, "tokens sent": run.sent}
+            runs[code] = {**counts, "dollars": dollars, **run.checks, "settings": code}
             text = run_sentence(run, f"{dollars} at the prices of {model}")
-        shown = scrolling(DataFrame.from_dict(runs, orient="index"), "table of the runs")
+        shown = scrolling(DataFrame(runs.values()), "table of the runs")
         return Drawing(b"", text, shown if runs else "")
 
     button = Button(description="Run the agent", icon="play", tooltip="runs the task again")
