@@ -72,8 +72,8 @@ def _watched(answer: Answer) -> str:
 @exercise("03.6", "the answer stands under your headings, and the rule under the last.")
 def _by_category(answer: Answer) -> None:
     prompt = answer.call(700)
-    told = "700" in prompt and "950" in answer.call(950)
-    require(told, "with tokens=700 the prompt should say 700, and with tokens=950, 950.")
+    sized = "700" in prompt and "950" in answer.call(950)
+    require(sized, "with tokens=700 the prompt should say 700, and with tokens=950, 950.")
     wanted = ["## Files", "## To do", "## Decisions"]
     headings = [line.strip() for line in prompt.splitlines() if line.startswith("## ")]
     require(headings == wanted, f"the headings should be {wanted}; yours are {headings}.")

@@ -69,8 +69,8 @@ def _no_order(answer: Answer) -> None:
     words = len(text) - len(HAND_OFF)
     require(words <= 400, f"you added {words} characters, over 400; each compaction pays for them.")
     pending = "with these words the model goes for the pending question about LIMIT"
-    known = '"reference only", "no instruction" and "not instructions"'
-    require("LIMIT" not in _next_calls(text), f"{pending}. It knows the words {known}.")
+    phrases = '"reference only", "no instruction" and "not instructions"'
+    require("LIMIT" not in _next_calls(text), f"{pending}. It knows the words {phrases}.")
 
 
 def _next_calls(text: str) -> str:
