@@ -1,26 +1,37 @@
 """A small coding agent that outlives its context window. One module is one idea.
 
-Import from the module; nothing is re-exported here:
-`from agentlib.micro_compact import micro_compact`.
+It has about 2,100 lines of code, without the terminal and the lab. Begin with `loop.Agent.run`,
+which is the agent in 25 lines, then `pipeline.compact`, where all layers meet. Import from the
+modules; nothing is re-exported here: `from agentlib.micro_compact import micro_compact`.
 
-    messages        messages as plain JSON dicts; kinds of block, marks in texts, the API's rules
-    requests        one request to the API, with its cache markers
-    settings        every number a layer reads, in one frozen dataclass
-    presets         real systems as settings
-    estimation      how many tokens is this? (lesson 01)
-    micro_compact   clear, truncate or trim old tool results (02)
+In the order in which one would read them, with the number of the lesson:
+
+    messages        messages as plain JSON dicts, the marks in them, the API's rules
+    loop            prepare the context, ask, note the reply, act; again (00)
+    requests        a request with its cache markers
+    tools, shell    what the agent can do in a folder: bash, read, write, edit, recall
+    estimation      how many tokens is this? (01)
+    micro_compact   old tool results give way to placeholders (02)
     auto_compact    archive, summarise, replace (03)
-    manual_compact  the tool by which the agent asks for a compaction itself (04)
+    manual_compact  the agent asks for a compaction itself (04)
     transcripts     the append-only session: resume, recall (05)
-    session_file    the session's file and its lines
-    head_and_tail   keep both ends, and update one hand-off for the middle (06)
-    recovery        what to do when a compaction fails (07)
-    hooks           before and after a compaction; files that are put back
-    pipeline        the layers in their order; step: what they did before one request
-    tools           what the agent can do in a folder; shell: one bash command
-    loop            the agent: prepare, ask and act, as an iterator of turns (00)
+    session_file    the lines of its file, and writing them whole
+    head_and_tail   both ends stay, a hand-off stands for the middle (06)
+    recovery        when compaction fails: ask with less, rest, cut to size (07)
+    hooks           before and after a compaction; files put back beside the summary
+    pipeline, step  the layers in order, and what they did before one request
+    settings        every number that a layer reads, in one frozen dataclass
+    presets         real systems as settings
     cli             the agent in a terminal
     lab             the bench around it: an offline model, tasks, replay, figures, panels
+
+Exceptions of its own:
+
+    auto_compact.SummaryFailed       there is no summary; nothing was changed
+        auto_compact.SummaryTooLong  the API refused the request for its size
+        recovery.CompactionRests     the breaker is open: no model was asked
+    loop.RequestTooLarge             the person's words alone don't fit (a ValueError)
+    tools.ToolError                  a tool failed as tools may; the model is told
 
 In a terminal: `python -m agentlib "Read every Python file here and write a report"`.
 """
