@@ -67,25 +67,10 @@ def test_keep_exchanges_stay_word_for_word(keep):
     assert compacted(messages, keep)[1:] == messages[-2 * keep :]
 
 
-def test_with_keep_exchanges_0_only_what_is_unseen_stays():
-    messages = conversation(3)
-    assert compacted(messages, 0)[1:] == messages[-2:]
-    assert compacted([*messages, assistant("Done."), user("Thanks.")], 0) == [user(HEAD, "Thanks.")]
-
-
 def test_an_unseen_batch_of_five_stays_with_its_calls():
     names = [f"toolu_b{n}" for n in range(5)]
     batch = [assistant(*map(use, names)), user(*(result(n, prose(900)) for n in names))]
     assert compacted([*conversation(3), *batch], 0)[1:] == batch
-
-
-def test_a_request_in_what_stays_is_not_repeated():
-    messages = [*conversation(3), assistant("Which?"), user("The tests.")]
-    assert compacted(messages) == [user(HEAD), *messages[-2:]]
-
-
-def test_a_conversation_that_ends_with_an_answer_is_replaced_whole():
-    assert compacted([*conversation(3), assistant("Done.")]) == [user(HEAD, "Read every file.")]
 
 
 def test_a_summary_is_summarised_with_the_rest_and_the_request_is_carried_on():
@@ -203,22 +188,6 @@ def test_the_summary_is_asked_for_on_the_live_prefix():
     assert [block["text"] for block in body["system"]] == ["Be brief."]
     assert body["max_tokens"] == 2_000
     assert bills[0]["input_tokens"] > 0
-
-
-def test_max_tokens_can_be_bounded():
-    sent = []
-    asking(lambda body: say("Did it."), sent, max_tokens=700)(conversation(1), "")
-    assert sent[0]["max_tokens"] == 700
-
-
-def test_the_prompt_has_its_headings_its_length_and_the_focus():
-    plain, focused = summary_prompt(2_000), summary_prompt(2_000, "auth.py")
-    assert plain.startswith("Summarize this conversation for continuity.")
-    for heading in ("## Accomplished", "## Current state", "## Key decisions"):
-        assert heading in plain.splitlines()
-    assert "Use at most 2,000 tokens." in plain
-    assert "Focus:" not in plain
-    assert "Focus: auth.py" in focused.splitlines()
 
 
 FAILURES = {

@@ -85,16 +85,6 @@ def test_each_kind_of_block_has_its_weight_and_its_place(kind, message, tokens):
     assert message_tokens(message) == pytest.approx(tokens)
 
 
-def test_a_breakdown_tells_the_parts_of_one_message_apart():
-    message = user(result("a", [text("x" * 100), IMAGE]), SUMMARY, "y" * 100)
-    found = breakdown([message], system="s" * 100, tools=[{"name": "bash"}])
-    assert (found["tool_result"], found["image"]) == (34, 1_500)
-    assert (found["user"], found["system"]) == (30, 28)
-    assert found["summary"] == round(len(SUMMARY) * 0.285)
-    assert found["tools"] == round(len(str([{"name": "bash"}])) * 0.30)
-    assert list(found) == list(KINDS)
-
-
 @given(histories())
 def test_a_breakdown_misses_nothing_that_the_messages_weigh(history):
     before = copy.deepcopy(history)
@@ -107,11 +97,6 @@ def test_a_breakdown_misses_nothing_that_the_messages_weigh(history):
 def test_a_cjk_character_weighs_085(character):
     assert text_tokens(character * 100) == pytest.approx(85)
     assert text_tokens("x" * 100 + character * 100) == pytest.approx(34.5 + 85)
-
-
-@pytest.mark.parametrize("character", ["é", "я", "—", "🙂"])
-def test_other_characters_beyond_ascii_weigh_as_any(character):
-    assert text_tokens(character * 100) == pytest.approx(34.5)
 
 
 def test_a_bill_is_the_whole_prompt_whatever_the_cache_did():
@@ -129,17 +114,6 @@ def test_a_bill_is_the_whole_prompt_whatever_the_cache_did():
 def test_before_the_first_bill_system_and_tools_count_by_their_size():
     assert TokenMeter(base_chars=1_000).estimate([]) == 300
     assert TokenMeter(base_chars=1_000).estimate([user("x" * 100)]) == 330
-
-
-def test_the_worked_example():
-    found, hello = TokenMeter(), user("x" * 100)
-    found.observe([hello], {"input_tokens": 50})  # 30 for the message: 20 for the rest
-    reply, answer = assistant("x" * 200), user("x" * 100)  # 57 and 30
-    assert found.estimate([hello, reply, answer]) == 137
-    found.observe([hello, reply, answer], {"input_tokens": 224})  # grown by 174: twice as much
-    assert found.estimate([hello, reply, answer]) == 224
-    assert found.estimate([hello, reply]) == 164
-    assert found.estimate([reply]) == 134
 
 
 @given(histories(min_size=1), st.lists(st.integers(1, 30_000), min_size=9, max_size=9))

@@ -31,7 +31,7 @@ from agentlib.lab.client import client
 from agentlib.lab.model import reply
 from agentlib.lab.tasks.scenarios import REVIEW, Clock
 from agentlib.loop import run
-from agentlib.messages import SUMMARY_WANTED, asks_for_summary, is_summary, of_type, violation
+from agentlib.messages import asks_for_summary, is_summary, of_type, violation
 from agentlib.presets import HERMES
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
@@ -65,12 +65,6 @@ def test_the_summary_is_asked_for_on_the_head_and_the_trimmed_middle():
     assert violation(shown) is None
 
 
-def test_short_results_of_the_middle_are_shown_whole_and_shared():
-    messages = conversation(8)
-    shown, _ = asked_for(messages)
-    assert all(a is b for a, b in zip(shown[:-1], messages, strict=False))
-
-
 def test_thinking_after_a_trimmed_result_is_not_shown():
     thought = [
         m
@@ -94,23 +88,6 @@ def test_the_first_summary_is_written_and_the_next_ones_are_updated():
     assert "Update it" not in asked_for(conversation(8))[0][-1]["content"]
 
 
-def test_the_prompt_has_its_headings_its_length_and_the_share_of_the_focus():
-    plain, focused = handoff_prompt(3_000), handoff_prompt(3_000, "auth.py")
-    assert plain.startswith(SUMMARY_WANTED)
-    headings = [line for line in plain.splitlines() if line.startswith("## ")]
-    assert headings == [
-        "## Task context",
-        "## Decisions resolved",
-        "## Active files",
-        "## Pending questions",
-        "## Remaining work",
-    ]
-    assert "Use at most 3,000 tokens." in plain
-    assert "Focus:" not in plain
-    assert "Focus: auth.py" in focused.splitlines()
-    assert "Give 2,000 of these tokens to the focus" in focused
-
-
 def test_the_length_asked_for_is_in_proportion_to_what_is_replaced():
     def asked(exchanges):
         prompt = asked_for(conversation(exchanges))[0][-1]["content"]
@@ -118,14 +95,6 @@ def test_the_length_asked_for_is_in_proportion_to_what_is_replaced():
 
     assert asked(8) == int(5 * EACH / 5)  # 8, less one in the head and two in the tail
     assert asked(13) == int(10 * EACH / 5)
-
-
-@pytest.mark.parametrize(
-    ("replaced", "tokens"),
-    [(0, 1), (10_000, 2_000), (29_999, 2_999), (30_000, 3_000), (99_999, 4_999), (100_000, 5_000)],
-)
-def test_the_budget_is_seed_003s_at_its_own_figures(replaced, tokens):
-    assert summary_budget(replaced, 5_000) == tokens
 
 
 @given(st.floats(0, 2e6), st.floats(0, 2e6), st.integers(1, 20_000))

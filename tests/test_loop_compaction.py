@@ -8,11 +8,9 @@ import pytest
 from fakes import (
     Clock,
     asks_for_summary,
-    bare,
     call,
     client,
     error,
-    lines_of,
     prompt,
     say,
     script,
@@ -28,7 +26,6 @@ from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
 
-CALM = replace(SMALL, emergency_at=None)
 WHOLE = Settings(
     context_window=4_000, output_reserve=400, buffer=400, micro="off", emergency_at=None
 )
@@ -77,22 +74,6 @@ def test_a_compaction_is_told_billed_and_noted(workspace, session):
     assert noted.archive == turn.step.archive
 
 
-@pytest.mark.parametrize("settings", [CALM, WHOLE])
-def test_the_summary_is_asked_for_on_the_live_prefix(workspace, session, settings):
-    seen = []
-    turns = go(worker(8, summary=say("")), workspace, session, seen=seen, settings=settings)
-    at = next(i for i, body in enumerate(seen) if asks_for_summary(body))
-    asked, sent = seen[at], seen[at + 1]  # the summary failed, so the same messages are sent
-    assert turns[at].step.compaction == "failed"
-    for part in ("model", "system", "tools"):
-        assert json.dumps(asked[part]) == json.dumps(sent[part])
-    assert bare(asked["messages"][:-1]) == bare(sent["messages"])
-    if settings is WHOLE:  # no cleared results, so no marker in the middle: the very same bytes
-        assert json.dumps(asked["messages"][:-1]) == json.dumps(sent["messages"])
-    assert f"Use at most {settings.summary_tokens:,} tokens." in prompt(asked)
-    assert asked["max_tokens"] == min(4 * settings.summary_tokens, settings.output_reserve)
-
-
 FAILURES = {
     "500": (error(500), "the summary call failed"),
     "400": (error(400, "No."), "the summary call failed"),
@@ -123,19 +104,6 @@ def test_a_failed_summary_loses_nothing_and_the_run_goes_on(workspace, session, 
     assert all(reason in c.failure for c in noted)
 
 
-def test_after_a_failed_summary_the_next_may_succeed(workspace, session):
-    answers = iter([say(""), say("At last.")])
-    work = worker(6)
-    go(
-        lambda body: next(answers) if asks_for_summary(body) else work(body),
-        workspace,
-        session,
-        settings=WHOLE,
-    )
-    assert [c.failure for c in session.compactions] == ["the summary is empty", None]
-    assert summary_text(session.context[0]) == "At last."
-
-
 def test_the_compact_call_is_carried_out_at_the_top_of_the_next_turn(workspace, session):
     asks = [call("toolu_2", "compact", focus="auth.py"), call("toolu_3", "read_file", path="a.txt")]
     replies = (
@@ -155,16 +123,6 @@ def test_the_compact_call_is_carried_out_at_the_top_of_the_next_turn(workspace, 
     assert summary_text(turns[2].context[0]) == "The work on auth.py."
     assert results(turns[2].context[-1]) == ["Compacted.", READ]
     assert [(c.trigger, c.focus) for c in load(session.path).compactions] == [("manual", "auth.py")]
-
-
-def test_an_agent_without_the_tool_is_told_so(workspace, session):
-    replies = (say(call("toolu_1", "compact")), say("Done."))
-    for settings in (Settings(manual=False), Settings(enabled=False)):
-        seen, session = [], Session(session_id="m")
-        turns = go(script(*replies), workspace, session, seen=seen, settings=settings)
-        assert "compact" not in [tool["name"] for tool in seen[0]["tools"]]
-        assert "there is no tool 'compact'" in results(turns[0].messages[1])[0]
-        assert session.compactions == []
 
 
 def test_by_hand_between_two_runs(workspace, session):
@@ -202,17 +160,6 @@ def test_by_hand_with_a_call_in_flight(workspace, session):
     assert session.pending == ()
     assert len(session.context) == 3
     assert results(session.context[-1]) == ["interrupted; check before repeating"]
-
-
-def test_turned_off_no_layer_does_anything(workspace, session):
-    off = Settings(context_window=4_000, output_reserve=400, buffer=400, enabled=False)
-    turns = go(worker(8), workspace, session, settings=off)
-    assert all(turn.context == session.history[: len(turn.context)] for turn in turns)
-    assert {turn.step.compaction for turn in turns} == {None}
-    assert session.context == session.history
-    assert "compacted" not in session.system
-    made = {line.get("subtype") for line in lines_of(session.path)}
-    assert made == {"agentlib_settings", None}
 
 
 def test_each_tier_is_told_once(workspace, session):

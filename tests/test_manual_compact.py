@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from strategies import assistant, histories, result, use, user
 
-from agentlib.manual_compact import COMPACT_TOOL, DONE, NAME, requested_focus
+from agentlib.manual_compact import DONE, NAME, requested_focus
 from agentlib.messages import last_assistant, of_type
 
 ASK = user("Go.")
@@ -41,22 +41,9 @@ def test_the_call_is_carried_out_with_its_results_and_those_of_its_siblings_ther
     assert requested_focus([*answered, assistant("Compacted.")]) is None
 
 
-def test_without_an_assistant_nothing_was_asked_for():
-    assert requested_focus([]) is None
-    assert requested_focus([ASK]) is None
-
-
 @given(histories())
 def test_a_focus_is_found_exactly_where_the_newest_turn_calls(history):
     before, newest = copy.deepcopy(history), last_assistant(history)
     calls = of_type(history[newest], "tool_use") if newest >= 0 else []
     assert (requested_focus(history) is not None) == any(c["name"] == NAME for c in calls)
     assert history == before
-
-
-def test_the_tool_takes_a_focus_and_needs_none():
-    schema = COMPACT_TOOL["input_schema"]
-    assert COMPACT_TOOL["name"] == NAME == "compact"
-    assert schema["properties"]["focus"]["type"] == "string"
-    assert "focus" not in schema.get("required", [])
-    assert DONE == "Compacted."

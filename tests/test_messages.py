@@ -21,7 +21,6 @@ from strategies import (
 from agentlib.messages import (
     active_request,
     blocks,
-    changes,
     exchanges,
     is_summary,
     last_assistant,
@@ -72,12 +71,6 @@ def test_one_result_of_a_batch_is_replaced_and_all_else_is_shared():
     assert messages[1]["content"][1]["content"] == "2"
 
 
-def test_results_of_other_calls_leave_every_message_the_same_object():
-    messages = conversation(3)
-    assert list(changes(messages, with_results(messages, {"toolu_9": "gone"}))) == []
-    assert list(changes(messages, with_results(messages, {"toolu_1": "gone"}))) == [4]
-
-
 def test_exchanges_begin_with_an_assistant_and_take_every_answer():
     a, u = assistant("a"), user("u")
     assert exchanges([]) == []
@@ -94,11 +87,6 @@ def test_exchanges_cover_all_that_follows_the_opening_and_part_no_call_from_its_
     )
     for start, stop in found:
         assert set(tool_names(history[start:stop])) == set(results_of(history[start:stop]))
-
-
-def test_the_newest_assistant_message_is_found():
-    assert last_assistant([ASK, assistant("a"), ASK, assistant("b"), ASK, ASK]) == 3
-    assert last_assistant([ASK]) == last_assistant([]) == -1
 
 
 def test_a_summary_is_known_by_its_header():

@@ -1,7 +1,6 @@
 """The pipeline: the layers in order, and what the step says of them."""
 
 import copy
-import inspect
 
 import pytest
 from strategies import (
@@ -219,9 +218,3 @@ def test_a_conversation_of_300_exchanges_stays_within_the_window(name):
     assert max(found.tokens_before for found in steps) < settings.threshold_tokens + 2_000
     assert sum(found.compaction == "auto" for found in steps) >= 3
     assert all(found.compaction in (None, "auto") for found in steps)
-
-
-def test_the_type_of_an_engine_is_compacts_own_signature():
-    names = list(inspect.signature(compact).parameters)
-    assert names[:2] == ["messages", "settings"]
-    assert names[2:] == ["meter", "summarize", "archive", "reason", "focus", "settled", "idle"]

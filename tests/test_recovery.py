@@ -256,13 +256,6 @@ def test_without_a_model_a_failure_is_a_failure_until_it_is_an_emergency():
     assert violation(found.messages) is None
 
 
-def test_a_summary_larger_than_what_it_replaces_is_cut_to_size_too():
-    found = step(talk(9), summarize=lambda messages, focus: "word " * 40_000)
-    assert found.compaction == "auto"
-    assert "larger" in found.failure
-    assert "word word" not in text(found.messages[0])
-
-
 def test_the_middle_is_cut_out_in_whole_lines():
     lines = [f"Noted {n}: something of some length." for n in range(100)]
     told = [m for n, line in enumerate(lines) for m in turn(n, line)]
@@ -274,12 +267,6 @@ def test_the_middle_is_cut_out_in_whole_lines():
     assert gap == f"[… {101 - (len(cut) - 2)} lines left out …]"
     assert 150 < text_tokens("\n".join(cut[1:]), "summary") < 220
     assert set(cut[2:]) - {gap} <= set(lines)
-
-
-def test_a_long_reason_is_cut_short():
-    first = truncating("too many requests, " * 40, 200)(talk(3), "").splitlines()[0]
-    assert first.startswith("[No summary: too many requests, too")
-    assert len(first) < 240
 
 
 def test_what_an_earlier_summary_said_is_carried_on():

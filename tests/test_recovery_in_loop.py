@@ -12,7 +12,6 @@ from fakes import (
     call,
     client,
     error,
-    lines_of,
     prompt,
     say,
     script,
@@ -25,6 +24,7 @@ from agentlib.auto_compact import summary_text
 from agentlib.hooks import Hooks, notes_file
 from agentlib.lab.replay import replay
 from agentlib.messages import of_type
+from agentlib.session_file import compaction, failed_line, timestamp
 from agentlib.settings import Settings
 from agentlib.transcripts import load
 
@@ -109,19 +109,6 @@ def test_once_more_and_not_for_ever(workspace, session):
     assert load(session.path).context == session.context
 
 
-@pytest.mark.parametrize("off", [{"enabled": False}, {"auto": False}])
-def test_turned_off_a_refusal_is_a_refusal(workspace, session, off):
-    with pytest.raises(anthropic.BadRequestError, match="prompt is too long"):
-        go(narrow(worker(12)), workspace, session, settings=replace(BLIND, **off))
-    assert session.compactions == []
-
-
-def test_without_anything_to_compact_the_refusal_passes_through(workspace, session):
-    with pytest.raises(anthropic.BadRequestError, match="prompt is too long"):
-        go(lambda body: TOO_LONG, workspace, session)
-    assert session.compactions == []
-
-
 def test_refused_and_no_model_to_be_had_it_is_cut_to_size_and_goes_on(workspace, session):
     turns = go(narrow(worker(12), struck=error(500)), workspace, session, settings=BLIND)
     assert turns[-1].stop_reason == "end_turn"
@@ -182,6 +169,17 @@ def test_the_breaker_is_kept_in_the_session_file(workspace, session):
     work = worker(3, "more", summary=say("Fine."))
     turns = go(brain, workspace, loaded, "Go on.", settings=low)
     assert "auto" in outcomes(turns)
+
+
+def test_a_rest_is_noted_and_read_from_the_sentence_of_an_older_file():
+    why = "compaction rests after 3 failures, 7 turns more"
+    step = Step(messages=[], compaction=Outcome.FAILED, failure=why, rested=True)
+    line = {**failed_line(step), "timestamp": timestamp(0)}
+    assert compaction(line, None, 0).rested
+    del line["compactMetadata"]["rested"]
+    assert compaction(line, None, 0).rested
+    line["compactMetadata"]["failure"] = "the summary is empty"
+    assert not compaction(line, None, 0).rested
 
 
 def test_a_base_prompt_over_the_threshold_is_not_compacted_for_ever(workspace, session):
@@ -274,17 +272,6 @@ def test_what_the_agent_noted_stands_in_for_a_summary_without_a_call(workspace, 
     lines = summary_text(turn.context[0]).splitlines()
     assert lines[:3] == ["- Earlier request: Read a.txt.", "step 1", "step 2"]
     replays_as_it_was(session, remembers)
-
-
-def test_the_summary_call_is_never_itself_compacted(workspace, session):
-    seen = []
-    turns = go(worker(13), workspace, session, seen=seen, settings=WHOLE)
-    for at, body in enumerate(seen):
-        if asks_for_summary(body):
-            sizes = len(body["messages"]), len(seen[at - 1]["messages"])
-            assert sizes[0] == sizes[1] + 3  # all that was sent, its answer, its result, the wish
-    assert outcomes(turns).count("auto") == sum(map(asks_for_summary, seen)) == 1
-    assert sum(line.get("subtype") == "compact_boundary" for line in lines_of(session.path)) == 1
 
 
 def test_a_call_is_kept_with_its_result_when_the_middle_is_cut(workspace, session):

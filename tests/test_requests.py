@@ -120,11 +120,6 @@ def test_the_settled_marker_is_on_the_last_block_of_a_copy():
     assert "cache_control" not in batch["content"][1]
 
 
-def test_a_string_content_is_marked_as_a_text_block():
-    sent = asked([{"role": "user", "content": "Go."}, assistant("Hm."), ASK], settled=1)
-    assert sent["messages"][0] == user({**text("Go."), "cache_control": MARK})
-
-
 @pytest.mark.parametrize("settled", [0, 5, 6])
 def test_an_edge_at_the_start_or_the_end_needs_no_marker(settled):
     messages = [ASK, assistant("1"), ASK, assistant("2"), ASK]
@@ -134,10 +129,3 @@ def test_an_edge_at_the_start_or_the_end_needs_no_marker(settled):
 def test_thinking_carries_no_marker():
     messages = [ASK, assistant("Hm.", thinking()), ASK]
     assert asked(messages, settled=2)["messages"] == messages
-
-
-@given(histories(), st.integers(0, 20))
-def test_a_request_leaves_the_messages_as_they_are(history, settled):
-    before = copy.deepcopy(history)
-    assert len(list(changes(history, asked(history, settled)["messages"]))) <= 1
-    assert history == before
