@@ -24,8 +24,9 @@ from agentlib.auto_compact import summary_text
 from agentlib.hooks import Hooks, notes_file
 from agentlib.lab.replay import replay
 from agentlib.messages import of_type
-from agentlib.session_file import compaction, failed_line, timestamp
+from agentlib.session_file import compaction, compaction_lines, timestamp
 from agentlib.settings import Settings
+from agentlib.step import Outcome, Step
 from agentlib.transcripts import load
 
 WHOLE = Settings(context_window=8_000, output_reserve=400, buffer=400, micro="off")
@@ -174,7 +175,8 @@ def test_the_breaker_is_kept_in_the_session_file(workspace, session):
 def test_a_rest_is_noted_and_read_from_the_sentence_of_an_older_file():
     why = "compaction rests after 3 failures, 7 turns more"
     step = Step(messages=[], compaction=Outcome.FAILED, failure=why, rested=True)
-    line = {**failed_line(step), "timestamp": timestamp(0)}
+    (line,) = compaction_lines(step, [], None)
+    line["timestamp"] = timestamp(0)
     assert compaction(line, None, 0).rested
     del line["compactMetadata"]["rested"]
     assert compaction(line, None, 0).rested
