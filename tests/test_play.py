@@ -81,6 +81,8 @@ def test_the_table_has_a_row_a_turn_and_bills_what_was_sent():
 def test_a_part_that_there_is_not_is_named():
     with pytest.raises(TypeError, match="play takes no layers; it takes engine, loop, tools"):
         play(TRACE, START, layers=list)
+    with pytest.raises(TypeError, match="save and load go together"):
+        play(TRACE, START, save=save)
 
 
 def test_events_are_lines_with_their_turn():
@@ -110,7 +112,7 @@ def test_stop_ends_the_run_and_max_turns_is_for_each_prompt():
 
 def test_compacting_by_hand_needs_a_turn_to_do_it_after():
     assert play(ERRAND, START, compact_after=8).step.compaction == "manual"
-    with pytest.raises(ValueError, match="after=0; the task has turns 1 to"):
+    with pytest.raises(ValueError, match="after turn 0: the task has turns 1 to"):
         play(TRACE, START, compact_after=0)
 
 
@@ -280,15 +282,19 @@ def save(messages, folder, now):
     return path
 
 
+def load(path):
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
 def test_a_run_goes_on_from_what_was_saved_and_loaded():
-    run = play(TRACE, START, save=save, resume_after=3)
+    run = play(TRACE, START, save=save, load=load, resume_after=3)
     assert run.session.history == play(TRACE, START).session.history
     assert run.checks["done"]
 
 
 def test_what_is_loaded_wrongly_is_refused_by_the_api():
     def first_lost(path):
-        return [json.loads(line) for line in path.read_text("utf-8").splitlines()][2:]
+        return load(path)[2:]
 
     run = play(TRACE, START, save=save, load=first_lost, resume_after=3)
     assert run.refused.startswith("messages.0.content.0: unexpected `tool_use_id`")
@@ -322,7 +328,8 @@ def test_a_summariser_asks_and_may_fail():
     ["loop", "estimate", "layer", "compact", "on_compact_call", "save", "load", "summarize"],
 )
 def test_a_part_that_raises_stops_the_run_and_is_named_with_its_line(part: str):
-    failed = failure(**{part: fails}, **({"resume_after": 3} if part in ("save", "load") else {}))
+    both = {"save": save, "load": load, "resume_after": 3} if part in ("save", "load") else {}
+    failed = failure(**{**both, part: fails})
     assert (failed.function, failed.text) == ("fails", "return given[99]")
     assert failed.line == fails.__code__.co_firstlineno + 1
     assert isinstance(failed.__cause__, IndexError)

@@ -1,7 +1,7 @@
-"""An agent in a process of its own, which is killed while a command waits to be run (lesson 05).
+"""Kill an agent in a process of its own while one of its commands waits to be run (lesson 05).
 
-The agent asks before each command, as a person's agent does; that is where it is killed, so that a
-call is always in flight and every run is the same. Not here: what is left of it (transcripts).
+The agent asks before each command, as in the terminal. It is killed while it waits for the answer,
+so a call is always in flight and every run is the same.
 """
 
 import json
@@ -25,7 +25,7 @@ _RUN = "import sys; from agentlib.lab.crash import work; work(sys.argv[1])"
 
 
 def work(place: str) -> None:
-    """What the process does: the renaming, in `place`/work, with its session in `place`."""
+    """Do the renaming in `place`/work, with the session in `place`. The new process calls this."""
     folder, clock = Path(place, "work"), Clock()
     RENAME.make_workspace(folder)
     workspace = Workspace(folder, confirm=ask)
@@ -37,7 +37,7 @@ def work(place: str) -> None:
 
 
 def _without_sdk(server: Server) -> Any:
-    """`messages.create` straight from the server: to import the SDK takes longer than the work."""
+    """A client in front of the server. To import the SDK would take longer than the work."""
 
     def create(**asked: Any) -> SimpleNamespace:
         body = json.dumps(asked).encode()
@@ -50,17 +50,17 @@ def _without_sdk(server: Server) -> Any:
 
 
 def ask(command: str) -> bool:
-    """Whether a command may run: says that it waits, and reads the answer."""
+    """Say that a command waits, and read whether it may run."""
     sys.stdout.write("waiting\n")
     sys.stdout.flush()
     return sys.stdin.readline() == "yes\n"
 
 
 def kill_while_it_waits(place: Path, commands: int) -> int:
-    """Start the agent, allow all commands before this one (from 1), kill it then: its exit code.
+    """Start the agent, kill it before its command number `commands`, and return its exit code.
 
-    SIGKILL, which no process can catch: -9; on Windows, where it is terminated, 1. Raises
-    ValueError where it was done before.
+    No process can catch SIGKILL; the code is -9, and 1 on Windows. Raises ValueError if the agent
+    was done before that command.
     """
     pipe = subprocess.PIPE
     start = [sys.executable, "-c", _RUN, str(place)]

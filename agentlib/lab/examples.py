@@ -1,11 +1,11 @@
-"""An engine of one's own, and the layers in loops of one's own: three examples to copy from.
+"""An engine of your own, and the layers in a loop of your own: three examples to copy from.
 
-Each is the least that works; `loop.run` does more: sessions on disk, the breaker, reactive
-compaction, files put back. Not here: what an engine has to return (pipeline.Step).
+Each is the least that works. `loop.run` does more: sessions on disk, the breaker, reactive
+compaction, files put back. See `step.Step` for what an engine returns.
 """
 
 # pyright: basic
-# Examples are to be read: they leave out the types that the layers themselves have.
+# Examples are there to be read, so they leave out types.
 
 import asyncio
 import re
@@ -44,7 +44,7 @@ SYSTEM = "You read files."
 
 
 def relevant(messages, settings, *, meter, archive, reason: Reason = "auto", **_):
-    """Of all but the newest exchange, keep the lines that share a word with the request."""
+    """Keep the lines that share a word with the request, and the newest exchange whole."""
     before = meter.estimate(messages)
     step = Step(messages=list(messages), reason=reason, tokens_before=before, tokens_after=before)
     starts = [start for start, _ in exchanges(messages)]
@@ -63,7 +63,7 @@ def relevant(messages, settings, *, meter, archive, reason: Reason = "auto", **_
 def my_loop(
     model: "anthropic.Anthropic", prompt: str, workspace: Workspace, settings: Settings
 ) -> Iterator[Step]:
-    """The least that a loop needs of the layers: compact, send, observe, act."""
+    """Compact, send, observe, act: all that a loop needs of the layers."""
     messages: list[Message] = [{"role": "user", "content": prompt}]
     settled, size, tools = 0, meter("anchored"), workspace.definitions
     asked = summarizer(
@@ -88,7 +88,7 @@ def my_loop(
 async def my_async_loop(
     model: "anthropic.AsyncAnthropic", prompt: str, workspace: Workspace, settings: Settings
 ) -> AsyncIterator[Step]:
-    """The same with AsyncAnthropic: the layers wait in a thread for what the event loop asks."""
+    """Do the same with AsyncAnthropic; the layers wait in a thread for the event loop."""
     messages: list[Message] = [{"role": "user", "content": prompt}]
     settled, size, tools = 0, meter("anchored"), workspace.definitions
     layers: dict[str, Any] = {"meter": size, "archive": lambda: "mine.jsonl"}
@@ -109,7 +109,7 @@ async def my_async_loop(
 
 
 def asked_by(model: "anthropic.AsyncAnthropic", workspace: Workspace, settings: Settings) -> Any:
-    """A `summarize` for a layer that runs in a thread; to be made where the event loop runs."""
+    """A `summarize` for a layer that runs in a thread. Call this in the event loop."""
     import anthropic
 
     loop, tools = asyncio.get_running_loop(), workspace.definitions

@@ -5,7 +5,6 @@ a setting made it forget shows in what it does next. Such a run illustrates a me
 evidence about language models.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
@@ -216,6 +215,8 @@ def play(
     names = Parts.__annotations__
     if unknown := parts.keys() - names.keys():
         raise TypeError(f"play takes no {', '.join(unknown)}; it takes {', '.join(names)}")
+    if ("save" in parts) != ("load" in parts):
+        raise TypeError("save and load go together: what one writes, the other reads")
     key = (task, settings, live, max_usd, tuple(faults), tuple(sorted(parts.items())))
     if parts.keys() - _REMEMBERED:
         return _played(task, settings, live, max_usd, faults, parts)
@@ -234,15 +235,10 @@ def _played(
     faults: Sequence[Fault],
     parts: Parts,
 ) -> Run:
+    """Make the folder, the client and the session, and go through the task."""
     clock, model = Clock(), parts.get("model")
-    llm = client(
-        live,
-        window=settings.context_window,
-        max_usd=max_usd,
-        faults=faults,
-        clock=clock,
-        model=model,
-    )
+    window = settings.context_window
+    llm = client(live, window=window, max_usd=max_usd, faults=faults, clock=clock, model=model)
     if "summarize" in parts:
         settings = replace(settings, summary_retries=0, breaker_failures=0)
     with TemporaryDirectory() as name:
@@ -295,8 +291,7 @@ class _Work:
             file = self.workspace.root / "NOTES.md"
             file.write_text(notes, encoding="utf-8", newline="\n")
             self.hooks = replace(self.hooks, restore=(notes_file(file), *self.hooks.restore))
-        self.save, self.load = parts.get("save", save), parts.get("load", load)
-        reopens = "save" in parts or "load" in parts
+        reopens = "save" in parts and "load" in parts
         self.pause = parts.get("resume_after", 10) if reopens else parts.get("compact_after")
 
     def through(self, task: Scenario) -> None:
@@ -316,9 +311,9 @@ class _Work:
             self.run.refused = _words(error)
             self.run.ended = f"{getattr(error, 'status_code', '')} {self.run.refused}".strip()
             return
-        if self.pause is not None:
+        if self.pause is not None and not self.run.ended:
             there = len(self.session.requests)
-            raise ValueError(f"after={self.pause}; the task has turns 1 to {there}")
+            raise ValueError(f"after turn {self.pause}: the task has turns 1 to {there}")
 
     def _most(self, number: int = 0) -> int:
         """Requests that the prompt with this number may take."""
@@ -380,9 +375,12 @@ class _Work:
 
     def _reopen(self) -> None:
         """Save the context by the learner's function, and go on with what is loaded."""
-        save, load = named(self.save), named(self.load, list)
+        save, load = self.parts.get("save"), self.parts.get("load")
+        assert save
+        assert load
         folder = self.workspace.root.parent
-        self.session.show(load(save(list(self.session.context), folder, self._now())))
+        path = named(save)(list(self.session.context), folder, self._now())
+        self.session.show(named(load, list)(path))
 
     def _by_loop(self, loop: Loop, prompt: str) -> None:
         """Let the learner's loop work on a prompt."""
@@ -427,24 +425,3 @@ def _words(error: Exception) -> str:
         return str(body["error"]["message"])
     except (KeyError, TypeError):
         return str(error)
-
-
-def save(messages: list[Message], folder: Path, now: float) -> Path:
-    """Write a message a line."""
-    path = folder / f"transcript_{int(now)}.jsonl"
-    path.write_text("".join(f"{json.dumps(each)}\n" for each in messages), encoding="utf-8")
-    return path
-
-
-def load(path: Path) -> list[Message]:
-    """Read what `save` wrote."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-Rerun = Run
-
-
-def rerun(
-    task: Scenario, settings: Settings, engine: Any = pipeline.compact, **more: Any
-) -> Run:  # until every caller says `play`
-    return play(task, settings, engine=engine, **more)

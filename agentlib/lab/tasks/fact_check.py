@@ -1,8 +1,7 @@
-"""Whether a report is true: each statement of it checked against the source, with `ast`.
+"""Check each statement of a report against the source, with `ast`.
 
-Knows the form of the report (report) and nothing of how it came about. A purpose must stand in the
-file's docstring or in a comment, a name must be public and at the top level, what it does must
-stand in its docstring; "no docstring" must be so. Only Python files are checked.
+A purpose must be in the file's docstring or in a comment. A name must be public and at the top
+level, and what the report says about it must be in its docstring. Only Python files are checked.
 """
 
 import ast
@@ -22,7 +21,7 @@ _NAMED = re.compile(r"^- `([^`]+)`: (.+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Checked:
-    """What a report holds: files by what is said of them, and what is false in it."""
+    """A report in numbers: files described and lost, statements, and the false ones."""
 
     described: int
     lost: int
@@ -46,14 +45,14 @@ def check_report(report: str, folder: Path) -> Checked:
         try:
             source = _Source.read(folder / path)
         except (SyntaxError, ValueError, tokenize.TokenError):
-            continue  # no Python that this one can parse: there is nothing to hold it to
+            continue  # this Python can't parse the file, so nothing can be checked
         statements += len(found)
         false += [f"{path}: {said}" for said in found if source is None or not source.holds(*said)]
     return Checked(len(described), lost, statements, tuple(false))
 
 
 def _statements(text: str) -> list[tuple[str, str]]:
-    """(subject, what is said of it); the subject "" is the file, "-" its public names."""
+    """Pairs of a subject and a statement about it; "" is the file, "-" its public names."""
     purpose = re.search(r"^Purpose: (.+)$", text, re.MULTILINE)
     bare = [("-", "no public names")] if "- no public names" in text else []
     return [*([("", purpose[1])] if purpose else []), *_NAMED.findall(text), *bare]
@@ -75,9 +74,9 @@ class _Source:
     @classmethod
     @lru_cache(maxsize=128)
     def of(cls, text: str) -> "_Source":
-        """Remembered: each run of a task is checked against the same files."""
+        """Parse once for all runs of a task."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # other people's escapes are not our subject
+            warnings.simplefilter("ignore")  # about escapes in other people's code
             tree = ast.parse(text)
         names: dict[str, list[str]] = {}
         for node in tree.body:
@@ -86,7 +85,7 @@ class _Source:
         return cls(text, _plain(ast.get_docstring(tree)), _comments(text), names)
 
     def holds(self, subject: str, said: str) -> bool:
-        """Whether the source bears a statement out."""
+        """Whether the statement is true of the source."""
         if not subject:
             return self._is_purpose(said)
         if subject == "-":
