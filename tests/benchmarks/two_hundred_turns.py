@@ -75,6 +75,7 @@ def stages(made: Session) -> dict[str, float]:
     frames, chart = replay(made, SETTINGS), charts.turns(rows(made, 3))
     turns = table(frames)
     chart.update(turns)
+    chart.png()
     encode = _milliseconds(lambda n: style.encoded(chart.page))
     drawn = _milliseconds(lambda n: (chart.update(turns), chart.png()))
     return {
