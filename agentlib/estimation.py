@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
-from agentlib.messages import KINDS, Block, Message, blocks, kinds_of, parts_of
+from agentlib.messages import KINDS, Block, Message, kinds_of
 
 # Tokens per character of agent traffic, fitted on 4,292 billed replies of real sessions.
 _PER_CHARACTER = {
@@ -58,8 +58,7 @@ def estimate_by_block(messages: Sequence[Message]) -> int:
 
 
 def _chars_by_block(message: Message) -> int:
-    counted = [block for block in blocks(message) if block["type"] in ("text", "tool_result")]
-    return sum(len(text) for block in counted for _, text in parts_of(block))
+    return sum(len(t) for kind, t in kinds_of(message) if kind not in ("tool_use", "thinking"))
 
 
 def text_tokens(text: str, kind: str = "tool_result") -> float:
@@ -149,12 +148,12 @@ class TokenMeter:
         self.base = base_chars * _PER_CHARACTER["tools"]
         """Tokens of the system prompt and the tools, as the bills have shown them."""
         self._weigh, self._anchored = weigh, anchored
-        # id -> (message, tokens). The message is there so that its id is not used again.
-        self._billed: dict[int, tuple[Message, float]] = {}
+        # Tokens by id. The messages are kept, so that none of their ids is used again.
+        self._billed, self._messages = dict[int, float](), list[Message]()
 
     def estimate(self, messages: Sequence[Message]) -> int:
         """Estimate a prompt of these messages, with the system prompt and the tools."""
-        return int(self.base + sum(map(self._tokens, messages)) + 1e-6)
+        return int(self.base + sum(self._tokens(messages)) + 1e-6)
 
     def observe(self, messages: Sequence[Message], usage: Mapping[str, Any]) -> None:
         """Learn from a reply's usage: the new messages share the growth of the prompt.
@@ -162,35 +161,35 @@ class TokenMeter:
         The first bill shows the size of system prompt and tools. So does a bill that no new
         message explains. A usage without input tokens (a stream cut off) teaches nothing.
         """
-        weights = {id(message): (message, self._tokens(message)) for message in messages}
+        tokens = dict(zip(map(id, messages), self._tokens(messages), strict=True))
         billed = prompt_tokens(usage)
         if self._anchored and billed > 0:
-            self._anchor(weights, billed)
-        self._billed = weights
+            self._anchor(tokens, billed)
+        self._billed, self._messages = tokens, list(messages)
 
-    def _anchor(self, weights: dict[int, tuple[Message, float]], billed: int) -> None:
+    def _anchor(self, tokens: dict[int, float], billed: int) -> None:
         """Scale the guesses so that the sum is the bill."""
-        new = [key for key in weights if key not in self._billed]
-        total, guess = sum(w for _, w in weights.values()), sum(weights[key][1] for key in new)
+        new = [key for key in tokens if key not in self._billed]
+        total, guess = sum(tokens.values()), sum(tokens[key] for key in new)
         rest = self.base + total - guess
         if self._billed and guess > 0 and rest < billed:
             factor = (billed - rest) / guess
         else:
             self.base = max(0.0, billed - total)
-            new, factor = list(weights), min(1.0, billed / total) if total else 1.0
-        weights |= {key: (weights[key][0], weights[key][1] * factor) for key in new}
+            new, factor = list(tokens), min(1.0, billed / total) if total else 1.0
+        tokens |= {key: tokens[key] * factor for key in new}
 
-    def _tokens(self, message: Message) -> float:
-        billed = self._billed.get(id(message))
-        return billed[1] if billed else self._weigh(message)
+    def _tokens(self, messages: Sequence[Message]) -> list[float]:
+        billed, weigh = self._billed, self._weigh
+        return [billed.get(id(message)) or weigh(message) for message in messages]
 
     def user_tokens(self, messages: Sequence[Message]) -> float:
         """Add up the user messages: the most that clearing could free."""
-        return sum(self._tokens(message) for message in messages if message["role"] == "user")
+        return sum(self._tokens([message for message in messages if message["role"] == "user"]))
 
     def weights(self) -> list[tuple[Message, float]]:
         """Return the messages last observed, each with its tokens."""
-        return list(self._billed.values())
+        return [(message, self._billed[id(message)]) for message in self._messages]
 
 
 def meter(

@@ -19,14 +19,6 @@ Restore = Callable[[Sequence[Message]], Sequence[tuple[str, str]]]
 _FILE_TOOLS = ("read_file", "edit_file", "write_file")
 
 
-def _unchanged(messages: Sequence[Message], focus: str) -> str:
-    return focus
-
-
-def _ignored(step: Step) -> None:
-    pass
-
-
 @dataclass(frozen=True, kw_only=True)
 class Hooks:
     """Functions of a program of your own, called around each compaction.
@@ -35,9 +27,9 @@ class Hooks:
     'auth.py; keep every number'
     """
 
-    before: Callable[[Sequence[Message], str], str] = _unchanged
+    before: Callable[[Sequence[Message], str], str] = lambda messages, focus: focus
     """(messages, focus) -> the focus to ask for. SummaryFailed stops the compaction."""
-    after: Callable[[Step], None] = _ignored
+    after: Callable[[Step], None] = lambda step: None
     """Gets each compaction, a failed one too, once it is in the session."""
     restore: tuple[Restore, ...] = ()
     """What to put back, before the files that Settings(restore_files=…) asks for."""
@@ -79,26 +71,21 @@ def _first_lines(text: str, tokens: int) -> str:
 def recent_files(read: Callable[[str], str | None], count: int) -> Restore:
     """Put back the `count` files that were read or written last, as they are now (s24: 5).
 
-    `read(path)` returns the text, or None to leave the file out.
+    `read(path)` returns the text, or None to leave the file out. The newest comes first.
+
+    >>> call = {"type": "tool_use", "name": "read_file", "input": {"path": "a.py"}}
+    >>> recent_files({"a.py": "x = 1"}.get, 5)([{"role": "assistant", "content": [call, call]}])
+    [('a.py', 'x = 1')]
     """
 
     def restore(messages: Sequence[Message]) -> list[tuple[str, str]]:
-        files = ((path, read(path)) for path in recent_paths(messages)[:count])
-        return [(path, text) for path, text in files if text is not None]
+        calls = [call for m in reversed(messages) for call in reversed(of_type(m, "tool_use"))]
+        paths = (call["input"].get("path") for call in calls if call["name"] in _FILE_TOOLS)
+        names = dict.fromkeys(path for path in paths if isinstance(path, str))
+        files = ((name, read(name)) for name in list(names)[:count])
+        return [(name, text) for name, text in files if text is not None]
 
     return restore
-
-
-def recent_paths(messages: Sequence[Message]) -> list[str]:
-    """Return the paths of the calls that read or wrote a file, each once, the newest first.
-
-    >>> call = {"type": "tool_use", "name": "read_file", "input": {"path": "a.py"}}
-    >>> recent_paths([{"role": "assistant", "content": [call, call]}])
-    ['a.py']
-    """
-    calls = [call for m in reversed(messages) for call in reversed(of_type(m, "tool_use"))]
-    paths = (c["input"].get("path") for c in calls if c["name"] in _FILE_TOOLS)
-    return list(dict.fromkeys(path for path in paths if isinstance(path, str)))
 
 
 def notes_file(path: Path | str) -> Restore:

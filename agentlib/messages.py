@@ -6,7 +6,7 @@ changes a message returns a new list, which shares every message it did not touc
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Any
 
 Block = dict[str, Any]
@@ -193,29 +193,22 @@ def active_request(messages: Sequence[Message]) -> str | None:
 
 
 def kinds_of(message: Message) -> list[tuple[str, str]]:
-    """Return everything in a message as (kind, text).
+    """Return everything in a message as (kind, text). An image's text is empty.
+
+    A result with a list as content has several parts. A block of a type that is not listed here,
+    such as a document, counts as a result.
 
     >>> kinds_of({"role": "user", "content": "Fix the bug."})
     [('user', 'Fix the bug.')]
     """
-    parts: list[tuple[str, str]] = []
-    for block in blocks(message):
-        if block["type"] == "text" and message["role"] == "user":
-            parts.append(("summary" if is_summary(block) else "user", block["text"]))
-        else:
-            parts += parts_of(block)
-    return parts
+    return [part for block in blocks(message) for part in _parts(block, message["role"])]
 
 
-def parts_of(block: Block) -> list[tuple[str, str]]:
-    """Return a block as (kind, text). A result with a list as content has several parts.
-
-    An image's text is empty. A block of a type that is not listed here, such as a document,
-    counts as a result.
-    """
+def _parts(block: Block, place: str) -> list[tuple[str, str]]:
+    """Return a block's parts. `place`: user, assistant, or tool_result for a block inside one."""
     match block["type"]:
         case "text":
-            return [("assistant", block["text"])]
+            return [(_kind_of_text(block, place), block["text"])]
         case "tool_use" | "server_tool_use":
             # Only the length matters. str() is close to JSON's and three times as fast.
             return [("tool_use", str(block["input"]))]
@@ -223,18 +216,18 @@ def parts_of(block: Block) -> list[tuple[str, str]]:
             return [("thinking", block.get("thinking") or block.get("data") or "")]
         case "tool_result":
             contents = _as_blocks(block.get("content") or "")
-            return [part for content in contents for part in _result_parts(content)]
+            return [part for content in contents for part in _parts(content, "tool_result")]
         case "image":
             return [("image", "")]
         case _:
             return [("tool_result", str(block))]
 
 
-def _result_parts(content: Block) -> list[tuple[str, str]]:
-    if content["type"] != "text":
-        return parts_of(content)
-    cleared = content["text"].startswith(PLACEHOLDER)
-    return [("placeholder" if cleared else "tool_result", content["text"])]
+def _kind_of_text(block: Block, place: str) -> str:
+    if place == "user" and is_summary(block):
+        return "summary"
+    is_cleared = place == "tool_result" and block["text"].startswith(PLACEHOLDER)
+    return "placeholder" if is_cleared else place
 
 
 # -- what the API refuses to take back ------------------------------------------------------------
@@ -247,15 +240,12 @@ def drop_thinking(messages: Sequence[Message], start: int) -> list[Message]:
     The newest assistant message keeps its thinking while its calls are being answered: the API
     wants that turn back unmodified.
     """
-    newest = last_assistant(messages)
+    newest, view = last_assistant(messages), list(messages)
     in_flight = newest if newest >= 0 and of_type(messages[newest], "tool_use") else -1
-    return [
-        *messages[:start],
-        *(
-            message if i == in_flight else _without_thinking(message)
-            for i, message in enumerate(messages[start:], start)
-        ),
-    ]
+    for i in range(start, len(view)):
+        if i != in_flight:
+            view[i] = _without_thinking(view[i])
+    return view
 
 
 def drop_newest_thinking(messages: Sequence[Message]) -> list[Message]:
@@ -306,67 +296,64 @@ def violation(messages: Sequence[Message]) -> str | None:
 
 
 def _broken_rules(messages: Sequence[Message]) -> Iterator[str]:
-    for i, message in enumerate(messages):
-        is_last = i == len(messages) - 1
-        yield from _content_rules(i, message, may_be_empty=is_last and _is_reply(message))
-    yield from _unique_ids(messages)
-    yield from _pairing(messages)
-    if _is_reply(messages[-1]):
+    yield from _content_rules(messages)
+    if messages[-1]["role"] == "assistant":
         yield (
             "This model does not support assistant message prefill. "
             "The conversation must end with a user message."
         )
+    yield from _pairing_rules(messages)
 
 
-def _is_reply(message: Message) -> bool:
-    return message["role"] == "assistant"
-
-
-def _content_rules(i: int, message: Message, *, may_be_empty: bool) -> Iterator[str]:
-    if not message["content"] and not may_be_empty:
-        yield (
-            f"messages.{i}: all messages must have non-empty content "
-            "except for the optional final assistant message"
-        )
-    for block in blocks(message):
-        kind, role = block["type"], message["role"]
-        if kind == "text" and not block["text"]:
-            yield "messages: text content blocks must be non-empty"
-        elif kind == "text" and not block["text"].strip():
-            yield "messages: text content blocks must contain non-whitespace text"
-        elif kind == "tool_result" and role != "user":
-            yield "`tool_result` blocks can only be in `user` messages"
-        elif kind == "tool_use" and role != "assistant":
-            yield "`tool_use` blocks can only be in `assistant` messages"
-
-
-def _unique_ids(messages: Sequence[Message]) -> Iterator[str]:
-    seen: set[str] = set()
+def _content_rules(messages: Sequence[Message]) -> Iterator[str]:
+    calls = set[str]()
     for i, message in enumerate(messages):
+        is_reply = message["role"] == "assistant"
+        if not message["content"] and not (is_reply and i == len(messages) - 1):
+            yield (
+                f"messages.{i}: all messages must have non-empty content "
+                "except for the optional final assistant message"
+            )
         for j, block in enumerate(blocks(message)):
-            if block["type"] == "tool_use":
-                if block["id"] in seen:
-                    yield f"messages.{i}.content.{j}: `tool_use` ids must be unique"
-                seen.add(block["id"])
+            kind = block["type"]
+            if kind == "text" and not block["text"]:
+                yield "messages: text content blocks must be non-empty"
+            elif kind == "text" and not block["text"].strip():
+                yield "messages: text content blocks must contain non-whitespace text"
+            elif kind == "tool_result" and is_reply:
+                yield "`tool_result` blocks can only be in `user` messages"
+            elif kind == "tool_use" and not is_reply:
+                yield "`tool_use` blocks can only be in `assistant` messages"
+            elif kind == "tool_use" and block["id"] in calls:
+                yield f"messages.{i}.content.{j}: `tool_use` ids must be unique"
+            elif kind == "tool_use":
+                calls.add(block["id"])
 
 
-def _pairing(messages: Sequence[Message]) -> Iterator[str]:
+def _pairing_rules(messages: Sequence[Message]) -> Iterator[str]:
     """Check that each tool_use has one result, before any text of the user turn that follows."""
     at, calls = -1, list[str]()
-    for role, turn in groupby(enumerate(messages), key=lambda each: each[1]["role"]):
-        members = list(turn)
+    for role, members in groupby(enumerate(messages), key=lambda each: each[1]["role"]):
+        turn = [(i, j, block) for i, m in members for j, block in enumerate(blocks(m))]
         if role == "assistant":
-            at = members[-1][0]
-            calls = [call["id"] for _, m in members for call in of_type(m, "tool_use")]
+            at, calls = turn[-1][0], [b["id"] for _, _, b in turn if b["type"] == "tool_use"]
             continue
-        results, opening = set[str](), True
-        for i, j, block in ((i, j, b) for i, m in members for j, b in enumerate(blocks(m))):
-            opening = opening and block["type"] == "tool_result"
-            if block["type"] == "tool_result":
-                name = block["tool_use_id"]
-                yield from _answer(f"messages.{i}.content.{j}", name, calls, results)
-                results |= {name} if opening else set()
-        if missing := [name for name in calls if name not in results]:
+        results = list[str]()
+        for i, j, name in ((i, j, b["tool_use_id"]) for i, j, b in turn if _is_result(b)):
+            if name in results:
+                yield (
+                    f"messages.{i}.content.{j}: each tool_use must have a single result. "
+                    f"Found multiple `tool_result` blocks with id: {name}"
+                )
+            elif name not in calls:
+                yield (
+                    f"messages.{i}.content.{j}: unexpected `tool_use_id` found in `tool_result` "
+                    f"blocks: {name}. Each `tool_result` block must have a corresponding "
+                    "`tool_use` block in the previous message."
+                )
+            results.append(name)
+        opening = sum(1 for _ in takewhile(_is_result, (b for _, _, b in turn)))
+        if missing := [name for name in calls if name not in results[:opening]]:
             yield (
                 f"messages.{at}: `tool_use` ids were found without `tool_result` blocks "
                 f"immediately after: {', '.join(missing)}. Each `tool_use` block must have a "
@@ -374,15 +361,5 @@ def _pairing(messages: Sequence[Message]) -> Iterator[str]:
             )
 
 
-def _answer(place: str, name: str, calls: Sequence[str], results: set[str]) -> Iterator[str]:
-    if name in results:
-        yield (
-            f"{place}: each tool_use must have a single result. "
-            f"Found multiple `tool_result` blocks with id: {name}"
-        )
-    elif name not in calls:
-        yield (
-            f"{place}: unexpected `tool_use_id` found in `tool_result` blocks: "
-            f"{name}. Each `tool_result` block must have a corresponding `tool_use` block in the "
-            "previous message."
-        )
+def _is_result(block: Block) -> bool:
+    return block["type"] == "tool_result"
