@@ -7,7 +7,6 @@ for what each line means to a session.
 
 import json
 import os
-import re
 import signal
 import threading
 import uuid
@@ -35,14 +34,11 @@ def create_first(folder: Path, names: Iterable[str]) -> Path:
     """Create the first of these files that doesn't exist yet, empty, for its owner's eyes only.
 
     Creation is exclusive, so two programs never get the same file. Raises FileExistsError if each
-    name is taken, ValueError for a name that some system doesn't allow.
+    name is taken.
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder
-    for name in names:
-        if not re.fullmatch(r"[\w. -]+", name):
-            raise ValueError(f"{name!r} can't name a file; take letters, digits, - and _")
-        path = folder / name
+    for path in (folder / name for name in names):
         with suppress(FileExistsError):
             path.touch(0o600, exist_ok=False)
             return path
@@ -77,20 +73,18 @@ def read(path: Path) -> tuple[list[Line], list[str]]:
     Claude Code's files sometimes have two objects on one line, glued by a resume after a kill.
     They are read as two.
     """
-    lines, skipped, value = list[Line](), list[str](), None
-    decoder = json.JSONDecoder()
-    for text in path.read_bytes().decode("utf-8-sig", errors="replace").split("\n"):
-        rest = text.strip()
-        while rest:
+    lines, skipped = list[Line](), list[str]()
+    for rest in path.read_bytes().decode("utf-8-sig", errors="replace").split("\n"):
+        while rest := rest.strip():
             try:
-                value, end = decoder.raw_decode(rest)
+                value, end = json.JSONDecoder().raw_decode(rest)
             except json.JSONDecodeError:
                 value, end = None, len(rest)
             if isinstance(value, dict):
                 lines.append(cast(Line, value))
             else:
                 skipped.append(rest[:end])
-            rest = rest[end:].strip()
+            rest = rest[end:]
     return lines, skipped
 
 
@@ -255,13 +249,12 @@ def kept_uuids(boundary: Line) -> set[str]:
 def compaction(line: Line, message: Message | None, seen: int) -> Compaction:
     """Make the record of a compaction from its first line and its summary message."""
     details = line["compactMetadata"]
-    failure = details.get("failure")
     return Compaction(
         trigger=details["trigger"],
         message=message,
-        failure=failure,
+        failure=details.get("failure"),
         # Older files have only the sentence.
-        rested=details.get("rested") or str(failure).startswith("compaction rests"),
+        rested=details.get("rested") or str(details.get("failure")).startswith("compaction rests"),
         focus=details.get("focus") or "",
         archive=details.get("archive") or "",
         usage=details.get("usage") or (),

@@ -8,24 +8,14 @@ session. See `session_file` for the lines, `lab.sessions` for the files of other
 
 import itertools
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from agentlib import messages
 from agentlib import session_file as file
-from agentlib.messages import (
-    Block,
-    Message,
-    blocks,
-    changes,
-    drop_newest_thinking,
-    drop_thinking,
-    of_type,
-    result_text,
-    unanswered,
-    with_results,
-)
+from agentlib.messages import Block, Message, blocks, drop_thinking, of_type, result_text
 from agentlib.session_file import Compaction, Line, Request
 from agentlib.settings import Settings
 from agentlib.step import Step
@@ -42,7 +32,6 @@ class Session:
     path: Path | None = None
     """The session file. None: in memory, and `archive` writes snapshots to `archives`."""
     archives: Path = Path(".transcripts")
-    clock: Callable[[], float] = time.time
     settings: Settings = field(default_factory=Settings)
     system: str = ""
     tools: list[Block] = field(default_factory=list[Block])
@@ -85,14 +74,14 @@ class Session:
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(at))
         ids = [session_id] if session_id else (f"{stamp}-{n}" for n in itertools.count(1))
         path = file.create_first(Path(folder), (f"{name}.jsonl" for name in ids))
-        session = cls(session_id=path.stem, path=path, clock=clock)
+        session = cls(session_id=path.stem, path=path)
         session.begin(settings, "", [], at=at)
         return session
 
     @property
     def pending(self) -> tuple[str, ...]:
         """Ids of the calls in the newest assistant message that have no result yet."""
-        return unanswered(self.history)
+        return messages.unanswered(self.history)
 
     def recall(self, tool_use_id: str) -> str:
         """Return the whole text of a result, even if the context has lost it.
@@ -105,11 +94,15 @@ class Session:
     def archive(self) -> str:
         """Name the place that holds the whole history: a line of the session file, or a snapshot.
 
-        A session in memory writes its snapshot now.
+        A session in memory writes its snapshot now: `transcript_<session_id>_<n>.jsonl` in
+        `archives`, a message a line. Each snapshot has a file of its own.
         """
         if self.path:
             return f"{self.path.name}#{self._parent}"
-        return snapshot(self.history, self.archives, self.session_id).name
+        names = (f"transcript_{self.session_id}_{n}.jsonl" for n in itertools.count(1))
+        path = file.create_first(self.archives, names)
+        file.append(path, self.history)
+        return path.name
 
     # -- what happens to a session becomes a line -------------------------------------------------
 
@@ -152,7 +145,8 @@ class Session:
             if self.path:
                 file.append(self.path, whole)
             self.count += len(whole)
-            fold(whole, self)
+            for line in whole:
+                self.fold(line)
 
     # -- what a line means ------------------------------------------------------------------------
 
@@ -198,7 +192,7 @@ class Session:
         )
         self.requests.append(request)
         if self._changed:
-            self.context, self._changed = drop_newest_thinking(self.context), False
+            self.context, self._changed = messages.drop_newest_thinking(self.context), False
         self.settled = line.get("settled", self.settled)
         self._add(message, line)
 
@@ -218,8 +212,8 @@ class Session:
 
     def _fold_micro(self, line: Line) -> None:
         details = line["microcompactMetadata"]
-        context = with_results(self.context, details.get("replacements") or {})
-        first = next(changes(self.context, context), len(context))
+        context = messages.with_results(self.context, details.get("replacements") or {})
+        first = next(messages.changes(self.context, context), len(context))
         self.context, self._changed = drop_thinking(context, first), True
         self.settled = details.get("settled") or 0
 
@@ -240,19 +234,6 @@ def _has_only_results(message: Message) -> bool:
     return message["role"] == "user" and all(b["type"] == "tool_result" for b in blocks(message))
 
 
-def fold(lines: Iterable[Line], session: Session) -> Session:
-    """Fold lines into a session, in order. Raises ValueError for the first incomplete line."""
-    for number, line in enumerate(lines, 1):
-        try:
-            session.fold(line)
-        except (AttributeError, KeyError, TypeError) as error:
-            name = f"line {number} of the session, of type {line.get('type')!r}"
-            raise ValueError(
-                f"{name}, is incomplete ({error!r}): mend it or take it out"
-            ) from error
-    return session
-
-
 def load(path: Path | str) -> Session:
     """Read a session back from its file. Go on with it by `loop.run(session=…)`.
 
@@ -266,15 +247,10 @@ def load(path: Path | str) -> Session:
     if name is None:
         raise ValueError(f"{path} is not a session file: none of its {count} lines has a sessionId")
     session = Session(session_id=name, path=path, skipped=skipped, count=count, resumed=True)
-    return fold(lines, session)
-
-
-def snapshot(history: Sequence[Message], folder: Path | str, session_id: str) -> Path:
-    """Save the whole history in a new file, `transcript_<session_id>_<n>.jsonl`, a message a line.
-
-    For a session without a file. Each snapshot has a file of its own, whenever it is made.
-    """
-    names = (f"transcript_{session_id}_{n}.jsonl" for n in itertools.count(1))
-    path = file.create_first(Path(folder), names)
-    file.append(path, history)
-    return path
+    for number, line in enumerate(lines, 1):
+        try:
+            session.fold(line)
+        except (AttributeError, KeyError, TypeError) as error:
+            text = f"line {number} of the session, of type {line.get('type')!r}, is incomplete"
+            raise ValueError(f"{text} ({error!r}): mend it or take it out") from error
+    return session

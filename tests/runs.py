@@ -59,5 +59,5 @@ def ctrl_c(handler: Any = signal.default_int_handler) -> Generator[None]:
 
 
 def state(session: Session) -> dict[str, Any]:
-    """All that a session is, but for where it got its time from."""
-    return {k: v for k, v in vars(session).items() if k not in ("clock", "archives", "resumed")}
+    """All that a session is, but for its place."""
+    return {k: v for k, v in vars(session).items() if k not in ("archives", "resumed")}

@@ -11,7 +11,7 @@ from agentlib import loop
 from agentlib.messages import of_type, result_text
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
-from agentlib.transcripts import Session, fold, load, snapshot
+from agentlib.transcripts import Session, load
 
 
 @pytest.fixture
@@ -103,7 +103,10 @@ def test_a_compaction_takes_effect_with_its_summary(tmp_path, workspace):
     at = next(i for i, line in enumerate(lines) if line.get("subtype") == "compact_boundary")
 
     def folded(stop: int) -> Session:
-        return fold(lines[:stop], Session(session_id="s"))
+        session = Session(session_id="s")
+        for line in lines[:stop]:
+            session.fold(line)
+        return session
 
     old, half, new = folded(at), folded(at + 1), folded(at + 2)
     assert (half.context, half.compactions, half.settled) == (old.context, [], old.settled)
@@ -126,7 +129,8 @@ def test_a_settings_line_opens_the_file_and_each_resume(tmp_path, workspace):
 def test_snapshots_never_share_a_name_and_never_overwrite(tmp_path):
     (tmp_path / "transcript_x_1.jsonl").write_text("mine")
     said = [{"role": "user", "content": "é中"}]
-    names = [snapshot(said, tmp_path, "x").name for _ in range(3)]
+    session = Session(session_id="x", archives=tmp_path, history=said)
+    names = [session.archive() for _ in range(3)]
     assert names == [f"transcript_x_{n}.jsonl" for n in (2, 3, 4)]
     assert (tmp_path / "transcript_x_1.jsonl").read_text() == "mine"
     assert lines_of(tmp_path / names[0]) == said

@@ -48,9 +48,10 @@ def load(path: Path | str) -> Session:
             f"{path} holds no conversation: none of its {len(lines)} lines is a message. "
             'A session file has one JSON object a line, with "type" and "message"'
         )
-    session = Session(session_id=path.stem, skipped=skipped, count=len(lines) + len(skipped))
+    session = Session(session_id=path.stem, skipped=skipped)
     for i, event in enumerate(events):
-        transcripts.fold(_our_lines(event, events[:i], session), session)
+        for line in _our_lines(event, events[:i], session):
+            session.fold(line)
     return session
 
 
