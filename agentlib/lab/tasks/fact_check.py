@@ -8,24 +8,23 @@ import ast
 import re
 import tokenize
 import warnings
-from dataclasses import dataclass
 from functools import lru_cache
 from io import StringIO
 from pathlib import Path
+from typing import NamedTuple
 
 from agentlib.lab.model.report import LOST
 
-_SECTION = re.compile(r"^## (\S.*)\n((?:(?!## ).*\n?)*)", re.MULTILINE)
-_NAMED = re.compile(r"^- `([^`]+)`: (.+)$", re.MULTILINE)
+_SECTION = re.compile(r"^## (\S.*\.py)\n((?:(?!## ).*\n?)*)", re.MULTILINE)
+_STATEMENT = re.compile(r"^(?:Purpose: |- (?:`([^`]+)`: )?)(.+)$", re.MULTILINE)
+"""A name, or nothing for the file as a whole, and what the report says about it."""
 
 
-@dataclass(frozen=True)
-class Checked:
-    """A report in numbers: files described and lost, statements, and the false ones."""
+class Checked(NamedTuple):
+    """A report in numbers: files described and lost, and the statements that are false."""
 
     described: int
     lost: int
-    statements: int
     false: tuple[str, ...]
 
 
@@ -33,85 +32,59 @@ def check_report(report: str, folder: Path) -> Checked:
     """Check each statement on a Python file below `folder`.
 
     >>> check_report("## a.py\\n(details lost)\\n", Path("."))
-    Checked(described=0, lost=1, statements=0, false=())
+    Checked(described=0, lost=1, false=())
     """
-    sections = [(path, text) for path, text in _SECTION.findall(report) if path.endswith(".py")]
-    lost = sum(LOST in text for _, text in sections)
+    sections = _SECTION.findall(report)
     described = [(path, text) for path, text in sections if "Purpose: " in text]
     false: list[str] = []
-    statements = 0
     for path, text in described:
-        found = _statements(text)
         try:
-            source = _Source.read(folder / path)
+            source = _read(folder / path)
         except (SyntaxError, ValueError, tokenize.TokenError):
             continue  # this Python can't parse the file, so nothing can be checked
-        statements += len(found)
-        false += [f"{path}: {said}" for said in found if source is None or not source.holds(*said)]
-    return Checked(len(described), lost, statements, tuple(false))
+        statements = _STATEMENT.findall(text)
+        false += [f"{path}: {s}" for subject, s in statements if not _holds(source, subject, s)]
+    return Checked(len(described), sum(LOST in text for _, text in sections), tuple(false))
 
 
-def _statements(text: str) -> list[tuple[str, str]]:
-    """Pairs of a subject and a statement about it; "" is the file, "-" its public names."""
-    purpose = re.search(r"^Purpose: (.+)$", text, re.MULTILINE)
-    bare = [("-", "no public names")] if "- no public names" in text else []
-    return [*([("", purpose[1])] if purpose else []), *_NAMED.findall(text), *bare]
-
-
-@dataclass(frozen=True)
-class _Source:
-    text: str
+class _Source(NamedTuple):
     docstring: str
     comments: str
     names: dict[str, list[str]]
+    """Functions and classes at the top level, with the docstrings of each."""
 
-    @classmethod
-    def read(cls, path: Path) -> "_Source | None":
-        if not path.is_file():
-            return None
-        return cls.of(path.read_text(encoding="utf-8-sig", errors="replace"))
 
-    @classmethod
-    @lru_cache(maxsize=128)
-    def of(cls, text: str) -> "_Source":
-        """Parse once for all runs of a task."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about escapes in other people's code
-            tree = ast.parse(text)
-        names: dict[str, list[str]] = {}
-        for node in tree.body:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                names.setdefault(node.name, []).append(_plain(ast.get_docstring(node)))
-        return cls(text, _plain(ast.get_docstring(tree)), _comments(text), names)
+def _read(file: Path) -> _Source | None:
+    return _parse(file.read_text("utf-8-sig", "replace")) if file.is_file() else None
 
-    def holds(self, subject: str, said: str) -> bool:
-        """Whether the statement is true of the source."""
-        if not subject:
-            return self._is_purpose(said)
-        if subject == "-":
-            return all(name.startswith("_") for name in self.names)
-        documented = self.names.get(subject, [])
-        if not documented or subject.startswith("_"):
-            return False
-        if said == "no docstring":
-            return not any(documented)
-        return any(_plain(said) in text for text in documented)
 
-    def _is_purpose(self, said: str) -> bool:
-        if said == "empty file":
-            return not self.text.strip()
-        if said == "no docstring":
-            return not self.docstring
-        if said.startswith("a docstring that is not quoted"):
-            return bool(self.docstring)
-        return _plain(said) in self.docstring or _plain(said) in self.comments
+@lru_cache(maxsize=128)  # all runs of a task read the same files
+def _parse(text: str) -> _Source:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about escapes in other people's code
+        tree = ast.parse(text)
+    names: dict[str, list[str]] = {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.setdefault(node.name, []).append(_plain(ast.get_docstring(node)))
+    tokens = tokenize.generate_tokens(StringIO(text).readline)
+    comments = " ".join(t.string.lstrip("#") for t in tokens if t.type == tokenize.COMMENT)
+    return _Source(_plain(ast.get_docstring(tree)), _plain(comments), names)
+
+
+def _holds(source: _Source | None, subject: str, statement: str) -> bool:
+    if source is None or subject.startswith("_"):
+        return False
+    if statement == "no public names":
+        return all(name.startswith("_") for name in source.names)
+    docstrings = source.names.get(subject, []) if subject else [source.docstring]
+    if statement in ("no docstring", "empty file"):
+        return bool(docstrings) and not any(docstrings)
+    if statement.startswith("a docstring that is not quoted"):
+        return any(docstrings)
+    texts = docstrings if subject else [*docstrings, source.comments]
+    return any(_plain(statement) in text for text in texts)
 
 
 def _plain(text: str | None) -> str:
     return " ".join((text or "").split())
-
-
-def _comments(text: str) -> str:
-    tokens = tokenize.generate_tokens(StringIO(text).readline)
-    found = (token.string.lstrip("#") for token in tokens if token.type == tokenize.COMMENT)
-    return _plain(" ".join(found))

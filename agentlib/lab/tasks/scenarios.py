@@ -7,9 +7,9 @@ works.
 
 import re
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -40,7 +40,7 @@ class Scenario:
     name: str
     prompts: tuple[str, ...]
     """What the person says, one after the other, in one conversation."""
-    make_workspace: Callable[[Path], None]
+    make_workspace: Callable[[Path], object]
     """Fill a folder that is empty or not there yet."""
     checks: Callable[[Path, Sequence[Message]], Checks]
     """(folder, history) -> measures of success, `done` among them."""
@@ -81,12 +81,10 @@ class Clock:
 def copy_project(name: str, folder: Path) -> None:
     """Copy one of the projects in `DATA`."""
     pycache = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(
-        DATA / name, folder, ignore=pycache, copy_function=shutil.copyfile, dirs_exist_ok=True
-    )
+    shutil.copytree(DATA / name, folder, False, pycache, shutil.copyfile, dirs_exist_ok=True)
 
 
-def copy_package(name: str, folder: Path, *, largest: int | None = None) -> None:
+def copy_package(name: str, folder: Path, *, largest: int = 10**9) -> None:
     """Copy the Python files of an installed package into `folder/name`.
 
     Files of more than `largest` bytes stay behind. Raises ModuleNotFoundError with the fix.
@@ -96,34 +94,40 @@ def copy_package(name: str, folder: Path, *, largest: int | None = None) -> None
         raise ModuleNotFoundError(
             f"the package {name!r} is read in this scenario and is not installed; run `make setup`"
         )
-    source = Path(next(iter(spec.submodule_search_locations)))
-    for file in sorted(source.rglob("*.py")):
-        if largest is None or file.stat().st_size <= largest:
+    source = Path(spec.submodule_search_locations[0])
+    for file in source.rglob("*.py"):
+        if file.stat().st_size <= largest:
             target = folder / name / file.relative_to(source)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, target)
 
 
-def plant(folder: Path, lines: dict[str, str]) -> None:
+def plant(folder: Path, lines: Mapping[str, str]) -> None:
     """Put a comment at the top of files: path -> the comment's text."""
     for path, line in lines.items():
-        file = folder / path
-        text = file.read_text(encoding="utf-8")
-        file.write_text(f"# {line}\n\n{text}", encoding="utf-8", newline="\n")
+        text = f"# {line}\n\n{text_of(folder / path)}"
+        (folder / path).write_text(text, encoding="utf-8", newline="\n")
 
 
 # -- checks --------------------------------------------------------------------------------------
 
 
 def report_checks(
-    folder: Path, *, below: str = ".", facts: Sequence[str] = (), first: str = ""
+    folder: Path,
+    history: Sequence[Message] = (),
+    *,
+    below: str = ".",
+    facts: Sequence[str] = (),
+    first: str = "",
 ) -> Checks:
-    """Whether REPORT.md is there and true, names every file, keeps the rule and the facts."""
+    """Check that REPORT.md is true and names every file `below`, begins with a line, has the facts.
+
+    `done` needs neither the line nor the facts.
+    """
     report = text_of(folder / "REPORT.md")
-    files = {file.relative_to(folder).as_posix() for file in (folder / below).rglob("*.py")}
+    files = [file.relative_to(folder).as_posix() for file in (folder / below).rglob("*.py")]
     checked = check_report(report, folder)
     named = sum(f"## {file}\n" in report for file in files)
-    rule = not first or report.startswith(f"{first}\n")
     return {
         "done": bool(report) and named == len(files) and not checked.false,
         "files": len(files),
@@ -131,35 +135,31 @@ def report_checks(
         "described": checked.described,
         "lost": checked.lost,
         "false": len(checked.false),
-        "constraint": rule and bool(report),
+        "constraint": bool(report) and (not first or report.startswith(f"{first}\n")),
         "facts": sum(fact in report for fact in facts),
     }
 
 
 def text_of(file: Path) -> str:
-    """The text of a file, "" if there is none."""
+    """Return the text of a file, "" if there is none."""
     return file.read_text(encoding="utf-8") if file.is_file() else ""
 
 
 def last_words(history: Sequence[Message]) -> str:
-    """The agent's last text."""
-    texts = [
-        block["text"] for m in history if m["role"] == "assistant" for block in of_type(m, "text")
-    ]
-    return texts[-1] if texts else ""
+    """Return the agent's last text, "" if there is none."""
+    replies = [m for m in history if m["role"] == "assistant"]
+    return next((b["text"] for m in reversed(replies) for b in of_type(m, "text")[-1:]), "")
 
 
 def tests_passed(history: Sequence[Message]) -> bool:
-    """Whether the newest result that counts failed tests or checks counts none.
+    """Tell whether the newest result that counts failed tests or checks counts none.
 
     >>> result = {"type": "tool_result", "tool_use_id": "t", "content": "7 tests, 0 failed"}
     >>> tests_passed([{"role": "user", "content": [result]}]), tests_passed([])
     (True, False)
     """
-    texts = [
-        result_text(r) for m in history if m["role"] == "user" for r in of_type(m, "tool_result")
-    ]
-    failed = re.findall(r"^\d+ (?:tests|checks), (\d+) failed", "\n".join(texts), re.MULTILINE)
+    texts = "\n".join(result_text(r) for m in history for r in of_type(m, "tool_result"))
+    failed = re.findall(r"^\d+ (?:tests|checks), (\d+) failed", texts, re.MULTILINE)
     return failed[-1:] == ["0"]
 
 
@@ -191,7 +191,7 @@ REVIEW = Scenario(
         "Read every Python file in the packaging/ directory one by one and write a report.",
     ),
     make_workspace=_review_workspace,
-    checks=lambda folder, _: report_checks(folder, facts=FACTS, first=RULE),
+    checks=partial(report_checks, facts=FACTS, first=RULE),
     facts=FACTS,
     constraint=RULE,
 )
@@ -232,14 +232,15 @@ ERRAND = Scenario(
 `packaging`, about 20,000 tokens, then `TRACE`, about 3,000. Done when the second is."""
 
 
+_PLACES = 29
+"""Lines of `parcels` with MAX_WEIGHT."""
+
+
 def _rename_checks(folder: Path, history: Sequence[Message]) -> Checks:
-    before, after = (
-        [text_of(file) for file in sorted(place.rglob("*.py"))]
-        for place in (DATA / "parcels", folder)
-    )
-    left, renamed = lines_with("MAX_WEIGHT", after), lines_with("WEIGHT_LIMIT", after)
+    texts = [text_of(file) for file in folder.rglob("*.py")]
+    left, renamed = lines_with("MAX_WEIGHT", texts), lines_with("WEIGHT_LIMIT", texts)
     passed = tests_passed(history)
-    done = renamed >= lines_with("MAX_WEIGHT", before) and not left and passed
+    done = renamed >= _PLACES and not left and passed
     return {"done": done, "left": left, "renamed": renamed, "tests": passed}
 
 
@@ -253,22 +254,19 @@ RENAME = Scenario(
 tokens long, and run the tests, which print no times."""
 
 
-_LONG_FACTS = {
+_LONG_PLANTED = {
     "packaging/_elffile.py": "DECISION: the reader of ELF files never writes one.",
     "packaging/_manylinux.py": "FACT: the oldest glibc that our users have is 2.17.",
     "jinja2/async_utils.py": "DECISION: templates are rendered without threads.",
     "jsonschema/_format.py": "FACT: the form of dates is checked by the caller.",
 }
+_LONG_FACTS = tuple(_LONG_PLANTED.values())
 
 
 def _long_workspace(folder: Path) -> None:
     for name in ("packaging", "jinja2", "jsonschema", "traitlets"):
         copy_package(name, folder)
-    plant(folder, _LONG_FACTS)
-
-
-def _long_checks(folder: Path, history: Sequence[Message]) -> Checks:
-    return report_checks(folder, below="traitlets", facts=tuple(_LONG_FACTS.values()), first=RULE)
+    plant(folder, _LONG_PLANTED)
 
 
 LONG = Scenario(
@@ -280,8 +278,8 @@ LONG = Scenario(
         "Last, read every Python file in the traitlets/ directory one by one and write a report.",
     ),
     make_workspace=_long_workspace,
-    checks=_long_checks,
-    facts=tuple(_LONG_FACTS.values()),
+    checks=partial(report_checks, below="traitlets", facts=_LONG_FACTS, first=RULE),
+    facts=_LONG_FACTS,
     constraint=RULE,
     pauses=(0.0, 400.0, 900.0, 4_000.0),
     window=1_000_000,
@@ -312,9 +310,7 @@ SURVEY = Scenario(
         "Read every Python file in the gauge/ directory one by one and write a report.",
     ),
     make_workspace=lambda folder: copy_project("survey", folder),
-    checks=lambda folder, _: report_checks(
-        folder, below="gauge", facts=_SURVEY_FACTS, first=_SURVEY_RULE
-    ),
+    checks=partial(report_checks, below="gauge", facts=_SURVEY_FACTS, first=_SURVEY_RULE),
     facts=_SURVEY_FACTS,
     constraint=_SURVEY_RULE,
     pauses=(0.0, 20.0, 900.0),
@@ -348,7 +344,7 @@ def taking_notes(when: Literal["never", "in time", "too late"]) -> Scenario:
     ("in time"), after the second and several compactions ("too late"), or not at all.
     """
     notes = " and write a report, NOTES.md"
-    first, second = (notes if when == "in time" else ""), (notes if when == "too late" else "")
+    first, second = notes * (when == "in time"), notes * (when == "too late")
     return Scenario(
         name=f"notes-{when.replace(' ', '-')}",
         prompts=(
@@ -364,20 +360,14 @@ def taking_notes(when: Literal["never", "in time", "too late"]) -> Scenario:
 
 
 def folder(path: Path, prompts: Sequence[str] = (READ_AND_REPORT,)) -> Scenario:
-    """Any folder of the learner's, copied as the terminal copies it for its agent.
-
-    Raises NotADirectoryError.
-    """
+    """Make a task of any folder, copied as the terminal copies it. Raises NotADirectoryError."""
     source = Path(path)
     if not source.is_dir():
         raise NotADirectoryError(f"{source} is not a folder; name one that is")
 
-    def make_workspace(target: Path) -> None:
-        copy_folder(source, target)
-
     return Scenario(
         name=source.resolve().name,
         prompts=tuple(prompts),
-        make_workspace=make_workspace,
-        checks=lambda target, history: report_checks(target),
+        make_workspace=lambda target: copy_folder(source, target),
+        checks=report_checks,
     )
