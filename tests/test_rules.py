@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from agentlib.lab.api.faults import Fault
-from agentlib.lab.api.rules import MAX_BYTES
 from agentlib.lab.api.server import Reply, Server
 from agentlib.settings import MODEL
 
@@ -126,7 +125,6 @@ ON_RECORD = [
         + MODEL,
         asked("Hi", max_tokens=128_001),
     ),
-    Entry(413, "request_too_large", "Request exceeds the maximum size", b" " * (MAX_BYTES + 1)),
     Entry(
         413,
         "invalid_request_error",

@@ -19,31 +19,22 @@ _KEYS = {
         "model:string messages:list",
         "max_tokens system tools:list tool_choice:dictionary thinking:dictionary stream:boolean "
         "output_config:dictionary cache_control:dictionary metadata:dictionary temperature top_p "
-        "top_k stop_sequences:list service_tier:string container diagnostics speed:string "
-        "inference_geo:string user_profile_id:string workspace_id:string",
+        "top_k stop_sequences:list",
     ),
     "tool": (
         "name:string input_schema:dictionary",
-        "description:string type:string cache_control:dictionary strict:boolean input_examples:list"
-        " defer_loading:boolean allowed_callers:list eager_input_streaming:boolean",
+        "description:string type:string cache_control:dictionary strict:boolean",
     ),
     "message": ("role content", ""),
     "text": ("text:string", "cache_control:dictionary citations"),
     "thinking": ("thinking:string signature:string", ""),
     "redacted_thinking": ("data:string", ""),
-    "tool_use": (
-        "id:string name:string input:dictionary",
-        "cache_control:dictionary caller toolset_name",
-    ),
-    "tool_result": (
-        "tool_use_id:string",
-        "content is_error:boolean cache_control:dictionary toolset_name",
-    ),
+    "tool_use": ("id:string name:string input:dictionary", "cache_control:dictionary caller"),
+    "tool_result": ("tool_use_id:string", "content is_error:boolean cache_control:dictionary"),
 }
 """Keys that must be there and keys that may be, with the type of their value if it matters. An
-optional key may be null."""
+optional key may be null. The API knows a few more that the course never sends."""
 _BLOCKS = ("text", "thinking", "redacted_thinking", "tool_use", "tool_result")
-_NOT_SIMULATED = ("image", "document")
 _TOOL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 
 
@@ -68,42 +59,43 @@ def _check_content(path: str, content: Any, types: Sequence[str]) -> None:
     if not isinstance(content, list):
         raise invalid(f"{path}: Input should be a text or a list of blocks")
     for j, block in enumerate(cast(list[Any], content)):
-        here = f"{path}.{j}"
-        _check_type(here, block, types)
-        kind = block["type"]
-        _check_keys(f"{here}.{kind}.", block, kind)
+        kind = _check_type(f"{path}.{j}", block, types)
+        here = f"{path}.{j}.{kind}."
+        _check_keys(here, block, kind)
         if kind == "tool_use" and not _TOOL_ID.fullmatch(block["id"]):
-            raise invalid(f"{here}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'")
+            raise invalid(f"{here}id: String should match pattern '^[a-zA-Z0-9_-]+$'")
         if kind == "tool_result":
-            _check_content(f"{here}.tool_result.content", block.get("content") or [], ("text",))
+            _check_content(f"{here}content", block.get("content") or [], ("text",))
 
 
-def _check_type(path: str, value: Any, types: Sequence[str]) -> None:
+def _check_type(path: str, value: Any, types: Sequence[str]) -> str:
+    """Return the type of an object, one of `types`."""
     if not isinstance(value, dict):
         raise invalid(f"{path}: Input should be an object")
-    kind = cast(Body, value).get("type")
-    if kind in _NOT_SIMULATED:
+    kind: Any = cast(Body, value).get("type")
+    if kind in ("image", "document"):
         raise invalid(f"{path}: {kind}s are not simulated by the offline API")
     if kind not in types:
         raise invalid(
             f"{path}: Input tag '{kind}' found using 'type' does not match any of the expected "
             f"tags: {', '.join(map(repr, types))}"
         )
+    return kind
 
 
 def _check_keys(path: str, value: Any, kind: str) -> None:
     if not isinstance(value, dict):
         raise invalid(f"{path.rstrip('.')}: Input should be an object")
     must, may = map(_types, _KEYS[kind])
+    types = must | may | {"type": ""}
     for name in must:
         if name not in value:
             raise invalid(f"{path}{name}: Field required")
     for name, each in cast(Body, value).items():
-        if name not in {**must, **may, "type": ""}:
+        if name not in types:
             raise invalid(f"{path}{name}: Extra inputs are not permitted")
-        type_name = must.get(name, may.get(name, ""))
-        if not isinstance(each, _TYPES[type_name]) and (each is not None or name in must):
-            raise invalid(f"{path}{name}: Input should be a valid {type_name}")
+        if not isinstance(each, _TYPES[types[name]]) and (each is not None or name in must):
+            raise invalid(f"{path}{name}: Input should be a valid {types[name]}")
         if name == "cache_control" and each is not None:
             _check_type(f"{path}{name}", each, ("ephemeral",))
             if cast(Body, each).get("ttl") not in (None, "5m", "1h"):

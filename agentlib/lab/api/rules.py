@@ -6,15 +6,16 @@ public reports. `messages.violation` holds the rules that a list of messages alo
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from agentlib.lab.api.body_schema import Body, check_shape
 from agentlib.lab.api.errors import Refusal, invalid, too_long
 from agentlib.lab.api.thinking import check_thinking, thinking_mode
-from agentlib.messages import THINKING, Block, blocks, violation
+from agentlib.lab.api.tokens import pieces
+from agentlib.messages import THINKING, violation
 
-MAX_BYTES = 32 * 1024 * 1024
 MAX_OUTPUT = 128_000
 CHARS_PER_TOKEN = 20
 """No text packs more characters into a token. A request with more is refused uncounted."""
@@ -36,26 +37,17 @@ _TTL_ORDER = (
 
 
 def read_body(raw: bytes) -> Body:
-    """Parse a request's body. Raises a Refusal if it is too large or no JSON object."""
-    if len(raw) > MAX_BYTES:
-        raise Refusal(413, "request_too_large", "Request exceeds the maximum size")
+    """Parse a request's body. Raises a Refusal if it is no JSON object."""
     try:
-        _check_surrogates(raw)
+        text = raw.decode("utf-8", "replace")
+        if lone := next((match for match in _SURROGATE.finditer(text) if match[1]), None):
+            raise json.JSONDecodeError("no low surrogate in string", text, lone.end())
         body: Any = json.loads(raw)
     except ValueError as error:
         raise invalid(f"The request body is not valid JSON: {error}") from None
     if not isinstance(body, dict):
         raise invalid("The request body is not valid JSON: it is not an object")
     return body  # pyright: ignore[reportUnknownVariableType]
-
-
-def _check_surrogates(raw: bytes) -> None:
-    if rb"\ud" not in raw.lower():
-        return
-    text = raw.decode("utf-8", "replace")
-    for match in _SURROGATE.finditer(text):
-        if match[1]:
-            raise json.JSONDecodeError("no low surrogate in string", text, match.end())
 
 
 def check(body: Body, *, model_ids: Sequence[str], counts_only: bool = False) -> None:
@@ -68,8 +60,7 @@ def check(body: Body, *, model_ids: Sequence[str], counts_only: bool = False) ->
         raise Refusal(404, "not_found_error", f"model: {body['model']}")
     if body.get("stream"):
         raise invalid("stream: streaming is not simulated by the offline API")
-    if "max_tokens" in body or not counts_only:
-        _check_max_tokens(body)
+    _check_max_tokens(body, counts_only)
     if thinking_mode(body) == "enabled":
         raise invalid(_ENABLED)
     _check_final_thinking(body)
@@ -88,10 +79,10 @@ def check_size(chars: int, tokens: int, window: int) -> None:
     raise too_long(tokens, window)
 
 
-def _check_max_tokens(body: Body) -> None:
-    if "max_tokens" not in body:
+def _check_max_tokens(body: Body, counts_only: bool) -> None:
+    if "max_tokens" not in body and not counts_only:
         raise invalid("max_tokens: Field required")
-    tokens = body["max_tokens"]
+    tokens = body.get("max_tokens", 0)
     if not isinstance(tokens, int) or tokens < 0:
         raise invalid("max_tokens: Input should be a valid integer, 0 or more")
     if tokens > MAX_OUTPUT:
@@ -102,41 +93,25 @@ def _check_max_tokens(body: Body) -> None:
 
 
 def _check_final_thinking(body: Body) -> None:
-    end = len(body["messages"]) - 1
-    if thinking_mode(body) != "disabled" or end < 0 or body["messages"][end]["role"] == "user":
-        return
-    for j, block in enumerate(blocks(body["messages"][end])):
-        if block["type"] in THINKING:
-            raise invalid(f"messages.{end}.content.{j}: {_NO_THINKING}")
+    last = f"messages.{len(body['messages']) - 1}."
+    for path, role, block in pieces(body) if thinking_mode(body) == "disabled" else ():
+        if path.startswith(last) and role != "user" and block["type"] in THINKING:
+            raise invalid(f"{path}: {_NO_THINKING}")
 
 
 def _check_cache_marks(body: Body) -> None:
-    everything = list(_cacheable(body))
-    marked = [(f"{path}.", block) for path, block in everything if block.get("cache_control")]
+    *_, last = ("", "", body), *pieces(body)
+    marked = [(f"{path}.", b) for path, _, b in pieces(body) if b.get("cache_control")]
     for path, block in marked:
         if block.get("type") == "text" and not block["text"]:
             raise invalid(f"{path}text: cache_control cannot be set for empty text blocks")
-    ends_marked = any("cache_control" in block for _, block in everything[-1:])
-    if body.get("cache_control") and not ends_marked:
+    if body.get("cache_control") and not last[2].get("cache_control"):
         marked.append(("", body))
     if len(marked) > 4:
         raise invalid(
             f"A maximum of 4 blocks with cache_control may be provided. Found {len(marked)}."
         )
-    after_short = False
-    for path, block in marked:
-        hour = block["cache_control"].get("ttl") == "1h"
-        if hour and after_short:
+    hours = [block["cache_control"].get("ttl") == "1h" for _, block in marked]
+    for (path, _), (before, hour) in zip(marked[1:], pairwise(hours), strict=False):
+        if hour and not before:
             raise invalid(f"{path}cache_control.ttl: {_TTL_ORDER}")
-        after_short = after_short or not hour
-
-
-def _cacheable(body: Body) -> Iterator[tuple[str, Block]]:
-    """Yield what can carry a marker with its path, in the order in which the API reads it."""
-    for i, tool in enumerate(body.get("tools") or ()):
-        yield f"tools.{i}", tool
-    for i, block in enumerate(blocks({"content": body.get("system") or []})):
-        yield f"system.{i}", block
-    for i, message in enumerate(body["messages"]):
-        for j, block in enumerate(blocks(message)):
-            yield f"messages.{i}.content.{j}", block

@@ -147,9 +147,6 @@ class Server:
 
 def _error(request_id: str, refusal: Refusal) -> Reply:
     error: Body = {"type": refusal.type, "message": refusal.message}
-    if refusal.type == "request_too_large":  # the gateway in front of the API sends a bare body
-        raw = json.dumps({"error": error}).encode()
-        return Reply(refusal.status, {"content-type": "application/json"}, raw)
     if refusal.status == 529:
         error["details"] = None
     body = {"type": "error", "error": error, "request_id": request_id}

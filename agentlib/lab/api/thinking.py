@@ -7,12 +7,13 @@ Changes inside a block are not checked.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any
 
 from agentlib.lab.api.errors import invalid
-from agentlib.messages import THINKING, Block, blocks, last_assistant
+from agentlib.lab.api.tokens import pieces
+from agentlib.messages import THINKING, Block, last_assistant
 
 Body = Mapping[str, Any]
 _BOUND = (
@@ -36,7 +37,7 @@ def thought(content: list[Block], body: Body) -> Block:
     """Return a thinking block to put before `content`, signed for an answer to `body`."""
     calls = [block["name"] for block in content if block["type"] == "tool_use"]
     text = f"Next: {', '.join(calls)}." if calls else "I can answer now."
-    *_, signature = _signatures(body)
+    *_, (_, _, signature) = _signed([*pieces(body), ("", "", {})])
     return {"type": "thinking", "thinking": text, "signature": signature}
 
 
@@ -46,32 +47,23 @@ def check_thinking(body: Body) -> None:
     Thinking of the newest assistant message may stand after any conversation. A request that asks
     for `drop_block` is never refused.
     """
-    messages = body["messages"]
+    whole = list(pieces(body))
     thinking: Body = body.get("thinking") or {}
-    thinks = any(block["type"] == "thinking" for m in messages for block in blocks(m))
+    thinks = any(block.get("type") == "thinking" for _, _, block in whole)
     if not thinks or thinking.get("block_binding") == _DROP:
         return
-    earlier = messages[: last_assistant(messages)]
-    for i, (message, expected) in enumerate(zip(earlier, _signatures(body), strict=False)):
-        for j, block in enumerate(blocks(message)):
-            if block["type"] == "thinking" and block["signature"] != expected:
-                raise invalid(f"messages.{i}.content.{j}: {_BOUND}")
+    newest = f"messages.{last_assistant(body['messages'])}."
+    for path, block, expected in _signed(whole):
+        is_bound = block.get("type") == "thinking" and not path.startswith(newest)
+        if is_bound and block["signature"] != expected:
+            raise invalid(f"{path}: {_BOUND}")
 
 
-def _signatures(body: Body) -> Iterator[str]:
-    """Yield the signature of a block created at each message, and last at the end."""
+def _signed(whole: Iterable[tuple[str, str, Block]]) -> Iterator[tuple[str, Block, str]]:
+    """Yield each piece with its path and the signature of a block created at its place."""
     conversation = blake2b(digest_size=12)
-
-    def add(role: str, block: Block) -> None:
-        content = {name: value for name, value in block.items() if name != "cache_control"}
-        conversation.update(f"{role} {_json(content)}\n".encode())
-
-    tools: list[Block] = body.get("tools") or []
-    for block in [*blocks({"content": body.get("system") or []}), *tools]:
-        add("", block)
-    for message in body["messages"]:
-        yield conversation.hexdigest()
-        for block in blocks(message):
-            if block["type"] not in THINKING:
-                add(message["role"], block)
-    yield conversation.hexdigest()
+    for path, role, block in whole:
+        yield path, block, conversation.hexdigest()
+        if block.get("type") not in THINKING:
+            content = {name: value for name, value in block.items() if name != "cache_control"}
+            conversation.update(f"{role} {_json(content)}\n".encode())

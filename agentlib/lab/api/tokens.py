@@ -93,31 +93,41 @@ def lay_out(body: Mapping[str, Any]) -> Layout:
     >>> lay_out({"model": "m", "messages": [{"role": "user", "content": "hi"}]}).tokens
     6
     """
-    parts: list[Part] = []
+    settings = [body.get(name) for name in ("tool_choice", "thinking", "output_config")]
+    parts = [Part(("model", body["model"]), 0, positions=0)]
     marks: dict[int, float] = {}
-    for part, mark in _parts(body):
-        if mark:
-            marks[len(parts)] = LONG if mark.get("ttl") == "1h" else SHORT
-        parts.append(part)
+    for path, role, block in pieces(body):
+        if path == "messages.0.content.0":
+            parts.append(Part(_json(settings), 0, positions=0))
+        if mark := block.get("cache_control"):
+            marks[len(parts)] = _lifetime(mark)
+        key = (role, _key(block))
+        if role == "tool":
+            parts.append(Part(key, TOOL + text_tokens(str(key[1])), "tool"))
+        else:
+            parts.append(Part(key, block_tokens(block), block["type"]))
     if mark := body.get("cache_control"):
-        marks.setdefault(len(parts) - 1, LONG if mark.get("ttl") == "1h" else SHORT)
+        marks.setdefault(len(parts) - 1, _lifetime(mark))
     return Layout(parts, marks)
 
 
-def _parts(body: Mapping[str, Any]) -> Iterator[tuple[Part, Any]]:
-    yield Part(("model", body["model"]), 0, positions=0), None
-    for tool in body.get("tools") or ():
-        key = _key(tool)
-        yield Part(key, TOOL + text_tokens(str(key)), "tool"), tool.get("cache_control")
-    for block in blocks({"content": body.get("system") or []}):
-        key = ("system", _key(block))
-        yield Part(key, block_tokens(block), "text"), block.get("cache_control")
-    settings = [body.get(name) for name in ("tool_choice", "thinking", "output_config")]
-    yield Part(_json(settings), 0, positions=0), None
-    for message in body["messages"]:
-        for block in blocks(message):
-            key = (message["role"], _key(block))
-            yield Part(key, block_tokens(block), block["type"]), block.get("cache_control")
+def _lifetime(mark: Block) -> float:
+    return LONG if mark.get("ttl") == "1h" else SHORT
+
+
+def pieces(body: Mapping[str, Any]) -> Iterator[tuple[str, str, Block]]:
+    """Yield each tool and block with its path and role, in the order in which the API reads them.
+
+    >>> list(pieces({"messages": [{"role": "user", "content": "hi"}]}))
+    [('messages.0.content.0', 'user', {'type': 'text', 'text': 'hi'})]
+    """
+    for i, tool in enumerate(body.get("tools") or ()):
+        yield f"tools.{i}", "tool", tool
+    for i, block in enumerate(blocks({"content": body.get("system") or []})):
+        yield f"system.{i}", "system", block
+    for i, message in enumerate(body["messages"]):
+        for j, block in enumerate(blocks(message)):
+            yield f"messages.{i}.content.{j}", message["role"], block
 
 
 def _key(block: Block) -> Hashable:
