@@ -31,7 +31,7 @@ def map_over_time(session: Session, settings: Settings | None = None) -> Panel:
     every = scenes(session, replay(session, settings or session.settings))
     if not every:
         raise ValueError("there is no turn to draw: the session has no request")
-    window = every[0].frame.window
+    window = every[0].frame.settings.context_window
     kinds = {tile.kind for scene in every for tile in scene.tiles}
     largest = max(sum(tile.tokens + tile.gone for tile in scene.tiles) for scene in every)
 
@@ -52,8 +52,9 @@ def scene_sentence(scene: Scene, turns: int) -> str:
     """Say what a map shows, and what the layers did before its request."""
     frame, blocks = scene.frame, sum(tile.tokens > 0 for tile in scene.tiles)
     gone = sum(tile.gone for tile in scene.tiles)
+    window = frame.settings.context_window
     text = f"Turn {frame.turn} of {turns}: {blocks} blocks, {frame.prompt_tokens:,} tokens, "
-    text += f"{100 * frame.prompt_tokens // frame.window}% of the window of {frame.window:,}."
+    text += f"{100 * frame.prompt_tokens // window}% of the window of {window:,}."
     if frame.step.cleared and frame.compaction in (None, "failed"):
         text += f" Micro-compact took {gone:,.0f} tokens from "
         text += f"{many(len(frame.step.cleared), 'result')}."

@@ -35,12 +35,15 @@ class Frame:
     """One request of a replay."""
 
     turn: int
-    at: float
+    request: Request
+    """The recorded request in this place."""
+    settings: Settings
+    before: list[Message]
+    """The messages that the layers were given."""
     context: list[Message]
     step: Step
     prompt_tokens: int
     """The bill for the prompt, or its weight."""
-    output_tokens: int
     billed_from: Literal["recorded", "weighed"]
     summary_from: Literal["recorded", "stand-in"] | None
     """The source of the summary in the context."""
@@ -48,11 +51,6 @@ class Frame:
     """The compaction before this request, if there was one."""
     kinds: Mapping[str, float]
     """The prompt by kind of block. The sum is `prompt_tokens`."""
-    window: int
-    threshold: int
-    """The compaction point. 0: nothing compacts by itself."""
-    warn_at: tuple[float, ...] = ()
-    """Shares of the window at which the loop reports a tier."""
 
 
 def replay(
@@ -85,6 +83,7 @@ class _Replay:
         base_chars = len(self.session.system) + len(str(self.session.tools))
         self.meter = meter(self.settings.estimator, base_chars, lambda m: self.weights.of(m).guess)
         self.view: list[Message] = []
+        self.before: list[Message] = []
         self.settled, self.last_at = 0, 0.0
         self.changed = False
         self.tried: list[Compaction] = []
@@ -97,8 +96,8 @@ class _Replay:
         refused = {c.seen: c for c in compactions if c.trigger == "reactive"}
         turn, seen, outcome = 0, 0, None
         for event in sorted([*by_hand, *self.session.requests], key=lambda e: e.seen):
-            self.view += self.session.history[seen : event.seen]
-            seen = event.seen
+            arrived = self.session.history[seen : event.seen]
+            self.view, self.before, seen = self.view + arrived, self.before + arrived, event.seen
             if isinstance(event, Compaction):
                 outcome = self._compact("manual", event.focus, event, event, turn).compaction
                 continue
@@ -158,25 +157,23 @@ class _Replay:
         weight = self.weights.prompt(context)
         usage = request.usage if as_recorded else {"input_tokens": weight}
         self.meter.observe(context, usage)
-        self.view = drop_newest_thinking(context) if self.changed else list(context)
-        self.changed, self.last_at = False, request.at
         tokens = prompt_tokens(usage) or weight
-        compacts = self.settings.enabled and self.settings.auto
-        return Frame(
+        frame = Frame(
             turn=turn,
-            at=request.at,
+            request=request,
+            settings=self.settings,
+            before=self.before,
             context=context,
             step=step,
             prompt_tokens=tokens,
-            output_tokens=request.usage.get("output_tokens") or 0,
             billed_from="recorded" if as_recorded else "weighed",
             summary_from=self.summary_from,
             compaction=compaction,
             kinds=self.weights.kinds(tokens),
-            window=self.settings.context_window,
-            threshold=self.settings.threshold_tokens if compacts else 0,
-            warn_at=self.settings.warn_at,
         )
+        self.view = drop_newest_thinking(context) if self.changed else context
+        self.before, self.changed, self.last_at = context, False, request.at
+        return frame
 
 
 def _is_by_hand(compaction: Compaction, session: Session) -> bool:
@@ -202,20 +199,21 @@ def table(frames: Sequence[Frame]) -> "pandas.DataFrame":
     """
     import pandas
 
-    rows = [
-        {
-            "turn": frame.turn,
-            "tokens": frame.prompt_tokens,
-            **frame.kinds,
-            "threshold": frame.threshold,
-            "window": frame.window,
-            "compaction": frame.compaction,
-            "cleared": len(frame.step.cleared),
-            "billed_from": frame.billed_from,
-            "summary_from": frame.summary_from,
-        }
-        for frame in frames
-    ]
-    frame_table = pandas.DataFrame(rows)
-    frame_table.attrs["warn_at"] = frames[-1].warn_at if frames else ()
+    frame_table = pandas.DataFrame([_row(frame) for frame in frames])
+    frame_table.attrs["warn_at"] = frames[-1].settings.warn_at if frames else ()
     return frame_table
+
+
+def _row(frame: Frame) -> dict[str, object]:
+    settings = frame.settings
+    return {
+        "turn": frame.turn,
+        "tokens": frame.prompt_tokens,
+        **frame.kinds,
+        "threshold": settings.threshold_tokens if settings.enabled and settings.auto else 0,
+        "window": settings.context_window,
+        "compaction": frame.compaction,
+        "cleared": len(frame.step.cleared),
+        "billed_from": frame.billed_from,
+        "summary_from": frame.summary_from,
+    }

@@ -5,17 +5,16 @@ the rules of lab.cache say what it would have read, with the markers that the lo
 is a request of its own on the live prefix.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentlib.estimation import prompt_tokens
-from agentlib.lab.cache import LONG, SHORT, Part, PromptCache
+from agentlib.lab.cache import LONG, SHORT, Bill, Part, PromptCache
 from agentlib.lab.replay import Frame
 from agentlib.lab.replay.weights import Weights
 from agentlib.lab.spending import MILLION, Usage, dollars, rates
 from agentlib.messages import SUMMARY_WANTED, Message, blocks, is_summary, with_results
-from agentlib.session_file import Request
 from agentlib.step import Outcome
 from agentlib.transcripts import Session
 
@@ -52,24 +51,15 @@ def bills(session: Session, frames: Sequence[Frame], *, ttl: float | None = None
     biller = _Biller(Weights(session), PromptCache(ttl=ttl or _lifetime(session)))
     recorded = {c.seen: c.usage for c in session.compactions}
     as_recorded, billed = True, list[Billed]()
-    for frame, request, messages in with_inputs(session, frames):
+    for frame in frames:
+        request = frame.request
         summaries = tuple(recorded.get(request.seen, ())) if as_recorded else ()
         if not summaries and frame.compaction not in (None, Outcome.FAILED):
-            summaries = (biller.summary(frame, with_results(messages, frame.step.replaced)),)
+            summaries = (biller.summary(frame),)
         as_recorded &= frame.billed_from == "recorded"
         usage = biller.prompt(frame)
         billed.append(Billed(frame.turn, request.usage if as_recorded else usage, summaries))
     return billed
-
-
-def with_inputs(
-    session: Session, frames: Sequence[Frame]
-) -> Iterator[tuple[Frame, Request, list[Message]]]:
-    """Yield each frame with its recorded request and the messages that its layers were given."""
-    context, seen = list[Message](), 0
-    for frame, request in zip(frames, session.requests, strict=True):
-        yield frame, request, [*context, *session.history[seen : request.seen]]
-        context, seen = frame.context, request.seen
 
 
 def _lifetime(session: Session) -> float:
@@ -86,32 +76,29 @@ class _Biller:
 
     def prompt(self, frame: Frame) -> Usage:
         """Bill a frame's prompt; the weights are scaled to its tokens."""
-        parts = [self.weights.of(message).part for message in frame.context]
-        tokens = frame.prompt_tokens, frame.output_tokens
-        return self._usage(parts, frame.at, frame.step.settled, *tokens)
-
-    def summary(self, frame: Frame, messages: Sequence[Message]) -> Usage:
-        """Bill the request for the summary that stands in the frame."""
-        parts = [self.weights.of(message).part for message in messages]
-        summaries = (m for m in frame.context if any(map(is_summary, blocks(m))))
-        output = self.weights.of(next(summaries, messages[0])).part.tokens
-        return self._usage([*parts, _SUMMARY_PROMPT], frame.at, 0, None, output)
-
-    def _usage(
-        self, parts: Sequence[Part], at: float, settled: int, total: int | None, output: int
-    ) -> Usage:
-        marks = {0, min(settled, len(parts)), len(parts)}
-        base = Part("system and tools", round(self.weights.base))
-        bill = self.cache.bill([base, *parts], sorted(marks), at)
-        weight = bill.read + bill.written + bill.uncached
-        total = weight if total is None else total
-        scale = total / (weight or 1)
+        bill = self._bill(frame.context, frame.request.at, frame.step.settled)
+        scale = frame.prompt_tokens / (bill.read + bill.written + bill.uncached or 1)
         read, written = round(bill.read * scale), round(bill.written * scale)
-        rest = total - read - written
-        written, rest = written + min(rest, 0), max(rest, 0)
-        hour = written if self.cache.ttl > SHORT else 0
-        usage = dict(zip(_FIELDS, (read, written, rest, output), strict=True))
-        return {**usage, "cache_creation": {"ephemeral_1h_input_tokens": hour}}
+        rest = frame.prompt_tokens - read - written
+        written += min(rest, 0)
+        hour = written if bill.written_1h else 0
+        output = frame.request.usage.get("output_tokens") or 0
+        return Bill(read, written, max(rest, 0), hour).usage(output)
+
+    def summary(self, frame: Frame) -> Usage:
+        """Bill the request for the summary that stands in the frame."""
+        messages = with_results(frame.before, frame.step.replaced)
+        bill = self._bill(messages, frame.request.at, last=(_SUMMARY_PROMPT,))
+        summaries = (m for m in frame.context if any(map(is_summary, blocks(m))))
+        return bill.usage(self.weights.of(next(summaries, messages[0])).part.tokens)
+
+    def _bill(
+        self, messages: Sequence[Message], at: float, settled: int = 0, last: Sequence[Part] = ()
+    ) -> Bill:
+        base = Part("system and tools", round(self.weights.base))
+        parts = [base, *(self.weights.of(message).part for message in messages), *last]
+        end = len(parts) - 1
+        return self.cache.bill(parts, {0, min(settled, end), end}, at)
 
 
 def table(billed: Sequence[Billed], model: str) -> "DataFrame":

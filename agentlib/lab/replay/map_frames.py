@@ -11,7 +11,7 @@ from itertools import accumulate, takewhile
 from agentlib.estimation import message_tokens
 from agentlib.lab.figures.window_map import Tile
 from agentlib.lab.replay import Frame
-from agentlib.lab.replay.bills import bills, with_inputs
+from agentlib.lab.replay.bills import bills
 from agentlib.lab.spending import Usage
 from agentlib.messages import THINKING, Block, Message, blocks, is_summary, kinds_of
 from agentlib.transcripts import Session
@@ -40,15 +40,12 @@ class Scene:
 
 def scenes(session: Session, frames: Sequence[Frame]) -> list[Scene]:
     """Return a scene for each frame of a replay of `session`."""
-    inputs = with_inputs(session, frames)
-    return [
-        _scene(frame, messages, billed.usage)
-        for (frame, _, messages), billed in zip(inputs, bills(session, frames), strict=True)
-    ]
+    billed = bills(session, frames)
+    return [_scene(frame, bill.usage) for frame, bill in zip(frames, billed, strict=True)]
 
 
-def _scene(frame: Frame, messages: Sequence[Message], usage: Usage) -> Scene:
-    pairs = list(_paired(frame, messages))
+def _scene(frame: Frame, usage: Usage) -> Scene:
+    pairs = list(_paired(frame))
     parts = [part for old, new in pairs for part in _parts(old, new)]
     base = [Tile(kind, frame.kinds[kind]) for kind in ("system", "tools") if frame.kinds[kind]]
     rest = frame.prompt_tokens - sum(tile.tokens for tile in base)
@@ -63,11 +60,9 @@ def _scene(frame: Frame, messages: Sequence[Message], usage: Usage) -> Scene:
     )
 
 
-def _paired(
-    frame: Frame, messages: Sequence[Message]
-) -> Iterator[tuple[Message | None, Message | None]]:
+def _paired(frame: Frame) -> Iterator[tuple[Message | None, Message | None]]:
     """Yield each message before the layers and after them; a summary has none before."""
-    context = frame.context
+    messages, context = frame.before, frame.context
     if len(context) == len(messages) and not frame.step.kept:
         yield from zip(messages, context, strict=True)
         return

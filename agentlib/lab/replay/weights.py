@@ -5,8 +5,8 @@ as a cleared result, weighs an estimate.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import zip_longest
 
 from agentlib.estimation import breakdown, message_tokens, meter
 from agentlib.lab.cache import Part
@@ -38,16 +38,12 @@ class Weight:
         return Part(id(self.message), round(self.tokens), kind, positions)
 
 
-@dataclass(frozen=True)
-class _Recorded:
-    base: float
-    """Tokens of the system prompt and the tools."""
-    table: dict[int, Weight]
-
-
 @lru_cache(maxsize=8)
-def _recorded(session: Session, requests: int) -> _Recorded:
-    """Weigh the recorded messages. `requests` is their number: the session may still grow."""
+def _recorded(session: Session, requests: int) -> tuple[float, dict[int, Weight]]:
+    """Weigh system prompt and tools, and the messages of the first `requests` requests.
+
+    Their number is an argument because the session may still grow.
+    """
     anchored = meter("anchored", len(session.system) + len(str(session.tools)))
     table: dict[int, Weight] = {}
     for request in session.requests[:requests]:
@@ -55,7 +51,7 @@ def _recorded(session: Session, requests: int) -> _Recorded:
         for message, tokens in anchored.weights():
             if id(message) not in table:
                 table[id(message)] = Weight(message, tokens)
-    return _Recorded(anchored.base, table)
+    return anchored.base, table
 
 
 class Weights:
@@ -65,8 +61,8 @@ class Weights:
     """
 
     def __init__(self, session: Session) -> None:
-        recorded = _recorded(session, len(session.requests))
-        self.base, self._table = recorded.base, dict(recorded.table)
+        self.base, table = _recorded(session, len(session.requests))
+        self._table = dict(table)
         system, tools = len(session.system), session.tools
         self._system_share = system / (system + len(str(tools))) if tools else 1.0
         self._last: list[Message] = []
@@ -81,13 +77,10 @@ class Weights:
 
     def prompt(self, context: Sequence[Message]) -> int:
         """Return the tokens of a prompt, system and tools included."""
-        shorter = min(len(self._last), len(context))
-        pairs = zip(self._last, context, strict=False)
-        changed = [i for i, (old, new) in enumerate(pairs) if old is not new]
-        for message in [*(self._last[i] for i in changed), *self._last[shorter:]]:
-            self._add(message, -1)
-        for message in [*(context[i] for i in changed), *context[shorter:]]:
-            self._add(message, 1)
+        for old, new in zip_longest(self._last, context):
+            if old is not new:
+                self._add(old, -1)
+                self._add(new, 1)
         self._last = list(context)
         return int(self.base + int(self._tokens + 1e-6))
 
@@ -102,7 +95,9 @@ class Weights:
         scale = prompt / (sum(kinds.values()) or 1)
         return {kind: tokens * scale for kind, tokens in kinds.items()}
 
-    def _add(self, message: Message, sign: int) -> None:
+    def _add(self, message: Message | None, sign: int) -> None:
+        if message is None:
+            return
         weight = self.of(message)
         self._tokens += sign * weight.tokens
         for kind, tokens in weight.kinds.items():
