@@ -14,21 +14,16 @@ from agentlib.lab.scoreboard import (
     PRICED_AS,
     STAGES,
     WINDOW,
-    as_table,
-    compare,
-    dominated,
-    measures,
     played,
     row,
-    rows,
     scorecard,
-    shown,
 )
 from agentlib.lab.tasks.scenarios import REVIEW, TRACE
 from agentlib.messages import of_type
 from agentlib.presets import CLAUDE_CODE, DEFAULT
 from agentlib.settings import MODEL, Settings
 from tests.benchmarks import generated
+from tests.benchmarks.compare import as_table, compare, dominated, measures, rows, shown
 
 SMALL = 10_000
 SURVEY = generated.scenario(22)

@@ -4,16 +4,12 @@ The agent asks before each command, as in the terminal. It is killed while it wa
 so a call is always in flight and every run is the same.
 """
 
-import json
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 from agentlib import loop
-from agentlib.lab.api.server import Server
-from agentlib.lab.model import reply
+from agentlib.lab.client import client
 from agentlib.lab.tasks.scenarios import RENAME, Clock
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
@@ -21,39 +17,25 @@ from agentlib.transcripts import Session
 
 SETTINGS = Settings(auto=False, manual=False).scaled(32_000)
 NAME = "killed"
-_RUN = "import sys; from agentlib.lab.crash import work; work(sys.argv[1])"
+_RUN = "import sys; from agentlib.lab.crash import work; work(sys.argv[1], int(sys.argv[2]))"
 
 
-def work(place: str) -> None:
-    """Do the renaming in `place`/work, with the session in `place`. The new process calls this."""
+def work(place: str, commands: int) -> None:
+    """Do the renaming in `place`/work, with the session in `place`. The new process calls this.
+
+    All commands may run, except number `commands`, which waits for an answer.
+    """
+    waiting = iter(range(commands - 1, -1, -1))
+
+    def confirm(command: str) -> bool:
+        return next(waiting) > 0 or input("waiting\n") == "yes"
+
     folder, clock = Path(place, "work"), Clock()
     RENAME.make_workspace(folder)
-    workspace = Workspace(folder, confirm=ask)
     session = Session.create(place, settings=SETTINGS, session_id=NAME, clock=clock)
-    llm = _without_sdk(Server(reply, window=SETTINGS.context_window, clock=clock))
-    known: dict[str, Any] = {"settings": SETTINGS, "session": session, "clock": clock}
-    for _ in loop.run(llm, RENAME.prompts[0], workspace, **known):
-        pass
-
-
-def _without_sdk(server: Server) -> Any:
-    """A client in front of the server. To import the SDK would take longer than the work."""
-
-    def create(**asked: Any) -> SimpleNamespace:
-        body = json.dumps(asked).encode()
-        reply = server.answer("POST", "/v1/messages", {"x-api-key": "offline"}, body)
-        if reply.status != 200:
-            raise RuntimeError(reply.body.decode())
-        return SimpleNamespace(to_dict=lambda: json.loads(reply.body))
-
-    return SimpleNamespace(messages=SimpleNamespace(create=create))
-
-
-def ask(command: str) -> bool:
-    """Say that a command waits, and read whether it may run."""
-    sys.stdout.write("waiting\n")
-    sys.stdout.flush()
-    return sys.stdin.readline() == "yes\n"
+    llm, workspace = client(window=32_000, clock=clock), Workspace(folder, confirm=confirm)
+    prompt = RENAME.prompts[0]
+    list(loop.run(llm, prompt, workspace, settings=SETTINGS, session=session, clock=clock))
 
 
 def kill_while_it_waits(place: Path, commands: int) -> int:
@@ -63,15 +45,10 @@ def kill_while_it_waits(place: Path, commands: int) -> int:
     was done before that command.
     """
     pipe = subprocess.PIPE
-    start = [sys.executable, "-c", _RUN, str(place)]
-    with subprocess.Popen(start, stdin=pipe, stdout=pipe, text=True, encoding="utf-8") as process:
-        assert process.stdin
+    start = [sys.executable, "-c", _RUN, str(place), str(commands)]
+    with subprocess.Popen(start, stdin=pipe, stdout=pipe) as process:
         assert process.stdout
-        for number in range(1, commands + 1):
-            if not process.stdout.readline():
-                raise ValueError(f"the agent ended before its command {number}; take fewer")
-            if number < commands:
-                process.stdin.write("yes\n")
-                process.stdin.flush()
+        if not process.stdout.readline():
+            raise ValueError(f"the agent ended before its command {commands}; take fewer")
         process.kill()
         return process.wait()

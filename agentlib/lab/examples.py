@@ -70,19 +70,14 @@ def my_loop(
         model, model=MODEL, system=SYSTEM, tools=tools, summary_tokens=settings.summary_tokens
     )
     layers = {"meter": size, "summarize": with_less(asked), "archive": lambda: "mine.jsonl"}
-    while True:
+    while messages[-1]["role"] == "user":
         step = compact(messages, settings, settled=settled, **layers)
-        context, settled = step.messages, step.settled
-        sent = request(MODEL, SYSTEM, tools, context, settings.output_reserve, settled)
+        settled = step.settled
+        sent = request(MODEL, SYSTEM, tools, step.messages, settings.output_reserve, settled)
         reply: dict[str, Any] = send(model, sent).to_dict()
-        size.observe(context, reply["usage"])
-        changed = step.replaced or step.compaction
-        messages = [*(drop_newest_thinking(context) if changed else context)]
-        messages.append({"role": "assistant", "content": sendable(reply["content"])})
+        size.observe(step.messages, reply["usage"])
+        messages = after(step, reply, workspace)
         yield step
-        if not (calls := of_type(messages[-1], "tool_use")):
-            return
-        messages.append({"role": "user", "content": [result(call, workspace) for call in calls]})
 
 
 async def my_async_loop(
@@ -91,21 +86,26 @@ async def my_async_loop(
     """Do the same with AsyncAnthropic; the layers wait in a thread for the event loop."""
     messages: list[Message] = [{"role": "user", "content": prompt}]
     settled, size, tools = 0, meter("anchored"), workspace.definitions
-    layers: dict[str, Any] = {"meter": size, "archive": lambda: "mine.jsonl"}
-    layers["summarize"] = asked_by(model, workspace, settings)
-    while True:
+    asked = asked_by(model, workspace, settings)
+    layers = {"meter": size, "summarize": asked, "archive": lambda: "mine.jsonl"}
+    while messages[-1]["role"] == "user":
         step = await asyncio.to_thread(compact, messages, settings, settled=settled, **layers)
-        context, settled = step.messages, step.settled
-        sent = request(MODEL, SYSTEM, tools, context, settings.output_reserve, settled)
+        settled = step.settled
+        sent = request(MODEL, SYSTEM, tools, step.messages, settings.output_reserve, settled)
         reply: dict[str, Any] = (await model.messages.create(**sent)).to_dict()
-        size.observe(context, reply["usage"])
-        changed = step.replaced or step.compaction
-        messages = [*(drop_newest_thinking(context) if changed else context)]
-        messages.append({"role": "assistant", "content": sendable(reply["content"])})
+        size.observe(step.messages, reply["usage"])
+        messages = after(step, reply, workspace)
         yield step
-        if not (calls := of_type(messages[-1], "tool_use")):
-            return
+
+
+def after(step: Step, reply: dict[str, Any], workspace: Workspace) -> list[Message]:
+    """Return the messages after a reply. If it makes calls, their results come last."""
+    changed = step.replaced or step.compaction
+    messages = drop_newest_thinking(step.messages) if changed else step.messages
+    messages = [*messages, {"role": "assistant", "content": sendable(reply["content"])}]
+    if calls := of_type(messages[-1], "tool_use"):
         messages.append({"role": "user", "content": [result(call, workspace) for call in calls]})
+    return messages
 
 
 def asked_by(model: "anthropic.AsyncAnthropic", workspace: Workspace, settings: Settings) -> Any:
@@ -114,15 +114,15 @@ def asked_by(model: "anthropic.AsyncAnthropic", workspace: Workspace, settings: 
 
     loop, tools = asyncio.get_running_loop(), workspace.definitions
 
-    async def ask(told: Sequence[Message], focus: str) -> str:
+    async def ask(messages: Sequence[Message], focus: str) -> str:
         wish = {"role": "user", "content": summary_prompt(settings.summary_tokens, focus)}
-        sent = request(MODEL, SYSTEM, tools, [*told, wish], settings.summary_max_tokens)
+        sent = request(MODEL, SYSTEM, tools, [*messages, wish], settings.summary_max_tokens)
         try:
             return accepted(await model.messages.create(**sent), sent["max_tokens"])
         except anthropic.APIError as error:
             raise SummaryFailed(str(error)) from error
 
-    def summarize(told: Sequence[Message], focus: str) -> str:
-        return asyncio.run_coroutine_threadsafe(ask(told, focus), loop).result()
+    def summarize(messages: Sequence[Message], focus: str) -> str:
+        return asyncio.run_coroutine_threadsafe(ask(messages, focus), loop).result()
 
     return summarize

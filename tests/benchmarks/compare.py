@@ -8,18 +8,24 @@ loses only the one being made. `make compare ARGS=3` for three generated tasks.
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pandas
+from pandas import DataFrame
 from rich.progress import track
 
 from agentlib import loop, presets
 from agentlib.lab.client import client
-from agentlib.lab.scoreboard import as_table, dominated, rows, shown
+from agentlib.lab.play import Run, outcomes, play
+from agentlib.lab.scoreboard import PRICED_AS, reread
+from agentlib.lab.spending import MILLION, dollars, model_facts
 from agentlib.lab.tasks import scenarios
 from agentlib.lab.tasks.scenarios import Clock, Scenario
+from agentlib.messages import Message, of_type
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session
@@ -28,11 +34,135 @@ from tests.benchmarks.count import count
 
 WINDOW, FIRST_SEED, GENERATED = 32_000, 1_000, 20
 DEFAULT = "default"
+LONGEST = 400
+"""Requests for each prompt; a run that needs more is not done."""
+
+
+@cache
+def measures(task: Scenario, settings: Settings, model: str = PRICED_AS) -> Mapping[str, Any]:
+    """What one run took and came to, made once in each process.
+
+    Tokens are `sent` in all prompts, billed as `uncached`, `written` and `read`; `billed` is what
+    those cost in uncached ones. `$` includes the answers. `again` counts files read again and
+    results recalled. `facts` of `of` stand in the report.
+    """
+    run = play(task, settings, max_turns=LONGEST)
+    made, history = outcomes(run.session), run.session.history
+    return {
+        "turns": run.turns,
+        **_bill(run, model),
+        "compactions": made["done"],
+        "failures": made.total() - made["done"],
+        "again": reread(history) + _recalls(history),
+        "facts": run.checks.get("facts", 0) if task.facts else 0,
+        "of": len(task.facts),
+        "rule": bool(run.checks["constraint"]) if task.constraint else None,
+        "done": bool(run.checks["done"]),
+        "ended": run.refused,
+    }
+
+
+def _recalls(history: Sequence[Message]) -> int:
+    calls = (call for message in history for call in of_type(message, "tool_use"))
+    return sum(call["name"] == "recall" for call in calls)
+
+
+def _bill(run: Run, model: str) -> dict[str, Any]:
+    def total(name: str) -> int:
+        return sum(usage.get(name) or 0 for usage in run.usages)
+
+    prompts = sum(dollars({**usage, "output_tokens": 0}, model) for usage in run.usages)
+    return {
+        "sent": run.sent,
+        "uncached": total("input_tokens"),
+        "written": total("cache_creation_input_tokens"),
+        "read": total("cache_read_input_tokens"),
+        "billed": round(prompts * MILLION / model_facts(model)["input"]),
+        "output": total("output_tokens"),
+        "$": round(run.dollars(model), 4),
+    }
+
+
+def rows(
+    presets: Mapping[str, Settings],
+    tasks: Iterable[Scenario],
+    *,
+    window: int | None = None,
+    model: str = PRICED_AS,
+) -> Iterator[dict[str, Any]]:
+    """A row for each task and preset as it is done; those done before come at once.
+
+    `window`: tokens to which all settings are scaled; None leaves each its own.
+    """
+    for task in tasks:
+        for name, settings in presets.items():
+            scaled = settings.scaled(window) if window else settings
+            yield {"scenario": task.name, "engine": name, **measures(task, scaled, model)}
+
+
+def compare(
+    presets: Mapping[str, Settings],
+    tasks: Iterable[Scenario],
+    *,
+    window: int | None = None,
+    model: str = PRICED_AS,
+) -> DataFrame:
+    """The rows as a table with the index (scenario, engine); `attrs["model"]` names the prices."""
+    return as_table(rows(presets, tasks, window=window, model=model), model)
+
+
+def as_table(rows: Iterable[Mapping[str, Any]], model: str = PRICED_AS) -> DataFrame:
+    """The rows as a table with the index (scenario, engine); `attrs["model"]` names the prices."""
+    table = DataFrame(list(rows)).set_index(["scenario", "engine"])
+    table.attrs["model"] = model
+    return table
+
+
+def dominated(table: DataFrame, name: str = "default") -> list[str]:
+    """A sentence for each task in which another engine is cheaper and no worse in anything else:
+    done, rule, facts, files fetched again, failures.
+
+    The cheapest of those is named. Raises KeyError for a name that is not in the table.
+    """
+    sentences: list[str] = []
+    records: list[Any] = table.reset_index().to_dict("records")
+    for task in dict.fromkeys(row["scenario"] for row in records):
+        engines = {row["engine"]: row for row in records if row["scenario"] == task}
+        mine = engines[name]
+        if better := [row for row in engines.values() if _beats(row, mine)]:
+            best = min(better, key=lambda row: row["$"])
+            saved = 1 - best["$"] / mine["$"]
+            sentences.append(f"{task}: by {best['engine']}, {saved:.1%} cheaper and no worse")
+    return sentences
+
+
+def _beats(other: Mapping[str, Any], mine: Mapping[str, Any]) -> bool:
+    kept = all((other[k] or 0) >= (mine[k] or 0) for k in ("done", "rule", "facts"))
+    spared = all(other[k] <= mine[k] for k in ("again", "failures"))
+    return other["$"] < mine["$"] and kept and spared
+
+
+def shown(table: DataFrame, task: str) -> str:
+    """One task's rows as text of at most 72 columns; a dash: it has nothing of the kind to keep."""
+    heads = ("sent", "billed", "$", "comp", "fail", "again", "facts", "rule", "done")
+    lines = [f"{task}: thousands of tokens; $ of {table.attrs['model']}", _line("", heads)]
+    for engine, row in table.loc[task].iterrows():
+        facts = "-" if not row["of"] else f"{row['facts']}/{row['of']}"
+        rule = "-" if row["rule"] is None else "yes" if row["rule"] else "no"
+        cells = [f"{row['sent'] / 1e3:.0f}", f"{row['billed'] / 1e3:.0f}", f"{row['$']:.3f}"]
+        cells += [str(row[name]) for name in ("compactions", "failures", "again")]
+        lines.append(_line(str(engine), [*cells, facts, rule, "yes" if row["done"] else "no"]))
+    return "\n".join(lines)
+
+
+def _line(name: str, cells: Sequence[str]) -> str:
+    widths = (6, 7, 7, 5, 5, 6, 6, 5, 5)
+    return f"{name:<20.20}" + "".join(f"{c:>{w}}" for c, w in zip(cells, widths, strict=True))
 
 
 def table(tasks: Sequence[Scenario], window: int | None) -> None:
     """The rows of these tasks, one task after the other; their sums; where DEFAULT is dominated."""
-    found: list[pandas.DataFrame] = []
+    found: list[DataFrame] = []
     for task in tasks:
         hidden = not sys.stderr.isatty()
         made = rows(presets.ALL, [task], window=window)
@@ -47,7 +177,7 @@ def table(tasks: Sequence[Scenario], window: int | None) -> None:
     print("\n".join(f"  {line}" for line in said) or "  nowhere", flush=True)
 
 
-def totals(whole: pandas.DataFrame) -> str:
+def totals(whole: DataFrame) -> str:
     """Sums over the tasks, an engine a line, the cheapest first."""
     sums = whole.assign(ruled=whole["rule"].notna(), rule=whole["rule"].eq(True), all=1)
     found = sums.groupby("engine").sum(numeric_only=True).sort_values("$")
