@@ -357,8 +357,9 @@ def test_ctrl_c_stops_the_run_and_the_conversation_goes_on(here, key):
         assert "Here I am." in person.reads("agent> ")
         time.sleep(0.5)  # readline overlooks a signal that comes right after its prompt
         person.types("\x03")
-        assert "Ctrl-D or an empty line ends the conversation." in person.reads("agent> ")
-        person.types("\x04")
-        assert person.leaves() == 0
+        assert "or Ctrl-C twice ends the conversation." in person.reads("agent> ")
+        time.sleep(0.5)
+        person.types("\x03")
+        assert person.leaves() == 130
     (session,) = (here / "cwd/.transcripts").glob("*.jsonl")
     assert [m["role"] for m in load(session).history] == ["user", "user", "assistant"]

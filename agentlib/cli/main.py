@@ -106,7 +106,7 @@ class Terminal:
     /new              begin a new session; the files stay as they are
     /help             print this text
 
-    Ctrl-C stops a run. q, exit, quit, Ctrl-D or an empty line ends the conversation.
+    Ctrl-C stops a run. q, exit, quit, Ctrl-D, an empty line or Ctrl-C twice ends the conversation.
     """
 
     def __init__(self, arguments: Arguments) -> None:
@@ -165,14 +165,15 @@ class Terminal:
             with suppress(ImportError):
                 __import__("readline")  # lets the person edit a line
             click.echo("/help lists the commands; an empty line quits.")
+        line = ""
         with suppress(EOFError):
             while is_person or worst != STOPPED:
                 try:
                     line = input("agent> " if is_person else "").strip()
                 except KeyboardInterrupt:
-                    if not is_person:
+                    if not is_person or line == "/help":
                         raise
-                    line = "/help"  # says how to quit
+                    line = "/help"  # says how to quit, and a second Ctrl-C does
                 if line.lower() in ("", "q", "exit", "quit"):
                     break
                 worst = max(worst, self.obey(line))
