@@ -90,9 +90,11 @@ def auto_compact(
     replaced, kept = messages[:cut], messages[cut:]
     if not is_worth_it(replaced):
         return list(messages)
-    name, summary = archive(), summarize(messages, focus)
+    name, text = archive(), summarize(messages, focus)
     carried = None if active_request(kept) else active_request(messages)
-    return drop_thinking([accepted_message(summary, name, carried, replaced), *kept], 0)
+    summary = summary_message(text, name, carried)
+    check_summary(summary, replaced)
+    return drop_thinking([summary, *kept], 0)
 
 
 def keep_from(messages: Sequence[Message], keep_exchanges: int) -> int:
@@ -111,27 +113,15 @@ def is_worth_it(replaced: Sequence[Message]) -> bool:
     return any(message["role"] == "assistant" for message in replaced)
 
 
-def accepted_message(
-    summary: str,
-    archive: str,
-    carried: str | None,
-    replaced: Sequence[Message],
-    *,
-    reference_only: bool = False,
-) -> Message:
-    """Return the summary's message, with the request to carry along.
-
-    Raises SummaryFailed if the summary is empty or larger than what it replaces.
-    """
-    if not summary.strip():
+def check_summary(summary: Message, replaced: Sequence[Message]) -> None:
+    """Raise SummaryFailed if the summary is empty or larger than what it replaces."""
+    if not summary_text(summary):
         raise SummaryFailed("the summary is empty")
-    message = summary_message(summary, archive, carried, reference_only=reference_only)
-    before, after = sum(map(message_tokens, replaced)), message_tokens(message)
+    before, after = sum(map(message_tokens, replaced)), message_tokens(summary)
     if after >= before:
         raise SummaryFailed(
             f"the summary is larger ({after:,.0f} tokens) than what it replaces ({before:,.0f})"
         )
-    return message
 
 
 def summary_message(

@@ -6,7 +6,7 @@ The meter takes the last bill as its anchor and guesses only the messages that a
 
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -150,11 +150,11 @@ class TokenMeter:
         self._weigh, self._anchored = weigh, anchored
         # Tokens by id, billed or guessed. Each message is kept, so that its id is not used again.
         self._tokens, self._kept = dict[int, float](), list[Message]()
-        self._last, self._new = list[Message](), list[Message]()
+        self._billed = 0  # how many of the kept messages the last bill has seen
 
     def estimate(self, messages: Sequence[Message]) -> int:
         """Estimate a prompt of these messages, with the system prompt and the tools."""
-        return int(self.base + sum(self._weights(messages)) + 1e-6)
+        return int(self.base + sum(self.weights(messages)) + 1e-6)
 
     def observe(self, messages: Sequence[Message], usage: Mapping[str, Any]) -> None:
         """Learn from a reply's usage: the new messages share the growth of the prompt.
@@ -162,39 +162,31 @@ class TokenMeter:
         The first bill shows the size of system prompt and tools. So does a bill that no new
         message explains. A usage without input tokens (a stream cut off) teaches nothing.
         """
-        tokens, billed = sum(self._weights(messages)), prompt_tokens(usage)
+        tokens, billed = sum(self.weights(messages)), prompt_tokens(usage)
         if self._anchored and billed > 0:
             self._anchor(set(map(id, messages)), tokens, billed)
-        self._last, self._new = list(messages), []
+        self._billed = len(self._kept)
 
     def _anchor(self, prompt: set[int], tokens: float, billed: int) -> None:
         """Scale the guesses so that the sum is the bill."""
-        new: Collection[int] = [id(m) for m in self._new if id(m) in prompt]
+        new = [key for key in map(id, self._kept[self._billed :]) if key in prompt]
         guess = sum(self._tokens[key] for key in new)
         rest = self.base + tokens - guess
-        if self._last and guess > 0 and rest < billed:
+        if self._billed and guess > 0 and rest < billed:
             factor = (billed - rest) / guess
         else:
             self.base = max(0.0, billed - tokens)
-            new, factor = prompt, min(1.0, billed / tokens) if tokens else 1.0
+            new, factor = list(prompt), min(1.0, billed / tokens) if tokens else 1.0
         self._tokens |= {key: self._tokens[key] * factor for key in new}
 
-    def _weights(self, messages: Sequence[Message]) -> list[float]:
+    def weights(self, messages: Sequence[Message]) -> list[float]:
+        """Return the tokens of each message, as it was billed or else guessed."""
         tokens = self._tokens
         return [tokens.get(id(message)) or self._guess(message) for message in messages]
 
     def _guess(self, message: Message) -> float:
-        self._new.append(message)
         self._kept.append(message)
         return self._tokens.setdefault(id(message), self._weigh(message))
-
-    def user_tokens(self, messages: Sequence[Message]) -> float:
-        """Add up the user messages: the most that clearing could free."""
-        return sum(self._weights([message for message in messages if message["role"] == "user"]))
-
-    def weights(self) -> list[tuple[Message, float]]:
-        """Return the messages last observed, each with its tokens."""
-        return [(message, self._tokens[id(message)]) for message in self._last]
 
 
 def meter(

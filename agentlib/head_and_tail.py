@@ -7,7 +7,14 @@ instead of writing a new one, and the summary says that it is no instruction.
 
 from collections.abc import Sequence
 
-from agentlib.auto_compact import Archive, Summarize, accepted_message, is_worth_it, keep_from
+from agentlib.auto_compact import (
+    Archive,
+    Summarize,
+    check_summary,
+    is_worth_it,
+    keep_from,
+    summary_message,
+)
 from agentlib.estimation import message_tokens
 from agentlib.messages import (
     SUMMARY_WANTED,
@@ -79,11 +86,11 @@ def head_and_tail(
     if not is_worth_it(middle):
         return list(messages)
     prompt = _prompt(middle, settings, focus)
-    name, summary = archive(), summarize([*_shown(head, middle, settings), prompt], focus)
+    name, text = archive(), summarize([*_shown(head, middle, settings), prompt], focus)
     carried = None if active_request(tail) else active_request(middle)
-    note = settings.reference_only
-    message = accepted_message(summary, name, carried, middle, reference_only=note)
-    return drop_thinking([*head, message, *tail], len(head))
+    summary = summary_message(text, name, carried, reference_only=settings.reference_only)
+    check_summary(summary, middle)
+    return drop_thinking([*head, summary, *tail], len(head))
 
 
 def parts(

@@ -96,25 +96,6 @@ def run(
     yield from agent.run(prompt, max_turns)
 
 
-def compact_now(
-    client: "anthropic.Anthropic",
-    session: Session,
-    workspace: Workspace,
-    focus: str = "",
-    *,
-    settings: Settings = DEFAULT,
-    engine: ContextEngine = compact,
-    model: str = MODEL,
-    system: str | None = None,
-    clock: Callable[[], float] = time.time,
-    hooks: Hooks = NO_HOOKS,
-) -> Step:
-    """Compact between two runs of the same session, as `/compact` does."""
-    agent = Agent(client, workspace, settings, engine, session, model, system, clock, hooks)
-    agent.open()
-    return agent.prepare(agent.now(), "manual", focus)
-
-
 class Agent:
     """A coding agent at work on one session. Making one writes nothing."""
 
@@ -165,6 +146,11 @@ class Agent:
             if reply["stop_reason"] not in GOES_ON:
                 return
 
+    def compact_now(self, focus: str = "") -> Step:
+        """Compact between two runs of the same session, as `/compact` does."""
+        self.open()
+        return self.prepare(self.now(), "manual", focus)
+
     def hear(self, prompt: str | None) -> None:
         """Take the person's words. None: go on with what the session has."""
         if prompt is None:
@@ -208,10 +194,9 @@ class Agent:
         wish = requested_focus(session.history) if COMPACT_TOOL in self.tools else None
         if reason == "auto" and wish is not None:
             reason, focus = "manual", wish
-        rest = None
-        if session.compactions and reason != "manual":  # the breaker never stops that
-            rest = breaker(session.compactions, session.requests, settings)
-            settings = rest.in_force(settings)
+        rest = breaker(session.compactions, session.requests, settings)
+        if reason == "manual":  # the breaker never stops that
+            rest = replace(rest, failures=0)
 
         def summarize(messages: Sequence[Message], focus: str) -> str:
             # Built here, because most turns need none.
@@ -219,7 +204,7 @@ class Agent:
 
         step = self.engine(
             session.context,
-            settings,
+            rest.in_force(settings),
             meter=self.meter,
             summarize=summarize,
             archive=session.archive,
@@ -234,7 +219,7 @@ class Agent:
             self.hooks.after(step)
         return step
 
-    def _summarizer(self, on_usage: Callable[[Any], None], rest: Breaker | None) -> Summarize:
+    def _summarizer(self, on_usage: Callable[[Any], None], rest: Breaker) -> Summarize:
         """Build the summariser: a model, with the cures of recovery and the hooks around it."""
         settings, window = self.settings, self.settings.context_window
         most = min(settings.summary_max_tokens, LONGEST_REPLY)
@@ -252,7 +237,7 @@ class Agent:
             settings.summary_retries,
             fits=lambda messages: self.meter.estimate(messages) + most <= window,
         )
-        summarize = rest.guard(summarize) if rest else summarize
+        summarize = rest.guard(summarize)
         if settings.session_memory:
             summarize = memory_first(summarize, settings.summary_tokens)
         files = recent_files(self._read, settings.restore_files)
@@ -309,7 +294,7 @@ class Agent:
         for step in steps:
             yield from self._tiers(step)
             yield from _compaction(step)
-        if stop_reason not in ("tool_use", "pause_turn", "end_turn"):
+        if stop_reason not in (*GOES_ON, "end_turn"):
             yield Event("stopped", f"the answer stopped with {stop_reason}")
         elif last and stop_reason != "end_turn":
             yield Event("stopped", "max_turns reached; resume to go on")

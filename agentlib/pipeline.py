@@ -36,13 +36,14 @@ def compact(
     `failure` says why.
     """
     before = meter.estimate(messages)
+    step = Step(messages=list(messages), settled=settled, tokens_before=before, tokens_after=before)
     if not settings.enabled:
-        return Step(messages=list(messages), tokens_before=before, tokens_after=before)
+        return step
     past = settings.emergency_at is not None and before > settings.emergency_tokens
     urgent = reason == "reactive" or (reason == "auto" and settings.auto and past)
     if urgent:
         settings = emergency(settings)
-    step = _cleared(messages, settings, meter, before, settled, idle)
+    step = _cleared(step, settings, meter, idle)
     over = step.tokens_after > settings.threshold_tokens
     if reason == "auto" and not (settings.auto and over):
         return step
@@ -56,22 +57,16 @@ def compact(
     return done
 
 
-def _cleared(
-    messages: Sequence[Message],
-    settings: Settings,
-    meter: TokenMeter,
-    before: int,
-    settled: int,
-    idle: float,
-) -> Step:
+def _cleared(step: Step, settings: Settings, meter: TokenMeter, idle: float) -> Step:
     """Clear, truncate or trim old results, if that frees at least `clear_at_least` tokens."""
     # The head stays word for word, so clearing begins after it.
-    head = head_length(messages, settings.head_tokens) if settings.head_tokens else 0
-    settled, enough = max(min(settled, len(messages)), head), settings.clear_at_least
-    step = Step(messages=list(messages), settled=settled, tokens_before=before, tokens_after=before)
+    messages, enough = step.messages, settings.clear_at_least
+    settled = max(min(step.settled, len(messages)), head_length(messages, settings.head_tokens))
+    step = replace(step, settled=settled)
     if settings.micro == "off" or (settings.clear_when == "cold" and idle <= settings.cache_ttl):
         return step
-    if 0 < enough > meter.user_tokens(messages[settled:]):
+    users = [message for message in messages[settled:] if message["role"] == "user"]
+    if 0 < enough > sum(meter.weights(users)):
         return step  # not even clearing them all would be enough
     view = [*messages[:settled], *_policy(messages[settled:], settings)]
     edge = _edge(view, settings, settled)
@@ -80,15 +75,16 @@ def _cleared(
         return replace(step, settled=edge)
     view = drop_thinking(view, next(changes(messages, view, settled)))
     after = meter.estimate(view)
-    if enough and before - after < enough:
+    freed = step.tokens_before - after
+    if enough and freed < enough:
         return step
-    return Step(
+    return replace(
+        step,
         messages=view,
         cleared=tuple(replaced),
         replaced=replaced,
         settled=edge,
-        tokens_before=before,
-        tokens_cleared=before - after,
+        tokens_cleared=freed,
         tokens_after=after,
     )
 

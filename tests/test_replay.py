@@ -13,7 +13,7 @@ from agentlib.estimation import prompt_tokens
 from agentlib.head_and_tail import summary_index
 from agentlib.lab.client import client
 from agentlib.lab.replay import replay, stand_in, table
-from agentlib.loop import compact_now, run
+from agentlib.loop import Agent, run
 from agentlib.messages import Message, violation
 from agentlib.presets import ALL
 from agentlib.settings import MODEL, Settings
@@ -80,7 +80,7 @@ def recorded(folder: Path, settings: Settings) -> Session:
         clock.now += 4_000
     assert session.path
     session = load(session.path)
-    compact_now(api, session, workspace, "the pause", **same)
+    Agent(api, workspace, session=session, **same).compact_now("the pause")
     list(run(api, "Once more.", workspace, session=session, max_turns=45, **same))
     return load(session.path or "")
 

@@ -105,7 +105,8 @@ def live(seed: int, folder: Path) -> Counter:
                 if rng.random() < 0.05:
                     break
             if rng.random() < 0.3:
-                loop.compact_now(model, session, workspace, "by hand", **options)
+                agent = loop.Agent(model, workspace, session=session, **options)
+                agent.compact_now("by hand")
         except (KeyboardInterrupt, anthropic.APIStatusError):
             seen["broken off"] += 1
         loaded = load(session.path)

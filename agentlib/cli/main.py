@@ -216,8 +216,7 @@ class Terminal:
             case "compact":
                 if not self.settings.enabled:
                     raise ValueError("compaction is off; unset DISABLE_COMPACT to use it")
-                agent.open()
-                yield from step_lines(agent.prepare(agent.now(), "manual", rest))
+                yield from step_lines(agent.compact_now(rest))
             case "context":
                 yield from window_lines(agent)
             case "model":

@@ -360,17 +360,17 @@ class _Work:
 
     def _compact(self) -> None:
         self.run.before = list(self.session.context)
-        self.run.step = agent_loop.compact_now(
+        agent = agent_loop.Agent(
             self.client,
-            self.session,
             self.workspace,
-            self.parts.get("focus", ""),
             settings=self.session.settings,
             engine=self._engine,
+            session=self.session,
             model=self.model,
             clock=self.clock,
             hooks=self.hooks,
         )
+        self.run.step = agent.compact_now(self.parts.get("focus", ""))
         self.run.usages += self.run.step.usage
 
     def _reopen(self) -> None:

@@ -48,7 +48,7 @@ def _recorded(session: Session, requests: int) -> tuple[float, dict[int, Weight]
     table: dict[int, Weight] = {}
     for request in session.requests[:requests]:
         anchored.observe(request.context, request.usage)
-        for message, tokens in anchored.weights():
+        for message, tokens in zip(request.context, anchored.weights(request.context), strict=True):
             if id(message) not in table:
                 table[id(message)] = Weight(message, tokens)
     return anchored.base, table
