@@ -7,6 +7,7 @@ instead of writing a new one, and the summary says that it is no instruction.
 
 from collections.abc import Sequence
 
+from agentlib import messages as msg
 from agentlib.auto_compact import (
     Archive,
     Summarize,
@@ -16,17 +17,7 @@ from agentlib.auto_compact import (
     summary_message,
 )
 from agentlib.estimation import message_tokens
-from agentlib.messages import (
-    SUMMARY_WANTED,
-    Message,
-    active_request,
-    blocks,
-    changes,
-    drop_newest_thinking,
-    drop_thinking,
-    exchanges,
-    is_summary,
-)
+from agentlib.messages import Message
 from agentlib.micro_compact import trim_results
 from agentlib.settings import Settings
 
@@ -38,7 +29,7 @@ _MARKER = 100
 """Characters: more than the mark in a trimmed result has."""
 
 _PROMPT = f"""\
-{SUMMARY_WANTED} What you write is a hand-off: it takes the place of everything above but the \
+{msg.SUMMARY_WANTED} What you write is a hand-off: it takes the place of everything above but the \
 first exchanges, and the newest follow it word for word. State what is; give no orders. Do not \
 call a tool. Answer under these headings:
 ## Task context
@@ -87,10 +78,10 @@ def head_and_tail(
         return list(messages)
     prompt = _prompt(middle, settings, focus)
     name, text = archive(), summarize([*_shown(head, middle, settings), prompt], focus)
-    carried = None if active_request(tail) else active_request(middle)
+    carried = None if msg.active_request(tail) else msg.active_request(middle)
     summary = summary_message(text, name, carried, reference_only=settings.reference_only)
     check_summary(summary, middle)
-    return drop_thinking([*head, summary, *tail], len(head))
+    return msg.drop_thinking([*head, summary, *tail], len(head))
 
 
 def parts(
@@ -111,7 +102,7 @@ def parts(
 
 def summary_index(messages: Sequence[Message]) -> int | None:
     """Return the index of the last compaction's message, None if there was no compaction."""
-    summaries = (i for i, m in enumerate(messages) if any(map(is_summary, blocks(m)[:1])))
+    summaries = (i for i, m in enumerate(messages) if any(map(msg.is_summary, msg.blocks(m)[:1])))
     return next(summaries, None)
 
 
@@ -130,7 +121,7 @@ def head_length(messages: Sequence[Message], head_tokens: int) -> int:
         return 0
     if (summary := summary_index(messages)) is not None:
         return summary
-    first = exchanges(messages)[: HEAD_EXCHANGES + 1]
+    first = msg.exchanges(messages)[: HEAD_EXCHANGES + 1]
     return max((i for i, _ in first if _tokens(messages[:i]) <= head_tokens), default=0)
 
 
@@ -154,7 +145,7 @@ def tail_of(
     True
     """
     tail, room = list[Message](), float(tail_tokens)
-    for start, stop in reversed(exchanges(messages)):
+    for start, stop in reversed(msg.exchanges(messages)):
         exchange = messages[start:stop]
         if tail:
             fitted = _fitted(exchange, room, least)
@@ -182,10 +173,10 @@ def _shown(head: Sequence[Message], middle: Sequence[Message], settings: Setting
     """Return what the summary is written from: the head, then the middle, trimmed."""
     over, keep = settings.trim_over, settings.trim_keep
     trimmed = trim_results(middle, trim_over=over, trim_keep=keep, keep_unseen=False)
-    first = next(changes(middle, trimmed), None)
+    first = next(msg.changes(middle, trimmed), None)
     if first is None:
         return [*head, *middle]
-    return drop_newest_thinking(drop_thinking([*head, *trimmed], len(head) + first))
+    return msg.drop_newest_thinking(msg.drop_thinking([*head, *trimmed], len(head) + first))
 
 
 def _prompt(middle: Sequence[Message], settings: Settings, focus: str) -> Message:

@@ -275,8 +275,8 @@ class Agent:
         context = list(self.session.context)
         room = self.settings.output_reserve or self.settings.buffer
         most = max(1, min(room, LONGEST_REPLY))
-        asked = request(self.model, self.system, self.tools, context, most, settled)
-        reply: dict[str, Any] = send(self.client, asked).to_dict()
+        body = request(self.model, self.system, self.tools, context, most, settled)
+        reply: dict[str, Any] = send(self.client, body).to_dict()
         reply["content"] = sendable(reply["content"])
         self.session.reply(reply, at=at, settled=settled)
         self.meter.observe(context, reply["usage"])

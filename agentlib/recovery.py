@@ -10,19 +10,10 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from textwrap import shorten
 
+from agentlib import messages as msg
 from agentlib.auto_compact import Summarize, SummaryFailed, SummaryTooLong, summary_text
 from agentlib.estimation import leading_lines, message_tokens, text_tokens
-from agentlib.messages import (
-    PUT_BACK,
-    Message,
-    active_request,
-    asks_for_summary,
-    blocks,
-    drop_thinking,
-    exchanges,
-    is_summary,
-    of_type,
-)
+from agentlib.messages import Message
 from agentlib.micro_compact import trim_results
 from agentlib.session_file import Compaction, Request
 from agentlib.settings import Settings
@@ -72,7 +63,7 @@ def with_less(
 
 
 def _trimmed(messages: Sequence[Message]) -> list[Message]:
-    return drop_thinking(trim_results(messages, keep_unseen=False), 0)
+    return msg.drop_thinking(trim_results(messages, keep_unseen=False), 0)
 
 
 def without_oldest(messages: Sequence[Message]) -> list[Message]:
@@ -86,19 +77,19 @@ def without_oldest(messages: Sequence[Message]) -> list[Message]:
     >>> [m["content"] for m in without_oldest([ask, yes, ask, yes, ask])]
     ['[Left out, to fit: the oldest exchanges, 1 in number.]', 'Go on.', 'Yes.', 'Go on.']
     """
-    starts = [start for start, _ in exchanges(messages)]
+    starts = [start for start, _ in msg.exchanges(messages)]
     if len(starts) < 2:
         return list(messages)
     fewer = max(1, len(starts) // _LESS)
     start, stop = starts[0], starts[fewer]
     # After a head, the summary is in the head's last exchange.
-    summaries = [m for m in messages[start:stop] if any(map(is_summary, blocks(m)))]
-    kept, words = [*messages[:start], *summaries], active_request(messages[:stop])
-    if words and active_request(kept) != words:
+    summaries = [m for m in messages[start:stop] if any(map(msg.is_summary, msg.blocks(m)))]
+    kept, words = [*messages[:start], *summaries], msg.active_request(messages[:stop])
+    if words and msg.active_request(kept) != words:
         kept.append({"role": "user", "content": words})
-    at = max((i for i, m in enumerate(kept) if active_request([m])), default=len(kept))
+    at = max((i for i, m in enumerate(kept) if msg.active_request([m])), default=len(kept))
     note: Message = {"role": "user", "content": _LEFT_OUT.format(fewer)}
-    return drop_thinking([*kept[:at], note, *kept[at:], *messages[stop:]], at)
+    return msg.drop_thinking([*kept[:at], note, *kept[at:], *messages[stop:]], at)
 
 
 # -- the breaker ----------------------------------------------------------------------------------
@@ -198,7 +189,7 @@ def memory_first(summarize: Summarize, tokens: int) -> Summarize:
     """
 
     def ask(messages: Sequence[Message], focus: str) -> str:
-        lines, replies = _conversation(messages), [messages[i] for i, _ in exchanges(messages)]
+        lines, replies = _conversation(messages), [messages[i] for i, _ in msg.exchanges(messages)]
         is_noted = len(replies) > 1 and all(any(_words(reply)) for reply in replies[1:])
         if not focus and is_noted and _tokens(lines) <= tokens:
             return "\n".join(lines)
@@ -210,9 +201,9 @@ def memory_first(summarize: Summarize, tokens: int) -> Summarize:
 def _conversation(messages: Sequence[Message]) -> list[str]:
     """Return the lines of earlier summaries, of the person's words and of the agent's own."""
     texts: list[str] = []
-    for message in messages[:-1] if asks_for_summary(messages) else messages:
-        if any(is_summary(block) for block in blocks(message)):
-            texts.append(summary_text(message).partition(PUT_BACK)[0].strip())
+    for message in messages[:-1] if msg.asks_for_summary(messages) else messages:
+        if any(msg.is_summary(block) for block in msg.blocks(message)):
+            texts.append(summary_text(message).partition(msg.PUT_BACK)[0].strip())
         words = _words(message)
         if message["role"] == "user" and words:
             words = [f"- Earlier request: {' '.join(' '.join(words).split())}"]
@@ -221,7 +212,7 @@ def _conversation(messages: Sequence[Message]) -> list[str]:
 
 
 def _words(message: Message) -> list[str]:
-    texts = (block["text"] for block in of_type(message, "text") if not is_summary(block))
+    texts = (block["text"] for block in msg.of_type(message, "text") if not msg.is_summary(block))
     return [text for text in texts if text.strip()]
 
 

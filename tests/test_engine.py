@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from runs import READ, SMALL, a_session, a_workspace
 
-from agentlib.auto_compact import asks_for_summary, summary_text
+from agentlib.auto_compact import summary_text
 from agentlib.cli.main import main
 from agentlib.lab.api.faults import Fault
 from agentlib.lab.api.server import Server
@@ -15,7 +15,7 @@ from agentlib.lab.client import client
 from agentlib.lab.examples import my_async_loop, my_loop, relevant
 from agentlib.lab.tasks.scenarios import Clock
 from agentlib.loop import run
-from agentlib.messages import of_type, violation
+from agentlib.messages import asks_for_summary, of_type, violation
 from agentlib.transcripts import load
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import anthropic
 import pytest
 
-from agentlib.auto_compact import SUMMARY_WANTED
 from agentlib.lab.api.faults import Fault, Faults
 from agentlib.lab.client import client
+from agentlib.messages import SUMMARY_WANTED
 from agentlib.settings import MODEL
 
 Body = dict[str, Any]

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, get_args
 
 from agentlib import presets
-from agentlib.auto_compact import asks_for_summary
 from agentlib.lab.api.faults import Fault, Kind
 from agentlib.lab.client import client
 from agentlib.lab.play import outcomes
 from agentlib.lab.tasks.scenarios import Clock
 from agentlib.loop import run
+from agentlib.messages import asks_for_summary
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal, get_args
 
-from agentlib.auto_compact import asks_for_summary
 from agentlib.lab.api.errors import Refusal, too_long
-from agentlib.messages import Message
+from agentlib.messages import Message, asks_for_summary
 
 Kind = Literal[
     "429", "529", "500", "timeout", "too_long", "truncated", "empty", "refusal", "larger"
