@@ -12,9 +12,7 @@ from pandas import DataFrame
 from agentlib.lab.figures import estimates
 from agentlib.lab.lessons.manual_compact import HAND
 from agentlib.lab.panels import lessons
-from agentlib.lab.panels.map_over_time import map_over_time
 from agentlib.lab.panels.panel import Panel
-from agentlib.lab.panels.session_browser import session_browser
 from agentlib.lab.panels.what_if import RECORDED, what_if
 from agentlib.lab.play import play
 from agentlib.lab.replay import replay
@@ -37,8 +35,8 @@ PANELS: dict[str, Callable[[], Panel]] = {
     "estimation": lessons.estimation_panel,
     "compaction": lambda: lessons.compaction_panel(SESSION, START),
     "tail": lambda: lessons.tail_panel(SESSION, TAIL),
-    "browser": lambda: session_browser(SESSION),
-    "map": lambda: map_over_time(SESSION, START),
+    "browser": lambda: lessons.session_browser(SESSION),
+    "map": lambda: lessons.map_over_time(SESSION, START),
     "what if": lambda: what_if(SESSION, START),
 }
 
@@ -165,7 +163,7 @@ def test_the_button_compacts_and_another_turn_waits_for_it():
     panel.after.value = 8
     assert "Not compacted yet" in panel.text
     panel.after.value = 40
-    assert "ValueError: after=40; the task has turns 1 to 19" in panel.text
+    assert "ValueError: after turn 40: the task has turns 1 to 19" in panel.text
 
 
 def test_a_compaction_by_hand_says_what_was_kept_or_why_there_was_none():

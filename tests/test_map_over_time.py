@@ -5,8 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from agentlib.lab.figures.window_map import Box, outline
-from agentlib.lab.panels import map_over_time as over
+from agentlib.lab.panels import lessons as over
 from agentlib.lab.play import play
 from agentlib.lab.replay import replay
 from agentlib.lab.replay.map_frames import Scene, scenes
@@ -63,15 +62,6 @@ def test_the_cache_holds_the_tiles_before_the_first_change():
         assert not any(t.gone for t in held)
     assert max(scene.cached for scene in SCENES) > 10
     assert SCENES[0].cached == 0
-
-
-def test_the_outline_goes_around_whole_rows_and_a_part():
-    rows = [Box(0.0, 0.0, 1.0, 1.0), Box(1.0, 0.0, 1.0, 1.0), Box(0.0, 1.0, 0.5, 1.0)]
-    assert outline(rows[:1])[0] == [0.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0]
-    across, down = outline(rows)
-    assert across == [0.0, 2.0, 2.0, 0.5, 0.5, 0.0, 0.0]
-    assert down == [0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 0.0]
-    assert outline([]) == ([], [])
 
 
 def test_every_turn_has_its_picture_and_its_sentence():

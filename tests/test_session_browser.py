@@ -11,7 +11,7 @@ from agentlib import transcripts
 from agentlib.lab.crash import kill_while_it_waits
 from agentlib.lab.lessons.transcripts import paper_lines
 from agentlib.lab.model.sources import describe
-from agentlib.lab.panels.session_browser import SHOWN_ROWS, as_html, session_browser
+from agentlib.lab.panels.lessons import SHOWN_ROWS, as_html, session_browser
 from agentlib.lab.sessions.table import Row, matching, rows
 from agentlib.lab.tasks.scenarios import FACTS, RENAME, RULE, taking_notes
 from agentlib.messages import Block, Message, of_type

@@ -7,26 +7,25 @@ The first two draw a table of `lab.replay.estimates`.
 # matplotlib leaves its keyword arguments without types.
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from matplotlib.artist import Artist
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from agentlib.lab.figures.style import DARK, RED, ROOM, Chart, Look, plain, wrapped
-from agentlib.lab.replay.estimates import WAYS, error_percent
+from agentlib.lab.replay.estimates import BLOCKS, CHARS, LAST_BILL, METER, WAYS
 from agentlib.settings import Settings
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
 
-_LINES = (
-    ("#D55E00", "--", "v"),
-    ("#E69F00", "-.", "s"),
-    ("#56B4E9", ":", "D"),
-    ("#0072B2", "-", "o"),
-)
+_LINES: Mapping[str, Mapping[str, Any]] = {
+    "billed": {"color": DARK, "linewidth": 3},
+    CHARS: {"color": "#D55E00", "linestyle": "--", "marker": "v"},
+    BLOCKS: {"color": "#E69F00", "linestyle": "-.", "marker": "s"},
+    LAST_BILL: {"color": "#56B4E9", "linestyle": ":", "marker": "D"},
+    METER: {"color": "#0072B2", "marker": "o"},
+}
 _SHARES = {"conversation": Look(ROOM), "buffer": Look("#F0E442", "...."),
            "output reserve": Look("#D0D0D0", "////")}  # fmt: skip
 _TOP = 500_000
@@ -35,10 +34,8 @@ _TOP = 500_000
 @plain
 def lines(table: "DataFrame", *, window: int, title: str = "") -> Chart:
     """Draw every estimate at every turn, beside the bill and the window's end."""
-    chart = Chart(3.4)
-    axes = chart.frame(0.86, 0.52, 4.3, 2.5, title)
-    axes.plot(table["turn"], table["billed"], color=DARK, linewidth=3, label="billed")
-    _draw(axes, table, {way: list(table[way]) for way in WAYS})
+    chart = _curves(table, {way: table[way] for way in ("billed", *WAYS)}, title)
+    axes = chart.figure.axes[0]
     axes.axhline(window, color=DARK, linewidth=1.2)
     axes.annotate(f"window {window:,}", (1, window), xytext=(0, 4),
                   textcoords="offset points", fontsize=9)  # fmt: skip
@@ -49,40 +46,35 @@ def lines(table: "DataFrame", *, window: int, title: str = "") -> Chart:
 @plain
 def errors(table: "DataFrame", *, title: str = "") -> Chart:
     """Draw the error of every estimate at every turn, in percent of the bill, without its sign."""
-    chart = Chart(3.4)
-    axes = chart.frame(0.86, 0.52, 4.3, 2.5, title)
-    billed = list(table["billed"])
-    sizes = {
-        way: [max(0.01, abs(error_percent(*pair))) for pair in zip(table[way], billed, strict=True)]
-        for way in WAYS
-    }
-    _draw(axes, table, sizes)
+    percents = {way: 100 * (table[way] / table["billed"] - 1) for way in WAYS}
+    chart = _curves(table, {way: each.abs().clip(0.01) for way, each in percents.items()}, title)
+    axes = chart.figure.axes[0]
     axes.set(yscale="log", ylabel="error, % of the bill")
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     return chart
 
 
-def _draw(axes: "Axes", table: "DataFrame", values: Mapping[str, Sequence[float]]) -> None:
-    every = max(1, len(table) // 10)
-    for (way, heights), (colour, style, sign) in zip(values.items(), _LINES, strict=True):
-        axes.plot(table["turn"], heights, color=colour, linestyle=style, marker=sign, label=way,
-                  markersize=5, markevery=every)  # fmt: skip
+def _curves(table: "DataFrame", curves: Mapping[str, "Series[Any]"], title: str) -> Chart:
+    """Draw curves over the turns, with their names at the right."""
+    chart, every = Chart(3.4), max(1, len(table) // 10)
+    axes = chart.frame(0.86, 0.52, 4.3, 2.5, title)
+    for name, heights in curves.items():
+        axes.plot(table["turn"], heights, label=name, markersize=5, markevery=every, **_LINES[name])
     axes.set_xlabel("turn (one request each)")
     axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), fontsize=9, frameon=False)
+    return chart
 
 
 @plain
 def shares(settings: Settings, rings: int) -> Chart:
     """Draw the window as one bar, and the prompt size at which the alarm really rings."""
-    chart = Chart(2.1)
+    chart, start = Chart(2.1), 0
     axes = chart.frame(0.22, 0.88, 6.48, 0.76, "")
     axes.grid(False)
     axes.spines["left"].set_visible(False)
-    start, bars = 0, list[Artist]()
     sizes = (settings.threshold_tokens, settings.buffer, settings.output_reserve)
-    for (name, look), size in zip(_SHARES.items(), sizes, strict=True):
-        bar = Rectangle((start, 0.1), size, 0.8, label=name, **look.fill(0.8))
-        bars.append(axes.add_patch(bar))
+    for look, size in zip(_SHARES.values(), sizes, strict=True):
+        axes.barh(0.5, size, left=start, **look.fill(0.8))
         start += size
     late = rings > settings.context_window - settings.output_reserve
     place, colour = min(rings, _TOP), RED if late else DARK
@@ -90,9 +82,9 @@ def shares(settings: Settings, rings: int) -> Chart:
     axes.text(place, 1.3, f"rings at {rings:,}", fontsize=10, color=colour,
               horizontalalignment="right" if place > 0.7 * _TOP else "left")  # fmt: skip
     axes.set(xlim=(0, _TOP), ylim=(0, 1), yticks=[], xlabel="tokens")
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.xaxis.set_major_locator(MaxNLocator(5))
-    chart.key(bars)
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    chart.key([Patch(label=name, **look.fill(0.8)) for name, look in _SHARES.items()])
     return chart
 
 

@@ -19,18 +19,8 @@ from agentlib.estimation import message_tokens
 from agentlib.lab.figures.style import COLUMNS, DARK, LOOKS, Chart, many, plain, wrapped
 from agentlib.messages import Message, blocks, kinds_of
 
-GONE: Mapping[str, Any] = {
-    "facecolor": "#FFFFFF",
-    "edgecolor": "#E69F00",
-    "hatch": "//",
-    "linewidth": 0,
-}
-_CACHED: Mapping[str, Any] = {
-    "color": DARK,
-    "gapcolor": "white",
-    "linewidth": 2.4,
-    "linestyle": (0, (3, 1.5)),
-}
+_GONE: Any = {"facecolor": "#FFFFFF", "edgecolor": "#E69F00", "hatch": "//", "linewidth": 0}
+_CACHED: Any = {"marker": "<", "color": DARK, "markersize": 10, "markeredgecolor": "white"}
 ACROSS, _APART = 2.0, 0.5
 
 
@@ -151,8 +141,8 @@ def maps(
 ) -> Chart:
     """Map tiles. `top`: windows that there is room for; `high`: inches that a window is high.
 
-    `kinds`: more kinds of block for the legend. `cached`: how many of the first tiles are
-    outlined as read from the prompt cache; None: no outline.
+    `kinds`: more kinds of block for the legend. `cached`: how many of the first tiles were read
+    from the prompt cache. A sign points back at them. None: the legend leaves the sign out.
     """
     if not rows:
         raise ValueError("there is nothing to draw: no view")
@@ -162,9 +152,9 @@ def maps(
         Patch(label=kind, **LOOKS[kind].fill()) for kind in LOOKS if kind in shown
     ]
     if cached is not None or any(tile.gone for row in rows.values() for tile in row):
-        entries.append(Patch(label="taken away", **GONE))
+        entries.append(Patch(label="taken away", **_GONE))
     if cached is not None:
-        entries.append(Line2D([], [], label="in cache", **_CACHED))
+        entries.append(Line2D([], [], label="cached up to here", linestyle="none", **_CACHED))
     foot, plot = 0.15 + 0.22 * -(-len(entries) // COLUMNS), high * top
     chart = Chart(foot + len(rows) * (plot + _APART))
     for n, (name, row) in enumerate(rows.items(), 1):
@@ -189,9 +179,11 @@ def _draw(axes: Any, row: Sequence[Tile], window: int, cached: int) -> None:
         gone.append(Box(box.left + wide, box.top, box.width - wide, box.height))
     for kind, areas in full.items():
         axes.add_artist(PathPatch(_path(areas), **LOOKS[kind].fill()))
-    axes.add_artist(PathPatch(_path([box for box in gone if box.width > 0]), **GONE))
+    axes.add_artist(PathPatch(_path([box for box in gone if box.width > 0]), **_GONE))
     axes.add_artist(PathPatch(_path(boxes), facecolor="none", edgecolor="#333333", linewidth=0.4))
-    axes.plot(*outline(boxes[:cached]), clip_on=False, zorder=7, **_CACHED)
+    for last in boxes[:cached][-1:]:
+        end = last.left + last.width, last.top + last.height / 2
+        axes.plot(*end, clip_on=False, zorder=9, **_CACHED)
     axes.axhline(1.0, color=DARK, linewidth=3.5, zorder=9)  # the window ends here
 
 
@@ -203,20 +195,6 @@ def _path(boxes: Iterable[Box]) -> Path:
     ]
     codes = [Path.MOVETO, *[Path.LINETO] * 3, Path.CLOSEPOLY] * (len(corners) // 5)
     return Path(corners or [(0, 0)], codes or None)
-
-
-def outline(boxes: Sequence[Box]) -> tuple[list[float], list[float]]:
-    """Draw a line around the first boxes of a map: whole rows, and a part of the last one.
-
-    >>> outline([Box(0.0, 0.0, 2.0, 1.0)])
-    ([0.0, 2.0, 2.0, 2.0, 2.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0])
-    """
-    if not boxes:
-        return [], []
-    last = boxes[-1]
-    right, low = last.left + last.width, last.top + last.height
-    wide = ACROSS if last.top else right
-    return [0.0, wide, wide, right, right, 0.0, 0.0], [0.0, 0.0, last.top, last.top, low, low, 0.0]
 
 
 def sentence(row: Sequence[Tile], window: int) -> str:

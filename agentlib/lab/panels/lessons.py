@@ -1,32 +1,40 @@
 """The panels of the lessons. Each wires controls to a run or a replay, and to its figure."""
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 # ipywidgets has no types.
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, get_args
+from typing import get_args
 
-from ipywidgets import Button
+from ipywidgets import Button, Play, jslink
 
+from agentlib.estimation import prompt_tokens
 from agentlib.lab.api.faults import Fault, Kind
 from agentlib.lab.figures import charts, estimates
 from agentlib.lab.figures.bars import bars
-from agentlib.lab.figures.style import wrapped
-from agentlib.lab.figures.window_map import window_maps
+from agentlib.lab.figures.style import many, wrapped
+from agentlib.lab.figures.window_map import maps, sentence, tiles, window_maps
 from agentlib.lab.generations import left
-from agentlib.lab.panels.panel import Panel, choice, slider, words
+from agentlib.lab.panels.panel import Drawing, Panel, choice, scrolling, slider, words
 from agentlib.lab.play import Run, outcomes, play
 from agentlib.lab.replay import replay, table
 from agentlib.lab.replay.estimates import rings_at
+from agentlib.lab.replay.map_frames import Scene, scenes
+from agentlib.lab.sessions.table import Row, matching, rows
 from agentlib.lab.tasks.scenarios import Scenario
+from agentlib.messages import KINDS
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
 
 KEEP_RECENT = "how many of the newest results stay whole"
 MIN_CHARS = "results of at most so many characters stay whole"
 LENGTH = "tokens of each summary"
+SHOWN_ROWS, EXCERPT = 200, 90
+"""Rows of the session browser's table, and characters of each text."""
 FAULTS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind != "timeout")
 """A time-out ends as a 500 does, but only after seconds, because the SDK waits and retries."""
 
@@ -76,12 +84,11 @@ def clearing_panel(scenario: Scenario, settings: Settings, *, turns: int = 160) 
         chart.update(run.table())
         return chart.png(), run_sentence(run)
 
+    keep, size, span = settings.keep_recent, settings.min_chars, (0, 14_000, 100)
     sliders = {
-        "keep_recent": slider("KEEP_RECENT", settings.keep_recent, (0, 40, 1), KEEP_RECENT),
-        "min_chars": slider("min_chars", settings.min_chars, (0, 14_000, 100), MIN_CHARS),
+        "keep_recent": slider("KEEP_RECENT", keep, (0, 40, 1), KEEP_RECENT, waits=True),
+        "min_chars": slider("min_chars", size, span, MIN_CHARS, waits=True),
     }
-    for each in sliders.values():
-        each.continuous_update = False  # a new position takes a run
     return Panel(sliders, draw)
 
 
@@ -115,10 +122,10 @@ def compaction_panel(session: Session, settings: Settings, runs: Iterable[Run] =
     @lru_cache(maxsize=64)
     def draw(threshold: int, summary_tokens: int) -> tuple[bytes, str]:
         moved = replace(settings, threshold=threshold, summary_tokens=summary_tokens)
-        rows = table(replay(session, moved, summary_tokens=summary_tokens))
-        chart.update(rows)
+        turns = table(replay(session, moved, summary_tokens=summary_tokens))
+        chart.update(turns)
         agent = ran.get((threshold, summary_tokens), "not tried at these two numbers.")
-        return chart.png(), f"{charts.sentence(rows)}\n{wrapped(f'The agent itself: {agent}')}"
+        return chart.png(), f"{charts.sentence(turns)}\n{wrapped(f'The agent itself: {agent}')}"
 
     point, meaning = (window // 8, highest, 160), "the conversation is compacted past these tokens"
     length = (100, window // 2, 100)
@@ -138,32 +145,31 @@ def focus_panel(scenario: Scenario, settings: Settings, *, after: int, turns: in
 
     def draw(after: int, words: str, button: bool) -> tuple[bytes, str]:
         run = play(scenario, settings, compact_after=after, focus=words.strip() if button else "")
-        views = {"Before": run.before} | ({"After": run.step.messages} if button else {})
-        text = focus_sentence(run, scenario) if button else _before(run, settings)
-        return window_maps(views, window=settings.context_window).png(), text
+        views, size, window = (
+            {"Before": run.before},
+            run.step.tokens_before,
+            settings.context_window,
+        )
+        text = f"{size:,} tokens, {100 * size // window}% of the window. Not compacted yet."
+        if button:
+            views["After"], text = run.step.messages, focus_sentence(run, scenario)
+        return window_maps(views, window=window).png(), text
 
-    turn = slider("after turn", after, (1, turns, 1), "the turn after which the agent waits")
-    turn.continuous_update = False  # a new position takes a run
+    meaning = "the turn after which the agent waits"
     controls = {
-        "after": turn,
+        "after": slider("after turn", after, (1, turns, 1), meaning, waits=True),
         "words": words("focus", "words for the summary to keep, e.g. rules of the user"),
         "button": Button(description="Compact now", tooltip="as /compact does in the terminal"),
     }
     return Panel(controls, draw)
 
 
-def _before(run: Run, settings: Settings) -> str:
-    size, window = run.step.tokens_before, settings.context_window
-    return f"{size:,} tokens, {100 * size // window}% of the window. Not compacted yet."
-
-
 def focus_sentence(run: Run, scenario: Scenario) -> str:
     """Say what a compaction by hand kept, and what came of the task."""
     step, checks = run.step, run.checks
     if step.compaction != "manual":
-        return wrapped(
-            f"Nothing was compacted: {step.failure or 'there is nothing to replace yet'}."
-        )
+        reason = step.failure or "there is nothing to replace yet"
+        return wrapped(f"Nothing was compacted: {reason}.")
     kept = run.kept(scenario)
     text = f"{step.tokens_before:,} -> {step.tokens_after:,} tokens. The summary holds "
     text += f"{kept['facts']} of {len(scenario.facts)} facts and {kept['names']} names; "
@@ -207,6 +213,62 @@ def tail_panel(session: Session, settings: Settings) -> Panel:
     return Panel(sliders, draw)
 
 
+def session_browser(session: Session, turn: int | None = None) -> Panel:
+    """Lesson 05: show the blocks of a session up to a turn, and the map of that turn's request.
+
+    The controls are `turn`, from 1 (by default the last), `kind` of block, and `search`, words of
+    a text, a tool or a state. Raises ValueError for a session without requests.
+    """
+    last = len(session.requests)
+    if not last:
+        raise ValueError("the session has no request yet, so there is no turn to look at")
+
+    @lru_cache(maxsize=64)
+    def draw(turn: int, kind: str, search: str) -> Drawing:
+        request, window = session.requests[turn - 1], session.settings.context_window
+        every = rows(session, turn)
+        placed = tiles(request.context, billed=prompt_tokens(request.usage) or None)
+        some = matching(every, kind=kind, text=search)
+        states = Counter(row.state for row in some)
+        text = f"{len(some)} of {len(every)} blocks, {sum(row.tokens for row in some):,} tokens, "
+        text += ", ".join(f"{count} {state}" for state, count in states.items()) or "none"
+        text = f"{wrapped(text)}\nWindow map: {sentence(placed, window)}"
+        chart = maps({f"The request of turn {turn}": placed}, window)
+        return Drawing(chart.png(), text, as_html(some, search))
+
+    meaning = "the request that is shown, with all before it"
+    controls = {
+        "turn": slider("turn", turn or last, (1, last, 1), meaning, waits=True),
+        "kind": choice("kind", "all", ("all", *KINDS), "the kind of block"),
+        "search": words("search", "text, tool or state"),
+    }
+    return Panel(controls, draw)
+
+
+def as_html(some: Sequence[Row], search: str = "") -> str:
+    """Turn the newest `SHOWN_ROWS` rows into a table in HTML.
+
+    A long text is shown from its beginning, or around the first place with the words of `search`.
+    """
+    from pandas import DataFrame
+
+    cells = [
+        (r.turn, r.who, r.tool or r.kind, f"{r.tokens:,}", r.state, _excerpt(r.text, search))
+        for r in some[-SHOWN_ROWS:]
+    ]
+    columns = ("turn", "who", "tool or kind", "tokens", "state", "text")
+    shown = scrolling(DataFrame(cells, columns=columns), "the blocks of the session", "left")
+    older = len(some) - SHOWN_ROWS
+    return shown if older <= 0 else f"The newest {SHOWN_ROWS} rows; {older} more.{shown}"
+
+
+def _excerpt(text: str, search: str) -> str:
+    line, words = " ".join(text.split()), " ".join(search.split()).casefold()
+    start = max(0, line.casefold().find(words) - EXCERPT // 3)
+    stop = start + EXCERPT
+    return f"{'…' * (start > 0)}{line[start:stop]}{'…' * (stop < len(line))}"
+
+
 def fault_panel(scenario: Scenario, settings: Settings, *, turns: int = 60, seed: int = 0) -> Panel:
     """Lesson 07: the task is run again while the summariser fails as the controls say.
 
@@ -230,6 +292,51 @@ def fault_panel(scenario: Scenario, settings: Settings, *, turns: int = 60, seed
         return chart.png(), run_sentence(run, f"compactions: {made}")
 
     meaning = "share of the requests for a summary that fail, in percent"
-    rate: Any = slider("fails, %", 50, (0, 100, 10), meaning)
-    rate.continuous_update = False  # a new position takes a run
+    rate = slider("fails, %", 50, (0, 100, 10), meaning, waits=True)
     return Panel({"rate": rate, "how": choice("how", "empty", FAULTS, "the failure")}, draw)
+
+
+def map_over_time(session: Session, settings: Settings | None = None) -> Panel:
+    """Show the map of each request, with a slider over the turns and a Play button.
+
+    The map hatches for one turn whatever a layer took from that request.
+    `settings`: the session is replayed under these; by default, its own. Raises ValueError for a
+    session without requests.
+    """
+    every = scenes(session, replay(session, settings or session.settings))
+    if not every:
+        raise ValueError("there is no turn to draw: the session has no request")
+    window = every[0].frame.settings.context_window
+    kinds = {tile.kind for scene in every for tile in scene.tiles}
+    largest = max(sum(tile.tokens + tile.gone for tile in scene.tiles) for scene in every)
+
+    @lru_cache(maxsize=64)
+    def draw(turn: int) -> tuple[bytes, str]:
+        scene, title = every[turn - 1], "The window, request by request"
+        options = {"top": max(1.02, largest / window), "high": 2.3}
+        chart = maps({title: scene.tiles}, window, kinds=kinds, cached=scene.cached, **options)
+        return chart.png(), scene_sentence(scene, len(every))
+
+    turn = slider("turn", 1, (1, len(every), 1), "which request of the session")
+    player = Play(min=turn.min, max=turn.max, value=turn.value, interval=600)
+    jslink((player, "value"), (turn, "value"))
+    return Panel({"turn": turn}, draw, player)
+
+
+def scene_sentence(scene: Scene, turns: int) -> str:
+    """Say what a map shows, and what the layers did before its request."""
+    frame, blocks = scene.frame, sum(tile.tokens > 0 for tile in scene.tiles)
+    gone, window = sum(tile.gone for tile in scene.tiles), frame.settings.context_window
+    text = f"Turn {frame.turn} of {turns}: {blocks} blocks, {frame.prompt_tokens:,} tokens, "
+    text += f"{100 * frame.prompt_tokens // window}% of the window of {window:,}."
+    if frame.step.cleared and frame.compaction in (None, "failed"):
+        text += f" Micro-compact took {gone:,.0f} tokens from "
+        text += f"{many(len(frame.step.cleared), 'result')}."
+    if frame.compaction == "failed":
+        text += " A compaction failed; the messages stayed."
+    elif frame.compaction:
+        text += f" A compaction ({frame.compaction}) put a summary of {scene.summary:,.0f} tokens"
+        text += f" in place of {scene.replaced} messages, {gone:,.0f} tokens."
+    read = scene.usage.get("cache_read_input_tokens") or 0
+    new = prompt_tokens(scene.usage) - read
+    return wrapped(f"{text} {read:,} tokens were read from the cache, {new:,} were not in it.")

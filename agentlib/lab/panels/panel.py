@@ -14,6 +14,7 @@ import contextlib
 import html
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from ipywidgets import HTML, Button, Dropdown, HBox, Image, IntSlider, Layout, Text, VBox
@@ -25,16 +26,7 @@ PAUSE = 0.02
 ONE_AT_A_TIME = threading.RLock()
 """Held while anything is drawn. JupyterLab moves sliders in a thread beside the cells, and neither
 a figure nor matplotlib's settings can be used by two threads."""
-_LABELS = (
-    '<img alt="" style="display: none" src="data:image/svg+xml,%3Csvg '
-    "xmlns='http://www.w3.org/2000/svg'/%3E\" onload=\"setTimeout(() => { "
-    "const panel = this.closest('.widget-vbox'), line = this.closest('.widget-html'); "
-    "if (!panel) return; for (const each of panel.querySelectorAll('.widget-slider')) "
-    "each.querySelector('[role=slider]').setAttribute('aria-label', "
-    "each.querySelector('label').textContent); "
-    "const picture = panel.querySelector('.widget-image'); "
-    'if (picture) picture.alt = line.textContent; }, 100)">'
-)
+_LABELS = Path(__file__).with_name("labels.html").read_text(encoding="utf-8")
 """Give sliders and picture the words that screen readers read: ipywidgets has no way to."""
 
 
@@ -160,12 +152,16 @@ class Panel(VBox):
         return shown, {"image/png": {"width": SHOWN}}
 
 
-def slider(name: str, value: int, span: tuple[int, int, int], meaning: str) -> IntSlider:
-    """Make a slider with its name beside it, from low to high by steps."""
+def slider(
+    name: str, value: int, span: tuple[int, int, int], meaning: str, *, waits: bool = False
+) -> IntSlider:
+    """Make a slider with its name beside it, from low to high by steps.
+
+    `waits`: it counts as moved only when it is let go, because a new position takes a run.
+    """
     low, high, step = span
-    return IntSlider(
-        value=value, min=low, max=high, step=step, readout_format=",d", **_named(name, meaning)
-    )
+    options = {**_named(name, meaning), "readout_format": ",d", "continuous_update": not waits}
+    return IntSlider(value=value, min=low, max=high, step=step, **options)
 
 
 def choice(name: str, value: str, options: Sequence[str], meaning: str) -> Dropdown:
