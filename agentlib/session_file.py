@@ -171,12 +171,11 @@ def compaction_lines(step: Step, kept: Sequence[str], parent: str | None) -> lis
         "usage": [dict(usage) for usage in step.usage],
         "archive": step.archive,
         **({"rested": True} if step.rested else {}),
+        **({} if failed else {"postTokens": step.tokens_after}),
+        **({"failure": step.failure} if step.failure else {}),
     }
     if failed:
-        details["failure"] = step.failure
         return [_system(FAILED, "Compaction failed", compactMetadata=details)]
-    details["postTokens"] = step.tokens_after
-    details |= {"failure": step.failure} if step.failure else {}
     details["preservedMessages"] = {"uuids": list(kept)}
     more = {"level": "info", "isMeta": False, "compactMetadata": details}
     chain = {"parentUuid": None, "logicalParentUuid": parent}

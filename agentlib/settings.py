@@ -5,7 +5,6 @@ See `presets` for real systems' numbers, and their sources. See the layers for w
 
 import os
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
@@ -146,8 +145,8 @@ class Settings:
             )
         if 2 * self.trim_keep + 100 > self.trim_over:
             raise ValueError(
-                f"trim_keep={self.trim_keep} twice and a marker is more than trim_over="
-                f"{self.trim_over}, so trimming would lengthen the result; lower trim_keep"
+                f"trim_keep={self.trim_keep} twice and a marker is more than "
+                f"trim_over={self.trim_over}; lower trim_keep"
             )
 
     @property
@@ -209,8 +208,20 @@ class Settings:
         >>> Settings.from_env(environ={"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "50"}).threshold_tokens
         100000
         """
-        changes = _from_environment(os.environ if environ is None else environ)
-        if arguments.get("threshold_pct") is not None:
+        environ = os.environ if environ is None else environ
+        changes: dict[str, Any] = {}
+        for name, field, number in (
+            ("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "context_window", int),
+            ("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "threshold_pct", float),
+        ):
+            try:
+                changes |= {field: number(environ[name])} if environ.get(name) else {}
+            except ValueError as error:
+                raise ValueError(f"{name} in the environment: {error}; mend or unset it") from None
+        for name, switch in (("DISABLE_COMPACT", "enabled"), ("DISABLE_AUTO_COMPACT", "auto")):
+            if environ.get(name, "").strip().lower() not in ("", "0", "false", "no", "off"):
+                changes[switch] = False
+        if (changes | arguments).get("threshold_pct") is not None:
             changes["threshold"] = None  # or the preset's fixed one would win unnoticed
         return replace(preset or cls(), **{**changes, **arguments})
 
@@ -228,34 +239,13 @@ class Settings:
 
 def _fix(value: Any, kind: Any) -> str:
     """Say what to take instead of a value that doesn't fit its field's type; "" if it fits."""
-    if kind in _KINDS:
-        types, test, fix = _KINDS[kind]
-        # To Python True is an int: keep_recent=True would count as 1.
-        right_type = isinstance(value, types) and isinstance(value, bool) == (kind is bool)
-        return "" if right_type and test(value) else f"take {fix}"
     choices = get_args(kind)
     if get_origin(kind) is Literal:
         return "" if value in choices else f"choose one of {', '.join(choices)}"
-    fix = "" if value is None else _fix(value, choices[0])
-    return fix and f"{fix}, or None"
-
-
-def _from_environment(environ: Environ) -> dict[str, Any]:
-    changes: dict[str, Any] = {}
-    if window := _number(environ, "CLAUDE_CODE_AUTO_COMPACT_WINDOW"):
-        changes["context_window"] = int(window)
-    if percent := _number(environ, "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"):
-        changes |= {"threshold": None, "threshold_pct": percent}
-    for name, switch in (("DISABLE_COMPACT", "enabled"), ("DISABLE_AUTO_COMPACT", "auto")):
-        if environ.get(name, "").strip().lower() not in ("", "0", "false", "no", "off"):
-            changes[switch] = False
-    return changes
-
-
-def _number(environ: Environ, name: str) -> float | None:
-    if not (text := environ.get(name)):
-        return None
-    with suppress(ValueError):
-        if 0 < (number := float(text)) < 1e12:
-            return number
-    raise ValueError(f"{name}={text!r} in the environment: set it to a number above 0, or unset it")
+    if kind not in _KINDS:  # such as Tokens | None
+        fix = "" if value is None else _fix(value, choices[0])
+        return fix and f"{fix}, or None"
+    types, test, fix = _KINDS[kind]
+    # To Python True is an int: keep_recent=True would count as 1.
+    right_type = isinstance(value, types) and isinstance(value, bool) == (kind is bool)
+    return "" if right_type and test(value) else f"take {fix}"

@@ -4,13 +4,13 @@
 is killed when it ends. Outside bubblewrap, a process that leaves the group (`setsid`) lives on.
 """
 
-import contextlib
 import os
 import re
 import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -20,13 +20,10 @@ from agentlib.session_file import defer_ctrl_c
 CAP = 50_000
 """Most characters of one result, as in learn-claude-code's s06."""
 
-LINE = 65_536
-"""Characters read in one go, so that a line without an end can't fill the memory."""
+SECRETS = "KEY|TOKEN|SECRET|PASSW|CREDENTIAL|^SSH_AUTH|^ANTHROPIC_"
+"""Names of variables that hold keys. A password inside a URL isn't found by them."""
 
-SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|^SSH_AUTH|^ANTHROPIC_", re.IGNORECASE)
-"""Names of variables that no command may see. A password inside a URL isn't found by them."""
-
-DISPLAY_VARIABLES = re.compile(r"COLOR|^PYTEST_", re.IGNORECASE)
+DISPLAY = "COLOR|PAGER|^PYTEST_|^BASH_ENV"
 """Names of variables by which a notebook or a test run would change a program's output."""
 
 FIXED = {
@@ -35,9 +32,6 @@ FIXED = {
     "TERM": "dumb",
     "NO_COLOR": "1",
     "COLUMNS": "80",
-    "PAGER": "cat",
-    "GIT_PAGER": "cat",
-    "BASH_ENV": "",
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONHASHSEED": "0",
     "PYTHONUTF8": "1",
@@ -62,8 +56,8 @@ def environment() -> dict[str, str]:
 
     `python` is the interpreter that runs this code.
     """
-    hidden = (SECRET, DISPLAY_VARIABLES)
-    kept = {k: v for k, v in os.environ.items() if not any(names.search(k) for names in hidden)}
+    hidden = re.compile(f"{SECRETS}|{DISPLAY}", re.IGNORECASE)
+    kept = {name: value for name, value in os.environ.items() if not hidden.search(name)}
     path = [str(Path(sys.executable).parent), kept.get("PATH", os.defpath)]
     return kept | FIXED | {"PATH": os.pathsep.join(path)}
 
@@ -96,10 +90,20 @@ def run(call: list[str], folder: Path, *, time_limit: float) -> Execution:
         # Ctrl-C before the process has a name would leave it running, and before it has a reader
         # would leave its pipe open.
         with defer_ctrl_c():
-            process = _start(call, folder)
+            process = subprocess.Popen(
+                call,
+                cwd=folder,
+                env=environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                encoding="utf-8",
+                errors="replace",
+                start_new_session=True,
+            )
             reader = threading.Thread(target=_drain, args=(process.stdout, execution), daemon=True)
             reader.start()
-        with contextlib.suppress(subprocess.TimeoutExpired):
+        with suppress(subprocess.TimeoutExpired):
             code = process.wait(time_limit)
             execution.exit_code = 128 - code if code < 0 else code
     finally:
@@ -110,23 +114,9 @@ def run(call: list[str], folder: Path, *, time_limit: float) -> Execution:
     return execution
 
 
-def _start(call: list[str], folder: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        call,
-        cwd=folder,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        errors="replace",
-        start_new_session=True,
-    )
-
-
 def _drain(stream: TextIO, execution: Execution) -> None:
     with stream:
-        while text := stream.readline(LINE):
+        while text := stream.readline(65_536):  # a line without an end can't fill the memory
             room = CAP - len(execution.output)
             execution.output += text[:room]
             execution.cut += len(text[room:])
@@ -138,6 +128,6 @@ def _kill_group(process: subprocess.Popen[str]) -> None:
         subprocess.run(tree, capture_output=True, check=False)
     else:
         # The group may be gone, or (macOS says "permission") hold only what is dead already.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
+        with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -25,9 +25,6 @@ from agentlib.shell import CAP
 
 Definition = dict[str, Any]
 
-MAX_FILE = 20_000_000
-"""Bytes of the largest file that is read into memory. Of a larger one bash can read a part."""
-
 ROOM = 120
 """Characters of a cut result that are kept free for the notes below it."""
 
@@ -62,28 +59,35 @@ class ToolError(Exception):
     """An expected failure. Its text becomes the content of an `is_error` result."""
 
 
+def expect(condition: object, text: str) -> None:
+    """Raise ToolError with this text unless the condition holds."""
+    if not condition:
+        raise ToolError(text)
+
+
 def check_inputs(definition: Definition, inputs: object) -> dict[str, Any]:
     """Return a call's inputs without those that are null, or raise ToolError.
+
+    A string is required, a number may be left out.
 
     >>> check_inputs(DEFINITIONS[1], {"path": "a.py", "limit": None})
     {'path': 'a.py'}
     """
-    schema = definition["input_schema"]
-    rules: dict[str, Any] = schema["properties"]
+    rules: dict[str, Any] = definition["input_schema"]["properties"]
     if not isinstance(inputs, dict) or not inputs.keys() <= rules.keys():
         raise ToolError(f"the input must be an object with {', '.join(rules)}, not {inputs!r:.80}")
     arguments = {k: v for k, v in cast(dict[str, Any], inputs).items() if v is not None}
-    for name in (name for name in rules if name in arguments or name in schema["required"]):
-        value, rule = arguments.get(name), rules[name]
+    for name, rule in rules.items():
+        value = arguments.get(name)
         if rule["type"] == "string":
             # No path, command or file can hold NUL or half of a surrogate pair.
             fits = isinstance(value, str) and not re.search("[\0\ud800-\udfff]", value)
             expected = "a string of Unicode characters without NUL"
         else:
-            fits = type(value) is int and value >= rule["minimum"]  # True is an int, too
+            # To Python True is an int, too.
+            fits = value is None or (type(value) is int and value >= rule["minimum"])
             expected = f"a whole number from {rule['minimum']} on"
-        if not fits:
-            raise ToolError(f"{name} must be {expected}, not {value!r:.80}")
+        expect(fits, f"{name} must be {expected}, not {value!r:.80}")
     return arguments
 
 
@@ -134,10 +138,9 @@ class Workspace:
 
         Raises ToolError for every failure that the model can do something about.
         """
-        definitions = {each["name"]: each for each in self.definitions}
-        if name not in definitions:
-            raise ToolError(f"there is no tool {name!r}; there are {', '.join(definitions)}")
-        arguments = check_inputs(definitions[name], inputs)
+        offered = {each["name"]: each for each in self.definitions}
+        expect(name in offered, f"there is no tool {name!r}; there are {', '.join(offered)}")
+        arguments = check_inputs(offered[name], inputs)
         try:
             return self.tools[name](**arguments)
         except OSError as error:  # such as a full disk, or a command too long to start
@@ -150,42 +153,36 @@ class Workspace:
         is an answer and no failure: it is how `grep` says "nothing found".
         """
         execution = shell.run(self._call(command), self.root, time_limit=self.time_limit)
-        output = execution.output.replace(str(self.root), "/workspace")
+        code, output = execution.exit_code, execution.output.replace(str(self.root), "/workspace")
         silent = not output.strip()
-        notes = [f"(exit code {execution.exit_code})"] if execution.exit_code else []
-        if execution.exit_code is None:
-            notes = [f"(stopped: it ran longer than {self.time_limit:g} seconds)"]
+        stopped = f"(stopped: it ran longer than {self.time_limit:g} seconds)"
+        notes = [] if code == 0 else [stopped if code is None else f"(exit code {code})"]
         output = output if execution.cut else output.rstrip("\n")
         text = fit("(no output)" if silent else output, execution.cut, *notes)
-        if execution.exit_code == 0 or (execution.exit_code == 1 and silent):
-            return text
-        raise ToolError(text)
+        expect(code == 0 or (code == 1 and silent), text)
+        return text
 
     def _call(self, command: str) -> list[str]:
         """Return the words that run a command in bubblewrap, or without it if that is permitted."""
-        bash = shutil.which("bash")
-        if bash is None:
-            raise ToolError("no bash on the PATH; install it (on Windows it comes with Git)")
+        bash = shutil.which("bash") or ""
+        expect(bash, "no bash on the PATH; install it (on Windows it comes with Git)")
         if self.sandbox and (bubblewrap := shutil.which("bwrap")):
             return [*shell.sandbox_prefix(bubblewrap, self.root), bash, "-c", command]
-        if self.sandbox and not self.confirm:
-            raise ToolError("bwrap is not on the PATH: install bubblewrap, or confirm commands")
-        if re.search(r"(?<![\w.~})-])/workspace\b", command):
-            raise ToolError("no command finds /workspace here; it starts in it: use relative paths")
-        if self.confirm and not self.confirm(command):
-            raise ToolError("the person refused this command; do without it, or ask what to do")
+        expect(self.confirm or not self.sandbox, "no bwrap; install bubblewrap or confirm commands")
+        relative = not re.search(r"(?<![\w.~})-])/workspace\b", command)
+        expect(relative, "no command finds /workspace here; it starts in it: use relative paths")
+        confirmed = not self.confirm or self.confirm(command)
+        expect(confirmed, "the person refused this command; do without it, or ask what to do")
         return [bash, "-c", command]
 
     def read_file(self, path: str, offset: int = 0, limit: int | None = None) -> str:
         """Return lines of a file. The last line says how many more there are (see `page`)."""
         file, name = self._place(path)
-        text = _bytes(file, name).decode("utf-8-sig", errors="replace")
-        text = re.sub("\r\n?", "\n", text)
+        text = re.sub("\r\n?", "\n", _bytes(file, name).decode("utf-8-sig", errors="replace"))
         lines = text.removesuffix("\n").split("\n") if text else []
         if not lines and not offset:
             return "(empty file)"
-        if offset >= len(lines):
-            raise ToolError(f"offset={offset} is past the end: {name} has {len(lines)} lines")
+        expect(lines[offset:], f"offset={offset} is past the end: {name} has {len(lines)} lines")
         return page(lines, offset, limit)
 
     def write_file(self, path: str, content: str) -> str:
@@ -207,12 +204,10 @@ class Workspace:
             raise ToolError(f"{name} is not UTF-8, so it is not edited; use bash") from None
         newline = "\r\n" if "\r\n" in text else "\n"
         old, new = (re.sub("\r?\n", newline, part) for part in (old_text, new_text))
-        if not old:
-            raise ToolError("old_text is empty; write_file makes a new file")
-        if old not in text:
-            raise ToolError(f"old_text is not in {name}; read it again and copy every space")
-        if text.find(old) != text.rfind(old):
-            raise ToolError(f"old_text is in {name} more than once; add the lines around it")
+        first, last = text.find(old), text.rfind(old)
+        expect(old, "old_text is empty; write_file makes a new file")
+        expect(first >= 0, f"old_text is not in {name}; read it again and copy every space")
+        expect(first == last, f"old_text is in {name} more than once; add the lines around it")
         file.write_bytes(text.replace(old, new).encode())
         return f"Edited {name}"
 
@@ -227,11 +222,11 @@ class Workspace:
         """Find the file that `path` leads to, links followed, and its name in results."""
         inner = re.sub(r"^/workspace(?=/|$)", ".", path)
         file = Path(os.path.realpath(self.root / inner))
-        if not file.is_relative_to(self.root):
-            raise ToolError(f"{path} is outside the workspace; paths start at /workspace")
+        inside = file.is_relative_to(self.root)
+        expect(inside, f"{path} is outside the workspace; paths start at /workspace")
         name = file.relative_to(self.root).as_posix()
-        if file.exists() and not file.is_file():  # a pipe would make the agent wait for ever
-            raise ToolError(f"{name} is a folder or a device; look at it with bash")
+        readable = file.is_file() or not file.exists()  # a pipe would make the agent wait for ever
+        expect(readable, f"{name} is a folder or a device; look at it with bash")
         return file, name
 
 
@@ -284,11 +279,7 @@ def page(lines: Sequence[str], offset: int = 0, limit: int | None = None) -> str
 
 def _bytes(file: Path, name: str) -> bytes:
     """Read a text file."""
-    if not file.is_file():
-        raise ToolError(f"there is no file {name}; list the folder with bash")
-    if (size := file.stat().st_size) > MAX_FILE:
-        raise ToolError(f"{name} has {size} bytes, more than {MAX_FILE}; look at a part with bash")
+    expect(file.is_file(), f"there is no file {name}; list the folder with bash")
     data = file.read_bytes()
-    if b"\0" in data:
-        raise ToolError(f"{name} is a binary file of {len(data)} bytes; look at it with bash")
+    expect(b"\0" not in data, f"{name} is a binary file of {len(data)} bytes; look at it with bash")
     return data

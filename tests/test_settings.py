@@ -39,7 +39,7 @@ REFUSED = [
     ),
     ({"auto": "no"}, "auto='no'; take True or False"),
     ({"auto": 1}, "auto=1; take True or False"),
-    ({"trim_keep": 951}, "trim_keep=951 twice and a marker is more than trim_over=2000, so"),
+    ({"trim_keep": 951}, "trim_keep=951 twice and a marker is more than trim_over=2000; lower"),
     ({"summary_model": " "}, "summary_model=' '; take same, auto or a model's id"),
 ]
 
@@ -148,13 +148,12 @@ def test_compaction_is_switched_off_by_the_environment(value, off):
     assert (auto.auto, auto.enabled) == (not off, True)
 
 
-@pytest.mark.parametrize("value", ["half", "nan", "inf", "200k"])
+@pytest.mark.parametrize("value", ["half", "200k"])
 @pytest.mark.parametrize(
     "name", ["CLAUDE_CODE_AUTO_COMPACT_WINDOW", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"]
 )
 def test_an_environment_that_is_no_number_is_named(name, value):
-    words = f"{name}='{value}' in the environment: set it to a number above 0, or unset it"
-    with pytest.raises(ValueError, match=re.escape(words)):
+    with pytest.raises(ValueError, match=f"^{name} in the environment: .*'{value}'; mend or unset"):
         Settings.from_env(environ={name: value})
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentlib.tools import CAP, MAX_FILE, ROOM, ToolError, Workspace, fit, page, result
+from agentlib.tools import CAP, ROOM, ToolError, Workspace, fit, page, result
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="pipes and modes of POSIX")
 
@@ -175,10 +175,7 @@ def test_reading_past_the_end_says_how_long_the_file_is(workspace):
 
 def test_only_a_text_file_can_be_read(workspace):
     (workspace.root / "data").write_bytes(b"PK\0\1")
-    with (workspace.root / "huge").open("wb") as file:
-        file.truncate(MAX_FILE + 1)
     assert "binary file of 4 bytes" in failure(workspace, "read_file", {"path": "data"})
-    assert "look at a part" in failure(workspace, "read_file", {"path": "huge"})
     assert "there is no file gone" in failure(workspace, "read_file", {"path": "gone"})
     assert "is a folder or a device" in failure(workspace, "read_file", {"path": "."})
 
