@@ -146,11 +146,8 @@ def tail_of(
     """
     tail, room = list[Message](), float(tail_tokens)
     for start, stop in reversed(msg.exchanges(messages)):
-        exchange = messages[start:stop]
-        if tail:
-            fitted = _fitted(exchange, room, least)
-        else:
-            fitted = _fitted(exchange, max(room, unseen_tokens), 0)
+        most, keep = (room, least) if tail else (max(room, unseen_tokens), 0)
+        fitted = _fitted(messages[start:stop], most, keep)
         room -= _tokens(fitted)
         if tail and room < 0:
             break
@@ -162,9 +159,8 @@ def _fitted(exchange: Sequence[Message], room: float, least: int) -> list[Messag
     """Trim long results until the exchange fits, or `least` characters are left at each end."""
     fitted, keep = list(exchange), int(1.5 * max(room, 0))  # two such ends: about `room` tokens
     while _tokens(fitted) > room and keep >= least:
-        fitted = trim_results(
-            exchange, trim_over=2 * keep + _MARKER, trim_keep=keep, keep_unseen=False
-        )
+        over = 2 * keep + _MARKER
+        fitted = trim_results(exchange, trim_over=over, trim_keep=keep, keep_unseen=False)
         keep = keep * 3 // 4 if keep else -1
     return fitted
 

@@ -92,35 +92,34 @@ def run(
     passes through, and nothing is lost. Raises RequestTooLarge if the prompt alone doesn't fit
     the window less `output_reserve`.
     """
-    agent = Agent(client, workspace, settings, engine, session, model, system, clock, hooks)
+    archives = workspace.root / ".transcripts"
+    session = session or Session(session_id=f"{clock():.0f}", archives=archives)
+    agent = Agent(client, workspace, session, settings, engine, model, system or "", clock, hooks)
     yield from agent.run(prompt, max_turns)
 
 
+@dataclass(eq=False, repr=False)
 class Agent:
     """A coding agent at work on one session. Making one writes nothing."""
 
-    def __init__(
-        self,
-        client: "anthropic.Anthropic",
-        workspace: Workspace,
-        settings: Settings = DEFAULT,
-        engine: ContextEngine = compact,
-        session: Session | None = None,
-        model: str = MODEL,
-        system: str | None = None,
-        clock: Callable[[], float] = time.time,
-        hooks: Hooks = NO_HOOKS,
-    ) -> None:
-        self.client, self.model, self.clock = client, model, clock
-        self.settings, self.engine, self.hooks = settings, engine, hooks
-        archives = workspace.root / ".transcripts"
-        self.session = session or Session(session_id=f"{self.now():.0f}", archives=archives)
-        if settings.recall and workspace.recall is None:
-            workspace = replace(workspace, recall=self.session.recall)
-        self.workspace = workspace
-        self.system = system_prompt(settings) if system is None else system
+    client: "anthropic.Anthropic"
+    workspace: Workspace
+    session: Session
+    settings: Settings = DEFAULT
+    engine: ContextEngine = compact
+    model: str = MODEL
+    system: str = ""
+    """The system prompt. Empty: the default one."""
+    clock: Callable[[], float] = time.time
+    hooks: Hooks = NO_HOOKS
+
+    def __post_init__(self) -> None:
+        settings = self.settings
+        if settings.recall and self.workspace.recall is None:
+            self.workspace = replace(self.workspace, recall=self.session.recall)
+        self.system = self.system or system_prompt(settings)
         manual = settings.manual and settings.enabled
-        self.tools = [*workspace.definitions, *([COMPACT_TOOL] if manual else [])]
+        self.tools = [*self.workspace.definitions, *([COMPACT_TOOL] if manual else [])]
         self.meter = metered(self.session, settings, self.system + str(self.tools))
         self._tier = 0.0
 

@@ -8,19 +8,8 @@ that don't change are the same objects.
 
 from collections.abc import Callable, Sequence
 
-from agentlib.messages import (
-    PLACEHOLDER,
-    TRIMMED,
-    TRUNCATED,
-    Block,
-    Message,
-    blocks,
-    last_assistant,
-    of_type,
-    result_text,
-    tool_names,
-    with_results,
-)
+from agentlib import messages as msg
+from agentlib.messages import Block, Message
 
 
 def micro_compact(
@@ -46,11 +35,11 @@ def micro_compact(
     >>> micro_compact(history, keep_recent=0)[1]["content"][0]["content"]
     '[Previous: used bash]'
     """
-    names = tool_names(messages)
-    newest = last_assistant(messages) if keep_unseen else len(messages)
+    names = msg.tool_names(messages)
+    newest = msg.last_assistant(messages) if keep_unseen else len(messages)
     old: list[Block] = []
     for i in range(len(messages) - 1, -1, -1):
-        results = of_type(messages[i], "tool_result")
+        results = msg.of_type(messages[i], "tool_result")
         # Within a message, the last result is the newest.
         recent = min(len(results), keep_recent)
         keep_recent -= recent
@@ -60,15 +49,15 @@ def micro_compact(
         r["tool_use_id"]: _placeholder(r, names.get(r["tool_use_id"], "unknown"), min_chars, recall)
         for r in clearable
     }
-    return with_results(messages, {name: text for name, text in placeholders.items() if text})
+    return msg.with_results(messages, {name: text for name, text in placeholders.items() if text})
 
 
 def _placeholder(result: Block, tool: str, min_chars: int, recall: bool) -> str | None:
     """Return what stands in for the result, None if it stays."""
-    content = blocks({"content": result.get("content") or ""})
+    content = msg.blocks({"content": result.get("content") or ""})
     size = sum(len(part["text"] if part["type"] == "text" else str(part)) for part in content)
-    short = f"{PLACEHOLDER}{tool}]"
-    long = f"{PLACEHOLDER}{tool}; recall {result['tool_use_id']} returns it]"
+    short = f"{msg.PLACEHOLDER}{tool}]"
+    long = f"{msg.PLACEHOLDER}{tool}; recall {result['tool_use_id']} returns it]"
     text = long if recall and len(long) <= size else short
     is_shorter = min_chars < size >= len(text)
     return text if is_shorter and text != result["content"] else None
@@ -89,10 +78,10 @@ def truncate_results(
     """
 
     def cut(text: str) -> str:
-        short = text[:max_result_chars] + TRUNCATED
+        short = text[:max_result_chars] + msg.TRUNCATED
         return short if len(short) < len(text) else text
 
-    old = min(len(messages) - keep_messages, last_assistant(messages) + 1)
+    old = min(len(messages) - keep_messages, msg.last_assistant(messages) + 1)
     return _shortened(messages, max(0, old), cut)
 
 
@@ -117,12 +106,12 @@ def trim_results(
 
     def trim(text: str) -> str:
         gone = len(text) - 2 * trim_keep
-        mark = f"\n\n{TRIMMED.format(gone)}\n\n"
+        mark = f"\n\n{msg.TRIMMED.format(gone)}\n\n"
         if len(text) <= trim_over or gone <= len(mark):
             return text
         return text[:trim_keep] + mark + text[len(text) - trim_keep :]
 
-    old = last_assistant(messages) + 1 if keep_unseen else len(messages)
+    old = msg.last_assistant(messages) + 1 if keep_unseen else len(messages)
     return _shortened(messages, old, trim)
 
 
@@ -131,16 +120,16 @@ def _shortened(
 ) -> list[Message]:
     """Shorten the results in the first `stop` messages."""
     texts = {
-        result["tool_use_id"]: result_text(result)
+        result["tool_use_id"]: msg.result_text(result)
         for message in messages[:stop]
-        for result in of_type(message, "tool_result")
+        for result in msg.of_type(message, "tool_result")
     }
     short = {name: shorten(text) for name, text in texts.items()}
-    return with_results(messages, {n: text for n, text in short.items() if text != texts[n]})
+    return msg.with_results(messages, {n: text for n, text in short.items() if text != texts[n]})
 
 
 def replacements(before: Sequence[Message], after: Sequence[Message]) -> dict[str, str]:
     """Return the content of each result that is not the same object any more, by tool_use id."""
-    old = {r["tool_use_id"]: r for m in before for r in of_type(m, "tool_result")}
-    new = [result for message in after for result in of_type(message, "tool_result")]
+    old = {r["tool_use_id"]: r for m in before for r in msg.of_type(m, "tool_result")}
+    new = [result for message in after for result in msg.of_type(message, "tool_result")]
     return {r["tool_use_id"]: r["content"] for r in new if r is not old[r["tool_use_id"]]}

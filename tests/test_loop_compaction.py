@@ -129,7 +129,7 @@ def test_by_hand_between_two_runs(workspace, session):
     go(worker(2), workspace, session)
     seen, options = [], {"settings": SMALL, "clock": Clock()}
     model = client(script(say("By hand.")), seen)
-    step = loop.Agent(model, workspace, session=session, **options).compact_now("the rules")
+    step = loop.Agent(model, workspace, session, **options).compact_now("the rules")
     assert (step.compaction, step.focus, len(step.usage)) == ("manual", "the rules", 1)
     assert "Focus: the rules" in prompt(seen[0])
     assert [summary_text(m) for m in session.context] == ["By hand."]
@@ -141,11 +141,11 @@ def test_by_hand_between_two_runs(workspace, session):
 
 
 def test_by_hand_a_failure_is_noted_and_nothing_to_do_is_not(workspace, session):
-    options = {"settings": SMALL, "session": session, "clock": Clock()}
-    agent = loop.Agent(client(script()), workspace, **options)
+    options = {"settings": SMALL, "clock": Clock()}
+    agent = loop.Agent(client(script()), workspace, session, **options)
     assert agent.compact_now().compaction is None
     go(worker(1), workspace, session)
-    agent = loop.Agent(client(script(error(500), say("Fine."))), workspace, **options)
+    agent = loop.Agent(client(script(error(500), say("Fine."))), workspace, session, **options)
     assert agent.compact_now().compaction == "failed"
     assert session.context == session.history
     assert agent.compact_now().compaction == "manual"
@@ -157,7 +157,7 @@ def test_by_hand_with_a_call_in_flight(workspace, session):
     session.answer({"type": "tool_result", "tool_use_id": "toolu_1", "content": READ}, at=1)
     session.reply(say(call("toolu_2")), at=2)
     model = client(script(say("A summary.")))
-    loop.Agent(model, workspace, SMALL, session=session, clock=Clock()).compact_now()
+    loop.Agent(model, workspace, session, SMALL, clock=Clock()).compact_now()
     assert session.pending == ()
     assert len(session.context) == 3
     assert results(session.context[-1]) == ["interrupted; check before repeating"]

@@ -164,7 +164,7 @@ def test_the_breaker_is_kept_in_the_session_file(workspace, session):
     go(brain, workspace, loaded, "Go on.", settings=low)
     assert len(asked) == 3  # it rests on
     model = client(script(say("By hand.")))
-    step = loop.Agent(model, workspace, low, session=loaded, clock=Clock()).compact_now()
+    step = loop.Agent(model, workspace, loaded, low, clock=Clock()).compact_now()
     assert step.compaction == "manual"  # a person's wish passes the breaker, and closes it
     work = worker(3, "more", summary=say("Fine."))
     turns = go(brain, workspace, loaded, "Go on.", settings=low)

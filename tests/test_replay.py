@@ -80,7 +80,7 @@ def recorded(folder: Path, settings: Settings) -> Session:
         clock.now += 4_000
     assert session.path
     session = load(session.path)
-    Agent(api, workspace, session=session, **same).compact_now("the pause")
+    Agent(api, workspace, session, **same).compact_now("the pause")
     list(run(api, "Once more.", workspace, session=session, max_turns=45, **same))
     return load(session.path or "")
 

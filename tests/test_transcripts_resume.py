@@ -105,7 +105,7 @@ def live(seed: int, folder: Path) -> Counter:
                 if rng.random() < 0.05:
                     break
             if rng.random() < 0.3:
-                agent = loop.Agent(model, workspace, session=session, **options)
+                agent = loop.Agent(model, workspace, session, **options)
                 agent.compact_now("by hand")
         except (KeyboardInterrupt, anthropic.APIStatusError):
             seen["broken off"] += 1
