@@ -20,7 +20,7 @@ from nbformat import NotebookNode
 from agentlib.auto_compact import summary_message, summary_prompt
 from agentlib.estimation import estimate_tokens, prompt_tokens
 from agentlib.head_and_tail import summary_budget
-from agentlib.lab.lessons import check, checking, micro_compact, transcripts, wall
+from agentlib.lab.lessons import check, checking, exercises
 from agentlib.lab.play import play
 from agentlib.lab.sessions.table import rows
 from agentlib.lab.tasks.scenarios import REVIEW
@@ -118,21 +118,21 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def test_a_lesson_runs_with_its_solutions_and_every_stub_fails(path: Path, outcomes: dict):
     verdicts, error = outcomes[path.stem]
     assert error is None
-    assert verdicts == {name: [False, True] for name in checking.of_lesson(path.name[:2])}
+    assert verdicts == {name: [False, True] for name in exercises.of_lesson(path.name[:2])}
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_asks_every_exercise_of_its_lesson_and_shows_that_it_is_open(path: Path):
     notebook = nbformat.read(path, as_version=4)
     places = stubs(notebook)
-    assert list(places) == checking.of_lesson(path.name[:2])
+    assert list(places) == exercises.of_lesson(path.name[:2])
     for name, place in places.items():
         [output] = notebook.cells[place].outputs
         assert output.data["text/plain"].startswith(f"{name} not yet: ")
 
 
 def test_every_exercise_has_a_hint_and_two_wrong_answers():
-    names = [name for lesson in checking.LESSONS for name in checking.of_lesson(lesson)]
+    names = [name for lesson in checking.LESSONS for name in exercises.of_lesson(lesson)]
     assert list(checking.HINTS) == names
     assert all(checking.HINTS.values())
     assert [name for name in names if len(WRONG[name]) < 2] == []
@@ -348,8 +348,8 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
     ],
     "00.5": [
         (None, "the answer is None"),
-        (wall.SMALLEST_WINDOW - 8_000, "would refuse a prompt"),
-        (wall.SMALLEST_WINDOW + 8_000, "in a smaller window"),
+        (exercises.SMALLEST_WINDOW - 8_000, "would refuse a prompt"),
+        (exercises.SMALLEST_WINDOW + 8_000, "in a smaller window"),
     ],
     "00.6": [
         (outline, "give a pair"),
@@ -543,14 +543,14 @@ def test_an_answer_that_is_no_function_is_told_so():
 
 def test_the_layer_agrees_with_the_exercise_on_paper(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    view = clear(micro_compact.PAPER, keep_recent=4, min_chars=100)
-    assert check("02.3", list(replacements(micro_compact.PAPER, view)))
+    view = clear(exercises.PAPER, keep_recent=4, min_chars=100)
+    assert check("02.3", list(replacements(exercises.PAPER, view)))
 
 
 def test_the_window_of_exercise_00_5_is_the_first_step_above_the_largest_prompt():
     run = play(REVIEW, Settings(enabled=False))
     largest = max(prompt_tokens(request.usage) for request in run.session.requests)
-    assert wall.SMALLEST_WINDOW - 8_000 < largest <= wall.SMALLEST_WINDOW
+    assert exercises.SMALLEST_WINDOW - 8_000 < largest <= exercises.SMALLEST_WINDOW
 
 
 def test_the_turn_of_exercise_05_6_is_the_last_with_the_file_in_view():
@@ -563,4 +563,4 @@ def test_the_turn_of_exercise_05_6_is_the_last_with_the_file_in_view():
         for row in rows(session, turn)
         if row.kind == "tool_result" and sought in row.text and row.state == "in view"
     ]
-    assert max(seen) == transcripts.LAST_IN_VIEW
+    assert max(seen) == exercises.LAST_IN_VIEW

@@ -7,7 +7,7 @@ import pytest
 from agentlib.auto_compact import summary_message
 from agentlib.estimation import prompt_tokens
 from agentlib.lab.lessons import check
-from agentlib.lab.lessons.manual_compact import HAND
+from agentlib.lab.lessons.exercises import HAND
 from agentlib.lab.play import play
 from agentlib.lab.replay import replay
 from agentlib.lab.tasks.scenarios import ERRAND, REVIEW

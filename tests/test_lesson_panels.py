@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pandas import DataFrame
 
 from agentlib.lab.figures import estimates
-from agentlib.lab.lessons.manual_compact import HAND
+from agentlib.lab.lessons.exercises import HAND
 from agentlib.lab.panels import lessons
 from agentlib.lab.panels.panel import Panel
 from agentlib.lab.panels.what_if import RECORDED, what_if

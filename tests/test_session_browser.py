@@ -9,7 +9,7 @@ from PIL import Image
 
 from agentlib import transcripts
 from agentlib.lab.crash import kill_while_it_waits
-from agentlib.lab.lessons.transcripts import paper_lines
+from agentlib.lab.lessons.exercises import paper_lines
 from agentlib.lab.model.sources import describe
 from agentlib.lab.panels.lessons import SHOWN_ROWS, as_html, session_browser
 from agentlib.lab.sessions.table import Row, matching, rows

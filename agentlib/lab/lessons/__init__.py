@@ -1,8 +1,7 @@
 """Check exercises, take hints, predict results and compare them, use the learner's function.
 
-Predictions and passed exercises are kept in `.progress/<lesson>.json` beside the notebooks.
-Git doesn't see that folder, and `make reset LESSON=03` forgets a lesson's file. The exercises
-themselves are in one module for each lesson, in the vocabulary of `checking`.
+Predictions are kept in `.progress/<lesson>.json` beside the notebooks. Git doesn't see that folder,
+and `make reset LESSON=03` forgets a lesson's file. The exercises themselves are in `exercises`.
 """
 
 import contextlib
@@ -14,7 +13,8 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeVar
 
-from agentlib.lab.lessons.checking import HINTS, Answer, Wrong, find, lesson_of
+from agentlib.lab.lessons.checking import HINTS, Answer, Wrong, lesson_of
+from agentlib.lab.lessons.exercises import find
 
 PROGRESS = Path(".progress")
 WIDTH = 72
@@ -62,7 +62,6 @@ def check(exercise: str, answer: Any) -> Verdict:
         return Verdict(exercise, False, str(wrong))
     except Exception as error:
         return Verdict(exercise, False, f"it raised {error!r}{_place(error, answer)}")
-    _keep(lesson_of(exercise), "passed", exercise, True)
     return Verdict(exercise, True, says)
 
 
@@ -117,7 +116,10 @@ def predict(name: str, **values: Any) -> Note:
     _predictions[name] = values
     if not values or any(value is None for value in values.values()):
         return Note("no prediction yet: put a number in place of None")
-    _keep(lesson, "predicted", name, values)
+    text = json.dumps({**_saved(lesson), name: values}, indent=1, default=str)
+    with contextlib.suppress(OSError):  # the lesson goes on in a folder that can't be written
+        PROGRESS.mkdir(exist_ok=True)
+        (PROGRESS / f"{lesson}.json").write_text(f"{text}\n", encoding="utf-8", newline="\n")
     listed = ", ".join(f"{_words(key)} {_shown(value)}" for key, value in values.items())
     return _wrapped(f"You say: {listed}.")
 
@@ -128,10 +130,8 @@ def compare(name: str, **actual: Any) -> Note:
     >>> compare("02.turns", turns=17)   # doctest: +SKIP
     turns: you said 12, it is 17
     """
-    if name in _predictions:
-        values = _predictions[name]
-    else:
-        values = _kept(lesson_of(name), "predicted").get(name, {})
+    saved: dict[str, Any] = _saved(lesson_of(name)).get(name, {})
+    values = _predictions.get(name, saved)
     lines = (f"{_words(key)}: {_compared(values.get(key), actual[key])}" for key in actual)
     return Note("\n".join(lines))
 
@@ -161,19 +161,8 @@ def _wrapped(text: str) -> Note:
     return Note("\n".join(lines))
 
 
-def _kept(lesson: str, part: str) -> dict[str, Any]:
-    """Read one part of the lesson's file; a missing or torn file has nothing."""
-    with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
-        progress = json.loads((PROGRESS / f"{lesson}.json").read_text(encoding="utf-8"))
-        return dict(progress.get(part, {}))
+def _saved(lesson: str) -> dict[str, Any]:
+    """Read the lesson's predictions. A missing or torn file has none."""
+    with contextlib.suppress(OSError, ValueError, TypeError):
+        return dict(json.loads((PROGRESS / f"{lesson}.json").read_text(encoding="utf-8")))
     return {}
-
-
-def _keep(lesson: str, part: str, name: str, value: Any) -> None:
-    """Add a value to the lesson's file; a lesson goes on in a folder that can't be written."""
-    parts = {each: _kept(lesson, each) for each in ("predicted", "passed")}
-    parts[part][name] = value
-    text = json.dumps(parts, indent=1, sort_keys=True, default=str)
-    with contextlib.suppress(OSError):
-        PROGRESS.mkdir(exist_ok=True)
-        (PROGRESS / f"{lesson}.json").write_text(f"{text}\n", encoding="utf-8", newline="\n")

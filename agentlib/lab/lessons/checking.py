@@ -1,10 +1,9 @@
 """The vocabulary of the exercises' checkers: small conversations, safe calls, comparisons.
 
-A checker gets the learner's `Answer` and raises `Wrong` with the failing case. Each lesson has a
-module beside this one that registers its checkers with `exercise`. The hints are in `hints.toml`.
+A checker gets the learner's `Answer` and raises `Wrong` with the failing case. The module
+`exercises` registers all checkers with `exercise`. The hints are in `hints.toml`.
 """
 
-import importlib
 import inspect
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -15,22 +14,11 @@ from typing import Any
 
 from agentlib.messages import Block, Message, of_type, violation
 
-LESSONS = {
-    "00": "wall",
-    "01": "estimation",
-    "02": "micro_compact",
-    "03": "auto_compact",
-    "04": "manual_compact",
-    "05": "transcripts",
-    "06": "head_and_tail",
-    "07": "recovery",
-}
-"""The number of each lesson, and the module here that checks its exercises."""
-
 HINTS: dict[str, list[str]] = tomllib.loads(
     Path(__file__).with_name("hints.toml").read_text(encoding="utf-8")
 )
 """The hints to each exercise, in the order in which they are given."""
+LESSONS = tuple(dict.fromkeys(name.split(".")[0] for name in HINTS))
 
 LONGEST = 60
 """Characters of a value that fit into a sentence."""
@@ -155,14 +143,15 @@ def shown(value: Any) -> str:
 Check = Callable[[Answer], str | None]
 """Returns None for a right answer, or a sentence about it, and raises `Wrong` for any other."""
 
-_EXERCISES: dict[str, tuple[Check, str]] = {}
+EXERCISES: dict[str, tuple[Check, str]] = {}
+"""Each exercise's checker, and what to say of a right answer."""
 
 
 def exercise(name: str, passed: str = "") -> Callable[[Check], Check]:
     """Register the decorated checker as the exercise `name`, and what to say if it passes."""
 
     def register(check: Check) -> Check:
-        _EXERCISES[name] = check, passed
+        EXERCISES[name] = check, passed
         return check
 
     return register
@@ -178,23 +167,6 @@ def lesson_of(name: str) -> str:
     if lesson not in LESSONS:
         raise ValueError(f"{name!r} names no lesson; its first part is one of {', '.join(LESSONS)}")
     return lesson
-
-
-def of_lesson(lesson: str) -> list[str]:
-    """Return the names of a lesson's exercises, in the lesson's order."""
-    importlib.import_module(f"agentlib.lab.lessons.{LESSONS[lesson]}")
-    return [name for name in _EXERCISES if lesson_of(name) == lesson]
-
-
-def find(name: str) -> tuple[Check, str]:
-    """Return an exercise's checker and what to say of a right answer.
-
-    Raises `ValueError` with the names there are if none fits.
-    """
-    names = of_lesson(lesson_of(name))
-    if name not in names:
-        raise ValueError(f"there is no exercise {name!r}; choose one of {', '.join(names)}")
-    return _EXERCISES[name]
 
 
 def call_block(number: int, name: str = "read_file", **inputs: Any) -> Block:

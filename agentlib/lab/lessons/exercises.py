@@ -1,0 +1,695 @@
+"""The exercises of all lessons, each as a checker in the vocabulary of `checking`."""
+
+import json
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import replace
+from functools import partial
+from itertools import repeat
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from unittest.mock import Mock
+
+from agentlib.auto_compact import SummaryFailed, summary_message
+from agentlib.estimation import TokenMeter, estimate_tokens, message_tokens
+from agentlib.head_and_tail import summary_budget
+from agentlib.lab import model
+from agentlib.lab.api.tokens import text_tokens
+from agentlib.lab.client import client
+from agentlib.lab.lessons import checking
+from agentlib.lab.lessons.checking import (
+    EXERCISES,
+    Answer,
+    Check,
+    conversation,
+    exercise,
+    lesson_of,
+    near,
+    require,
+    results,
+    shown,
+    text_of,
+)
+from agentlib.lab.play import play
+from agentlib.lab.tasks.scenarios import RENAME, REVIEW
+from agentlib.messages import Message, active_request, exchanges, of_type, result_text
+from agentlib.micro_compact import micro_compact
+from agentlib.requests import request, send
+from agentlib.session_file import Line
+from agentlib.settings import MODEL, Settings
+from agentlib.tools import Workspace
+from agentlib.transcripts import Session
+
+SUMMARY = "1.py and 2.py are read."
+
+
+def summarize(messages: Sequence[Message], focus: str) -> str:
+    return SUMMARY
+
+
+# Lesson 00: when a request no longer fits, what fills it, and a tool
+
+
+@exercise("00.1", "a prompt as large as the window still fits, one token more is refused.")
+def _refused(answer: Answer) -> None:
+    cases = {
+        "turn 4 sends 1,800 tokens and turn 5 sends 2,200": (5, 600, 400, 2_000),
+        "a prompt as large as the window still fits": (4, 600, 200, 1_000),
+        "longer turns and a larger window": (17, 600, 2_000, 32_000),
+        "the first prompt alone is too large": (1, 5_000, 400, 2_000),
+    }
+    answer.agree(cases)
+
+
+@exercise("00.2", "every call has its result, and the failed one says what went wrong.")
+def _hands(answer: Answer) -> None:
+    calls = [checking.call_block(1, path="a.txt"), checking.call_block(2, path="missing.txt")]
+    with TemporaryDirectory() as folder:
+        Path(folder, "a.txt").write_text("one line\n", encoding="utf-8", newline="\n")
+        message = answer.call(calls, Workspace(Path(folder)))
+    checking.require_answered(calls, message)
+    first, second = of_type(message, "tool_result")
+    text = result_text(first)
+    require(text == "one line", f"the result of toolu_1 is {text!r}, but a.txt holds 'one line'.")
+    require(second.get("is_error"), "toolu_2 reads a missing file, and its result has no is_error.")
+
+
+@exercise("00.3", "40 turns instead of 20 send four times as many tokens.")
+def _sent(answer: Answer) -> None:
+    cases = {
+        "600, 1,000 and 1,400 tokens are sent and paid for": (3_000, 600, 400, 3),
+        "a single turn sends the first prompt": (600, 600, 400, 1),
+        "the sum grows with the square of the turns": (1_584_000, 600, 2_000, 40),
+    }
+    answer.agree(cases)
+
+
+@exercise("00.4", "the text counts, whether it is a string or stands in a list of blocks.")
+def _largest(answer: Answer) -> None:
+    in_list = conversation(300, 0, 23)
+    in_list[4]["content"] = [checking.result_block(2, [{"type": "text", "text": "b" * 2_000}])]
+    cases = {
+        "toolu_2 has 2,000 characters in a list with one text block": ("toolu_2", in_list),
+        "toolu_1 has 400 characters and comes first": ("toolu_1", conversation(400, [300, 90])),
+    }
+    answer.agree(cases)
+
+
+SMALLEST_WINDOW = 96_000
+"""The first of the slider's windows that the largest prompt of the whole task fits into."""
+
+
+@exercise("00.5", "one step below, the last prompts are refused, when the report is due.")
+def _window(answer: Answer) -> None:
+    low = "the sentence still says that the API would refuse a prompt"
+    high = "all prompts fit, but they do in a smaller window of the slider, too"
+    how = "move the slider, read the sentence, and put in the window"
+    answer.hit(SMALLEST_WINDOW, how=how, low=low, high=high)
+
+
+SOURCE = """class Parcel:
+    async def weigh(self):
+        return "def nothing(): a text"
+
+def deliver(parcel): ...
+"""
+OUTLINE = {"1": "class Parcel:", "2": "async def weigh(self):", "5": "def deliver(parcel): ..."}
+"""The lines of `SOURCE` that define something."""
+
+
+@exercise("00.6", "five lines became three.")
+def _tool(answer: Answer) -> None:
+    definition, function = answer.typed(tuple, "give a pair: the definition and the function")
+    require(definition.get("description"), "without a description no model can use the tool.")
+    schema = definition["input_schema"]
+    types = {name: each.get("type") for name, each in schema["properties"].items()}
+    require(types == {"path": "string"}, f"the one property should be path, a string: {types}.")
+    require(schema.get("required") == ["path"], '"path" is not in "required".')
+    lines = str(Answer(function).call(SOURCE)).splitlines()
+    for number, text in OUTLINE.items():
+        listed = any(each.startswith(number) and each.endswith(text) for each in lines)
+        require(listed, f"the outline should have the line {number}: {text}")
+    require(len(lines) == 3, f"the outline has {len(lines)} lines; only three define something.")
+
+
+# Lesson 01: an estimate, the text it misreads, a threshold, a meter
+
+
+@exercise("01.1", "all of the text counts: roles, names, brackets and all.")
+def _chars_over_four(answer: Answer) -> None:
+    messages = conversation(3_600)
+    names = ("a request, its role and its brackets", "a call in a list", "a result in a list")
+    parts = [messages[:count] for count in (1, 2, 3)]
+    cases = {name: (estimate_tokens(part), part) for name, part in zip(names, parts, strict=True)}
+    answer.agree(cases, near(3))
+
+
+@exercise("01.2")
+def _furthest_off(answer: Answer) -> str:
+    text = answer.typed(str, "give a text")
+    require(200 <= len(text) <= 2_000, f"{len(text):,} characters; give a text of 200 to 2,000.")
+    estimate, tokens = len(text) / 4, text_tokens(text)
+    off = 100 * (estimate - tokens) / tokens
+    verdict = f"chars/4 says {estimate:,.0f}, the offline API counts {tokens:,}: {off:+.0f} %"
+    require(off <= -60, f"{verdict}. It takes -60 % or lower: find a text of shorter tokens.")
+    return f"{verdict}. A token here is hardly more than a character, and chars/4 can't see that."
+
+
+@exercise(
+    "01.3", "one compaction. It fits this task: in another one chars/4 is off by another share."
+)
+def _rings_in_time(answer: Answer) -> None:
+    threshold = answer.typed(int, "give whole tokens")
+    require(1 <= threshold <= 32_000, f"{threshold:,} is not from 1 to 32,000.")
+    start = Settings(estimator="chars", micro="off", reactive=False).scaled(32_000)
+    run = play(RENAME, replace(start, threshold=threshold))
+    too_high = f"chars/4 reads low, so the alarm at {threshold:,} was not due yet. Set it lower"
+    require(not run.refused, f"the run was refused: {run.refused}. {too_high}.")
+    count = len(run.session.compactions)
+    require(count == 1, f"the run ends, but it compacted {count} times. Set the alarm higher.")
+
+
+def _bill(messages: Sequence[Message]) -> int:
+    """Bill a base prompt of 9,000 tokens, and a token for each 2.5 characters."""
+    return round(9_000 + sum(len(str(message)) + 2 for message in messages) / 2.5)
+
+
+@exercise("01.4", "the bill is exact, and only two messages are guessed.")
+def _anchored(answer: Answer) -> None:
+    messages = conversation(*[3_600] * 20)
+    first = estimate_tokens(messages[:3])
+    cases = {"before any bill there is only the estimate": (first, 0, 0, messages[:3])}
+    for sent in range(3, len(messages) - 1, 2):
+        bill, now = _bill(messages[:sent]), messages[: sent + 2]
+        name = f"the first {sent} messages were billed, so only two have to be guessed"
+        cases[name] = (_bill(now), bill, sent, now)
+    answer.agree(cases, near(10, share=0.08))
+
+
+@exercise("01.5", "it rings at 183,871. One percent more, and it is 185,870: too late.")
+def _largest_error(answer: Answer) -> None:
+    low = "the alarm rings past 184,000, the window without the answer's 16,000"
+    high = "the alarm rings in time, and it would with a larger error, too"
+    answer.hit(-7, how="give whole percent", low=low, high=high)
+
+
+# Lesson 02: which results are cleared, and what the numbers do
+
+
+def same_view(case: str, before: list[Message], right: list[Message], view: list[Message]) -> None:
+    """Raise `Wrong` with the first result that `view` treats unlike the right view."""
+    expected, given = results(right), results(view)
+    for name, text in results(before).items():
+        content = given.get(name)
+        done = "left it whole" if content == text else f"reads {shown(content)}"
+        should = "be left whole" if expected[name] == text else f"read {shown(expected[name])}"
+        require(content == expected[name], f"{case}, result {name} should {should}; yours {done}.")
+    require(view == right, f"{case}, something besides the text of results has changed.")
+
+
+@exercise("02.1", "the old, long results are cleared; the short one and the newest stay.")
+def _in_place(answer: Answer) -> None:
+    before = conversation(500, 80, 500, 500, 500, 500)
+    cases: dict[str, dict[str, Any]] = {
+        "with keep_recent=3 and min_chars=100": {},
+        "with keep_recent=1 and six results": {"keep_recent": 1},
+        "with min_chars=500 and results of 500 characters": {"min_chars": 500},
+    }
+    for case, numbers in cases.items():
+        after = deepcopy(before)
+        answer.function(after, **numbers)
+        same_view(case, before, micro_compact(before, **numbers), after)
+
+
+@exercise("02.2", "right for 3 of 5, for 0, for 5 and for more than there are.")
+def _old_results(answer: Answer) -> None:
+    five = of_type(conversation([500] * 5)[-1], "tool_result")
+    for keep in (3, 0, 5, 9):
+        old = answer.call(five, keep)
+        case = f"with keep_recent={keep} and five results, the {max(0, 5 - keep)} oldest are old"
+        require(old == five[: max(0, 5 - keep)], f"{case}; yours returned {len(old)} of them.")
+
+
+PAPER = conversation([300, 90], [500, 250], [150, 400, 600])
+"""The messages of exercise 02.3, with keep_recent=4 and min_chars=100."""
+
+
+@exercise("02.3", "toolu_2 is too short, toolu_4 is the fourth from the end, the rest is unseen.")
+def _on_paper(answer: Answer) -> None:
+    reasons = {
+        "toolu_1": "it is old and has 300 characters",
+        "toolu_2": "its 90 characters are not over 100",
+        "toolu_3": "four results are newer, and it has 500 characters",
+        "toolu_4": "it is the fourth result from the end, and keep_recent is 4",
+        **dict.fromkeys(("toolu_5", "toolu_6", "toolu_7"), "the model has not seen it yet"),
+    }
+    answer.choose(("toolu_1", "toolu_3"), reasons)
+
+
+@exercise("02.4", "unseen results stay, 0 means 0, and the history is as it was.")
+def _view(answer: Answer) -> None:
+    unseen, bash = conversation(200, 200, [200] * 5), conversation(101, 100, 200)
+    bash[1]["content"][0]["name"] = "bash"
+    for case, messages, keep in (
+        ("with keep_recent=3 and five unseen results", unseen, 3),
+        ("with keep_recent=0 and five unseen results", unseen, 0),
+        ("with keep_recent=9 and seven results", unseen, 9),
+        ("with keep_recent=1 and results of 101, 100 and 200 characters", bash, 1),
+    ):
+        view = answer.messages(messages, keep_recent=keep)
+        same_view(case, messages, micro_compact(messages, keep_recent=keep), view)
+    shared = answer.function(bash, keep_recent=9)[0] is bash[0]
+    require(shared, "it copies messages that do not change; put the same objects into the view.")
+
+
+@exercise("02.5")
+def _settings(answer: Answer) -> str:
+    numbers = answer.typed(dict, 'give {"keep_recent": …, "min_chars": …}')
+    start = Settings(auto=False, manual=False).scaled(32_000)
+    run = play(RENAME, replace(start, **numbers))
+    cost = f"{run.turns} turns, {run.repeated} calls made again, {run.sent:,} tokens sent"
+    require(not run.refused, f"{cost}, and the API refused a request: {run.refused}.")
+    require(run.checks["done"], f"{cost}, and {run.checks['left']} places are left.")
+    require(run.sent < 400_000, f"done with {cost}; it should be under 400,000.")
+    return f"done with {cost}."
+
+
+# Lesson 03: what a summary replaces, what stays, when, and in what words
+
+FOLLOW_UP: Message = {"role": "user", "content": "And d.py."}
+
+
+@exercise("03.1", "seven messages became one or two.")
+def _in_place_of_all(answer: Answer) -> None:
+    old = conversation(400, 400, 400)
+    new = checking.require_messages(answer.call(old, SUMMARY))
+    count = sum(message in old for message in new)
+    require(not count, f"{count} of the 7 old messages are still there; none may stay.")
+    require(SUMMARY in text_of(new[:1]), "the summary should be in the first message.")
+    require(len(new) <= 2, f"it returned {len(new)} messages; one with the summary will do.")
+
+
+@exercise("03.2", "it ends with the user, and the request is there word for word.")
+def _goes_on(answer: Answer) -> None:
+    old = conversation(400, 400, 400)
+    for case, messages in {"one": old, "a second": [*old, FOLLOW_UP]}.items():
+        new = answer.messages(messages, SUMMARY)
+        before, _, after = text_of(new).partition(SUMMARY)
+        words = str(active_request(messages))
+        wanted = f"with {case} request, the summary and then {words!r} should be in one message"
+        require(words in after and words not in before, f"{wanted}; yours is {shown(new)}.")
+        require(len(new) == 1, f"{wanted}; yours returned {len(new)}.")
+
+
+@exercise("03.3", "the newest exchanges stay whole, calls with results, and the request with them.")
+def _keeps(answer: Answer) -> None:
+    for count, keep, more in ((4, 1, []), (5, 3, []), (3, 3, []), (4, 1, [FOLLOW_UP])):
+        old = [*conversation(*[400] * count), *more]
+        new = answer.messages(old, SUMMARY, keep)
+        kept = old[exchanges(old)[-keep][0] :]
+        case = f"with keep={keep} of {count} exchanges" + (", a second request" if more else "")
+        wanted = f"{case}, the last {len(kept)} messages should follow one with the summary"
+        right = new[1:] == kept and SUMMARY in text_of(new[:1])
+        require(right, f"{wanted}; yours returned {len(new)} messages.")
+        require(str(active_request(old)) in text_of(new), f"{case}, the request is gone.")
+
+
+@exercise("03.4", "a compaction comes when the next prompt is over the threshold, never at it.")
+def _sawtooth(answer: Answer) -> None:
+    cases = {
+        "the prompts are 1,000, 1,500, 2,000, 2,500, 3,000": (0, 1_000, 500, 3_000, 1_900, 5),
+        "the sixth would be 3,500 and is compacted": (1, 1_000, 500, 3_000, 1_900, 6),
+        "1,900, 2,400 and 2,900 follow each compaction": (5, 1_000, 500, 3_000, 1_900, 20),
+        "no prompt comes near 9,000": (0, 1_000, 500, 9_000, 1_900, 10),
+    }
+    answer.agree(cases)
+
+
+@exercise("03.5")
+def _watched(answer: Answer) -> str:
+    run, sizes = answer.typed(tuple, "give the run and the list: (small, sizes)")
+    threshold = run.settings.threshold_tokens
+    require(threshold <= 6_000, f"{threshold:,} is not small; take a threshold of about 5,000.")
+    pairs = [(each.tokens_before, each.tokens_after) for each in run.session.compactions]
+    wanted = f"the run was compacted {len(pairs)} times, and sizes should have a pair for each"
+    require(list(sizes) == pairs, f"{wanted}; yours is {shown(sizes)}.")
+    over = sum(after > threshold for _, after in pairs)
+    return f"{len(pairs)} compactions in {run.turns} turns; {over} stayed over the threshold."
+
+
+@exercise("03.6", "the answer stands under your headings, and the rule under the last.")
+def _by_category(answer: Answer) -> None:
+    prompt = answer.call(700)
+    sized = "700" in prompt and "950" in answer.call(950)
+    require(sized, "with tokens=700 the prompt should say 700, and with tokens=950, 950.")
+    wanted = ["## Files", "## To do", "## Decisions"]
+    headings = [line.strip() for line in prompt.splitlines() if line.startswith("## ")]
+    require(headings == wanted, f"the headings should be {wanted}; yours are {headings}.")
+    summary = _summary(prompt)
+    kept = "docstring" in summary.partition(wanted[-1])[2]
+    require(kept, f"the rule isn't under the last heading of the summary: {summary[:200]!r}")
+
+
+def _summary(prompt: str) -> str:
+    """Ask the offline model with this prompt to sum up a conversation with a rule in it."""
+    rule = "A rule for all that follows: every function must have a docstring."
+    messages = [*conversation(400, 400, 400), {"role": "user", "content": prompt}]
+    messages[0] = {"role": "user", "content": f"{rule} Read 1.py, 2.py and 3.py."}
+    read = {"name": "read_file", "description": "", "input_schema": {"type": "object"}}
+    reply = send(client(), request(MODEL, "You are an agent.", [read], messages, 2_800))
+    return text_of([reply.to_dict()])
+
+
+# Lesson 04: obeying the call, its focus, its siblings, and when to compact
+
+HAND = replace(Settings(auto=False, manual=False).scaled(32_000), summary_tokens=600)
+"""The settings of exercise 04.5: only the person compacts, and a summary is short."""
+
+
+@exercise("04.1", "the call is obeyed, and without one nothing happens.")
+def _obey(answer: Answer) -> None:
+    for case, messages in {
+        "if no turn calls compact": conversation(400),
+        "if only an older turn calls compact": conversation([{"focus": "a.py"}], 400),
+    }.items():
+        new = answer.call(messages, summarize)
+        require(new == messages, f"{case}, the messages should stay as they are.")
+    new = answer.messages(conversation(400, [{}]), summarize)
+    right = len(new) == 1 and SUMMARY in text_of(new)
+    wanted = "if the newest turn calls compact, one message with the summary should be left"
+    require(right, f"{wanted}; yours returned {len(new)}.")
+
+
+@exercise("04.2", "the three calls of the newest turn were replaced, so their results are orphans.")
+def _orphans(answer: Answer) -> None:
+    before, now = "it was answered a turn before, with its call", "its call was replaced"
+    ids = ["toolu_1", "toolu_2", "toolu_3", "toolu_4", "toolu_5"]
+    answer.choose(ids[2:], dict(zip(ids, [before, before, now, now, now], strict=True)))
+
+
+@exercise("04.3", "the siblings' results stay, the API is content, and the old messages are gone.")
+def _siblings(answer: Answer) -> None:
+    turns: list[list[checking.Result]] = [[600, {}], [{}], [{}, 600, "short"]]
+    for newest in turns:
+        messages = conversation(400, newest)
+        new = answer.messages(messages, summarize)
+        right, given = list(checking.results(messages[-1:])), list(checking.results(new))
+        case = f"with {len(newest)} calls in the newest turn"
+        wanted = f"{case}, the model has not seen {', '.join(right)}, and only they should stay"
+        require(given == right, f"{wanted}; yours keeps {', '.join(given) or 'none'}.")
+        require(SUMMARY in text_of(new[:1]), f"{case}, the first message should be the summary.")
+
+
+@exercise("04.4", "None without a call, '' without a focus, and all of them joined.")
+def _focus(answer: Answer) -> None:
+    focus = {"focus": "auth.py"}
+    cases = {
+        "one call with a focus": ("auth.py", conversation([focus])),
+        "no call of compact": (None, conversation(400)),
+        "a call without a focus is a call all the same": ("", conversation([{}])),
+        "an older call has been obeyed already": (None, conversation([focus], 400)),
+        "the call stands beside another": ("auth.py", conversation([400, focus])),
+        "three calls": ("auth.py; db.py", conversation([focus, {}, {"focus": "db.py"}])),
+    }
+    answer.agree(cases)
+
+
+@exercise("04.5")
+def _when(answer: Answer) -> str:
+    after, focus = answer.typed(tuple, "give a turn and a focus, as in (20, 'facts')")
+    require(16 <= after <= 36, f"turn {after} is not from 16 to 36.")
+    run = play(REVIEW, HAND, compact_after=after, focus=focus)
+    facts, files = run.kept(REVIEW)["facts"], run.checks["described"]
+    rule = "kept" if run.checks["constraint"] else "broken"
+    result = f"the summary holds {facts} of 4 facts, the report {files} of 19 files, rule {rule}"
+    kept = facts == 4 and rule == "kept"
+    require(kept, f"{result}. Name in the focus what must not go: facts, decisions, rules.")
+    require(files >= 18, f"{result}. It should describe 18 files: compact earlier.")
+    return f"{result}."
+
+
+# Lesson 05: what is written down, under which name, and what it says later
+
+SECOND = 1_760_000_000
+
+
+def _from_sdk() -> list[Message]:
+    """Make three messages; the call in the second is an object of the SDK."""
+    from anthropic.types import ToolUseBlock
+
+    messages = conversation("import re")
+    messages[1]["content"] = [ToolUseBlock.model_validate(messages[1]["content"][0])]
+    return messages
+
+
+@exercise("05.1", "three messages, three lines of JSON, and a name with the time in it.")
+def _save(answer: Answer) -> None:
+    with TemporaryDirectory() as folder:
+        answer.call(_from_sdk(), Path(folder), SECOND + 0.25)
+        names = [path.name for path in Path(folder).iterdir()]
+        name = f"transcript_{SECOND}.jsonl"
+        require(names == [name], f"the folder should hold {name}; it holds {names or 'nothing'}.")
+        lines = Path(folder, name).read_text(encoding="utf-8").splitlines()
+    whole = len(lines) == 3 and all(isinstance(json.loads(line), dict) for line in lines)
+    require(whole, f"3 messages should be 3 lines, each a dict as JSON; yours are {shown(lines)}.")
+
+
+@exercise("05.2", "written, read again, and the same.")
+def _plain(answer: Answer) -> None:
+    request, reply, result = _from_sdk()
+    blocks = [block.to_dict() for block in reply["content"]]
+    cases = {
+        "a content that is a string stays a string": (request, request),
+        "the SDK's objects become dicts": ({**reply, "content": blocks}, reply),
+        "dicts stay as they are": (result, result),
+    }
+    answer.agree(cases)
+
+
+@exercise("05.3", "three files in one second, each new, and none was overwritten.")
+def _new_file(answer: Answer) -> None:
+    with TemporaryDirectory() as folder:
+        for number in range(1, 4):
+            older = list(Path(folder).iterdir())
+            path = answer.call(Path(folder), SECOND)
+            case = f"call {number} in the same second returned {getattr(path, 'name', path)}"
+            require(path not in older, f"{case}, which was there. Count on until a name is free.")
+            require(path and path.is_file(), f"{case} and made no such file.")
+            whole = all(each.read_text(encoding="utf-8") == "mine" for each in older)
+            require(whole, f"{case} and emptied the file of an earlier call.")
+            path.write_text("mine", encoding="utf-8")
+
+
+def paper_lines() -> list[Line]:
+    """Read the ten lines that exercise 05.4 asks about.
+
+    After the seventh, history and context hold five messages each: lines 4 and 5 are one.
+    """
+    lines = Path(__file__).with_name("paper.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+@exercise("05.4", "five said, three sent, and nothing lost.")
+def _paper(answer: Answer) -> None:
+    numbers = answer.typed(dict, "give a dict with history, context and whole")
+    for name, right, reason in (
+        ("history", 5, "a turn's results are one message, and a summary is nobody's words"),
+        ("context", 3, "it is the summary and the messages that line 9 names"),
+        ("whole", 3, "a line that clears a result changes the view, never the history"),
+    ):
+        require(numbers.get(name) == right, f"{name} is not {numbers.get(name)}: {reason}.")
+
+
+@exercise("05.5", "each call has one result now.")
+def _interrupted(answer: Answer) -> None:
+    session = Session(session_id="s")
+    session.say("Go.", at=0)
+    calls = [checking.call_block(n, path=f"{n}.py") for n in (1, 2, 3)]
+    session.reply({"role": "assistant", "content": calls}, at=1)
+    answered = checking.result_block(2, "import re")
+    session.answer(answered, at=2)
+    blocks = answer.function(session)
+    ids = [block["tool_use_id"] for block in blocks]
+    wanted = "of three calls, toolu_1 and toolu_3 have no result yet"
+    require(ids == ["toolu_1", "toolu_3"], f"{wanted}; yours answers {', '.join(ids) or 'none'}.")
+    checking.require_answered(calls, {"role": "user", "content": [answered, *blocks]})
+    errors = all(block.get("is_error") is True for block in blocks)
+    require(errors, 'without "is_error": True the model takes it for the output of the tool.')
+
+
+LAST_IN_VIEW = 13
+"""The last turn of the lesson's session whose request has the file with the glibc line whole."""
+
+
+@exercise("05.6")
+def _turn(answer: Answer) -> str:
+    low = "the file is in view at a later turn, too; go on"
+    high = "the file is not in view there; go back"
+    how = "search for 'glibc that', and move the slider"
+    answer.hit(LAST_IN_VIEW, how=how, low=low, high=high)
+    return f"at turn {LAST_IN_VIEW} it is in view, at the next it is not."
+
+
+# Lesson 06: both ends, a tail by tokens, a budget that never falls, a note
+
+TASK = "Read every Python file one by one"
+HAND_OFF = f"""\
+## Task context
+Task: {TASK}
+## Pending questions
+- Earlier request: Where is `LIMIT` set? Follow it through the files.
+## Remaining work
+files done: 1; no progress: 0"""
+
+
+@exercise("06.1", "both ends word for word, one summary between them, and the API takes it.")
+def _both_ends(answer: Answer) -> None:
+    six, two_requests = conversation(*[300] * 6), conversation(*[300] * 5)
+    two_requests.insert(7, {"role": "user", "content": "Now the tests."})
+    for head, tail, messages in ((1, 2, six), (2, 1, six), (3, 3, six), (1, 1, two_requests)):
+        new = answer.messages(messages, SUMMARY, head, tail)
+        starts = [start for start, _ in exchanges(messages)]
+        first, last = messages[: starts[head]], messages[starts[-tail] :]
+        case = f"with head={head}, tail={tail} of {len(starts)} exchanges"
+        whole = new[: len(first)] == first and new[-len(last) :] == last
+        ends = f"the first {len(first)} and the last {len(last)} messages"
+        require(whole, f"{case}, {ends} should stay as they are.")
+        between = new[len(first) : -len(last)]
+        one = len(between) == 1 and SUMMARY in str(between)
+        require(one, f"{case}, one message with the summary should stand between the ends.")
+        words = active_request(messages)
+        kept = active_request(new) == words
+        require(kept, f"{case}, the person's last words, {words!r}, were in the middle.")
+
+
+@exercise("06.2", "whole exchanges, as many as fit, and never none.")
+def _tail(answer: Answer) -> None:
+    for sizes, budget, count in (
+        ([300, 300, 300, 300], 400, 2),
+        ([300, 300, 300, 300], 10_000, 4),
+        ([300, 9_000], 500, 1),
+        ([300, 9_000, 300], 500, 1),
+    ):
+        messages = conversation(*sizes)
+        right = messages[exchanges(messages)[-count][0] :]
+        tokens = round(sum(map(message_tokens, right)))
+        tail = answer.call(messages, budget)
+        case = f"with results of {sizes} characters and a budget of {budget:,}"
+        wanted = f"the last {len(right)} messages should stay, {tokens:,} tokens"
+        require(tail == right, f"{case}, {wanted}; yours kept {len(tail)} messages.")
+
+
+@exercise("06.3", "it meets the three figures, in straight lines, and never falls.")
+def _budget(answer: Answer) -> None:
+    for size in (10_000, 30_000, 100_000, 5_000, 10_500, 20_000, 65_000, 100_001, 2_000_000):
+        case = {"straight lines join the three figures": (summary_budget(size, 5_000), size)}
+        answer.agree(case, near(1))
+
+
+@exercise("06.4", "the pending question stays where it is, and the task goes on.")
+def _no_order(answer: Answer) -> None:
+    text = answer.call(HAND_OFF)
+    require(HAND_OFF in text, "the summary should stand in the text, word for word.")
+    words = len(text) - len(HAND_OFF)
+    require(words <= 400, f"you added {words} characters, over 400; each compaction pays for them.")
+    pending = "with these words the model goes for the pending question about LIMIT"
+    phrases = '"reference only", "no instruction" and "not instructions"'
+    require("LIMIT" not in _next_calls(text), f"{pending}. It knows the words {phrases}.")
+
+
+def _next_calls(text: str) -> str:
+    """Give the offline model a task and this hand-off; return its reply as text."""
+    task: Message = {"role": "user", "content": TASK}
+    tools = [{"name": name} for name in ("bash", "read_file", "write_file", "edit_file")]
+    body = {"messages": [task, summary_message(text, "t.jsonl", TASK)], "tools": tools}
+    return str([block.get("input") for block in model.reply(body)["content"]])
+
+
+# Lesson 07: going on without, rejecting, resting, putting back, an engine
+
+
+@exercise("07.1", "no failure of the summary's call can end the session any more.")
+def _goes_on_without(answer: Answer) -> None:
+    messages = conversation(800, 800)
+    for outcome in (SummaryFailed("the model is overloaded"), ConnectionError("no network"), ""):
+        new = answer.call(messages, Mock(side_effect=repeat(outcome)))
+        case = f"if the summary is {outcome!r}"
+        require(new == messages, f"{case}, the messages should stay as they were.")
+    new = answer.messages(messages, Mock(return_value=SUMMARY))
+    right = SUMMARY in text_of(new) and active_request(new) == active_request(messages)
+    require(right, f"if the summary is {SUMMARY!r}, it and the person's words should be left.")
+
+
+@exercise("07.2", "only whole answers that are smaller than what they replace take its place.")
+def _rejects(answer: Answer) -> None:
+    cases = {
+        "an empty reply": (False, "", "end_turn", 900, 5_000),
+        "a blank reply": (False, "  \n", "end_turn", 900, 5_000),
+        "a reply cut off": (False, "Half a sen", "max_tokens", 900, 5_000),
+        "a refusal": (False, "I can't help with that.", "refusal", 900, 5_000),
+        "as large as what it replaces": (False, "On and on.", "end_turn", 5_000, 5_000),
+        "a good summary": (True, SUMMARY, "end_turn", 4_999, 5_000),
+        "a good summary that a stop sequence ended": (True, SUMMARY, "stop_sequence", 900, 5_000),
+    }
+    answer.agree(cases)
+
+
+@exercise("07.3", "after so many failures in a row it rests, and then asks once more.")
+def _rests(answer: Answer) -> None:
+    ok, failed = "ok", "failed"
+    cases: dict[str, tuple[bool, list[str], int, int, int]] = {
+        "nothing was tried yet": (False, [], 0, 3, 10),
+        "three failures in a row open it": (True, [failed] * 3, 0, 3, 10),
+        "two failures are fewer than three": (False, [failed] * 2, 0, 3, 10),
+        "nine turns are fewer than ten": (True, [failed] * 3, 9, 3, 10),
+        "after ten turns the probe goes through": (False, [failed] * 3, 10, 3, 10),
+        "the probe failed, so it rests again": (True, [failed] * 4, 2, 3, 10),
+        "a success closes it": (False, [*[failed] * 3, ok], 0, 3, 10),
+        "only failures in a row count": (False, [failed, ok, failed, failed], 0, 3, 10),
+        "one failure is enough if the limit is 1": (True, [failed], 0, 1, 5),
+    }
+    answer.agree(cases)
+
+
+@exercise("07.4", "the newest error stands beside the summary, in the words of the tool.")
+def _puts_back(answer: Answer) -> None:
+    newest = "Error: make: *** no rule for step2"
+    for texts, right in (
+        (["fine", newest, "fine"], [newest]),
+        (["Error: old", "fine", newest], [newest]),
+        (["fine", "fine"], []),
+    ):
+        messages = conversation(*texts)
+        for block in [block for m in messages for block in of_type(m, "tool_result")]:
+            block["is_error"] = result_text(block).startswith("Error")
+        given = [text for _, text in answer.call(messages)]
+        case = f"with the results {texts}, the texts should be {right}"
+        require(given == right, f"{case}; yours are {given}.")
+
+
+@exercise("07.5", "a new policy in a few lines; the finished layers do the rest.")
+def _is_engine(answer: Answer) -> None:
+    settings = Settings(context_window=4_000, output_reserve=400, buffer=400, micro="off")
+    engine = partial(answer.function, meter=TokenMeter(), summarize=summarize, archive=str)
+    for count, reason, right in ((3, "auto", None), (6, "auto", "auto"), (3, "manual", "manual")):
+        step = engine(conversation(*[6_000] * count), settings, reason=reason)
+        case = f"with {count} exchanges over the threshold and reason={reason!r}"
+        compaction = f"compaction should be {right!r}; yours is {step.compaction!r}"
+        require(step.compaction == right, f"{case}, {compaction}.")
+
+
+def of_lesson(lesson: str) -> list[str]:
+    """Return the names of a lesson's exercises, in the lesson's order."""
+    return [name for name in EXERCISES if lesson_of(name) == lesson]
+
+
+def find(name: str) -> tuple[Check, str]:
+    """Return an exercise's checker and what to say of a right answer.
+
+    Raises `ValueError` with the names there are if none fits.
+    """
+    if name not in EXERCISES:
+        names = of_lesson(lesson_of(name))
+        raise ValueError(f"there is no exercise {name!r}; choose one of {', '.join(names)}")
+    return EXERCISES[name]
