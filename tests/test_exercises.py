@@ -325,6 +325,7 @@ def never(messages, settings, **options):
     return compact(messages, replace(settings, auto=False), **options)
 
 
+SMALLEST_WINDOW = exercises.TABLES["00.5"]["right"]
 WRONG: dict[str, list[tuple[Any, str]]] = {
     "00.1": [
         (lambda base, growth, window: (window - base) // growth + 1, "is 5, not 4"),
@@ -348,8 +349,8 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
     ],
     "00.5": [
         (None, "the answer is None"),
-        (exercises.SMALLEST_WINDOW - 8_000, "would refuse a prompt"),
-        (exercises.SMALLEST_WINDOW + 8_000, "in a smaller window"),
+        (SMALLEST_WINDOW - 8_000, "would refuse a prompt"),
+        (SMALLEST_WINDOW + 8_000, "in a smaller window"),
     ],
     "00.6": [
         (outline, "give a pair"),
@@ -543,14 +544,15 @@ def test_an_answer_that_is_no_function_is_told_so():
 
 def test_the_layer_agrees_with_the_exercise_on_paper(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    view = clear(exercises.PAPER, keep_recent=4, min_chars=100)
-    assert check("02.3", list(replacements(exercises.PAPER, view)))
+    paper = checking.conversation([300, 90], [500, 250], [150, 400, 600])
+    view = clear(paper, keep_recent=4, min_chars=100)
+    assert check("02.3", list(replacements(paper, view)))
 
 
 def test_the_window_of_exercise_00_5_is_the_first_step_above_the_largest_prompt():
     run = play(REVIEW, Settings(enabled=False))
     largest = max(prompt_tokens(request.usage) for request in run.session.requests)
-    assert exercises.SMALLEST_WINDOW - 8_000 < largest <= exercises.SMALLEST_WINDOW
+    assert SMALLEST_WINDOW - 8_000 < largest <= SMALLEST_WINDOW
 
 
 def test_the_turn_of_exercise_05_6_is_the_last_with_the_file_in_view():
@@ -563,4 +565,4 @@ def test_the_turn_of_exercise_05_6_is_the_last_with_the_file_in_view():
         for row in rows(session, turn)
         if row.kind == "tool_result" and sought in row.text and row.state == "in view"
     ]
-    assert max(seen) == exercises.LAST_IN_VIEW
+    assert max(seen) == exercises.TABLES["05.6"]["right"]

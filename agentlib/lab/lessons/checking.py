@@ -14,9 +14,13 @@ from typing import Any
 
 from agentlib.messages import Block, Message, of_type, violation
 
-HINTS: dict[str, list[str]] = tomllib.loads(
-    Path(__file__).with_name("hints.toml").read_text(encoding="utf-8")
-)
+
+def read(name: str) -> str:
+    """Return the text of a file beside this module."""
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+HINTS: dict[str, list[str]] = tomllib.loads(read("hints.toml"))
 """The hints to each exercise, in the order in which they are given."""
 LESSONS = tuple(dict.fromkeys(name.split(".")[0] for name in HINTS))
 
@@ -78,7 +82,7 @@ class Answer:
 
     def agree(
         self,
-        cases: Mapping[str, tuple[Any, ...]],
+        cases: Mapping[str, Sequence[Any]],
         same: Callable[[Any, Any], bool] = same_value,
     ) -> None:
         """Call the learner's function in each case: the right result, then the arguments.

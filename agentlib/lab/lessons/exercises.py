@@ -1,11 +1,16 @@
-"""The exercises of all lessons, each as a checker in the vocabulary of `checking`."""
+"""The exercises of all lessons, each as a checker in the vocabulary of `checking`.
+
+Those that a table can check are in `tables.toml`.
+"""
 
 import json
+import tomllib
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from itertools import repeat
+from operator import methodcaller
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,6 +31,7 @@ from agentlib.lab.lessons.checking import (
     exercise,
     lesson_of,
     near,
+    read,
     require,
     results,
     shown,
@@ -41,6 +47,19 @@ from agentlib.settings import MODEL, Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session
 
+TABLES: dict[str, dict[str, Any]] = tomllib.loads(read("tables.toml"))
+"""The exercises that a table can check."""
+
+
+def _register(name: str, passed: str, **table: Any) -> None:
+    """Register an exercise whose table has the arguments of one method of `Answer`."""
+    form = "agree" if "cases" in table else "choose" if "reasons" in table else "hit"
+    exercise(name, passed)(methodcaller(form, **table))
+
+
+for _name, _table in TABLES.items():
+    _register(_name, **_table)
+
 SUMMARY = "1.py and 2.py are read."
 
 
@@ -49,17 +68,6 @@ def summarize(messages: Sequence[Message], focus: str) -> str:
 
 
 # Lesson 00: when a request no longer fits, what fills it, and a tool
-
-
-@exercise("00.1", "a prompt as large as the window still fits, one token more is refused.")
-def _refused(answer: Answer) -> None:
-    cases = {
-        "turn 4 sends 1,800 tokens and turn 5 sends 2,200": (5, 600, 400, 2_000),
-        "a prompt as large as the window still fits": (4, 600, 200, 1_000),
-        "longer turns and a larger window": (17, 600, 2_000, 32_000),
-        "the first prompt alone is too large": (1, 5_000, 400, 2_000),
-    }
-    answer.agree(cases)
 
 
 @exercise("00.2", "every call has its result, and the failed one says what went wrong.")
@@ -75,16 +83,6 @@ def _hands(answer: Answer) -> None:
     require(second.get("is_error"), "toolu_2 reads a missing file, and its result has no is_error.")
 
 
-@exercise("00.3", "40 turns instead of 20 send four times as many tokens.")
-def _sent(answer: Answer) -> None:
-    cases = {
-        "600, 1,000 and 1,400 tokens are sent and paid for": (3_000, 600, 400, 3),
-        "a single turn sends the first prompt": (600, 600, 400, 1),
-        "the sum grows with the square of the turns": (1_584_000, 600, 2_000, 40),
-    }
-    answer.agree(cases)
-
-
 @exercise("00.4", "the text counts, whether it is a string or stands in a list of blocks.")
 def _largest(answer: Answer) -> None:
     in_list = conversation(300, 0, 23)
@@ -94,18 +92,6 @@ def _largest(answer: Answer) -> None:
         "toolu_1 has 400 characters and comes first": ("toolu_1", conversation(400, [300, 90])),
     }
     answer.agree(cases)
-
-
-SMALLEST_WINDOW = 96_000
-"""The first of the slider's windows that the largest prompt of the whole task fits into."""
-
-
-@exercise("00.5", "one step below, the last prompts are refused, when the report is due.")
-def _window(answer: Answer) -> None:
-    low = "the sentence still says that the API would refuse a prompt"
-    high = "all prompts fit, but they do in a smaller window of the slider, too"
-    how = "move the slider, read the sentence, and put in the window"
-    answer.hit(SMALLEST_WINDOW, how=how, low=low, high=high)
 
 
 SOURCE = """class Parcel:
@@ -187,13 +173,6 @@ def _anchored(answer: Answer) -> None:
     answer.agree(cases, near(10, share=0.08))
 
 
-@exercise("01.5", "it rings at 183,871. One percent more, and it is 185,870: too late.")
-def _largest_error(answer: Answer) -> None:
-    low = "the alarm rings past 184,000, the window without the answer's 16,000"
-    high = "the alarm rings in time, and it would with a larger error, too"
-    answer.hit(-7, how="give whole percent", low=low, high=high)
-
-
 # Lesson 02: which results are cleared, and what the numbers do
 
 
@@ -229,22 +208,6 @@ def _old_results(answer: Answer) -> None:
         old = answer.call(five, keep)
         case = f"with keep_recent={keep} and five results, the {max(0, 5 - keep)} oldest are old"
         require(old == five[: max(0, 5 - keep)], f"{case}; yours returned {len(old)} of them.")
-
-
-PAPER = conversation([300, 90], [500, 250], [150, 400, 600])
-"""The messages of exercise 02.3, with keep_recent=4 and min_chars=100."""
-
-
-@exercise("02.3", "toolu_2 is too short, toolu_4 is the fourth from the end, the rest is unseen.")
-def _on_paper(answer: Answer) -> None:
-    reasons = {
-        "toolu_1": "it is old and has 300 characters",
-        "toolu_2": "its 90 characters are not over 100",
-        "toolu_3": "four results are newer, and it has 500 characters",
-        "toolu_4": "it is the fourth result from the end, and keep_recent is 4",
-        **dict.fromkeys(("toolu_5", "toolu_6", "toolu_7"), "the model has not seen it yet"),
-    }
-    answer.choose(("toolu_1", "toolu_3"), reasons)
 
 
 @exercise("02.4", "unseen results stay, 0 means 0, and the history is as it was.")
@@ -315,17 +278,6 @@ def _keeps(answer: Answer) -> None:
         require(str(active_request(old)) in text_of(new), f"{case}, the request is gone.")
 
 
-@exercise("03.4", "a compaction comes when the next prompt is over the threshold, never at it.")
-def _sawtooth(answer: Answer) -> None:
-    cases = {
-        "the prompts are 1,000, 1,500, 2,000, 2,500, 3,000": (0, 1_000, 500, 3_000, 1_900, 5),
-        "the sixth would be 3,500 and is compacted": (1, 1_000, 500, 3_000, 1_900, 6),
-        "1,900, 2,400 and 2,900 follow each compaction": (5, 1_000, 500, 3_000, 1_900, 20),
-        "no prompt comes near 9,000": (0, 1_000, 500, 9_000, 1_900, 10),
-    }
-    answer.agree(cases)
-
-
 @exercise("03.5")
 def _watched(answer: Answer) -> str:
     run, sizes = answer.typed(tuple, "give the run and the list: (small, sizes)")
@@ -379,13 +331,6 @@ def _obey(answer: Answer) -> None:
     right = len(new) == 1 and SUMMARY in text_of(new)
     wanted = "if the newest turn calls compact, one message with the summary should be left"
     require(right, f"{wanted}; yours returned {len(new)}.")
-
-
-@exercise("04.2", "the three calls of the newest turn were replaced, so their results are orphans.")
-def _orphans(answer: Answer) -> None:
-    before, now = "it was answered a turn before, with its call", "its call was replaced"
-    ids = ["toolu_1", "toolu_2", "toolu_3", "toolu_4", "toolu_5"]
-    answer.choose(ids[2:], dict(zip(ids, [before, before, now, now, now], strict=True)))
 
 
 @exercise("04.3", "the siblings' results stay, the API is content, and the old messages are gone.")
@@ -486,8 +431,7 @@ def paper_lines() -> list[Line]:
 
     After the seventh, history and context hold five messages each: lines 4 and 5 are one.
     """
-    lines = Path(__file__).with_name("paper.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+    return [json.loads(line) for line in read("paper.jsonl").splitlines()]
 
 
 @exercise("05.4", "five said, three sent, and nothing lost.")
@@ -518,29 +462,7 @@ def _interrupted(answer: Answer) -> None:
     require(errors, 'without "is_error": True the model takes it for the output of the tool.')
 
 
-LAST_IN_VIEW = 13
-"""The last turn of the lesson's session whose request has the file with the glibc line whole."""
-
-
-@exercise("05.6")
-def _turn(answer: Answer) -> str:
-    low = "the file is in view at a later turn, too; go on"
-    high = "the file is not in view there; go back"
-    how = "search for 'glibc that', and move the slider"
-    answer.hit(LAST_IN_VIEW, how=how, low=low, high=high)
-    return f"at turn {LAST_IN_VIEW} it is in view, at the next it is not."
-
-
 # Lesson 06: both ends, a tail by tokens, a budget that never falls, a note
-
-TASK = "Read every Python file one by one"
-HAND_OFF = f"""\
-## Task context
-Task: {TASK}
-## Pending questions
-- Earlier request: Where is `LIMIT` set? Follow it through the files.
-## Remaining work
-files done: 1; no progress: 0"""
 
 
 @exercise("06.1", "both ends word for word, one summary between them, and the API takes it.")
@@ -589,9 +511,10 @@ def _budget(answer: Answer) -> None:
 
 @exercise("06.4", "the pending question stays where it is, and the task goes on.")
 def _no_order(answer: Answer) -> None:
-    text = answer.call(HAND_OFF)
-    require(HAND_OFF in text, "the summary should stand in the text, word for word.")
-    words = len(text) - len(HAND_OFF)
+    hand_off = read("hand_off.md").strip()
+    text = answer.call(hand_off)
+    require(hand_off in text, "the summary should stand in the text, word for word.")
+    words = len(text) - len(hand_off)
     require(words <= 400, f"you added {words} characters, over 400; each compaction pays for them.")
     pending = "with these words the model goes for the pending question about LIMIT"
     phrases = '"reference only", "no instruction" and "not instructions"'
@@ -599,10 +522,11 @@ def _no_order(answer: Answer) -> None:
 
 
 def _next_calls(text: str) -> str:
-    """Give the offline model a task and this hand-off; return its reply as text."""
-    task: Message = {"role": "user", "content": TASK}
+    """Give the offline model the task of the hand-off and this text; return its calls' inputs."""
+    words = "Read every Python file one by one"
+    task: Message = {"role": "user", "content": words}
     tools = [{"name": name} for name in ("bash", "read_file", "write_file", "edit_file")]
-    body = {"messages": [task, summary_message(text, "t.jsonl", TASK)], "tools": tools}
+    body = {"messages": [task, summary_message(text, "t.jsonl", words)], "tools": tools}
     return str([block.get("input") for block in model.reply(body)["content"]])
 
 
@@ -619,37 +543,6 @@ def _goes_on_without(answer: Answer) -> None:
     new = answer.messages(messages, Mock(return_value=SUMMARY))
     right = SUMMARY in text_of(new) and active_request(new) == active_request(messages)
     require(right, f"if the summary is {SUMMARY!r}, it and the person's words should be left.")
-
-
-@exercise("07.2", "only whole answers that are smaller than what they replace take its place.")
-def _rejects(answer: Answer) -> None:
-    cases = {
-        "an empty reply": (False, "", "end_turn", 900, 5_000),
-        "a blank reply": (False, "  \n", "end_turn", 900, 5_000),
-        "a reply cut off": (False, "Half a sen", "max_tokens", 900, 5_000),
-        "a refusal": (False, "I can't help with that.", "refusal", 900, 5_000),
-        "as large as what it replaces": (False, "On and on.", "end_turn", 5_000, 5_000),
-        "a good summary": (True, SUMMARY, "end_turn", 4_999, 5_000),
-        "a good summary that a stop sequence ended": (True, SUMMARY, "stop_sequence", 900, 5_000),
-    }
-    answer.agree(cases)
-
-
-@exercise("07.3", "after so many failures in a row it rests, and then asks once more.")
-def _rests(answer: Answer) -> None:
-    ok, failed = "ok", "failed"
-    cases: dict[str, tuple[bool, list[str], int, int, int]] = {
-        "nothing was tried yet": (False, [], 0, 3, 10),
-        "three failures in a row open it": (True, [failed] * 3, 0, 3, 10),
-        "two failures are fewer than three": (False, [failed] * 2, 0, 3, 10),
-        "nine turns are fewer than ten": (True, [failed] * 3, 9, 3, 10),
-        "after ten turns the probe goes through": (False, [failed] * 3, 10, 3, 10),
-        "the probe failed, so it rests again": (True, [failed] * 4, 2, 3, 10),
-        "a success closes it": (False, [*[failed] * 3, ok], 0, 3, 10),
-        "only failures in a row count": (False, [failed, ok, failed, failed], 0, 3, 10),
-        "one failure is enough if the limit is 1": (True, [failed], 0, 1, 5),
-    }
-    answer.agree(cases)
 
 
 @exercise("07.4", "the newest error stands beside the summary, in the words of the tool.")
@@ -681,7 +574,7 @@ def _is_engine(answer: Answer) -> None:
 
 def of_lesson(lesson: str) -> list[str]:
     """Return the names of a lesson's exercises, in the lesson's order."""
-    return [name for name in EXERCISES if lesson_of(name) == lesson]
+    return sorted(name for name in EXERCISES if lesson_of(name) == lesson)
 
 
 def find(name: str) -> tuple[Check, str]:
