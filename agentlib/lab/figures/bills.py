@@ -19,18 +19,13 @@ from agentlib.lab.replay.bills import KINDS
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-LOOKS: Mapping[str, Look] = {
-    "read": Look("#56B4E9", "////"),
-    "written": Look("#0072B2"),
-    "uncached": Look("#D55E00", "xxxx"),
-    "answers": Look("#F0E442", "...."),
+_AREAS: Mapping[str, tuple[str, Look]] = {
+    "read": ("read from the cache", Look("#56B4E9", "////")),
+    "written": ("written to the cache", Look("#0072B2")),
+    "uncached": ("not cached", Look("#D55E00", "xxxx")),
+    "answers": ("answers", Look("#F0E442", "....")),
 }
-_NAMES = {
-    "read": "read from the cache",
-    "written": "written to the cache",
-    "uncached": "not cached",
-    "answers": "answers",
-}
+"""How tokens are billed: the words of the legend, and the look."""
 
 
 @plain
@@ -48,7 +43,7 @@ def bills(table: "DataFrame", ghost: "DataFrame") -> Chart:
         axes.yaxis.set_major_formatter(forms[n])
         edges, below = [turn + 0.5 for turn in range(len(table) + 1)], [0.0] * len(table)
         for kind, above in _so_far(table, prefix).items():
-            axes.stairs(above, edges, baseline=below, **LOOKS[kind].fill())
+            axes.stairs(above, edges, baseline=below, **_AREAS[kind][1].fill())
             below = above
         whole = _so_far(ghost, prefix)[KINDS[-1]]
         axes.plot(range(1, len(whole) + 1), whole, **GHOST)
@@ -56,7 +51,7 @@ def bills(table: "DataFrame", ghost: "DataFrame") -> Chart:
             axes.plot(len(whole), whole[-1], "X", color=RED, markersize=9)
         highest = 1.05 * max([*below, *whole])
         axes.set(xlim=(0.5, len(table) + 0.5), ylim=(0, highest), xlabel="turn (one request each)")
-    entries: list[Any] = [Patch(label=_NAMES[kind], **LOOKS[kind].fill()) for kind in KINDS]
+    entries: list[Any] = [Patch(label=name, **look.fill()) for name, look in _AREAS.values()]
     chart.key([*entries, Line2D([], [], label="nothing forgotten", **GHOST)])
     return chart
 

@@ -33,12 +33,7 @@ COLUMNS = 4
 LINE = 72
 """Characters of a printed line, as many as fit beside JupyterLab's file list."""
 DARK, RED, ROOM = "#111111", "#A02C00", "#B9E0D3"
-GHOST: Mapping[str, Any] = {
-    "color": "#555555",
-    "gapcolor": "white",
-    "linestyle": (0, (1, 1)),
-    "linewidth": 2.0,
-}
+GHOST: Any = {"color": "#555555", "gapcolor": "white", "linestyle": (0, (1, 1)), "linewidth": 2.0}
 """The line of the same session with nothing forgotten."""
 
 plain = matplotlib.style.context("default")

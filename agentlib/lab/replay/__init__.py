@@ -193,15 +193,10 @@ def stand_in(tokens: int) -> str:
 
 
 def table(frames: Sequence[Frame]) -> "pandas.DataFrame":
-    """Return a row a turn: tokens in all and by kind, the limits, compactions, cleared results.
-
-    `attrs["warn_at"]` has the tiers, as shares of the window.
-    """
+    """Return a row a turn: tokens in all and by kind, the limits, compactions, cleared results."""
     import pandas
 
-    frame_table = pandas.DataFrame([_row(frame) for frame in frames])
-    frame_table.attrs["warn_at"] = frames[-1].settings.warn_at if frames else ()
-    return frame_table
+    return pandas.DataFrame([_row(frame) for frame in frames])
 
 
 def _row(frame: Frame) -> dict[str, object]:
