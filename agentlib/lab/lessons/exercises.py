@@ -328,9 +328,9 @@ def _obey(answer: Answer) -> None:
         new = answer.call(messages, summarize)
         require(new == messages, f"{case}, the messages should stay as they are.")
     new = answer.messages(conversation(400, [{}]), summarize)
-    right = len(new) == 1 and SUMMARY in text_of(new)
     wanted = "if the newest turn calls compact, one message with the summary should be left"
-    require(right, f"{wanted}; yours returned {len(new)}.")
+    require(len(new) == 1, f"{wanted}; yours returned {len(new)}.")
+    require(SUMMARY in text_of(new), f"{wanted}; yours holds no word of the summary.")
 
 
 @exercise("04.3", "the siblings' results stay, the API is content, and the old messages are gone.")
@@ -362,7 +362,9 @@ def _focus(answer: Answer) -> None:
 
 @exercise("04.5")
 def _when(answer: Answer) -> str:
-    after, focus = answer.typed(tuple, "give a turn and a focus, as in (20, 'facts')")
+    wanted = "give a turn and a focus, as in (20, 'facts')"
+    after, focus = answer.typed(tuple, wanted)
+    require(isinstance(after, int), f"the turn is {after!r}; {wanted}.")
     require(16 <= after <= 36, f"turn {after} is not from 16 to 36.")
     run = play(REVIEW, HAND, compact_after=after, focus=focus)
     facts, files = run.kept(REVIEW)["facts"], run.checks["described"]
