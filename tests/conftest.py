@@ -2,9 +2,15 @@
 
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import settings
+from runs import a_session, a_workspace
+
+from agentlib.tools import Workspace
+from agentlib.transcripts import Session
 
 OURS = ("ANTHROPIC_", "CLAUDE_", "DISABLE_COMPACT", "DISABLE_AUTO_COMPACT", "MODEL_ID")
 HERE = ("127.0.0.1", "::1", "localhost")
@@ -24,3 +30,13 @@ def stay_here(event: str, args: tuple[Any, ...]) -> None:
 
 
 sys.addaudithook(stay_here)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return a_workspace(tmp_path)
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    return a_session(tmp_path)

@@ -61,18 +61,6 @@ def test_all_but_the_newest_exchange_gives_way_to_the_summary_and_the_request():
     assert all(new is old for new, old in zip(view[1:], messages[-2:], strict=True))
 
 
-@pytest.mark.parametrize("keep", [1, 2, 3])
-def test_keep_exchanges_stay_word_for_word(keep):
-    messages = conversation(4)
-    assert compacted(messages, keep)[1:] == messages[-2 * keep :]
-
-
-def test_an_unseen_batch_of_five_stays_with_its_calls():
-    names = [f"toolu_b{n}" for n in range(5)]
-    batch = [assistant(*map(use, names)), user(*(result(n, prose(900)) for n in names))]
-    assert compacted([*conversation(3), *batch], 0)[1:] == batch
-
-
 def test_a_summary_is_summarised_with_the_rest_and_the_request_is_carried_on():
     twice = compacted([*compacted(conversation(3)), *reading(3), *reading(4)])
     assert [m["role"] for m in twice] == ["user", "assistant", "user"]

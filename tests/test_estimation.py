@@ -12,7 +12,6 @@ from strategies import (
     IMAGE,
     SUMMARY,
     assistant,
-    bill,
     conversation,
     histories,
     prose,
@@ -143,18 +142,6 @@ def test_a_message_keeps_the_weight_it_was_billed_when_others_give_way(history):
     assert anew == pytest.approx(kept, abs=2)
 
 
-def test_weights_survive_a_compaction():
-    found, history = TokenMeter(), conversation(4)
-    found.observe(history[:1], {"input_tokens": 1_000})
-    found.observe(history, {"input_tokens": 9_000})
-    last = 9_000 - found.estimate(history[:-2])
-    assert last > 1.5 * sum(map(message_tokens, history[-2:]))  # billed at more than was guessed
-    head = user(SUMMARY)
-    assert found.estimate([head, *history[-2:]]) == pytest.approx(
-        found.estimate([head]) + last, abs=1
-    )
-
-
 def test_a_meter_weighs_only_messages_that_are_new():
     calls = []
 
@@ -181,15 +168,6 @@ def test_the_seeds_meters_count_as_the_seeds_do_and_learn_nothing(history):
         found = meter(name, base_chars=9_000)
         found.observe(history[:1], {"input_tokens": 5_000})
         assert found.estimate(history) == pytest.approx(count(history), abs=off)
-
-
-@given(histories(min_size=1))
-def test_a_meter_changes_no_message(history):
-    before = copy.deepcopy(history)
-    found = meter("anchored", 100)
-    found.estimate(history)
-    found.observe(history, bill(history))
-    assert history == before
 
 
 def counted(messages):

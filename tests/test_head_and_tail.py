@@ -26,7 +26,6 @@ from agentlib.head_and_tail import (
     head_and_tail,
     head_length,
     parts,
-    summary_index,
     tail_of,
 )
 from agentlib.messages import (
@@ -74,13 +73,6 @@ def test_the_head_is_the_first_words_and_up_to_two_exchanges_that_fit(tokens, le
 def test_the_head_never_shrinks_while_the_conversation_grows(history, tokens):
     lengths = [head_length(history[:n], tokens) for n in range(len(history) + 1)]
     assert lengths == sorted(lengths)
-
-
-def test_the_head_is_the_same_objects_at_every_compaction():
-    first = compacted(conversation(8))
-    second = compacted([*first, *(m for n in range(8, 14) for m in reading(n))])
-    assert [id(m) for m in second[:3]] == [id(m) for m in first[:3]]
-    assert summary_index(first) == summary_index(second) == 3
 
 
 # -- tail --------------------------------------------------------------------------------------

@@ -102,12 +102,6 @@ def test_results_of_min_chars_or_fewer_stay():
     assert left(messages, keep_recent=0, min_chars=0) == {"newest"}
 
 
-def test_no_placeholder_is_longer_than_what_it_replaces():
-    size = len(CLEARED)
-    messages = answered_by(result("a", "x" * (size - 1)), result("b", "x" * size))
-    assert left(messages, keep_recent=0, min_chars=0) == {"a", "newest"}
-
-
 def test_results_of_kept_tools_stay_and_count_as_recent():
     messages = answered_by(result("a", prose(500)))
     assert left(messages, keep_recent=1, keep_tools=("read_file",)) == {"a", "newest"}
@@ -149,31 +143,12 @@ def test_a_result_is_truncated_to_200_characters_outside_the_last_6_messages():
     ]
 
 
-def test_truncation_leaves_the_unseen_whole():
-    messages = conversation(3)
-    assert list(changes(messages, truncate_results(messages, keep_messages=0))) == [2, 4]
-    unanswered = [user("Go."), user(result("a", prose(500)))]
-    assert truncate_results(unanswered, keep_messages=0) == unanswered
-
-
 def test_a_result_over_2000_characters_keeps_800_at_each_end():
     original = prose(3_000)
     trimmed = contents(trim_results([*conversation(1, 3_000), *SEEN]))["toolu_0"]
     assert trimmed == (
         f"{original[:800]}\n\n[... 1400 characters trimmed ...]\n\n{original[-800:]}"
     )
-
-
-def test_trimming_leaves_the_unseen_whole():
-    messages = conversation(3, size=3_000)
-    assert list(changes(messages, trim_results(messages))) == [2, 4]
-
-
-def test_what_was_replaced_is_told_by_id():
-    messages = answered_by(result("a", prose(500)), result("b", "ok"), result("c", prose(500)))
-    view = micro_compact(messages, keep_recent=2)
-    assert replacements(messages, view) == {"a": CLEARED}
-    assert replacements(messages, messages) == {}
 
 
 @given(histories(), policies)
@@ -219,8 +194,3 @@ def test_every_other_long_result_is_cleared(history, numbers):
         kept_tool = names[name] in numbers["keep_tools"]
         if name not in spared and not kept_tool and length(old[name]) > 100:
             assert result_text(found).startswith(f"[Previous: used {names[name]}")
-
-
-@given(histories(min_size=2), st.integers(0, 5))
-def test_a_larger_keep_recent_clears_no_more(history, keep):
-    assert left(history, keep_recent=keep) <= left(history, keep_recent=keep + 1)

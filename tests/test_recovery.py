@@ -1,12 +1,33 @@
-"""When compaction fails: less is asked, it rests, it is cut to size; and no message is lost."""
+"""When compaction fails: less is asked, it rests, it is cut to size. No message is lost."""
 
+import copy
+import json
 from dataclasses import replace
+from itertools import count
 
+import anthropic
 import pytest
+from fakes import (
+    Clock,
+    asks_for_summary,
+    client,
+    error,
+    prompt,
+    say,
+    script,
+    worker,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from runs import READ, a_session, ctrl_c, go, state
+from strategies import histories, requests_of, short, some_settings, unseen_of
 
-from agentlib.auto_compact import SummaryFailed, SummaryTooLong, summary_message
-from agentlib.estimation import TokenMeter, text_tokens
-from agentlib.messages import active_request, blocks, violation
+from agentlib import loop
+from agentlib.auto_compact import SummaryFailed, SummaryTooLong, summary_message, summary_text
+from agentlib.estimation import TokenMeter, meter, text_tokens
+from agentlib.hooks import Hooks, notes_file
+from agentlib.lab.replay import replay
+from agentlib.messages import active_request, blocks, exchanges, of_type, violation
 from agentlib.pipeline import compact
 from agentlib.recovery import (
     Breaker,
@@ -17,9 +38,10 @@ from agentlib.recovery import (
     with_less,
     without_oldest,
 )
-from agentlib.session_file import Request, compactions_of
+from agentlib.session_file import Request, compaction, compaction_lines, compactions_of, timestamp
 from agentlib.settings import Settings
-from agentlib.step import Step
+from agentlib.step import Outcome, Step
+from agentlib.transcripts import load
 
 SETTINGS = Settings(context_window=10_000, output_reserve=1_000, buffer=1_000, micro="off")
 """Compacts past 8,000 tokens; past 9,500 it is an emergency."""
@@ -74,38 +96,25 @@ def test_refused_for_its_size_it_is_asked_again_with_less(times):
     history = talk(10)
     assert with_less(refusing(times, seen))(history, "") == "At last."
     sizes = [len(messages) for messages in seen]
-    assert sizes == sorted(sizes, reverse=True)
-    assert len(set(sizes)) == times + 1
-    for messages in seen:
-        assert active_request(messages) == active_request(history)
-        assert messages[-2:] == history[-2:]
-        assert violation(messages) is None
+    assert sizes == sorted(set(sizes), reverse=True)
+    assert len(sizes) == times + 1
 
 
-def test_after_three_more_tries_it_gives_up():
-    seen = []
-    with pytest.raises(SummaryTooLong):
-        with_less(refusing(9, seen), 3)(talk(10), "")
-    assert len(seen) == 4
-
-
-def test_any_other_failure_is_not_tried_again():
+@pytest.mark.parametrize(
+    ("turns", "failure", "asked"),
+    [(10, SummaryTooLong, 4), (10, SummaryFailed, 1), (1, SummaryTooLong, 1)],
+    ids=["after three more tries", "another failure", "nothing to leave out"],
+)
+def test_it_gives_up(turns, failure, asked):
     seen = []
 
     def summarize(messages, focus):
         seen.append(messages)
-        raise SummaryFailed("empty")
+        raise failure("no")
 
-    with pytest.raises(SummaryFailed):
-        with_less(summarize)(talk(10), "")
-    assert len(seen) == 1
-
-
-def test_where_there_is_no_less_it_fails_at_once():
-    seen = []
-    with pytest.raises(SummaryTooLong):
-        with_less(refusing(9, seen))(talk(1), "")
-    assert len(seen) == 1
+    with pytest.raises(failure):
+        with_less(summarize, 3)(talk(turns), "")
+    assert len(seen) == asked
 
 
 LEFT_OUT = "[Left out, to fit: the oldest exchanges, 1 in number.]"
@@ -184,10 +193,8 @@ def test_it_rests_for_so_many_turns_and_then_tries_once():
     assert opened == [True] * 9 + [False] * 3  # the request of the third failure is the first
     again = [*tried, *noted("...........ff")[-1:]]
     assert breaker(again, asked(14), SETTINGS).is_open
-
-
-def test_a_limit_of_0_is_no_breaker():
-    assert not breaker(noted("ffffff"), asked(6), replace(SETTINGS, breaker_failures=0)).is_open
+    never = replace(SETTINGS, breaker_failures=0)
+    assert not breaker(noted("ffffff"), asked(6), never).is_open
 
 
 def test_while_it_rests_nothing_is_asked_and_only_an_emergency_compacts():
@@ -298,3 +305,267 @@ def test_notes_kept_as_it_went_stand_in_for_a_summary():
 )
 def test_where_they_do_not_suffice_the_model_is_asked(told, focus, tokens):
     assert memory_first(lambda messages, focus: "Asked.", tokens)(told, focus) == "Asked."
+
+
+# -- in the loop ----------------------------------------------------------------------------------
+
+WHOLE = Settings(context_window=8_000, output_reserve=400, buffer=400, micro="off")
+"""Compacts at 7,200 tokens, after six readings of a.txt or so; an emergency past 7,600."""
+BLIND = replace(WHOLE, estimator="blocks", context_window=80_000)
+"""Takes the window for ten times what it is: the estimate never says no."""
+TOO_LONG = error(400, "prompt is too long: 8001 tokens > 8000 maximum")
+
+
+@pytest.fixture
+def session(tmp_path):
+    return a_session(tmp_path, WHOLE)
+
+
+def outcomes(turns):
+    return [turn.step.compaction for turn in turns]
+
+
+def narrow(brain, limit=8_000, struck=None):
+    """The window on the wire; `struck`: what it answers to every request for a summary."""
+
+    def answer(body):
+        if len(json.dumps(body["messages"])) // 3 > limit:
+            return TOO_LONG
+        if struck and asks_for_summary(body):
+            return struck
+        return brain(body)
+
+    return answer
+
+
+def contents(session):
+    return [r["content"] for m in session.history for r in of_type(m, "tool_result")]
+
+
+def replays_as_it_was(session, settings):
+    loaded = load(session.path)
+    assert state(loaded) | {"settings": settings} == state(session) | {"settings": settings}
+    frames = replay(loaded, settings)
+    assert [f.context for f in frames] == [r.context for r in loaded.requests]
+    return frames
+
+
+@pytest.mark.parametrize(
+    ("struck", "middle", "summary"),
+    [
+        (None, [], "Summary"),
+        (error(500), ["compaction_truncated"], "[No summary: the summary call failed"),
+    ],
+)
+def test_a_prompt_that_the_api_finds_too_long_is_compacted_and_sent_once_more(
+    workspace, session, struck, middle, summary
+):
+    turns = go(narrow(worker(12), struck=struck), workspace, session, settings=BLIND)
+    assert turns[-1].stop_reason == "end_turn"
+    assert outcomes(turns).count("reactive") == 1
+    turn = next(t for t in turns if t.step.compaction)
+    assert [e.kind for e in turn.events] == ["compaction_begun", *middle, "compaction_done"]
+    assert turn.events[0].text.startswith("reactive at ")
+    assert summary_text(turn.context[0]).startswith(summary)
+    assert contents(session) == [READ] * 12
+    assert {c.trigger for c in session.compactions} == {"reactive"}
+    frames = replays_as_it_was(session, BLIND)
+    assert [f.compaction for f in frames] == outcomes(turns)
+
+
+def test_once_more_and_not_for_ever(workspace, session):
+    requests = count(1)
+
+    def brain(body):
+        if asks_for_summary(body):
+            return say("Short.")
+        return work(body) if next(requests) <= 3 else TOO_LONG
+
+    work, seen = worker(9), []
+    with pytest.raises(anthropic.BadRequestError, match="prompt is too long"):
+        go(brain, workspace, session, seen=seen, settings=BLIND)
+    assert [asks_for_summary(body) for body in seen] == [*[False] * 4, True, False]
+    assert [c.trigger for c in session.compactions] == ["reactive"]
+    assert load(session.path).context == session.context
+
+
+def test_after_three_failures_it_rests_and_an_emergency_does_without(workspace, session):
+    asked = []
+
+    def brain(body):
+        if asks_for_summary(body):
+            asked.append(len(session.requests))
+            return say("")
+        return work(body)
+
+    work = worker(40)
+    low = replace(WHOLE, threshold=2_000)
+    turns = go(brain, workspace, session, settings=low)
+    assert turns[-1].stop_reason == "end_turn"
+    assert asked[:3] == [2, 3, 4]
+    assert asked[3] - asked[2] == low.breaker_turns
+    truncated = [turn for turn in turns if turn.step.compaction == "auto"]
+    assert len(truncated) >= 4
+    assert any("rests after 3 failures" in turn.step.failure for turn in truncated)
+    assert contents(session) == [READ] * 40
+    frames = replays_as_it_was(session, low)
+    assert [f.compaction for f in frames] == outcomes(turns)
+
+
+def test_the_breaker_is_kept_in_the_session_file(workspace, session):
+    low = replace(WHOLE, threshold=2_000)
+    asked = []
+
+    def brain(body):
+        asked.extend([1] if asks_for_summary(body) else [])
+        return work(body)
+
+    work = worker(5, summary=say(""))
+    go(brain, workspace, session, settings=low)
+    assert len(asked) == 3
+    loaded = load(session.path)
+    work = worker(2, "again", summary=say(""))
+    go(brain, workspace, loaded, "Go on.", settings=low)
+    assert len(asked) == 3  # it rests on
+    model = client(script(say("By hand.")))
+    step = loop.Agent(model, workspace, loaded, low, clock=Clock()).compact_now()
+    assert step.compaction == "manual"  # a person's wish passes the breaker, and closes it
+    work = worker(3, "more", summary=say("Fine."))
+    turns = go(brain, workspace, loaded, "Go on.", settings=low)
+    assert "auto" in outcomes(turns)
+
+
+def test_a_rest_is_noted_and_read_from_the_sentence_of_an_older_file():
+    why = "compaction rests after 3 failures, 7 turns more"
+    step = Step(messages=[], compaction=Outcome.FAILED, failure=why, rested=True)
+    (line,) = compaction_lines(step, [], None)
+    line["timestamp"] = timestamp(0)
+    assert compaction(line, None, 0).rested
+    del line["compactMetadata"]["rested"]
+    assert compaction(line, None, 0).rested
+    line["compactMetadata"]["failure"] = "the summary is empty"
+    assert not compaction(line, None, 0).rested
+
+
+def test_a_base_prompt_over_the_threshold_is_not_compacted_for_ever(workspace, session):
+    low = replace(WHOLE, threshold=1_000)  # system, tools and one reading are more than that
+    turns = go(worker(30), workspace, session, settings=low)
+    compacted = [n for n, o in enumerate(outcomes(turns)) if o]
+    assert all(turns[n].step.tokens_after > 1_000 for n in compacted)
+    assert len(compacted) <= 3 + 30 // 6
+    assert compacted[3] - compacted[2] > 3
+    replays_as_it_was(session, low)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_tiers_past_the_compaction_point_speak_only_when_compaction_has_failed(
+    workspace, session, fails
+):
+    at_65 = replace(WHOLE, threshold_pct=65)
+    turns = go(worker(9, summary=say("") if fails else None), workspace, session, settings=at_65)
+    told = [event.text for turn in turns for event in turn.events if event.kind == "tier"]
+    assert len(told) == (2 if fails else 0)  # at 82 % and 93 %; past 95 % it is cut to size
+
+
+# -- Ctrl-C ---------------------------------------------------------------------------------------
+
+
+def stopping(brain, at, numbers):
+    """Ctrl-C comes while request `at` is on its way."""
+
+    def answer(body):
+        if next(numbers) == at:
+            raise KeyboardInterrupt
+        return brain(body)
+
+    return answer
+
+
+@pytest.mark.parametrize("at", range(5, 11))
+def test_ctrl_c_at_any_request_leaves_the_session_as_it_was(workspace, session, at):
+    low = replace(WHOLE, threshold=3_500)
+    work, seen = worker(8), []
+    with ctrl_c(), pytest.raises(KeyboardInterrupt):
+        go(stopping(work, at, count(1)), workspace, session, seen=seen, settings=low)
+    before = state(load(session.path))
+    assert {k: v for k, v in state(session).items() if k != "settings"} == {
+        k: v for k, v in before.items() if k != "settings"
+    }
+    summaries = sum(map(asks_for_summary, seen[:-1]))
+    assert len([c for c in session.compactions if not c.failure]) == summaries
+    turns = go(work, workspace, session, None, settings=low)
+    assert turns[-1].stop_reason == "end_turn"
+    assert set(contents(session)) == {READ}
+    replays_as_it_was(session, low)
+
+
+# -- hooks, files, memory -------------------------------------------------------------------------
+
+
+def test_files_and_notes_are_put_back_and_stand_in_the_session_file(workspace, session):
+    (workspace.root / "NOTES.md").write_text("Never push.\n", encoding="utf-8")
+    keeps = replace(WHOLE, restore_files=5, restore_tokens=300)
+    hooks = Hooks(restore=(notes_file(workspace.root / "NOTES.md"),))
+    turns = go(worker(8), workspace, session, settings=keeps, hooks=hooks)
+    turn = next(t for t in turns if t.step.compaction)
+    summary, notes, file = summary_text(turn.context[0]).split("[Put back: ")
+    assert summary.startswith("Summary 1 begins.")
+    assert notes == "NOTES.md]\nNever push.\n\n"
+    assert file.startswith("a.txt]\nline 0 of the text\nline 1 of the text\n")
+    assert file.endswith("more lines)")
+    assert len(file) * 0.285 < 320
+    (workspace.root / "NOTES.md").unlink()  # reading the session back asks no file again
+    replays_as_it_was(session, keeps)
+
+
+def test_hooks_are_asked_before_and_told_after(workspace, session):
+    seen, told = [], []
+    hooks = Hooks(before=lambda messages, focus: f"{focus}the numbers", after=told.append)
+    turns = go(worker(8), workspace, session, seen=seen, settings=WHOLE, hooks=hooks)
+    (asked,) = [prompt(body) for body in seen if asks_for_summary(body)]
+    assert "\nFocus: the numbers\n" in asked
+    assert told == [turn.step for turn in turns if turn.step.compaction]
+    assert session.compactions[0].focus == ""
+
+
+def test_what_the_agent_noted_stands_in_for_a_summary_without_a_call(workspace, session):
+    seen, remembers = [], replace(WHOLE, session_memory=True)
+    turns = go(worker(8), workspace, session, seen=seen, settings=remembers)
+    assert not any(map(asks_for_summary, seen))
+    (turn,) = [t for t in turns if t.step.compaction]
+    assert len(turn.usages) == 1
+    lines = summary_text(turn.context[0]).splitlines()
+    assert lines[:3] == ["- Earlier request: Read a.txt.", "step 1", "step 2"]
+    replays_as_it_was(session, remembers)
+
+
+# -- whatever the conversation --------------------------------------------------------------------
+
+
+@given(histories(), some_settings, st.booleans(), st.sampled_from(["auto", "reactive"]))
+def test_an_emergency_keeps_the_rules_the_request_and_the_unseen(history, settings, fail, reason):
+    hurry = replace(settings, threshold=1, auto=True, enabled=True, emergency_at=1e-6)
+    before = copy.deepcopy(history)
+    for stop in requests_of(history):
+        told = history[:stop]
+        summarize = fails if fail else short
+        calls = {"summarize": summarize, "archive": lambda: "t.jsonl", "idle": 0.0}
+        step = compact(told, hurry, meter=meter(hurry.estimator), reason=reason, **calls)
+        assert violation(step.messages) is None
+        assert unseen_of(step.messages).keys() == unseen_of(told).keys()
+        if hurry.tail_tokens is None:  # a tail by tokens may split a result that is too large
+            assert unseen_of(step.messages) == unseen_of(told)
+        assert active_request(step.messages) == active_request(told)
+        assert step.tokens_after <= step.tokens_before
+    assert history == before
+
+
+@given(histories(min_size=1))
+def test_less_is_less_by_whole_exchanges_and_the_newest_stays(history):
+    for stop in requests_of(history):
+        told = history[:stop]
+        less = without_oldest(told)
+        assert violation(less) is None
+        assert unseen_of(less) == unseen_of(told)
+        found = len(exchanges(told))
+        assert len(exchanges(less)) == (found - max(1, found // 5) if found > 1 else found)

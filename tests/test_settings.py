@@ -15,29 +15,21 @@ REFUSED = [
     ({"context_window": 29_000}, "context_window=29,000 leaves nothing beside output_reserve"),
     ({"context_window": 29_000}, "29,000; take a larger window, or Settings().scaled(window)"),
     ({"context_window": 2e5}, "context_window=200000.0; take a whole number (int), at least 1"),
-    ({"summary_tokens": 0}, "summary_tokens=0; take a whole number (int), at least 1"),
     ({"cache_ttl": float("nan")}, "cache_ttl=nan; take a number, 0 or more"),
     ({"threshold": 250_000}, "threshold=250,000 is larger than context_window=200,000 and would"),
     ({"threshold": 250_000}, "would never be reached; choose 1 to 200,000"),
     ({"threshold": 0}, "threshold=0; take a whole number (int), at least 1, or None"),
-    ({"threshold": "5"}, "threshold='5'; take a whole number (int), at least 1, or None"),
     ({"threshold_pct": 101}, "threshold_pct=101; take a percentage over 0, at most 100, or None"),
-    ({"threshold_pct": "65"}, "threshold_pct='65'; take a percentage"),
     ({"estimator": "tokens"}, "estimator='tokens'; choose one of anchored, chars, blocks"),
-    ({"micro": "drop"}, "micro='drop'; choose one of clear, truncate, trim, off"),
     ({"keep_tools": "bash"}, "keep_tools='bash'; take a tuple: ('bash',)"),
-    ({"keep_tools": (1,)}, "keep_tools=(1,); take a tuple: ('bash',)"),
     ({"warn_at": [0.5]}, "warn_at=[0.5]; take a tuple: (0.65,)"),
     ({"warn_at": (65.0,)}, "warn_at=(65.0,); take a tuple: (0.65,)"),
-    ({"keep_recent": "3"}, "keep_recent='3'; take a whole number (int), 0 or more"),
     ({"keep_recent": 2.5}, "keep_recent=2.5; take a whole number (int), 0 or more"),
     ({"keep_recent": True}, "keep_recent=True; take a whole number (int), 0 or more"),
-    ({"emergency_at": True}, "emergency_at=True; take a share of the window over 0, at most 1"),
     (
         {"emergency_at": 95},
         "emergency_at=95; take a share of the window over 0, at most 1, or None",
     ),
-    ({"auto": "no"}, "auto='no'; take True or False"),
     ({"auto": 1}, "auto=1; take True or False"),
     ({"trim_keep": 951}, "trim_keep=951 twice and a marker is more than trim_over=2000; lower"),
     ({"summary_model": " "}, "summary_model=' '; take same, auto or a model's id"),
@@ -56,13 +48,6 @@ def test_every_field_refuses_a_wrong_type_and_a_negative_number(name):
         Settings(**{name: b"?"})
     with pytest.raises(ValueError, match=f"^{name}=-1; "):
         Settings(**{name: -1})
-
-
-def test_settings_are_frozen_and_take_no_positions():
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        Settings().keep_recent = 5  # type: ignore[misc]
-    with pytest.raises(TypeError):
-        Settings(200_000)  # type: ignore[misc]
 
 
 def test_the_threshold_is_fixed_or_a_share_or_the_window_without_the_reserves():
@@ -123,20 +108,12 @@ def test_an_argument_wins_over_the_environment_and_that_over_the_preset(monkeypa
     assert (settings.threshold_tokens, settings.estimator) == (100_000, "chars")
     assert Settings.from_env(DEFAULT, environ=percent, threshold=9_000).threshold_tokens == 9_000
     assert Settings.from_env(DEFAULT, environ={}) == DEFAULT
-    monkeypatch.setenv("DISABLE_AUTO_COMPACT", "yes")
-    assert Settings.from_env() == Settings(auto=False)
-
-
-def test_a_percentage_as_argument_wins_over_a_presets_fixed_threshold():
     percent = Settings.from_env(LEARN_CLAUDE_CODE, environ={}, threshold_pct=10)
     assert percent.threshold_tokens == 20_000
     both = Settings.from_env(LEARN_CLAUDE_CODE, environ={}, threshold_pct=10, threshold=7)
     assert both.threshold_tokens == 7
-
-
-def test_the_environment_sets_the_window():
-    settings = Settings.from_env(environ={"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"})
-    assert (settings.context_window, settings.threshold_tokens) == (100_000, 71_000)
+    monkeypatch.setenv("DISABLE_AUTO_COMPACT", "yes")
+    assert Settings.from_env() == Settings(auto=False)
 
 
 @pytest.mark.parametrize(

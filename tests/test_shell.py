@@ -117,16 +117,13 @@ def test_endless_output_takes_no_endless_memory(tmp_path):
     assert ran.cut > CAP
 
 
-def test_a_timeout_keeps_what_was_said(tmp_path):
+@posix
+def test_a_timeout_keeps_what_was_said_and_ends_the_children_too(tmp_path):
     started = time.monotonic()
-    text = failure(Workspace(tmp_path, time_limit=0.5), "echo so far; sleep 60")
+    command = "echo so far; sleep 60 & echo $! > pid; wait"
+    text = failure(Workspace(tmp_path, time_limit=0.5), command)
     assert text == "so far\n(stopped: it ran longer than 0.5 seconds)"
     assert time.monotonic() - started < 10
-
-
-@posix
-def test_a_timeout_ends_the_children_too(tmp_path):
-    failure(Workspace(tmp_path, time_limit=0.5), "sleep 60 & echo $! > pid; wait")
     assert not is_alive(int((tmp_path / "pid").read_text()))
 
 
