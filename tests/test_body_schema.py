@@ -4,6 +4,7 @@ import copy
 import json
 import re
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import reduce
 from operator import getitem
 from typing import Any
@@ -73,7 +74,6 @@ def text(words: Any, **more: Any) -> Body:
 
 
 TURN = {"role": "user", "content": "Hi"}
-NO_SCHEMA: Body = {"name": "bash"}
 EXTRA: Body = {"name": "bash", "input_schema": {}, "run": 1}
 TTL = {"type": "ephemeral", "ttl": 9}
 AT = "messages.0.content.0"
@@ -85,15 +85,10 @@ TAGS = "does not match any of the expected tags"
     [
         ({"model": "m", "max_tokens": 9}, "messages: Field required"),
         ({"model": "m", "messages": [TURN]}, "max_tokens: Field required"),
-        (asked("Hi", betas=[]), "betas: Extra inputs are not permitted"),
         (asked("Hi", messages="Hi"), "messages: Input should be a valid list"),
         (asked("Hi", max_tokens="9"), "max_tokens: Input should be a valid integer, 0 or more"),
-        (asked("Hi", max_tokens=-1), "max_tokens: Input should be a valid integer, 0 or more"),
         (asked(5), "messages.0.content: Input should be a text or a list of blocks"),
-        (asked(["Hi"]), f"{AT}: Input should be an object"),
-        (asked([{"type": "text"}]), f"{AT}.text.text: Field required"),
         (asked([text(5)]), f"{AT}.text.text: Input should be a valid string"),
-        (asked([text("Hi", uuid="1")]), f"{AT}.text.uuid: Extra inputs are not permitted"),
         (asked([{"type": "document"}]), f"{AT}: documents are not simulated by the offline API"),
         (
             asked("Hi", system=[CALL]),
@@ -103,9 +98,7 @@ TAGS = "does not match any of the expected tags"
             asked([{**ANSWER, "content": [text("ok", id=1)]}]),
             f"{AT}.tool_result.content.0.text.id: Extra inputs are not permitted",
         ),
-        (asked("Hi", tools=[NO_SCHEMA]), "tools.0.custom.input_schema: Field required"),
         (asked("Hi", tools=[EXTRA]), "tools.0.custom.run: Extra inputs are not permitted"),
-        (asked("Hi", tools={}), "tools: Input should be a valid list"),
         (
             asked("Hi", messages=[{**TURN, "timestamp": 1}]),
             "messages.0.timestamp: Extra inputs are not permitted",
@@ -142,24 +135,20 @@ def test_a_value_of_a_wrong_type_anywhere_is_no_fault_of_ours(junk: Any):
 
 
 @pytest.mark.parametrize(
-    ("raw", "start"),
+    ("raw", "problem"),
     [
         (b"{", "The request body is not valid JSON: "),
         (b"[]", "The request body is not valid JSON: it is not an object"),
         (rb'{"a": "\ude00"}', "The request body is not valid JSON: no low surrogate"),
         (rb'{"a": "\\\ud83d"}', "The request body is not valid JSON: no low surrogate"),
+        (rb'{"a": "\ud83d\ude00"}', ""),
+        (rb'{"a": "\\ud83d"}', ""),
+        (b'{"a": "\xc3\xa9"}', ""),
     ],
 )
-def test_what_is_no_json_object_is_refused(raw: bytes, start: str):
-    with pytest.raises(Refusal, match=re.escape(start)):
-        read_body(raw)
-
-
-@pytest.mark.parametrize(
-    "raw", [rb'{"a": "\ud83d\ude00"}', rb'{"a": "\\ud83d"}', b'{"a": "\xc3\xa9"}']
-)
-def test_a_whole_pair_and_a_written_escape_are_no_lone_surrogates(raw: bytes):
-    assert isinstance(read_body(raw), dict)
+def test_only_a_json_object_without_lone_surrogates_is_read(raw: bytes, problem: str):
+    with pytest.raises(Refusal, match=re.escape(problem)) if problem else nullcontext():
+        assert isinstance(read_body(raw), dict)
 
 
 def test_four_markers_are_accepted_and_the_automatic_one_counts():
