@@ -1,6 +1,6 @@
 """A small coding agent that outlives its context window. One module is one idea.
 
-It has about 2,100 lines of code, without the terminal and the lab. Begin with `loop.Agent.run`,
+It has about 2,000 lines of code, without the terminal and the lab. Begin with `loop.Agent.run`,
 which is the agent in 25 lines, then `pipeline.compact`, where all layers meet. Import from the
 modules; nothing is re-exported here: `from agentlib.micro_compact import micro_compact`.
 

@@ -117,10 +117,8 @@ def summary_message(
     """Return the message that a compaction leaves: the summary between its marks, the request."""
     note = f"{REFERENCE_ONLY}\n\n" if reference_only else ""
     text = f"{msg.SUMMARY_HEADER}{archive}]\n\n{note}{summary.strip()}\n{msg.SUMMARY_END}"
-    content: list[Block] = [{"type": "text", "text": text}]
-    if carried:
-        content.append({"type": "text", "text": carried})
-    return {"role": "user", "content": content}
+    texts = [text, carried] if carried else [text]
+    return {"role": "user", "content": [{"type": "text", "text": each} for each in texts]}
 
 
 def summary_text(message: Message) -> str:

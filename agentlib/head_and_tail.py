@@ -76,8 +76,10 @@ def head_and_tail(
     head, middle, tail = parts(messages, settings, unseen_tokens)
     if not is_worth_it(middle):
         return list(messages)
-    prompt = _prompt(middle, settings, focus)
-    name, text = archive(), summarize([*_shown(head, middle, settings), prompt], focus)
+    tokens = summary_budget(_tokens(middle), settings.summary_tokens)
+    wish = handoff_prompt(tokens, focus, update=summary_index(middle) is not None)
+    shown = [*_shown(head, middle, settings), {"role": "user", "content": wish}]
+    name, text = archive(), summarize(shown, focus)
     carried = None if msg.active_request(tail) else msg.active_request(middle)
     summary = summary_message(text, name, carried, reference_only=settings.reference_only)
     check_summary(summary, middle)
@@ -173,12 +175,6 @@ def _shown(head: Sequence[Message], middle: Sequence[Message], settings: Setting
     if first is None:
         return [*head, *middle]
     return msg.drop_newest_thinking(msg.drop_thinking([*head, *trimmed], len(head) + first))
-
-
-def _prompt(middle: Sequence[Message], settings: Settings, focus: str) -> Message:
-    tokens = summary_budget(_tokens(middle), settings.summary_tokens)
-    update = summary_index(middle) is not None
-    return {"role": "user", "content": handoff_prompt(tokens, focus, update=update)}
 
 
 def handoff_prompt(tokens: int, focus: str = "", *, update: bool = False) -> str:

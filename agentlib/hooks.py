@@ -4,6 +4,7 @@ A text that is put back is part of the summary message, and so of the session fi
 replaying give the same context without reading any file again.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,9 +39,7 @@ class Hooks:
 NO_HOOKS = Hooks()
 
 
-def hooked(
-    summarize: Summarize, hooks: Hooks, tokens: int, most: float = float("inf")
-) -> Summarize:
+def hooked(summarize: Summarize, hooks: Hooks, tokens: int, most: float = math.inf) -> Summarize:
     """Call the hooks around `summarize`, and put back at most `tokens` of each text they give.
 
     All texts together have at most `most` tokens, and at most half of what is compacted, because
@@ -93,8 +92,6 @@ def notes_file(path: Path | str) -> Restore:
     file = Path(path)
 
     def restore(messages: Sequence[Message]) -> list[tuple[str, str]]:
-        if not file.is_file():
-            return []
-        return [(file.name, file.read_text(encoding="utf-8", errors="replace"))]
+        return [(file.name, file.read_text("utf-8", "replace"))] if file.is_file() else []
 
     return restore

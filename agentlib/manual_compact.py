@@ -13,6 +13,10 @@ NAME = "compact"
 DONE = "Compacted."
 """The result of the call. It is written before the compaction, and true when the model reads it."""
 
+_FOCUS = {
+    "type": "string",
+    "description": "What to preserve in the summary, concretely: files, decisions.",
+}
 COMPACT_TOOL: Block = {
     "name": NAME,
     "description": (
@@ -20,15 +24,7 @@ COMPACT_TOOL: Block = {
         "Call it when a piece of work is finished and its details are in the way of the next; "
         "never just before you need those details, for a report say."
     ),
-    "input_schema": {
-        "type": "object",
-        "properties": {
-            "focus": {
-                "type": "string",
-                "description": "What to preserve in the summary, concretely: files, decisions.",
-            }
-        },
-    },
+    "input_schema": {"type": "object", "properties": {"focus": _FOCUS}},
 }
 
 

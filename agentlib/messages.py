@@ -102,15 +102,11 @@ def with_results(messages: Sequence[Message], new: Mapping[str, str]) -> list[Me
 
 def _with_results(message: Message, new: Mapping[str, str]) -> Message:
     content = blocks(message)
-    if not any(block.get("tool_use_id") in new for block in content):
+    names = [str(block.get("tool_use_id")) for block in content]
+    if not any(name in new for name in names):
         return message
-    return {
-        **message,
-        "content": [
-            {**b, "content": new[b["tool_use_id"]]} if b.get("tool_use_id") in new else b
-            for b in content
-        ],
-    }
+    pairs = zip(content, names, strict=True)
+    return {**message, "content": [{**b, "content": new[n]} if n in new else b for b, n in pairs]}
 
 
 def changes(old: Sequence[Message], new: Sequence[Message], start: int = 0) -> Iterator[int]:

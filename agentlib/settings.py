@@ -144,10 +144,8 @@ class Settings:
                 f"never be reached; choose 1 to {window:,}"
             )
         if 2 * self.trim_keep + 100 > self.trim_over:
-            raise ValueError(
-                f"trim_keep={self.trim_keep} twice and a marker is more than "
-                f"trim_over={self.trim_over}; lower trim_keep"
-            )
+            ends = f"trim_keep={self.trim_keep} twice and a marker"
+            raise ValueError(f"{ends} is more than trim_over={self.trim_over}; lower trim_keep")
 
     @property
     def threshold_tokens(self) -> int:
