@@ -6,8 +6,7 @@ from dataclasses import replace
 import pandas
 import pytest
 
-from agentlib.lab import scoreboard
-from agentlib.lab.play import play
+from agentlib.lab.play import play, repeated
 from agentlib.lab.scoreboard import (
     DOLLARS,
     FOCUS,
@@ -98,7 +97,7 @@ def test_a_second_read_of_the_same_lines_counts_and_one_of_others_does_not():
         return {"type": "tool_use", "name": "read_file", "input": {"path": path, **more}}
 
     calls = [read("a"), read("b"), read("a", offset=9), read("a"), read("a")]
-    assert scoreboard.reread([{"role": "assistant", "content": calls}]) == 2
+    assert repeated([{"role": "assistant", "content": calls}], "read_file") == 2
 
 
 @pytest.fixture(scope="module")

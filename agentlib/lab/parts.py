@@ -18,9 +18,9 @@ from agentlib.auto_compact import Summarize, SummaryFailed
 from agentlib.estimation import TokenMeter, prompt_tokens
 from agentlib.hooks import Hooks
 from agentlib.lab.api.server import Model
-from agentlib.messages import Block, Message, of_type, with_results
+from agentlib.messages import Message, of_type, with_results
 from agentlib.settings import Settings
-from agentlib.step import ContextEngine, Reason, Step
+from agentlib.step import ContextEngine, Step
 from agentlib.tools import Definition, Workspace
 from agentlib.transcripts import Session
 
@@ -112,10 +112,9 @@ class ToolBench(Workspace):
         return lambda path: do(self.read_file(path))
 
 
-class Parts(TypedDict, total=False):
-    """What `play` takes by name; its docstring says what each is."""
+class LearnersParts(TypedDict, total=False):
+    """The parts that a learner writes; the docstring of `play` says what each is."""
 
-    engine: ContextEngine
     loop: Loop
     tools: Sequence[Tool]
     estimate: Callable[..., float]
@@ -124,8 +123,14 @@ class Parts(TypedDict, total=False):
     on_compact_call: Callable[[list[Message]], str | None]
     save: Callable[[list[Message], Path, float], Path]
     load: Callable[[Path], list[Message]]
-    resume_after: int
     summarize: Callable[[list[Message], str, Summarize], str]
+
+
+class Parts(LearnersParts, total=False):
+    """All that `play` takes by name: the learner's parts and the circumstances of the run."""
+
+    engine: ContextEngine
+    resume_after: int
     compact_after: int
     focus: str
     hooks: Hooks
@@ -136,71 +141,67 @@ class Parts(TypedDict, total=False):
     max_turns: int | tuple[int, ...]
 
 
-LEARNERS = Parts.__annotations__.keys() - {
-    *("engine", "resume_after", "compact_after", "focus", "hooks"),
-    *("notes", "retries", "model", "stop", "max_turns"),
-}
-"""The parts that a learner writes."""
-
-
 def composed(session: OpenSession, parts: Parts) -> ContextEngine:
-    """The engine, with each of the learner's parts in place of its own."""
+    """Return the engine, with each of the learner's functions in its place."""
     engine = parts.get("engine", pipeline.compact)
     if compact := parts.get("compact"):
         engine = _compacting(engine, named(compact, list), session)
     if layer := parts.get("layer"):
         engine = _clearing(engine, named(layer, (list, type(None))), session)
-    if summarize := parts.get("summarize"):
-        engine = _summarizing(engine, named(summarize, str, passes=(SummaryFailed,)))
-    if estimate := parts.get("estimate"):
-        engine = _estimating(engine, named(estimate, (int, float)), session)
-    if on_compact_call := parts.get("on_compact_call"):
-        engine = _answering(engine, named(on_compact_call, (str, type(None))))
-    return engine
+
+    def step(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+        if (call := parts.get("on_compact_call")) and given["reason"] != "reactive":
+            focus = named(call, (str, type(None)))(list(messages))
+            given |= {"reason": "auto" if focus is None else "manual", "focus": focus or ""}
+        if estimate := parts.get("estimate"):
+            given["meter"] = _Estimate(given["meter"], named(estimate, (int, float)), session)
+        if summarize := parts.get("summarize"):
+            function = named(summarize, str, passes=(SummaryFailed,))
+            given["summarize"] = partial(_summary, function, given["summarize"])
+        return engine(messages, settings, **given)
+
+    return step
+
+
+def _summary(
+    function: Callable[..., str], ask: Summarize, messages: Sequence[Message], focus: str
+) -> str:
+    return function(list(messages), focus, ask)
 
 
 @dataclass
 class _Estimate:
-    """A meter that reads what the learner's function says, and else is the real one."""
+    """A meter whose `estimate` is the learner's function; all else is the real one's.
+
+    The function takes (messages), or (billed, sent, messages) with the newest bill.
+    """
 
     meter: TokenMeter
-    estimate: Callable[[Sequence[Message]], float]
+    function: Callable[..., float]
+    session: Session
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.meter, name)
 
-
-def _estimating(
-    engine: ContextEngine, function: Callable[..., float], session: Session
-) -> ContextEngine:
-    """01: function(messages), or function(billed, sent, messages) with the newest bill."""
-    by_bill = _arity(function) == 3
-
-    def estimate(messages: Sequence[Message]) -> int:
-        if not by_bill:
-            return int(function(list(messages)))
-        newest = session.requests[-1] if session.requests else None
-        bill = (prompt_tokens(newest.usage), len(newest.context)) if newest else (0, 0)
-        return int(function(*bill, list(messages)))
-
-    def step(
-        messages: Sequence[Message], settings: Settings, *, meter: TokenMeter, **given: Any
-    ) -> Step:
-        return engine(messages, settings, meter=_Estimate(meter, estimate), **given)
-
-    return step
+    def estimate(self, messages: Sequence[Message]) -> int:
+        if len(inspect.signature(self.function).parameters) != 3:
+            return int(self.function(list(messages)))
+        newest = self.session.requests[-1:]
+        bills = [(prompt_tokens(sent.usage), len(sent.context)) for sent in newest] or [(0, 0)]
+        return int(self.function(*bills[0], list(messages)))
 
 
 def _clearing(
     engine: ContextEngine, function: Callable[..., list[Message] | None], session: OpenSession
 ) -> ContextEngine:
-    """02: function(messages) -> messages, in place of micro-compact; None: edited in place."""
+    """Put function(messages) -> messages in the place of micro-compact; None: it edited them."""
 
     def step(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
         before = list(messages)
         view = function(list(messages))
         view = before if view is None else view
-        cleared = _cleared(before, view)
+        old = results(before)
+        cleared = {id_: text for id_, text in results(view).items() if old.get(id_, text) != text}
         if with_results(before, cleared) != view:
             session.show(view)
             cleared = {}
@@ -211,53 +212,33 @@ def _clearing(
     return step
 
 
-def _cleared(before: Sequence[Message], view: Sequence[Message]) -> dict[str, Any]:
-    """Results with another content than before: tool_use id -> the new content."""
-    contents = {id_: content for m in before for id_, content in _results(m)}
-    return {
-        id_: content
-        for message in view
-        for id_, content in _results(message)
-        if id_ in contents and contents[id_] != content
-    }
-
-
-def _results(message: Message) -> list[tuple[str, Any]]:
-    results: list[Block] = of_type(message, "tool_result")
-    return [(result["tool_use_id"], result["content"]) for result in results]
+def results(messages: Sequence[Message]) -> dict[str, Any]:
+    """Return the content of each tool result by the id of its call, oldest first."""
+    blocks = [block for message in messages for block in of_type(message, "tool_result")]
+    return {block["tool_use_id"]: block["content"] for block in blocks}
 
 
 def _compacting(
     engine: ContextEngine, function: Callable[..., list[Message]], session: OpenSession
 ) -> ContextEngine:
-    """03: function(messages) at each request, or with a summary or `summarize` when it is time."""
+    """Call function(messages) at each request, or with a summary or `summarize` when it is time."""
     names = list(inspect.signature(function).parameters)
 
-    def step(
-        messages: Sequence[Message],
-        settings: Settings,
-        *,
-        summarize: Summarize,
-        reason: Reason = "auto",
-        focus: str = "",
-        **given: Any,
-    ) -> Step:
-        quiet = replace(settings, auto=False)
-        step = engine(messages, quiet, summarize=summarize, **given)
+    def step(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+        quiet = {**given, "reason": "auto", "focus": ""}
+        step = engine(messages, replace(settings, auto=False), **quiet)
+        reason, focus, context = given["reason"], given["focus"], list(step.messages)
         full = settings.auto and step.tokens_after > settings.threshold_tokens
-        context = list(step.messages)
 
         def ask(asked: Sequence[Message], about: str = focus) -> str:
-            return summarize(asked, about)
+            return given["summarize"](asked, about)
 
         if len(names) == 1:
             view = function(context)
         elif reason == "auto" and not full:
             return step
-        elif names[1] == "summary":
-            view = function(context, summarize(context, focus))
         else:
-            view = function(context, ask)
+            view = function(context, ask(context) if names[1] == "summary" else ask)
         after = given["meter"].estimate(view)
         return _noted(replace(step, reason=reason, focus=focus, tokens_after=after), view, session)
 
@@ -265,65 +246,17 @@ def _compacting(
 
 
 def _noted(step: Step, view: list[Message], session: OpenSession) -> Step:
-    """The step to this view: a compaction, if one new message stands in for those that went."""
-    if view == step.messages:
+    """Return the step to a view: a compaction, if one new message stands in for those that went."""
+    before = step.messages
+    if view == before:
         return step
-    kept = _kept(step.messages, view)
-    stays = tuple(place for place in kept if place is not None)
-    head = next((n for n, place in enumerate(stays) if n != place), len(stays))
-    if len(stays) + 1 == len(view) and kept[head] is None and view[head]["role"] == "user":
-        noted = replace(step, compaction=step.reason, kept=stays, settled=head + 1)
+    kept = tuple(place for place, message in enumerate(before) if message in view)
+    new = [place for place, message in enumerate(view) if message not in before]
+    head = next((n for n, place in enumerate(kept) if n != place), len(kept))
+    others = [*view[:head], *view[head + 1 :]]
+    is_compaction = new == [head] and [before[place] for place in kept] == others
+    if is_compaction and view[head]["role"] == "user":
+        noted = replace(step, compaction=step.reason, kept=kept, settled=head + 1)
         return replace(noted, messages=view, archive=session.archive())
     session.show(view)
     return replace(step, messages=view)
-
-
-def _kept(before: Sequence[Message], view: Sequence[Message]) -> list[int | None]:
-    """For each message of the view, where it stood before; None: it is new."""
-    places: list[int | None] = []
-    start = 0
-    for message in view:
-        rest = range(start, len(before))
-        place = next((at for at in rest if before[at] == message), None)
-        places.append(place)
-        start = start if place is None else place + 1
-    return places
-
-
-def _answering(
-    engine: ContextEngine, function: Callable[[list[Message]], str | None]
-) -> ContextEngine:
-    """04: function(messages) -> the focus that the model asked for; None: it did not ask."""
-
-    def step(
-        messages: Sequence[Message],
-        settings: Settings,
-        *,
-        reason: Reason = "auto",
-        focus: str = "",
-        **given: Any,
-    ) -> Step:
-        if reason != "reactive":
-            asked = function(list(messages))
-            reason, focus = ("auto", "") if asked is None else ("manual", asked)
-        return engine(messages, settings, reason=reason, focus=focus, **given)
-
-    return step
-
-
-def _summarizing(engine: ContextEngine, function: Callable[..., str]) -> ContextEngine:
-    """07: function(messages, focus, ask) -> the summary; `ask(messages, focus)` asks the model."""
-
-    def step(
-        messages: Sequence[Message], settings: Settings, *, summarize: Summarize, **given: Any
-    ) -> Step:
-        def mine(about: Sequence[Message], focus: str) -> str:
-            return function(list(about), focus, summarize)
-
-        return engine(messages, settings, summarize=mine, **given)
-
-    return step
-
-
-def _arity(function: Callable[..., Any]) -> int:
-    return len(inspect.signature(function).parameters)

@@ -7,11 +7,12 @@ evidence about language models.
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from agentlib import loop as agent_loop
 from agentlib import pipeline
@@ -20,7 +21,7 @@ from agentlib.estimation import prompt_tokens
 from agentlib.hooks import NO_HOOKS, notes_file
 from agentlib.lab.api.faults import Fault
 from agentlib.lab.client import client, model_id
-from agentlib.lab.parts import LEARNERS, Loop, OpenSession, Parts, ToolBench, composed, named
+from agentlib.lab.parts import LearnersParts, Loop, OpenSession, Parts, ToolBench, composed, named
 from agentlib.lab.replay import replay, table
 from agentlib.lab.spending import dollars
 from agentlib.lab.tasks.scenarios import Checks, Clock, Scenario
@@ -127,18 +128,18 @@ class Run:
         return table(replay(self.session, self.settings, engine=engine))
 
 
-def repeated(history: Sequence[Message]) -> int:
-    """Count the calls that had been made before, word for word.
+def repeated(history: Sequence[Message], tool: str = "") -> int:
+    """Count the calls, of one tool or of all, that had been made before with the same input.
 
     >>> call = {"type": "tool_use", "name": "bash", "input": {"command": "ls"}}
     >>> repeated([{"role": "assistant", "content": [call]}] * 3)
     2
     """
     calls = Counter(
-        f"{call['name']} {call['input']}"
+        f"{call['name']} {sorted(call['input'].items())}"
         for message in history
-        if message["role"] == "assistant"
         for call in of_type(message, "tool_use")
+        if tool in ("", call["name"])
     )
     return calls.total() - len(calls)
 
@@ -162,7 +163,6 @@ def asked_at(session: Session) -> list[int]:
 
 _REMEMBERED = {"engine", "compact_after", "focus", "notes", "retries", "max_turns"}
 """A run with any other part is made again each time: such a function may change in between."""
-_runs: dict[Hashable, Run] = {}
 
 
 def play(
@@ -217,25 +217,21 @@ def play(
         raise TypeError(f"play takes no {', '.join(unknown)}; it takes {', '.join(names)}")
     if ("save" in parts) != ("load" in parts):
         raise TypeError("save and load go together: what one writes, the other reads")
-    key = (task, settings, live, max_usd, tuple(faults), tuple(sorted(parts.items())))
-    if parts.keys() - _REMEMBERED:
-        return _played(task, settings, live, max_usd, faults, parts)
-    if key not in _runs:
-        if len(_runs) == KEPT:
-            _runs.pop(next(iter(_runs)))
-        _runs[key] = _played(task, settings, live, max_usd, faults, parts)
-    return _runs[key]
+    run = _played if parts.keys() <= _REMEMBERED else _played.__wrapped__
+    return run(task, settings, live, max_usd, tuple(faults), tuple(sorted(parts.items())))
 
 
+@lru_cache(maxsize=KEPT)
 def _played(
     task: Scenario,
     settings: Settings,
     live: bool,
     max_usd: float | None,
-    faults: Sequence[Fault],
-    parts: Parts,
+    faults: tuple[Fault, ...],
+    named_parts: tuple[tuple[str, Any], ...],
 ) -> Run:
     """Make the folder, the client and the session, and go through the task."""
+    parts = cast(Parts, dict(named_parts))
     clock, model = Clock(), parts.get("model")
     window = settings.context_window
     llm = client(live, window=window, max_usd=max_usd, faults=faults, clock=clock, model=model)
@@ -284,14 +280,14 @@ class _Work:
 
     def __post_init__(self) -> None:
         parts = self.parts
-        self.own = bool(parts.keys() & LEARNERS)
+        self.own = bool(parts.keys() & LearnersParts.__annotations__.keys())
         self.engine = composed(self.session, parts)
         self.hooks = parts.get("hooks", NO_HOOKS)
         if notes := parts.get("notes"):
             file = self.workspace.root / "NOTES.md"
             file.write_text(notes, encoding="utf-8", newline="\n")
             self.hooks = replace(self.hooks, restore=(notes_file(file), *self.hooks.restore))
-        reopens = "save" in parts and "load" in parts
+        reopens = "save" in parts
         self.pause = parts.get("resume_after", 10) if reopens else parts.get("compact_after")
 
     def through(self, task: Scenario) -> None:
@@ -334,18 +330,7 @@ class _Work:
 
     def _turns(self, prompt: str | None, most: int) -> None:
         stop = self.parts.get("stop")
-        for turn in agent_loop.run(
-            self.client,
-            prompt,
-            self.workspace,
-            settings=self.session.settings,
-            engine=self._engine,
-            session=self.session,
-            model=self.model,
-            max_turns=most,
-            clock=self.clock,
-            hooks=self.hooks,
-        ):
+        for turn in self._agent().run(prompt, most):
             self.run.rounds.append(turn)
             self.run.usages += turn.usages
             self.run.ended = stop(self.session) if stop else ""
@@ -358,19 +343,21 @@ class _Work:
             self.run.steps.append(step)
         return step
 
-    def _compact(self) -> None:
-        self.run.before = list(self.session.context)
-        agent = agent_loop.Agent(
+    def _agent(self) -> agent_loop.Agent:
+        return agent_loop.Agent(
             self.client,
             self.workspace,
+            self.session,
             settings=self.session.settings,
             engine=self._engine,
-            session=self.session,
             model=self.model,
             clock=self.clock,
             hooks=self.hooks,
         )
-        self.run.step = agent.compact_now(self.parts.get("focus", ""))
+
+    def _compact(self) -> None:
+        self.run.before = list(self.session.context)
+        self.run.step = self._agent().compact_now(self.parts.get("focus", ""))
         self.run.usages += self.run.step.usage
 
     def _reopen(self) -> None:

@@ -5,17 +5,16 @@ mechanism and is no evidence about language models. Tokens, cache and dollars fo
 rules. `make compare` compares presets over many tasks.
 """
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from agentlib import presets
-from agentlib.estimation import TokenMeter
-from agentlib.lab.play import Run, play
+from agentlib.lab.play import Run, play, repeated
 from agentlib.lab.tasks.scenarios import REVIEW
-from agentlib.messages import Message, of_type
+from agentlib.loop import metered
+from agentlib.messages import Message
 from agentlib.pipeline import compact
 from agentlib.settings import MODEL, Settings
 from agentlib.step import ContextEngine, Reason, Step
@@ -43,10 +42,8 @@ class Stage:
 
 def warned(session: Session) -> str:
     """What the meter says if the next request is over the threshold, or ""."""
-    meter, settings = TokenMeter(len(session.system) + len(str(session.tools))), session.settings
-    for sent in session.requests:
-        meter.observe(sent.context, sent.usage)
-    size, point = meter.estimate(session.context), settings.threshold_tokens
+    size = metered(session, session.settings).estimate(session.context)
+    point = session.settings.threshold_tokens
     return f"stopped itself: {size:,} tokens next, {point:,} is the point" if size > point else ""
 
 
@@ -108,25 +105,9 @@ def row(lesson: str) -> dict[str, Any]:
         "tokens sent": run.sent,
         DOLLARS: round(run.dollars(MODEL), 4),
         "rule kept": "yes" if run.checks["constraint"] else "no",
-        "re-read": reread(run.session.history),
+        "re-read": repeated(run.session.history, "read_file"),
         "done": "yes" if run.checks["done"] else "no",
     }
-
-
-def reread(history: Sequence[Message]) -> int:
-    """Count the reads that ask for the very lines that an earlier read asked for.
-
-    >>> read = {"type": "tool_use", "name": "read_file", "input": {"path": "a.py"}}
-    >>> reread([{"role": "assistant", "content": [read]}] * 3)
-    2
-    """
-    reads = Counter(
-        str(sorted(call["input"].items()))
-        for message in history
-        for call in of_type(message, "tool_use")
-        if call["name"] == "read_file"
-    )
-    return reads.total() - len(reads)
 
 
 def scorecard(upto: str) -> "DataFrame":

@@ -20,8 +20,8 @@ from rich.progress import track
 
 from agentlib import loop, presets
 from agentlib.lab.client import client
-from agentlib.lab.play import Run, outcomes, play
-from agentlib.lab.scoreboard import PRICED_AS, reread
+from agentlib.lab.play import Run, outcomes, play, repeated
+from agentlib.lab.scoreboard import PRICED_AS
 from agentlib.lab.spending import MILLION, dollars, model_facts
 from agentlib.lab.tasks import scenarios
 from agentlib.lab.tasks.scenarios import Clock, Scenario
@@ -53,7 +53,7 @@ def measures(task: Scenario, settings: Settings, model: str = PRICED_AS) -> Mapp
         **_bill(run, model),
         "compactions": made["done"],
         "failures": made.total() - made["done"],
-        "again": reread(history) + _recalls(history),
+        "again": repeated(history, "read_file") + _recalls(history),
         "facts": run.checks.get("facts", 0) if task.facts else 0,
         "of": len(task.facts),
         "rule": bool(run.checks["constraint"]) if task.constraint else None,

@@ -216,12 +216,6 @@ def _call_and_result(number: int, result: Result) -> tuple[Block, Block]:
     return call_block(number, path=f"{number}.py"), result_block(number, text)
 
 
-def results(messages: Sequence[Message]) -> dict[str, Any]:
-    """Return the content of each tool result by the id of its call, oldest first."""
-    blocks = [block for message in messages for block in of_type(message, "tool_result")]
-    return {block["tool_use_id"]: block["content"] for block in blocks}
-
-
 def text_of(messages: Sequence[Message]) -> str:
     """Join the text of the messages, without tool results."""
     return "\n".join(block["text"] for m in messages for block in of_type(m, "text"))

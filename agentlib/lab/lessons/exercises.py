@@ -33,10 +33,10 @@ from agentlib.lab.lessons.checking import (
     near,
     read,
     require,
-    results,
     shown,
     text_of,
 )
+from agentlib.lab.parts import results
 from agentlib.lab.play import play
 from agentlib.lab.tasks.scenarios import RENAME, REVIEW
 from agentlib.messages import Message, active_request, exchanges, of_type, result_text
@@ -339,7 +339,7 @@ def _siblings(answer: Answer) -> None:
     for newest in turns:
         messages = conversation(400, newest)
         new = answer.messages(messages, summarize)
-        right, given = list(checking.results(messages[-1:])), list(checking.results(new))
+        right, given = list(results(messages[-1:])), list(results(new))
         case = f"with {len(newest)} calls in the newest turn"
         wanted = f"{case}, the model has not seen {', '.join(right)}, and only they should stay"
         require(given == right, f"{wanted}; yours keeps {', '.join(given) or 'none'}.")
