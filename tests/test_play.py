@@ -79,7 +79,7 @@ def test_the_table_has_a_row_a_turn_and_bills_what_was_sent():
 
 
 def test_a_part_that_there_is_not_is_named():
-    with pytest.raises(TypeError, match="play takes no layers; it takes engine, loop, tools"):
+    with pytest.raises(TypeError, match="play takes no layers; it takes loop, tools"):
         play(TRACE, START, layers=list)
     with pytest.raises(TypeError, match="save and load go together"):
         play(TRACE, START, save=save)

@@ -56,27 +56,35 @@ def rates(model: str, prompt_tokens: int = 0) -> dict[str, float]:
     return {kind: row[kind] for kind in kinds}
 
 
+def priced(usage: Usage, model: str) -> dict[str, tuple[int, float]]:
+    """Return tokens and USD of one response by how they are billed.
+
+    The kinds are `read` from the cache, `written` to it, `uncached`, and `answers`. Missing and
+    null counts are 0. `usage["cache_creation"]` says how many of the tokens written to the cache
+    live an hour, and those cost more.
+    """
+    rate = rates(model, prompt_tokens(usage))
+    split: Usage = usage.get("cache_creation") or {}
+    hour = split.get("ephemeral_1h_input_tokens") or 0
+    read = usage.get("cache_read_input_tokens") or 0
+    written = usage.get("cache_creation_input_tokens") or 0
+    uncached, answers = (usage.get(name) or 0 for name in ("input_tokens", "output_tokens"))
+    writing = rate["cache_write_5m"] * (written - hour) + rate["cache_write_1h"] * hour
+    return {
+        "read": (read, rate["cache_read"] * read / MILLION),
+        "written": (written, writing / MILLION),
+        "uncached": (uncached, rate["input"] * uncached / MILLION),
+        "answers": (answers, rate["output"] * answers / MILLION),
+    }
+
+
 def dollars(usage: Usage, model: str) -> float:
     """Return the USD of one response from the `usage` that the API returned.
-
-    Missing and null counts are 0. `usage["cache_creation"]` says how many of the tokens written
-    to the cache live an hour; those cost more.
 
     >>> dollars({"input_tokens": 1_000, "output_tokens": 100}, "claude-opus-5-5")  # 4 and 20 / M
     0.006
     """
-    rate = rates(model, prompt_tokens(usage))
-    written = usage.get("cache_creation_input_tokens") or 0
-    split: Usage = usage.get("cache_creation") or {}
-    hour = split.get("ephemeral_1h_input_tokens") or 0
-    total = (
-        rate["input"] * (usage.get("input_tokens") or 0)
-        + rate["cache_write_5m"] * (written - hour)
-        + rate["cache_write_1h"] * hour
-        + rate["cache_read"] * (usage.get("cache_read_input_tokens") or 0)
-        + rate["output"] * (usage.get("output_tokens") or 0)
-    )
-    return total / MILLION
+    return sum(price for _, price in priced(usage, model).values())
 
 
 @dataclass

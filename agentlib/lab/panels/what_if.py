@@ -221,13 +221,13 @@ def comparison(
     rows: dict[str, dict[str, Any]] = {}
     for name, each in settings.items():
         frames = replay(session, each)
-        billed = bills.bills(session, frames)
-        sent, read = bills.sent(billed), sum(bills.table(billed, model)["read"])
+        turns = bills.table(bills.bills(session, frames), model)
+        sent = int(turns[["read", "written", "uncached"]].sum().sum())
         rows[name] = {
             "sent": sent,
             "compacted": sum(frame.compaction not in (None, "failed") for frame in frames),
             "cleared": sum(len(frame.step.cleared) for frame in frames),
-            "% cached": round(100 * read / (sent or 1)),
-            f"$ {model.removeprefix('claude-')}": round(bills.spent(billed, model), 4),
+            "% cached": round(100 * turns["read"].sum() / (sent or 1)),
+            f"$ {model.removeprefix('claude-')}": round(bills_figure.total(turns), 4),
         }
     return pandas.DataFrame.from_dict(rows, orient="index")

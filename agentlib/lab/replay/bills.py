@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentlib.estimation import prompt_tokens
 from agentlib.lab.cache import LONG, SHORT, Bill, Part, PromptCache
 from agentlib.lab.replay import Frame
 from agentlib.lab.replay.weights import Weights
-from agentlib.lab.spending import MILLION, Usage, dollars, rates
+from agentlib.lab.spending import Usage, priced
 from agentlib.messages import SUMMARY_WANTED, Message, blocks, is_summary, with_results
 from agentlib.step import Outcome
 from agentlib.transcripts import Session
@@ -23,13 +22,6 @@ if TYPE_CHECKING:
 
 KINDS = ("read", "written", "uncached", "answers")
 """How tokens are billed, from the cheapest kind of prompt to the answers."""
-_FIELDS = (
-    "cache_read_input_tokens",
-    "cache_creation_input_tokens",
-    "input_tokens",
-    "output_tokens",
-)
-_RATES = {"read": "cache_read", "uncached": "input", "answers": "output"}
 _SUMMARY_PROMPT = Part(SUMMARY_WANTED, 150)
 
 
@@ -117,22 +109,7 @@ def table(billed: Sequence[Billed], model: str) -> "DataFrame":
 def _sums(billed: Billed, model: str) -> dict[str, float]:
     sums = {name: 0.0 for kind in KINDS for name in (kind, f"$ {kind}")}
     for usage in (billed.usage, *billed.summaries):
-        rate, rest = rates(model, prompt_tokens(usage)), dollars(usage, model)
-        for kind, key in zip(KINDS, _FIELDS, strict=True):
-            sums[kind] += usage.get(key) or 0
-            if kind != "written":
-                price = rate[_RATES[kind]] * (usage.get(key) or 0) / MILLION
-                sums[f"$ {kind}"] += price
-                rest -= price
-        sums["$ written"] += rest  # two rates, for five minutes and for an hour
+        for kind, (tokens, dollars) in priced(usage, model).items():
+            sums[kind] += tokens
+            sums[f"$ {kind}"] += dollars
     return sums
-
-
-def spent(billed: Sequence[Billed], model: str) -> float:
-    """Return the dollars of all turns at this model's prices, summaries included."""
-    return sum(dollars(usage, model) for b in billed for usage in (b.usage, *b.summaries))
-
-
-def sent(billed: Sequence[Billed]) -> int:
-    """Return the tokens of all prompts, summaries included."""
-    return sum(prompt_tokens(usage) for b in billed for usage in (b.usage, *b.summaries))

@@ -6,7 +6,6 @@ as a cleared result, weighs an estimate.
 
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from itertools import zip_longest
 
 from agentlib.estimation import breakdown, message_tokens, meter
 from agentlib.lab.cache import Part
@@ -55,18 +54,14 @@ def _recorded(session: Session, requests: int) -> tuple[float, dict[int, Weight]
 
 
 class Weights:
-    """The table of one session, and the sums over one context.
-
-    Summing costs time only for the messages that differ from the context before.
-    """
+    """The table of one session, and the sums over one context."""
 
     def __init__(self, session: Session) -> None:
         self.base, table = _recorded(session, len(session.requests))
         self._table = dict(table)
         system, tools = len(session.system), session.tools
         self._system_share = system / (system + len(str(tools))) if tools else 1.0
-        self._last: list[Message] = []
-        self._tokens, self._kinds = 0.0, dict.fromkeys(KINDS, 0.0)
+        self._context: list[Weight] = []
 
     def of(self, message: Message) -> Weight:
         """Return the weight of a message, an estimate if the recording doesn't have it."""
@@ -77,28 +72,19 @@ class Weights:
 
     def prompt(self, context: Sequence[Message]) -> int:
         """Return the tokens of a prompt, system and tools included."""
-        for old, new in zip_longest(self._last, context):
-            if old is not new:
-                self._add(old, -1)
-                self._add(new, 1)
-        self._last = list(context)
-        return int(self.base + int(self._tokens + 1e-6))
+        self._context = [self.of(message) for message in context]
+        return int(self.base + int(sum(weight.tokens for weight in self._context) + 1e-6))
 
     def kinds(self, prompt: int) -> dict[str, float]:
         """Return the last context by kind of block, as a prompt of `prompt` tokens.
 
         System and tools get what the messages leave, in proportion to their length.
         """
-        kinds = {kind: max(0.0, tokens) for kind, tokens in self._kinds.items()}
+        kinds = dict.fromkeys(KINDS, 0.0)
+        for weight in self._context:
+            for kind, tokens in weight.kinds.items():
+                kinds[kind] += tokens
         rest = max(0.0, prompt - sum(kinds.values()))
         kinds |= {"system": rest * self._system_share, "tools": rest * (1 - self._system_share)}
         scale = prompt / (sum(kinds.values()) or 1)
         return {kind: tokens * scale for kind, tokens in kinds.items()}
-
-    def _add(self, message: Message | None, sign: int) -> None:
-        if message is None:
-            return
-        weight = self.of(message)
-        self._tokens += sign * weight.tokens
-        for kind, tokens in weight.kinds.items():
-            self._kinds[kind] += sign * tokens
