@@ -2,6 +2,7 @@
 
 import pytest
 
+from agentlib.estimation import prompt_tokens
 from agentlib.lab.figures import charts
 from agentlib.lab.panels.what_if import (
     BILLS,
@@ -15,6 +16,7 @@ from agentlib.lab.panels.what_if import (
 )
 from agentlib.lab.play import play
 from agentlib.lab.replay import bills, replay, table
+from agentlib.lab.spending import dollars
 from agentlib.lab.tasks.scenarios import RENAME, TRACE
 from agentlib.presets import CLAUDE_CODE
 from agentlib.settings import MODEL, Settings
@@ -100,7 +102,11 @@ def test_settings_compared_have_the_numbers_of_the_replay():
     settings = {"as it was": START, "keep 20": Settings(keep_recent=20).scaled(32_000)}
     rows = comparison(SESSION, settings, model="claude-opus-5-5")
     frames = replay(SESSION, settings["keep 20"])
-    billed = bills.bills(SESSION, frames)
-    assert rows["sent"]["keep 20"] == bills.sent(billed)
-    spent = round(bills.spent(billed, "claude-opus-5-5"), 4)
-    assert rows["$ opus-5-5"]["keep 20"] == spent
+    usages = [
+        usage
+        for billed in bills.bills(SESSION, frames)
+        for usage in (billed.usage, *billed.summaries)
+    ]
+    assert rows["sent"]["keep 20"] == sum(map(prompt_tokens, usages))
+    spent = sum(dollars(usage, "claude-opus-5-5") for usage in usages)
+    assert rows["$ opus-5-5"]["keep 20"] == round(spent, 4)

@@ -81,8 +81,6 @@ class PromptCache:
         self.min_tokens = min_tokens
         self.ttl = ttl
         self._entries: dict[int, tuple[float, float]] = {}  # prefix -> (dies at, lives for)
-        self._parts: list[Part] = []
-        self._trail: list[tuple[int, int, int]] = []  # by part: prefix, tokens, position
 
     def bill(
         self, blocks: Sequence[Part], marks: Iterable[int] | Mapping[int, float], now: float
@@ -90,13 +88,12 @@ class PromptCache:
         """Bill one request and remember the entries it wrote.
 
         `marks`: indices of the parts with a breakpoint. A mapping gives each its seconds to live.
-        `now`: when the request started, in seconds. Only the parts behind the first one that
-        differs from the request before cost time.
+        `now`: when the request started, in seconds.
         """
         lives: dict[int, float] = dict.fromkeys(marks, self.ttl)
         if isinstance(marks, Mapping):
             lives.update(cast(Mapping[int, float], marks))
-        trail = self._follow(blocks)
+        trail = _trail(blocks)
         points = [i for i in sorted(lives) if trail[i][1] >= self.min_tokens]
         hit = max((self._look_back(trail, i, now) for i in points), default=-1)
         if hit >= 0:
@@ -104,26 +101,6 @@ class PromptCache:
         for i in points:
             self._keep(trail[i][0], now, lives[i])
         return _split(trail, points, hit, [i for i in points if lives[i] > SHORT])
-
-    def _follow(self, blocks: Sequence[Part]) -> list[tuple[int, int, int]]:
-        same = self._shared(blocks)
-        del self._parts[same:], self._trail[same:]
-        prefix, tokens, position = self._trail[-1] if self._trail else (0, 0, 0)
-        kind = self._parts[-1].kind if self._parts else ""
-        for part in blocks[same:]:
-            prefix, tokens = hash((prefix, part.key)), tokens + part.tokens
-            position += 0 if part.kind in _RUNS and part.kind == kind else part.positions
-            kind = part.kind
-            self._trail.append((prefix, tokens, position))
-        self._parts.extend(blocks[same:])
-        return self._trail
-
-    def _shared(self, blocks: Sequence[Part]) -> int:
-        last = self._parts
-        if list(blocks[: len(last)]) == last:  # the usual case, compared quickly
-            return len(last)
-        pairs = zip(last, blocks, strict=False)
-        return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(last), len(blocks)))
 
     def _look_back(self, trail: Sequence[tuple[int, int, int]], at: int, now: float) -> int:
         for i in range(at, -1, -1):
@@ -137,6 +114,19 @@ class PromptCache:
         old = self._entries.get(prefix, (now, 0))
         longest = max(lives, old[1]) if old[0] > now else lives
         self._entries[prefix] = (now + longest, longest)
+
+
+def _trail(parts: Sequence[Part]) -> list[tuple[int, int, int]]:
+    """For each part the hash of the prefix that ends with it, its tokens and its position."""
+    trail: list[tuple[int, int, int]] = []
+    prefix = tokens = position = 0
+    kind = ""
+    for part in parts:
+        prefix, tokens = hash((prefix, part.key)), tokens + part.tokens
+        position += 0 if part.kind in _RUNS and part.kind == kind else part.positions
+        kind = part.kind
+        trail.append((prefix, tokens, position))
+    return trail
 
 
 def _split(
