@@ -1,6 +1,7 @@
 """Three rules of the house: the agent never imports the lab, no cycles, light imports."""
 
 import ast
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -45,10 +46,24 @@ HEAVY = {"anthropic", "httpx2", "pandas", "matplotlib", "ipywidgets", "rich", "t
 AGENT = [n for n in GRAPH if not n.startswith(("agentlib.lab", "agentlib.cli", "agentlib.__main"))]
 
 
-@pytest.mark.parametrize("module", AGENT)
-def test_importing_the_agent_brings_nothing_heavy(module: str) -> None:
-    code = f"import sys, {module}; print(*sys.modules)"
+def test_importing_the_agent_brings_nothing_heavy() -> None:
+    code = f"import sys, {', '.join(AGENT)}; print(*sys.modules)"
     run = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, encoding="utf-8"
     )
     assert not HEAVY & set(run.stdout.split())
+
+
+# Scripts that no other test runs can at least be imported, so that a renamed module is noticed.
+
+ROOT = Path(__file__).parent.parent
+SCRIPTS = [
+    *(ROOT / "tools").glob("*.py"),
+    *(ROOT / "tests/benchmarks").glob("*.py"),
+    ROOT / "tests/browser/kernel/panel_probe.py",
+]
+
+
+@pytest.mark.parametrize("path", sorted(SCRIPTS), ids=lambda path: path.stem)
+def test_a_script_finds_its_imports(path: Path):
+    assert runpy.run_path(str(path))["__doc__"]

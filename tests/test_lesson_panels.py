@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from pandas import DataFrame
 
 from agentlib.lab.figures import estimates
-from agentlib.lab.lessons.exercises import HAND
 from agentlib.lab.panels import lessons
 from agentlib.lab.panels.panel import Panel
 from agentlib.lab.panels.what_if import RECORDED, what_if
@@ -164,14 +163,6 @@ def test_the_button_compacts_and_another_turn_waits_for_it():
     assert "Not compacted yet" in panel.text
     panel.after.value = 40
     assert "ValueError: after turn 40: the task has turns 1 to 19" in panel.text
-
-
-def test_a_compaction_by_hand_says_what_was_kept_or_why_there_was_none():
-    kept = lessons.focus_sentence(play(REVIEW, HAND, compact_after=20), REVIEW).replace("\n", " ")
-    assert "3 of 4 facts" in kept
-    assert "the rule is lost" in kept
-    none = play(ERRAND, replace(HAND, keep_exchanges=40), compact_after=3)
-    assert lessons.focus_sentence(none, ERRAND).startswith("Nothing was compacted: ")
 
 
 def test_each_slider_of_the_tail_panel_moves_its_own_part():

@@ -92,22 +92,17 @@ def test_hints_come_in_steps_and_end():
         assert hint("00.1", step) == f"00.1 has 2 hints, and no hint {step}."
 
 
-def test_a_prediction_stands_beside_the_result():
-    assert predict("00.wall", turn=12) == "You say: turn 12."
-    assert compare("00.wall", turn=17) == "turn: you said 12, it is 17"
-    assert compare("00.wall", turn=12) == "turn: you said 12, and so it is"
-
-
 def test_without_a_number_there_is_no_prediction_and_nothing_is_written(folder):
     assert predict("00.wall", turn=None) == "no prediction yet: put a number in place of None"
     assert compare("00.wall", turn=17) == "turn: you said nothing, it is 17"
     assert not (folder / ".progress").exists()
 
 
-def test_a_prediction_outlives_the_process(folder, monkeypatch):
-    predict("00.wall", turn=12)
+def test_a_prediction_stands_beside_the_result_and_outlives_the_process(folder, monkeypatch):
+    assert predict("00.wall", turn=12) == "You say: turn 12."
     monkeypatch.setattr(lessons, "_predictions", {})  # as in a new kernel
     assert compare("00.wall", turn=17) == "turn: you said 12, it is 17"
+    assert compare("00.wall", turn=12) == "turn: you said 12, and so it is"
     assert progress(folder) == {"00.wall": {"turn": 12}}
 
 

@@ -32,13 +32,10 @@ def test_a_link_leads_to_the_page_or_the_copy_of_its_file(href, moved):
     assert lesson(f'<a class="x" href="{href}">it</a>')[0] == f'<a class="x" href="{moved}">it</a>'
 
 
-def test_a_picture_is_copied_along():
+def test_pictures_and_linked_source_files_are_copied_along():
     text, files = linked('<img src="docs/wall.png">', pages.ROOT / "README.md", KNOWN)
     assert text == '<img src="files/docs/wall.png">'
     assert files == {pages.ROOT / "docs/wall.png"}
-
-
-def test_a_linked_source_file_is_copied_along():
     assert lesson('<a href="../agentlib/loop.py">')[1] == {pages.ROOT / "agentlib/loop.py"}
 
 

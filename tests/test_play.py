@@ -11,8 +11,8 @@ from agentlib.estimation import estimate_tokens, prompt_tokens
 from agentlib.lab.api.faults import Fault
 from agentlib.lab.naive_loop import MAX_TURNS, bare, needs
 from agentlib.lab.parts import PartFailed
-from agentlib.lab.play import Run, play
-from agentlib.lab.tasks.scenarios import ERRAND, RENAME, TRACE
+from agentlib.lab.play import Run, asked_at, outcomes, play
+from agentlib.lab.tasks.scenarios import ERRAND, RENAME, SURVEY, TRACE
 from agentlib.manual_compact import requested_focus
 from agentlib.messages import active_request, of_type
 from agentlib.micro_compact import micro_compact
@@ -138,17 +138,6 @@ def test_a_loop_runs_the_agent():
     assert run.sizes == sorted(run.sizes) == list(run.table()["tokens"])
 
 
-def test_a_loop_that_forgets_the_reply_is_refused():
-    def forgets(messages, ask, workspace):
-        calls = of_type({"content": ask(messages)["content"]}, "tool_use")
-        results = [result(call, workspace) for call in calls]
-        messages.append({"role": "user", "content": results})
-        ask(messages)
-
-    run = play(TRACE, OFF, loop=forgets)
-    assert run.refused.startswith("messages.1.content.0: unexpected `tool_use_id`")
-
-
 def test_a_loop_without_an_end_is_stopped():
     def on(messages, ask, workspace):
         while True:
@@ -219,12 +208,6 @@ def test_a_layer_may_edit_the_messages_and_then_the_history_has_lost_them():
     assert {r["content"] for r in results} == {"gone"}
 
 
-def test_a_layer_that_is_wrong_is_refused_by_the_api():
-    run = play(TRACE, START, layer=lambda messages: messages[-1:])
-    assert run.refused.startswith("messages.0.content.0: unexpected `tool_use_id`")
-    assert len(run.session.context) == 1
-
-
 # -- a layer that compacts -----------------------------------------------------------------------
 
 
@@ -249,15 +232,6 @@ def test_a_compaction_may_ask_for_the_summary_itself_or_do_without():
     assert run.session.compactions
     every = play(TRACE, TIGHT, compact=lambda messages: messages)
     assert not every.session.compactions
-
-
-def test_a_compaction_that_is_wrong_is_refused_by_the_api():
-    def orphans(messages, summary):
-        return [summary_message(summary, "t"), messages[-1]]
-
-    run = play(TRACE, TIGHT, compact=orphans)
-    assert "unexpected `tool_use_id`" in run.refused
-    assert str(failure(compact=lambda messages, summary: None)).startswith("`<lambda>` returned")
 
 
 # -- the compact call ----------------------------------------------------------------------------
@@ -290,15 +264,6 @@ def test_a_run_goes_on_from_what_was_saved_and_loaded():
     run = play(TRACE, START, save=save, load=load, resume_after=3)
     assert run.session.history == play(TRACE, START).session.history
     assert run.checks["done"]
-
-
-def test_what_is_loaded_wrongly_is_refused_by_the_api():
-    def first_lost(path):
-        return load(path)[2:]
-
-    run = play(TRACE, START, save=save, load=first_lost, resume_after=3)
-    assert run.refused.startswith("messages.0.content.0: unexpected `tool_use_id`")
-    assert run.turns == 3
 
 
 # -- a summariser --------------------------------------------------------------------------------
@@ -335,6 +300,33 @@ def test_a_part_that_raises_stops_the_run_and_is_named_with_its_line(part: str):
     assert isinstance(failed.__cause__, IndexError)
 
 
+# -- parts that are wrong ------------------------------------------------------------------------
+
+
+def forgets_the_reply(messages, ask, workspace):
+    calls = of_type({"content": ask(messages)["content"]}, "tool_use")
+    results = [result(call, workspace) for call in calls]
+    messages.append({"role": "user", "content": results})
+    ask(messages)
+
+
+WRONG = {
+    "loop": {"loop": forgets_the_reply},
+    "layer": {"layer": lambda messages: messages[-1:]},
+    "compact": {"compact": lambda m, summary: [summary_message(summary, "t"), m[-1]]},
+    "load": {"save": save, "load": lambda path: load(path)[2:], "resume_after": 3},
+}
+
+
+@pytest.mark.parametrize("part", WRONG)
+def test_a_part_that_is_wrong_is_refused_by_the_api(part: str):
+    assert "unexpected `tool_use_id`" in play(TRACE, TIGHT, **WRONG[part]).refused
+
+
+def test_a_compaction_that_returns_nothing_is_named():
+    assert str(failure(compact=lambda messages, summary: None)).startswith("`<lambda>` returned")
+
+
 # -- the bare loop -------------------------------------------------------------------------------
 
 
@@ -364,3 +356,23 @@ def test_a_layer_made_of_what_it_needs_gets_the_task_done():
 
     assert bare(TRACE, layer, START).checks["done"]
     assert asked
+
+
+# -- faults ---------------------------------------------------------------------------------------
+
+MOST = Settings(micro="off", manual=False, threshold_pct=65, summary_tokens=12_500).scaled(32_000)
+
+
+def test_outcomes_and_requests_are_counted_by_what_the_session_notes():
+    down = Fault("529", only="summary")
+    session = play(SURVEY, replace(MOST, threshold=10_000), faults=(down,)).session
+    assert outcomes(session) == {"failed": 3, "cut to size": 1}
+    assert asked_at(session) == [9, 10, 11]  # what was cut to size was not asked for
+
+
+def test_notes_are_put_back_and_outlive_the_summaries():
+    short, [rule, *_] = replace(MOST, summary_tokens=300), SURVEY.prompts
+    assert not play(SURVEY, short).checks["constraint"]
+    run = play(SURVEY, short, notes=f"- Rule: {rule}\n")
+    assert run.checks["constraint"]
+    assert "[Put back: NOTES.md]" in str(run.session.compactions[0].message)

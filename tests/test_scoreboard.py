@@ -1,66 +1,53 @@
-"""The scorecard of the lessons, and presets compared over tasks."""
+"""The scorecard of the lessons."""
 
 import re
 from dataclasses import replace
 
-import pandas
 import pytest
 
-from agentlib.lab.play import play, repeated
+from agentlib.lab.play import repeated
 from agentlib.lab.scoreboard import (
     DOLLARS,
     FOCUS,
-    PRICED_AS,
     STAGES,
     WINDOW,
     played,
     row,
     scorecard,
 )
-from agentlib.lab.tasks.scenarios import REVIEW, TRACE
+from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.messages import of_type
-from agentlib.presets import CLAUDE_CODE, DEFAULT
-from agentlib.settings import MODEL, Settings
-from tests.benchmarks import generated
-from tests.benchmarks.compare import as_table, compare, dominated, measures, rows, shown
-
-SMALL = 10_000
-SURVEY = generated.scenario(22)
-"""A rule, seven facts and 11,000 tokens when nothing is forgotten."""
-TWO = {"default": DEFAULT, "claude-code": CLAUDE_CODE}
+from agentlib.settings import MODEL
 
 
-def test_the_bare_loop_is_refused_and_has_nothing_to_show():
+@pytest.mark.parametrize(
+    ("lesson", "rule", "done"),
+    [
+        ("00", "no", "no"),
+        ("02", "yes", "yes"),
+        ("03", "no", "yes"),
+        ("04", "yes", "yes"),
+        ("06", "yes", "yes"),
+    ],
+)
+def test_each_layer_shows_in_its_row(lesson: str, rule: str, done: str):
+    assert (row(lesson)["rule kept"], row(lesson)["done"]) == (rule, done)
+    assert lesson == "00" or max(played(lesson).sizes) <= WINDOW
+
+
+def test_the_bare_loop_is_refused_and_the_meter_stops_it_before_that():
     assert re.fullmatch(r"400 prompt is too long: \d+ tokens > 32000 maximum", played("00").ended)
-    assert (row("00")["rule kept"], row("00")["done"]) == ("no", "no")
-
-
-def test_the_meter_stops_the_agent_past_the_point_and_before_the_wall():
-    run = played("01")
-    point = run.settings.threshold_tokens
-    assert re.fullmatch(rf"stopped itself: .* next, {point:,} is the point", run.ended)
+    point = played("01").settings.threshold_tokens
+    assert played("01").ended.startswith("stopped itself: ")
+    assert max(played("01").sizes) <= point
     assert row("01")["turns"] < row("00")["turns"]
-    assert max(run.sizes) <= point
 
 
-def test_clearing_old_results_brings_the_task_to_its_end():
-    assert played("02").ended == ""
-    assert (row("02")["rule kept"], row("02")["done"]) == ("yes", "yes")
-    assert max(played("02").sizes) <= WINDOW
-
-
-def test_auto_compact_sends_less_and_its_summary_loses_the_rule():
-    (made,) = played("03").session.compactions
-    assert (made.trigger, made.focus, made.failure) == ("auto", "", None)
+def test_a_focus_goes_through_the_same_compaction_as_the_automatic_one():
+    (auto,), (manual,) = (played(lesson).session.compactions for lesson in ("03", "04"))
+    assert (auto.trigger, auto.focus, auto.failure) == ("auto", "", None)
+    assert (manual.trigger, manual.focus, manual.seen) == ("manual", FOCUS, auto.seen)
     assert row("03")["tokens sent"] < row("02")["tokens sent"]
-    assert (row("03")["rule kept"], row("03")["done"]) == ("no", "yes")
-
-
-def test_a_focus_brings_the_rule_through_the_same_compaction():
-    (made,) = played("04").session.compactions
-    assert (made.trigger, made.focus) == ("manual", FOCUS)
-    assert made.seen == played("03").session.compactions[0].seen
-    assert (row("04")["rule kept"], row("04")["done"]) == ("yes", "yes")
 
 
 def test_the_stages_03_to_05_differ_in_one_thing_each():
@@ -98,81 +85,3 @@ def test_a_second_read_of_the_same_lines_counts_and_one_of_others_does_not():
 
     calls = [read("a"), read("b"), read("a", offset=9), read("a"), read("a")]
     assert repeated([{"role": "assistant", "content": calls}], "read_file") == 2
-
-
-@pytest.fixture(scope="module")
-def table() -> pandas.DataFrame:
-    return compare(TWO, [SURVEY, TRACE], window=SMALL)
-
-
-def test_tokens_are_billed_once_each_and_dollars_are_the_models(table: pandas.DataFrame):
-    assert list(table.index) == [(s, e) for s in ("survey 22", "trace") for e in TWO]
-    row = table.loc[("survey 22", "default")]
-    assert row["sent"] == row["uncached"] + row["written"] + row["read"]
-    assert row["uncached"] + row["read"] / 20 < row["billed"] < row["sent"]
-    run = play(SURVEY, DEFAULT.scaled(SMALL))
-    assert row["$"] == pytest.approx(run.dollars(PRICED_AS), abs=1e-4)
-    assert row["compactions"] == len(run.session.compactions) > 0
-
-
-def test_a_run_that_the_api_ends_is_not_done_and_says_why():
-    row = measures(SURVEY, Settings(enabled=False).scaled(SMALL))
-    assert not row["done"]
-    assert "prompt is too long" in row["ended"]
-    assert (row["facts"], row["of"], row["rule"]) == (0, 7, False)
-
-
-def test_pauses_are_kept_and_make_the_cache_cold():
-    text = ("Read every Python file in this directory one by one.", "Rename a_b to c_d everywhere.")
-    quick = replace(TRACE, prompts=text, pauses=(0.0, 0.0))
-    slow = replace(quick, pauses=(0.0, 4_000.0))
-    assert measures(slow, DEFAULT)["written"] > measures(quick, DEFAULT)["written"]
-
-
-def test_a_comparison_broken_off_loses_one_run_alone():
-    made: list[str] = []
-
-    def counted(folder):
-        made.append("made")
-        TRACE.make_workspace(folder)
-
-    def broken(folder):
-        raise KeyboardInterrupt
-
-    first = replace(TRACE, name="first", make_workspace=counted)
-    second = replace(TRACE, name="second", make_workspace=broken)
-    with pytest.raises(KeyboardInterrupt):
-        compare({"default": DEFAULT}, [first, second])
-    assert len(list(rows({"default": DEFAULT}, [first]))) == len(made) == 1
-
-
-ROW = {"$": 1.0, "done": True, "rule": True, "facts": 2, "again": 1, "failures": 0}
-
-
-def two(**other: object) -> pandas.DataFrame:
-    return as_table(
-        [
-            {"scenario": "s", "engine": "default", **ROW},
-            {"scenario": "s", "engine": "other", **ROW, "$": 0.75, **other},
-        ]
-    )
-
-
-def test_dominated_is_cheaper_and_no_worse_in_anything():
-    assert dominated(two()) == ["s: by other, 25.0% cheaper and no worse"]
-    assert dominated(two(), "other") == []
-    for worse in ({"$": 1.0}, {"done": False}, {"rule": False}, {"facts": 1}, {"again": 2}):
-        assert dominated(two(**worse)) == [], worse
-    assert dominated(two(failures=1)) == []
-
-
-def test_what_is_shown_fits_and_says_what_the_table_says(table: pandas.DataFrame):
-    text = shown(table, "survey 22")
-    assert max(map(len, text.split("\n"))) <= 72
-    assert PRICED_AS in text
-    row = table.loc[("survey 22", "default")]
-    line = next(line for line in text.split("\n") if line.startswith("default"))
-    thousands = [f"{row[name] / 1000:.0f}" for name in ("sent", "billed")]
-    assert re.split(" +", line)[1:4] == [*thousands, f"{row['$']:.3f}"]
-    assert re.split(" +", line)[-3] == f"{row['facts']}/7"
-    assert shown(table, "trace").count(" - ") == 4

@@ -40,13 +40,6 @@ def test_it_opens_on_the_recorded_settings_with_every_layer_on(panel):
     )
 
 
-def test_controls_move_the_settings_and_the_code_says_so(panel):
-    panel.move(keep_recent=1, threshold=8_000)
-    assert (panel.settings.keep_recent, panel.settings.threshold_tokens) == (1, 8_000)
-    code = panel.text.split(")")[0] + ")"
-    assert eval(code, {"Settings": Settings}) == panel.settings
-
-
 def test_a_preset_moves_all_controls(panel):
     panel.preset.value = "claude-code"
     assert panel.settings == CLAUDE_CODE.scaled(32_000)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from nbformat import v4
 
-from tools import lab, reset, workbook
+from tools import reset, workbook
 
 WALL, COMPACT = "00_the_wall.ipynb", "03_auto_compact.ipynb"
 AS_IT_CAME = "turn = None  # 猜 first\n"
@@ -67,12 +67,7 @@ def test_the_first_time_every_file_is_copied_without_outputs(root: Path):
     assert "spoiler" not in (copies / WALL).read_text(encoding="utf-8")
     assert (copies / "GLOSSARY.md").read_bytes() == (root / "notebooks/GLOSSARY.md").read_bytes()
     assert "spoiler" in (root / "notebooks" / WALL).read_text(encoding="utf-8")
-    assert list(copies.glob("*.new")) == []
-
-
-def test_a_copy_is_a_notebook_that_was_never_run(root: Path):
-    workbook.update(root)
-    notebook = v4.reads((root / "workbook" / WALL).read_text(encoding="utf-8"))
+    notebook = v4.reads((copies / WALL).read_text(encoding="utf-8"))
     assert [(c.execution_count, c.outputs) for c in notebook.cells[1:]] == [(None, [])]
 
 
@@ -183,14 +178,6 @@ def test_git_sees_neither_the_workbook_nor_a_change(clone: Path):
     reset.main("03", root=clone)
     write(clone / "workbook/.progress/00.json", "{}")
     assert git(clone, "status", "--porcelain", "--untracked-files=all") == "?? .gitignore\n"
-
-
-def test_jupyterlab_opens_the_first_lesson_in_a_server_whose_root_is_the_repository(root: Path):
-    command = lab.command(root, "--no-browser")
-    assert f"--ServerApp.root_dir={root}" in command
-    assert "--LabApp.default_url=/lab/tree/workbook/00_the_wall.ipynb" in command
-    assert command[-1] == "--no-browser"
-    assert (workbook.ROOT / "notebooks/00_the_wall.ipynb").exists()
 
 
 @pytest.mark.parametrize("number", ["03", "3"])

@@ -10,10 +10,8 @@ from agentlib.estimation import message_tokens
 from agentlib.lab.figures.bars import bars
 from agentlib.lab.generations import Generation, generations, left
 from agentlib.lab.play import play
-from agentlib.lab.scoreboard import STAGES, row
 from agentlib.lab.tasks.scenarios import REVIEW, last_words
 from agentlib.messages import is_summary, of_type
-from agentlib.pipeline import compact
 from agentlib.presets import HERMES
 
 SCALED = HERMES.scaled(32_000)
@@ -80,9 +78,3 @@ def test_a_question_broken_off_is_answered_only_where_no_note_says_not_to(note):
     run = play(task, replace(SCALED, reference_only=note), max_turns=(1, 60))
     assert (run.checks["named"] > 0) == note
     assert ("EF_ARM_ABIMASK" in last_words(run.session.history)) != note
-
-
-def test_the_row_of_the_lesson_keeps_the_rule_though_nobody_gives_a_focus():
-    assert STAGES["06"].engine is compact
-    assert (row("03")["rule kept"], row("06")["rule kept"]) == ("no", "yes")
-    assert row("06")["done"] == "yes"

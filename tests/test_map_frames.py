@@ -64,28 +64,6 @@ def test_the_cache_holds_the_tiles_before_the_first_change():
     assert SCENES[0].cached == 0
 
 
-def test_every_turn_has_its_picture_and_its_sentence():
-    panel = over.map_over_time(SESSION)
-    told: set[str] = set()
-    for turn in range(1, len(SCENES) + 1):
-        panel.turn.value = turn
-        assert panel.png, panel.text
-        assert f"Turn {turn} of {len(SCENES)}" in panel.text
-        assert all(len(line) <= 72 for line in panel.text.splitlines())
-        told |= {word for word in ("Micro-compact took", "A compaction (auto)", "from the cache")
-                 if word in panel.text.replace("\n", " ")}  # fmt: skip
-    assert len(told) == 3
-
-
-def test_the_same_turn_gives_the_same_picture():
-    panel = over.map_over_time(SESSION)
-    first = panel.png
-    panel.turn.value = 9
-    assert panel.png != first
-    panel.turn.value = 1
-    assert panel.png == first
-
-
 def test_a_session_without_requests_is_refused():
     with pytest.raises(ValueError, match="no turn to draw"):
         over.map_over_time(Session(session_id="empty"))

@@ -1,16 +1,12 @@
 """Lesson 05: the session as a table, the panel around it, the killed agent, notes in a file."""
 
-import io
 from pathlib import Path
 
-import numpy as np
 import pytest
-from PIL import Image
 
 from agentlib import transcripts
 from agentlib.lab.crash import kill_while_it_waits
 from agentlib.lab.lessons.exercises import paper_lines
-from agentlib.lab.model.sources import describe
 from agentlib.lab.panels.lessons import SHOWN_ROWS, as_html, session_browser
 from agentlib.lab.sessions.table import Row, matching, rows
 from agentlib.lab.tasks.scenarios import FACTS, RENAME, RULE, taking_notes
@@ -158,24 +154,6 @@ def test_a_long_text_is_shown_around_the_words_sought():
 def test_a_session_without_requests_has_no_panel():
     with pytest.raises(ValueError, match="no request yet"):
         session_browser(Session(session_id="s"))
-
-
-def test_the_offline_model_knows_a_fact_in_a_list_of_markdown():
-    text = "# Notes\n\n" + "".join(f"- {fact}\n" for fact in FACTS)
-    assert describe("NOTES.md", text).facts == FACTS
-
-
-def test_the_map_is_that_of_the_turn():
-    panel = session_browser(compacted(), turn=2)
-    assert panel.turn.value == 2
-    before = np.asarray(Image.open(io.BytesIO(panel.picture.value)))
-    assert "Window map: 4 blocks" in panel.text
-    panel.turn.value = 3
-    after = np.asarray(Image.open(io.BytesIO(panel.picture.value)))
-    assert "Window map: 5 blocks" in panel.text
-    assert before.shape != after.shape or (before != after).any()
-    assert panel._repr_mimebundle_()[0]["text/plain"] == repr(panel)
-    assert set(panel._repr_mimebundle_()[0]) >= {"image/png", "text/plain"}
 
 
 def test_an_agent_killed_while_it_waits_leaves_a_whole_file_and_a_call_in_flight(tmp_path: Path):
