@@ -44,8 +44,7 @@ def compact(
     if urgent:
         settings = emergency(settings)
     step = _cleared(step, settings, meter, idle)
-    over = step.tokens_after > settings.threshold_tokens
-    if reason == "auto" and not (settings.auto and over):
+    if reason == "auto" and not (settings.auto and step.tokens_after > settings.threshold_tokens):
         return step
     step = replace(step, reason=reason, focus=focus)
     done = _compacted(step, settings, meter, summarize, archive)
@@ -61,7 +60,8 @@ def _cleared(step: Step, settings: Settings, meter: TokenMeter, idle: float) -> 
     """Clear, truncate or trim old results, if that frees at least `clear_at_least` tokens."""
     # The head stays word for word, so clearing begins after it.
     messages, enough = step.messages, settings.clear_at_least
-    settled = max(min(step.settled, len(messages)), head_length(messages, settings.head_tokens))
+    head = head_length(messages, settings.head_tokens) if settings.head_tokens else 0
+    settled = max(min(step.settled, len(messages)), head)
     step = replace(step, settled=settled)
     if settings.micro == "off" or (settings.clear_when == "cold" and idle <= settings.cache_ttl):
         return step
