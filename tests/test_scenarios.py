@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import sys
 from collections import Counter
 from dataclasses import replace
@@ -17,7 +18,6 @@ from agentlib.lab.play import play
 from agentlib.lab.tasks.fact_check import check_report
 from agentlib.lab.tasks.scenarios import (
     LONG,
-    READ_AND_REPORT,
     RENAME,
     REVIEW,
     RULE,
@@ -25,7 +25,6 @@ from agentlib.lab.tasks.scenarios import (
     TRACE,
     Scenario,
     copy_package,
-    folder,
     last_words,
     report_checks,
 )
@@ -36,6 +35,16 @@ from tests.benchmarks.generated import write_files
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and pipes are POSIX's")
 WHOLE = Settings(context_window=1_000_000, micro="off", auto=False)
+
+
+def folder(path: Path) -> Scenario:
+    """Make a task of any folder: read it and report."""
+    return Scenario(
+        name=path.name,
+        prompts=("Read every Python file in this directory one by one and write a report",),
+        make_workspace=lambda target: shutil.copytree(path, target),
+        checks=report_checks,
+    )
 
 
 @pytest.mark.parametrize("scenario", [REVIEW, TRACE, RENAME], ids=lambda each: each.name)
@@ -229,16 +238,6 @@ def test_a_report_of_ones_own_is_not_replaced_in_silence(tmp_path: Path) -> None
     write_files(tmp_path / "mine", {"a.py": '"""Adds."""\n', "REPORT.md": "Mine.\n"})
     history = play(folder(tmp_path / "mine"), WHOLE).session.history
     assert last_words(history) == "I wrote REPORT.md: 1 file. It replaces an older REPORT.md."
-
-
-def test_a_folder_of_ones_own_is_a_task(tmp_path: Path) -> None:
-    write_files(tmp_path / "mine", {"a.py": '"""Adds."""\n', ".git/config": "x"})
-    task = folder(tmp_path / "mine")
-    run = play(task, WHOLE)
-    assert (task.prompts, run.checks["done"]) == ((READ_AND_REPORT,), True)
-    assert (tmp_path / "mine" / "a.py").read_bytes() == b'"""Adds."""\n'
-    with pytest.raises(NotADirectoryError, match="nowhere is not a folder"):
-        folder(tmp_path / "nowhere")
 
 
 def digest(task: Scenario, folder: Path) -> str:

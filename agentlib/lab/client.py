@@ -122,17 +122,12 @@ def _live(max_usd: float | None) -> "anthropic.Anthropic":
 
 def _environment() -> dict[str, str]:
     """Return the environment, filled up from a .env in the working directory."""
-    values: dict[str, str] = {}
+    saved: dict[str, str] = {}
     if Path(".env").is_file():
-        try:
-            from dotenv import dotenv_values
+        from dotenv import dotenv_values
 
-            values = _filled(dotenv_values(".env"))
-        except ImportError:
-            raise LiveError("There is a .env here: install python-dotenv to read it.") from None
-        except UnicodeDecodeError:
-            raise LiveError("The .env here is not text in UTF-8: save it as UTF-8.") from None
-    return {**values, **_filled(os.environ)}
+        saved = _filled(dotenv_values(".env"))
+    return {**saved, **_filled(os.environ)}
 
 
 def _filled(values: Mapping[str, str | None]) -> dict[str, str]:

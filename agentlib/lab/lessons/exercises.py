@@ -21,7 +21,6 @@ from agentlib.estimation import TokenMeter, estimate_tokens, message_tokens
 from agentlib.head_and_tail import summary_budget
 from agentlib.lab import model
 from agentlib.lab.api.tokens import text_tokens
-from agentlib.lab.client import client
 from agentlib.lab.lessons import checking
 from agentlib.lab.lessons.checking import (
     EXERCISES,
@@ -41,9 +40,8 @@ from agentlib.lab.play import play
 from agentlib.lab.tasks.scenarios import RENAME, REVIEW
 from agentlib.messages import Message, active_request, exchanges, of_type, result_text
 from agentlib.micro_compact import micro_compact
-from agentlib.requests import request, send
 from agentlib.session_file import Line
-from agentlib.settings import MODEL, Settings
+from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session
 
@@ -306,11 +304,10 @@ def _by_category(answer: Answer) -> None:
 def _summary(prompt: str) -> str:
     """Ask the offline model with this prompt to sum up a conversation with a rule in it."""
     rule = "A rule for all that follows: every function must have a docstring."
-    messages = [*conversation(400, 400, 400), {"role": "user", "content": prompt}]
-    messages[0] = {"role": "user", "content": f"{rule} Read 1.py, 2.py and 3.py."}
-    read = {"name": "read_file", "description": "", "input_schema": {"type": "object"}}
-    reply = send(client(), request(MODEL, "You are an agent.", [read], messages, 2_800))
-    return text_of([reply.to_dict()])
+    messages = conversation(400, 400, 400, request=f"{rule} Read 1.py, 2.py and 3.py.")
+    messages.append({"role": "user", "content": prompt})
+    body = {"messages": messages, "tools": [{"name": "read_file"}], "max_tokens": 2_800}
+    return text_of([{"role": "assistant", **model.reply(body)}])
 
 
 # Lesson 04: obeying the call, its focus, its siblings, and when to compact

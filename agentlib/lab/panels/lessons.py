@@ -52,9 +52,8 @@ def estimation_panel(growths: Sequence[int] = (), settings: Settings | None = No
     def draw(window: int, reserve: int, buffer: int, off: int) -> tuple[bytes, str]:
         chosen = Settings(context_window=window, output_reserve=reserve, buffer=buffer)
         rings = rings_at(chosen.threshold_tokens, off)
-        return estimates.shares(chosen, rings).png(), estimates.shares_sentence(
-            chosen, rings, growths
-        )
+        text = estimates.shares_sentence(chosen, rings, growths)
+        return estimates.shares(chosen, rings).png(), text
 
     answer, turn, off = "kept for the answer", "for one more turn", "how far the estimate is off"
     sliders = {
@@ -145,11 +144,8 @@ def focus_panel(scenario: Scenario, settings: Settings, *, after: int, turns: in
 
     def draw(after: int, words: str, button: bool) -> tuple[bytes, str]:
         run = play(scenario, settings, compact_after=after, focus=words.strip() if button else "")
-        views, size, window = (
-            {"Before": run.before},
-            run.step.tokens_before,
-            settings.context_window,
-        )
+        views, size = {"Before": run.before}, run.step.tokens_before
+        window = settings.context_window
         text = f"{size:,} tokens, {100 * size // window}% of the window. Not compacted yet."
         if button:
             views["After"], text = run.step.messages, focus_sentence(run, scenario)

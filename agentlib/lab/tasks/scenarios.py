@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
-from agentlib.cli.working_copy import copy_folder
 from agentlib.lab.tasks.fact_check import check_report
 from agentlib.messages import Message, of_type, result_text
 
@@ -25,7 +25,6 @@ Checks = dict[str, Any]
 """`done` (bool) first, then the measures of this scenario by name."""
 
 RULE = "# Reviewed for Ada"
-READ_AND_REPORT = "Read every Python file in this directory one by one and write a report"
 _RULE_STATED = f"A rule for all that follows: the first line of every report must be '{RULE}'."
 
 
@@ -78,10 +77,31 @@ class Clock:
 # -- filling a folder ----------------------------------------------------------------------------
 
 
-def copy_project(name: str, folder: Path) -> None:
-    """Copy one of the projects in `DATA`."""
-    pycache = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(DATA / name, folder, False, pycache, shutil.copyfile, dirs_exist_ok=True)
+def filled(
+    *packages: str,
+    project: str = "",
+    largest: int = 10**9,
+    planted: Mapping[str, str] = MappingProxyType({}),
+) -> Callable[[Path], None]:
+    """Return a function that copies installed packages and a project of `DATA` into a folder.
+
+    Files of packages with more than `largest` bytes stay behind. `planted`: comments that go to
+    the top of files, path -> text.
+    """
+
+    def make_workspace(folder: Path) -> None:
+        if project:
+            pycache = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(
+                DATA / project, folder, False, pycache, shutil.copyfile, dirs_exist_ok=True
+            )
+        for name in packages:
+            copy_package(name, folder, largest=largest)
+        for path, line in planted.items():
+            text = f"# {line}\n\n{text_of(folder / path)}"
+            (folder / path).write_text(text, encoding="utf-8", newline="\n")
+
+    return make_workspace
 
 
 def copy_package(name: str, folder: Path, *, largest: int = 10**9) -> None:
@@ -100,13 +120,6 @@ def copy_package(name: str, folder: Path, *, largest: int = 10**9) -> None:
             target = folder / name / file.relative_to(source)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, target)
-
-
-def plant(folder: Path, lines: Mapping[str, str]) -> None:
-    """Put a comment at the top of files: path -> the comment's text."""
-    for path, line in lines.items():
-        text = f"# {line}\n\n{text_of(folder / path)}"
-        (folder / path).write_text(text, encoding="utf-8", newline="\n")
 
 
 # -- checks --------------------------------------------------------------------------------------
@@ -178,19 +191,13 @@ _REVIEW_FACTS = {
 }
 FACTS = tuple(_REVIEW_FACTS.values())
 
-
-def _review_workspace(folder: Path) -> None:
-    copy_package("packaging", folder, largest=45_000)
-    plant(folder, _REVIEW_FACTS)
-
-
 REVIEW = Scenario(
     name="review",
     prompts=(
         f"{_RULE_STATED} For now, read every Python file in the packaging/licenses/ directory.",
         "Read every Python file in the packaging/ directory one by one and write a report.",
     ),
-    make_workspace=_review_workspace,
+    make_workspace=filled("packaging", largest=45_000, planted=_REVIEW_FACTS),
     checks=partial(report_checks, facts=FACTS, first=RULE),
     facts=FACTS,
     constraint=RULE,
@@ -210,22 +217,17 @@ def _trace_checks(folder: Path, history: Sequence[Message]) -> Checks:
 TRACE = Scenario(
     name="trace",
     prompts=("Find where RETRY_LIMIT is set and follow it through the files to its value.",),
-    make_workspace=lambda folder: copy_project("fetch", folder),
+    make_workspace=filled(project="fetch"),
     checks=_trace_checks,
 )
 """Follow a value through three files to the number it is, 12. An old value stands in the change
 log, another one in the tests."""
 
 
-def _errand_workspace(folder: Path) -> None:
-    copy_package("packaging", folder, largest=12_000)
-    copy_project("fetch", folder)
-
-
 ERRAND = Scenario(
     name="errand",
     prompts=("Read every Python file in the packaging/ directory one by one.", *TRACE.prompts),
-    make_workspace=_errand_workspace,
+    make_workspace=filled("packaging", project="fetch", largest=12_000),
     checks=_trace_checks,
 )
 """Two pieces of work that have nothing to do with each other: read the smaller files of
@@ -247,7 +249,7 @@ def _rename_checks(folder: Path, history: Sequence[Message]) -> Checks:
 RENAME = Scenario(
     name="rename",
     prompts=("Rename MAX_WEIGHT to WEIGHT_LIMIT everywhere and run the tests.",),
-    make_workspace=lambda folder: copy_project("parcels", folder),
+    make_workspace=filled(project="parcels"),
     checks=_rename_checks,
 )
 """Rename a constant in 29 lines of seven files, five of which have tables that make them 6,500
@@ -262,13 +264,6 @@ _LONG_PLANTED = {
 }
 _LONG_FACTS = tuple(_LONG_PLANTED.values())
 
-
-def _long_workspace(folder: Path) -> None:
-    for name in ("packaging", "jinja2", "jsonschema", "traitlets"):
-        copy_package(name, folder)
-    plant(folder, _LONG_PLANTED)
-
-
 LONG = Scenario(
     name="long",
     prompts=(
@@ -277,7 +272,7 @@ LONG = Scenario(
         "Now read every Python file in the jsonschema/ directory one by one.",
         "Last, read every Python file in the traitlets/ directory one by one and write a report.",
     ),
-    make_workspace=_long_workspace,
+    make_workspace=filled("packaging", "jinja2", "jsonschema", "traitlets", planted=_LONG_PLANTED),
     checks=partial(report_checks, below="traitlets", facts=_LONG_FACTS, first=RULE),
     facts=_LONG_FACTS,
     constraint=RULE,
@@ -309,7 +304,7 @@ SURVEY = Scenario(
         "Please go through each Python file in the depot/ directory, one after another.",
         "Read every Python file in the gauge/ directory one by one and write a report.",
     ),
-    make_workspace=lambda folder: copy_project("survey", folder),
+    make_workspace=filled(project="survey"),
     checks=partial(report_checks, below="gauge", facts=_SURVEY_FACTS, first=_SURVEY_RULE),
     facts=_SURVEY_FACTS,
     constraint=_SURVEY_RULE,
@@ -320,8 +315,8 @@ from which seed of `tests/benchmarks/generated.py` it was made; no setting was t
 
 
 def _notes_workspace(folder: Path) -> None:
-    copy_package("packaging", folder, largest=45_000)
-    plant(folder, {"packaging/licenses/__init__.py": "\n# ".join(FACTS)})
+    planted = {"packaging/licenses/__init__.py": "\n# ".join(FACTS)}
+    filled("packaging", largest=45_000, planted=planted)(folder)
     readme = "# packaging\n\nReusable core utilities for Python packaging.\n"
     (folder / "README.md").write_text(readme, encoding="utf-8", newline="\n")
 
@@ -356,18 +351,4 @@ def taking_notes(when: Literal["never", "in time", "too late"]) -> Scenario:
         checks=_notes_checks,
         facts=FACTS,
         constraint=RULE,
-    )
-
-
-def folder(path: Path, prompts: Sequence[str] = (READ_AND_REPORT,)) -> Scenario:
-    """Make a task of any folder, copied as the terminal copies it. Raises NotADirectoryError."""
-    source = Path(path)
-    if not source.is_dir():
-        raise NotADirectoryError(f"{source} is not a folder; name one that is")
-
-    return Scenario(
-        name=source.resolve().name,
-        prompts=tuple(prompts),
-        make_workspace=lambda target: copy_folder(source, target),
-        checks=report_checks,
     )
