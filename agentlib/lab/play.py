@@ -7,7 +7,7 @@ evidence about language models.
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -23,7 +23,7 @@ from agentlib.lab.api.faults import Fault
 from agentlib.lab.client import client, model_id
 from agentlib.lab.parts import LearnersParts, Loop, OpenSession, Parts, ToolBench, composed, named
 from agentlib.lab.replay import replay, table
-from agentlib.lab.spending import dollars
+from agentlib.lab.spending import Usage, dollars
 from agentlib.lab.tasks.scenarios import Checks, Clock, Scenario
 from agentlib.messages import Message, of_type
 from agentlib.requests import request, send
@@ -41,7 +41,6 @@ ANSWER = 2_000
 """Tokens that a reply may have in a learner's loop."""
 KEPT = 64
 """Runs remembered."""
-Usage = Mapping[str, Any]
 
 
 @dataclass(kw_only=True, eq=False)

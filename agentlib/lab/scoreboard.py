@@ -17,7 +17,7 @@ from agentlib.loop import metered
 from agentlib.messages import Message
 from agentlib.pipeline import compact
 from agentlib.settings import MODEL, Settings
-from agentlib.step import ContextEngine, Reason, Step
+from agentlib.step import ContextEngine, Step
 from agentlib.transcripts import Session
 
 if TYPE_CHECKING:
@@ -50,20 +50,13 @@ def warned(session: Session) -> str:
 FOCUS = "the rules of the user"
 
 
-def with_focus(
-    messages: Sequence[Message],
-    settings: Settings,
-    *,
-    reason: Reason = "auto",
-    focus: str = "",
-    **given: Any,
-) -> Step:
-    """The layers, with a person who compacts by hand at the threshold and asks for `FOCUS`."""
-    quiet = replace(settings, auto=False)
-    step = compact(messages, quiet, reason=reason, focus=focus, **given)
+def with_focus(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+    """Run the layers for a person who compacts by hand at the threshold and asks for `FOCUS`."""
+    step = compact(messages, replace(settings, auto=False), **given)
     if step.compaction or step.tokens_after <= settings.threshold_tokens:
         return step
-    return compact(messages, settings, reason="manual", focus=FOCUS, **given)
+    given |= {"reason": "manual", "focus": FOCUS}
+    return compact(messages, settings, **given)
 
 
 EVIDENCE = Settings(threshold_pct=65, summary_tokens=3_500)

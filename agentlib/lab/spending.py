@@ -51,9 +51,7 @@ def rates(model: str, prompt_tokens: int = 0) -> dict[str, float]:
     """
     facts = model_facts(model)
     tier = facts.get("long_prompt")
-    row = tier if tier and prompt_tokens > tier["above"] else facts
-    kinds = ("input", "output", "cache_write_5m", "cache_write_1h", "cache_read")
-    return {kind: row[kind] for kind in kinds}
+    return tier if tier and prompt_tokens > tier["above"] else facts
 
 
 def priced(usage: Usage, model: str) -> dict[str, tuple[int, float]]:

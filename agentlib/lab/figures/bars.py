@@ -5,9 +5,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from matplotlib.patches import Patch
-
-from agentlib.lab.figures.style import LOOKS, Chart, plain
+from agentlib.lab.figures.style import LOOKS, Chart, patches, plain
 from agentlib.lab.generations import Generation
 
 _PARTS = {"head": LOOKS["user"], "summary": LOOKS["summary"], "tail": LOOKS["tool_result"]}
@@ -41,5 +39,5 @@ def bars(
     chart.figure.axes[0].set_ylabel("tokens it left")
     for axes in chart.figure.axes[1:]:
         axes.tick_params(labelleft=False)
-    chart.key([Patch(label=part, **look.fill()) for part, look in _PARTS.items()], left=0.1)
+    chart.key(patches(_PARTS), left=0.1)
     return chart

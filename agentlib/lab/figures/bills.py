@@ -7,13 +7,12 @@ It draws a table of `lab.replay.bills.table`.
 # matplotlib leaves its keyword arguments without types.
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from matplotlib.ticker import EngFormatter, StrMethodFormatter
 
-from agentlib.lab.figures.style import GHOST, RED, Chart, Look, plain, wrapped
+from agentlib.lab.figures.style import GHOST, RED, Chart, Look, patches, plain, wrapped
 from agentlib.lab.replay.bills import KINDS
 
 if TYPE_CHECKING:
@@ -51,8 +50,7 @@ def bills(table: "DataFrame", ghost: "DataFrame") -> Chart:
             axes.plot(len(whole), whole[-1], "X", color=RED, markersize=9)
         highest = 1.05 * max([*below, *whole])
         axes.set(xlim=(0.5, len(table) + 0.5), ylim=(0, highest), xlabel="turn (one request each)")
-    entries: list[Any] = [Patch(label=name, **look.fill()) for name, look in _AREAS.values()]
-    chart.key([*entries, Line2D([], [], label="nothing forgotten", **GHOST)])
+    chart.key([*patches(dict(_AREAS.values())), Line2D([], [], label="nothing forgotten", **GHOST)])
     return chart
 
 

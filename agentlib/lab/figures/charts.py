@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.artist import Artist
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from matplotlib.transforms import offset_copy
 
-from agentlib.lab.figures.style import COLUMNS, DARK, GHOST, LOOKS, RED, Chart, many, plain, wrapped
+from agentlib.lab.figures import style
+from agentlib.lab.figures.style import DARK, GHOST, LOOKS, RED, Chart, many, plain, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +56,7 @@ class TurnChart(Chart):
             raise ValueError("there is no turn to draw: the table has no rows")
         entries = _entries(runs, also, ghost)
         plot = 2.6 if len(runs) == 1 else 1.75
-        foot = 0.65 + 0.2 * -(-len(entries) // COLUMNS)
+        foot = 0.65 + 0.2 * -(-len(entries) // style.COLUMNS)
         super().__init__(foot + len(runs) * (plot + _APART) - _APART + _ABOVE)
         top = top or 1.15 * max(max(*table["window"], *table["tokens"]) for table in runs)
         turns = turns or max(len(table) + (name in refused) for name, table in tables.items())
@@ -106,15 +106,13 @@ def _entries(
     """The legend: what the tables have, and what they may have after the next update."""
     shown = {*also, *(kind for kind in LOOKS for table in runs if table[kind].any())}
     shown |= {name for table in runs for name in table["compaction"]}
-    entries: list[Artist] = [
-        Patch(label=kind, **LOOKS[kind].fill()) for kind in LOOKS if kind in shown
-    ]
-    entries += [
+    signs = [
         Line2D([], [], label=label, **_sign(marker))
         for name, (label, marker) in SIGNS.items()
         if name in shown
     ]
-    return [*entries, *([Line2D([], [], label="nothing forgotten", **GHOST)] if ghost else [])]
+    ghosts = [Line2D([], [], label="nothing forgotten", **GHOST)] if ghost else []
+    return [*style.kinds_in(shown), *signs, *ghosts]
 
 
 def _sign(marker: str) -> dict[str, Any]:

@@ -9,10 +9,9 @@ The first two draw a table of `lab.replay.estimates`.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-from agentlib.lab.figures.style import DARK, RED, ROOM, Chart, Look, plain, wrapped
+from agentlib.lab.figures.style import DARK, RED, ROOM, Chart, Look, patches, plain, wrapped
 from agentlib.lab.replay.estimates import BLOCKS, CHARS, LAST_BILL, METER, WAYS
 from agentlib.settings import Settings
 
@@ -84,7 +83,7 @@ def shares(settings: Settings, rings: int) -> Chart:
     axes.set(xlim=(0, _TOP), ylim=(0, 1), yticks=[], xlabel="tokens")
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    chart.key([Patch(label=name, **look.fill(0.8)) for name, look in _SHARES.items()])
+    chart.key(patches(_SHARES, 0.8))
     return chart
 
 

@@ -9,7 +9,7 @@ Okabe and Ito, which people can tell apart whatever their colour vision.
 
 import io
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -18,8 +18,9 @@ import matplotlib.style
 from matplotlib.artist import Artist
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
-from PIL import Image
+from PIL import Image, ImageColor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,6 +73,16 @@ LOOKS: Mapping[str, Look] = {
     "summary": Look("#F0E442", "----"),
 }
 """The kinds of block, from the bottom of a stack to its top."""
+
+
+def patches(looks: Mapping[str, Look], edge: float = 0) -> list[Artist]:
+    """Return an entry of the legend for each look, by name."""
+    return [Patch(label=name, **look.fill(edge)) for name, look in looks.items()]
+
+
+def kinds_in(shown: Collection[str]) -> list[Artist]:
+    """Return an entry of the legend for each of these that is a kind of block, in their order."""
+    return patches({kind: look for kind, look in LOOKS.items() if kind in shown})
 
 
 class Chart:
@@ -137,8 +148,8 @@ def _palette() -> Image.Image:
     colours = [(grey, grey, grey) for grey in (*range(0, 252, 4), 255)]
     named = {look.colour for look in LOOKS.values()} | {RED, ROOM}
     for name in sorted(named):
-        parts = [int(name[at : at + 2], 16) for at in (1, 3, 5)]
         for end, tenth in product((255, 0), range(1, 11)):
+            parts = ImageColor.getrgb(name)
             red, green, blue = (round(end + tenth / 10 * (part - end)) for part in parts)
             if len({red, green, blue}) > 1 and min(red, green, blue) < 244:
                 colours.append((red, green, blue))

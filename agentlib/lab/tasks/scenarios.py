@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from importlib.util import find_spec
+from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -104,17 +104,12 @@ def filled(
     return make_workspace
 
 
-def copy_package(name: str, folder: Path, *, largest: int = 10**9) -> None:
-    """Copy the Python files of an installed package into `folder/name`.
+def copy_package(name: str, folder: Path, *, largest: int) -> None:
+    """Copy the Python files of an installed package of at most `largest` bytes to `folder/name`.
 
-    Files of more than `largest` bytes stay behind. Raises ModuleNotFoundError with the fix.
+    Raises ModuleNotFoundError.
     """
-    spec = find_spec(name)
-    if spec is None or not spec.submodule_search_locations:
-        raise ModuleNotFoundError(
-            f"the package {name!r} is read in this scenario and is not installed; run `make setup`"
-        )
-    source = Path(spec.submodule_search_locations[0])
+    source = Path(str(files(name)))
     for file in source.rglob("*.py"):
         if file.stat().st_size <= largest:
             target = folder / name / file.relative_to(source)
@@ -138,12 +133,12 @@ def report_checks(
     `done` needs neither the line nor the facts.
     """
     report = text_of(folder / "REPORT.md")
-    files = [file.relative_to(folder).as_posix() for file in (folder / below).rglob("*.py")]
+    paths = [file.relative_to(folder).as_posix() for file in (folder / below).rglob("*.py")]
     checked = check_report(report, folder)
-    named = sum(f"## {file}\n" in report for file in files)
+    named = sum(f"## {path}\n" in report for path in paths)
     return {
-        "done": bool(report) and named == len(files) and not checked.false,
-        "files": len(files),
+        "done": bool(report) and named == len(paths) and not checked.false,
+        "files": len(paths),
         "named": named,
         "described": checked.described,
         "lost": checked.lost,
