@@ -73,6 +73,11 @@ def say(*said: str | Line, stop: str | None = None) -> dict[str, Any]:
     return {"content": content, "stop_reason": stop or ("tool_use" if calls else "end_turn")}
 
 
+def good(body: Body) -> dict[str, Any]:
+    """A brain that has one answer."""
+    return say("Good.")
+
+
 def call(name: str, tool: str = "bash", **inputs: Any) -> Line:
     return {"type": "tool_use", "id": name, "name": tool, "input": inputs}
 

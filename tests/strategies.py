@@ -39,8 +39,8 @@ ENGLISH, CHINESE = (
 )
 
 
-def text(value: str) -> Block:
-    return {"type": "text", "text": value}
+def text(value: str, **more: Any) -> Block:
+    return {"type": "text", "text": value, **more}
 
 
 def user(*content: Block | str) -> Message:

@@ -10,6 +10,7 @@ from operator import getitem
 from typing import Any
 
 import pytest
+from strategies import text
 
 from agentlib.lab import model
 from agentlib.lab.api.errors import Refusal
@@ -67,10 +68,6 @@ def test_counting_tokens_needs_no_max_tokens():
     body = asked("Hi")
     del body["max_tokens"]
     assert said(body, counts_only=True) is None
-
-
-def text(words: Any, **more: Any) -> Body:
-    return {"type": "text", "text": words, **more}
 
 
 TURN = {"role": "user", "content": "Hi"}

@@ -7,6 +7,7 @@ from typing import Any
 
 import anthropic
 import pytest
+from fakes import good
 from loopback import Wire, served
 
 from agentlib.lab.api.server import Server
@@ -14,13 +15,8 @@ from agentlib.lab.client import client, model_id, price_notice
 from agentlib.lab.spending import CapReached, LiveError, dollars
 from agentlib.settings import MODEL
 
-Body = dict[str, Any]
 KEY = "sk-right"
 HI: Any = [{"role": "user", "content": "word " * 1_000}]
-
-
-def model(body: Body) -> Body:
-    return {"content": [{"type": "text", "text": "Good."}], "stop_reason": "end_turn"}
 
 
 def ask(api: anthropic.Anthropic, model: str = MODEL) -> anthropic.types.Message:
@@ -36,7 +32,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 @pytest.fixture
 def wire(here: pytest.MonkeyPatch) -> Iterator[Wire]:
-    with served(Server(model, key=KEY)) as provider:
+    with served(Server(good, key=KEY)) as provider:
         here.setenv("ANTHROPIC_BASE_URL", provider.url)
         here.setenv("ANTHROPIC_API_KEY", KEY)
         yield provider
@@ -50,7 +46,7 @@ def test_offline_nothing_is_read_from_the_environment(here: pytest.MonkeyPatch):
     here.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     here.setenv("MODEL_ID", "claude-x")
     here.setattr(socket, "socket", None)
-    api = client(model=model)
+    api = client(model=good)
     assert (api.api_key, api.auth_token) == ("offline", None)
     assert "127.0.0.1" not in str(api.base_url)
     assert ask(api).stop_reason == "end_turn"
@@ -58,7 +54,7 @@ def test_offline_nothing_is_read_from_the_environment(here: pytest.MonkeyPatch):
 
 
 def test_live_is_the_same_client_at_another_address(wire: Wire):
-    live, offline = ask(client(live=True)), ask(client(model=model))
+    live, offline = ask(client(live=True)), ask(client(model=good))
     assert live.to_dict() == offline.to_dict()
     assert wire.headers[0]["authorization"] == f"Bearer {KEY}"
     assert wire.headers[0]["x-api-key"] == KEY

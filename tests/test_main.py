@@ -14,6 +14,7 @@ from shutil import which
 from typing import Any
 
 import pytest
+from fakes import say
 from loopback import served
 
 from agentlib.cli.arguments import Arguments
@@ -204,10 +205,6 @@ def test_a_reader_that_goes_away_is_no_traceback():
         ran.stdout.close()
         assert ran.stderr.read() == ""
     assert ran.returncode == 1
-
-
-def say(text: str) -> Body:
-    return {"content": [{"type": "text", "text": text}], "stop_reason": "end_turn"}
 
 
 def toucher(body: Body) -> Body:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from fakes import good
+from strategies import result, text, use
 
 from agentlib.lab.api.faults import Fault
 from agentlib.lab.api.server import Reply, Server
@@ -17,18 +19,6 @@ HOUR = {"type": "ephemeral", "ttl": "1h"}
 ADAPTIVE = {"thinking": {"type": "adaptive"}}
 
 
-def text(said: str, **more: Any) -> Body:
-    return {"type": "text", "text": said, **more}
-
-
-def use(name: str = "toolu_1") -> Body:
-    return {"type": "tool_use", "id": name, "name": "bash", "input": {}}
-
-
-def result(name: str = "toolu_1", content: Any = "ok") -> Body:
-    return {"type": "tool_result", "tool_use_id": name, "content": content}
-
-
 def asked(*turns: Any, **more: Any) -> Body:
     """A request whose messages alternate, the user first; a turn is a text or its blocks."""
     roles = ("user", "assistant")
@@ -36,19 +26,15 @@ def asked(*turns: Any, **more: Any) -> Body:
     return {"model": MODEL, "max_tokens": 100, "messages": messages, **more}
 
 
-def model(body: Body) -> Body:
-    return {"content": [text("Good.")], "stop_reason": "end_turn"}
-
-
 def send(body: Body | bytes, server: Server | None = None) -> Reply:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    server = server or Server(model, window=1_000)
+    server = server or Server(good, window=1_000)
     return server.answer("POST", "/v1/messages", {"authorization": "Bearer key"}, raw)
 
 
 def thought_through(system: str = "s") -> tuple[Server, list[Any]]:
     """A server, and a conversation of two thoughtful answers that it would take up again."""
-    server = Server(model)
+    server = Server(good)
     turns: list[Any] = ["Hi"]
     for _ in range(2):
         reply = send(asked(*turns, system=system, **ADAPTIVE), server)
@@ -62,7 +48,7 @@ def changed_system() -> Reply:
 
 
 def struck(kind: Any) -> Callable[[], Reply]:
-    return lambda: send(asked("Hi"), Server(model, faults=[Fault(kind)]))
+    return lambda: send(asked("Hi"), Server(good, faults=[Fault(kind)]))
 
 
 @dataclass(frozen=True)
@@ -99,7 +85,7 @@ ON_RECORD = [
         "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: "
         "toolu_2. Each `tool_use` block must have a corresponding `tool_result` block in the next "
         "message.",
-        asked("Hi", [use(), use("toolu_2")], [result()]),
+        asked("Hi", [use("toolu_1"), use("toolu_2")], [result("toolu_1")]),
     ),
     bad(
         "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",

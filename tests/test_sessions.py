@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import result, text, use
 
 from agentlib import session_file, transcripts
 from agentlib.lab import sessions
@@ -44,18 +45,6 @@ def reply(name: str, block: Any, second: int = 0, output: int = 1, **more: Any) 
     return {**line, "type": "assistant", "message": {**message, "stop_reason": None}}
 
 
-def text(words: str) -> Line:
-    return {"type": "text", "text": words}
-
-
-def call(name: str) -> Line:
-    return {"type": "tool_use", "id": name, "name": "bash", "input": {}}
-
-
-def result(name: str, content: str = "ok") -> Line:
-    return {"type": "tool_result", "tool_use_id": name, "content": content}
-
-
 def lost(name: str) -> Line:
     return {**result(name, INTERRUPTED), "is_error": True}
 
@@ -79,11 +68,11 @@ def brief(message: Line) -> Any:
 
 
 def test_lines_of_one_response_are_one_message_one_request_and_one_bill(tmp_path: Path) -> None:
-    lines = [reply("msg_1", text("Look"), 5, 44), reply("msg_1", call("t1"), 6, 8)]
+    lines = [reply("msg_1", text("Look"), 5, 44), reply("msg_1", use("t1"), 6, 8)]
     session = load(tmp_path, user("u", "hi", 2), *lines)
     assert session.history[:2] == [
         {"role": "user", "content": "hi"},
-        {"role": "assistant", "content": [text("Look"), call("t1")]},
+        {"role": "assistant", "content": [text("Look"), use("t1")]},
     ]
     (request,) = session.requests
     assert request.context == session.history[:1]
@@ -94,7 +83,7 @@ def test_lines_of_one_response_are_one_message_one_request_and_one_bill(tmp_path
 
 
 def test_results_between_the_lines_of_a_response_are_one_message_after_it(tmp_path: Path) -> None:
-    a, b, c = (reply("msg_1", call(name)) for name in ("t1", "t2", "t3"))
+    a, b, c = (reply("msg_1", use(name)) for name in ("t1", "t2", "t3"))
     ra, rc = user("ra", [result("t1", "one")]), user("rc", [result("t3", "three")])
     rb = user("rb", [result("t2", "two"), text("and hurry")])
     end = reply("msg_2", text("done"))
@@ -102,7 +91,7 @@ def test_results_between_the_lines_of_a_response_are_one_message_after_it(tmp_pa
     results = [result("t1", "one"), result("t3", "three"), result("t2", "two")]
     assert list(map(brief, session.requests[1].context)) == [
         ("u", "go"),
-        ("a", [call("t1"), call("t2"), call("t3")]),
+        ("a", [use("t1"), use("t2"), use("t3")]),
         ("u", results),
         ("u", text("and hurry")),
     ]
@@ -118,7 +107,7 @@ def test_glued_lines_are_two_and_a_torn_line_is_reported(tmp_path: Path) -> None
 
 
 def test_a_call_in_flight_at_a_compaction_gets_a_result_that_says_so(tmp_path: Path) -> None:
-    lines = [user("u", "go"), reply("msg_1", call("t1")), reply("msg_1", call("t2"))]
+    lines = [user("u", "go"), reply("msg_1", use("t1")), reply("msg_1", use("t2"))]
     summary = user("s", "It went well.", isCompactSummary=True)
     late = [user("r", [result("t2")]), user("x", [result("gone")]), reply("msg_2", text("on"))]
     session = load(tmp_path, *lines, boundary(trigger="auto", preTokens=9), summary, *late)
@@ -136,14 +125,14 @@ def test_a_call_in_flight_at_a_compaction_gets_a_result_that_says_so(tmp_path: P
 def test_exchanges_that_a_compaction_kept_stand_after_its_summary(
     tmp_path: Path, kept: str
 ) -> None:
-    first = [user("u", "go"), reply("msg_1", call("t1")), user("r1", [result("t1")])]
-    second = [reply("msg_2", call("t2")), user("r2", [result("t2")])]
+    first = [user("u", "go"), reply("msg_1", use("t1")), user("r1", [result("t1")])]
+    second = [reply("msg_2", use("t2")), user("r2", [result("t2")])]
     one = {"headUuid": "r2", "tailUuid": "r2", "anchorUuid": "s"}
     named = {"uuids": ["r2"]} if kept == "preservedMessages" else one
     after = [user("s", "Short.", isCompactSummary=True), reply("msg_3", text("on"))]
     session = load(tmp_path, *first, *second, boundary(**{kept: named}), *after)
     assert list(map(brief, session.requests[2].context))[1:] == [
-        ("a", call("t2")),
+        ("a", use("t2")),
         ("u", result("t2")),
     ]
     assert len(session.history) == 6
@@ -163,21 +152,21 @@ def test_blank_texts_are_left_out_and_an_empty_reply_says_so(tmp_path: Path) -> 
 
 def test_extra_keys_go_and_thinking_of_a_signature_alone_stays(tmp_path: Path) -> None:
     thinking = {"type": "thinking", "thinking": "", "signature": "abc"}
-    lines = [reply("msg_1", thinking), reply("msg_1", {**call("t1"), "caller": {"type": "direct"}})]
+    lines = [reply("msg_1", thinking), reply("msg_1", {**use("t1"), "caller": {"type": "direct"}})]
     lines.append(user("r", [{**result("t1"), "caller": "direct"}]))
     session = load(tmp_path, user("u", "go"), *lines)
-    assert session.history[1]["content"] == [thinking, call("t1")]
+    assert session.history[1]["content"] == [thinking, use("t1")]
     assert session.history[2]["content"] == [result("t1")]
 
 
 def test_a_copy_of_the_history_under_other_names_counts_once(tmp_path: Path) -> None:
-    once = [reply("msg_1", call("t1")), user("r1", [result("t1")])]
+    once = [reply("msg_1", use("t1")), user("r1", [result("t1")])]
     copied = [{**line, "uuid": f"copy of {line['uuid']}"} for line in once]
-    renamed = reply("msg_2", [call("t1"), text("on")])
+    renamed = reply("msg_2", [use("t1"), text("on")])
     session = load(tmp_path, user("u", "go"), *once, *copied, renamed)
     assert list(map(brief, session.history)) == [
         ("u", "go"),
-        ("a", call("t1")),
+        ("a", use("t1")),
         ("u", result("t1")),
         ("a", text("on")),
     ]
@@ -208,8 +197,8 @@ def test_where_the_line_before_a_reply_is_lost_a_user_message_stands_in(tmp_path
 
 
 def test_micro_compacted_results_are_placeholders_in_the_view_alone(tmp_path: Path) -> None:
-    calls = [reply("msg_1", call("t1")), user("r1", [result("t1", "x" * 500)])]
-    calls += [reply("msg_2", call("t2")), user("r2", [result("t2", "short")])]
+    calls = [reply("msg_1", use("t1")), user("r1", [result("t1", "x" * 500)])]
+    calls += [reply("msg_2", use("t2")), user("r2", [result("t2", "short")])]
     noted = {"trigger": "auto", "compactedToolIds": ["t1", "t2", "t9"]}
     micro = {**user("m", ""), "type": "system", "subtype": "microcompact_boundary"}
     micro["microcompactMetadata"] = noted
@@ -239,7 +228,7 @@ def test_their_file_is_never_written_to_and_another_file_is_refused(tmp_path: Pa
 
 CALLS = [(i, n) for i in (1, 2, 3) for n in "ab"]
 LINES = [
-    *(reply(f"msg_{i}", call(f"t{i}{n}")) for i, n in CALLS),
+    *(reply(f"msg_{i}", use(f"t{i}{n}")) for i, n in CALLS),
     *(user(f"r{i}{n}", [result(f"t{i}{n}"), text("so")]) for i, n in CALLS),
     *(boundary(preservedMessages={"uuids": ["r1a"]}), user("s", "Short.", isCompactSummary=True)),
 ]

@@ -5,6 +5,7 @@ from typing import Any
 
 import anthropic
 import pytest
+from fakes import good
 from loopback import Wire, served
 
 from agentlib.lab.api.server import Reply, Server
@@ -21,7 +22,6 @@ from agentlib.lab.spending import (
 )
 from agentlib.settings import MODEL
 
-Body = dict[str, Any]
 OPUS = "claude-opus-5-5"
 MILLION = 1_000_000
 HI: Any = [{"role": "user", "content": "word " * 1_000}]
@@ -93,13 +93,9 @@ def test_a_cap_stops_before_the_request_after_it_was_reached():
         cap.check()
 
 
-def model(body: Body) -> Body:
-    return {"content": [{"type": "text", "text": "Good."}], "stop_reason": "end_turn"}
-
-
 @pytest.fixture
 def wire() -> Iterator[Wire]:
-    with served(Server(model)) as provider:
+    with served(Server(good)) as provider:
         yield provider
 
 
@@ -134,7 +130,7 @@ def test_a_web_page_is_no_messages_api(cap: Cap | None):
             return Reply(200, {"content-type": "text/html"}, b"<html>Log in</html>")
 
     with (
-        served(Page(model)) as page,
+        served(Page(good)) as page,
         pytest.raises(LiveError, match="is not a Messages API"),
     ):
         ask(metered(page, cap))

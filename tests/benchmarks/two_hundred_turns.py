@@ -4,9 +4,6 @@ Imported by the kernel that is measured. Not here: what is measured (bench_panel
 """
 
 import email
-import statistics
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +11,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from agentlib import loop
-from agentlib.lab.figures import charts, style
+from agentlib.lab.figures import charts
 from agentlib.lab.panels.panel import Panel, slider
 from agentlib.lab.replay import replay, table
 from agentlib.settings import Settings
@@ -54,8 +51,8 @@ def rows(made: Session, keep_recent: int) -> Any:
     return table(replay(made, replace(SETTINGS, keep_recent=keep_recent)))
 
 
-def panel(made: Session, *, ahead: bool = True) -> Panel:
-    """A panel over the session. `ahead`: whether it draws the next step in the pause."""
+def panel(made: Session) -> Panel:
+    """A panel over the session, which draws the next step in a pause."""
     chart = charts.turns(rows(made, 3), top=1.6 * 24_000, also=("placeholder", "summary", "auto"))
 
     def draw(window: int, keep_recent: int) -> tuple[bytes, str]:
@@ -67,29 +64,4 @@ def panel(made: Session, *, ahead: bool = True) -> Panel:
         "window": slider("window", 24_000, (6_000, 36_000, 1_500), "tokens of one request"),
         "keep_recent": slider("KEEP_RECENT", 3, (0, 20, 1), "results that stay whole"),
     }
-    return Panel(sliders, lru_cache(maxsize=64)(draw) if ahead else draw)
-
-
-def stages(made: Session) -> dict[str, float]:
-    """Milliseconds of the kernel's work for one move, stage by stage: medians of 11 places."""
-    frames, chart = replay(made, SETTINGS), charts.turns(rows(made, 3))
-    turns = table(frames)
-    chart.update(turns)
-    chart.png()
-    encode = _milliseconds(lambda n: style.encoded(chart.page))
-    drawn = _milliseconds(lambda n: (chart.update(turns), chart.png()))
-    return {
-        "replay": _milliseconds(lambda n: replay(made, replace(SETTINGS, keep_recent=2 * n))),
-        "table and sentence": _milliseconds(lambda n: charts.sentence(table(frames))),
-        "draw": drawn - encode,
-        "encode": encode,
-    }
-
-
-def _milliseconds(work: Callable[[int], object]) -> float:
-    taken: list[float] = []
-    for n in range(11):
-        start = time.perf_counter()
-        work(n)
-        taken.append(1_000 * (time.perf_counter() - start))
-    return statistics.median(taken)
+    return Panel(sliders, lru_cache(maxsize=64)(draw))
