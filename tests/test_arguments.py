@@ -9,7 +9,7 @@ import pytest
 from agentlib import presets
 from agentlib.cli.arguments import Arguments
 from agentlib.cli.main import command, main
-from agentlib.lab.model.intents import task_of
+from agentlib.lab.model.prompts import understand
 from agentlib.pipeline import compact
 from agentlib.settings import Settings
 
@@ -97,5 +97,5 @@ def test_help_names_every_option_and_the_six_tasks(capsys):
     assert len(options) == 13
     assert all(option.opts[0] in text for option in options)
     prompts = re.findall('  ?"(.*)"\n', text.partition("six tasks:")[2].partition("Examples:")[0])
-    kinds = [task_of(prompt).kind for prompt in prompts]
+    kinds = [understand(prompt).kind for prompt in prompts]
     assert kinds == ["report", "until", "trace", "rename", "compact", "rules"]

@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agentlib.lab.model.intents import task_of
-from agentlib.lab.model.report import required_line
-from agentlib.lab.model.words import rules_in
+from agentlib.lab.model.prompts import required_line, rules_in, understand
 from agentlib.lab.play import play
 from agentlib.lab.tasks.scenarios import Scenario
 from agentlib.settings import Settings
@@ -57,7 +55,7 @@ def test_what_is_asked_and_the_rule_are_understood_as_meant(seed: int):
     """Else a run under any engine would measure the offline model's ear."""
     scenario = generated.scenario(seed)
     kinds = {"survey": "report", "trace": "trace", "rename": "rename"}
-    tasks = [task_of(prompt) for prompt in scenario.prompts]
+    tasks = [understand(prompt) for prompt in scenario.prompts]
     assert tasks[-1].kind == kinds[scenario.name.split()[0]]
     assert {task.kind for task in tasks[:-1]} <= {"read", "rules"}
     rules = [rule for prompt in scenario.prompts for rule in rules_in(prompt)]
@@ -70,7 +68,7 @@ def test_what_is_asked_and_the_rule_are_understood_as_meant(seed: int):
 def test_chapters_have_two_facts_each_in_their_order(tmp_path: Path):
     scenario = generated.chapters(1)
     scenario.make_workspace(tmp_path)
-    folders = [task_of(prompt).folder for prompt in scenario.prompts]
+    folders = [understand(prompt).folder for prompt in scenario.prompts]
     assert (len(folders), len(scenario.facts)) == (5, 10)
     for number, folder in enumerate(folders):
         text = "".join(f.read_text(encoding="utf-8") for f in (tmp_path / folder).glob("*.py"))

@@ -83,6 +83,13 @@ def test_in_place_the_folder_itself_is_worked_in(here, capsys):
     assert not list((here / "t").glob("*.workspace"))
 
 
+def test_a_prompt_that_is_refused_exits_with_1_and_changes_nothing(here, capsys):
+    before = files(here / "project")
+    assert agent("Read every Python file except b.py", "--in-place") == 1
+    assert '"except", "b.py"' in capsys.readouterr().out
+    assert files(here / "project") == before
+
+
 def test_sessions_lie_in_the_current_folder_and_never_in_the_workspace(here, monkeypatch):
     main(["hello", "--workspace", "../project"])
     assert len(list((here / "cwd/.transcripts").glob("*.jsonl"))) == 1
@@ -130,7 +137,7 @@ def test_piped_lines_are_prompts_and_commands(here, capsys, monkeypatch):
 
 
 def test_new_goes_on_with_the_files_as_they_are(here, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{REPORT}\n/new\nhello\n"))
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{REPORT}\n/new\nWhich rules hold?\n"))
     assert agent() == 0
     first, second = sorted((here / "t").glob("*.workspace"))
     assert files(first) == files(second)
@@ -140,7 +147,7 @@ def test_new_goes_on_with_the_files_as_they_are(here, monkeypatch):
 def test_a_session_is_resumed_with_its_settings_and_its_copy(here, capsys):
     agent(REPORT, "--window", "40000", "--keep-recent", "2")
     file, copy = only(here / "t", "*.jsonl"), only(here / "t", "*.workspace")
-    assert main(["hello", "--resume", str(file), "--threshold", "9000"]) == 0
+    assert main(["Which rules hold?", "--resume", str(file), "--threshold", "9000"]) == 0
     assert f"[working on the session's copy, {copy}]" in capsys.readouterr().out
     settings = load(file).settings
     assert (settings.context_window, settings.keep_recent) == (40_000, 2)
@@ -152,7 +159,7 @@ def test_a_session_without_a_copy_needs_its_folder_named(here, capsys):
     file = only(here / "t", "*.jsonl")
     assert main(["--resume", str(file)]) == 2
     assert "name its folder: --workspace DIR" in capsys.readouterr().err
-    assert agent("hello", "--in-place", "--resume", file) == 0
+    assert agent("Which rules hold?", "--in-place", "--resume", file) == 0
 
 
 def test_a_session_that_was_killed_goes_on_at_once(here, capsys):

@@ -65,11 +65,6 @@ def test_any_words_get_a_valid_answer_and_always_the_same(text: str) -> None:
     assert said["content"]
 
 
-def test_what_it_cannot_do_gets_one_sentence() -> None:
-    assert "I am the offline model" in words(answer(user("What is the weather?")))
-    assert "离线模型" in words(answer(user("唱首歌吧")))
-
-
 def test_it_lists_then_reads_and_notes_what_it_read() -> None:
     listed = calls("", ("bash", LIST, "9 4000 a.py\n9 4000 b.py"))
     assert used(answer(user(READ))) == [("bash", LIST)]

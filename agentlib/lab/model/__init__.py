@@ -5,7 +5,7 @@ can see there: text it was given, its own notes, results that still stand, and t
 the system prompt. So what a layer takes away is gone for it, and it reads again, or gets things
 wrong. It is no language model, and its behaviour is no evidence about one.
 
-    intents, unasked, words                  what is asked of it
+    prompts                                  what is asked of it
     reading, calls, notes, places            what it can see
     tasks, acting, renaming, tracing, report what it does next
     files, sources, exports                  what it finds in a file
@@ -17,8 +17,8 @@ from typing import Any
 
 from agentlib.lab.model import tasks
 from agentlib.lab.model.acting import Reply, say, use
-from agentlib.lab.model.intents import Kind, Task, task_of
 from agentlib.lab.model.pending import obeyed
+from agentlib.lab.model.prompts import Kind, Task, understand
 from agentlib.lab.model.reading import View, summary_prompt, view
 from agentlib.lab.model.renaming import rename
 from agentlib.lab.model.summarising import summarise
@@ -41,20 +41,20 @@ STEPS: Mapping[Kind, Callable[[View, Task], Reply]] = {
 
 
 def reply(body: Mapping[str, Any]) -> Reply:
-    """The answer to a request: `{"content": [blocks], "stop_reason": "tool_use" | "end_turn"}`.
+    """The answer to a request: `{"content": [blocks], "stop_reason": str}`.
 
     `body` is the JSON of `POST /v1/messages`. The tool_use blocks of the answer have no `id`:
     the server gives them theirs. Raises KeyError if the body breaks a rule of the API, which the
     server checks first.
 
-    >>> reply({"messages": [{"role": "user", "content": "Compress our chat by hand."}],
+    >>> reply({"messages": [{"role": "user", "content": "Compact our chat by hand."}],
     ...        "tools": [{"name": "compact"}]})["content"][1]["name"]
     'compact'
     """
     seen = view(body)
     if (prompt := summary_prompt(body["messages"])) is not None:
         return say(summarise(seen, prompt))
-    task = task_of(seen.request)
+    task = understand(seen.request)
     if stale := obeyed(seen):
         seen, task = stale
     if _phase_ended(seen, task):

@@ -13,7 +13,7 @@ from agentlib.lab.model.reading import View
 from agentlib.messages import Block
 
 Reply = dict[str, Any]
-"""{"content": [blocks], "stop_reason": "tool_use" | "end_turn"}"""
+"""{"content": [blocks], "stop_reason": "tool_use" | "end_turn" | "refusal"}"""
 
 PATIENCE = 12
 """Calls in a row without a finding after which it gives up."""

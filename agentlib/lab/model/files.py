@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from agentlib.lab.model.acting import again, bash, quoted, use
 from agentlib.lab.model.calls import Call
-from agentlib.lab.model.intents import Task
 from agentlib.lab.model.notes import CONTINUED, Note, notes, told
+from agentlib.lab.model.prompts import Task
 from agentlib.lab.model.reading import View, one_line
 from agentlib.lab.model.sources import describe
 from agentlib.messages import Block

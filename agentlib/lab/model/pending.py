@@ -8,8 +8,8 @@ of itself that it is no instruction. Not here: where a summary puts its question
 import re
 from dataclasses import replace
 
-from agentlib.lab.model.intents import Task, task_of
 from agentlib.lab.model.notes import events, listed
+from agentlib.lab.model.prompts import Task, understand
 from agentlib.lab.model.reading import View, one_line
 from agentlib.lab.model.tracing import is_traced
 
@@ -33,7 +33,7 @@ def obeyed(view: View) -> tuple[View, Task] | None:
         return None
     told = _in_summary(view.summary)
     for text in pending(view):
-        if text in told and (task := task_of(text)).kind == "trace":
+        if text in told and (task := understand(text)).kind == "trace":
             return replace(view, request=text, own=view.known), task
     return None
 
@@ -45,5 +45,5 @@ def _in_summary(summary: str) -> list[str]:
 
 
 def _is_answered(view: View, text: str) -> bool:
-    task = task_of(text)
+    task = understand(text)
     return task.kind == "trace" and is_traced(replace(view, own=view.known), task.names[0])

@@ -15,7 +15,7 @@ from typing import Any
 
 from agentlib.lab.model.calls import Call, calls_after, put_back, summary_alone
 from agentlib.lab.model.notes import Event, Note, events, last, listed, notes, paths, unfinished
-from agentlib.lab.model.words import rules_in
+from agentlib.lab.model.prompts import rules_in
 from agentlib.messages import Block, Message, active_request, blocks, is_summary, result_text
 
 SUMMARY_WANTED = "Summarize this conversation for continuity."

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentlib.lab.model.acting import Reply, again, bash, gives_up, say, use
-from agentlib.lab.model.intents import Task
 from agentlib.lab.model.notes import last
 from agentlib.lab.model.places import (
     Place,
@@ -22,6 +21,7 @@ from agentlib.lab.model.places import (
     search_command,
     stretches,
 )
+from agentlib.lab.model.prompts import Task
 from agentlib.lab.model.reading import View, edits_made, one_line
 from agentlib.messages import Block
 

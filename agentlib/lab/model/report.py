@@ -5,23 +5,13 @@ A rule on the first or last line is kept where the rule can still be seen. Not h
 files (files), and whether the report is true (checking).
 """
 
-import re
 from collections.abc import Sequence
 
 from agentlib.lab.model.notes import Note
+from agentlib.lab.model.prompts import required_line
 from agentlib.lab.model.reading import View
 
 LOST = "(details lost)"
-_FIRST = re.compile(
-    r"first line|begins?\b|starts?\b|opens?\b|heading|top of|第一行|首行|开头|以.{0,60}开始",
-    re.IGNORECASE | re.ASCII,
-)
-_LAST = re.compile(
-    r"last line|\bends?\b|\bcloses?\b|bottom|最后一行|末行|结尾|结束", re.IGNORECASE | re.ASCII
-)
-_LINE = re.compile(
-    r"(?<![a-zA-Z0-9_])[`'\"“‘「『]([^`'\"”’」』\n]+)[`'\"”’」』]|(#+ [^\n]*[^\n.。])"
-)
 
 
 def counted(files: int) -> str:
@@ -46,20 +36,6 @@ def section(path: str, note: Note | None, skipped: str | None = None) -> str:
     names = [f"- `{name}`: {what}" for name, what in note.names]
     bare = ["- no public names"] if note.bare else []
     return "\n".join([f"## {path}", f"Purpose: {note.purpose}", *names, *bare])
-
-
-def required_line(rules: Sequence[str], *, first: bool) -> str | None:
-    """The line that a rule wants at the top or at the end of a report.
-
-    >>> required_line(["The first line of every report must be '# For Ada'."], first=True)
-    '# For Ada'
-    """
-    wanted, other = (_FIRST, _LAST) if first else (_LAST, _FIRST)
-    for rule in reversed(rules):
-        line = _LINE.search(rule)
-        if line and wanted.search(rule) and not other.search(rule):
-            return (line[1] or line[2]).strip()
-    return None
 
 
 def opening(view: View, title: str) -> str:

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from agentlib.lab.model.intents import task_of
 from agentlib.lab.model.notes import Note, last, listed, notes, told
 from agentlib.lab.model.pending import HEADING, LENGTH, pending
+from agentlib.lab.model.prompts import understand
 from agentlib.lab.model.reading import View, edits_made, one_line, rough_tokens
 
 SHARE = 0.2
@@ -148,7 +148,7 @@ def _files_done(view: View, bound: int) -> list[str]:
 def _count(view: View) -> str:
     """Progress, and how many summaries in a row it has stood still."""
     before = last(view.own, "count")
-    kind = task_of(view.request).kind
+    kind = understand(view.request).kind
     if kind == "rename":
         label, number = "edits made", str(edits_made(view))
     elif kind == "trace":

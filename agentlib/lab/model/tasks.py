@@ -1,7 +1,7 @@
 """The next step of the reading tasks: read, report, read until compaction, compact.
 
 Each function takes what can be seen and returns one answer. Nothing is remembered between two
-answers. Not here: what is asked for (intents), listing and reading (files), the other tasks
+answers. Not here: what is asked for (prompts), listing and reading (files), the other tasks
 (tracing, renaming).
 """
 
@@ -20,8 +20,8 @@ from agentlib.lab.model.files import (
     take_notes,
     too_long,
 )
-from agentlib.lab.model.intents import Task
 from agentlib.lab.model.notes import last
+from agentlib.lab.model.prompts import Task, refusal
 from agentlib.lab.model.reading import View
 from agentlib.lab.model.report import counted
 
@@ -242,22 +242,14 @@ def compact(view: View, task: Task) -> Reply:
 
 
 def rules(view: View, task: Task) -> Reply:
-    """A request that only states rules: say them back."""
-    return say("Understood:\n" + "\n".join(f"- Rule: {rule}" for rule in view.rules))
+    """Say back the rules that can be seen, or the summary if the person asks for it."""
+    if task.focus == "summary":
+        return say(view.summary or "I see no summary.")
+    lines = [f"- Rule: {rule}" for rule in view.rules]
+    nothing = "I see no rule." if view.request else "I see no request."
+    return say("\n".join(["Understood:", *lines]) if lines else nothing)
 
 
 def unknown(view: View, task: Task) -> Reply:
-    """The one sentence that names what it can do."""
-    return say(ABLE_ZH if any("\u4e00" <= char <= "\u9fff" for char in view.request) else ABLE)
-
-
-ABLE = (
-    "I am the offline model and can do a few things only: read every file of a folder one by one, "
-    "review them and write a report, keep reading until compression triggers, compact the "
-    "conversation with the compact tool, find where a name's value is set and follow it through "
-    "the files, or rename a name everywhere and run the tests."
-)
-ABLE_ZH = (
-    "我是离线模型，只会做这几件事：逐个读取目录里的文件，审查文件并写报告，持续读取直到触发压缩，"
-    "用 compact 工具压缩对话，追踪某个名字的值在哪里设置，或者在所有文件里重命名并运行测试。"
-)
+    """Refuse, and name the words that were not understood."""
+    return {**say(refusal(view.request, task)), "stop_reason": "refusal"}

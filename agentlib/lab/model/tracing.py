@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Mapping
 
 from agentlib.lab.model.acting import Reply, again, bash, gives_up, say, use
-from agentlib.lab.model.intents import Task
 from agentlib.lab.model.notes import listed
 from agentlib.lab.model.places import Place, places_in, search, search_command, stretches
+from agentlib.lab.model.prompts import Task
 from agentlib.lab.model.reading import View, one_line
 
 _PROSE = (".md", ".rst", ".txt")
