@@ -189,7 +189,7 @@ def test_twenty_thousand_chinese_characters_in_an_english_conversation(said):
     else:
         history += [user("Yes."), assistant(use("b", "read_file")), user(result("b", chinese))]
     assert found.estimate(history) == pytest.approx(counted(history), rel=0.15)
-    assert estimate_tokens(history) < 0.5 * counted(history)  # D6: the seeds' alarm stays silent
+    assert estimate_tokens(history) < 0.5 * counted(history)  # the alarm stays silent
     found.observe(history, {"input_tokens": counted(history)})
     history += [assistant("It is about forgetting."), user("Go on."), *reading(9)]
     assert found.estimate(history) == pytest.approx(counted(history), rel=0.02)

@@ -82,7 +82,7 @@ def test_a_batch_of_five_is_kept_whole_until_it_has_been_seen():
     assert micro_compact(messages, keep_recent=3)[-1] is batch
     assert left(messages, keep_recent=3) == set(names)
     assert left([*messages, *SEEN], keep_recent=3) == set(names[2:])
-    assert left(messages, keep_recent=3, keep_unseen=False) == set(names[2:])  # D7
+    assert left(messages, keep_recent=3, keep_unseen=False) == set(names[2:])
 
 
 def test_the_placeholder_names_the_tool_also_after_an_interrupt():

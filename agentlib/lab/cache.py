@@ -10,6 +10,7 @@ answer to have begun), and it lives exactly as long as promised.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple, cast
 
 LOOK_BACK = 20
@@ -78,8 +79,7 @@ class PromptCache:
     """
 
     def __init__(self, min_tokens: int = 512, ttl: float = SHORT) -> None:
-        self.min_tokens = min_tokens
-        self.ttl = ttl
+        self.min_tokens, self.ttl = min_tokens, ttl
         self._entries: dict[int, tuple[float, float]] = {}  # prefix -> (dies at, lives for)
 
     def bill(
@@ -103,12 +103,9 @@ class PromptCache:
         return _split(trail, points, hit, [i for i in points if lives[i] > SHORT])
 
     def _look_back(self, trail: Sequence[tuple[int, int, int]], at: int, now: float) -> int:
-        for i in range(at, -1, -1):
-            if trail[at][2] - trail[i][2] >= LOOK_BACK:
-                break
-            if self._entries.get(trail[i][0], (now, 0))[0] > now:
-                return i
-        return -1
+        near = takewhile(lambda i: trail[at][2] - trail[i][2] < LOOK_BACK, range(at, -1, -1))
+        living = (i for i in near if self._entries.get(trail[i][0], (now, 0))[0] > now)
+        return next(living, -1)
 
     def _keep(self, prefix: int, now: float, lives: float) -> None:
         old = self._entries.get(prefix, (now, 0))

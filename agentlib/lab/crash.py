@@ -44,9 +44,8 @@ def kill_while_it_waits(place: Path, commands: int) -> int:
     No process can catch SIGKILL; the code is -9, and 1 on Windows. Raises ValueError if the agent
     was done before that command.
     """
-    pipe = subprocess.PIPE
     start = [sys.executable, "-c", _RUN, str(place), str(commands)]
-    with subprocess.Popen(start, stdin=pipe, stdout=pipe) as process:
+    with subprocess.Popen(start, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout
         if not process.stdout.readline():
             raise ValueError(f"the agent ended before its command {commands}; take fewer")

@@ -13,23 +13,10 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from agentlib.auto_compact import (
-    SummaryFailed,
-    accepted,
-    summarizer,
-    summary_message,
-    summary_prompt,
-)
+from agentlib import auto_compact
+from agentlib import messages as msg
 from agentlib.estimation import meter
-from agentlib.messages import (
-    Message,
-    active_request,
-    drop_newest_thinking,
-    drop_thinking,
-    exchanges,
-    of_type,
-    sendable,
-)
+from agentlib.messages import Message
 from agentlib.pipeline import compact
 from agentlib.recovery import with_less
 from agentlib.requests import request, send
@@ -47,15 +34,16 @@ def relevant(messages, settings, *, meter, archive, reason: Reason = "auto", **_
     """Keep the lines that share a word with the request, and the newest exchange whole."""
     before = meter.estimate(messages)
     step = Step(messages=list(messages), reason=reason, tokens_before=before, tokens_after=before)
-    starts = [start for start, _ in exchanges(messages)]
+    starts = [start for start, _ in msg.exchanges(messages)]
     if len(starts) < 2 or (reason == "auto" and before <= settings.threshold_tokens):
         return step
-    asked, kept = active_request(messages) or "", range(starts[-1], len(messages))
-    texts = [b["text"] for m in messages[: starts[-1]] for b in of_type(m, "text")]
+    asked, kept = msg.active_request(messages) or "", range(starts[-1], len(messages))
+    texts = [b["text"] for m in messages[: starts[-1]] for b in msg.of_type(m, "text")]
     words = set(re.findall(r"\w{4,}", asked))
     lines = [line for text in texts for line in text.splitlines() if words & set(line.split())]
-    top = summary_message("\n".join(lines[-20:]) or "(nothing)", name := archive(), asked)
-    view = drop_thinking([top, *messages[kept.start :]], 0)
+    text = "\n".join(lines[-20:]) or "(nothing)"
+    top = auto_compact.summary_message(text, name := archive(), asked)
+    view = msg.drop_thinking([top, *messages[kept.start :]], 0)
     done = replace(step, messages=view, compaction=reason, kept=tuple(kept), archive=name)
     return replace(done, settled=1, tokens_after=meter.estimate(view))
 
@@ -66,7 +54,7 @@ def my_loop(
     """Compact, send, observe, act: all that a loop needs of the layers."""
     messages: list[Message] = [{"role": "user", "content": prompt}]
     settled, size, tools = 0, meter("anchored"), workspace.definitions
-    asked = summarizer(
+    asked = auto_compact.summarizer(
         model, model=MODEL, system=SYSTEM, tools=tools, summary_tokens=settings.summary_tokens
     )
     layers = {"meter": size, "summarize": with_less(asked), "archive": lambda: "mine.jsonl"}
@@ -101,9 +89,9 @@ async def my_async_loop(
 def after(step: Step, reply: dict[str, Any], workspace: Workspace) -> list[Message]:
     """Return the messages after a reply. If it makes calls, their results come last."""
     changed = step.replaced or step.compaction
-    messages = drop_newest_thinking(step.messages) if changed else step.messages
-    messages = [*messages, {"role": "assistant", "content": sendable(reply["content"])}]
-    if calls := of_type(messages[-1], "tool_use"):
+    messages = msg.drop_newest_thinking(step.messages) if changed else step.messages
+    messages = [*messages, {"role": "assistant", "content": msg.sendable(reply["content"])}]
+    if calls := msg.of_type(messages[-1], "tool_use"):
         messages.append({"role": "user", "content": [result(call, workspace) for call in calls]})
     return messages
 
@@ -115,12 +103,13 @@ def asked_by(model: "anthropic.AsyncAnthropic", workspace: Workspace, settings: 
     loop, tools = asyncio.get_running_loop(), workspace.definitions
 
     async def ask(messages: Sequence[Message], focus: str) -> str:
-        wish = {"role": "user", "content": summary_prompt(settings.summary_tokens, focus)}
+        text = auto_compact.summary_prompt(settings.summary_tokens, focus)
+        wish = {"role": "user", "content": text}
         sent = request(MODEL, SYSTEM, tools, [*messages, wish], settings.summary_max_tokens)
         try:
-            return accepted(await model.messages.create(**sent), sent["max_tokens"])
+            return auto_compact.accepted(await model.messages.create(**sent), sent["max_tokens"])
         except anthropic.APIError as error:
-            raise SummaryFailed(str(error)) from error
+            raise auto_compact.SummaryFailed(str(error)) from error
 
     def summarize(messages: Sequence[Message], focus: str) -> str:
         return asyncio.run_coroutine_threadsafe(ask(messages, focus), loop).result()

@@ -35,13 +35,8 @@ Tool = tuple[Definition, Callable[[str], str]]
 class PartFailed(RuntimeError):
     """A learner's function raised, or returned something that nobody could send.
 
-    >>> PartFailed("clear", 3, "return messages[10]", "raised IndexError")
-    PartFailed('`clear` raised IndexError in line 3: return messages[10]')
+    Its text names the function and the line: "`clear` raised IndexError() in line 3: return x[9]".
     """
-
-    def __init__(self, function: str, line: int, text: str, what: str) -> None:
-        super().__init__(f"`{function}` {what} in line {line}: {text}")
-        self.function, self.line, self.text = function, line, text
 
 
 def named(
@@ -80,7 +75,7 @@ def _failed(function: Callable[..., Any], what: str, error: Exception | None = N
     for frame in traceback.extract_tb(error.__traceback__ if error else None):
         if frame.filename == code.co_filename:
             line, text = frame.lineno or line, frame.line or text
-    return PartFailed(code.co_name, line, text, what)
+    return PartFailed(f"`{code.co_name}` {what} in line {line}: {text}")
 
 
 class OpenSession(Session):

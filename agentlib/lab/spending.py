@@ -157,10 +157,8 @@ def _check(cap: Cap, model: str, body: Mapping[str, Any]) -> None:
 
 def _check_response(response: Any, base_url: str) -> None:
     if response.status_code == 401:
-        raise LiveError(
-            f"The key was refused by {base_url} (401): check ANTHROPIC_API_KEY in the "
-            "environment or in .env."
-        )
+        cure = "check ANTHROPIC_API_KEY in the environment or in .env"
+        raise LiveError(f"The key was refused by {base_url} (401): {cure}.")
     kind = response.headers.get("content-type", "")
     if response.status_code == 200 and "json" not in kind and "event-stream" not in kind:
         raise LiveError(f"{base_url} is not a Messages API: it sent {kind or '?'}.")

@@ -22,19 +22,7 @@ from agentlib.head_and_tail import summary_budget
 from agentlib.lab import model
 from agentlib.lab.api.tokens import text_tokens
 from agentlib.lab.lessons import checking
-from agentlib.lab.lessons.checking import (
-    EXERCISES,
-    Answer,
-    Check,
-    conversation,
-    exercise,
-    lesson_of,
-    near,
-    read,
-    require,
-    shown,
-    text_of,
-)
+from agentlib.lab.lessons.checking import Answer, conversation, exercise, require, shown, text_of
 from agentlib.lab.parts import results
 from agentlib.lab.play import play
 from agentlib.lab.tasks.scenarios import RENAME, REVIEW
@@ -45,7 +33,7 @@ from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session
 
-TABLES: dict[str, dict[str, Any]] = tomllib.loads(read("tables.toml"))
+TABLES: dict[str, dict[str, Any]] = tomllib.loads(checking.read("tables.toml"))
 """The exercises that a table can check."""
 
 
@@ -126,7 +114,7 @@ def _chars_over_four(answer: Answer) -> None:
     names = ("a request, its role and its brackets", "a call in a list", "a result in a list")
     parts = [messages[:count] for count in (1, 2, 3)]
     cases = {name: (estimate_tokens(part), part) for name, part in zip(names, parts, strict=True)}
-    answer.agree(cases, near(3))
+    answer.agree(cases, checking.near(3))
 
 
 @exercise("01.2")
@@ -168,7 +156,7 @@ def _anchored(answer: Answer) -> None:
         bill, now = _bill(messages[:sent]), messages[: sent + 2]
         name = f"the first {sent} messages were billed, so only two have to be guessed"
         cases[name] = (_bill(now), bill, sent, now)
-    answer.agree(cases, near(10, share=0.08))
+    answer.agree(cases, checking.near(10, share=0.08))
 
 
 # Lesson 02: which results are cleared, and what the numbers do
@@ -430,7 +418,7 @@ def paper_lines() -> list[Line]:
 
     After the seventh, history and context hold five messages each: lines 4 and 5 are one.
     """
-    return [json.loads(line) for line in read("paper.jsonl").splitlines()]
+    return [json.loads(line) for line in checking.read("paper.jsonl").splitlines()]
 
 
 @exercise("05.4", "five said, three sent, and nothing lost.")
@@ -505,12 +493,12 @@ def _tail(answer: Answer) -> None:
 def _budget(answer: Answer) -> None:
     for size in (10_000, 30_000, 100_000, 5_000, 10_500, 20_000, 65_000, 100_001, 2_000_000):
         case = {"straight lines join the three figures": (summary_budget(size, 5_000), size)}
-        answer.agree(case, near(1))
+        answer.agree(case, checking.near(1))
 
 
 @exercise("06.4", "the pending question stays where it is, and the task goes on.")
 def _no_order(answer: Answer) -> None:
-    hand_off = read("hand_off.md").strip()
+    hand_off = checking.read("hand_off.md").strip()
     text = answer.call(hand_off)
     require(hand_off in text, "the summary should stand in the text, word for word.")
     words = len(text) - len(hand_off)
@@ -573,15 +561,15 @@ def _is_engine(answer: Answer) -> None:
 
 def of_lesson(lesson: str) -> list[str]:
     """Return the names of a lesson's exercises, in the lesson's order."""
-    return sorted(name for name in EXERCISES if lesson_of(name) == lesson)
+    return sorted(name for name in checking.EXERCISES if checking.lesson_of(name) == lesson)
 
 
-def find(name: str) -> tuple[Check, str]:
+def find(name: str) -> tuple[checking.Check, str]:
     """Return an exercise's checker and what to say of a right answer.
 
     Raises `ValueError` with the names there are if none fits.
     """
-    if name not in EXERCISES:
-        names = of_lesson(lesson_of(name))
+    if name not in checking.EXERCISES:
+        names = of_lesson(checking.lesson_of(name))
         raise ValueError(f"there is no exercise {name!r}; choose one of {', '.join(names)}")
-    return EXERCISES[name]
+    return checking.EXERCISES[name]

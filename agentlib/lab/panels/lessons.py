@@ -93,10 +93,9 @@ def clearing_panel(scenario: Scenario, settings: Settings, *, turns: int = 160) 
 
 def run_sentence(run: Run, *more: str) -> str:
     """Say what came of a run. `more`: parts to add before its checks."""
-    checks = ", ".join(
-        f"{name} {value}" if not isinstance(value, bool) else f"{name} {'yes' if value else 'no'}"
-        for name, value in run.checks.items()
-    )
+    words = {True: "yes", False: "no"}
+    values = ((n, words[v] if isinstance(v, bool) else v) for n, v in run.checks.items())
+    checks = ", ".join(f"{name} {value}" for name, value in values)
     counts = f"{run.turns:,} turns, {run.repeated:,} calls made again, {run.sent:,} tokens sent"
     text = "; ".join([counts, *more, checks]) + "."
     return wrapped(text + (f" The API ended it: {run.refused.rstrip('.')}." if run.refused else ""))
@@ -199,11 +198,10 @@ def tail_panel(session: Session, settings: Settings) -> Panel:
             text += "\n" + wrapped(f"The last compaction left {sizes}.")
         return bars({title: parts}, top=1.2 * point).png(), text
 
-    tail = settings.tail_tokens or 0
     head, newest = "tokens of the head: the first exchanges", "tokens of the newest exchanges"
     sliders = {
         "head_tokens": slider("head", settings.head_tokens, (0, most, 40), head),
-        "tail_tokens": slider("tail", tail, (0, point, 80), newest),
+        "tail_tokens": slider("tail", settings.tail_tokens or 0, (0, point, 80), newest),
         "summary_tokens": slider("summary", settings.summary_tokens, (50, most, 50), LENGTH),
     }
     return Panel(sliders, draw)

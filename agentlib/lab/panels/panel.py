@@ -54,10 +54,8 @@ class Panel(VBox):
     ) -> None:
         self.controls, self.draw, self.clicked = dict(controls), draw, ""
         self.start, self.still = self.values, False
-        self.picture = Image(
-            format="png",
-            layout=Layout(width=f"{SHOWN}px", max_width="100%", object_fit="contain"),
-        )
+        natural = Layout(width=f"{SHOWN}px", max_width="100%", object_fit="contain")
+        self.picture = Image(format="png", layout=natural)
         self.line, self.table = HTML(), HTML()
         self.png, self.text = b"", ""
         self._ahead: asyncio.TimerHandle | None = None

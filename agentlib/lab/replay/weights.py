@@ -65,10 +65,9 @@ class Weights:
 
     def of(self, message: Message) -> Weight:
         """Return the weight of a message, an estimate if the recording doesn't have it."""
-        weight = self._table.get(id(message))
-        if weight is None:
-            weight = self._table[id(message)] = Weight(message)
-        return weight
+        if id(message) not in self._table:
+            self._table[id(message)] = Weight(message)
+        return self._table[id(message)]
 
     def prompt(self, context: Sequence[Message]) -> int:
         """Return the tokens of a prompt, system and tools included."""
