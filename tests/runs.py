@@ -1,5 +1,6 @@
 """What the tests of loop and transcripts share: small settings, a workspace with a file, a run."""
 
+import shutil
 import signal
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from typing import Any
 from fakes import Body, Brain, Clock, client
 
 from agentlib import loop
+from agentlib.lab.tasks.scenarios import Scenario, report_checks
 from agentlib.loop import Turn
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
@@ -61,3 +63,13 @@ def ctrl_c(handler: Any = signal.default_int_handler) -> Generator[None]:
 def state(session: Session) -> dict[str, Any]:
     """All that a session is, but for its place."""
     return {k: v for k, v in vars(session).items() if k not in ("archives", "resumed")}
+
+
+def folder(path: Path) -> Scenario:
+    """Make a task of any folder: read it and report."""
+    return Scenario(
+        name=path.name,
+        prompts=("Read every Python file in this directory one by one and write a report",),
+        make_workspace=lambda target: shutil.copytree(path, target),
+        checks=report_checks,
+    )

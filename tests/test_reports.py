@@ -8,10 +8,10 @@ import pytest
 
 from agentlib.lab import model as policy
 from agentlib.lab.play import play
-from agentlib.lab.tasks.scenarios import folder
 from agentlib.messages import of_type
 from agentlib.presets import DEFAULT
 from agentlib.settings import Settings
+from tests.runs import folder
 
 LIBRARY = Path(email.__file__).parent.parent
 LOW = Settings.from_env(DEFAULT, environ={}, threshold=12_000)

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import shutil
 import sys
 from collections import Counter
 from dataclasses import replace
@@ -32,19 +31,10 @@ from agentlib.messages import blocks, of_type
 from agentlib.settings import Settings
 from tests.benchmarks import generated
 from tests.benchmarks.generated import write_files
+from tests.runs import folder
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and pipes are POSIX's")
 WHOLE = Settings(context_window=1_000_000, micro="off", auto=False)
-
-
-def folder(path: Path) -> Scenario:
-    """Make a task of any folder: read it and report."""
-    return Scenario(
-        name=path.name,
-        prompts=("Read every Python file in this directory one by one and write a report",),
-        make_workspace=lambda target: shutil.copytree(path, target),
-        checks=report_checks,
-    )
 
 
 @pytest.mark.parametrize("scenario", [REVIEW, TRACE, RENAME], ids=lambda each: each.name)

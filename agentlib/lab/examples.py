@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentlib import auto_compact
 from agentlib import messages as msg
+from agentlib.auto_compact import summary_message
 from agentlib.estimation import meter
 from agentlib.messages import Message
 from agentlib.pipeline import compact
@@ -41,8 +42,7 @@ def relevant(messages, settings, *, meter, archive, reason: Reason = "auto", **_
     texts = [b["text"] for m in messages[: starts[-1]] for b in msg.of_type(m, "text")]
     words = set(re.findall(r"\w{4,}", asked))
     lines = [line for text in texts for line in text.splitlines() if words & set(line.split())]
-    text = "\n".join(lines[-20:]) or "(nothing)"
-    top = auto_compact.summary_message(text, name := archive(), asked)
+    top = summary_message("\n".join(lines[-20:]) or "(nothing)", name := archive(), asked)
     view = msg.drop_thinking([top, *messages[kept.start :]], 0)
     done = replace(step, messages=view, compaction=reason, kept=tuple(kept), archive=name)
     return replace(done, settled=1, tokens_after=meter.estimate(view))
