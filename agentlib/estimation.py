@@ -61,10 +61,10 @@ def _chars_by_block(message: Message) -> int:
     return sum(len(t) for kind, t in kinds_of(message) if kind not in ("tool_use", "thinking"))
 
 
-def text_tokens(text: str, kind: str = "tool_result") -> float:
+def estimate_text(text: str, kind: str = "tool_result") -> float:
     """Estimate a text by its kind. A CJK character counts 0.85, any other by the table.
 
-    >>> text_tokens("x" * 1000, "tool_result"), text_tokens("\u4e2d" * 100)
+    >>> estimate_text("x" * 1000, "tool_result"), estimate_text("\u4e2d" * 100)
     (345.0, 85.0)
     """
     cjk = 0 if text.isascii() else len(_CJK.findall(text))
@@ -77,14 +77,14 @@ def leading_lines(lines: Sequence[str], tokens: float) -> list[str]:
     >>> len(leading_lines(["x" * 99] * 9, 60))   # 28.5 tokens each
     2
     """
-    weights = accumulate(text_tokens(f"{line}\n", "summary") for line in lines)
+    weights = accumulate(estimate_text(f"{line}\n", "summary") for line in lines)
     return [line for line, weight in zip(lines, weights, strict=True) if weight <= tokens]
 
 
 def _weigh(kind: str, text: str) -> float:
     if kind == "image":
         return _PER_IMAGE
-    return text_tokens(text, kind) + (_PER_CALL if kind == "tool_use" else 0)
+    return estimate_text(text, kind) + (_PER_CALL if kind == "tool_use" else 0)
 
 
 def message_tokens(message: Message) -> float:
@@ -102,8 +102,8 @@ def breakdown(
     (30, 0)
     """
     total = dict.fromkeys(KINDS, 0.0)
-    total["system"] = text_tokens(system, "system")
-    total["tools"] = text_tokens(str(list(tools)) if tools else "", "tools")
+    total["system"] = estimate_text(system, "system")
+    total["tools"] = estimate_text(str(list(tools)) if tools else "", "tools")
     for message in messages:
         for kind, text in kinds_of(message):
             total[kind] += _weigh(kind, text)

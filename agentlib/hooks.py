@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentlib.auto_compact import Summarize
-from agentlib.estimation import leading_lines, message_tokens, text_tokens
+from agentlib.estimation import estimate_text, leading_lines, message_tokens
 from agentlib.messages import PUT_BACK, Message, of_type
 from agentlib.step import Step
 
@@ -48,11 +48,11 @@ def hooked(summarize: Summarize, hooks: Hooks, tokens: int, most: float = math.i
 
     def ask(messages: Sequence[Message], focus: str) -> str:
         summary = summarize(messages, hooks.before(messages, focus))
-        half = sum(map(message_tokens, messages)) / 2 - text_tokens(summary, "summary")
+        half = sum(map(message_tokens, messages)) / 2 - estimate_text(summary, "summary")
         room, texts = min(half, most), [summary]
         for name, text in (each for restore in hooks.restore for each in restore(messages)):
             texts.append(_first_lines(f"{PUT_BACK}{name}]\n{text}", tokens))
-            room -= text_tokens(texts[-1], "summary")
+            room -= estimate_text(texts[-1], "summary")
             if room < 0:
                 return "\n\n".join(texts[:-1])
         return "\n\n".join(texts)

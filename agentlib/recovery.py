@@ -12,7 +12,7 @@ from textwrap import shorten
 
 from agentlib import messages as msg
 from agentlib.auto_compact import Summarize, SummaryFailed, SummaryTooLong, summary_text
-from agentlib.estimation import leading_lines, message_tokens, text_tokens
+from agentlib.estimation import estimate_text, leading_lines, message_tokens
 from agentlib.messages import Message
 from agentlib.micro_compact import trim_results
 from agentlib.session_file import Compaction, Request
@@ -226,4 +226,4 @@ def _middle_cut(lines: Sequence[str], tokens: float) -> list[str]:
 
 
 def _tokens(lines: Sequence[str]) -> float:
-    return text_tokens("\n".join([*lines, ""]), "summary")
+    return estimate_text("\n".join([*lines, ""]), "summary")

@@ -29,11 +29,11 @@ from agentlib.estimation import (
     TokenMeter,
     breakdown,
     estimate_by_block,
+    estimate_text,
     estimate_tokens,
     message_tokens,
     meter,
     prompt_tokens,
-    text_tokens,
 )
 from agentlib.lab.api.tokens import lay_out
 
@@ -94,8 +94,8 @@ def test_a_breakdown_misses_nothing_that_the_messages_weigh(history):
 
 @pytest.mark.parametrize("character", ["中", "，", "あ", "カ", "한", "Ａ", "𠀀", "豈"])
 def test_a_cjk_character_weighs_085(character):
-    assert text_tokens(character * 100) == pytest.approx(85)
-    assert text_tokens("x" * 100 + character * 100) == pytest.approx(34.5 + 85)
+    assert estimate_text(character * 100) == pytest.approx(85)
+    assert estimate_text("x" * 100 + character * 100) == pytest.approx(34.5 + 85)
 
 
 def test_a_bill_is_the_whole_prompt_whatever_the_cache_did():

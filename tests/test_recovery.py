@@ -24,7 +24,7 @@ from strategies import histories, requests_of, short, some_settings, unseen_of
 
 from agentlib import loop
 from agentlib.auto_compact import SummaryFailed, SummaryTooLong, summary_message, summary_text
-from agentlib.estimation import TokenMeter, meter, text_tokens
+from agentlib.estimation import TokenMeter, estimate_text, meter
 from agentlib.hooks import Hooks, notes_file
 from agentlib.lab.replay import replay
 from agentlib.messages import active_request, blocks, exchanges, of_type, violation
@@ -272,7 +272,7 @@ def test_the_middle_is_cut_out_in_whole_lines():
     assert cut[-1] == lines[-1]
     gap = next(line for line in cut if line.startswith("[…"))
     assert gap == f"[… {101 - (len(cut) - 2)} lines left out …]"
-    assert 150 < text_tokens("\n".join(cut[1:]), "summary") < 220
+    assert 150 < estimate_text("\n".join(cut[1:]), "summary") < 220
     assert set(cut[2:]) - {gap} <= set(lines)
 
 

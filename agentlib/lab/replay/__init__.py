@@ -13,7 +13,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Literal
 
 from agentlib.auto_compact import SummaryFailed, summary_text
-from agentlib.estimation import message_tokens, meter, prompt_tokens, text_tokens
+from agentlib.estimation import estimate_text, message_tokens, meter, prompt_tokens
 from agentlib.lab.replay.weights import Weights
 from agentlib.manual_compact import COMPACT_TOOL, requested_focus
 from agentlib.messages import Message, drop_newest_thinking
@@ -185,10 +185,10 @@ def _is_by_hand(compaction: Compaction, session: Session) -> bool:
 def stand_in(tokens: int) -> str:
     """Return a text of about so many tokens, as a summary.
 
-    >>> round(text_tokens(stand_in(500), "summary"))
+    >>> round(estimate_text(stand_in(500), "summary"))
     500
     """
-    size = round(tokens / text_tokens("x", "summary"))
+    size = round(tokens / estimate_text("x", "summary"))
     return (_FILLER * (size // len(_FILLER) + 1))[:size]
 
 
