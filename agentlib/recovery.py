@@ -206,7 +206,7 @@ def _conversation(messages: Sequence[Message]) -> list[str]:
             texts.append(summary_text(message).partition(msg.PUT_BACK)[0].strip())
         words = _words(message)
         if message["role"] == "user" and words:
-            words = [f"- Earlier request: {' '.join(' '.join(words).split())}"]
+            words = [f"- [request] {' '.join(' '.join(words).split())}"]
         texts += words
     return [line for text in dict.fromkeys(texts) for line in text.splitlines() if line.strip()]
 

@@ -367,7 +367,7 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         ("\n" * 400, "+4900 %"),
         ("中" * 10, "10 characters"),
     ],
-    "01.3": [(27_360, "36743 tokens > 32000"), (11_000, "compacted 2 times"), (40_000, "40,000")],
+    "01.3": [(27_360, "36716 tokens > 32000"), (11_000, "compacted 2 times"), (40_000, "40,000")],
     "01.4": [
         (lambda billed, sent, messages: estimate_tokens(messages), "the first 3 messages"),
         (lambda billed, sent, messages: billed, "before any bill"),
@@ -401,7 +401,7 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
     ],
     "02.5": [
         ({"keep_recent": 3}, "should be under 400,000"),
-        ({"min_chars": 13_000}, "too long: 36562"),
+        ({"min_chars": 13_000}, "too long: 36535"),
         ((3, 3_000), "give {"),
     ],
     "03.1": [

@@ -150,11 +150,11 @@ def test_the_model_that_the_session_runs_with_now_is_asked_or_the_one_set(
 QUESTION = "Where is `LIMIT` set? Follow it through the files."
 HANDED_OVER = f"""\
 ## Task context
-Task: Read every Python file one by one
+- [task] Read every Python file one by one
 ## Pending questions
-- Earlier request: {QUESTION}
+- [request] {QUESTION}
 ## Remaining work
-files done: 1; no progress: 0"""
+- [progress] 1 files done | 0 repeats"""
 READS = user("Read every Python file one by one")
 TOOLS = [{"name": name} for name in ("bash", "read_file", "write_file", "edit_file")]
 
@@ -180,7 +180,7 @@ def test_only_a_list_of_pending_questions_is_obeyed():
 
 
 def test_a_question_that_was_answered_since_is_not_answered_again():
-    answer = assistant("Traced `LIMIT` = 12 (a.py:3)\n`LIMIT` is 12, set through 1 files.")
+    answer = assistant("- [set] LIMIT | a.py | 3 | 12\n`LIMIT` is 12, set through 1 files.")
     assert "LIMIT" not in first_call(READS, handed(False), answer, READS)
 
 
@@ -204,12 +204,14 @@ def test_a_question_left_open_is_handed_over_as_pending_and_an_answered_one_is_n
 
 
 def noted(first: int, last: int) -> Any:
-    facts = "\n".join(f"- FACT: the value number {n} is {n * n}." for n in range(first, last))
-    return assistant(f"Noted f{first}.py — Values.\n{facts}")
+    facts = "\n".join(f"- [fact] FACT: number {n} is value {n * n}." for n in range(first, last))
+    return assistant(f"- [file] f{first}.py | 9 lines | Values.\n{facts}")
 
 
 def test_an_update_carries_over_the_facts_of_before_and_a_new_summary_the_newest():
-    before = handed(True, "## Decisions resolved\n- FACT: the first is 1.\n- FACT: so is 2.")
+    before = handed(
+        True, "## Decisions resolved\n- [fact] FACT: the first is 1.\n- [fact] FACT: so is 2."
+    )
     told = [READS, before, noted(0, 60), user("Go on.")]
     for update in (True, False):
         text = section(summed_up(*told, update=update, tokens=200), "Decisions resolved")
@@ -222,7 +224,7 @@ def test_the_focus_gets_its_share_and_leaves_the_rest_its_own():
     focused = summed_up(*told, tokens=300, focus="value")
     assert 5 <= focused.count("FACT") < 20
     assert len(focused) / 3.5 <= 300
-    assert "Noted f0.py" in focused
+    assert "[file] f0.py" in focused
 
 
 @pytest.mark.parametrize("reference_only", [True, False])

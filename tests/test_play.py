@@ -47,7 +47,7 @@ def test_keeping_fewer_results_makes_more_calls_again():
 
 def test_a_run_that_meets_the_wall_says_so_in_the_apis_words():
     run = play(RENAME, OFF)
-    assert run.refused == "prompt is too long: 36562 tokens > 32000 maximum"
+    assert run.refused == "prompt is too long: 36535 tokens > 32000 maximum"
     assert run.ended == f"400 {run.refused}"
     assert not run.checks["done"]
 
@@ -374,6 +374,6 @@ def test_outcomes_and_requests_are_counted_by_what_the_session_notes():
 def test_notes_are_put_back_and_outlive_the_summaries():
     short, [rule, *_] = replace(MOST, summary_tokens=300), SURVEY.prompts
     assert not play(SURVEY, short).checks["constraint"]
-    run = play(SURVEY, short, notes=f"- Rule: {rule}\n")
+    run = play(SURVEY, short, notes=f"- [rule] {rule}\n")
     assert run.checks["constraint"]
     assert "[Put back: NOTES.md]" in str(run.session.compactions[0].message)

@@ -258,7 +258,7 @@ def test_without_a_model_a_failure_is_a_failure_until_it_is_an_emergency():
     assert found.archive == "t.jsonl"
     cut = text(found.messages[0])
     assert "[No summary: no model to be had. What was said stands here instead" in cut
-    assert "- Earlier request: Read it all. Never push.\nNoted 1.\nNoted 2.\n" in cut
+    assert "- [request] Read it all. Never push.\nNoted 1.\nNoted 2.\n" in cut
     assert active_request(found.messages) == "Read it all. Never push."
     assert violation(found.messages) is None
 
@@ -268,7 +268,7 @@ def test_the_middle_is_cut_out_in_whole_lines():
     told = [m for n, line in enumerate(lines) for m in turn(n, line)]
     cut = truncating("why", 200)([user("Go."), *told], "").splitlines()
     assert cut[0] == "[No summary: why. What was said stands here instead, cut to size.]"
-    assert cut[1:3] == ["- Earlier request: Go.", lines[0]]
+    assert cut[1:3] == ["- [request] Go.", lines[0]]
     assert cut[-1] == lines[-1]
     gap = next(line for line in cut if line.startswith("[…"))
     assert gap == f"[… {101 - (len(cut) - 2)} lines left out …]"
@@ -280,7 +280,7 @@ def test_what_an_earlier_summary_said_is_carried_on():
     summary = "Rule: never push.\n\n[Put back: a.txt]\nall of it"
     told = [summary_message(summary, "t", "Go."), *talk(3)[1:]]
     cut = truncating("why", 500)(told, "").splitlines()
-    assert cut[1:4] == ["Rule: never push.", "- Earlier request: Go.", "Noted 1."]
+    assert cut[1:4] == ["Rule: never push.", "- [request] Go.", "Noted 1."]
 
 
 # -- session memory -------------------------------------------------------------------------------
@@ -289,7 +289,7 @@ def test_what_an_earlier_summary_said_is_carried_on():
 def test_notes_kept_as_it_went_stand_in_for_a_summary():
     summarize = memory_first(fails, 200)
     assert summarize(talk(3), "") == (
-        "- Earlier request: Read it all. Never push.\nNoted 1.\nNoted 2.\nNoted 3."
+        "- [request] Read it all. Never push.\nNoted 1.\nNoted 2.\nNoted 3."
     )
 
 
@@ -535,7 +535,7 @@ def test_what_the_agent_noted_stands_in_for_a_summary_without_a_call(workspace, 
     (turn,) = [t for t in turns if t.step.compaction]
     assert len(turn.usages) == 1
     lines = summary_text(turn.context[0]).splitlines()
-    assert lines[:3] == ["- Earlier request: Read a.txt.", "step 1", "step 2"]
+    assert lines[:3] == ["- [request] Read a.txt.", "step 1", "step 2"]
     replays_as_it_was(session, remembers)
 
 

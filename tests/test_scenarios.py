@@ -12,7 +12,6 @@ import pytest
 
 from agentlib.estimation import prompt_tokens
 from agentlib.lab import model as policy
-from agentlib.lab.model.reading import SUMMARY_WANTED
 from agentlib.lab.play import play
 from agentlib.lab.tasks.fact_check import check_report
 from agentlib.lab.tasks.scenarios import (
@@ -27,7 +26,7 @@ from agentlib.lab.tasks.scenarios import (
     last_words,
     report_checks,
 )
-from agentlib.messages import blocks, of_type
+from agentlib.messages import SUMMARY_WANTED, blocks, of_type
 from agentlib.settings import Settings
 from tests.benchmarks import generated
 from tests.benchmarks.generated import write_files

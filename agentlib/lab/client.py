@@ -9,6 +9,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ import httpx2
 
 from agentlib.lab.api.faults import Fault
 from agentlib.lab.api.server import Model, Server
-from agentlib.lab.model import reply
+from agentlib.lab.model import HABITS, Habits, reply
 from agentlib.lab.spending import Cap, LiveError, guard, price_list, rates
 from agentlib.settings import MODEL
 
@@ -64,20 +65,23 @@ def client(
     max_usd: float | None = None,
     faults: Sequence[Fault] = (),
     clock: Callable[[], float] = time.time,
+    habits: Habits = HABITS,
     model: Model | None = None,
     say: Callable[[str], object] = _log.warning,
 ) -> "anthropic.Anthropic":
     """Return an `anthropic.Anthropic`, offline by default.
 
-    Offline: a `window` in tokens, `faults` on request, `clock` in seconds for the cache, and
-    `model`, a function from a request's body to a reply. Nothing is spent, so `max_usd` has no
-    effect. Live: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL and MODEL_ID from the environment or a
-    `.env` in the working directory. `say` gets the price before anything is sent. After the
-    request that reached `max_usd` the next one raises spending.CapReached. Raises LiveError if
-    there is no key, a wrong key or no network.
+    Offline: a `window` in tokens, `faults` on request, `clock` in seconds for the cache, the
+    offline model's `habits`, and `model`, a function from a request's body to a reply that takes
+    the offline model's place. Nothing is spent, so `max_usd` has no effect. Live:
+    ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL and MODEL_ID from the environment or a `.env` in the
+    working directory. `say` gets the price before anything is sent. After the request that
+    reached `max_usd` the next one raises spending.CapReached. Raises LiveError if there is no
+    key, a wrong key or no network.
     """
     if not live:
-        return _offline(Server(model or reply, window=window, faults=faults, clock=clock))
+        model = model or partial(reply, habits=habits)
+        return _offline(Server(model, window=window, faults=faults, clock=clock))
     api = _live(max_usd)
     try:
         say(price_notice(model_id(live), max_usd))

@@ -21,6 +21,8 @@ from agentlib.estimation import prompt_tokens
 from agentlib.hooks import NO_HOOKS, notes_file
 from agentlib.lab.api.faults import Fault
 from agentlib.lab.client import client, model_id
+from agentlib.lab.model import HABITS, Habits
+from agentlib.lab.model.notes import notes_in
 from agentlib.lab.parts import LearnersParts, Loop, OpenSession, Parts, ToolBench, composed, named
 from agentlib.lab.replay import replay, table
 from agentlib.lab.spending import Usage, dollars
@@ -95,12 +97,12 @@ class Run:
     def kept(self, task: Scenario) -> dict[str, Any]:
         """How much the summary holds of what was planted: `facts`, the `rule`, `names`.
 
-        A name is a line about something that a file defines: the details of the work.
+        `names` counts what the notes on files say about names in them: the details of the work.
         """
         return {
             "facts": sum(fact in self.summary for fact in task.facts),
             "rule": bool(task.constraint) and task.constraint in self.summary,
-            "names": self.summary.count("\n- `"),
+            "names": sum(len(n.parts[3:]) for n in notes_in(self.summary) if n.kind == "file"),
         }
 
     def dollars(self, model: str) -> float:
@@ -171,14 +173,15 @@ def play(
     live: bool = False,
     max_usd: float | None = None,
     faults: Sequence[Fault] = (),
+    habits: Habits = HABITS,
     **parts: Unpack[Parts],
 ) -> Run:
     """Do the task in a fresh folder, and return what it took and what came of it.
 
-    The window on the wire is `settings.context_window`. `live`, `max_usd` and `faults` are those
-    of `lab.client.client`; live, commands run in bubblewrap or not at all. An error of the API
-    ends the run and stands in `Run.refused`. The same arguments give the same run, so it is
-    made once and remembered, unless a function of yours other than `engine` is in it.
+    The window on the wire is `settings.context_window`. `live`, `max_usd`, `faults` and `habits`
+    are those of `lab.client.client`; live, commands run in bubblewrap or not at all. An error of
+    the API ends the run and stands in `Run.refused`. The same arguments give the same run, so it
+    is made once and remembered, unless a function of yours other than `engine` is in it.
 
     A part of yours takes the place of the agent's own:
 
@@ -217,7 +220,7 @@ def play(
     if ("save" in parts) != ("load" in parts):
         raise TypeError("save and load go together: what one writes, the other reads")
     run = _played if parts.keys() <= _REMEMBERED else _played.__wrapped__
-    return run(task, settings, live, max_usd, tuple(faults), tuple(sorted(parts.items())))
+    return run(task, settings, live, max_usd, tuple(faults), habits, tuple(sorted(parts.items())))
 
 
 @lru_cache(maxsize=KEPT)
@@ -227,13 +230,16 @@ def _played(
     live: bool,
     max_usd: float | None,
     faults: tuple[Fault, ...],
+    habits: Habits,
     named_parts: tuple[tuple[str, Any], ...],
 ) -> Run:
     """Make the folder, the client and the session, and go through the task."""
     parts = cast(Parts, dict(named_parts))
     clock, model = Clock(), parts.get("model")
     window = settings.context_window
-    llm = client(live, window=window, max_usd=max_usd, faults=faults, clock=clock, model=model)
+    llm = client(
+        live, window=window, max_usd=max_usd, faults=faults, clock=clock, habits=habits, model=model
+    )
     if "summarize" in parts:
         settings = replace(settings, summary_retries=0, breaker_failures=0)
     with TemporaryDirectory() as name:

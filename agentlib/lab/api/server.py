@@ -3,7 +3,7 @@
 `Server.answer` takes an HTTP request and returns the response. `Server.transport` puts it behind
 the real SDK. `model`, a function of the request alone, makes the replies. The server emulates
 settings.MODEL as of November 2026. Streaming, images, documents, the list of models, batches and
-the beta endpoints are not simulated; stop_sequences and tool_choice have no effect.
+the beta endpoints are not simulated; stop_sequences and tool_choice are the model's to obey.
 
     rules, body_schema, thinking  which requests are refused, in the API's words
     tokens                        how many tokens a request has
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Body = dict[str, Any]
 Headers = Mapping[str, str]
 Model = Callable[[Body], Body]
-"""body -> {"content": blocks, "stop_reason": str}."""
+"""body -> {"content": blocks, "stop_reason": str}, and the `stop_sequence` that it stopped at."""
 
 
 class Reply(NamedTuple):
@@ -129,7 +129,8 @@ class Server:
         same = sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
         seed = f"{same} {self._times_answered[same]}"
         room = self.window - layout.tokens
-        content, stop = finished(self.model(body), body, seed=seed, room=room, fault=fault)
+        reply = self.model(body)
+        content, stop = finished(reply, body, seed=seed, room=room, fault=fault)
         self._times_answered[same] += 1
         bill = self._cache.bill(layout.parts, layout.marks, now)
         return {
@@ -139,7 +140,7 @@ class Server:
             "model": body["model"],
             "content": content,
             "stop_reason": stop,
-            "stop_sequence": None,
+            "stop_sequence": reply.get(stop),
             "stop_details": None,
             "usage": {**bill.usage(sum(map(block_tokens, content))), "service_tier": "standard"},
         }

@@ -1,84 +1,122 @@
-"""The offline model's behaviour: one answer to one request, from what the request holds.
+"""The offline model: one reply to one request, from what the request holds and nothing else.
 
-`reply` is a pure function of the body. It knows no setting, no history and no file but what it
-can see there: text it was given, its own notes, results that still stand, and the two numbers of
-the system prompt. So what a layer takes away is gone for it, and it reads again, or gets things
-wrong. It is no language model, and its behaviour is no evidence about one.
+`reply` is a pure function of the body. It knows no setting, no history and no file but what it can
+see there. So what a layer takes away is gone for it, and it reads again, or gets things wrong. It
+is no language model, and its behaviour is no evidence about one.
 
-    prompts                                  what is asked of it
-    reading, calls, notes, places            what it can see
-    tasks, acting, renaming, tracing, report what it does next
-    files, sources, exports                  what it finds in a file
-    summarising, pending                     what it says when asked for a summary
+    habits                     the numbers of its behaviour
+    conversation, view, notes  what it can see
+    prompts                    what is asked of it
+    reading, report, names     what it does next
+    sources                    what it finds in a file
+    summary                    what it writes when asked for a summary
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentlib.lab.model import tasks
-from agentlib.lab.model.acting import Reply, say, use
-from agentlib.lab.model.pending import obeyed
-from agentlib.lab.model.prompts import Kind, Task, understand
-from agentlib.lab.model.reading import View, summary_prompt, view
-from agentlib.lab.model.renaming import rename
-from agentlib.lab.model.summarising import summarise
-from agentlib.lab.model.tracing import trace
+from agentlib.lab.model.habits import Habits
+from agentlib.lab.model.names import rename, trace
+from agentlib.lab.model.notes import note
+from agentlib.lab.model.prompts import Kind, Task, refusal, understand
+from agentlib.lab.model.reading import read, until
+from agentlib.lab.model.replies import Reply, chosen, say, stopped
+from agentlib.lab.model.summary import stale_question, summarise
+from agentlib.lab.model.view import View, conversation_of, view
 
-FULL = 0.7
-"""Share of the compaction point from which a finished phase is worth compacting."""
-
-STEPS: Mapping[Kind, Callable[[View, Task], Reply]] = {
-    "report": tasks.read,
-    "read": tasks.read,
-    "until": tasks.until,
-    "compact": tasks.compact,
-    "trace": trace,
-    "rename": rename,
-    "rules": tasks.rules,
-    "unknown": tasks.unknown,
+HABITS = Habits()
+FOCUS = "rules and decisions of the user, facts"
+"""What its own compaction is to keep."""
+_NEEDED: Mapping[Kind, tuple[str, ...]] = {
+    "read": ("bash", "read_file"),
+    "until": ("bash", "read_file"),
+    "trace": ("bash", "read_file"),
+    "report": ("bash", "read_file", "write_file"),
+    "rename": ("bash", "read_file", "edit_file"),
 }
-"""What each kind of task does next."""
 
 
-def reply(body: Mapping[str, Any]) -> Reply:
-    """The answer to a request: `{"content": [blocks], "stop_reason": str}`.
+def reply(body: Mapping[str, Any], habits: Habits = HABITS) -> Reply:
+    """Answer a request: `{"content": [blocks], "stop_reason": str}`.
 
-    `body` is the JSON of `POST /v1/messages`. The tool_use blocks of the answer have no `id`:
-    the server gives them theirs. Raises KeyError if the body breaks a rule of the API, which the
-    server checks first.
+    `body` is the JSON of `POST /v1/messages`. The tool_use blocks have no `id`: the server gives
+    them theirs. A text that ends at one of the `stop_sequences` comes with the stop_reason
+    "stop_sequence" and the `stop_sequence` itself.
 
     >>> reply({"messages": [{"role": "user", "content": "Compact our chat by hand."}],
     ...        "tools": [{"name": "compact"}]})["content"][1]["name"]
     'compact'
     """
-    seen = view(body)
-    if (prompt := summary_prompt(body["messages"])) is not None:
-        return say(summarise(seen, prompt))
+    prompt, messages = conversation_of(body)
+    seen = view(body, habits, messages)
+    answer = _next(seen) if prompt is None else say(summarise(seen, prompt))
+    return stopped(chosen(answer, body), body.get("stop_sequences") or ())
+
+
+def _next(seen: View) -> Reply:
+    """Take the next step of the task."""
     task = understand(seen.request)
-    if stale := obeyed(seen):
+    if stale := stale_question(seen):
         seen, task = stale
     if _phase_ended(seen, task):
         text = "The last piece of work is finished and the window fills, so I compact first."
-        return say(text, use("compact", focus=tasks.FOCUS))
-    if missing := _missing(seen, task):
+        return say(text, seen.use("compact", focus=FOCUS))
+    needed = _NEEDED.get(task.kind, ())
+    if missing := next((tool for tool in needed if tool not in seen.tools), None):
         return say(f"I can't do that: I have no tool {missing}.")
-    return STEPS[task.kind](seen, task)
+    return _STEPS[task.kind](seen, task)
 
 
 def _phase_ended(seen: View, task: Task) -> bool:
     """Whether to compact before a new request is begun; at most once for each."""
-    worth_it = seen.compacted_at and seen.size > FULL * seen.compacted_at
-    ready = seen.first and seen.follows_work and not seen.summarised and "compact" in seen.tools
-    return bool(worth_it and ready) and task.kind in ("report", "read", "trace", "rename")
+    is_full = seen.compacted_at and seen.size > seen.habits.compacts_from * seen.compacted_at
+    is_between = seen.first and seen.follows_work and not seen.summarised
+    can = "compact" in seen.tools and task.kind in ("report", "read", "trace", "rename")
+    return bool(is_full and is_between and can)
 
 
-def _missing(seen: View, task: Task) -> str | None:
-    """A tool that the task needs and the request does not offer."""
-    needed = {
-        "read": ("bash", "read_file"),
-        "until": ("bash", "read_file"),
-        "trace": ("bash", "read_file"),
-        "report": ("bash", "read_file", "write_file"),
-        "rename": ("bash", "read_file", "edit_file"),
-    }
-    return next((tool for tool in needed.get(task.kind, ()) if tool not in seen.tools), None)
+def _compact(seen: View, task: Task) -> Reply:
+    """Compact once, then say what came of it; once more if the call was interrupted."""
+    calls = [call for call in seen.calls if call.name == "compact"]
+    if seen.summarised or (seen.compacted and any(call.succeeded for call in calls)):
+        return say("Done: the conversation is compacted, and I go on from its summary.")
+    if any(call.succeeded for call in calls):
+        there = "only the summary from before" if seen.summary else "no summary"
+        return say(
+            f"I called compact and see {there}: there was nothing to compact, and our "
+            "conversation is as it was."
+        )
+    if "compact" not in seen.tools:
+        return say("I have no tool to compact the conversation with; the settings leave it out.")
+    if len(calls) > 1 or any(not call.interrupted for call in calls):
+        return say(f"The conversation is not compacted: {calls[-1].text[:200]}")
+    begun = note("before", seen.before) if seen.summary else ""
+    call = seen.use("compact", focus=task.focus or FOCUS)
+    return say(f"I compact the conversation.\n{begun}", call)
+
+
+def _rules(seen: View, task: Task) -> Reply:
+    """Say back the rules that can be seen, or the summary if the person asks for it."""
+    if task.focus == "summary":
+        return say(seen.summary or "I see no summary.")
+    lines = [note("rule", rule) for rule in seen.rules]
+    nothing = "I see no rule." if seen.request else "I see no request."
+    return say("\n".join(["Understood:", *lines]) if lines else nothing)
+
+
+def _unknown(seen: View, task: Task) -> Reply:
+    """Refuse, and name the words that were not understood."""
+    return {**say(refusal(seen.request, task)), "stop_reason": "refusal"}
+
+
+_STEPS: Mapping[Kind, Callable[[View, Task], Reply]] = {
+    "report": read,
+    "read": read,
+    "until": until,
+    "compact": _compact,
+    "trace": trace,
+    "rename": rename,
+    "rules": _rules,
+    "unknown": _unknown,
+}
+"""What each kind of task does next."""

@@ -1,278 +1,311 @@
-"""What can be seen in a request: the offline model's only memory.
+"""The reading tasks: list a folder, read its files with a note on each, report; or read on.
 
-A `View` is everything that the model knows when it answers: the person's words, the calls whose
-results still stand there, and its own notes, in its earlier text or in a summary. Where a layer
-took something away, it is not in the view. Cost: one pass over the request, each text parsed once
-(remembered by its content, which changes nothing but the time). Not here: what to do next (tasks).
+The listing is looked at, not remembered. If it was cleared, it is asked for again.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import pairwise
-from typing import Any
+from collections.abc import Sequence
+from itertools import accumulate, takewhile
+from shlex import quote
+from typing import NamedTuple
 
-from agentlib.lab.model.calls import Call, calls_after, put_back, summary_alone
-from agentlib.lab.model.notes import Event, Note, events, last, listed, notes, paths, unfinished
-from agentlib.lab.model.prompts import rules_in
-from agentlib.messages import Block, Message, active_request, blocks, is_summary, result_text
+from agentlib.lab.model.notes import SO_FAR, WHOLE, Note, last, note, number, one_line
+from agentlib.lab.model.prompts import Task
+from agentlib.lab.model.replies import Reply, gives_up, say
+from agentlib.lab.model.report import LOST, closing, counted, opening, section
+from agentlib.lab.model.sources import BARE, describe
+from agentlib.lab.model.view import NOTHING, Call, View
+from agentlib.messages import Block
 
-SUMMARY_WANTED = "Summarize this conversation for continuity."
-_CHARS_PER_TOKEN = 3.5
-_WINDOW = re.compile(r"context window is ([\d,]+) tokens")
-_COMPACTED_AT = re.compile(r"compacted at ([\d,]+) tokens")
+LISTED = 400
+"""The most files in a listing; the rest is left out openly."""
+_PART = 48_000
+"""Characters that one result of read_file can have."""
+_SHOWN = 40
+"""The most files that a closing word names."""
+_FRAME = 150
+"""Tokens of a reply that writes: its calls, the report's name, its first lines."""
+_END = "END_OF_PART"
+_NO_FOLDER = "no such directory"
+_NO_SOURCE = re.compile(
+    r"\.(?:png|jpe?g|gif|ico|webp|pdf|zip|gz|xz|bz2|tar|whl|jar|class|pyc|so|dll|dylib|exe|o|a|woff2?|"
+    r"ttf|otf|mp[34]|wav|sqlite|db|parquet|npz?|pkl|ipynb|svg|map|min\.js|min\.css|lock)$",
+    re.IGNORECASE,
+)
+_SKIPPED_FOLDERS = ("node_modules", "__pycache__", "venv", "site-packages")
 
 
-@dataclass(frozen=True)
-class View:
-    """What one request shows."""
+class File(NamedTuple):
+    """A line of a listing; `size` is in bytes."""
 
-    request: str
-    """The person's last words."""
-    earlier: tuple[str, ...]
-    """What they said before, where it can still be seen."""
-    unanswered: tuple[str, ...]
-    """What of that got no answer, where it can be seen that it got none."""
-    summary: str
-    """The newest summary, "" where there is none."""
-    calls: tuple[Call, ...]
-    """The calls made for this request, oldest first; a text put back is one, too, before them."""
-    own: tuple[Event, ...]
-    """What was noted for this request."""
-    known: tuple[Event, ...]
-    """What was noted at all, for earlier requests too."""
-    summarised: bool
-    """A summary was made while this request was being worked on."""
-    first: bool
-    """Nothing was answered to this request yet."""
-    follows_work: bool
-    """An earlier request was finished before."""
-    tools: frozenset[str]
+    path: str
     size: int
-    """Tokens of the request, roughly."""
-    window: int
-    compacted_at: int
-    """0 where the system prompt names no compaction point."""
-    max_tokens: int
-
-    @cached_property
-    def notes(self) -> dict[str, Note]:
-        """The notes on files that can be seen, of any request, by path."""
-        return notes(self.known)
-
-    @cached_property
-    def done(self) -> set[str]:
-        """The files that are done for this request."""
-        return paths(self.own)
-
-    @cached_property
-    def done_to(self) -> tuple[int, str]:
-        """How many files a summary calls done without naming them, and the last of them."""
-        parts = last(self.own, "done_to")
-        return (int(parts[0]), parts[1]) if parts else (0, "")
-
-    def is_done(self, path: str) -> bool:
-        return path in self.done or path <= self.done_to[1]
+    lines: int = 0
 
     @property
-    def done_count(self) -> int:
-        return self.done_to[0] + sum(path > self.done_to[1] for path in self.done)
-
-    @cached_property
-    def rules(self) -> list[str]:
-        """Rules and decisions the person stated, where they can be seen, the oldest first."""
-        carried = [parts[0].removeprefix("Rule: ") for parts in listed(self.known, "rule")]
-        said = [rule for text in (*self.earlier, self.request) for rule in rules_in(text)]
-        return list(dict.fromkeys([*carried, *said]))
-
-    @property
-    def facts(self) -> list[str]:
-        """Facts and decisions found in files, where they can be seen."""
-        return [parts[0] for parts in listed(self.known, "fact")]
-
-    def ran(self, name: str, **inputs: object) -> Call | None:
-        """The newest call of a tool with just these inputs."""
-        return next((c for c in reversed(self.calls) if c.name == name and c.input == inputs), None)
-
-    @property
-    def newest(self) -> Call | None:
-        return self.calls[-1] if self.calls else None
-
-    def noting(self, text: str) -> "View":
-        """The view with what is being noted right now."""
-        more = events(text)
-        return replace(self, own=(*self.own, *more), known=(*self.known, *more))
+    def line_size(self) -> float:
+        return self.size / max(1, self.lines)
 
 
-def view(body: Mapping[str, Any]) -> View:
-    """Everything that a request body shows, a request for a summary left aside.
+class Listing(NamedTuple):
+    """The files of a folder and those left to read, or the reply that comes first."""
 
-    >>> shown = view({"messages": [{"role": "user", "content": "Read all files."}]})
-    >>> shown.request, shown.first, shown.calls
-    ('Read all files.', True, ())
+    files: list[File]
+    todo: list[File]
+    reply: Reply | None = None
+    left_out: int = 0
+    is_full: bool = False
+    """There may be more files than it shows."""
+
+
+def listing_command(folder: str, endings: Sequence[str]) -> str:
+    """Write the command that prints lines, bytes and path of each file below a folder.
+
+    Plain enough for Linux, macOS and Git's bash.
     """
-    messages = without_summary_prompt(body["messages"])
-    system = _system(body)
-    request = active_request(messages) or ""
-    start = _request_at(messages)
-    left = [(i, b["text"]) for i, m in enumerate(messages) for b in blocks(m) if is_summary(b)]
-    summaries = [(i, summary_alone(text)) for i, text in left]
-    said = list(_said(messages))
-    newest = summaries[-1] if summaries else (-1, "")
-    carried = _is_about(newest[1], request) and not _repeated(
-        request, messages[max(newest[0], 0) : max(start, 0)]
-    )
-    after = [event for i, text in said if i > start for event in events(text)]
-    size = len(system) + len(str(body.get("tools", ""))) + sum(map(_chars, messages))
-    return View(
-        request=request or _task(newest[1]),
-        earlier=tuple(_earlier(messages, start)),
-        unanswered=tuple(_unanswered(messages, start)),
-        summary=newest[1],
-        calls=(*(put_back(left[-1][1]) if carried else ()), *calls_after(messages, start)),
-        own=(*(_progress(newest[1]) if carried else ()), *after),
-        known=tuple(
-            e for _, text in sorted([*summaries, *said], key=lambda x: x[0]) for e in events(text)
-        ),
-        summarised=carried,
-        first=not any(message["role"] == "assistant" for message in messages[start + 1 :]),
-        follows_work=start > 0 and _is_finished(messages[start - 1]),
-        tools=frozenset(tool["name"] for tool in body.get("tools", ())),
-        size=int(size / _CHARS_PER_TOKEN),
-        window=_number(_WINDOW, system),
-        compacted_at=_number(_COMPACTED_AT, system),
-        max_tokens=body.get("max_tokens", 4_096),
+    kinds = " -o ".join(f"-name '*.{ending}'" for ending in endings)
+    without = " ".join(f"-not -path '*/{name}/*'" for name in _SKIPPED_FOLDERS)
+    place = quote(folder)
+    check = "" if folder == "." else f"[ -d {place} ] || {{ echo '{_NO_FOLDER}'; exit; }}; "
+    which = rf"\( {kinds} \) " if kinds else ""
+    return (
+        rf"{check}find {place} -type f {which}-not -path '*/.*' {without} -exec wc -lc {{}} + | "
+        rf"sed -E 's|^ *([0-9]+) +([0-9]+) (\./)?|\1 \2 |' | grep -Ev '^[0-9]+ [0-9]+ total$' | "
+        "LC_ALL=C sort -k 3 | "
+        f"sed -n '1,{LISTED}p'"
     )
 
 
-def summary_prompt(messages: Sequence[Message]) -> str | None:
-    """The text that asks for a summary, where the request ends with one."""
-    texts = [b["text"] for b in blocks(messages[-1]) if b["type"] == "text"] if messages else []
-    return next((text for text in texts if text.startswith(SUMMARY_WANTED)), None)
+def rows_in(listing: str) -> list[File]:
+    """Read a listing; a text without a single such line is none.
 
-
-def without_summary_prompt(messages: Sequence[Message]) -> list[Message]:
-    """The conversation itself."""
-    if summary_prompt(messages) is None:
-        return list(messages)
-    last_one = messages[-1]
-    rest = [b for b in blocks(last_one) if not b.get("text", "").startswith(SUMMARY_WANTED)]
-    return [*messages[:-1], *([{**last_one, "content": rest}] if rest else [])]
-
-
-def rough_tokens(text: str) -> int:
-    """Tokens of a text by the model's own rough count: 3.5 characters each, Chinese 1.2.
-
-    >>> rough_tokens("x" * 35)
-    10
+    >>> rows_in("1 12 a.py\\n[cleared]")
+    [File(path='a.py', size=12, lines=1)]
     """
-    wide = (
-        0 if text.isascii() else len(re.findall(r"[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]", text))
+    found = re.findall(r"^(\d+) (\d+) (.+)$", listing, re.MULTILINE)
+    return [File(path, int(size), int(lines)) for lines, size, path in found]
+
+
+def listing(view: View, task: Task, text: str = "") -> Listing:
+    """Return the files of the folder that the task names, or the reply that lists them."""
+    missing = [each.text for each in view.own if each.kind == "no folder"]
+    folder = "." if task.folder in missing else task.folder
+    call = view.use("bash", command=listing_command(folder, task.endings))
+    made = view.ran(call)
+    if made and made.error and not made.interrupted:
+        return Listing([], [], say(f"{text}\nI can't list the files: {one_line(made.text)}"))
+    if made and made.text.startswith(_NO_FOLDER):
+        return listing(view.noting(gone := note("no folder", folder)), task, f"{text}\n{gone}")
+    rows = rows_in(made.text) if made else []
+    if not made or not (rows or made.text.strip() == NOTHING):
+        return Listing([], [], say(text, view.again(call)))
+    files = [f for f in rows if not _NO_SOURCE.search(f.path) and f.path != task.report]
+    todo = [file for file in files if not view.is_done(file.path)]
+    left_out = sum(bool(_NO_SOURCE.search(row.path)) for row in rows)
+    return Listing(files, todo, left_out=left_out, is_full=len(rows) == LISTED)
+
+
+# -- notes ----------------------------------------------------------------------------------------
+
+
+def take_notes(view: View) -> str:
+    """Write notes on everything that was read and isn't noted yet, and on what can't be read."""
+    text = ""
+    reads = [c for c in view.calls if c.name in ("read_file", "outline") and not c.interrupted]
+    for call in reads:
+        if lines := "" if view.is_done(call.path) else _notes_on(view, call):
+            text, view = f"{text}\n{lines}", view.noting(lines)
+    lost = [call.path for call in reads if not call.visible and not view.is_done(call.path)]
+    for path in dict.fromkeys(lost):
+        if lost.count(path) > view.habits.rereads:
+            text += "\n" + note("skipped", path, "cleared before I can read it")
+    return text.strip("\n")
+
+
+def _notes_on(view: View, call: Call) -> str:
+    """Write what there is to note on one result, "" if nothing of it can be seen."""
+    before = view.reading.get(call.path)
+    if call.error and call.name == "outline":
+        return ""
+    if call.error:
+        return note("skipped", call.path, one_line(call.text, 100))
+    if not call.visible or call.start != (before.upto if before else 0):
+        return ""
+    if call.name == "outline":
+        lines = [one_line(line, 80).replace(" | ", " ") for line in call.lines[:4]]
+        return note("outline", call.path, *lines, *[""] * (2 - len(lines)))
+    if view.habits.notes or call.next_line:
+        return _described(view, call, before)
+    return note("done", call.path)
+
+
+def _described(view: View, call: Call, before: Note | None = None) -> str:
+    """Write the note on a file, or on a part of it, and the facts in it."""
+    text = "\n".join(call.lines)
+    described = describe(call.path, text)
+    names = [name for name in described.names if name != BARE or not call.next_line]
+    known = before.parts[2:] if before else (described.purpose, *names)
+    end = call.start + text.removesuffix("\n").count("\n") + 1
+    read = f"{call.next_line} {SO_FAR}" if call.next_line else f"{end} {WHOLE}"
+    facts = [note("fact", fact) for fact in described.facts if fact not in view.facts]
+    return "\n".join([note("file", call.path, read, *known), *facts])
+
+
+def in_sight(view: View) -> View:
+    """Return the view with the notes that a model without notes makes up from what still stands."""
+    reads = [] if view.habits.notes else [c for c in view.calls if c.name == "read_file"]
+    return view.noting("\n".join(_described(view, c) for c in reads if c.visible and not c.start))
+
+
+# -- the next files -------------------------------------------------------------------------------
+
+
+def _next_reads(view: View, todo: Sequence[File], room: int) -> list[Block]:
+    """Read a part of a large file, one file, or a few small ones."""
+    first, habits = todo[0], view.habits
+    begun = view.reading.get(first.path)
+    if "outline" in view.tools and not begun and first.size > habits.small:
+        call = view.use("outline", path=first.path)
+        if not view.ran(call):
+            return [call]
+    if begun or first.size > room:
+        where = {"offset": begun.upto} if begun else {}
+        limit = max(1, int(room / first.line_size))
+        return [view.use("read_file", path=first.path, **where, limit=limit)]
+    alone = first.size > habits.small or view.ran(view.use("read_file", path=first.path))
+    small = takewhile(lambda file: file.size <= habits.small, todo[: habits.batch])
+    batch = [first] if alone else list(small)
+    sizes = accumulate(file.size for file in batch)
+    count = max(1, sum(size <= habits.together for size in sizes))
+    return [view.again(view.use("read_file", path=file.path)) for file in batch[:count]]
+
+
+def _read_on(view: View, task: Task, text: str = "") -> tuple[Reply | None, View, str, Listing]:
+    """Take notes and read on; no reply if everything is read."""
+    text = f"{text}\n{take_notes(view)}"
+    view = view.noting(text)
+    seen = listing(view, task, text)
+    room = min(_PART, int(view.window * view.habits.page * 3.5) or _PART)
+    for file in seen.todo:
+        if file.size > room and file.line_size > room:
+            text += "\n" + note("skipped", file.path, "its lines are too long to be read")
+    view = view.noting(text)
+    todo = [file for file in seen.todo if not view.is_done(file.path)]
+    step = seen.reply or (say(text, *_next_reads(view, todo, room)) if todo else None)
+    return step, view, text, seen
+
+
+def read(view: View, task: Task) -> Reply:
+    """Read every file, noting what is found; then the report, or a closing word."""
+    text, call = take_notes(view), view.newest
+    if stop := gives_up(view.noting(text)):
+        return say(f"{text}\n{stop}")
+    if call and call.error and not call.interrupted and last(call.notes, "report"):
+        return say(f"I could not write {task.report}: {call.text[:200]}")
+    step, view, text, seen = _read_on(view, task)
+    if step:
+        return step
+    if not seen.files:
+        return say(f"{text}\n{_nothing(task)}")
+    view = in_sight(view)
+    if task.kind == "report":
+        return _report(view, task, text, seen)
+    return say(f"{text}\n{_closing(view, seen)}")
+
+
+def until(view: View, task: Task) -> Reply:
+    """Read on, round and round, until a summary stands in the context or enough is enough."""
+    if view.compacted:
+        view = view.noting(text := take_notes(view))
+        return say(
+            f"{text}\nCompression has triggered: a summary stands in place of our conversation. "
+            f"I stop reading; I have been through {counted(view.done_count)}."
+        )
+    if stop := gives_up(view, patience=10**9):
+        return say(stop)
+    begun = note("before", view.before) if view.first and view.summary else ""
+    step, view, text, seen = _read_on(view, task, begun)
+    if step:
+        return step
+    if not seen.files:
+        return say(f"{text}\n{_nothing(task)}")
+    reads = [call.path for call in view.calls if call.name == "read_file"]
+    least = min(seen.files, key=lambda file: reads.count(file.path)).path
+    if reads.count(least) < view.habits.passes:
+        again = f"{text}\nNothing is left; I read {least} again."
+        return say(again, view.use("read_file", path=least))
+    return say(
+        f"{text}\nCompression did not trigger: I have read {counted(len(seen.files))} "
+        f"{view.habits.passes} times each and see no summary. A smaller window or threshold would "
+        "do it."
     )
-    return int((len(text) - wide) / _CHARS_PER_TOKEN + wide / 1.2)
 
 
-def _system(body: Mapping[str, Any]) -> str:
-    system = body.get("system", "")
-    return system if isinstance(system, str) else "\n".join(block["text"] for block in system)
+def _nothing(task: Task) -> str:
+    kind = f".{task.endings[0]} file" if task.endings else "file"
+    place = "this workspace" if task.folder == "." else f"{task.folder}/"
+    return f"I found no {kind} in {place}."
 
 
-def _number(form: re.Pattern[str], text: str) -> int:
-    match = form.search(text)
-    return int(match[1].replace(",", "")) if match else 0
+# -- the report -----------------------------------------------------------------------------------
 
 
-def _chars(message: Message) -> int:
-    return sum(len(_text_of(block)) for block in blocks(message))
+def _closing(view: View, seen: Listing) -> str:
+    """Say how many files were read, and in a line each what they are, as far as is known."""
+    paths = [file.path for file in seen.files]
+    known = {path: view.files[path].parts[2] for path in paths if path in view.files}
+    shown = min(_SHOWN, view.max_tokens // 60)
+    lines = [f"{path}: {known.get(path, LOST)}" for path in paths[:shown]]
+    lines += [f"... and {len(paths) - shown} more"] if len(paths) > shown else []
+    lost = len(paths) - len(known)
+    return "\n".join([f"I read {_told(view, seen, lost)}", *lines])
 
 
-def _text_of(block: Block) -> str:
-    if block["type"] == "text":
-        return block["text"]
-    if block["type"] == "tool_result":
-        return result_text(block)
-    return str(block.get("input", "")) + block.get("thinking", "")
+def _told(view: View, seen: Listing, lost: int) -> str:
+    """Say how many files there are, and what the person should know about them."""
+    gone = last(view.own, "no folder")
+    parts = [
+        f"; of {lost} the details are lost." if lost else ".",
+        f" There is no directory {gone.text}/, so they are the whole workspace's." if gone else "",
+        f" {counted(seen.left_out)} of no source text I left out." if seen.left_out else "",
+        f" I list {LISTED} at most, so there may be more." if seen.is_full else "",
+    ]
+    return counted(len(seen.files)) + "".join(parts)
 
 
-def _request_at(messages: Sequence[Message]) -> int:
-    """Index of the message with the person's last words."""
-    for i in range(len(messages) - 1, -1, -1):
-        if messages[i]["role"] == "user" and _words(messages[i]):
-            return i
-    return -1
+def _report(view: View, task: Task, text: str, seen: Listing) -> Reply:
+    """Write the report, in parts if it is long, and say so when it is there."""
+    # After an interruption nobody knows how far it came, so it is written once more.
+    cut_off = view.newest and view.newest.interrupted
+    written = None if cut_off else last(view.own, "report")
+    upto, lost = (written.parts[1], number(written.parts[2])) if written else ("", 0)
+    rest = [file.path for file in seen.files if file.path > upto]
+    looks = view.use("bash", command=f"test ! -e {quote(task.report)} || echo 'there is one'")
+    if not rest:
+        there = view.ran(looks)
+        is_there = there is not None and there.text.startswith("there is one")
+        older = f" It replaces an older {task.report}." if is_there else ""
+        return say(f"I wrote {task.report}: {_told(view, seen, lost)}{older}")
+    skipped = {each.parts[0]: each.parts[1] for each in view.known if each.kind == "skipped"}
+    texts = [section(path, view.files.get(path), skipped.get(path)) for path in rest]
+    end = closing(view, len(seen.files))
+    text = "\n".join([text, *(note("rule", rule) for rule in view.rules)])
+    # A reply that is cut off writes nothing, and what is said beside the report needs room too.
+    count = _fitting(texts, view.max_tokens - _FRAME - (len(text) + len(end)) // 3)
+    content = "\n\n".join(texts[:count]) + "\n" + (end if count == len(rest) else "")
+    lost += sum(LOST in part for part in texts[:count])
+    text += "\n" + note("report", task.report, rest[count - 1], f"{lost} lost")
+    if upto:
+        command = f"cat >> {quote(task.report)} <<'{_END}'\n\n{content}{_END}"
+        return say(text, view.use("bash", command=command))
+    content = f"{opening(view, f'Report on {counted(len(seen.files))}')}\n{content}"
+    return say(text, looks, view.use("write_file", path=task.report, content=content))
 
 
-def _words(message: Message) -> list[str]:
-    return [b["text"] for b in blocks(message) if b["type"] == "text" and not is_summary(b)]
+def _fitting(texts: Sequence[str], room: int) -> int:
+    """Return how many sections surely fit in `room` tokens, at least one.
 
-
-def _earlier(messages: Sequence[Message], start: int) -> Iterator[str]:
-    for message in messages[: max(start, 0)]:
-        if message["role"] == "user":
-            yield from _words(message)
-
-
-def _unanswered(messages: Sequence[Message], start: int) -> Iterator[str]:
-    """Words that were followed by other words before their work was finished."""
-    spoken = [i for i, m in enumerate(messages[: start + 1]) if m["role"] == "user" and _words(m)]
-    for said, following in pairwise(spoken):
-        hidden = any(is_summary(b) for m in messages[said : following + 1] for b in blocks(m))
-        if not hidden and not _is_finished(messages[following - 1]):
-            yield "\n\n".join(_words(messages[said]))
-
-
-def _said(messages: Sequence[Message]) -> Iterator[tuple[int, str]]:
-    """What the model said itself, with the index of the message."""
-    for i, message in enumerate(messages):
-        if message["role"] == "assistant":
-            yield from ((i, b["text"]) for b in blocks(message) if b["type"] == "text")
-
-
-def edits_made(view: View) -> int:
-    """All edits made for this request, as far as notes and calls tell: each is said by its number,
-    so that one which a summary counted and which still stands beside it counts once."""
-    before = last(view.own, "count")
-    numbers = [int(before[1].split()[0])] if before else [0]
-    for call in view.calls:
-        if call.name == "edit_file" and call.made:
-            numbers += [int(parts[2]) for kind, parts in call.said if kind == "editing"]
-    return max(numbers)
-
-
-def one_line(text: str, size: int = 200) -> str:
-    """A text on one line, its start only where it is long."""
-    return " ".join(text.split())[:size]
-
-
-def _task(summary: str) -> str:
-    """What it says was being worked on; where nobody summarised, the last request in it."""
-    found = last(events(summary), "task") or last(events(summary), "request")
-    return one_line(found[0]) if found else ""
-
-
-def _progress(summary: str) -> Iterator[Event]:
-    """What a summary says of the work on the request; its notes on files that are read to their
-    end may be of earlier requests, its done-list is not."""
-    found = events(summary)
-    if last(found, "task"):
-        yield from unfinished(found)
-    elif asked := last(found, "request"):  # what was said, word for word: what follows is about it
-        yield from found[found.index(Event("request", asked)) + 1 :]
-
-
-def _repeated(request: str, between: Sequence[Message]) -> bool:
-    """The same words said twice are two requests: then the summary is about the first of them."""
-    return request in map("\n\n".join, map(_words, between))
-
-
-def _is_about(summary: str, request: str) -> bool:
-    """Whether a summary was made while this very request was active."""
-    task = _task(summary)
-    return bool(task) and (not request or task == one_line(request))
-
-
-def _is_finished(message: Message) -> bool:
-    return message["role"] == "assistant" and not any(
-        b["type"] == "tool_use" for b in blocks(message)
-    )
+    A Chinese character has three bytes and is about a token; so are two letters of short words.
+    """
+    ends = accumulate(len(text.encode()) + 8 for text in texts)
+    return max(1, sum(end <= 2 * room for end in ends))

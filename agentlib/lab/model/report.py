@@ -1,21 +1,18 @@
-"""The report that the offline model writes: a section for each file, from its notes alone.
+"""The report: a section for each file, from its note alone.
 
-What it noted and can no longer see reads "(details lost)"; it is neither made up nor read again.
-A rule on the first or last line is kept where the rule can still be seen. Not here: reading the
-files (files), and whether the report is true (checking).
+What was noted and can't be seen any more reads "(details lost)". It is neither made up nor read
+again. A rule on the first or last line is kept if the rule can still be seen.
 """
-
-from collections.abc import Sequence
 
 from agentlib.lab.model.notes import Note
 from agentlib.lab.model.prompts import required_line
-from agentlib.lab.model.reading import View
+from agentlib.lab.model.view import View
 
 LOST = "(details lost)"
 
 
 def counted(files: int) -> str:
-    """A number of files in words.
+    """Say how many files.
 
     >>> counted(1), counted(2)
     ('1 file', '2 files')
@@ -23,36 +20,32 @@ def counted(files: int) -> str:
     return f"{files} file{'' if files == 1 else 's'}"
 
 
-def section(path: str, note: Note | None, skipped: str | None = None) -> str:
-    """What is said of one file.
+def section(path: str, noted: Note | None, skipped: str | None = None) -> str:
+    """Write what is known about one file.
 
-    >>> print(section("a.py", Note("a.py", "Adds.", (("add", "Return the sum."),))))
+    >>> print(section("a.py", Note("file", ("a.py", "9 lines", "Adds.", "add: Return the sum."))))
     ## a.py
     Purpose: Adds.
     - `add`: Return the sum.
     """
-    if note is None:
-        return f"## {path}\n({skipped})" if skipped else f"## {path}\n{LOST}"
-    names = [f"- `{name}`: {what}" for name, what in note.names]
-    bare = ["- no public names"] if note.bare else []
-    return "\n".join([f"## {path}", f"Purpose: {note.purpose}", *names, *bare])
+    if noted is None:
+        return f"## {path}\n{f'({skipped})' if skipped else LOST}"
+    if noted.kind == "outline":
+        return "\n".join([f"## {path}", "(seen as an outline)", *noted.parts[1:]])
+    names = (name.partition(": ") for name in noted.parts[3:])
+    lines = [f"- {name}" if " " in name else f"- `{name}`{of}{what}" for name, of, what in names]
+    return "\n".join([f"## {path}", f"Purpose: {noted.parts[2]}", *lines])
 
 
 def opening(view: View, title: str) -> str:
-    """The report's first lines."""
+    """Write the report's first lines."""
     first = required_line(view.rules, first=True)
     return "\n".join([*([first] if first else []), f"# {title}"]) + "\n"
 
 
 def closing(view: View, files: int) -> str:
-    """The report's last lines: facts and decisions found, the rules it keeps."""
+    """Write the report's last lines: the facts found, and a line that a rule wants there."""
     found = ["## Facts and decisions", *(f"- {fact}" for fact in view.facts)] if view.facts else []
     last = required_line(view.rules, first=False)
     parts = ["\n".join(found), f"{counted(files)} in all.", last or ""]
     return "\n" + "\n\n".join(part for part in parts if part) + "\n"
-
-
-def sections(view: View, paths: Sequence[str]) -> list[str]:
-    """A section for each file."""
-    skipped = {parts[0]: parts[1] for kind, parts in view.known if kind == "skipped"}
-    return [section(path, view.notes.get(path), skipped.get(path)) for path in paths]

@@ -1,4 +1,4 @@
-"""What a file says of itself is quoted, never made up; half a file is no excuse."""
+"""What a file says about itself is quoted, never made up, even if only half of it is seen."""
 
 import ast
 import asyncio
@@ -9,17 +9,16 @@ from types import ModuleType
 
 import pytest
 
-from agentlib.lab.model.exports import leading_comment
-from agentlib.lab.model.sources import describe, first_sentence
+from agentlib.lab.model.sources import BARE, COMMENT_ONLY, describe, first_sentence
 
 
 def test_two_documented_names_come_before_undocumented_ones() -> None:
     text = 'def a(): pass\n\ndef b():\n    "Does b."\n\nclass C:\n    """Is C.\n\n    More."""\n'
-    assert describe("x.py", text).names == (("b", "Does b."), ("C", "Is C."))
+    assert describe("x.py", text).names == ("b: Does b.", "C: Is C.")
 
 
 def test_private_names_are_not_named_and_a_file_without_public_ones_says_so() -> None:
-    assert describe("x.py", "def _a():\n    'Does a.'\n") == ("no docstring", (), (), True)
+    assert describe("x.py", "def _a():\n    'Does a.'\n") == ("no docstring", (BARE,), ())
 
 
 @pytest.mark.parametrize(
@@ -28,8 +27,9 @@ def test_private_names_are_not_named_and_a_file_without_public_ones_says_so() ->
         ('"""Adds, e.g. numbers. And more."""\n', "Adds, e.g. numbers."),
         ("# Licence: MIT\n\n# Counts words.\nx = 1\n", "Counts words."),
         ('f"""Not a docstring."""\n', "no docstring"),
-        ('"""Half """ + "a sum"\n', "a docstring that is not quoted here"),
-        ('"""With \\x41 in it."""\n', "a docstring that is not quoted here"),
+        ('"""Half """ + "a sum"\n', "no docstring"),
+        ('"""With \\x41 in it."""\n', "With A in it."),
+        ("print 'old'\n", "not described, because its text can't be parsed"),
         ('("""In parentheses.""")\n', "In parentheses."),
         ("x = 1\n", "no docstring"),
         ("", "empty file"),
@@ -42,11 +42,12 @@ def test_the_purpose_is_the_first_sentence_of_docstring_or_comment(
 
 
 def test_code_inside_a_string_defines_nothing() -> None:
-    assert describe("x.py", 'TEXT = """\ndef fake():\n    "Fake."\n"""\n').names == ()
+    assert describe("x.py", 'TEXT = """\ndef fake():\n    "Fake."\n"""\n').names == (BARE,)
 
 
-def test_a_docstring_that_was_cut_off_is_not_quoted() -> None:
-    assert describe("x.py", 'def a():\n    """Starts well and').names == ()
+def test_what_was_cut_off_is_left_out() -> None:
+    text = 'def a():\n    "Does a."\n\n\ndef b():\n    """Starts well and'
+    assert describe("x.py", text).names == ("a: Does a.",)
 
 
 def test_a_name_that_is_defined_twice_is_left_out() -> None:
@@ -58,21 +59,19 @@ def test_planted_facts_are_found_in_comments_and_not_in_code() -> None:
     assert describe("x.py", text).facts == ("FACT: four attempts.", "DECISION: no threads.")
 
 
-def test_other_languages_by_their_exports_and_comments() -> None:
+def test_other_languages_by_their_exports_or_by_their_first_comment() -> None:
     java = "/* Copyright X */\n/** Starts it. */\npublic class App {\n  public void run() {}\n}\n"
-    assert describe("App.java", java).names == (("App", "Starts it."), ("run", "no comment"))
+    assert describe("App.java", java).names == ("App", "run")
     script = "#!/usr/bin/env node\n// Serves pages.\n\nexport const port = 1;\n"
-    assert describe("s.ts", script)[:2] == ("Serves pages.", (("port", "no comment"),))
+    assert describe("s.ts", script)[:2] == ("Serves pages.", ("port",))
+    go = "// Counts words.\npackage main\n\nfunc Count() {}\n"
+    assert describe("m.go", go)[:2] == ("Counts words.", (COMMENT_ONLY,))
 
 
 def test_a_long_sentence_is_cut_at_a_clause() -> None:
     text = "It says one thing, " * 20
     assert first_sentence(text).endswith("one thing")
     assert len(first_sentence(text)) <= 160
-
-
-def test_legal_paragraphs_are_no_purpose() -> None:
-    assert leading_comment("# Copyright me.\n# All of it.\n\nimport x\n") == ""
 
 
 @pytest.mark.parametrize("package", [email, json, asyncio])
@@ -88,5 +87,7 @@ def test_every_name_and_sentence_stands_in_the_source(package: ModuleType, share
             for node in tree.body
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
         }
-        for name, what in described.names:
-            assert what in known[name] or (what == "no docstring" and not known[name]), (file, name)
+        for line in described.names:
+            name, _, what = line.partition(": ")
+            if line != BARE:
+                assert what in known[name] or (what == "no docstring" and not known[name]), file

@@ -1,0 +1,105 @@
+"""Read a conversation that was written down as one text, in one message.
+
+Many agents ask for a summary that way. They send `json.dumps(messages)`, `str(messages)`, or lines
+that begin with "Human:" and "AI:". `messages_in` makes messages of such a text again, and loses
+what it can't read, such as a message that was cut off.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, cast
+
+from agentlib.messages import Block, Message, of_type
+
+_ROLES = {
+    "human": "user",
+    "user": "user",
+    "用户": "user",
+    "ai": "assistant",
+    "assistant": "assistant",
+    "助手": "assistant",
+    "tool": "tool",
+    "工具": "tool",
+}
+_KEYS = {"text": {"text"}, "tool_use": {"id", "name", "input"}, "tool_result": {"tool_use_id"}}
+_DUMPED = re.compile(r"""\{["']role["']: ?["'](?:user|assistant)["']""")
+_SPOKEN = re.compile(
+    rf"^(?:<message type=\")?\[?({'|'.join(_ROLES)})(?:\]|\">| ?[:：])",
+    re.MULTILINE | re.IGNORECASE,
+)
+_TEXT = re.compile(r"TextBlock\(.*?\btext=(.+), type='text'\)", re.DOTALL)
+_CALL = re.compile(r"ToolUseBlock\(id='([^']+)',.*?input=(\{.*\}), name='(\w+)'", re.DOTALL)
+
+
+def messages_in(text: str) -> tuple[str, list[Message]]:
+    """Return the words before the conversation, and its messages; none if the text holds none.
+
+    >>> words, (asked, said) = messages_in("Summarize this:\\nHuman: Read all.\\nAI: I will.")
+    >>> words, asked["content"], said["role"]
+    ('Summarize this:', [{'type': 'text', 'text': 'Read all.'}], 'assistant')
+    """
+    dumped = [match.start() for match in _DUMPED.finditer(text)]
+    spoken = list(_SPOKEN.finditer(text))
+    if dumped:
+        parts = [text[i:j] for i, j in pairwise([*dumped, len(text)])]
+        return text[: dumped[0]].rstrip("[ \n"), [m for p in parts for m in _dumped(p)]
+    starts = [match.start() for match in spoken]
+    ends = [j for _, j in pairwise([*starts, len(text)])]
+    turns = [(m[1].lower(), text[m.end() : end]) for m, end in zip(spoken, ends, strict=True)]
+    return text[: spoken[0].start() if spoken else None].strip(), list(_spoken(turns))
+
+
+def _dumped(text: str) -> Iterator[Message]:
+    """Read one message from the beginning of a text, if it is whole."""
+    value = _value(text.rstrip(", ]\n"))
+    if isinstance(value, dict):
+        message = cast(Message, value)
+        yield {"role": message["role"], "content": _blocks(message.get("content"))}
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.JSONDecoder().raw_decode(text)[0]
+    except ValueError:
+        try:
+            return ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return None
+
+
+def _blocks(content: Any) -> list[Block]:
+    parts = cast(list[Any], content) if isinstance(content, list) else [content]
+    return [block for part in parts for block in _block(part)]
+
+
+def _block(part: Any) -> Iterator[Block]:
+    """Read a block from a dict, from a text, or from what an object of the SDK prints."""
+    if isinstance(part, dict):
+        block = cast(Block, part)
+        if _KEYS.get(block.get("type", ""), {""}) <= block.keys():
+            yield block
+    elif match := _CALL.match(str(part)):
+        inputs = _value(match[2])
+        yield {"type": "tool_use", "id": match[1], "name": match[3], "input": inputs or {}}
+    elif match := _TEXT.match(str(part)):
+        yield {"type": "text", "text": str(_value(match[1]) or match[1])}
+    elif part:
+        yield {"type": "text", "text": str(part)}
+
+
+def _spoken(turns: list[tuple[str, str]]) -> Iterator[Message]:
+    """Make messages of turns; a tool's text answers the oldest call that has no answer yet."""
+    calls: list[str] = []
+    for speaker, text in turns:
+        role, said = _ROLES[speaker], text.replace("</message>", "").strip()
+        content = _blocks(_value(said) or said if said.startswith("[{") else said)
+        if role == "tool":
+            results = {"type": "tool_result", "content": said}
+            content = [{**results, "tool_use_id": name} for name in calls[:1]]
+            calls = calls[1:]
+        message: Message = {"role": "user" if role == "tool" else role, "content": content}
+        calls += [call.get("id", "") for call in of_type(message, "tool_use")]
+        yield message

@@ -1,0 +1,40 @@
+"""The offline model's habits: every number of its behaviour that a lesson may change."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Habits:
+    """How the offline model works. A language model has other habits, and no such table.
+
+    >>> Habits(notes=False)
+    Habits(notes=False, rereads=2, ...)
+    """
+
+    notes: bool = True
+    """It writes a note on each file it read. Without notes it only lists the files as done, and
+    knows a file's content no longer than the result stays in the request."""
+    rereads: int = 2
+    """How often it reads a lost thing again before it gives that up openly."""
+    patience: int = 12
+    """Calls in a row without a finding after which it stops."""
+    standstill: int = 3
+    """Summaries in a row without progress after which it stops."""
+    passes: int = 3
+    """How often it reads each file while it waits for a compaction."""
+    batch: int = 3
+    """The most files that it reads in one turn."""
+    small: int = 3_000
+    """Bytes up to which a file may be read in a batch, and from which an outline is preferred."""
+    together: int = 7_000
+    """The most bytes in one batch."""
+    page: float = 0.25
+    """Share of the window that one result may take; a larger file is read in parts."""
+    compacts_from: float = 0.7
+    """Share of the compaction point from which it compacts a finished piece of work."""
+    summary: float = 0.2
+    """A summary is at most this share of what it was shown."""
+    decisions: float = 1 / 12
+    """Share of a summary's room for new rules, decisions and facts that no focus names."""
+    carried: float = 0.5
+    """Share of a summary's room that an update may carry over from the last summary."""

@@ -1,0 +1,424 @@
+"""The tasks about a name: find where its value is set, and rename it everywhere.
+
+Both search for the name, read around a hit and act on what they see there. If the hit and the
+file can't be seen together, they look again, and after a few times they give that place up openly.
+"""
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from shlex import quote
+from typing import NamedTuple
+
+from agentlib.lab.model.notes import Note, last, listed, note, number, one_line
+from agentlib.lab.model.prompts import Task
+from agentlib.lab.model.replies import Reply, gives_up, say
+from agentlib.lab.model.view import NOTHING, Call, View
+from agentlib.messages import Block
+
+_HIT = re.compile(r"^(?:\./)?(.+?):(\d+):(.*)$", re.MULTILINE)
+_CONTEXT = 4
+"""Lines on each side that an edit may take along to be unique."""
+_AROUND = 60
+"""Lines read on each side of a place in a large file."""
+_STEPS = 10
+"""Names followed at most."""
+_PROSE = (".md", ".rst", ".txt")
+_NO_NAME = re.compile(r"None|True|False|and|or|not|if|else|int|float|str|self")
+_FIND_TESTS = (
+    "grep -hoE '(python3? -m [a-z_.]*test[a-z_.]*|pytest|npm test|make test|mvn test|go test|"
+    "cargo test)[^`\"]*' README.md README.rst README.txt Makefile pyproject.toml package.json "
+    "2>/dev/null | sed -n 1p"
+)
+_DEFAULT_TESTS = "python -m unittest -q"
+_PLAIN_COMMAND = re.compile(r"[\w./ =:-]+")
+_FORBIDS = re.compile(r"\b(?:never|not)\b|n't\b|不|勿", re.IGNORECASE | re.ASCII)
+_PATH = re.compile(r"(?<![\w.])[\w.-]+/[\w./-]*(?<!\.)", re.ASCII)
+_TIMES = re.compile(r"\s*\(?\bin \d[\d.]*\s?s\w*\)?")
+_OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: a / b,
+    ast.FloorDiv: lambda a, b: a // b,
+}
+
+
+class Place(NamedTuple):
+    """A line that holds a name, as a search shows it."""
+
+    path: str
+    line: int
+    text: str
+
+
+class Stretch(NamedTuple):
+    """Lines of a file that can be seen; the first has the number `start + 1`."""
+
+    start: int
+    lines: tuple[str, ...]
+    whole: bool
+
+    def line(self, at: int) -> str | None:
+        return self.lines[at - 1 - self.start] if 0 < at - self.start <= len(self.lines) else None
+
+
+def search_command(name: str) -> str:
+    """Write a search for a whole word, sorted, without hidden folders."""
+    return (
+        f"grep -rnwIF --exclude-dir='.?*' --exclude-dir=__pycache__ --exclude-dir=node_modules "
+        f"--exclude-dir=venv -e {quote(name)} . | LC_ALL=C sort -t: -k1,1 -k2,2n"
+    )
+
+
+def places_in(text: str) -> list[Place]:
+    """Read the hits of a search; a text without a single one shows none.
+
+    >>> places_in("./a.py:3:x = LIMIT")
+    [Place(path='a.py', line=3, text='x = LIMIT')]
+    """
+    return [Place(path, int(line), rest) for path, line, rest in _HIT.findall(text)]
+
+
+def _search(view: View, name: str, text: str) -> tuple[list[Place], Reply | None]:
+    """Return the hits of the newest search, or the reply that searches."""
+    call = view.use("bash", command=search_command(name))
+    made = view.ran(call)
+    if made and made.error and not made.interrupted:
+        return [], say(f"{text}\nI can't search the files: {one_line(made.text, 200)}")
+    hits = places_in(made.text) if made else []
+    if not made or not (hits or made.text.strip() == NOTHING):
+        return [], say(text, view.again(call))
+    return hits, None
+
+
+def stretches(view: View, path: str) -> list[Stretch]:
+    """Return what can be seen of a file, newest first, as it is after the edits that followed."""
+    found: list[Stretch] = []
+    for i, call in enumerate(view.calls):
+        later = view.calls[i + 1 :]
+        if call.name != "read_file" or call.path != path or not call.visible:
+            continue
+        if any(c.path == path and c.interrupted for c in later):
+            continue
+        text = "\n".join(call.lines)
+        for edit in (c for c in later if c.path == path and _edited(c)):
+            old, new = (str(edit.input.get(key)) for key in ("old_text", "new_text"))
+            # A file that was put back (it has no id) may have the edit in it already.
+            text = text.replace(old, new, 1) if call.id or new not in text else text
+        whole = not call.start and not call.next_line
+        found.append(Stretch(call.start, tuple(text.split("\n")), whole))
+    return found[::-1]
+
+
+def _edited(call: Call) -> Note | None:
+    """Return the note beside an edit that was made."""
+    return last(call.notes, "edit") if call.name == "edit_file" and call.succeeded else None
+
+
+def _read_around(view: View, place: Place, around: int) -> Block:
+    """Read a file; only the part around the place if the file was too long to come whole."""
+    call = view.use("read_file", path=place.path)
+    whole = view.ran(call)
+    if whole and whole.visible and whole.next_line and view.can_go_on:
+        start = max(0, place.line - around)
+        return view.use("read_file", path=place.path, offset=start, limit=2 * around)
+    return call
+
+
+# -- where a value is set -------------------------------------------------------------------------
+
+
+def trace(view: View, task: Task) -> Reply:
+    """Search for the next name, read the file that sets it, or answer with the whole chain."""
+    text = ""
+    for _ in range(_STEPS):
+        chain = chain_of(view, task.names[0])
+        name = next_name(chain) if chain else task.names[0]
+        if not name:
+            break
+        if stop := gives_up(view):
+            return say(f"{text}\n{stop}\n{_told(chain)}")
+        hits, step = _search(view, name, text)
+        if step:
+            return step
+        place = _setting(hits, name, chain)
+        if place is None:
+            return say(f"{text}\nNothing in the files sets `{name}`.\n{_told(chain)}")
+        statement = _statement(view, place)
+        if statement is None:
+            return say(text, view.again(_read_around(view, place, 20)))
+        found = note("set", name, place.path, place.line, _expression(view, place, name, statement))
+        text, view = f"{text}\n{found}", view.noting(found)
+    return say(f"{text}\n{_answer(chain_of(view, task.names[0]))}")
+
+
+def chain_of(view: View, name: str) -> list[Note]:
+    """Return the notes that lead from a name to what sets it."""
+    links, chain = listed(view.own, "set"), list[Note]()
+    wanted: str | None = name
+    while wanted:
+        link = next((n for n in links if n.parts[0] == wanted and n not in chain), None)
+        if link is None:
+            break
+        chain.append(link)
+        wanted = next_name(chain)
+    return chain
+
+
+def next_name(chain: Sequence[Note]) -> str | None:
+    """Return the name that the last expression depends on, None for a value or a circle."""
+    plain = re.sub(r"([\"'])(?:\\.|(?!\1).)*\1", "", chain[-1].parts[3])
+    words = re.findall(r"(?<![\w.])[A-Za-z_][\w.]*", plain)
+    names = [word for word in words if not _NO_NAME.fullmatch(word)]
+    name = names[-1].rpartition(".")[2] if names else None
+    return None if name in {link.parts[0] for link in chain} else name
+
+
+def _setting(places: Sequence[Place], name: str, chain: Sequence[Note]) -> Place | None:
+    """Return the hit that sets the name; prose and tests only if there is no other."""
+    word = rf"[\"']?\b{re.escape(name)}\b[\"']?"
+    form = re.compile(rf"[\w \t.]*?{word}\s*(?::\s*[\w\[\], |.]+)?=(?!=)|\s*{word}\s*:\s*\S")
+    known = {(link.parts[1], link.parts[2]) for link in chain}
+    setting = [p for p in places if form.match(p.text) and (p.path, str(p.line)) not in known]
+    rank = sorted(
+        setting, key=lambda p: (p.path.endswith(_PROSE), "test" in p.path, p.text[:1].isspace())
+    )
+    return rank[0] if rank else None
+
+
+def _statement(view: View, place: Place) -> str | None:
+    """Return the statement at a place of a file that can be seen, all lines of its brackets."""
+    for seen in stretches(view, place.path):
+        text, at = seen.line(place.line), place.line
+        if text is None:
+            continue
+        while text.count("(") + text.count("[") > text.count(")") + text.count("]"):
+            at += 1
+            more = seen.line(at)
+            if more is None or at > place.line + 8:
+                break
+            text = f"{text} {more.strip()}"
+        return text
+    made = view.ran(view.use("read_file", path=place.path))
+    return place.text if made and made.error and not made.interrupted else None
+
+
+def _expression(view: View, place: Place, name: str, statement: str) -> str:
+    """Return what a statement sets a name to; a name imported under another gets its own back."""
+    right = re.split(rf"{re.escape(name)}[^=:]*?(?::[^=]*)?[=:]\s*", statement, maxsplit=1)[-1]
+    right = re.sub(r"\s+(?:#|//).*$|[;,]\s*$", "", right).strip()
+    for seen in stretches(view, place.path):
+        for original, alias in re.findall(r"(\w+) as (\w+)", "\n".join(seen.lines)):
+            right = re.sub(rf"(?<![\w.]){alias}\b(?!\s*\.)", original, right)
+    return right
+
+
+def _told(chain: Sequence[Note]) -> str:
+    links = (link.parts for link in chain)
+    return "\n".join(
+        f"`{name}` is set to `{what}` in {path}:{at}" for name, path, at, what in links
+    )
+
+
+def _answer(chain: Sequence[Note]) -> str:
+    """Compute the value from the last link back to the first, and tell the chain."""
+    values: dict[str, object] = {}
+    for link in reversed(chain):
+        found = value(link.parts[3], values)
+        if found is not None:
+            values[link.parts[0]] = found
+    first = chain[0].parts[0]
+    if first not in values:
+        return f"`{first}` comes from `{chain[-1].parts[3]}`, no plain value:\n{_told(chain)}"
+    files = len({link.parts[1] for link in chain})
+    return f"`{first}` is {values[first]!r}, set through {files} files:\n{_told(chain)}"
+
+
+def value(expression: str, known: Mapping[str, object]) -> object:
+    """Return the value of a literal, or of sums and products of known names, else None.
+
+    >>> value("limits.BASE * 2", {"BASE": 15})
+    30
+    """
+    try:
+        return _value(ast.parse(expression, mode="eval").body, known)
+    except (SyntaxError, ValueError, TypeError, ArithmeticError):
+        return None
+
+
+def _value(node: ast.expr, known: Mapping[str, object]) -> object:
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        left, right = _value(node.left, known), _value(node.right, known)
+        if isinstance(left, int | float) and isinstance(right, int | float):
+            return _OPERATORS[type(node.op)](left, right)
+        return None
+    if isinstance(node, ast.Name | ast.Attribute):
+        return known.get(node.id if isinstance(node, ast.Name) else node.attr)
+    return ast.literal_eval(node)
+
+
+# -- another name for it --------------------------------------------------------------------------
+
+
+def rename(view: View, task: Task) -> Reply:
+    """Edit the next place. If none is left, run the tests, search once more and say how it went."""
+    old, new = task.names
+    text = _tested(view)
+    view = view.noting(text)
+    if stop := gives_up(view):
+        return say(f"{text}\n{stop} {view.edits} edits were made; places may be left.")
+    hits, step = _search(view, old, text)
+    if step:
+        return step
+    call = view.use("bash", command=search_command(old))
+    if view.newest and view.newest.name == "edit_file" and view.newest.interrupted:
+        return say(f"{text}\nThe edit was interrupted; I look again first.", call)
+    if not hits and not view.edits:
+        return say(f"{text}\n`{old}` isn't in any file here, so there is nothing to rename.")
+    index = max(i for i, c in enumerate(view.calls) if c.input == call["input"])
+    edits = [edit.parts[1:] for c in view.calls[index + 1 :] if (edit := _edited(c))]
+    over = {*edits, *(n.parts[:2] for n in view.own if n.kind == "left")}
+    never = _never(view.rules)
+    protected = [hit for hit in hits if never and hit.path.startswith(never)]
+    for place in hits:
+        if (place.path, str(place.line)) in over or place in protected:
+            continue
+        edit, words = _edit(view, place, hits, old, new)
+        if edit:
+            return say(f"{text}\n{words}", edit)
+        text, view = f"{text}\n{words}", view.noting(words)
+    return _finish(view, task, text, hits, len(protected), bool(edits))
+
+
+def _never(rules: Sequence[str]) -> tuple[str, ...]:
+    """Return the folders and files that rules want left alone.
+
+    >>> _never(["Never edit files below vendor/.", "Always run the tests."])
+    ('vendor/',)
+    """
+    forbidding = [rule for rule in rules if _FORBIDS.search(rule)]
+    return tuple(path for rule in forbidding for path in _PATH.findall(rule))
+
+
+def _edit(
+    view: View, place: Place, hits: Sequence[Place], old: str, new: str
+) -> tuple[Block | None, str]:
+    """Return the call that brings a place forward and its words; no call: it is given up."""
+    at = (place.path, str(place.line))
+    aims = [n.parts[1:] for c in view.calls if c.error for n in c.notes if n.kind == "edit"]
+    if aims.count(at) >= view.habits.rereads:
+        return None, note("left", *at, "the edit is refused")
+    edit = note("edit", view.edits + 1, *at)
+    for seen in stretches(view, place.path):
+        line = seen.line(place.line)
+        if line is None or _renamed(line, old, new) == line:
+            continue
+        if texts := replacement(seen, place.line, old, new):
+            return _replace(view, place, texts), edit
+        return None, note("left", *at, "its surroundings are not unique")
+    if _reads_since_edit(view, place.path) < view.habits.rereads:
+        return _read_around(view, place, _AROUND), ""
+    if sum(hit.path == place.path and place.text in hit.text for hit in hits) == 1:
+        return _replace(view, place, (place.text, _renamed(place.text, old, new))), edit
+    return None, note("left", *at, "its line is not unique, and the file is cleared too soon")
+
+
+def _replace(view: View, place: Place, texts: tuple[str, str]) -> Block:
+    return view.use("edit_file", path=place.path, old_text=texts[0], new_text=texts[1])
+
+
+def _reads_since_edit(view: View, path: str) -> int:
+    """Count how often a file was read since the last edit."""
+    edits = [i for i, c in enumerate(view.calls) if c.name == "edit_file" and c.succeeded]
+    since = view.calls[edits[-1] + 1 if edits else 0 :]
+    return sum(call.name == "read_file" and call.path == path for call in since)
+
+
+def replacement(seen: Stretch, at: int, old: str, new: str) -> tuple[str, str] | None:
+    """Return old_text and new_text of the edit that renames a line, None if that can't be done.
+
+    They have as many neighbouring lines as make the text unique in what is seen.
+
+    >>> replacement(Stretch(0, ("a = N", "b = N", "a = N"), True), 3, "N", "M")
+    ('b = N\\na = N', 'b = N\\na = M')
+    """
+    text, i = "\n".join(seen.lines), at - 1 - seen.start
+    for above, below in _neighbours(0 if seen.whole else 1):
+        before = seen.lines[max(0, i - above) : i]
+        after = seen.lines[i + 1 : i + 1 + below]
+        old_text = "\n".join((*before, seen.lines[i], *after))
+        if len(re.findall(f"(?={re.escape(old_text)})", text)) == 1:
+            return old_text, "\n".join((*before, _renamed(seen.lines[i], old, new), *after))
+    return None
+
+
+def _neighbours(least: int) -> Iterator[tuple[int, int]]:
+    for total in range(least, 2 * _CONTEXT + 1):
+        yield from ((above, total - above) for above in range(total, -1, -1) if above <= _CONTEXT)
+
+
+def _renamed(line: str, old: str, new: str) -> str:
+    return re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", lambda _: new, line)
+
+
+def _finish(
+    view: View, task: Task, text: str, hits: Sequence[Place], protected: int, edited: bool
+) -> Reply:
+    """Find the tests, run them, search again, answer."""
+    old, new = task.names
+    command, tests = last(view.own, "command"), last(view.own, "tests")
+    names = [c.name if c.name == "edit_file" else _is_test(c) for c in view.calls]
+    if command is None:
+        find = view.use("bash", command=_FIND_TESTS)
+        return say(f"{text}\nNothing is left to edit; I look for the tests.", find)
+    if tests is None or (edited and [n for n in names if n][-1:] == ["edit_file"]):
+        return say(f"{text}\nNow the tests.", view.use("bash", command=_test_command(command.text)))
+    if edited:
+        return say(f"{text}\nOne more search.", view.use("bash", command=search_command(old)))
+    places = ", ".join(f"{hit.path}:{hit.line}" for hit in hits[:20])
+    rest = f"{len(hits)} places are left{': ' if places else ''}{places}"
+    rest += f"; a rule protects {protected} of them" if protected else ""
+    return say(
+        f"{text}\nRenamed {old} to {new}: {view.edits} edits made; {rest}. "
+        f"Tests {tests.parts[0]}: {tests.parts[1]}"
+    )
+
+
+def _test_command(command: str) -> str:
+    """Run the tests, without the times that some runners print, and print their exit code."""
+    return (
+        f"({command}) 2>&1 | sed -E 's/ in [0-9.]+ ?s.*$//'; echo \"exit code ${{PIPESTATUS[0]}}\""
+    )
+
+
+def _is_test(call: Call) -> str:
+    return "tests" if "PIPESTATUS" in str(call.input.get("command")) else ""
+
+
+def _tested(view: View) -> str:
+    """Note what the newest call told about the tests."""
+    call = view.newest
+    if not call or not call.visible or call.name != "bash":
+        return ""
+    if call.input.get("command") == _FIND_TESTS:
+        line = call.text.split("\n")[0].strip()
+        return note("command", line if _PLAIN_COMMAND.fullmatch(line) else _DEFAULT_TESTS)
+    if not _is_test(call):
+        return ""
+    if re.search(r"^Ran 0 tests", call.text, re.MULTILINE):
+        return note("tests", "fail", "no test was run")  # some runners end well without any
+    lines = [line for line in call.text.split("\n") if line.strip()]
+    outcome = "pass" if lines[-1] == "exit code 0" else "fail"
+    words = one_line(lines[-2], 100) if len(lines) > 1 else "no output"
+    return note("tests", outcome, _TIMES.sub("", words))
+
+
+def progress(view: View, kind: str) -> str:
+    """Return the progress that a summary notes, as a number and its noun."""
+    if kind == "rename":
+        return f"{view.edits} edits made"
+    if kind == "trace":
+        return f"{len(listed(view.own, 'set'))} names traced"
+    lines = sum(number(each.parts[1]) for each in view.reading.values())
+    return f"{view.done_count} files done{f' and {lines} lines' if lines else ''}"

@@ -1,0 +1,119 @@
+"""Parts of a reply: words, calls, and the open words with which the model gives up.
+
+The calls have no ids; the server gives them theirs.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agentlib.lab.model.notes import last, number
+from agentlib.lab.model.view import View
+from agentlib.messages import Block
+
+Reply = dict[str, Any]
+"""{"content": [blocks], "stop_reason": "tool_use" | "end_turn" | "stop_sequence" | "refusal"}"""
+_FINDINGS = {
+    "file",
+    "outline",
+    "skipped",
+    "done",
+    "edit",
+    "left",
+    "set",
+    "command",
+    "tests",
+    "report",
+}
+
+
+_NOTHING: dict[str, Any] = {"boolean": False, "array": [], "object": {}}
+"""The least value of a type."""
+
+
+def say(text: str, *calls: Block) -> Reply:
+    """Make a reply of words and calls; without a call it ends the turn.
+
+    >>> say("Done.")
+    {'content': [{'type': 'text', 'text': 'Done.'}], 'stop_reason': 'end_turn'}
+    """
+    words: list[Block] = [{"type": "text", "text": text.strip("\n")}] if text.strip() else []
+    return {"content": [*words, *calls], "stop_reason": "tool_use" if calls else "end_turn"}
+
+
+def gives_up(view: View, patience: int | None = None) -> str:
+    """Return the sentence with which it stops when it gets no further, "" while it does.
+
+    `patience`: how many calls in a row may bring nothing new, if not the habit's.
+    """
+    patience = patience or view.habits.patience
+    count, newest = last(view.own, "progress"), view.calls[-3:]
+    if count and number(count.parts[1]) >= view.habits.standstill:
+        times = view.habits.standstill
+        return f"I stop here: {times} summaries in a row brought me no further ({count.parts[0]})."
+    same = len(newest) == 3 and all(c.input == newest[0].input for c in newest)
+    if same and all(c.name == "bash" or not c.text for c in newest):
+        return "I stop here: three times the same call has shown me nothing."
+    made = view.calls[-patience:]
+    if len(made) == patience and not any(n.kind in _FINDINGS for c in made for n in c.notes):
+        return f"I stop here: {patience} calls in a row brought nothing new."
+    return ""
+
+
+def chosen(reply: Reply, body: Mapping[str, Any]) -> Reply:
+    """Obey `tool_choice`. A call that the task has no use for does nothing, or holds the words.
+
+    >>> tools = [{"name": "answer", "input_schema": {"required": ["text"]}}]
+    >>> forced = chosen(say("Done."), {"tools": tools, "tool_choice": {"type": "any"}})
+    >>> forced["content"][1]["input"]
+    {'text': 'Done.'}
+    """
+    choice: Mapping[str, Any] = body.get("tool_choice") or {"type": "auto"}
+    tools: Sequence[Mapping[str, Any]] = body.get("tools") or ()
+    words = [block for block in reply["content"] if block["type"] == "text"]
+    calls = [block for block in reply["content"] if block["type"] == "tool_use"]
+    text = words[0]["text"] if words else ""
+    if choice["type"] == "none" and calls:
+        return say(f"{text}\nI may not call a tool now, so I can't go on.")
+    if choice["type"] == "tool":
+        calls = [call for call in calls if call["name"] == choice.get("name")]
+        tools = [tool for tool in tools if tool["name"] == choice.get("name")]
+    if choice["type"] not in ("tool", "any") or not (calls or tools):
+        return reply
+    # The hands come last: a tool that takes an answer is what a forced call is mostly for.
+    hands = ("bash", "write_file", "edit_file")
+    tool = min(tools, key=lambda each: each["name"] in hands)
+    return say(text, *(calls or [_least(tool, text)]))
+
+
+def _least(tool: Mapping[str, Any], words: str) -> Block:
+    """Make the least call that the tool's schema allows."""
+    schema: Mapping[str, Any] = tool.get("input_schema") or {}
+    known: Mapping[str, Any] = schema.get("properties") or {}
+    names: Sequence[str] = schema.get("required") or list(known)[:1]
+    inputs = {name: _value(name, known.get(name) or {}, words) for name in names}
+    return {"type": "tool_use", "name": tool["name"], "input": inputs}
+
+
+def _value(name: str, schema: Mapping[str, Any], words: str) -> Any:
+    if schema.get("enum"):
+        return schema["enum"][0]
+    kind = schema.get("type")
+    if kind in ("integer", "number"):
+        return schema.get("minimum", 0)
+    return _NOTHING[kind] if kind in _NOTHING else {"command": "true", "path": "."}.get(name, words)
+
+
+def stopped(reply: Reply, sequences: Sequence[str]) -> Reply:
+    """Cut the reply at the first of the `stop_sequences` that its text holds.
+
+    >>> stopped(say("One. Two."), ["Two"])["content"]
+    [{'type': 'text', 'text': 'One. '}]
+    """
+    for i, block in enumerate(reply["content"]):
+        text = block.get("text", "")
+        if hits := [(text.find(each), each) for each in sequences if each in text]:
+            at, sequence = min(hits)
+            kept = [{**block, "text": text[:at]}] if text[:at].strip() else []
+            content = [*reply["content"][:i], *kept]
+            return {"content": content, "stop_reason": "stop_sequence", "stop_sequence": sequence}
+    return reply

@@ -1,0 +1,210 @@
+"""The summary that the offline model writes, from what it is shown and from nothing else.
+
+The order decides what is lost. First come the task and the list of finished files. A small share
+of the room goes to rules, decisions and facts, the newest first. Then comes what matches the
+focus, then the newest notes. An earlier summary is text like any other, so what it lacks is gone.
+Asked to update it, the model carries over its decisions before anything new.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from agentlib.lab.model.names import chain_of, next_name, progress
+from agentlib.lab.model.notes import last, listed, note, notes_in, number, one_line
+from agentlib.lab.model.prompts import Task, understand
+from agentlib.lab.model.reading import in_sight, take_notes
+from agentlib.lab.model.view import View, rough_tokens
+
+_DONE = 0.6
+"""Share of the room that the list of finished files may take before it becomes one line."""
+_ASKED = re.compile(
+    r"(?:at most|under|within|max(?:imum)?(?: of)?) ([\d,]+) (token|word)", re.IGNORECASE
+)
+_FOCUS = re.compile(r"^(?:Focus|Additional instructions):\s*(.*)$", re.MULTILINE | re.IGNORECASE)
+_GIVEN = re.compile(r"([\d,]+) of these tokens to the focus")
+_UPDATE = re.compile(r"\bUpdate (?:it|the existing summary)\b")
+_NEWEST_STAY = re.compile(r"newest (?:exchange stays|follow)")
+"""Told so, it leaves out what it has just read."""
+_HEADING = re.compile(r"^## .+$", re.MULTILINE)
+_HEADINGS = ["## Accomplished", "## Current state", "## Key decisions"]
+_PENDING = re.compile(r"^## .*(?:pending|question)", re.IGNORECASE)
+_SECTION = re.compile(rf"{_PENDING.pattern}.*\n((?:(?!## ).*\n?)*)", re.IGNORECASE | re.MULTILINE)
+_NO_INSTRUCTION = re.compile(r"reference only|not instructions|no instruction", re.IGNORECASE)
+_TASK, _FILES, _DECIDED, _QUESTIONS, _LEFT = range(5)
+_UNDER = {
+    _FILES: re.compile(r"file|state|artifact", re.IGNORECASE),
+    _DECIDED: re.compile(r"decision|rule", re.IGNORECASE),
+    _QUESTIONS: _PENDING,
+    _LEFT: re.compile(r"remaining|left|next", re.IGNORECASE),
+}
+"""The heading under which each sort of item goes; the first one if none fits."""
+_ENDING = re.compile(r"(?:ations?|ions?|ings?|ies|ied|ers?|ed|es|s|y|e)$")
+_CHINESE = (("规则|约束|要求", "rule"), ("决定|决策", "decision"), ("事实", "fact"))
+_SMALL = "the and all with from that this what every keep user about"
+_LENGTH = 120
+"""Characters of an earlier request."""
+
+
+class Item(NamedTuple):
+    """Something worth keeping: its heading, its text, and the words by which a focus finds it."""
+
+    heading: int
+    text: str
+    words: str = ""
+
+
+def summarise(view: View, prompt: str) -> str:
+    """Write a summary under the headings that the prompt asks for, within every known bound.
+
+    The bounds: what the prompt asks for, max_tokens, and a share of what is shown.
+    """
+    headings = _HEADING.findall(prompt) or _HEADINGS
+    if not view.request and not view.known:
+        return f"{headings[0]}\nNothing of the conversation was shown to me."
+    view = in_sight(view if _NEWEST_STAY.search(prompt) else view.noting(take_notes(view)))
+    bounds = [int(view.habits.summary * view.size), view.max_tokens]
+    if most := _ASKED.search(prompt):
+        bounds.append(int(number(most[1]) * (1.3 if most[2] == "word" else 1)))
+    room = min(bounds)
+    asked = pending(view) if any(map(_PENDING.match, headings)) else []
+    first = _first(view, room, asked)
+    left = room - rough_tokens("\n".join([*(item.text for item in first), *headings]))
+    return _written(headings, [*first, *_chosen(view, _items(view, asked), prompt, left, room)])
+
+
+def stems(text: str) -> set[str]:
+    """Return the words of a text without their endings, and without small words.
+
+    >>> sorted(stems("decisions and the rules")), stems("decision") <= stems("decisions")
+    (['decis', 'rul'], True)
+    """
+    for chinese, english in _CHINESE:
+        text = re.sub(chinese, f" {english} ", text)
+    words = re.findall(r"[A-Za-z_]\w{2,}", text, re.ASCII)
+    return {_ENDING.sub("", word.lower()) for word in words if word.lower() not in _SMALL.split()}
+
+
+# -- questions without an answer ------------------------------------------------------------------
+
+
+def pending(view: View) -> list[str]:
+    """Return the unanswered questions and requests that can be seen, oldest first."""
+    asked = [*_handed_over(view), *(one_line(text, _LENGTH) for text in view.unanswered)]
+    now = one_line(view.request, _LENGTH)
+    return [text for text in dict.fromkeys(asked) if text != now and not _is_answered(view, text)]
+
+
+def stale_question(view: View) -> tuple[View, Task] | None:
+    """Return the question that a summary puts to its reader, as the request to work on.
+
+    A summary is a user's message, so its open questions are requests like any other, unless it
+    says that it is no instruction.
+    """
+    if _NO_INSTRUCTION.search(view.summary):
+        return None
+    for text in pending(view):
+        if text in _handed_over(view) and (task := understand(text)).kind == "trace":
+            return replace(view, request=text, own=view.known), task
+    return None
+
+
+def _handed_over(view: View) -> list[str]:
+    """Return the requests under a summary's heading for pending questions."""
+    section = _SECTION.search(view.summary)
+    return [each.text for each in listed(notes_in(section[1]), "request")] if section else []
+
+
+def _is_answered(view: View, text: str) -> bool:
+    task = understand(text)
+    chain = chain_of(replace(view, own=view.known), task.names[0]) if task.kind == "trace" else []
+    return bool(chain) and next_name(chain) is None
+
+
+# -- what a summary holds -------------------------------------------------------------------------
+
+
+def _first(view: View, room: int, asked: Sequence[str]) -> list[Item]:
+    """Return what comes first in every summary: task, what is done, questions, progress."""
+    lines = [note("task", one_line(view.request)), *_files_done(view, room)]
+    lines += map(str, listed(view.own, "skipped")[-5:])
+    lines += [str(n) for kind in ("no folder", "set", "left") for n in listed(view.own, kind)]
+    newest = (last(view.own, kind) for kind in ("command", "tests", "report"))
+    lines += [*(str(each) for each in newest if each), *map(str, view.reading.values())]
+    grown, before = progress(view, understand(view.request).kind), last(view.own, "progress")
+    repeats = number(before.parts[1]) + 1 if before and before.parts[0] == grown else 0
+    return [
+        *(Item(_TASK, line) for line in lines),
+        *(Item(_QUESTIONS, note("request", text)) for text in asked),
+        Item(_LEFT, note("progress", grown, f"{repeats} repeats")),
+    ]
+
+
+def _files_done(view: View, room: int) -> list[str]:
+    """List the finished files: those that an earlier summary counted by number, others by name."""
+    upto, count = view.done_to
+    counted = [note("done to", upto, f"{count} files")] if count else []
+    if not (named := sorted(path for path in view.done if path > upto)):
+        return counted
+    names = note("done", *named)
+    if rough_tokens(names) < _DONE * room:
+        return [*counted, names]
+    return [note("done to", named[-1], f"{view.done_count} files")]
+
+
+def _items(view: View, asked: Sequence[str]) -> list[Item]:
+    """Return everything else that is known, the newest first."""
+    noted = [each.text for each in listed(view.known, "request")]
+    earlier = [*noted, *(one_line(text, _LENGTH) for text in view.earlier)]
+    files = [each for path, each in view.files.items() if path not in view.reading]
+    items = [
+        *(Item(_TASK, note("request", t), "request task") for t in earlier if t not in asked),
+        *(Item(_DECIDED, note("rule", r), f"rule constraint decision {r}") for r in view.rules),
+        *(Item(_DECIDED, note("fact", fact), fact) for fact in view.facts),
+        *(Item(_FILES, str(each), f"note {each}") for each in files),
+    ]
+    return list(dict.fromkeys(items))[::-1]
+
+
+def _chosen(view: View, items: Sequence[Item], prompt: str, left: int, room: int) -> list[Item]:
+    """Return what fits: the focus, what an update carries over, decisions, then the newest."""
+    focus, given = _FOCUS.search(prompt), _GIVEN.search(prompt)
+    words = stems(focus[1] if focus else "")
+    most = min(left, number(given[1]) if given else left)
+    taken = _fitting([item for item in items if words & stems(item.words)], most)
+    decided = [item for item in items if item.heading == _DECIDED]
+    if _UPDATE.search(prompt):
+        carried = [item for item in decided if item.text in view.summary and item not in taken]
+        taken += _fitting(carried, min(left - _size(taken), int(view.habits.carried * room)))
+    few = [item for item in decided if item not in taken]
+    taken += _fitting(few, min(left - _size(taken), int(view.habits.decisions * room)))
+    rest = [item for item in items if item not in taken]
+    taken += _fitting(rest, left - _size(taken))
+    return [item for item in reversed(items) if item in taken]
+
+
+def _fitting(items: Iterable[Item], room: int) -> list[Item]:
+    """Return the first items until one doesn't fit."""
+    taken: list[Item] = []
+    for item in items:
+        room -= _size([item])
+        if room < 0:
+            break
+        taken.append(item)
+    return taken
+
+
+def _size(items: Iterable[Item]) -> int:
+    return sum(rough_tokens(item.text) + 1 for item in items)
+
+
+def _written(headings: Sequence[str], items: Sequence[Item]) -> str:
+    """Write the lines under their headings."""
+    under: list[list[str]] = [[] for _ in headings]
+    for item in items:
+        form = _UNDER.get(item.heading)
+        fitting = (i for i, heading in enumerate(headings) if form and form.search(heading))
+        under[next(fitting, 0)].append(item.text)
+    parts = ["\n".join([heading, *lines]) for heading, lines in zip(headings, under, strict=True)]
+    return "\n\n".join(parts)

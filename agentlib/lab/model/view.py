@@ -1,0 +1,457 @@
+"""What one request shows: the offline model's only memory.
+
+A `View` holds the person's words, the calls whose results can still be seen, and the model's own
+notes, in its earlier text or in a summary. What a layer took away is not in the view.
+
+A result counts as seen only if it isn't a mark: one line in brackets, such as "[cleared]", or a
+text that a layer cut. So the placeholders of any agent work.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+from agentlib import messages as msg
+from agentlib.lab.model.conversation import messages_in
+from agentlib.lab.model.habits import Habits
+from agentlib.lab.model.notes import Note, last, listed, notes_in, number, one_line
+from agentlib.lab.model.prompts import rules_in, understand
+from agentlib.messages import Block, Message
+
+NOTHING = "(no output)"
+_MARK = re.compile(r"\s*[\[<][^\n]*[\]>]\s*")
+_TRIMMED = re.compile(re.escape(msg.TRIMMED).replace(r"\{\}", r"\d+"))
+_OFFER = re.compile(re.escape(msg.PLACEHOLDER) + r"\w+; recall (\S+) returns it\]")
+_MORE = re.compile(r"\n?\.\.\. \((\d+) more(?: lines)?(?:; continue with offset=(\d+))?\)\Z")
+_PUT_BACK = re.compile(
+    r"(.+?)\]\n(.*?)(?:\n\.\.\. \((\d+) more lines\))?(?:\n\[End of summary\])?", re.DOTALL
+)
+_NUMBERED = re.compile(r"^ *\d+(?:\t|→)", re.MULTILINE)
+_SUMMARY = r"summar\w*|hand-?off|摘要|总结|概括"
+_TALK = r"conversation|history|context|chat|session|messages|对话|会话|上下文"
+_WANTED = re.compile(
+    rf"(?:{_SUMMARY}).{{0,80}}(?:{_TALK})|(?:{_TALK}).{{0,80}}(?:{_SUMMARY})",
+    re.IGNORECASE | re.DOTALL,
+)
+_ANY_WORD = re.compile(rf"{_SUMMARY}|compact|condense|extract|压缩", re.IGNORECASE)
+_WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]")
+_LONG = 100
+"""Characters of a text that asks for a summary while tools are offered."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call, and what can still be seen of its result."""
+
+    id: str
+    name: str
+    input: Mapping[str, Any]
+    notes: tuple[Note, ...] = ()
+    """The notes in the same message."""
+    text: str = ""
+    """The result, "" if it can't be seen."""
+    error: bool = False
+    answered: bool = False
+    """It has a result, even if that can't be seen."""
+    offer: str = ""
+    """The id under which `recall` returns a cleared result."""
+
+    @property
+    def visible(self) -> bool:
+        return bool(self.text) and not self.error
+
+    @property
+    def succeeded(self) -> bool:
+        """A cleared result still tells whether it was an error."""
+        return self.answered and not self.error
+
+    @property
+    def interrupted(self) -> bool:
+        return self.error and self.text.startswith("interrupted")
+
+    @property
+    def path(self) -> str:
+        path = self.input.get("path") or self.input.get("file_path") or ""
+        return re.sub(r"^(?:/workspace/|\./)+", "", str(path))
+
+    @property
+    def start(self) -> int:
+        return int(self.input.get("offset") or 0)
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of a file that the result shows, without line numbers and the last hint."""
+        lines = _MORE.sub("", self.text).split("\n")
+        numbered = len(lines) > 1 and all(map(_NUMBERED.match, lines))
+        return [_NUMBERED.sub("", line) for line in lines] if numbered else lines
+
+    @property
+    def next_line(self) -> int:
+        """The line at which a file that was read in part goes on, 0 at its end."""
+        more = _MORE.search(self.text)
+        shown = int(self.input.get("limit") or len(self.lines))
+        return int(more[2] or self.start + shown) if more else 0
+
+
+@dataclass(frozen=True)
+class View:
+    """What one request shows."""
+
+    habits: Habits
+    request: str
+    """The person's last words."""
+    earlier: tuple[str, ...]
+    """What they said before."""
+    unanswered: tuple[str, ...]
+    """Which of that visibly got no answer."""
+    summary: str
+    """The newest summary, "" if there is none."""
+    calls: tuple[Call, ...]
+    """The calls made for this request, oldest first. Files put back beside a summary are first."""
+    own: tuple[Note, ...]
+    """The notes made for this request."""
+    known: tuple[Note, ...]
+    """All notes, those for earlier requests too."""
+    summarised: bool
+    """A summary was made while this request was worked on."""
+    first: bool
+    """Nothing was answered to this request yet."""
+    follows_work: bool
+    """An earlier request was finished."""
+    tools: Mapping[str, frozenset[str]]
+    """The inputs of each tool, none if its schema doesn't say."""
+    size: int
+    """Tokens of the request, roughly."""
+    window: int
+    compacted_at: int
+    """0 if the system prompt names no compaction point."""
+    max_tokens: int
+
+    @cached_property
+    def files(self) -> dict[str, Note]:
+        """The notes on files, by path, the newest of each."""
+        return {each.parts[0]: each for each in self.known if each.kind in ("file", "outline")}
+
+    @cached_property
+    def reading(self) -> dict[str, Note]:
+        """The notes on the files that are read in parts and not finished."""
+        mine = {each.parts[0]: each for each in self.own if each.kind == "file"}
+        return {path: each for path, each in mine.items() if each.upto and self.can_go_on}
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether a file can be read from a line on."""
+        return "offset" in (self.tools.get("read_file") or ("offset",))
+
+    @cached_property
+    def done(self) -> set[str]:
+        """The files that are finished, as far as they are named."""
+        named = {path for each in listed(self.own, "done") for path in each.parts}
+        kinds = ("file", "outline", "skipped")
+        return {n.parts[0] for n in self.own if n.kind in kinds} - self.reading.keys() | named
+
+    @cached_property
+    def done_to(self) -> tuple[str, int]:
+        """The path up to which files are finished and not named, and their number."""
+        counted = last(self.own, "done to")
+        return (counted.parts[0], number(counted.parts[1])) if counted else ("", 0)
+
+    def is_done(self, path: str) -> bool:
+        return path in self.done or path <= self.done_to[0]
+
+    @property
+    def done_count(self) -> int:
+        return self.done_to[1] + sum(path > self.done_to[0] for path in self.done)
+
+    @cached_property
+    def rules(self) -> list[str]:
+        """The person's rules and decisions, oldest first."""
+        noted = [each.text for each in listed(self.known, "rule")]
+        spoken = [rule for text in (*self.earlier, self.request) for rule in rules_in(text)]
+        return list(dict.fromkeys([*noted, *spoken]))
+
+    @property
+    def facts(self) -> list[str]:
+        """Facts and decisions found in files."""
+        return [each.text for each in listed(self.known, "fact")]
+
+    @property
+    def edits(self) -> int:
+        """All edits made for this request. A summary's count and a call may be the same edit."""
+        before = last(self.own, "progress")
+        made = [c.notes for c in self.calls if c.name == "edit_file" and c.succeeded]
+        numbers = [number(n.parts[0]) for notes in made for n in notes if n.kind == "edit"]
+        return max([*numbers, number(before.parts[0]) if before else 0])
+
+    @property
+    def newest(self) -> Call | None:
+        return self.calls[-1] if self.calls else None
+
+    @property
+    def before(self) -> str:
+        """A name for the summary that stands there now, to tell it from a newer one."""
+        return f"a summary of {len(self.summary):,} characters"
+
+    @property
+    def compacted(self) -> bool:
+        """Whether a compaction happened since the request came."""
+        known = last(self.own, "before")
+        is_new = not self.first and (known is None or known.text != self.before)
+        return self.summarised or bool(self.summary and is_new)
+
+    def use(self, tool: str, **inputs: Any) -> Block:
+        """Make a call with only those inputs that the tool's schema has.
+
+        `path` may be called `file_path` there.
+        """
+        known = self.tools.get(tool) or inputs.keys()
+        names = {n: next((k for k in (n, f"file_{n}") if k in known), "") for n in inputs}
+        sent = {names[name]: value for name, value in inputs.items() if names[name]}
+        return {"type": "tool_use", "name": tool, "input": sent}
+
+    def ran(self, call: Block) -> Call | None:
+        """Return the newest call like this one."""
+        wanted = (call["name"], call["input"])
+        return next((c for c in reversed(self.calls) if (c.name, c.input) == wanted), None)
+
+    def again(self, call: Block) -> Block:
+        """Make a call once more, by `recall` if its cleared result is offered there."""
+        made = self.ran(call)
+        if made and made.offer and "recall" in self.tools:
+            return self.use("recall", tool_use_id=made.offer)
+        return call
+
+    def noting(self, text: str) -> "View":
+        """Return the view with what is being noted right now."""
+        new = notes_in(text)
+        return replace(self, own=(*self.own, *new), known=(*self.known, *new))
+
+
+def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -> View:
+    """Return what a request shows. `messages`: its conversation, see `conversation_of`."""
+    start = _request_at(messages)
+    request = "\n\n".join(_words(messages[start])) if start >= 0 else ""
+    left = [(i, b["text"]) for i, m in enumerate(messages) for b in _summaries(m)]
+    at, whole = left[-1] if left else (-1, "")
+    summary = _alone(whole)
+    carried = _is_about(summary, request) and request not in [
+        "\n\n".join(_words(message)) for message in messages[max(at, 0) : max(start, 0)]
+    ]
+    texts = [(i, t) for i, m in enumerate(messages) if m["role"] == "assistant" for t in _texts(m)]
+    told = sorted([*((i, _alone(text)) for i, text in left), *texts], key=lambda each: each[0])
+    after = [each for i, text in texts if i > start for each in notes_in(text)]
+    system = _system(body)
+    calls = tuple(_calls(messages[start + 1 :]))
+    chars = len(system) + len(str(body.get("tools", ""))) + sum(map(_chars, messages))
+    return View(
+        habits=habits,
+        request=request or _task(summary),
+        earlier=tuple(text for m in messages[: max(start, 0)] for text in _words(m)),
+        unanswered=tuple(_unanswered(messages[: start + 1])),
+        summary=summary,
+        calls=(*(_put_back(whole) if carried else ()), *calls),
+        own=(*(_progress(summary) if carried else ()), *after),
+        known=tuple(each for _, text in told for each in notes_in(text)),
+        summarised=carried,
+        first=not any(message["role"] == "assistant" for message in messages[start + 1 :]),
+        follows_work=start > 0 and _is_finished(messages[start - 1]),
+        tools={t["name"]: _inputs(t) for t in body.get("tools", ())},
+        size=int(chars / 3.5),
+        window=_after(r"context window is ([\d,]+) tokens", system),
+        compacted_at=_after(r"compacted at ([\d,]+) tokens", system),
+        max_tokens=body.get("max_tokens", 4_096),
+    )
+
+
+def conversation_of(body: Mapping[str, Any]) -> tuple[str | None, list[Message]]:
+    """Return the prompt that asks for a summary, None if there is none, and the conversation.
+
+    A request asks for a summary if its last text does, in any words, and is none of the tasks. If
+    tools are offered, the text must also be long and name the conversation.
+    """
+    messages: list[Message] = list(body["messages"])
+    texts = _words(messages[-1])
+    text = texts[-1] if texts else ""
+    if not _asks_for_summary(body, text):
+        return None, messages
+    rest = [b for b in msg.blocks(messages[-1]) if b.get("text") != text]
+    before = [*messages[:-1], *([{**messages[-1], "content": rest}] if rest else [])]
+    prompt, spoken = messages_in(text)
+    if not spoken and notes_in(text):
+        return prompt[:2_000], [*before, {"role": "assistant", "content": text}]
+    earlier: list[Message] = [{"role": "user", "content": prompt}] if notes_in(prompt) else []
+    return prompt, [*before, *earlier, *spoken]
+
+
+def _asks_for_summary(body: Mapping[str, Any], text: str) -> bool:
+    if text.startswith(msg.SUMMARY_WANTED):
+        return True
+    if not text or understand(text).kind != "unknown":
+        return False
+    if body.get("tools"):
+        return len(text) >= _LONG and bool(_WANTED.search(text[:500]))
+    wants = _ANY_WORD.search(f"{_system(body)}\n{text[:2_000]}\n{text[-500:]}")
+    return bool(wants) and (len(body["messages"]) > 1 or len(text) > 6 * _LONG)
+
+
+def rough_tokens(text: str) -> int:
+    """Estimate a text's tokens: 3.5 characters each, Chinese ones 1.2.
+
+    >>> rough_tokens("x" * 35)
+    10
+    """
+    wide = 0 if text.isascii() else len(_WIDE.findall(text))
+    return int((len(text) - wide) / 3.5 + wide / 1.2)
+
+
+# -- calls and results ----------------------------------------------------------------------------
+
+
+def _calls(messages: Sequence[Message]) -> Iterator[Call]:
+    """Yield the calls with their results, or with what `recall` returned of them."""
+    results = {r.get("tool_use_id"): r for m in messages for r in msg.of_type(m, "tool_result")}
+    uses = [
+        (use, tuple(each for text in _texts(message) for each in notes_in(text)))
+        for message in messages
+        for use in msg.of_type(message, "tool_use")
+    ]
+    recalled = {
+        use["input"].get("tool_use_id"): _seen(results.get(use.get("id")))
+        for use, _ in uses
+        if use["name"] == "recall"
+    }
+    for use, notes in uses:
+        name = use.get("id", "")
+        result = results.get(name)
+        offer = _OFFER.match(msg.result_text(result)) if result else None
+        yield Call(
+            id=name,
+            name=use["name"],
+            input=use["input"],
+            notes=notes,
+            text=_seen(result) or recalled.get(name, ""),
+            error=bool(result and result.get("is_error")),
+            answered=result is not None,
+            offer=offer[1] if offer else "",
+        )
+
+
+def _seen(result: Block | None) -> str:
+    """Return what can be seen of a result: all of it or nothing."""
+    text = msg.result_text(result) if result else msg.PLACEHOLDER
+    # A layer leaves as much before its mark as after it; a file that quotes the mark does not.
+    is_trimmed = any(m.start() == len(text) - m.end() for m in _TRIMMED.finditer(text))
+    is_mark = text.startswith(msg.PLACEHOLDER) or text.endswith(msg.TRUNCATED)
+    is_seen = not (is_mark or is_trimmed or _MARK.fullmatch(text))
+    return (text if text.strip() else NOTHING) if is_seen else ""
+
+
+def _put_back(summary: str) -> Iterator[Call]:
+    """Yield the files put back beside a summary, each as if it had just been read."""
+    for part in summary.split(f"\n\n{msg.PUT_BACK}")[1:]:
+        if match := _PUT_BACK.fullmatch(part):
+            path, text, more = match.groups()
+            limit = {"limit": text.count("\n") + 1} if more else {}
+            text += f"\n... ({more} more)" if more else ""
+            yield Call("", "read_file", {"path": path, **limit}, text=text, answered=True)
+
+
+# -- words and summaries --------------------------------------------------------------------------
+
+
+def _alone(summary: str) -> str:
+    """Return a summary without the texts put back beside it, but with the rules noted in those."""
+    text, _, rest = summary.partition(f"\n\n{msg.PUT_BACK}")
+    return "\n".join([text, *map(str, listed(notes_in(rest), "rule"))])
+
+
+def _summaries(message: Message) -> list[Block]:
+    """Return the texts in a user message that hold a summary, whichever agent put them there."""
+    texts = msg.of_type(message, "text") if message["role"] == "user" else []
+    return [b for b in texts if msg.is_summary(b) or last(notes_in(b["text"]), "task")]
+
+
+def _texts(message: Message) -> list[str]:
+    return [block["text"] for block in msg.of_type(message, "text")]
+
+
+def _words(message: Message) -> list[str]:
+    """Return what the person said in a message."""
+    if message["role"] != "user":
+        return []
+    return [b["text"] for b in msg.of_type(message, "text") if b not in _summaries(message)]
+
+
+def _request_at(messages: Sequence[Message]) -> int:
+    indexes = range(len(messages) - 1, -1, -1)
+    return next((i for i in indexes if _words(messages[i])), -1)
+
+
+def _unanswered(messages: Sequence[Message]) -> Iterator[str]:
+    """Yield words that were followed by other words before their work was finished."""
+    spoken = [i for i, message in enumerate(messages) if _words(message)]
+    for i, following in pairwise(spoken):
+        hidden = any(_summaries(message) for message in messages[i : following + 1])
+        if not hidden and not _is_finished(messages[following - 1]):
+            yield "\n\n".join(_words(messages[i]))
+
+
+def _is_finished(message: Message) -> bool:
+    return message["role"] == "assistant" and not msg.of_type(message, "tool_use")
+
+
+def _task(summary: str) -> str:
+    """Return what a summary says is worked on; if no model wrote it, its last request."""
+    notes = notes_in(summary)
+    task = last(notes, "task") or last(notes, "request")
+    return task.text if task else ""
+
+
+def _is_about(summary: str, request: str) -> bool:
+    """Tell whether a summary was made while this very request was active."""
+    task = _task(summary)
+    return bool(task) and (not request or one_line(task) == one_line(request))
+
+
+def _progress(summary: str) -> Iterable[Note]:
+    """Return what a summary notes about the work on the request.
+
+    Its notes on finished files may be about earlier requests; its list of finished files is not.
+    """
+    notes = notes_in(summary)
+    if last(notes, "task"):
+        return [n for n in notes if n.kind != "outline" and (n.kind != "file" or n.upto)]
+    asked = last(notes, "request")
+    return notes[notes.index(asked) + 1 :] if asked else ()
+
+
+# -- the rest of the request ----------------------------------------------------------------------
+
+
+def _system(body: Mapping[str, Any]) -> str:
+    system = body.get("system") or ""
+    return system if isinstance(system, str) else "\n".join(block["text"] for block in system)
+
+
+def _inputs(tool: Mapping[str, Any]) -> frozenset[str]:
+    schema: Mapping[str, Any] = tool.get("input_schema") or {}
+    known: Mapping[str, Any] = schema.get("properties") or {}
+    return frozenset(known)
+
+
+def _after(form: str, text: str) -> int:
+    match = re.search(form, text)
+    return number(match[1]) if match else 0
+
+
+def _chars(message: Message) -> int:
+    return sum(map(_length, msg.blocks(message)))
+
+
+def _length(block: Block) -> int:
+    if block["type"] == "tool_result":
+        return len(msg.result_text(block))
+    return len(block.get("text") or block.get("thinking") or str(block.get("input", "")))
