@@ -448,7 +448,7 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (lambda m, summarize: [user(summarize(m, "")), *m[1:]], "yours keeps toolu_1, toolu_2"),
     ],
     "04.4": [(any_focus, "an older call"), (newest_focus, "three calls")],
-    "04.5": [((28, ""), "3 of 4 facts"), ((12, "facts"), "not from 16 to 36")],
+    "04.5": [((28, ""), "2 of 4 facts"), ((12, "facts"), "not from 16 to 36")],
     "05.1": [
         (lambda messages, folder, now: None, "it holds nothing"),
         (exact_time, "it holds ['transcript_1760000000.25.jsonl']"),

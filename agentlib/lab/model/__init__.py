@@ -10,6 +10,22 @@ is no language model, and its behaviour is no evidence about one.
     reading, report, names     what it does next
     sources                    what it finds in a file
     summary                    what it writes when asked for a summary
+
+Which of the course's results depend on which habit, at a window of 32,000 tokens:
+
+    notes          what a report still knows after a compaction: without them no fact of
+                   the review is left under learn-claude-code, hermes and the default
+    summary        how much is lost with long summaries (hermes: 17 of 19 files undescribed
+                   at 0.1, 11 at 0.2); short summaries are bounded by what is asked for
+    decisions      whether facts or details go first: at 0.5 the review keeps 3 facts, not 1
+    carried        what a chain of updates keeps; the focus and update panels of lesson 06
+    compacts_from  whether the agent compacts between two tasks: the errand of lesson 04
+    page           the turns, from 42 to 58 at 0.1, and with them every sum of tokens
+    batch, small, together
+                   one or two turns where a package has small files
+    rereads        the renaming: at 0 it edits nothing, and says so
+    patience, standstill, passes
+                   nothing but how long a hopeless run lasts
 """
 
 from collections.abc import Callable, Mapping
@@ -47,9 +63,10 @@ def reply(body: Mapping[str, Any], habits: Habits = HABITS) -> Reply:
     ...        "tools": [{"name": "compact"}]})["content"][1]["name"]
     'compact'
     """
-    prompt, messages = conversation_of(body)
+    prompt, messages, newest_stay = conversation_of(body)
     seen = view(body, habits, messages)
-    answer = _next(seen) if prompt is None else say(summarise(seen, prompt))
+    wanted = prompt is not None
+    answer = say(summarise(seen, prompt, newest_stay=newest_stay)) if wanted else _next(seen)
     return stopped(chosen(answer, body), body.get("stop_sequences") or ())
 
 

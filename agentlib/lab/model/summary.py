@@ -25,8 +25,6 @@ _ASKED = re.compile(
 _FOCUS = re.compile(r"^(?:Focus|Additional instructions):\s*(.*)$", re.MULTILINE | re.IGNORECASE)
 _GIVEN = re.compile(r"([\d,]+) of these tokens to the focus")
 _UPDATE = re.compile(r"\bUpdate (?:it|the existing summary)\b")
-_NEWEST_STAY = re.compile(r"newest (?:exchange stays|follow)")
-"""Told so, it leaves out what it has just read."""
 _HEADING = re.compile(r"^## .+$", re.MULTILINE)
 _HEADINGS = ["## Accomplished", "## Current state", "## Key decisions"]
 _PENDING = re.compile(r"^## .*(?:pending|question)", re.IGNORECASE)
@@ -55,15 +53,16 @@ class Item(NamedTuple):
     words: str = ""
 
 
-def summarise(view: View, prompt: str) -> str:
+def summarise(view: View, prompt: str, *, newest_stay: bool) -> str:
     """Write a summary under the headings that the prompt asks for, within every known bound.
 
-    The bounds: what the prompt asks for, max_tokens, and a share of what is shown.
+    The bounds: what the prompt asks for, max_tokens, and a share of what is shown. If the newest
+    exchange stays beside the summary, what has just been read there is left out.
     """
     headings = _HEADING.findall(prompt) or _HEADINGS
     if not view.request and not view.known:
         return f"{headings[0]}\nNothing of the conversation was shown to me."
-    view = in_sight(view if _NEWEST_STAY.search(prompt) else view.noting(take_notes(view)))
+    view = in_sight(view if newest_stay else view.noting(take_notes(view)))
     bounds = [int(view.habits.summary * view.size), view.max_tokens]
     if most := _ASKED.search(prompt):
         bounds.append(int(number(most[1]) * (1.3 if most[2] == "word" else 1)))

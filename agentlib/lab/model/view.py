@@ -266,8 +266,11 @@ def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -
     )
 
 
-def conversation_of(body: Mapping[str, Any]) -> tuple[str | None, list[Message]]:
+def conversation_of(body: Mapping[str, Any]) -> tuple[str | None, list[Message], bool]:
     """Return the prompt that asks for a summary, None if there is none, and the conversation.
+
+    The third value tells whether the newest exchange stays beside the summary. This is so in the
+    course's agent, and nobody knows it of others.
 
     A request asks for a summary if its last text does, in any words, and is none of the tasks. If
     tools are offered, the text must also be long and name the conversation.
@@ -276,14 +279,15 @@ def conversation_of(body: Mapping[str, Any]) -> tuple[str | None, list[Message]]
     texts = _words(messages[-1])
     text = texts[-1] if texts else ""
     if not _asks_for_summary(body, text):
-        return None, messages
+        return None, messages, False
     rest = [b for b in msg.blocks(messages[-1]) if b.get("text") != text]
     before = [*messages[:-1], *([{**messages[-1], "content": rest}] if rest else [])]
     prompt, spoken = messages_in(text)
     if not spoken and notes_in(text):
-        return prompt[:2_000], [*before, {"role": "assistant", "content": text}]
+        return prompt[:2_000], [*before, {"role": "assistant", "content": text}], False
     earlier: list[Message] = [{"role": "user", "content": prompt}] if notes_in(prompt) else []
-    return prompt, [*before, *earlier, *spoken]
+    newest_stay = not spoken and text.startswith(msg.SUMMARY_WANTED)
+    return prompt, [*before, *earlier, *spoken], newest_stay
 
 
 def _asks_for_summary(body: Mapping[str, Any], text: str) -> bool:
