@@ -235,8 +235,7 @@ def _played(
 ) -> Run:
     """Make the folder, the client and the session, and go through the task."""
     parts = cast(Parts, dict(named_parts))
-    clock, model = Clock(), parts.get("model")
-    window = settings.context_window
+    clock, model, window = Clock(), parts.get("model"), settings.context_window
     llm = client(
         live, window=window, max_usd=max_usd, faults=faults, clock=clock, habits=habits, model=model
     )

@@ -18,7 +18,8 @@ Which of the course's results depend on which habit, at a window of 32,000 token
     summary        how much is lost with long summaries (hermes: 17 of 19 files undescribed
                    at 0.1, 11 at 0.2); short summaries are bounded by what is asked for
     decisions      whether facts or details go first: at 0.5 the review keeps 3 facts, not 1
-    carried        what a chain of updates keeps; the focus and update panels of lesson 06
+    carried        what a chain of updates keeps: at 0 the review under the default loses the
+                   person's rule and two of the four facts
     compacts_from  whether the agent compacts between two tasks: the errand of lesson 04
     page           the turns, from 42 to 58 at 0.1, and with them every sum of tokens
     batch, small, together

@@ -6,6 +6,7 @@ again. A rule on the first or last line is kept if the rule can still be seen.
 
 from agentlib.lab.model.notes import Note
 from agentlib.lab.model.prompts import required_line
+from agentlib.lab.model.sources import UNPARSED
 from agentlib.lab.model.view import View
 
 LOST = "(details lost)"
@@ -32,6 +33,8 @@ def section(path: str, noted: Note | None, skipped: str | None = None) -> str:
         return f"## {path}\n{f'({skipped})' if skipped else LOST}"
     if noted.kind == "outline":
         return "\n".join([f"## {path}", "(seen as an outline)", *noted.parts[1:]])
+    if noted.parts[2] == UNPARSED:
+        return f"## {path}\n({UNPARSED})"
     names = (name.partition(": ") for name in noted.parts[3:])
     lines = [f"- {name}" if " " in name else f"- `{name}`{of}{what}" for name, of, what in names]
     return "\n".join([f"## {path}", f"Purpose: {noted.parts[2]}", *lines])

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agentlib.lab.model.report import LOST
-from agentlib.lab.model.sources import UNPARSED
 
 _SECTION = re.compile(r"^## (\S.*\.py)\n((?:(?!## ).*\n?)*)", re.MULTILINE)
 _STATEMENT = re.compile(r"^(?:Purpose: |- (?:`([^`]+)`: )?)(.+)$", re.MULTILINE)
@@ -81,8 +80,6 @@ def _holds(source: _Source | None, subject: str, statement: str) -> bool:
     docstrings = source.names.get(subject, []) if subject else [source.docstring]
     if statement in ("no docstring", "empty file"):
         return bool(docstrings) and not any(docstrings)
-    if statement == UNPARSED:
-        return True
     texts = docstrings if subject else [*docstrings, source.comments]
     return any(_plain(statement) in text for text in texts)
 
