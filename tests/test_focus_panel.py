@@ -62,7 +62,7 @@ def test_a_focus_keeps_what_it_names():
     plain, named = (
         play(REVIEW, HAND, compact_after=20, focus=focus).kept(REVIEW) for focus in ("", ALL)
     )
-    assert (plain["facts"], plain["rule"]) == (3, False)
+    assert (plain["facts"], plain["rule"]) == (2, False)
     assert (named["facts"], named["rule"]) == (4, True)
 
 

@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 from model_bodies import ADDS, NOTED, TOOLS, answer, assistant, body, calls, used, user, words
 
 from agentlib.auto_compact import summary_message
+from agentlib.lab.client import client
 from agentlib.lab.model import Habits, reply
 from agentlib.lab.model.names import search_command
 from agentlib.lab.model.reading import listing_command
 from agentlib.lab.play import play
-from agentlib.lab.tasks.scenarios import Scenario, filled, report_checks
+from agentlib.lab.tasks.scenarios import ERRAND, Scenario, filled, report_checks
 from agentlib.presets import DEFAULT
-from agentlib.settings import Settings
+from agentlib.settings import MODEL, Settings
 
 READ = "Read every Python file one by one"
 REVIEW = "Read every Python file one by one and write a report"
@@ -329,3 +330,13 @@ def test_a_stop_sequence_cuts_the_reply() -> None:
     said = answer(user("唱首歌吧"), stop_sequences=["没有"])
     assert (words(said), said["stop_reason"]) == ("我是离线模型，", "stop_sequence")
     assert said["stop_sequence"] == "没有"
+
+
+def test_habits_and_a_stop_sequence_reach_the_wire_and_a_run() -> None:
+    asked = [{"role": "user", "content": "唱首歌吧"}]
+    sent: Any = {"model": MODEL, "messages": asked, "max_tokens": 500, "stop_sequences": ["没有"]}
+    said = client(habits=Habits(batch=1)).messages.create(**sent)
+    assert (said.stop_reason, said.stop_sequence) == ("stop_sequence", "没有")
+    small = DEFAULT.scaled(32_000)
+    together, alone = (play(ERRAND, small, habits=Habits(batch=n)) for n in (3, 1))
+    assert together.turns < alone.turns
