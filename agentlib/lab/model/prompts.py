@@ -248,11 +248,12 @@ class _Form(NamedTuple):
 
 
 _READ = {
-    "report": r"(?:write|produce|prepare|create|draft|give)(?: me)?(?: an?| the| your)?"
+    "report": rf"write {_MD}|"
+    r"(?:write|produce|prepare|create|draft|give)(?: me)?(?: an?| the| your)?"
     r"(?: detailed| complete| full| code| overall| review)* (?:report|review|summary|overview)s?"
     rf"(?:(?:,? (?:to|into|in|as|called|named)|[,:])? {_MD})?"
     r"(?: (?:on|about|of|for)(?: (?:it|(?:all of )?them|each(?: one| of them| file)?|every file|"
-    rf"what you (?:find|read))(?! ?\w))?)?|write {_MD}"
+    rf"what you (?:find|read))(?! ?\w))?)?"
     r"|(?:[为给]每个文件)?(?:写|撰写|编写|生成)[出成]?一?[份个篇]?(?:(?:详细|完整)的?)?(?:代码)?"
     rf"(?:审查报告|评审报告|总结报告|报告|总结)(?:(?:到|[，,]?(?:存|命名|名)为) ?{_MD})?",
     "target": rf"(?:save|write|put) (?:it|the report) (?:to|into|in|as) {_MD}",
