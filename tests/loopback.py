@@ -1,42 +1,25 @@
-"""A provider behind a socket of this machine: reached by the SDK as a real one is.
-
-The offline model's server and the standard library's; not for load.
-"""
+"""A provider behind a socket of this machine: reached by the SDK as a real one is."""
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import Any
 
-from agentlib.lab.api.server import Server
+from agentlib.lab.api.__main__ import listen
+from agentlib.lab.api.server import Headers, Reply, Server
 
 
 class Wire:
-    """Our server behind a socket: a provider that is reached as a real one is."""
+    """A server behind a socket, and the headers of the requests it got."""
 
     def __init__(self, server: Server) -> None:
-        self.headers: list[dict[str, str]] = []
-        wire = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                raw = self.rfile.read(int(self.headers["content-length"]))
-                given = {name.lower(): value for name, value in self.headers.items()}
-                wire.headers.append(given)
-                reply = server.answer("POST", self.path.partition("?")[0], given, raw)
-                self.send_response(reply.status)
-                for name, value in reply.headers.items():
-                    self.send_header(name, value)
-                self.send_header("content-length", str(len(reply.body)))
-                self.end_headers()
-                self.wfile.write(reply.body)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        self.http = HTTPServer(("127.0.0.1", 0), Handler)
+        self.server = server
+        self.headers: list[Headers] = []
+        self.http = listen(self)
         self.url = f"http://127.0.0.1:{self.http.server_port}"
+
+    def answer(self, method: str, path: str, headers: Headers, raw: bytes) -> Reply:
+        self.headers.append(headers)
+        return self.server.answer(method, path, headers, raw)
 
 
 @contextmanager

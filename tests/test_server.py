@@ -97,9 +97,7 @@ def test_a_prompt_over_the_window_is_a_bad_request_with_both_numbers():
     assert f"prompt is too long: {size} tokens > {size - 1} maximum" in str(refused.value)
 
 
-def test_streams_and_images_are_not_simulated():
-    with pytest.raises(anthropic.BadRequestError, match="streaming is not simulated"):
-        ask(offline(), stream=True)
+def test_images_are_not_simulated():
     image: Any = {"type": "image", "source": {"type": "base64", "data": "R0lGODlhCgAKAA=="}}
     with pytest.raises(anthropic.BadRequestError, match="images are not simulated"):
         ask(offline(), [{"role": "user", "content": [image]}])

@@ -58,8 +58,6 @@ def check(body: Body, *, model_ids: Sequence[str], counts_only: bool = False) ->
     check_shape(body)  # the checks after it rely on the shape
     if body["model"] not in model_ids:
         raise Refusal(404, "not_found_error", f"model: {body['model']}")
-    if body.get("stream"):
-        raise invalid("stream: streaming is not simulated by the offline API")
     _check_max_tokens(body, counts_only)
     if thinking_mode(body) == "enabled":
         raise invalid(_ENABLED)

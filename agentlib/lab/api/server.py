@@ -2,12 +2,14 @@
 
 `Server.answer` takes an HTTP request and returns the response. `Server.transport` puts it behind
 the real SDK. `model`, a function of the request alone, makes the replies. The server emulates
-settings.MODEL as of November 2026. Streaming, images, documents, the list of models, batches and
-the beta endpoints are not simulated; stop_sequences and tool_choice are the model's to obey.
+settings.MODEL as of November 2026. Images, documents, the list of models, batches and files are not
+simulated; stop_sequences and tool_choice are the model's to obey. `python -m agentlib.lab.api`
+serves it over HTTP.
 
     rules, body_schema, thinking  which requests are refused, in the API's words
     tokens                        how many tokens a request has
     completion                    from the model's reply to an answer
+    streaming                     from an answer to the events of a stream
     faults                        errors on request
 """
 
@@ -23,6 +25,7 @@ from agentlib.lab.api.completion import finished
 from agentlib.lab.api.errors import Refusal
 from agentlib.lab.api.faults import Fault, Faults, NoAnswer
 from agentlib.lab.api.rules import check, check_size, read_body
+from agentlib.lab.api.streaming import events, server_sent
 from agentlib.lab.api.tokens import block_tokens, lay_out
 from agentlib.lab.cache import PromptCache
 from agentlib.settings import MODEL
@@ -102,7 +105,7 @@ class Server:
             no_retry = {"x-should-retry": "false"}
             return _error(request_id, Refusal(500, "api_error", traceback.format_exc(), no_retry))
 
-    def _route(self, method: str, path: str, headers: Headers, raw: bytes) -> Body:
+    def _route(self, method: str, path: str, headers: Headers, raw: bytes) -> Body | str:
         bearer = headers.get("authorization", "").removeprefix("Bearer").strip()
         key = headers.get("x-api-key", "").strip() or bearer
         if not key or self.key not in (None, key):
@@ -118,11 +121,11 @@ class Server:
     def _read(self, raw: bytes, counts_only: bool = False) -> Body:
         body = read_body(raw)
         check(body, model_ids=self.model_ids, counts_only=counts_only)
-        body.pop("stream", None)
         return {name: value for name, value in body.items() if value is not None}
 
-    def _message(self, raw: bytes) -> Body:
+    def _message(self, raw: bytes) -> Body | str:
         now, body = self.clock(), self._read(raw)
+        streams = body.pop("stream", False)
         layout = lay_out(body)
         check_size(len(raw), layout.tokens, self.window)
         fault = self._faults.strike(body["messages"], layout.tokens, self.window)
@@ -133,7 +136,7 @@ class Server:
         content, stop = finished(reply, body, seed=seed, room=room, fault=fault)
         self._times_answered[same] += 1
         bill = self._cache.bill(layout.parts, layout.marks, now)
-        return {
+        message: Body = {
             "id": f"msg_{_digest(seed.encode())}",
             "type": "message",
             "role": "assistant",
@@ -144,6 +147,7 @@ class Server:
             "stop_details": None,
             "usage": {**bill.usage(sum(map(block_tokens, content))), "service_tier": "standard"},
         }
+        return server_sent(events(message)) if streams else message
 
 
 def _error(request_id: str, refusal: Refusal) -> Reply:
@@ -154,10 +158,15 @@ def _error(request_id: str, refusal: Refusal) -> Reply:
     return _response(request_id, refusal.status, body, refusal.headers)
 
 
-def _response(request_id: str, status: int, body: Body, headers: Headers | None = None) -> Reply:
-    standard = {"request-id": request_id, "content-type": "application/json"}
-    raw = json.dumps(body, ensure_ascii=False).encode()
-    return Reply(status, {**standard, **(headers or {})}, raw)
+def _response(
+    request_id: str, status: int, content: Body | str, headers: Headers | None = None
+) -> Reply:
+    """Return an object as JSON, and a text as a stream of events."""
+    kind, text = "text/event-stream; charset=utf-8", content
+    if not isinstance(text, str):
+        kind, text = "application/json", json.dumps(text, ensure_ascii=False)
+    standard = {"request-id": request_id, "content-type": kind}
+    return Reply(status, {**standard, **(headers or {})}, text.encode())
 
 
 def _digest(raw: bytes) -> str:

@@ -1,0 +1,148 @@
+"""The offline API behind a socket, reached by the SDK as an agent of anybody would."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import pytest
+from anthropic import beta_tool
+from loopback import served
+
+from agentlib.lab.api.server import Server
+from agentlib.lab.client import client
+from agentlib.settings import MODEL
+
+Body = dict[str, Any]
+HI: Any = [{"role": "user", "content": "What is in a.py?"}]
+ROOT = Path(__file__).parent.parent
+
+
+def model(body: Body) -> Body:
+    """Read a.py, then say what the tool returned."""
+    last = body["messages"][-1]["content"]
+    if isinstance(last, list) and last[-1]["type"] == "tool_result":
+        text = {"type": "text", "text": f"It holds {last[-1]['content']}."}
+        return {"content": [text], "stop_reason": "end_turn"}
+    call = {"type": "tool_use", "name": "read_file", "input": {"path": "a.py", "n": [1, "读"]}}
+    said = {"type": "text", "text": "I read it. 好"}
+    return {"content": [said, call], "stop_reason": "tool_use"}
+
+
+@pytest.fixture
+def api() -> Iterator[anthropic.Anthropic]:
+    with (
+        served(Server(model)) as wire,
+        anthropic.Anthropic(api_key="any", base_url=wire.url, max_retries=0) as sdk,
+    ):
+        yield sdk
+
+
+def asked(**more: Any) -> Body:
+    return {"model": MODEL, "max_tokens": 500, "messages": HI, **more}
+
+
+@pytest.mark.parametrize("more", [{}, {"thinking": {"type": "adaptive"}}])
+def test_a_stream_adds_up_to_the_message_that_comes_in_one_piece(api: Any, more: Body):
+    whole = client(model=model).messages.create(**asked(**more))
+    with api.messages.stream(**asked(**more)) as stream:
+        text = "".join(stream.text_stream)
+        streamed = stream.get_final_message()
+    assert streamed.to_dict() == whole.to_dict()
+    assert [block.type for block in whole.content][-2:] == ["text", "tool_use"]
+    assert text == "I read it. 好"
+
+
+def test_the_events_come_in_the_order_of_the_api(api: anthropic.Anthropic):
+    kinds = [event.type for event in api.messages.create(**asked(stream=True))]
+    block = ["content_block_start", "content_block_delta", "content_block_stop"]
+    assert kinds == ["message_start", *block, *block, "message_delta", "message_stop"]
+
+
+def test_an_async_client_gets_the_same_answers(api: anthropic.Anthropic):
+    async def both() -> list[Any]:
+        async with anthropic.AsyncAnthropic(api_key="any", base_url=api.base_url) as sdk:
+            async with sdk.messages.stream(**asked()) as stream:
+                streamed = await stream.get_final_message()
+            return [streamed, await sdk.messages.create(**asked())]
+
+    contents = [answer.to_dict()["content"][0] for answer in asyncio.run(both())]
+    assert contents == [{"type": "text", "text": "I read it. 好"}] * 2
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_tool_runner_of_the_sdk_works_against_it(api: anthropic.Anthropic, stream: bool):
+    @beta_tool
+    def read_file(path: str, n: list[Any]) -> str:
+        """Read a file."""
+        return f"{path} {n[1]}"
+
+    runner = api.beta.messages.tool_runner(tools=[read_file], stream=stream, **asked(thread=False))
+    final: Any = runner.until_done()
+    assert final.content[0].text == "It holds a.py 读."
+
+
+def test_tokens_are_counted_as_they_are_billed(api: anthropic.Anthropic):
+    counted = api.beta.messages.count_tokens(model=MODEL, messages=HI).input_tokens
+    assert counted == api.messages.create(**asked()).usage.input_tokens
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_refusal_is_the_sdks_exception(api: anthropic.Anthropic, stream: bool):
+    with pytest.raises(anthropic.BadRequestError, match="colour: Extra inputs") as refused:
+        api.messages.create(**asked(stream=stream, extra_body={"colour": "red"}))
+    assert refused.value.request_id
+    with pytest.raises(anthropic.NotFoundError, match="model: claude-x"):
+        api.messages.create(**asked(stream=stream) | {"model": "claude-x"})
+    with pytest.raises(anthropic.NotFoundError, match="not_found_error"):
+        api.beta.files.list()
+
+
+@contextmanager
+def started(*options: str) -> Iterator[subprocess.Popen[str]]:
+    """`python -m agentlib.lab.api` in a process of its own."""
+    command = [sys.executable, "-m", "agentlib.lab.api", *options]
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=ROOT, **pipes) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_the_command_prints_where_it_listens_and_ctrl_c_stops_it():
+    with started("--port", "0", "--window", "1000") as process:
+        assert process.stdout
+        name, _, url = process.stdout.readline().strip().partition("=")
+        assert name == "ANTHROPIC_BASE_URL"
+        body = {"model": MODEL, "max_tokens": 9, "messages": HI}
+        headers = {"x-api-key": "any"}
+        request = urllib.request.Request(f"{url}/v1/messages", json.dumps(body).encode(), headers)
+        with urllib.request.urlopen(request) as response:
+            assert json.load(response)["role"] == "assistant"
+        sdk = anthropic.Anthropic(api_key="any", base_url=url)
+        with pytest.raises(anthropic.BadRequestError, match="> 1000 maximum"):
+            sdk.messages.create(**asked() | {"messages": [{**HI[0], "content": "a b " * 1_000}]})
+        if os.name == "posix":
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=10)
+            assert process.returncode == 0
+            assert "Traceback" not in errors
+
+
+def test_a_port_that_is_taken_is_one_sentence():
+    with served(Server(model)) as wire:
+        port = wire.url.rpartition(":")[2]
+        with started("--port", port) as process:
+            _, errors = process.communicate(timeout=20)
+    assert process.returncode == 1
+    assert errors.startswith(f"Error: port {port}: ")
+    assert "choose another --port" in errors
