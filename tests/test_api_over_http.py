@@ -79,13 +79,15 @@ def test_an_async_client_gets_the_same_answers(api: anthropic.Anthropic):
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_the_tool_runner_of_the_sdk_works_against_it(api: anthropic.Anthropic, stream: bool):
+def test_the_tool_runner_of_the_sdk_goes_on_without_a_thread(
+    api: anthropic.Anthropic, stream: bool
+):
     @beta_tool
     def read_file(path: str, n: list[Any]) -> str:
         """Read a file."""
         return f"{path} {n[1]}"
 
-    runner = api.beta.messages.tool_runner(tools=[read_file], stream=stream, **asked(thread=False))
+    runner = api.beta.messages.tool_runner(tools=[read_file], stream=stream, **asked())
     final: Any = runner.until_done()
     assert final.content[0].text == "It holds a.py 读."
 
@@ -104,6 +106,16 @@ def test_a_refusal_is_the_sdks_exception(api: anthropic.Anthropic, stream: bool)
         api.messages.create(**asked(stream=stream) | {"model": "claude-x"})
     with pytest.raises(anthropic.NotFoundError, match="not_found_error"):
         api.beta.files.list()
+
+
+def test_structured_output_and_batches_are_refused_as_not_simulated(api: anthropic.Anthropic):
+    config: Any = {"format": {"type": "json_schema", "schema": {"type": "object"}}}
+    with pytest.raises(anthropic.BadRequestError, match="not simulated: structured output"):
+        api.messages.create(**asked(output_config=config))
+    with pytest.raises(anthropic.BadRequestError, match="not simulated: batches"):
+        api.messages.batches.create(requests=[])
+    with pytest.raises(anthropic.BadRequestError, match="not simulated: batches"):
+        api.messages.batches.retrieve("msgbatch_1")
 
 
 @contextmanager

@@ -115,6 +115,22 @@ def test_a_wrong_shape_is_named_by_its_path(body: Body, wording: str):
     assert said(body) == wording
 
 
+@pytest.mark.parametrize(
+    ("more", "feature"),
+    [
+        ({"output_config": {"format": {"type": "json_schema"}}}, "structured output"),
+        ({"output_format": {"type": "json_schema"}}, "structured output"),
+        ({"tools": [{"name": "bash", "input_schema": {}, "strict": True}]}, "tools with a strict"),
+        ({"thread": {"type": "create"}}, "threads"),
+        ({"mcp_servers": [{}]}, "MCP servers"),
+    ],
+)
+def test_a_feature_that_is_not_simulated_is_named(more: Body, feature: str):
+    assert str(said(asked("Hi", **more))).startswith(f"not simulated: {feature}")
+    loose = {"name": "bash", "input_schema": {}, "strict": False}
+    assert said(asked("Hi", output_config={"effort": "low"}, tools=[loose])) is None
+
+
 @pytest.mark.parametrize("junk", [None, -1, 1.5, True, "中", [[]], {"type": ["x"]}], ids=repr)
 def test_a_value_of_a_wrong_type_anywhere_is_no_fault_of_ours(junk: Any):
     server = Server(

@@ -1,15 +1,16 @@
 """Check the shape of a request's body: which keys and blocks it has, and of which type.
 
 The API checks the shape before anything else. It refuses keys it does not know, so the extra
-fields of a transcript must be removed before a message is sent. Images, documents and the blocks
-of server tools are not simulated.
+fields of a transcript must be removed before a message is sent. Some features of the API are not
+simulated, and a request for one is refused by that name: `NOT_SIMULATED`, images, documents, the
+blocks of server tools.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
-from agentlib.lab.api.errors import invalid
+from agentlib.lab.api.errors import Refusal, invalid
 
 Body = dict[str, Any]
 
@@ -34,12 +35,26 @@ _KEYS = {
 }
 """Keys that must be there and keys that may be, with the type of their value if it matters. An
 optional key may be null. The API knows a few more that the course never sends."""
+NOT_SIMULATED = {
+    "output_format": "structured output",
+    "output_config.format": "structured output",
+    "tools.strict": "tools with a strict schema",
+    "context_management": "context management",
+    "compaction": "compaction by the API",
+    "mcp_servers": "MCP servers",
+    "container": "containers",
+    "thread": "threads, whose messages the API keeps",
+}
+"""Keys of a body for features that the offline API doesn't have, by their path."""
 _BLOCKS = ("text", "thinking", "redacted_thinking", "tool_use", "tool_result")
 _TOOL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 
 
 def check_shape(body: Body) -> None:
     """Raise the Refusal of the first key or block that the API would not take."""
+    for path in NOT_SIMULATED:
+        if any(_values(body, *path.split("."))):
+            raise not_simulated(path, NOT_SIMULATED[path])
     _check_keys("", body, "body")
     if body.get("thinking") is not None:
         _check_type("thinking", body["thinking"], ("adaptive", "enabled", "disabled"))
@@ -51,6 +66,25 @@ def check_shape(body: Body) -> None:
         if message["role"] not in ("user", "assistant", "system"):
             raise invalid(f"messages.{i}.role: Input should be 'user' or 'assistant'")
         _check_content(f"messages.{i}.content", message["content"], _BLOCKS)
+
+
+def not_simulated(path: str, feature: str) -> Refusal:
+    """Return the refusal of a request for a feature that the offline API doesn't have.
+
+    The details make the SDK's tool_runner send a thread's messages in full.
+    """
+    refusal = invalid(f"not simulated: {feature} ({path})")
+    if path == "thread":
+        refusal.details = {"error_code": "thread_unsupported_request", "unsupported": [path]}
+    return refusal
+
+
+def _values(value: Any, name: str, *names: str) -> Iterator[Any]:
+    """Yield the values at the end of a path of keys, in each item of a list."""
+    for item in cast(list[Any], value) if isinstance(value, list) else [value]:
+        if isinstance(item, dict) and name in item:
+            inner: Any = cast(Body, item)[name]
+            yield from _values(inner, *names) if names else [inner]
 
 
 def _check_content(path: str, content: Any, types: Sequence[str]) -> None:

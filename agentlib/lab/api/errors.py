@@ -1,10 +1,13 @@
 """An error response of the offline API, raised when a request breaks a rule or a fault strikes."""
 
 from collections.abc import Mapping
+from typing import Any
 
 
 class Refusal(Exception):
-    """An error response: HTTP status, type and message of the error, headers of its own."""
+    """An error response: HTTP status, type, message and details of the error, its own headers."""
+
+    details: Mapping[str, Any] | None = None
 
     def __init__(
         self, status: int, type: str, message: str, headers: Mapping[str, str] | None = None

@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agentlib.lab.api.body_schema import not_simulated
 from agentlib.lab.api.completion import finished
 from agentlib.lab.api.errors import Refusal
 from agentlib.lab.api.faults import Fault, Faults, NoAnswer
@@ -115,6 +116,8 @@ class Server:
                 return self._message(raw)
             case "POST", "v1/messages/count_tokens":
                 return {"input_tokens": lay_out(self._read(raw, counts_only=True)).tokens}
+            case _, batches if batches.startswith("v1/messages/batches"):
+                raise not_simulated(batches, "batches")
             case _:
                 raise Refusal(404, "not_found_error", "Not Found")
 
@@ -152,8 +155,8 @@ class Server:
 
 def _error(request_id: str, refusal: Refusal) -> Reply:
     error: Body = {"type": refusal.type, "message": refusal.message}
-    if refusal.status == 529:
-        error["details"] = None
+    if refusal.details or refusal.status == 529:
+        error["details"] = refusal.details
     body = {"type": "error", "error": error, "request_id": request_id}
     return _response(request_id, refusal.status, body, refusal.headers)
 
