@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from agentlib.lab.api.errors import Refusal
-from agentlib.lab.api.thinking import check_thinking, thought
+from agentlib.lab.api.thinking import BETA, check_thinking, thought, without_unbound
+from agentlib.lab.client import client
+from agentlib.settings import MODEL
 
 Body = dict[str, Any]
 TOOL = {"name": "bash", "input_schema": {"type": "object"}}
@@ -41,7 +43,53 @@ def test_an_earlier_block_is_refused_after_a_change_unless_it_may_be_dropped(cha
     with pytest.raises(Refusal, match="bound to a different conversation") as refusal:
         check_thinking(WHOLE | change)
     assert refusal.value.message.startswith("messages.1.content.0: Invalid `signature`")
-    check_thinking(WHOLE | change | {"thinking": DROP})
+    check_thinking(WHOLE | change | {"thinking": DROP}, f"other-beta,{BETA}")
+
+
+def test_dropping_needs_the_header_and_a_behavior_of_the_api():
+    with pytest.raises(Refusal, match=r"^thinking.adaptive.block_binding: Extra inputs"):
+        check_thinking(WHOLE | {"thinking": DROP})
+    odd = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "keep"}}
+    with pytest.raises(Refusal, match="should be 'error' or 'drop_block'"):
+        check_thinking(WHOLE | {"thinking": odd}, BETA)
+
+
+def test_only_what_follows_the_change_is_dropped():
+    longer = [*WHOLE["messages"], thoughtful(WHOLE), END]
+    assert without_unbound(request(*longer)) == request(*longer)
+    changed = request(*longer[:2], user("Less"), *longer[3:])
+    without = {"role": "assistant", "content": SECOND["content"][1:]}
+    kept = without_unbound(changed)["messages"]
+    assert kept == [*longer[:2], user("Less"), without, *longer[4:]]
+
+
+def test_the_thinking_behind_a_dropped_block_goes_with_it():
+    first, answer = FIRST["content"]
+    hidden = {"type": "redacted_thinking", "data": "x"}
+    alone = {"role": "assistant", "content": [first, hidden]}
+    apart = {"role": "assistant", "content": [first, answer, hidden]}
+    changed = request(user("Ho"), alone, MORE, apart, END, SECOND, END)
+    kept = without_unbound(changed)["messages"]
+    rest = {"role": "assistant", "content": [answer, hidden]}
+    assert kept == [user("Ho"), MORE, rest, END, SECOND, END]
+
+
+def test_the_model_never_sees_a_dropped_block_and_nobody_pays_for_it():
+    seen: list[Body] = []
+
+    def model(body: Body) -> Body:
+        seen.append(body)
+        return {"content": [{"type": "text", "text": "Good."}], "stop_reason": "end_turn"}
+
+    api = client(model=model)
+    turns: Any = [user("Ho"), FIRST, MORE, {"role": "assistant", "content": "So."}, END]
+    asked: Any = {"model": MODEL, "thinking": DROP, "betas": [BETA], "messages": turns}
+    answer = api.beta.messages.create(max_tokens=99, **asked)
+    assert seen[0]["messages"][1]["content"] == FIRST["content"][1:]
+    without: Any = asked | {"messages": [turns[0], seen[0]["messages"][1], *turns[2:]]}
+    for same in (asked, without):
+        counted = api.beta.messages.count_tokens(**same).input_tokens
+        assert counted == answer.usage.input_tokens
 
 
 def test_the_newest_block_may_stand_after_a_changed_conversation():

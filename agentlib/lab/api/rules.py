@@ -50,10 +50,13 @@ def read_body(raw: bytes) -> Body:
     return body  # pyright: ignore[reportUnknownVariableType]
 
 
-def check(body: Body, *, model_ids: Sequence[str], counts_only: bool = False) -> None:
+def check(
+    body: Body, *, model_ids: Sequence[str], counts_only: bool = False, betas: str = ""
+) -> None:
     """Raise the Refusal of the first rule that a request's body breaks.
 
-    `counts_only`: the body is for count_tokens, which needs no max_tokens.
+    `counts_only`: the body is for count_tokens, which needs no max_tokens. `betas`: the header
+    `anthropic-beta`.
     """
     check_shape(body)  # the checks after it rely on the shape
     if body["model"] not in model_ids:
@@ -65,7 +68,7 @@ def check(body: Body, *, model_ids: Sequence[str], counts_only: bool = False) ->
     _check_cache_marks(body)
     if problem := violation(body["messages"]):
         raise invalid(problem)
-    check_thinking(body)
+    check_thinking(body, betas)
 
 
 def check_size(chars: int, tokens: int, window: int) -> None:

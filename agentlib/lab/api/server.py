@@ -27,6 +27,7 @@ from agentlib.lab.api.errors import Refusal
 from agentlib.lab.api.faults import Fault, Faults, NoAnswer
 from agentlib.lab.api.rules import check, check_size, read_body
 from agentlib.lab.api.streaming import events, server_sent
+from agentlib.lab.api.thinking import drops_blocks, without_unbound
 from agentlib.lab.api.tokens import block_tokens, lay_out
 from agentlib.lab.cache import PromptCache
 from agentlib.settings import MODEL
@@ -111,23 +112,25 @@ class Server:
         key = headers.get("x-api-key", "").strip() or bearer
         if not key or self.key not in (None, key):
             raise Refusal(401, "authentication_error", "invalid x-api-key")
+        betas = headers.get("anthropic-beta", "")
         match method, path.strip("/"):
             case "POST", "v1/messages":
-                return self._message(raw)
+                return self._message(raw, betas)
             case "POST", "v1/messages/count_tokens":
-                return {"input_tokens": lay_out(self._read(raw, counts_only=True)).tokens}
+                return {"input_tokens": lay_out(self._read(raw, betas, True)).tokens}
             case _, batches if batches.startswith("v1/messages/batches"):
                 raise not_simulated(batches, "batches")
             case _:
                 raise Refusal(404, "not_found_error", "Not Found")
 
-    def _read(self, raw: bytes, counts_only: bool = False) -> Body:
+    def _read(self, raw: bytes, betas: str, counts_only: bool = False) -> Body:
         body = read_body(raw)
-        check(body, model_ids=self.model_ids, counts_only=counts_only)
-        return {name: value for name, value in body.items() if value is not None}
+        check(body, model_ids=self.model_ids, counts_only=counts_only, betas=betas)
+        body = {name: value for name, value in body.items() if value is not None}
+        return without_unbound(body) if drops_blocks(body, betas) else body
 
-    def _message(self, raw: bytes) -> Body | str:
-        now, body = self.clock(), self._read(raw)
+    def _message(self, raw: bytes, betas: str) -> Body | str:
+        now, body = self.clock(), self._read(raw, betas)
         streams = body.pop("stream", False)
         layout = lay_out(body)
         check_size(len(raw), layout.tokens, self.window)

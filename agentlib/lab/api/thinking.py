@@ -1,29 +1,37 @@
 """Bind thinking blocks to the conversation before them, as the newest models do.
 
 The signature of a block is a digest of the system prompt, the tools and the messages before it. So
-the server needs no memory to refuse a block that is sent back after a changed conversation. Earlier
-thinking doesn't count as conversation: a block can be dropped without the later ones being refused.
-Changes inside a block are not checked.
+the server needs no memory to notice a block that is sent back after a changed conversation. It
+refuses the request, or drops the block if the request asks for that. Earlier thinking doesn't count
+as conversation: a block can be dropped without the later ones being refused. Changes inside a block
+are not checked.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
 from agentlib.lab.api.errors import invalid
 from agentlib.lab.api.tokens import pieces
-from agentlib.messages import THINKING, Block, last_assistant
+from agentlib.messages import THINKING, Block, Message, blocks, last_assistant
 
 Body = Mapping[str, Any]
+BETA = "thinking-binding-controls-2026-08-01"
+"""The value of the header `anthropic-beta` that a request with `block_binding` needs."""
 _BOUND = (
     "Invalid `signature` in `thinking` block. The block is bound to a different conversation. "
     'Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block". '
-    "That setting requires the `thinking-binding-controls-2026-08-01` value in the "
-    "`anthropic-beta` header."
+    f"That setting requires the `{BETA}` value in the `anthropic-beta` header."
 )
 """The API adds which part of the conversation differs."""
 _DROP = {"prefix_mismatch_behavior": "drop_block"}
+_BINDINGS: Sequence[Body] = (
+    {},
+    _DROP,
+    {"prefix_mismatch_behavior": "error"},
+    {"prefix_mismatch_behavior": None},
+)
 _json = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
 
 
@@ -41,22 +49,68 @@ def thought(content: list[Block], body: Body) -> Block:
     return {"type": "thinking", "thinking": text, "signature": signature}
 
 
-def check_thinking(body: Body) -> None:
+def drops_blocks(body: Body, betas: str) -> bool:
+    """Tell whether a request asks for `drop_block`. `betas`: its header `anthropic-beta`.
+
+    Raises a Refusal for a `block_binding` that the API doesn't know, or without the header.
+    """
+    thinking: Body = body.get("thinking") or {}
+    binding = thinking.get("block_binding")
+    if binding is None:
+        return False
+    path = f"thinking.{thinking_mode(body)}.block_binding"
+    if BETA not in betas or thinking_mode(body) == "disabled":
+        raise invalid(f"{path}: Extra inputs are not permitted")
+    if binding not in _BINDINGS:
+        raise invalid(f"{path}.prefix_mismatch_behavior: Input should be 'error' or 'drop_block'")
+    return binding == _DROP
+
+
+def check_thinking(body: Body, betas: str = "") -> None:
     """Raise a Refusal if a thinking block is sent after another conversation than its own.
 
     Thinking of the newest assistant message may stand after any conversation. A request that asks
-    for `drop_block` is never refused.
+    for `drop_block` is not refused.
     """
+    if drops_blocks(body, betas):
+        return
+    for path in unbound(body):
+        raise invalid(f"{path}: {_BOUND}")
+
+
+def without_unbound(body: dict[str, Any]) -> dict[str, Any]:
+    """Return the body without unbound thinking blocks, as the API drops them.
+
+    The thinking right behind such a block goes too, and so does a message that held nothing else.
+    """
+    paths = set(unbound(body))
+    if not paths:
+        return body
+    messages = [_bound(i, message, paths) for i, message in enumerate(body["messages"])]
+    return {**body, "messages": [message for message in messages if message["content"]]}
+
+
+def _bound(i: int, message: Message, paths: set[str]) -> Message:
+    """Return the message with index `i` without the unbound thinking."""
+    kept: list[Block] = []
+    drops = False
+    for j, block in enumerate(blocks(message)):
+        drops = block["type"] in THINKING and (drops or f"messages.{i}.content.{j}" in paths)
+        if not drops:
+            kept.append(block)
+    return message if len(kept) == len(blocks(message)) else {**message, "content": kept}
+
+
+def unbound(body: Body) -> Iterator[str]:
+    """Yield the paths of thinking blocks that are sent after another conversation than theirs."""
     whole = list(pieces(body))
-    thinking: Body = body.get("thinking") or {}
-    thinks = any(block.get("type") == "thinking" for _, _, block in whole)
-    if not thinks or thinking.get("block_binding") == _DROP:
+    if not any(block.get("type") == "thinking" for _, _, block in whole):
         return
     newest = f"messages.{last_assistant(body['messages'])}."
     for path, block, expected in _signed(whole):
         is_bound = block.get("type") == "thinking" and not path.startswith(newest)
         if is_bound and block["signature"] != expected:
-            raise invalid(f"{path}: {_BOUND}")
+            yield path
 
 
 def _signed(whole: Iterable[tuple[str, str, Block]]) -> Iterator[tuple[str, Block, str]]:
