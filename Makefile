@@ -16,7 +16,7 @@ export PYTHONUTF8 = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test test-browser browser lint format notebooks html lock bench bench-panels bench-faults compare stress reset clean
+.PHONY: help setup lab test test-browser browser lint format notebooks html lock bench bench-panels bench-faults compare sweeps stress reset clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' Makefile | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -67,6 +67,9 @@ bench-panels: $(STAMP) ## time the panels in a browser, from key press to new pi
 
 compare: $(STAMP) ## compare the presets on generated tasks
 	@$(PY) -m tests.benchmarks.compare $(ARGS)
+
+sweeps: $(STAMP) ## run policies on generated tasks and store the table that the lessons read
+	@$(PY) -m tests.benchmarks.sweeps $(ARGS)
 
 bench-faults: $(STAMP) ## let the summariser fail in every way, ever more often (ARGS=10: a tenth of the sessions)
 	@$(PY) -m tests.benchmarks.faults $(ARGS)

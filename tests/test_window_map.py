@@ -9,11 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from agentlib.estimation import breakdown
+from agentlib.estimation import breakdown, prompt_tokens
+from agentlib.lab.api.tokens import lay_out
 from agentlib.lab.figures import window_map as wm
 from agentlib.lab.lessons.checking import conversation
+from agentlib.lab.play import play
+from agentlib.lab.tasks.scenarios import TRACE
 from agentlib.messages import with_results
 from agentlib.micro_compact import micro_compact, trim_results
+from agentlib.settings import Settings
 
 HISTORY = conversation(*[1_000] * 5)
 areas = st.lists(st.floats(0.01, 100), min_size=1, max_size=30)
@@ -43,6 +47,17 @@ def test_a_trimmed_result_is_part_kept_and_part_gone():
 def test_tokens_are_scaled_to_what_was_billed():
     found = wm.tiles(micro_compact(HISTORY), HISTORY, billed=4_000)
     assert sum(t.tokens + t.gone for t in found) == pytest.approx(4_000)
+
+
+def test_system_prompt_and_tools_have_a_share_of_their_own_and_the_blocks_keep_theirs():
+    session = play(TRACE, Settings()).session
+    last = session.requests[-1]
+    billed = prompt_tokens(last.usage)
+    found = wm.tiles(last.context, billed=billed, session=session)
+    assert [t.kind for t in found[:3]] == ["system", "tools", "user"]
+    assert sum(t.tokens for t in found) == pytest.approx(billed)
+    base = lay_out({"model": "m", "system": session.system, "tools": session.tools, "messages": []})
+    assert sum(t.tokens for t in found[:2]) == pytest.approx(base.tokens, rel=0.3)
 
 
 def test_a_view_that_has_lost_a_block_is_refused():

@@ -15,9 +15,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 
-from agentlib.estimation import message_tokens
+from agentlib.estimation import breakdown, message_tokens
 from agentlib.lab.figures.style import COLUMNS, DARK, LOOKS, Chart, kinds_in, many, plain, wrapped
 from agentlib.messages import Message, blocks, kinds_of
+from agentlib.transcripts import Session
 
 _GONE: Any = {"facecolor": "#FFFFFF", "edgecolor": "#E69F00", "hatch": "//", "linewidth": 0}
 _CACHED: Any = {"marker": "<", "color": DARK, "markersize": 10, "markeredgecolor": "white"}
@@ -47,12 +48,13 @@ def tiles(
     messages: Sequence[Message],
     history: Sequence[Message] | None = None,
     billed: int | None = None,
+    session: Session | None = None,
 ) -> list[Tile]:
     """List the blocks of `messages` in order, each with what it had more of in `history`.
 
-    `billed`: tokens that the API counted for the history. The estimates are scaled to them, which
-    spreads the system prompt and the tools over the blocks. Raises ValueError if the two don't
-    have the same blocks: after a compaction no block has its place.
+    `session`: its system prompt and tools come first. The sizes are estimates. `billed`: tokens
+    that the API counted for the request with the history. The estimates are scaled to them. Raises
+    ValueError if the two don't have the same blocks: after a compaction no block has its place.
 
     >>> tiles([{"role": "user", "content": "x" * 100}])
     [Tile(kind='user', tokens=30.0, gone=0.0)]
@@ -63,8 +65,10 @@ def tiles(
             f"{len(now)} blocks against {len(before)} in the history; the map compares a view "
             "with the messages it was made of, block by block"
         )
-    scale = billed / sum(size for _, size in before) if billed else 1.0
-    return [
+    shared = breakdown([], system=session.system, tools=session.tools) if session else {}
+    base = [(kind, size) for kind, size in shared.items() if size]
+    scale = billed / sum(size for _, size in (*base, *before)) if billed else 1.0
+    return [Tile(kind, scale * size) for kind, size in base] + [
         Tile(kind, scale * size, scale * max(0.0, whole - size))
         for (kind, size), (_, whole) in zip(now, before, strict=True)
     ]
@@ -120,13 +124,15 @@ def window_maps(
     window: int,
     history: Sequence[Message] | None = None,
     billed: int | None = None,
+    session: Session | None = None,
 ) -> Chart:
     """Map views below each other, to the same scale. The names are their titles.
 
-    `history`: the messages that all the views were made of. `billed`: as in `tiles`. Raises
-    ValueError without a view.
+    `history`: the messages that all the views were made of. The other options are those of
+    `tiles`. Raises ValueError without a view.
     """
-    return maps({name: tiles(view, history, billed) for name, view in views.items()}, window)
+    rows = {name: tiles(view, history, billed, session) for name, view in views.items()}
+    return maps(rows, window)
 
 
 @plain

@@ -148,7 +148,7 @@ def focus_panel(scenario: Scenario, settings: Settings, *, after: int, turns: in
         text = f"{size:,} tokens, {100 * size // window}% of the window. Not compacted yet."
         if button:
             views["After"], text = run.step.messages, focus_sentence(run, scenario)
-        return window_maps(views, window=window).png(), text
+        return window_maps(views, window=window, session=run.session).png(), text
 
     meaning = "the turn after which the agent waits"
     controls = {
@@ -221,7 +221,8 @@ def session_browser(session: Session, turn: int | None = None) -> Panel:
     def draw(turn: int, kind: str, search: str) -> Drawing:
         request, window = session.requests[turn - 1], session.settings.context_window
         every = rows(session, turn)
-        placed = tiles(request.context, billed=prompt_tokens(request.usage) or None)
+        billed = prompt_tokens(request.usage) or None
+        placed = tiles(request.context, billed=billed, session=session)
         some = matching(every, kind=kind, text=search)
         states = Counter(row.state for row in some)
         text = f"{len(some)} of {len(every)} blocks, {sum(row.tokens for row in some):,} tokens, "

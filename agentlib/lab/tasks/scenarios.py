@@ -196,6 +196,7 @@ REVIEW = Scenario(
     checks=partial(report_checks, facts=FACTS, first=RULE),
     facts=FACTS,
     constraint=RULE,
+    pauses=(0.0, 400.0),
 )
 """Review every file of `packaging` (its files over 45,000 bytes left out) and report. The rule is
 in the first request, the facts in the files read first."""
@@ -224,6 +225,7 @@ ERRAND = Scenario(
     prompts=("Read every Python file in the packaging/ directory one by one.", *TRACE.prompts),
     make_workspace=filled("packaging", project="fetch", largest=12_000),
     checks=_trace_checks,
+    pauses=(0.0, 400.0),
 )
 """Two pieces of work that have nothing to do with each other: read the smaller files of
 `packaging`, about 20,000 tokens, then `TRACE`, about 3,000. Done when the second is."""

@@ -1,0 +1,101 @@
+"""Tasks from a seed, for a claim that one run can't carry.
+
+Each task is a project of 12 to 20 files, large and small, in two or three folders. The person has
+one folder read after another, is away for longer than the prompt cache lives, and asks for a report
+on the last folder. The rule and the facts come early, so the report shows what was forgotten.
+"""
+
+from collections.abc import Sequence
+from functools import cache, partial
+from pathlib import Path
+from random import Random
+
+from agentlib.lab.cache import SHORT
+from agentlib.lab.tasks.scenarios import Scenario, report_checks
+
+SWEEPS = Path(__file__).with_name("sweeps.csv")
+"""Policies on these tasks, a row for each policy and seed. `make sweeps` writes it."""
+_WORDS = """
+anchor archive barrel beacon bridge cable canal cargo cellar clinic compass convoy crate depot dock
+engine ferry filter fleet foundry garage gauge granary harbour hangar invoice kettle ladder lantern
+ledger locker market mill mooring orchard pallet permit pier pump quarry reservoir sail seam sensor
+check clean count drain inspect label merge pack paint round seal sort split weigh
+crates hours litres metres minutes sheets tonnes visits
+"""
+_NOUNS, _VERBS, _UNITS = (_WORDS.split()[a:b] for a, b in ((0, 44), (44, 58), (58, 66)))
+_WHEN = ("before the night shift", "for the whole season", "once a week", "with the oldest first")
+_FACTS = (
+    "FACT: the {noun} holds at most {number} {unit}.",
+    "FACT: nobody may {verb} the {noun} for {number} {unit} after an alarm.",
+    "DECISION: we {verb} the {noun} every {number} {unit}, never sooner.",
+)
+_RULE = "A rule for all that follows: the first line of every report must be '{}'."
+_READ = "Read every Python file in the {}/ directory one by one"
+
+
+@cache
+def generated(seed: int) -> Scenario:
+    """Make the task of a seed, the same on every machine.
+
+    >>> generated(1).prompts[-1]
+    'Read every Python file in the sensor/ directory one by one and write a report.'
+    """
+    rng = Random(f"generated {seed}")
+    folders = rng.sample(_NOUNS, rng.randint(2, 3))
+    files = _files(rng, folders)
+    facts = _plant(rng, files, [path for path in files if not path.startswith(f"{folders[-1]}/")])
+    rule = f"# For {rng.choice(('Ada', 'Grace', 'Edsger'))}, number {rng.randint(2, 99)}"
+    prompts = [f"{_READ.format(folder)}." for folder in folders[:-1]]
+    told = rng.randrange(len(prompts))
+    prompts[told] = f"{_RULE.format(rule)} {prompts[told]}"
+    return Scenario(
+        name=f"generated {seed}",
+        prompts=(*prompts, f"{_READ.format(folders[-1])} and write a report."),
+        make_workspace=partial(write_files, files=files),
+        checks=partial(report_checks, below=folders[-1], facts=facts, first=rule),
+        facts=facts,
+        constraint=rule,
+        pauses=(0.0, *(SHORT + rng.randint(60, 3_600) for _ in folders[1:])),
+    )
+
+
+def write_files(folder: Path, files: dict[str, str]) -> None:
+    """Write texts below a folder: path -> text."""
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8", newline="\n")
+
+
+def _files(rng: Random, folders: Sequence[str]) -> dict[str, str]:
+    """Make 12 to 20 files, path -> text, with the folders in turn."""
+    nouns = rng.sample(_NOUNS, rng.randint(12, 20))
+    paths = {noun: f"{folders[n % len(folders)]}/{noun}.py" for n, noun in enumerate(nouns)}
+    return {path: _module(rng, noun) for noun, path in paths.items()}
+
+
+def _plant(rng: Random, files: dict[str, str], paths: list[str]) -> tuple[str, ...]:
+    """Put two to six facts as comments at the top of files; a file may get several."""
+    facts: list[str] = []
+    for noun in rng.sample(_NOUNS, rng.randint(2, 6)):
+        words = {"verb": rng.choice(_VERBS), "unit": rng.choice(_UNITS)}
+        facts.append(rng.choice(_FACTS).format(noun=noun, number=rng.randint(3, 480), **words))
+        path = rng.choice(paths)
+        files[path] = f"# {facts[-1]}\n\n{files[path]}"
+    return tuple(facts)
+
+
+def _module(rng: Random, noun: str) -> str:
+    """Return a Python file of 600 to 16,000 characters: functions, then a table."""
+    parts = [f'"""How to {_about(rng, rng.choice(_VERBS), noun)}"""']
+    for verb in rng.sample(_VERBS, rng.randint(3, 8)):
+        about, factor = _about(rng, verb, noun).capitalize(), rng.randint(2, 90)
+        parts.append(f'\ndef {verb}_{noun}(n):\n    """{about}"""\n    return {factor} * n')
+    missing = int(rng.triangular(600, 16_000, 3_000)) - sum(map(len, parts))
+    numbers = ([f"{rng.uniform(0, 99):.2f}" for _ in range(4)] for _ in range(missing // 38))
+    table = [f'    ("{rng.choice(_NOUNS)}", {", ".join(row)}),' for row in numbers]
+    return "\n\n".join([*parts, "\n".join(["\nTABLE = (", *table, ")", ""])])
+
+
+def _about(rng: Random, verb: str, noun: str) -> str:
+    units = " and ".join(rng.sample(_UNITS, 2))
+    return ", ".join([f"{verb} the {noun} by {units}", *rng.sample(_WHEN, rng.randint(0, 3))]) + "."
