@@ -114,9 +114,9 @@ def test_a_rule_for_no_one_line_requires_none(ending: str):
 )
 @pytest.mark.parametrize("prompt", ["Read every file in src/. ", "Rule: the sky is blue. "])
 def test_pasted_data_is_refused_at_once(prompt: str, data: str):
-    start = time.perf_counter()
+    start = time.process_time()
     task = understand(prompt + data)
-    assert time.perf_counter() - start < 0.2
+    assert time.process_time() - start < 0.2
     assert task.kind == "unknown"
     assert len(" ".join(task.unknown)) < 600
 
