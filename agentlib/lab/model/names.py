@@ -5,8 +5,9 @@ file can't be seen together, they look again, and after a few times they give th
 """
 
 import ast
+import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from shlex import quote
 from typing import NamedTuple
 
@@ -17,12 +18,10 @@ from agentlib.lab.model.view import NOTHING, Call, View
 from agentlib.messages import Block
 
 _HIT = re.compile(r"^(?:\./)?(.+?):(\d+):(.*)$", re.MULTILINE)
-_CONTEXT = 4
-"""Lines on each side that an edit may take along to be unique."""
+_CONTEXTS = ((0, 0), (1, 0), (0, 1), (1, 1), (2, 2), (4, 4))
+"""Lines above and below that an edit may take along to be unique."""
 _AROUND = 60
 """Lines read on each side of a place in a large file."""
-_STEPS = 10
-"""Names followed at most."""
 _PROSE = (".md", ".rst", ".txt")
 _NO_NAME = re.compile(r"None|True|False|and|or|not|if|else|int|float|str|self")
 _FIND_TESTS = (
@@ -31,17 +30,11 @@ _FIND_TESTS = (
     "2>/dev/null | sed -n 1p"
 )
 _DEFAULT_TESTS = "python -m unittest -q"
+_RUN_TESTS = "({}) 2>&1 | sed -E 's/ in [0-9.]+ ?s.*$//'; echo \"exit code ${PIPESTATUS[0]}\""
+"""Runs the tests, without the times that some runners print, and prints their exit code."""
 _PLAIN_COMMAND = re.compile(r"[\w./ =:-]+")
 _FORBIDS = re.compile(r"\b(?:never|not)\b|n't\b|不|勿", re.IGNORECASE | re.ASCII)
 _PATH = re.compile(r"(?<![\w.])[\w.-]+/[\w./-]*(?<!\.)", re.ASCII)
-_TIMES = re.compile(r"\s*\(?\bin \d[\d.]*\s?s\w*\)?")
-_OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
-    ast.Add: lambda a, b: a + b,
-    ast.Sub: lambda a, b: a - b,
-    ast.Mult: lambda a, b: a * b,
-    ast.Div: lambda a, b: a / b,
-    ast.FloorDiv: lambda a, b: a // b,
-}
 
 
 class Place(NamedTuple):
@@ -71,25 +64,14 @@ def search_command(name: str) -> str:
     )
 
 
-def places_in(text: str) -> list[Place]:
-    """Read the hits of a search; a text without a single one shows none.
-
-    >>> places_in("./a.py:3:x = LIMIT")
-    [Place(path='a.py', line=3, text='x = LIMIT')]
-    """
-    return [Place(path, int(line), rest) for path, line, rest in _HIT.findall(text)]
-
-
 def _search(view: View, name: str, text: str) -> tuple[list[Place], Reply | None]:
     """Return the hits of the newest search, or the reply that searches."""
     call = view.use("bash", command=search_command(name))
     made = view.ran(call)
-    if made and made.error and not made.interrupted:
-        return [], say(f"{text}\nI can't search the files: {one_line(made.text, 200)}")
-    hits = places_in(made.text) if made else []
-    if not made or not (hits or made.text.strip() == NOTHING):
+    found = _HIT.findall(made.text) if made else []
+    if not made or not (found or made.text.strip() == NOTHING):
         return [], say(text, view.again(call))
-    return hits, None
+    return [Place(path, int(line), rest) for path, line, rest in found], None
 
 
 def stretches(view: View, path: str) -> list[Stretch]:
@@ -98,8 +80,6 @@ def stretches(view: View, path: str) -> list[Stretch]:
     for i, call in enumerate(view.calls):
         later = view.calls[i + 1 :]
         if call.name != "read_file" or call.path != path or not call.visible:
-            continue
-        if any(c.path == path and c.interrupted for c in later):
             continue
         text = "\n".join(call.lines)
         for edit in (c for c in later if c.path == path and _edited(c)):
@@ -131,12 +111,8 @@ def _read_around(view: View, place: Place, around: int) -> Block:
 
 def trace(view: View, task: Task) -> Reply:
     """Search for the next name, read the file that sets it, or answer with the whole chain."""
-    text = ""
-    for _ in range(_STEPS):
-        chain = chain_of(view, task.names[0])
-        name = next_name(chain) if chain else task.names[0]
-        if not name:
-            break
+    text, chain = "", chain_of(view, task.names[0])
+    while name := next_name(chain) if chain else task.names[0]:
         if stop := gives_up(view):
             return say(f"{text}\n{stop}\n{_told(chain)}")
         hits, step = _search(view, name, text)
@@ -145,24 +121,22 @@ def trace(view: View, task: Task) -> Reply:
         place = _setting(hits, name, chain)
         if place is None:
             return say(f"{text}\nNothing in the files sets `{name}`.\n{_told(chain)}")
-        statement = _statement(view, place)
-        if statement is None:
+        expression = _expression(view, place, name)
+        if expression is None:
             return say(text, view.again(_read_around(view, place, 20)))
-        found = note("set", name, place.path, place.line, _expression(view, place, name, statement))
+        found = note("set", name, place.path, place.line, expression)
         text, view = f"{text}\n{found}", view.noting(found)
-    return say(f"{text}\n{_answer(chain_of(view, task.names[0]))}")
+        chain = chain_of(view, task.names[0])
+    return say(f"{text}\n{_answer(chain)}")
 
 
 def chain_of(view: View, name: str) -> list[Note]:
     """Return the notes that lead from a name to what sets it."""
-    links, chain = listed(view.own, "set"), list[Note]()
-    wanted: str | None = name
-    while wanted:
-        link = next((n for n in links if n.parts[0] == wanted and n not in chain), None)
-        if link is None:
-            break
+    links = {link.parts[0]: link for link in reversed(listed(view.own, "set"))}
+    chain, wanted = list[Note](), name
+    while link := links.get(wanted):
         chain.append(link)
-        wanted = next_name(chain)
+        wanted = next_name(chain) or ""
     return chain
 
 
@@ -187,30 +161,20 @@ def _setting(places: Sequence[Place], name: str, chain: Sequence[Note]) -> Place
     return rank[0] if rank else None
 
 
-def _statement(view: View, place: Place) -> str | None:
-    """Return the statement at a place of a file that can be seen, all lines of its brackets."""
-    for seen in stretches(view, place.path):
-        text, at = seen.line(place.line), place.line
-        if text is None:
-            continue
-        while text.count("(") + text.count("[") > text.count(")") + text.count("]"):
-            at += 1
-            more = seen.line(at)
-            if more is None or at > place.line + 8:
-                break
-            text = f"{text} {more.strip()}"
-        return text
+def _expression(view: View, place: Place, name: str) -> str | None:
+    """Return what the line at a place sets a name to, None if its file must be read first.
+
+    A name imported under another gets its own back.
+    """
+    seen = next((each for each in stretches(view, place.path) if each.line(place.line)), None)
     made = view.ran(view.use("read_file", path=place.path))
-    return place.text if made and made.error and not made.interrupted else None
-
-
-def _expression(view: View, place: Place, name: str, statement: str) -> str:
-    """Return what a statement sets a name to; a name imported under another gets its own back."""
-    right = re.split(rf"{re.escape(name)}[^=:]*?(?::[^=]*)?[=:]\s*", statement, maxsplit=1)[-1]
+    if seen is None and not (made and made.error):
+        return None
+    text = (seen and seen.line(place.line)) or place.text
+    right = re.split(rf"{re.escape(name)}[^=:]*?(?::[^=]*)?[=:]\s*", text, maxsplit=1)[-1]
     right = re.sub(r"\s+(?:#|//).*$|[;,]\s*$", "", right).strip()
-    for seen in stretches(view, place.path):
-        for original, alias in re.findall(r"(\w+) as (\w+)", "\n".join(seen.lines)):
-            right = re.sub(rf"(?<![\w.]){alias}\b(?!\s*\.)", original, right)
+    for original, alias in re.findall(r"(\w+) as (\w+)", "\n".join(seen.lines if seen else ())):
+        right = re.sub(rf"(?<![\w.]){alias}\b(?!\s*\.)", original, right)
     return right
 
 
@@ -236,26 +200,25 @@ def _answer(chain: Sequence[Note]) -> str:
 
 
 def value(expression: str, known: Mapping[str, object]) -> object:
-    """Return the value of a literal, or of sums and products of known names, else None.
+    """Return the value of a literal, of a known name or of a product of them, else None.
 
     >>> value("limits.BASE * 2", {"BASE": 15})
     30
     """
+    factors = [
+        known.get(each.rpartition(".")[2], _literal(each)) for each in expression.split(" * ")
+    ]
+    numbers = [each for each in factors if isinstance(each, int | float)]
+    if len(factors) == 1:
+        return factors[0]
+    return math.prod(numbers) if len(numbers) == len(factors) else None
+
+
+def _literal(text: str) -> object:
     try:
-        return _value(ast.parse(expression, mode="eval").body, known)
-    except (SyntaxError, ValueError, TypeError, ArithmeticError):
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
         return None
-
-
-def _value(node: ast.expr, known: Mapping[str, object]) -> object:
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        left, right = _value(node.left, known), _value(node.right, known)
-        if isinstance(left, int | float) and isinstance(right, int | float):
-            return _OPERATORS[type(node.op)](left, right)
-        return None
-    if isinstance(node, ast.Name | ast.Attribute):
-        return known.get(node.id if isinstance(node, ast.Name) else node.attr)
-    return ast.literal_eval(node)
 
 
 # -- another name for it --------------------------------------------------------------------------
@@ -316,7 +279,6 @@ def _edit(
             continue
         if texts := replacement(seen, place.line, old, new):
             return _replace(view, place, texts), edit
-        return None, note("left", *at, "its surroundings are not unique")
     if _reads_since_edit(view, place.path) < view.habits.rereads:
         return _read_around(view, place, _AROUND), ""
     if sum(hit.path == place.path and place.text in hit.text for hit in hits) == 1:
@@ -344,18 +306,13 @@ def replacement(seen: Stretch, at: int, old: str, new: str) -> tuple[str, str] |
     ('b = N\\na = N', 'b = N\\na = M')
     """
     text, i = "\n".join(seen.lines), at - 1 - seen.start
-    for above, below in _neighbours(0 if seen.whole else 1):
+    for above, below in _CONTEXTS[not seen.whole :]:
         before = seen.lines[max(0, i - above) : i]
         after = seen.lines[i + 1 : i + 1 + below]
         old_text = "\n".join((*before, seen.lines[i], *after))
         if len(re.findall(f"(?={re.escape(old_text)})", text)) == 1:
             return old_text, "\n".join((*before, _renamed(seen.lines[i], old, new), *after))
     return None
-
-
-def _neighbours(least: int) -> Iterator[tuple[int, int]]:
-    for total in range(least, 2 * _CONTEXT + 1):
-        yield from ((above, total - above) for above in range(total, -1, -1) if above <= _CONTEXT)
 
 
 def _renamed(line: str, old: str, new: str) -> str:
@@ -368,12 +325,13 @@ def _finish(
     """Find the tests, run them, search again, answer."""
     old, new = task.names
     command, tests = last(view.own, "command"), last(view.own, "tests")
-    names = [c.name if c.name == "edit_file" else _is_test(c) for c in view.calls]
+    steps = [call.name == "edit_file" for call in view.calls if _is_test(call) or _edited(call)]
     if command is None:
         find = view.use("bash", command=_FIND_TESTS)
         return say(f"{text}\nNothing is left to edit; I look for the tests.", find)
-    if tests is None or (edited and [n for n in names if n][-1:] == ["edit_file"]):
-        return say(f"{text}\nNow the tests.", view.use("bash", command=_test_command(command.text)))
+    if tests is None or (edited and steps[-1:] == [True]):
+        run = _RUN_TESTS.replace("{}", command.text)
+        return say(f"{text}\nNow the tests.", view.use("bash", command=run))
     if edited:
         return say(f"{text}\nOne more search.", view.use("bash", command=search_command(old)))
     places = ", ".join(f"{hit.path}:{hit.line}" for hit in hits[:20])
@@ -385,33 +343,24 @@ def _finish(
     )
 
 
-def _test_command(command: str) -> str:
-    """Run the tests, without the times that some runners print, and print their exit code."""
-    return (
-        f"({command}) 2>&1 | sed -E 's/ in [0-9.]+ ?s.*$//'; echo \"exit code ${{PIPESTATUS[0]}}\""
-    )
-
-
-def _is_test(call: Call) -> str:
-    return "tests" if "PIPESTATUS" in str(call.input.get("command")) else ""
+def _is_test(call: Call) -> bool:
+    return "PIPESTATUS" in str(call.input.get("command"))
 
 
 def _tested(view: View) -> str:
     """Note what the newest call told about the tests."""
     call = view.newest
-    if not call or not call.visible or call.name != "bash":
+    if not call or not call.visible:
         return ""
+    lines = [line.strip() for line in call.text.split("\n") if line.strip()]
     if call.input.get("command") == _FIND_TESTS:
-        line = call.text.split("\n")[0].strip()
-        return note("command", line if _PLAIN_COMMAND.fullmatch(line) else _DEFAULT_TESTS)
+        return note("command", lines[0] if _PLAIN_COMMAND.fullmatch(lines[0]) else _DEFAULT_TESTS)
     if not _is_test(call):
         return ""
-    if re.search(r"^Ran 0 tests", call.text, re.MULTILINE):
-        return note("tests", "fail", "no test was run")  # some runners end well without any
-    lines = [line for line in call.text.split("\n") if line.strip()]
-    outcome = "pass" if lines[-1] == "exit code 0" else "fail"
+    # Some test runners end well without any test.
+    passed = lines[-1] == "exit code 0" and "Ran 0 tests" not in call.text
     words = one_line(lines[-2], 100) if len(lines) > 1 else "no output"
-    return note("tests", outcome, _TIMES.sub("", words))
+    return note("tests", "pass" if passed else "fail", words)
 
 
 def progress(view: View, kind: str) -> str:
