@@ -91,6 +91,17 @@ def test_a_request_for_a_summary_is_known_in_any_words(prompt: str, tools: bool)
     assert NOTED in words(said)
 
 
+def test_an_older_summary_in_the_text_does_not_hide_the_request_for_a_new_one():
+    text = (
+        "<role>\nContext Extraction Assistant\n</role>\nExtract the most relevant context.\n"
+        f"<messages>\nMessages to summarize:\nHuman: Here is a summary:\n- [task] {READ}\n{NOTED}\n"
+        f"AI: - [skipped] b.py | binary\n{'x ' * 800}\n</messages>"
+    )
+    said = words(answer(user(text), tools=[]))
+    assert f"- [task] {READ}" in said
+    assert NOTED in said
+
+
 @pytest.mark.parametrize(
     "text", ["Use the compact tool to compress the conversation", READ, "Summarize our chat"]
 )

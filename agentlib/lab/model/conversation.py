@@ -15,14 +15,9 @@ from typing import Any, cast
 from agentlib.messages import Block, Message, of_type
 
 _ROLES = {
-    "human": "user",
-    "user": "user",
-    "用户": "user",
-    "ai": "assistant",
-    "assistant": "assistant",
-    "助手": "assistant",
-    "tool": "tool",
-    "工具": "tool",
+    **dict.fromkeys(("human", "user", "用户"), "user"),
+    **dict.fromkeys(("ai", "assistant", "助手"), "assistant"),
+    **dict.fromkeys(("tool", "工具"), "tool"),
 }
 _KEYS = {"text": {"text"}, "tool_use": {"id", "name", "input"}, "tool_result": {"tool_use_id"}}
 _DUMPED = re.compile(r"""\{["']role["']: ?["'](?:user|assistant)["']""")

@@ -27,11 +27,6 @@ _FRAME = 150
 """Tokens of a reply that writes: its calls, the report's name, its first lines."""
 _END = "END_OF_PART"
 _NO_FOLDER = "no such directory"
-_NO_SOURCE = re.compile(
-    r"\.(?:png|jpe?g|gif|ico|webp|pdf|zip|gz|xz|bz2|tar|whl|jar|class|pyc|so|dll|dylib|exe|o|a|woff2?|"
-    r"ttf|otf|mp[34]|wav|sqlite|db|parquet|npz?|pkl|ipynb|svg|map|min\.js|min\.css|lock)$",
-    re.IGNORECASE,
-)
 _SKIPPED_FOLDERS = ("node_modules", "__pycache__", "venv", "site-packages")
 
 
@@ -53,7 +48,6 @@ class Listing(NamedTuple):
     files: list[File]
     todo: list[File]
     reply: Reply | None = None
-    left_out: int = 0
     is_full: bool = False
     """There may be more files than it shows."""
 
@@ -99,10 +93,9 @@ def listing(view: View, task: Task, text: str = "") -> Listing:
     rows = rows_in(made.text) if made else []
     if not made or not (rows or made.text.strip() == NOTHING):
         return Listing([], [], say(text, view.again(call)))
-    files = [f for f in rows if not _NO_SOURCE.search(f.path) and f.path != task.report]
+    files = [file for file in rows if file.path != task.report]
     todo = [file for file in files if not view.is_done(file.path)]
-    left_out = sum(bool(_NO_SOURCE.search(row.path)) for row in rows)
-    return Listing(files, todo, left_out=left_out, is_full=len(rows) == LISTED)
+    return Listing(files, todo, is_full=len(rows) == LISTED)
 
 
 # -- notes ----------------------------------------------------------------------------------------
@@ -181,7 +174,7 @@ def _next_reads(view: View, todo: Sequence[File], room: int) -> list[Block]:
 
 
 def _read_on(view: View, task: Task, text: str = "") -> tuple[Reply | None, View, str, Listing]:
-    """Take notes and read on; no reply if everything is read."""
+    """Take notes and read on. There is no reply if everything is read."""
     text = f"{text}\n{take_notes(view)}"
     view = view.noting(text)
     seen = listing(view, task, text)
@@ -192,6 +185,10 @@ def _read_on(view: View, task: Task, text: str = "") -> tuple[Reply | None, View
     view = view.noting(text)
     todo = [file for file in seen.todo if not view.is_done(file.path)]
     step = seen.reply or (say(text, *_next_reads(view, todo, room)) if todo else None)
+    if not step and not seen.files:
+        kind = f".{task.endings[0]} file" if task.endings else "file"
+        place = "this workspace" if task.folder == "." else f"{task.folder}/"
+        step = say(f"{text}\nI found no {kind} in {place}.")
     return step, view, text, seen
 
 
@@ -205,8 +202,6 @@ def read(view: View, task: Task) -> Reply:
     step, view, text, seen = _read_on(view, task)
     if step:
         return step
-    if not seen.files:
-        return say(f"{text}\n{_nothing(task)}")
     view = in_sight(view)
     if task.kind == "report":
         return _report(view, task, text, seen)
@@ -227,8 +222,6 @@ def until(view: View, task: Task) -> Reply:
     step, view, text, seen = _read_on(view, task, begun)
     if step:
         return step
-    if not seen.files:
-        return say(f"{text}\n{_nothing(task)}")
     reads = [call.path for call in view.calls if call.name == "read_file"]
     least = min(seen.files, key=lambda file: reads.count(file.path)).path
     if reads.count(least) < view.habits.passes:
@@ -239,12 +232,6 @@ def until(view: View, task: Task) -> Reply:
         f"{view.habits.passes} times each and see no summary. A smaller window or threshold would "
         "do it."
     )
-
-
-def _nothing(task: Task) -> str:
-    kind = f".{task.endings[0]} file" if task.endings else "file"
-    place = "this workspace" if task.folder == "." else f"{task.folder}/"
-    return f"I found no {kind} in {place}."
 
 
 # -- the report -----------------------------------------------------------------------------------
@@ -267,7 +254,6 @@ def _told(view: View, seen: Listing, lost: int) -> str:
     parts = [
         f"; of {lost} the details are lost." if lost else ".",
         f" There is no directory {gone.text}/, so they are the whole workspace's." if gone else "",
-        f" {counted(seen.left_out)} of no source text I left out." if seen.left_out else "",
         f" I list {LISTED} at most, so there may be more." if seen.is_full else "",
     ]
     return counted(len(seen.files)) + "".join(parts)

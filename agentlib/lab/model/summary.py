@@ -27,19 +27,14 @@ _GIVEN = re.compile(r"([\d,]+) of these tokens to the focus")
 _UPDATE = re.compile(r"\bUpdate (?:it|the existing summary)\b")
 _HEADING = re.compile(r"^## .+$", re.MULTILINE)
 _HEADINGS = ["## Accomplished", "## Current state", "## Key decisions"]
-_PENDING = re.compile(r"^## .*(?:pending|question)", re.IGNORECASE)
-_SECTION = re.compile(rf"{_PENDING.pattern}.*\n((?:(?!## ).*\n?)*)", re.IGNORECASE | re.MULTILINE)
+_TASK, _FILES, _DECIDED = "", "file|state|artifact", "decision|rule"
+_QUESTIONS, _LEFT = "pending|question", "remaining|left|next"
+"""Words of the heading under which each sort of item goes; the first heading if none fits."""
+_SECTION = re.compile(
+    rf"^## .*(?:{_QUESTIONS}).*\n((?:(?!## ).*\n?)*)", re.IGNORECASE | re.MULTILINE
+)
 _NO_INSTRUCTION = re.compile(r"reference only|not instructions|no instruction", re.IGNORECASE)
-_TASK, _FILES, _DECIDED, _QUESTIONS, _LEFT = range(5)
-_UNDER = {
-    _FILES: re.compile(r"file|state|artifact", re.IGNORECASE),
-    _DECIDED: re.compile(r"decision|rule", re.IGNORECASE),
-    _QUESTIONS: _PENDING,
-    _LEFT: re.compile(r"remaining|left|next", re.IGNORECASE),
-}
-"""The heading under which each sort of item goes; the first one if none fits."""
 _ENDING = re.compile(r"(?:ations?|ions?|ings?|ies|ied|ers?|ed|es|s|y|e)$")
-_CHINESE = (("规则|约束|要求", "rule"), ("决定|决策", "decision"), ("事实", "fact"))
 _SMALL = "the and all with from that this what every keep user about"
 _LENGTH = 120
 """Characters of an earlier request."""
@@ -48,7 +43,7 @@ _LENGTH = 120
 class Item(NamedTuple):
     """Something worth keeping: its heading, its text, and the words by which a focus finds it."""
 
-    heading: int
+    heading: str
     text: str
     words: str = ""
 
@@ -67,7 +62,7 @@ def summarise(view: View, prompt: str, *, newest_stay: bool) -> str:
     if most := _ASKED.search(prompt):
         bounds.append(int(number(most[1]) * (1.3 if most[2] == "word" else 1)))
     room = min(bounds)
-    asked = pending(view) if any(map(_PENDING.match, headings)) else []
+    asked = pending(view) if any(_is_under(_QUESTIONS, each) for each in headings) else []
     first = _first(view, room, asked)
     left = room - rough_tokens("\n".join([*(item.text for item in first), *headings]))
     return _written(headings, [*first, *_chosen(view, _items(view, asked), prompt, left, room)])
@@ -79,8 +74,6 @@ def stems(text: str) -> set[str]:
     >>> sorted(stems("decisions and the rules")), stems("decision") <= stems("decisions")
     (['decis', 'rul'], True)
     """
-    for chinese, english in _CHINESE:
-        text = re.sub(chinese, f" {english} ", text)
     words = re.findall(r"[A-Za-z_]\w{2,}", text, re.ASCII)
     return {_ENDING.sub("", word.lower()) for word in words if word.lower() not in _SMALL.split()}
 
@@ -202,8 +195,11 @@ def _written(headings: Sequence[str], items: Sequence[Item]) -> str:
     """Write the lines under their headings."""
     under: list[list[str]] = [[] for _ in headings]
     for item in items:
-        form = _UNDER.get(item.heading)
-        fitting = (i for i, heading in enumerate(headings) if form and form.search(heading))
+        fitting = (i for i, heading in enumerate(headings) if _is_under(item.heading, heading))
         under[next(fitting, 0)].append(item.text)
     parts = ["\n".join([heading, *lines]) for heading, lines in zip(headings, under, strict=True)]
     return "\n\n".join(parts)
+
+
+def _is_under(words: str, heading: str) -> bool:
+    return bool(re.search(words, heading, re.IGNORECASE))

@@ -232,7 +232,7 @@ class View:
 
 def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -> View:
     """Return what a request shows. `messages`: its conversation, see `conversation_of`."""
-    start = _request_at(messages)
+    start = max((i for i, message in enumerate(messages) if _words(message)), default=-1)
     request = "\n\n".join(_words(messages[start])) if start >= 0 else ""
     left = [(i, b["text"]) for i, m in enumerate(messages) for b in _summaries(m)]
     at, whole = left[-1] if left else (-1, "")
@@ -245,7 +245,8 @@ def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -
     after = [each for i, text in texts if i > start for each in notes_in(text)]
     system = _system(body)
     calls = tuple(_calls(messages[start + 1 :]))
-    chars = len(system) + len(str(body.get("tools", ""))) + sum(map(_chars, messages))
+    base = len(system) + len(str(body.get("tools", "")))
+    chars = base + sum(_length(block) for message in messages for block in msg.blocks(message))
     return View(
         habits=habits,
         request=request or _task(summary),
@@ -258,7 +259,7 @@ def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -
         summarised=carried,
         first=not any(message["role"] == "assistant" for message in messages[start + 1 :]),
         follows_work=start > 0 and _is_finished(messages[start - 1]),
-        tools={t["name"]: _inputs(t) for t in body.get("tools", ())},
+        tools={tool["name"]: _inputs(tool) for tool in body.get("tools", ())},
         size=int(chars / 3.5),
         window=_after(r"context window is ([\d,]+) tokens", system),
         compacted_at=_after(r"compacted at ([\d,]+) tokens", system),
@@ -276,7 +277,8 @@ def conversation_of(body: Mapping[str, Any]) -> tuple[str | None, list[Message],
     tools are offered, the text must also be long and name the conversation.
     """
     messages: list[Message] = list(body["messages"])
-    texts = _words(messages[-1])
+    # In a conversation written as one text, an older summary may stand beside the prompt.
+    texts = _words(messages[-1]) if body.get("tools") else _texts(messages[-1])
     text = texts[-1] if texts else ""
     if not _asks_for_summary(body, text):
         return None, messages, False
@@ -293,7 +295,7 @@ def conversation_of(body: Mapping[str, Any]) -> tuple[str | None, list[Message],
 def _asks_for_summary(body: Mapping[str, Any], text: str) -> bool:
     if text.startswith(msg.SUMMARY_WANTED):
         return True
-    if not text or understand(text).kind != "unknown":
+    if not text or text.startswith(msg.SUMMARY_HEADER) or understand(text).kind != "unknown":
         return False
     if body.get("tools"):
         return len(text) >= _LONG and bool(_WANTED.search(text[:500]))
@@ -389,11 +391,6 @@ def _words(message: Message) -> list[str]:
     return [b["text"] for b in msg.of_type(message, "text") if b not in _summaries(message)]
 
 
-def _request_at(messages: Sequence[Message]) -> int:
-    indexes = range(len(messages) - 1, -1, -1)
-    return next((i for i in indexes if _words(messages[i])), -1)
-
-
 def _unanswered(messages: Sequence[Message]) -> Iterator[str]:
     """Yield words that were followed by other words before their work was finished."""
     spoken = [i for i, message in enumerate(messages) if _words(message)]
@@ -442,17 +439,12 @@ def _system(body: Mapping[str, Any]) -> str:
 
 def _inputs(tool: Mapping[str, Any]) -> frozenset[str]:
     schema: Mapping[str, Any] = tool.get("input_schema") or {}
-    known: Mapping[str, Any] = schema.get("properties") or {}
-    return frozenset(known)
+    return frozenset(schema.get("properties") or ())
 
 
 def _after(form: str, text: str) -> int:
     match = re.search(form, text)
     return number(match[1]) if match else 0
-
-
-def _chars(message: Message) -> int:
-    return sum(map(_length, msg.blocks(message)))
 
 
 def _length(block: Block) -> int:
