@@ -94,7 +94,7 @@ def _phase_ended(seen: View, task: Task) -> bool:
 
 
 def _compact(seen: View, task: Task) -> Reply:
-    """Compact once, then say what came of it; once more if the call was interrupted."""
+    """Compact once, then say what came of it."""
     calls = [call for call in seen.calls if call.name == "compact"]
     if seen.summarised or (seen.compacted and any(call.succeeded for call in calls)):
         return say("Done: the conversation is compacted, and I go on from its summary.")
@@ -106,7 +106,7 @@ def _compact(seen: View, task: Task) -> Reply:
         )
     if "compact" not in seen.tools:
         return say("I have no tool to compact the conversation with; the settings leave it out.")
-    if len(calls) > 1 or any(not call.interrupted for call in calls):
+    if calls:
         return say(f"The conversation is not compacted: {calls[-1].text[:200]}")
     begun = note("before", seen.before) if seen.summary else ""
     call = seen.use("compact", focus=task.focus or FOCUS)

@@ -8,6 +8,7 @@ import ast
 import math
 import re
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from shlex import quote
 from typing import NamedTuple
 
@@ -96,13 +97,13 @@ def _edited(call: Call) -> Note | None:
     return last(call.notes, "edit") if call.name == "edit_file" and call.succeeded else None
 
 
-def _read_around(view: View, place: Place, around: int) -> Block:
+def _read_around(view: View, place: Place) -> Block:
     """Read a file; only the part around the place if the file was too long to come whole."""
     call = view.use("read_file", path=place.path)
     whole = view.ran(call)
     if whole and whole.visible and whole.next_line and view.can_go_on:
-        start = max(0, place.line - around)
-        return view.use("read_file", path=place.path, offset=start, limit=2 * around)
+        start = max(0, place.line - _AROUND)
+        return view.use("read_file", path=place.path, offset=start, limit=2 * _AROUND)
     return call
 
 
@@ -123,7 +124,7 @@ def trace(view: View, task: Task) -> Reply:
             return say(f"{text}\nNothing in the files sets `{name}`.\n{_told(chain)}")
         expression = _expression(view, place, name)
         if expression is None:
-            return say(text, view.again(_read_around(view, place, 20)))
+            return say(text, view.again(_read_around(view, place)))
         found = note("set", name, place.path, place.line, expression)
         text, view = f"{text}\n{found}", view.noting(found)
         chain = chain_of(view, task.names[0])
@@ -272,28 +273,21 @@ def _edit(
     aims = [n.parts[1:] for c in view.calls if c.error for n in c.notes if n.kind == "edit"]
     if aims.count(at) >= view.habits.rereads:
         return None, note("left", *at, "the edit is refused")
-    edit = note("edit", view.edits + 1, *at)
-    for seen in stretches(view, place.path):
-        line = seen.line(place.line)
-        if line is None or _renamed(line, old, new) == line:
-            continue
-        if texts := replacement(seen, place.line, old, new):
-            return _replace(view, place, texts), edit
-    if _reads_since_edit(view, place.path) < view.habits.rereads:
-        return _read_around(view, place, _AROUND), ""
-    if sum(hit.path == place.path and place.text in hit.text for hit in hits) == 1:
-        return _replace(view, place, (place.text, _renamed(place.text, old, new))), edit
-    return None, note("left", *at, "its line is not unique, and the file is cleared too soon")
-
-
-def _replace(view: View, place: Place, texts: tuple[str, str]) -> Block:
-    return view.use("edit_file", path=place.path, old_text=texts[0], new_text=texts[1])
+    shown = (replacement(seen, place.line, old, new) for seen in stretches(view, place.path))
+    texts = next(filter(None, shown), None)
+    if not texts and _reads_since_edit(view, place.path) < view.habits.rereads:
+        return _read_around(view, place), ""
+    if not texts and sum(h.path == place.path and place.text in h.text for h in hits) == 1:
+        texts = place.text, _renamed(place.text, old, new)
+    if not texts:
+        return None, note("left", *at, "its line is not unique, and the file is cleared too soon")
+    edit = view.use("edit_file", path=place.path, old_text=texts[0], new_text=texts[1])
+    return edit, note("edit", view.edits + 1, *at)
 
 
 def _reads_since_edit(view: View, path: str) -> int:
     """Count how often a file was read since the last edit."""
-    edits = [i for i, c in enumerate(view.calls) if c.name == "edit_file" and c.succeeded]
-    since = view.calls[edits[-1] + 1 if edits else 0 :]
+    since = takewhile(lambda call: not _edited(call), reversed(view.calls))
     return sum(call.name == "read_file" and call.path == path for call in since)
 
 
@@ -305,13 +299,14 @@ def replacement(seen: Stretch, at: int, old: str, new: str) -> tuple[str, str] |
     >>> replacement(Stretch(0, ("a = N", "b = N", "a = N"), True), 3, "N", "M")
     ('b = N\\na = N', 'b = N\\na = M')
     """
-    text, i = "\n".join(seen.lines), at - 1 - seen.start
+    line, i = seen.line(at) or "", at - 1 - seen.start
+    if (renamed := _renamed(line, old, new)) == line:
+        return None
     for above, below in _CONTEXTS[not seen.whole :]:
-        before = seen.lines[max(0, i - above) : i]
-        after = seen.lines[i + 1 : i + 1 + below]
-        old_text = "\n".join((*before, seen.lines[i], *after))
-        if len(re.findall(f"(?={re.escape(old_text)})", text)) == 1:
-            return old_text, "\n".join((*before, _renamed(seen.lines[i], old, new), *after))
+        before, after = seen.lines[max(0, i - above) : i], seen.lines[i + 1 : i + 1 + below]
+        old_text = "\n".join((*before, line, *after))
+        if len(re.findall(f"(?={re.escape(old_text)})", "\n".join(seen.lines))) == 1:
+            return old_text, "\n".join((*before, renamed, *after))
     return None
 
 

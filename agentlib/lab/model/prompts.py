@@ -46,7 +46,7 @@ _TABLE: dict[str, Any] = tomllib.loads(
 )
 _ENDINGS: Mapping[str, Sequence[str]] = _TABLE["endings"]
 _PARTS: Mapping[str, Sequence[str]] = {"KIND": list(_ENDINGS), **_TABLE["parts"]}
-EXAMPLES, EXAMPLES_ZH = _TABLE["examples"]["english"], _TABLE["examples"]["chinese"]
+EXAMPLES, EXAMPLES_ZH = (_TABLE["refusal"][each]["examples"] for each in ("english", "chinese"))
 """The six tasks, each with a prompt that is understood."""
 
 
@@ -121,15 +121,7 @@ def _is_rule(part: str) -> bool:
 
 # -- understanding -------------------------------------------------------------------------------
 
-_NEEDS: Mapping[Kind, Sequence[set[str]]] = {
-    "read": ({"verb", "review", "report"}, {"object", "bare"}),
-    "until": ({"verb"}, {"until"}),
-    "trace": ({"name"},),
-    "rename": ({"names"},),
-    "compact": ({"order", "tool"},),
-    "rules": ({"rules", "summary"},),
-}
-"""A task needs one phrase of each set."""
+_KINDS: Sequence[Kind] = ("read", "until", "trace", "rename", "compact", "rules")
 
 
 def _scanner(phrases: Mapping[str, Sequence[str]]) -> re.Pattern[str]:
@@ -139,7 +131,7 @@ def _scanner(phrases: Mapping[str, Sequence[str]]) -> re.Pattern[str]:
 
 
 _SCANNERS: Mapping[Kind, re.Pattern[str]] = {
-    kind: _scanner(_TABLE["task"][kind]) for kind in _NEEDS
+    kind: _scanner(_TABLE["task"][kind]["phrases"]) for kind in _KINDS
 }
 _FILLER = _scanner({})
 
@@ -158,7 +150,7 @@ def understand(request: str) -> Task:
     asked = " ".join(" ".join(rest).split())
     if not asked or (rules and not _left(_FILLER, asked)):
         return Task("rules")
-    readings = [_reading(kind, asked) for kind in _SCANNERS]
+    readings = [_reading(kind, asked) for kind in _KINDS]
     # A refusal names what follows the part that was understood.
     best = min(readings, key=lambda task: [-asked.find(word) for word in task.unknown[:1]])
     kept = {match[1] for rule in rules if (match := _UNTOUCHED.search(rule))}
@@ -189,14 +181,11 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _agree(kind: Kind, parts: Mapping[str, Sequence[str]]) -> bool:
-    """Tell whether the phrases go together: `save it to` needs a report, for example."""
-    reports = {*parts.get("report", ()), *parts.get("target", ())}
+    """Tell whether the phrases go together and make a whole request."""
     return (
-        all(group & parts.keys() for group in _NEEDS[kind])
-        and not ("target" in parts and not {"report", "review"} & parts.keys())
+        all(parts.keys() & group for group in _TABLE["task"][kind]["needs"])
         and not (kind == "read" and "bare" in parts and "manner" not in parts)
         and not {"bare", "object"} <= parts.keys()
-        and len(reports) < 2
         and len(set(parts.get("names", ()))) != 1
     )
 
@@ -213,7 +202,7 @@ def _task(kind: Kind, parts: Mapping[str, Sequence[str]]) -> Task:
         folder=folder,
         endings=endings,
         names=(*parts.get("name", ()), *parts.get("names", ())),
-        report=next(iter((*parts.get("report", ()), *parts.get("target", ()))), "REPORT.md"),
+        report="".join(parts.get("report", ())) or "REPORT.md",
         focus="summary" if "summary" in parts else "".join(parts.get("focus", ())).strip(),
     )
 
@@ -225,10 +214,6 @@ def refusal(request: str, task: Task) -> str:
     I am the offline model, and I did not understand: "Sing". I do nothing then.
     """
     words = ", ".join(f'"{word}"' for word in task.unknown) or "…"
-    if re.search("[一-龥]", request):
-        head = f"我是离线模型，没有听懂：{words}。我什么也不做，而不是去猜。"
-        able, examples = "我会做六件事，文件夹的名字要带斜杠：", EXAMPLES_ZH
-    else:
-        head = f"I am the offline model, and I did not understand: {words}. I do nothing then."
-        able, examples = "I can do six things. The name of a folder needs a slash.", EXAMPLES
-    return "\n".join([head, able, *(f'- {what}: "{prompt}"' for what, prompt in examples)])
+    said = _TABLE["refusal"]["chinese" if re.search("[一-龥]", request) else "english"]
+    examples = (f'- {what}: "{prompt}"' for what, prompt in said["examples"])
+    return "\n".join([said["head"].replace("{}", words), said["able"], *examples])

@@ -3,6 +3,7 @@
 The calls have no ids; the server gives them theirs.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,22 +13,8 @@ from agentlib.messages import Block
 
 Reply = dict[str, Any]
 """{"content": [blocks], "stop_reason": "tool_use" | "end_turn" | "stop_sequence" | "refusal"}"""
-_FINDINGS = {
-    "file",
-    "outline",
-    "skipped",
-    "done",
-    "edit",
-    "left",
-    "set",
-    "command",
-    "tests",
-    "report",
-}
-
-
-_NOTHING: dict[str, Any] = {"boolean": False, "array": [], "object": {}}
-"""The least value of a type."""
+_FINDINGS = re.compile("file|outline|skipped|done|edit|left|set|command|tests|report")
+"""The kinds of note that count as something new."""
 
 
 def say(text: str, *calls: Block) -> Reply:
@@ -54,7 +41,9 @@ def gives_up(view: View, patience: int | None = None) -> str:
     if same and all(c.name == "bash" or not c.text for c in newest):
         return "I stop here: three times the same call has shown me nothing."
     made = view.calls[-patience:]
-    if len(made) == patience and not any(n.kind in _FINDINGS for c in made for n in c.notes):
+    if len(made) == patience and not any(
+        _FINDINGS.fullmatch(n.kind) for c in made for n in c.notes
+    ):
         return f"I stop here: {patience} calls in a row brought nothing new."
     return ""
 
@@ -95,12 +84,18 @@ def _least(tool: Mapping[str, Any], words: str) -> Block:
 
 
 def _value(name: str, schema: Mapping[str, Any], words: str) -> Any:
+    """Return the least value of an input's type. A text gets the words, where they do no harm."""
     if schema.get("enum"):
         return schema["enum"][0]
-    kind = schema.get("type")
-    if kind in ("integer", "number"):
-        return schema.get("minimum", 0)
-    return _NOTHING[kind] if kind in _NOTHING else {"command": "true", "path": "."}.get(name, words)
+    least = schema.get("minimum", 0)
+    values: dict[str, Any] = {
+        "integer": least,
+        "number": least,
+        "boolean": False,
+        "array": [],
+        "object": {},
+    }
+    return values.get(str(schema.get("type")), {"command": "true", "path": "."}.get(name, words))
 
 
 def stopped(reply: Reply, sequences: Sequence[str]) -> Reply:
