@@ -42,16 +42,6 @@ class File(NamedTuple):
         return self.size / max(1, self.lines)
 
 
-class Listing(NamedTuple):
-    """The files of a folder and those left to read, or the reply that comes first."""
-
-    files: list[File]
-    todo: list[File]
-    reply: Reply | None = None
-    is_full: bool = False
-    """There may be more files than it shows."""
-
-
 def listing_command(folder: str, endings: Sequence[str]) -> str:
     """Write the command that prints lines, bytes and path of each file below a folder.
 
@@ -80,22 +70,20 @@ def rows_in(listing: str) -> list[File]:
     return [File(path, int(size), int(lines)) for lines, size, path in found]
 
 
-def listing(view: View, task: Task, text: str = "") -> Listing:
+def listing(view: View, task: Task, text: str = "") -> tuple[list[File], Reply | None]:
     """Return the files of the folder that the task names, or the reply that lists them."""
     missing = [each.text for each in view.own if each.kind == "no folder"]
     folder = "." if task.folder in missing else task.folder
     call = view.use("bash", command=listing_command(folder, task.endings))
     made = view.ran(call)
     if made and made.error and not made.interrupted:
-        return Listing([], [], say(f"{text}\nI can't list the files: {one_line(made.text)}"))
+        return [], say(f"{text}\nI can't list the files: {one_line(made.text)}")
     if made and made.text.startswith(_NO_FOLDER):
         return listing(view.noting(gone := note("no folder", folder)), task, f"{text}\n{gone}")
     rows = rows_in(made.text) if made else []
     if not made or not (rows or made.text.strip() == NOTHING):
-        return Listing([], [], say(text, view.again(call)))
-    files = [file for file in rows if file.path != task.report]
-    todo = [file for file in files if not view.is_done(file.path)]
-    return Listing(files, todo, is_full=len(rows) == LISTED)
+        return [], say(text, view.again(call))
+    return [file for file in rows if file.path != task.report], None
 
 
 # -- notes ----------------------------------------------------------------------------------------
@@ -173,23 +161,25 @@ def _next_reads(view: View, todo: Sequence[File], room: int) -> list[Block]:
     return [view.again(view.use("read_file", path=file.path)) for file in batch[:count]]
 
 
-def _read_on(view: View, task: Task, text: str = "") -> tuple[Reply | None, View, str, Listing]:
+def _read_on(view: View, task: Task, text: str = "") -> tuple[Reply | None, View, str, list[File]]:
     """Take notes and read on. There is no reply if everything is read."""
     text = f"{text}\n{take_notes(view)}"
     view = view.noting(text)
-    seen = listing(view, task, text)
+    files, reply = listing(view, task, text)
     room = min(_PART, int(view.window * view.habits.page * 3.5) or _PART)
-    for file in seen.todo:
-        if file.size > room and file.line_size > room:
+    left = [file for file in files if not view.is_done(file.path)]
+    todo = [file for file in left if file.line_size <= room]
+    for file in left:
+        if file not in todo:
             text += "\n" + note("skipped", file.path, "its lines are too long to be read")
     view = view.noting(text)
-    todo = [file for file in seen.todo if not view.is_done(file.path)]
-    step = seen.reply or (say(text, *_next_reads(view, todo, room)) if todo else None)
-    if not step and not seen.files:
+    if todo:
+        reply = say(text, *_next_reads(view, todo, room))
+    elif not files and not reply:
         kind = f".{task.endings[0]} file" if task.endings else "file"
         place = "this workspace" if task.folder == "." else f"{task.folder}/"
-        step = say(f"{text}\nI found no {kind} in {place}.")
-    return step, view, text, seen
+        reply = say(f"{text}\nI found no {kind} in {place}.")
+    return reply, view, text, files
 
 
 def read(view: View, task: Task) -> Reply:
@@ -199,13 +189,13 @@ def read(view: View, task: Task) -> Reply:
         return say(f"{text}\n{stop}")
     if call and call.error and not call.interrupted and last(call.notes, "report"):
         return say(f"I could not write {task.report}: {call.text[:200]}")
-    step, view, text, seen = _read_on(view, task)
+    step, view, text, files = _read_on(view, task)
     if step:
         return step
     view = in_sight(view)
     if task.kind == "report":
-        return _report(view, task, text, seen)
-    return say(f"{text}\n{_closing(view, seen)}")
+        return _report(view, task, text, files)
+    return say(f"{text}\n{_closing(view, files)}")
 
 
 def until(view: View, task: Task) -> Reply:
@@ -219,16 +209,16 @@ def until(view: View, task: Task) -> Reply:
     if stop := gives_up(view, patience=10**9):
         return say(stop)
     begun = note("before", view.before) if view.first and view.summary else ""
-    step, view, text, seen = _read_on(view, task, begun)
+    step, view, text, files = _read_on(view, task, begun)
     if step:
         return step
     reads = [call.path for call in view.calls if call.name == "read_file"]
-    least = min(seen.files, key=lambda file: reads.count(file.path)).path
+    least = min(files, key=lambda file: reads.count(file.path)).path
     if reads.count(least) < view.habits.passes:
         again = f"{text}\nNothing is left; I read {least} again."
         return say(again, view.use("read_file", path=least))
     return say(
-        f"{text}\nCompression did not trigger: I have read {counted(len(seen.files))} "
+        f"{text}\nCompression did not trigger: I have read {counted(len(files))} "
         f"{view.habits.passes} times each and see no summary. A smaller window or threshold would "
         "do it."
     )
@@ -237,44 +227,44 @@ def until(view: View, task: Task) -> Reply:
 # -- the report -----------------------------------------------------------------------------------
 
 
-def _closing(view: View, seen: Listing) -> str:
+def _closing(view: View, files: Sequence[File]) -> str:
     """Say how many files were read, and in a line each what they are, as far as is known."""
-    paths = [file.path for file in seen.files]
+    paths = [file.path for file in files]
     known = {path: view.files[path].parts[2] for path in paths if path in view.files}
     shown = min(_SHOWN, view.max_tokens // 60)
     lines = [f"{path}: {known.get(path, LOST)}" for path in paths[:shown]]
     lines += [f"... and {len(paths) - shown} more"] if len(paths) > shown else []
     lost = len(paths) - len(known)
-    return "\n".join([f"I read {_told(view, seen, lost)}", *lines])
+    return "\n".join([f"I read {_told(view, files, lost)}", *lines])
 
 
-def _told(view: View, seen: Listing, lost: int) -> str:
+def _told(view: View, files: Sequence[File], lost: int) -> str:
     """Say how many files there are, and what the person should know about them."""
     gone = last(view.own, "no folder")
     parts = [
         f"; of {lost} the details are lost." if lost else ".",
         f" There is no directory {gone.text}/, so they are the whole workspace's." if gone else "",
-        f" I list {LISTED} at most, so there may be more." if seen.is_full else "",
+        f" I list {LISTED} at most, so there may be more." if len(files) >= LISTED - 1 else "",
     ]
-    return counted(len(seen.files)) + "".join(parts)
+    return counted(len(files)) + "".join(parts)
 
 
-def _report(view: View, task: Task, text: str, seen: Listing) -> Reply:
+def _report(view: View, task: Task, text: str, files: Sequence[File]) -> Reply:
     """Write the report, in parts if it is long, and say so when it is there."""
     # After an interruption nobody knows how far it came, so it is written once more.
     cut_off = view.newest and view.newest.interrupted
     written = None if cut_off else last(view.own, "report")
     upto, lost = (written.parts[1], number(written.parts[2])) if written else ("", 0)
-    rest = [file.path for file in seen.files if file.path > upto]
+    rest = [file.path for file in files if file.path > upto]
     looks = view.use("bash", command=f"test ! -e {quote(task.report)} || echo 'there is one'")
     if not rest:
         there = view.ran(looks)
         is_there = there is not None and there.text.startswith("there is one")
         older = f" It replaces an older {task.report}." if is_there else ""
-        return say(f"I wrote {task.report}: {_told(view, seen, lost)}{older}")
+        return say(f"I wrote {task.report}: {_told(view, files, lost)}{older}")
     skipped = {each.parts[0]: each.parts[1] for each in view.known if each.kind == "skipped"}
     texts = [section(path, view.files.get(path), skipped.get(path)) for path in rest]
-    end = closing(view, len(seen.files))
+    end = closing(view, len(files))
     text = "\n".join([text, *(note("rule", rule) for rule in view.rules)])
     # A reply that is cut off writes nothing, and what is said beside the report needs room too.
     count = _fitting(texts, view.max_tokens - _FRAME - (len(text) + len(end)) // 3)
@@ -284,7 +274,7 @@ def _report(view: View, task: Task, text: str, seen: Listing) -> Reply:
     if upto:
         command = f"cat >> {quote(task.report)} <<'{_END}'\n\n{content}{_END}"
         return say(text, view.use("bash", command=command))
-    content = f"{opening(view, f'Report on {counted(len(seen.files))}')}\n{content}"
+    content = f"{opening(view, f'Report on {counted(len(files))}')}\n{content}"
     return say(text, looks, view.use("write_file", path=task.report, content=content))
 
 
