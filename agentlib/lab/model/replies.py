@@ -85,17 +85,13 @@ def _least(tool: Mapping[str, Any], words: str) -> Block:
 
 def _value(name: str, schema: Mapping[str, Any], words: str) -> Any:
     """Return the least value of an input's type. A text gets the words, where they do no harm."""
+    kind = str(schema.get("type"))
     if schema.get("enum"):
         return schema["enum"][0]
-    least = schema.get("minimum", 0)
-    values: dict[str, Any] = {
-        "integer": least,
-        "number": least,
-        "boolean": False,
-        "array": [],
-        "object": {},
-    }
-    return values.get(str(schema.get("type")), {"command": "true", "path": "."}.get(name, words))
+    if kind in ("integer", "number"):
+        return schema.get("minimum", 0)
+    least: dict[str, Any] = {"boolean": False, "array": [], "object": {}}
+    return least.get(kind, {"command": "true", "path": "."}.get(name, words))
 
 
 def stopped(reply: Reply, sequences: Sequence[str]) -> Reply:
