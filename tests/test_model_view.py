@@ -146,6 +146,18 @@ def test_lines_that_begin_with_a_role_are_messages(roles: tuple[str, str]):
     assert messages[1]["content"][0]["text"].endswith("- [done] c.py")
 
 
+def test_tagged_messages_are_read_with_their_calls():
+    text = (
+        f'<message type="ai">\n  <content>{NOTED}</content>\n'
+        '  <tool_call id="toolu_1" name="read_file">{"path": "b.py"}</tool_call>\n</message>\n'
+        '<message type="tool">x &lt; 1</message>'
+    )
+    _, [said, result] = messages_in(text)
+    call = {"type": "tool_use", "id": "toolu_1", "name": "read_file", "input": {"path": "b.py"}}
+    assert said["content"] == [{"type": "text", "text": NOTED}, call]
+    assert result["content"][0]["content"] == "x < 1"
+
+
 @given(st.text())
 def test_any_text_can_be_looked_through(text: str):
     messages_in(f'[{{"role": "user", "content": {text}')

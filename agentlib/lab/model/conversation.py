@@ -1,14 +1,15 @@
 """Read a conversation that was written down as one text, in one message.
 
-Many agents ask for a summary that way. They send `json.dumps(messages)`, `str(messages)`, or lines
-that begin with "Human:" and "AI:". `messages_in` makes messages of such a text again, and loses
-what it can't read, such as a message that was cut off.
+Many agents ask for a summary that way. They send `json.dumps(messages)`, `str(messages)`, lines
+that begin with "Human:" and "AI:", or tags such as `<message type="ai">`. `messages_in` makes
+messages of such a text again. It loses what it can't read, such as a message that was cut off.
 """
 
 import ast
 import json
 import re
 from collections.abc import Iterator
+from html import unescape
 from itertools import pairwise
 from typing import Any, cast
 
@@ -27,6 +28,8 @@ _SPOKEN = re.compile(
 )
 _TEXT = re.compile(r"TextBlock\(.*?\btext=(.+), type='text'\)", re.DOTALL)
 _CALL = re.compile(r"ToolUseBlock\(id='([^']+)',.*?input=(\{.*\}), name='(\w+)'", re.DOTALL)
+_TAG = re.compile(r"^ *<content>|</content>$|</message>", re.MULTILINE)
+_TAGGED_CALL = re.compile(r'<tool_call id="([^"]*)" name="([^"]*)">(.*?)</tool_call>', re.DOTALL)
 
 
 def messages_in(text: str) -> tuple[str, list[Message]]:
@@ -89,8 +92,14 @@ def _spoken(turns: list[tuple[str, str]]) -> Iterator[Message]:
     """Make messages of turns; a tool's text answers the oldest call that has no answer yet."""
     calls: list[str] = []
     for speaker, text in turns:
-        role, said = _ROLES[speaker], text.replace("</message>", "").strip()
-        content = _blocks(_value(said) or said if said.startswith("[{") else said)
+        role = _ROLES[speaker]
+        said = unescape(_TAG.sub("", text)).strip() if "</message>" in text else text.strip()
+        plain = _TAGGED_CALL.sub("", said).strip()
+        content = _blocks(_value(plain) or plain if plain.startswith("[{") else plain)
+        content += [
+            {"type": "tool_use", "id": call_id, "name": name, "input": _value(inputs) or {}}
+            for call_id, name, inputs in _TAGGED_CALL.findall(said)
+        ]
         if role == "tool":
             results = {"type": "tool_result", "content": said}
             content = [{**results, "tool_use_id": name} for name in calls[:1]]
