@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pandas import DataFrame
 
 from agentlib.lab.figures import estimates
+from agentlib.lab.model.habits import Habits
 from agentlib.lab.panels import lessons
 from agentlib.lab.panels.panel import Panel
 from agentlib.lab.panels.what_if import RECORDED, what_if
@@ -127,6 +128,16 @@ def test_clearing_runs_the_task_again_when_a_slider_is_let_go():
     assert panel.text == lessons.run_sentence(play(RENAME, replace(start, keep_recent=20)))
     assert panel.png != before
     assert not any(control.continuous_update for control in panel.controls.values())
+
+
+def test_habits_run_the_task_again():
+    settings = Settings(auto=False, manual=False, keep_recent=1)
+    panel = lessons.habits_panel(RENAME, settings)
+    assert panel.text == lessons.run_sentence(play(RENAME, settings))
+    panel.rereads.value = 0
+    run = play(RENAME, settings, habits=Habits(rereads=0))
+    assert panel.text == lessons.run_sentence(run)
+    assert run.turns < play(RENAME, settings).turns
 
 
 def test_compaction_by_two_numbers_and_the_run_at_the_same_two():

@@ -1,7 +1,8 @@
 """What a source file says about itself: its purpose, two public names, planted facts.
 
-Everything is quoted from the text, and what isn't sure is left out. Python is parsed. Of any other
-language only the first comment is known.
+Everything is quoted from the text, and what isn't sure is left out. Python is parsed. TypeScript,
+JavaScript and Java give their first comment and the names they export, by one pattern each. Of any
+other language only the first comment is known.
 """
 
 import ast
@@ -11,6 +12,19 @@ from collections import Counter
 from functools import lru_cache
 from typing import NamedTuple
 
+_EXPORTS = {
+    "js": re.compile(
+        r"^export[ \t]+(?:default[ \t]+)?(?:(?:abstract|async|declare)[ \t]+)*"
+        r"(?:function\*?|class|interface|type|enum|const|let|var)[ \t]+(\w+)",
+        re.MULTILINE,
+    ),
+    "java": re.compile(
+        r"^[ \t]*public[ \t]+(?:[\w<>\[\],.?]+[ \t]+)*?(?:(?:class|@?interface|enum|record)[ \t]+)?"
+        r"(\w+)[ \t]*(?=[(<{]|extends|implements)",
+        re.MULTILINE,
+    ),
+}
+_KINDS = {"java": "java"} | dict.fromkeys(("ts", "tsx", "js", "jsx", "mjs", "mts"), "js")
 _TOP = re.compile(r"\s*(/\*.*?\*/|(?:[ \t]*(?://|#)[^\n]*(?:\n|\Z)|[ \t]*\n)+)", re.DOTALL)
 _TOOLS = re.compile(
     r"!|-\*-|coding[:=]|.*\b(?:pylint|eslint|mypy:|ruff:|type:|noqa)|(?:FACT|DECISION):"
@@ -56,8 +70,9 @@ def describe(path: str, text: str) -> Described:
         return Described(*_python(text), facts)
     if ending in ("md", "rst", "txt"):
         return Described(first_sentence(text.lstrip("#= \n")) or "no text", (), facts)
-    purpose = first_sentence(top_comment(text)) or "no comment at the top"
-    return Described(purpose, (COMMENT_ONLY,), facts)
+    exports = _EXPORTS.get(_KINDS.get(ending, ""))
+    names = tuple(dict.fromkeys(exports.findall(text)))[:2] if exports else (COMMENT_ONLY,)
+    return Described(first_sentence(top_comment(text)) or "no comment at the top", names, facts)
 
 
 def first_sentence(text: str) -> str:

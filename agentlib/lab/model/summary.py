@@ -35,6 +35,7 @@ _SECTION = re.compile(
 )
 _NO_INSTRUCTION = re.compile(r"reference only|not instructions|no instruction", re.IGNORECASE)
 _ENDING = re.compile(r"(?:ations?|ions?|ings?|ies|ied|ers?|ed|es|s|y|e)$")
+_CHINESE = (("规则|约束|要求", "rule"), ("决定|决策", "decision"), ("事实", "fact"))
 _SMALL = "the and all with from that this what every keep user about"
 _LENGTH = 120
 """Characters of an earlier request."""
@@ -73,7 +74,11 @@ def stems(text: str) -> set[str]:
 
     >>> sorted(stems("decisions and the rules")), stems("decision") <= stems("decisions")
     (['decis', 'rul'], True)
+    >>> stems("保留规则")
+    {'rul'}
     """
+    for chinese, english in _CHINESE:
+        text = re.sub(chinese, f" {english} ", text)
     words = re.findall(r"[A-Za-z_]\w{2,}", text, re.ASCII)
     return {_ENDING.sub("", word.lower()) for word in words if word.lower() not in _SMALL.split()}
 

@@ -19,6 +19,7 @@ from agentlib.lab.figures.bars import bars
 from agentlib.lab.figures.style import many, wrapped
 from agentlib.lab.figures.window_map import maps, sentence, tiles, window_maps
 from agentlib.lab.generations import left
+from agentlib.lab.model import HABITS
 from agentlib.lab.panels.panel import Drawing, Panel, choice, scrolling, slider, words
 from agentlib.lab.play import Run, outcomes, play
 from agentlib.lab.replay import replay, table
@@ -99,6 +100,38 @@ def run_sentence(run: Run, *more: str) -> str:
     counts = f"{run.turns:,} turns, {run.repeated:,} calls made again, {run.sent:,} tokens sent"
     text = "; ".join([counts, *more, checks]) + "."
     return wrapped(text + (f" The API ended it: {run.refused.rstrip('.')}." if run.refused else ""))
+
+
+def habits_panel(scenario: Scenario, settings: Settings, *, turns: int = 60) -> Panel:
+    """The bench: the task is run again with other habits of the offline model.
+
+    `notes` is whether it writes notes, `rereads` a number, `summary` and `carried` are percent.
+    `turns`: how many the axis has room for, so that runs compare. See `model.habits.Habits`.
+    """
+    chart = charts.turns(
+        play(scenario, settings).table(),
+        title="Tokens in each prompt, the model with other habits",
+        turns=turns,
+        also=("placeholder", "summary", "auto", "failed"),
+    )
+
+    def draw(notes: str, rereads: int, summary: int, carried: int) -> tuple[bytes, str]:
+        shares = {"summary": summary / 100, "carried": carried / 100}
+        habits = replace(HABITS, notes=notes == "yes", rereads=rereads, **shares)
+        run = play(scenario, settings, habits=habits)
+        chart.update(run.table())
+        return chart.png(), run_sentence(run)
+
+    again, long = "how often it reads a lost thing again", "a summary's share of what it was shown"
+    old = "share of a summary's room that an update carries over"
+    size, kept = round(100 * HABITS.summary), round(100 * HABITS.carried)
+    controls = {
+        "notes": choice("notes", "yes", ("yes", "no"), "whether it notes what it read"),
+        "rereads": slider("rereads", HABITS.rereads, (0, 6, 1), again, waits=True),
+        "summary": slider("summary, %", size, (2, 40, 2), long, waits=True),
+        "carried": slider("carried, %", kept, (0, 100, 10), old, waits=True),
+    }
+    return Panel(controls, draw)
 
 
 def compaction_panel(session: Session, settings: Settings, runs: Iterable[Run] = ()) -> Panel:
