@@ -102,6 +102,29 @@ def test_an_older_summary_in_the_text_does_not_hide_the_request_for_a_new_one():
     assert NOTED in said
 
 
+def test_notes_stay_if_the_rest_of_the_dump_was_cut_off():
+    noted = [NOTED.replace("a.py", f"{n}.py") for n in range(8)]
+    dump = json.dumps([user(READ), assistant("\n".join(noted)), user("x" * 90_000)])[:40_000]
+    said = words(answer(user(f"Summarize this conversation for continuity.\n{dump}"), tools=[]))
+    assert all(note in said for note in noted)
+
+
+def test_calls_that_are_printed_behind_the_words_are_read():
+    call = {"name": "read_file", "args": {"path": "b.py"}, "id": "t2", "type": "tool_call"}
+    text = f'Human: {READ}\nAI: {NOTED}[{call}]\nTool: """Builds."""\n'
+    _, (_, said, result) = messages_in(text)
+    assert said["content"][0]["text"] == NOTED
+    assert said["content"][1]["input"] == {"path": "b.py"}
+    assert result["content"][0]["tool_use_id"] == "t2"
+
+
+@pytest.mark.parametrize("text", ["Continue.", "please go on", "Continue from where you left off."])
+def test_a_person_who_only_says_go_on_means_the_request_before(text: str):
+    summary = user(f"[Conversation compressed. Transcript: t.jsonl]\n\n- [task] {READ}\n{NOTED}")
+    assert seen(summary, assistant("Understood."), user(text)).request == READ
+    assert seen(user(READ), assistant("I stop here."), user(text)).request == READ
+
+
 @pytest.mark.parametrize(
     "text", ["Use the compact tool to compress the conversation", READ, "Summarize our chat"]
 )

@@ -29,6 +29,7 @@ _SPOKEN = re.compile(
 _TEXT = re.compile(r"TextBlock\(.*?\btext=(.+), type='text'\)", re.DOTALL)
 _CALL = re.compile(r"ToolUseBlock\(id='([^']+)',.*?input=(\{.*\}), name='(\w+)'", re.DOTALL)
 _TAG = re.compile(r"^ *<content>|</content>$|</message>", re.MULTILINE)
+_GLUED = re.compile(r"\[\{'name': .*'type': 'tool_call'\}\]\s*\Z", re.DOTALL)
 _TAGGED_CALL = re.compile(r'<tool_call id="([^"]*)" name="([^"]*)">(.*?)</tool_call>', re.DOTALL)
 
 
@@ -94,11 +95,16 @@ def _spoken(turns: list[tuple[str, str]]) -> Iterator[Message]:
     for speaker, text in turns:
         role = _ROLES[speaker]
         said = unescape(_TAG.sub("", text)).strip() if "</message>" in text else text.strip()
-        plain = _TAGGED_CALL.sub("", said).strip()
+        glued = _GLUED.search(said)
+        plain = _TAGGED_CALL.sub("", said[: glued.start()] if glued else said).strip()
         content = _blocks(_value(plain) or plain if plain.startswith("[{") else plain)
         content += [
             {"type": "tool_use", "id": call_id, "name": name, "input": _value(inputs) or {}}
             for call_id, name, inputs in _TAGGED_CALL.findall(said)
+        ]
+        content += [
+            {"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["args"]}
+            for call in (_value(glued[0]) if glued else None) or ()
         ]
         if role == "tool":
             results = {"type": "tool_result", "content": said}

@@ -121,6 +121,11 @@ def _is_rule(part: str) -> bool:
 
 # -- understanding -------------------------------------------------------------------------------
 
+_GO_ON = re.compile(
+    r"\W*(?:please )?(?:continue|go on|go ahead|proceed|carry on|keep going|resume|请?继续|接着做?)"
+    r"(?: (?:from )?where you (?:left off|stopped))?(?: with (?:the|your) (?:task|work))?\W*",
+    _FLAGS,
+)
 _KINDS: Sequence[Kind] = ("read", "until", "trace", "rename", "compact", "rules")
 
 
@@ -134,6 +139,15 @@ _SCANNERS: Mapping[Kind, re.Pattern[str]] = {
     kind: _scanner(_TABLE["task"][kind]["phrases"]) for kind in _KINDS
 }
 _FILLER = _scanner({})
+
+
+def only_goes_on(request: str) -> bool:
+    """Tell whether a person asks for nothing new, only to go on.
+
+    >>> only_goes_on("Please continue."), only_goes_on("Continue with the tests.")
+    (True, False)
+    """
+    return bool(_GO_ON.fullmatch(request))
 
 
 @lru_cache(maxsize=256)

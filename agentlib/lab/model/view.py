@@ -18,7 +18,7 @@ from agentlib import messages as msg
 from agentlib.lab.model.conversation import messages_in
 from agentlib.lab.model.habits import Habits
 from agentlib.lab.model.notes import Note, last, listed, notes_in, number, one_line
-from agentlib.lab.model.prompts import rules_in, understand
+from agentlib.lab.model.prompts import only_goes_on, rules_in, understand
 from agentlib.messages import Block, Message
 
 NOTHING = "(no output)"
@@ -232,21 +232,24 @@ class View:
 
 def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -> View:
     """Return what a request shows. `messages`: its conversation, see `conversation_of`."""
-    start = max((i for i, message in enumerate(messages) if _words(message)), default=-1)
-    request = "\n\n".join(_words(messages[start])) if start >= 0 else ""
+    asked = ["\n\n".join(_words(message)) for message in messages]
+    start = max(
+        (i for i, words in enumerate(asked) if words and not only_goes_on(words)), default=-1
+    )
+    request = asked[start] if start >= 0 else ""
     left = [(i, b["text"]) for i, m in enumerate(messages) for b in _summaries(m)]
     at, whole = left[-1] if left else (-1, "")
     summary = _alone(whole)
-    carried = _is_about(summary, request) and request not in [
-        "\n\n".join(_words(message)) for message in messages[max(at, 0) : max(start, 0)]
-    ]
+    carried = _is_about(summary, request) and request not in asked[max(at, 0) : max(start, 0)]
     texts = [(i, t) for i, m in enumerate(messages) if m["role"] == "assistant" for t in _texts(m)]
     told = sorted([*((i, _alone(text)) for i, text in left), *texts], key=lambda each: each[0])
     after = [each for i, text in texts if i > start for each in notes_in(text)]
     system = _system(body)
     calls = tuple(_calls(messages[start + 1 :]))
     base = len(system) + len(str(body.get("tools", "")))
-    chars = base + sum(_length(block) for message in messages for block in msg.blocks(message))
+    chars = sum(_length(block) for message in messages for block in msg.blocks(message))
+    # A conversation written as one text is larger than what could be read of it.
+    chars = base + max(chars, sum(map(_length, msg.blocks(body["messages"][-1]))))
     return View(
         habits=habits,
         request=request or _task(summary),
