@@ -353,9 +353,10 @@ def _tested(view: View) -> str:
     if not _is_test(call):
         return ""
     # Some test runners end well without any test.
-    passed = lines[-1] == "exit code 0" and "Ran 0 tests" not in call.text
+    if "Ran 0 tests" in call.text:  # some runners end well without any
+        return note("tests", "fail", "no test was run")
     words = one_line(lines[-2], 100) if len(lines) > 1 else "no output"
-    return note("tests", "pass" if passed else "fail", words)
+    return note("tests", "pass" if lines[-1] == "exit code 0" else "fail", words)
 
 
 def progress(view: View, kind: str) -> str:
