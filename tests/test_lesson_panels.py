@@ -19,7 +19,7 @@ from agentlib.lab.replay import replay
 from agentlib.lab.replay.estimates import BLOCKS, CHARS, LAST_BILL, METER
 from agentlib.lab.tasks.scenarios import ERRAND, RENAME, REVIEW, SURVEY
 from agentlib.messages import violation
-from agentlib.presets import HERMES
+from agentlib.presets import DEFAULT, HERMES
 from agentlib.settings import Settings
 
 START = replace(
@@ -131,13 +131,15 @@ def test_clearing_runs_the_task_again_when_a_slider_is_let_go():
 
 
 def test_habits_run_the_task_again():
-    settings = Settings(auto=False, manual=False, keep_recent=1)
-    panel = lessons.habits_panel(RENAME, settings)
-    assert panel.text == lessons.run_sentence(play(RENAME, settings))
-    panel.rereads.value = 0
-    run = play(RENAME, settings, habits=Habits(rereads=0))
-    assert panel.text == lessons.run_sentence(run)
-    assert run.turns < play(RENAME, settings).turns
+    settings = DEFAULT.scaled(32_000)
+    panel = lessons.habits_panel(REVIEW, settings)
+    assert panel.text == lessons.run_sentence(play(REVIEW, settings))
+    for name, percent in (("page", 10), ("summary", 2), ("carried", 0)):
+        panel.reset()
+        before = panel.text
+        getattr(panel, name).value = percent
+        run = play(REVIEW, settings, habits=replace(Habits(), **{name: percent / 100}))
+        assert panel.text == lessons.run_sentence(run) != before
 
 
 def test_compaction_by_two_numbers_and_the_run_at_the_same_two():

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import get_args
+from typing import Any, get_args
 
 from ipywidgets import Button, Play, jslink
 
@@ -105,7 +105,7 @@ def run_sentence(run: Run, *more: str) -> str:
 def habits_panel(scenario: Scenario, settings: Settings, *, turns: int = 60) -> Panel:
     """The bench: the task is run again with other habits of the offline model.
 
-    `notes` is whether it writes notes, `rereads` a number, `summary` and `carried` are percent.
+    `notes` is whether it writes notes; `page`, `summary` and `carried` are in percent.
     `turns`: how many the axis has room for, so that runs compare. See `model.habits.Habits`.
     """
     chart = charts.turns(
@@ -115,22 +115,22 @@ def habits_panel(scenario: Scenario, settings: Settings, *, turns: int = 60) -> 
         also=("placeholder", "summary", "auto", "failed"),
     )
 
-    def draw(notes: str, rereads: int, summary: int, carried: int) -> tuple[bytes, str]:
-        shares = {"summary": summary / 100, "carried": carried / 100}
-        habits = replace(HABITS, notes=notes == "yes", rereads=rereads, **shares)
-        run = play(scenario, settings, habits=habits)
+    def draw(notes: str, **percent: int) -> tuple[bytes, str]:
+        shares = {name: each / 100 for name, each in percent.items()}
+        run = play(scenario, settings, habits=replace(HABITS, notes=notes == "yes", **shares))
         chart.update(run.table())
         return chart.png(), run_sentence(run)
 
-    again, long = "how often it reads a lost thing again", "a summary's share of what it was shown"
-    old = "share of a summary's room that an update carries over"
-    size, kept = round(100 * HABITS.summary), round(100 * HABITS.carried)
-    controls = {
-        "notes": choice("notes", "yes", ("yes", "no"), "whether it notes what it read"),
-        "rereads": slider("rereads", HABITS.rereads, (0, 6, 1), again, waits=True),
-        "summary": slider("summary, %", size, (2, 40, 2), long, waits=True),
-        "carried": slider("carried, %", kept, (0, 100, 10), old, waits=True),
+    shares = {
+        "page": ((5, 50, 5), "share of the window that one result may take"),
+        "summary": ((2, 40, 2), "a summary's share of what it was shown"),
+        "carried": ((0, 100, 10), "share of a summary's room that an update carries over"),
     }
+    notes = choice("notes", "yes", ("yes", "no"), "whether it notes what it read")
+    controls: dict[str, Any] = {"notes": notes}
+    for name, (span, meaning) in shares.items():
+        start = round(100 * getattr(HABITS, name))
+        controls[name] = slider(f"{name}, %", start, span, meaning, waits=True)
     return Panel(controls, draw)
 
 
