@@ -134,7 +134,7 @@ def test_habits_run_the_task_again():
     settings = DEFAULT.scaled(32_000)
     panel = lessons.habits_panel(REVIEW, settings)
     assert panel.text == lessons.run_sentence(play(REVIEW, settings))
-    for name, percent in (("page", 10), ("summary", 2), ("carried", 0)):
+    for name, percent in (("page", 10), ("carried", 0)):
         panel.reset()
         before = panel.text
         getattr(panel, name).value = percent

@@ -2,7 +2,7 @@
 
 python tools/notebooks.py                        all of notebooks/
 python tools/notebooks.py notebooks/00_*.ipynb   only these
-python tools/notebooks.py --check                change nothing; fail if a file would change
+python tools/notebooks.py --check                fail if a file would change, and write none
 """
 
 import argparse
@@ -111,7 +111,7 @@ def dumps(notebook: NotebookNode) -> str:
 
 
 def rebuild(path: Path) -> str:
-    """Run a notebook from its first cell to its last; return the text its file should hold."""
+    """Run a notebook from its first cell to its last. Return the text its file should hold."""
     stored = nbformat.read(path, as_version=4)
     fresh = normalise(execute(stored, path.parent))
     keep_pictures(fresh, normalise(stored))
@@ -119,7 +119,7 @@ def rebuild(path: Path) -> str:
 
 
 def difference(path: Path, fresh: str) -> str:
-    """Return a shortened unified diff from the stored file to the fresh text; "" if equal."""
+    """Return a shortened unified diff from the stored file to the fresh text, "" if equal."""
     stored = path.read_bytes().decode("utf-8")
     if stored == fresh:
         return ""
@@ -129,7 +129,7 @@ def difference(path: Path, fresh: str) -> str:
 
 
 def update(path: Path, check: bool) -> bool:
-    """Bring one notebook up to date, or only compare it; return whether its file is right."""
+    """Bring one notebook up to date, or only compare it. Return whether its file is right."""
     try:
         fresh = rebuild(path)
     except CellExecutionError as error:
@@ -139,7 +139,7 @@ def update(path: Path, check: bool) -> bool:
 
 
 def settle(path: Path, fresh: str, check: bool) -> bool:
-    """Write the fresh text, or print what would change; return whether the file is right."""
+    """Write the fresh text, or print what would change. Return whether the file is right."""
     changed = difference(path, fresh)
     if not changed:
         print(f"{path}: unchanged")

@@ -9,12 +9,10 @@ from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
-from itertools import repeat
 from operator import methodcaller
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from unittest.mock import Mock
 
 from agentlib.auto_compact import SummaryFailed, summary_message
 from agentlib.estimation import TokenMeter, estimate_tokens, message_tokens
@@ -520,14 +518,21 @@ def _next_calls(text: str) -> str:
 # Lesson 07: going on without, rejecting, resting, putting back, an engine
 
 
+def _outcome(outcome: Exception | str, *_: Any) -> str:
+    """Summarise as a model that fails in this way, or that gives this summary."""
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome
+
+
 @exercise("07.1", "no failure of the summary's call can end the session any more.")
 def _goes_on_without(answer: Answer) -> None:
     messages = conversation(800, 800)
     for outcome in (SummaryFailed("the model is overloaded"), ConnectionError("no network"), ""):
-        new = answer.call(messages, Mock(side_effect=repeat(outcome)))
+        new = answer.call(messages, partial(_outcome, outcome))
         case = f"if the summary is {outcome!r}"
         require(new == messages, f"{case}, the messages should stay as they were.")
-    new = answer.messages(messages, Mock(return_value=SUMMARY))
+    new = answer.messages(messages, partial(_outcome, SUMMARY))
     right = SUMMARY in text_of(new) and active_request(new) == active_request(messages)
     require(right, f"if the summary is {SUMMARY!r}, it and the person's words should be left.")
 

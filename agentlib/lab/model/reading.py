@@ -1,4 +1,4 @@
-"""The reading tasks: list a folder, read its files with a note on each, report; or read on.
+"""The reading tasks: list a folder, read its files with a note on each, then report or read on.
 
 The listing is looked at, not remembered. If it was cleared, it is asked for again.
 """
@@ -18,7 +18,7 @@ from agentlib.lab.model.view import NOTHING, Call, View
 from agentlib.messages import Block
 
 LISTED = 400
-"""The most files in a listing; the rest is left out openly."""
+"""The most files in a listing. The report says so if there may be more."""
 _PART = 48_000
 """Characters that one result of read_file can have."""
 _SHOWN = 40
@@ -31,7 +31,7 @@ _SKIPPED_FOLDERS = ("node_modules", "__pycache__", "venv", "site-packages")
 
 
 class File(NamedTuple):
-    """A line of a listing; `size` is in bytes."""
+    """A line of a listing, with the size in bytes."""
 
     path: str
     size: int
@@ -61,7 +61,7 @@ def listing_command(folder: str, endings: Sequence[str]) -> str:
 
 
 def rows_in(listing: str) -> list[File]:
-    """Read a listing; a text without a single such line is none.
+    """Read the files of a listing. A text without one line of its form is no listing.
 
     >>> rows_in("1 12 a.py\\n[cleared]")
     [File(path='a.py', size=12, lines=1)]
@@ -183,7 +183,7 @@ def _read_on(view: View, task: Task, text: str = "") -> tuple[Reply | None, View
 
 
 def read(view: View, task: Task) -> Reply:
-    """Read every file, noting what is found; then the report, or a closing word."""
+    """Read every file and note what is found, then write the report or a closing word."""
     text, call = take_notes(view), view.newest
     if stop := gives_up(view.noting(text)):
         return say(f"{text}\n{stop}")
@@ -281,7 +281,7 @@ def _report(view: View, task: Task, text: str, files: Sequence[File]) -> Reply:
 def _fitting(texts: Sequence[str], room: int) -> int:
     """Return how many sections surely fit in `room` tokens, at least one.
 
-    A Chinese character has three bytes and is about a token; so are two letters of short words.
+    A Chinese character has three bytes and is about a token. So are two letters of short words.
     """
     ends = accumulate(len(text.encode()) + 8 for text in texts)
     return max(1, sum(end <= 2 * room for end in ends))

@@ -105,7 +105,7 @@ def run_sentence(run: Run, *more: str) -> str:
 def habits_panel(scenario: Scenario, settings: Settings, *, turns: int = 60) -> Panel:
     """The bench: the task is run again with other habits of the offline model.
 
-    `notes` is whether it writes notes; `page`, `summary` and `carried` are in percent.
+    `notes` is whether it writes notes. `page` and `carried` are in percent.
     `turns`: how many the axis has room for, so that runs compare. See `model.habits.Habits`.
     """
     chart = charts.turns(
@@ -123,7 +123,6 @@ def habits_panel(scenario: Scenario, settings: Settings, *, turns: int = 60) -> 
 
     shares = {
         "page": ((5, 50, 5), "share of the window that one result may take"),
-        "summary": ((2, 40, 2), "a summary's share of what it was shown"),
         "carried": ((0, 100, 10), "share of a summary's room that an update carries over"),
     }
     notes = choice("notes", "yes", ("yes", "no"), "whether it notes what it read")
