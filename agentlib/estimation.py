@@ -6,8 +6,10 @@ The meter takes the last bill as its anchor and guesses only the messages that a
 
 import math
 import re
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
+from operator import is_
 from typing import Any
 
 from agentlib.messages import KINDS, Block, Message, kinds_of
@@ -151,6 +153,8 @@ class TokenMeter:
         # Tokens by id, billed or guessed. Each message is kept, so that its id is not used again.
         self._tokens, self._kept = dict[int, float](), list[Message]()
         self._billed = 0  # how many of the kept messages the last bill has seen
+        # The list weighed last, its weights, and how many messages at its front are billed.
+        self._last, self._weights, self._seen = list[Message](), array("d"), 0
 
     def estimate(self, messages: Sequence[Message]) -> int:
         """Estimate a prompt of these messages, with the system prompt and the tools."""
@@ -162,27 +166,38 @@ class TokenMeter:
         The first bill shows the size of system prompt and tools. So does a bill that no new
         message explains. A usage without input tokens (a stream cut off) teaches nothing.
         """
-        tokens, billed = sum(self.weights(messages)), prompt_tokens(usage)
+        billed = prompt_tokens(usage)
         if self._anchored and billed > 0:
-            self._anchor(set(map(id, messages)), tokens, billed)
+            self._anchor(messages, billed)
         self._billed = len(self._kept)
 
-    def _anchor(self, prompt: set[int], tokens: float, billed: int) -> None:
+    def _anchor(self, messages: Sequence[Message], billed: int) -> None:
         """Scale the guesses so that the sum is the bill."""
-        new = [key for key in map(id, self._kept[self._billed :]) if key in prompt]
+        tokens, seen = sum(self.weights(messages)), self._seen
+        guessed = set(map(id, self._kept[self._billed :]))
+        new = [id(message) for message in messages[seen:] if id(message) in guessed]
         guess = sum(self._tokens[key] for key in new)
         rest = self.base + tokens - guess
         if self._billed and guess > 0 and rest < billed:
             factor = (billed - rest) / guess
         else:
-            self.base = max(0.0, billed - tokens)
-            new, factor = list(prompt), min(1.0, billed / tokens) if tokens else 1.0
+            self.base, seen, new = max(0.0, billed - tokens), 0, list(map(id, messages))
+            factor = min(1.0, billed / tokens) if tokens else 1.0
         self._tokens |= {key: self._tokens[key] * factor for key in new}
+        self._weights[seen:] = array("d", (self._tokens[id(m)] for m in messages[seen:]))
+        self._seen = len(messages)
 
-    def weights(self, messages: Sequence[Message]) -> list[float]:
-        """Return the tokens of each message, as it was billed or else guessed."""
-        tokens = self._tokens
-        return [tokens.get(id(message)) or self._guess(message) for message in messages]
+    def weights(self, messages: Sequence[Message]) -> "array[float]":
+        """Return the tokens of each message, as it was billed or else guessed.
+
+        The array is the meter's own and changes with its next call.
+        """
+        # Most messages are the ones of the last time, so only what follows them is looked up.
+        same = [*map(is_, messages, self._last), False].index(False)
+        rest = (self._tokens.get(id(m)) or self._guess(m) for m in messages[same:])
+        self._weights[same:], self._last[same:] = array("d", rest), messages[same:]
+        self._seen = min(self._seen, same)
+        return self._weights
 
     def _guess(self, message: Message) -> float:
         self._kept.append(message)

@@ -7,15 +7,8 @@ instead of writing a new one, and the summary says that it is no instruction.
 
 from collections.abc import Sequence
 
+from agentlib import auto_compact as auto
 from agentlib import messages as msg
-from agentlib.auto_compact import (
-    Archive,
-    Summarize,
-    check_summary,
-    is_worth_it,
-    keep_from,
-    summary_message,
-)
 from agentlib.estimation import message_tokens
 from agentlib.messages import Message
 from agentlib.micro_compact import trim_results
@@ -52,8 +45,8 @@ _FOCUS = "\nFocus: {focus}\nGive {share:,} of these tokens to the focus, the res
 
 def head_and_tail(
     messages: Sequence[Message],
-    summarize: Summarize,
-    archive: Archive,
+    summarize: auto.Summarize,
+    archive: auto.Archive,
     settings: Settings,
     *,
     focus: str = "",
@@ -74,15 +67,15 @@ def head_and_tail(
     ['user 1 user', 'assistant 3', 'Go on.']
     """
     head, middle, tail = parts(messages, settings, unseen_tokens)
-    if not is_worth_it(middle):
+    if not auto.is_worth_it(middle):
         return list(messages)
     tokens = summary_budget(_tokens(middle), settings.summary_tokens)
     wish = handoff_prompt(tokens, focus, update=summary_index(middle) is not None)
     shown = [*_shown(head, middle, settings), {"role": "user", "content": wish}]
     name, text = archive(), summarize(shown, focus)
     carried = None if msg.active_request(tail) else msg.active_request(middle)
-    summary = summary_message(text, name, carried, reference_only=settings.reference_only)
-    check_summary(summary, middle)
+    summary = auto.summary_message(text, name, carried, reference_only=settings.reference_only)
+    auto.check_summary(summary, middle)
     return msg.drop_thinking([*head, summary, *tail], len(head))
 
 
@@ -96,7 +89,7 @@ def parts(
     start = head_length(messages, settings.head_tokens)
     rest = list(messages[start:])
     if settings.tail_tokens is None:
-        tail = rest[keep_from(rest, settings.keep_exchanges) :]
+        tail = rest[auto.keep_from(rest, settings.keep_exchanges) :]
     else:
         tail = tail_of(rest, settings.tail_tokens, unseen_tokens, least=settings.trim_keep)
     return list(messages[:start]), rest[: len(rest) - len(tail)], tail

@@ -57,10 +57,7 @@ def blocks(message: Message) -> list[Block]:
     >>> blocks({"role": "user", "content": "hi"})
     [{'type': 'text', 'text': 'hi'}]
     """
-    return _as_blocks(message["content"])
-
-
-def _as_blocks(content: str | list[Block]) -> list[Block]:
+    content = message["content"]
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
@@ -85,7 +82,7 @@ def result_text(result: Block) -> str:
     >>> result_text({"type": "tool_result", "content": [{"type": "text", "text": "ok"}]})
     'ok'
     """
-    parts = _as_blocks(result.get("content") or "")
+    parts = blocks({"content": result.get("content") or ""})
     return "\n".join(p["text"] if p["type"] == "text" else f"[{p['type']}]" for p in parts)
 
 
@@ -102,8 +99,8 @@ def with_results(messages: Sequence[Message], new: Mapping[str, str]) -> list[Me
 
 def _with_results(message: Message, new: Mapping[str, str]) -> Message:
     content = blocks(message)
-    names = [str(block.get("tool_use_id")) for block in content]
-    if not any(name in new for name in names):
+    names = [block.get("tool_use_id", "") for block in content]
+    if new.keys().isdisjoint(names):
         return message
     pairs = zip(content, names, strict=True)
     return {**message, "content": [{**b, "content": new[n]} if n in new else b for b, n in pairs]}
@@ -145,11 +142,10 @@ def last_assistant(messages: Sequence[Message]) -> int:
 
 def unanswered(messages: Sequence[Message]) -> tuple[str, ...]:
     """Return the ids of the calls in the newest assistant message that have no result yet."""
-    newest = last_assistant(messages)
-    if newest < 0:
-        return ()
-    results = {r["tool_use_id"] for m in messages[newest + 1 :] for r in of_type(m, "tool_result")}
-    return tuple(c["id"] for c in of_type(messages[newest], "tool_use") if c["id"] not in results)
+    turn = messages[max(0, last_assistant(messages)) :]
+    results = {r["tool_use_id"] for m in turn for r in of_type(m, "tool_result")}
+    calls = (c["id"] for m in turn for c in of_type(m, "tool_use"))
+    return tuple(name for name in calls if name not in results)
 
 
 def is_summary(block: Block) -> bool:
@@ -211,7 +207,7 @@ def _parts(block: Block, place: str) -> list[tuple[str, str]]:
         case "thinking" | "redacted_thinking":
             return [("thinking", block.get("thinking") or block.get("data") or "")]
         case "tool_result":
-            contents = _as_blocks(block.get("content") or "")
+            contents = blocks({"content": block.get("content") or ""})
             return [part for content in contents for part in _parts(content, "tool_result")]
         case "image":
             return [("image", "")]
@@ -249,10 +245,8 @@ def drop_newest_thinking(messages: Sequence[Message]) -> list[Message]:
 
     `drop_thinking` has to leave it there; the next reply makes it droppable.
     """
-    newest, view = last_assistant(messages), list(messages)
-    if newest >= 0:
-        view[newest] = _without_thinking(view[newest])
-    return view
+    newest = last_assistant(messages)
+    return [_without_thinking(m) if i == newest else m for i, m in enumerate(messages)]
 
 
 def _without_thinking(message: Message) -> Message:

@@ -35,19 +35,15 @@ def micro_compact(
     >>> micro_compact(history, keep_recent=0)[1]["content"][0]["content"]
     '[Previous: used bash]'
     """
-    names = msg.tool_names(messages)
+    parts = [(i, block) for i, message in enumerate(messages) for block in msg.blocks(message)]
+    names = {b["id"]: b["name"] for _, b in parts if b["type"] == "tool_use"}
     newest = msg.last_assistant(messages) if keep_unseen else len(messages)
-    old: list[Block] = []
-    for i in range(len(messages) - 1, -1, -1):
-        results = msg.of_type(messages[i], "tool_result")
-        # Within a message, the last result is the newest.
-        recent = min(len(results), keep_recent)
-        keep_recent -= recent
-        old += results[: len(results) - recent] if i <= newest else []
-    clearable = [r for r in old if names.get(r["tool_use_id"]) not in keep_tools]
+    results = [(i, block) for i, block in parts if block["type"] == "tool_result"]
+    old = [r for i, r in results[: max(0, len(results) - keep_recent)] if i <= newest]
     placeholders = {
         r["tool_use_id"]: _placeholder(r, names.get(r["tool_use_id"], "unknown"), min_chars, recall)
-        for r in clearable
+        for r in old
+        if names.get(r["tool_use_id"]) not in keep_tools
     }
     return msg.with_results(messages, {name: text for name, text in placeholders.items() if text})
 

@@ -62,22 +62,23 @@ def _cleared(step: Step, settings: Settings, meter: TokenMeter, idle: float) -> 
     messages, enough = step.messages, settings.clear_at_least
     head = head_length(messages, settings.head_tokens) if settings.head_tokens else 0
     settled = max(min(step.settled, len(messages)), head)
-    step = replace(step, settled=settled)
     if settings.micro == "off" or (settings.clear_when == "cold" and idle <= settings.cache_ttl):
-        return step
-    users = [message for message in messages[settled:] if message["role"] == "user"]
-    if 0 < enough > sum(meter.weights(users)):
-        return step  # not even clearing them all would be enough
-    view = [*messages[:settled], *_policy(messages[settled:], settings)]
-    edge = _edge(view, settings, settled)
-    replaced = replacements(messages[settled:], view[settled:])
-    if not replaced:
+        return replace(step, settled=settled)
+    old = messages[settled:]
+    weights = zip(meter.weights(messages)[settled:], old, strict=True) if enough else ()
+    if enough > sum(tokens for tokens, message in weights if message["role"] == "user"):
+        return replace(step, settled=settled)  # not even clearing them all would be enough
+    new = _policy(old, settings)
+    edge = settled + _edge(new, settings)
+    changed = list(changes(old, new))
+    if not changed:
         return replace(step, settled=edge)
-    view = drop_thinking(view, next(changes(messages, view, settled)))
+    replaced = replacements([old[i] for i in changed], [new[i] for i in changed])
+    view = messages[:settled] + drop_thinking(new, changed[0])
     after = meter.estimate(view)
     freed = step.tokens_before - after
     if enough and freed < enough:
-        return step
+        return replace(step, settled=settled)
     return replace(
         step,
         messages=view,
@@ -104,21 +105,21 @@ def _policy(messages: Sequence[Message], settings: Settings) -> list[Message]:
     )
 
 
-def _edge(view: Sequence[Message], settings: Settings, settled: int) -> int:
+def _edge(view: Sequence[Message], settings: Settings) -> int:
     """Return where the exchange begins that has the oldest result that may still change."""
     edge = len(view)
     if settings.micro == "truncate":
         edge -= settings.keep_messages
     elif settings.micro == "clear":
         recent = settings.keep_recent
-        while edge > settled and recent > 0:
+        while edge > 0 and recent > 0:
             edge -= 1
             recent -= len(of_type(view[edge], "tool_result"))
     edge = min(edge, last_assistant(view))
     # An edge inside an exchange would part a result from the call that names its tool.
-    while edge > settled and (view[edge]["role"], view[edge - 1]["role"]) != ("assistant", "user"):
+    while edge > 0 and (view[edge]["role"], view[edge - 1]["role"]) != ("assistant", "user"):
         edge -= 1
-    return max(settled, edge)
+    return max(0, edge)
 
 
 def _compacted(
