@@ -163,8 +163,9 @@ class TokenMeter:
     def observe(self, messages: Sequence[Message], usage: Mapping[str, Any]) -> None:
         """Learn from a reply's usage: the new messages share the growth of the prompt.
 
-        The first bill shows the size of system prompt and tools. So does a bill that no new
-        message explains. A usage without input tokens (a stream cut off) teaches nothing.
+        The first bill shows the size of system prompt and tools. A later fall that the messages
+        don't explain is theirs, because the rest stays the same; an unexplained growth is not. A
+        usage without input tokens (a stream cut off) teaches nothing.
         """
         billed = prompt_tokens(usage)
         if self._anchored and billed > 0:
@@ -181,8 +182,10 @@ class TokenMeter:
         if self._billed and guess > 0 and rest < billed:
             factor = (billed - rest) / guess
         else:
-            self.base, seen, new = max(0.0, billed - tokens), 0, list(map(id, messages))
-            factor = min(1.0, billed / tokens) if tokens else 1.0
+            if not (self._billed and self.base < billed <= self.base + tokens):
+                self.base = max(0.0, billed - tokens)
+            seen, new = 0, list(map(id, messages))
+            factor = (billed - self.base) / tokens if tokens else 1.0
         self._tokens |= {key: self._tokens[key] * factor for key in new}
         self._weights[seen:] = array("d", (self._tokens[id(m)] for m in messages[seen:]))
         self._seen = len(messages)

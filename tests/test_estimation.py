@@ -142,6 +142,25 @@ def test_a_message_keeps_the_weight_it_was_billed_when_others_give_way(history):
     assert anew == pytest.approx(kept, abs=2)
 
 
+def test_a_fall_that_nothing_explains_is_the_messages_and_not_the_base():
+    meter, messages = TokenMeter(), [user("x" * 1_000), assistant("y" * 1_000)]
+    meter.observe(messages, {"input_tokens": 10_000})
+    base = meter.base
+    meter.observe(messages, {"input_tokens": 9_700})
+    assert meter.base == base
+    assert meter.estimate(messages) == 9_700
+    meter.observe(messages, {"input_tokens": 9_900})  # but growth is not theirs
+    assert (meter.base > base, meter.estimate(messages)) == (True, 9_900)
+
+
+def test_a_bill_below_the_base_shows_a_smaller_base():
+    meter, messages = TokenMeter(), [user("x" * 1_000)]
+    meter.observe(messages, {"input_tokens": 10_000})
+    meter.observe(messages, {"input_tokens": 500})
+    assert 0 < meter.base < 500
+    assert meter.estimate(messages) == 500
+
+
 def test_a_meter_weighs_only_messages_that_are_new():
     calls = []
 
