@@ -74,6 +74,7 @@ def test_no_cap_is_infinite():
         (["--transcripts", "broken.py"], "Directory 'broken.py' is a file"),
         (["--resume", "none.jsonl"], "File 'none.jsonl' does not exist"),
         (["--resume", "broken.py"], "broken.py is not a session of this agent; name a file that"),
+        (["--env", "none.env"], "File 'none.env' does not exist"),
         (["--model", "other"], "to ask 'other' add --live"),
         (["--live", "--model", "other"], "to go on without a cap add --max-usd inf"),
     ],
@@ -94,7 +95,7 @@ def test_help_names_every_option_and_the_six_tasks(capsys):
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
     options: list[Any] = [p for p in command.params if isinstance(p, click.Option)]
-    assert len(options) == 13
+    assert len(options) == 14
     assert all(option.opts[0] in text for option in options)
     prompts = re.findall('  ?"(.*)"\n', text.partition("six tasks:")[2].partition("Examples:")[0])
     kinds = [understand(prompt).kind for prompt in prompts]

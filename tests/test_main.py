@@ -254,6 +254,21 @@ def test_without_a_key_it_is_one_sentence(here, capsys):
     assert not (here / "t").exists()
 
 
+def test_a_named_file_decides_whom_to_ask(here, capsys, key):
+    key("http://127.0.0.1:1")
+    file = here / "my.env"
+    with served(Server(lambda body: say("Here I am."))) as wire:
+        file.write_text(f"ANTHROPIC_BASE_URL={wire.url}\n", encoding="utf-8")
+        assert live("hello", "--env", str(file)) == 1
+        refused = capsys.readouterr()
+        assert f"{file} is not a file that sets ANTHROPIC_API_KEY" in refused.err
+        assert (refused.out, refused.err.count("\n")) == ("", 1)
+        file.write_text(f"ANTHROPIC_BASE_URL={wire.url}\nANTHROPIC_API_KEY=a\n", encoding="utf-8")
+        assert live("hello", "--env", str(file)) == 0
+    assert capsys.readouterr().out.startswith(f"[live: Requests go to {wire.url}. claude-haiku-")
+    assert [headers["x-api-key"] for headers in wire.headers] == ["a"]
+
+
 @posix
 @pytest.mark.usefixtures("no_bubblewrap")
 def test_the_price_comes_first_and_no_command_runs_where_nobody_can_be_asked(here, capsys, key):
@@ -261,7 +276,7 @@ def test_the_price_comes_first_and_no_command_runs_where_nobody_can_be_asked(her
         key(wire.url)
         assert live("hello") == 0
     first, place, refused, command, *_ = capsys.readouterr().out.splitlines()
-    assert first.startswith("[live: claude-haiku-5-5: $0.10 in, $0.50 out")
+    assert first.startswith(f"[live: Requests go to {wire.url}. claude-haiku-5-5: $0.10 in, $0.50 ")
     assert first.endswith("The run stops once $0.50 are spent.]")
     assert place == f"[working in {here / 'project'} itself]"
     assert refused == "[refused, nobody is there to confirm it]"

@@ -40,6 +40,7 @@ class Arguments:
     keep_recent: Annotated[int | None, click.IntRange(0), "Results that stay whole."] = None
     engine: Annotated[ContextEngine, function, "What compacts: MODULE:FUNCTION."] = pipeline.compact
     live: Annotated[bool, bool, "Ask a real model, and work in the folder itself."] = False
+    env: Annotated[Path | None, _FILE, "Live: a .env file with the key."] = None
     model: Annotated[str | None, str, "Live: which model. Default: MODEL_ID."] = None
     max_usd: Annotated[float, click.FloatRange(0, min_open=True), "Live: most dollars."] = 0.5
 

@@ -19,7 +19,7 @@ import click
 from agentlib.cli.arguments import Arguments, options
 from agentlib.cli.render import bill_line, plain, step_lines, turn_lines, window_lines
 from agentlib.cli.working_copy import copy_folder
-from agentlib.lab.client import client, model_id, price_notice
+from agentlib.lab.client import client, destination, model_id, price_notice
 from agentlib.loop import Agent
 from agentlib.session_file import SETTINGS
 from agentlib.settings import MODEL
@@ -74,9 +74,10 @@ def command(**given: Any) -> int:
     Session files go to .transcripts in the current folder, or beside the workspace if that would
     lie in it.
 
-    With --live a real model works in the folder itself. The key is ANTHROPIC_API_KEY, in the
-    environment or in .env. The run stops once --max-usd dollars are spent, 0.50 by
-    default. inf means no cap. You confirm each shell command, unless bubblewrap confines it.
+    With --live a real model works in the folder itself. ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL and
+    MODEL_ID come from the environment, or all from a .env file that you name with --env. No other
+    .env is read. The run stops once --max-usd dollars are spent, 0.50 by default. inf means no cap.
+    You confirm each shell command, unless bubblewrap confines it.
 
     An argument wins over the environment (CLAUDE_CODE_AUTO_COMPACT_WINDOW, DISABLE_COMPACT,
     CLAUDE_AUTOCOMPACT_PCT_OVERRIDE, DISABLE_AUTO_COMPACT), and the environment over the preset.
@@ -117,10 +118,10 @@ class Terminal:
         old = resumed(arguments.resume) if arguments.resume else None
         self.arguments = arguments
         self.settings = arguments.settings(old.settings if old else None)
-        self.model = arguments.model or model_id(arguments.live)
+        self.model = arguments.model or model_id(arguments.live, env=arguments.env)
         click.echo(notice(self.model, arguments))
-        window = self.settings.context_window
-        self.client = client(arguments.live, window=window, max_usd=arguments.cap, say=str)
+        window, cap, env = self.settings.context_window, arguments.cap, arguments.env
+        self.client = client(arguments.live, window=window, max_usd=cap, env=env, say=str)
         self.session = old or Session.create(arguments.folder, settings=self.settings)
 
     def enter(self, source: Path | None) -> None:
@@ -269,12 +270,13 @@ def notice(model: str, arguments: Arguments) -> str:
         if model != MODEL:
             raise ValueError(f"offline there is only {MODEL}; to ask {model!r} add --live")
         return "[offline: a simulated model answers; nothing is sent, nothing is spent]"
+    address = destination(arguments.env)
     try:
-        return f"[live: {price_notice(model, arguments.cap)}]"
+        return f"[live: {address}{price_notice(model, arguments.cap)}]"
     except ValueError as error:
         if arguments.cap is not None:
             raise ValueError(f"{error}; to go on without a cap add --max-usd inf") from error
-        return f"[live: {error}; there is no cap]"
+        return f"[live: {address}{error}; there is no cap]"
 
 
 def sentence(error: Exception) -> str:

@@ -2,6 +2,11 @@
 
 `client()` is the real SDK in front of the offline API: no key, no environment, no network.
 `client(live=True, max_usd=0.50)` is the same SDK in front of a real API, and says its price first.
+
+A live client takes the key, the address and the model's id from one source, so that a key is never
+sent to an address from elsewhere. The source is a `.env` file if it holds a key, or else the
+environment. The file is one that you name, or the course's own. A `.env` in the working directory
+or in the agent's workspace is not read, because it may be somebody else's.
 """
 
 import logging
@@ -26,15 +31,29 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 API = "https://api.anthropic.com"
+COURSE = Path(__file__).parents[2] / ".env"
+"""The `.env` in the course's repository. A notebook uses it if it holds a key."""
 NO_KEY = (
-    "There is no API key: set ANTHROPIC_API_KEY in the environment or in a .env file in the "
-    "working directory, or stay offline (live=False)."
+    "There is no API key: set ANTHROPIC_API_KEY in the environment, or name a file that sets it "
+    "(--env FILE in the terminal, client(env=FILE) in Python), or stay offline (live=False)."
 )
 
 
-def model_id(live: bool = False) -> str:
-    """Return the id of the model: offline settings.MODEL, live MODEL_ID if that is set."""
-    return (_environment().get("MODEL_ID") if live else None) or MODEL
+def model_id(live: bool = False, *, env: Path | str | None = COURSE) -> str:
+    """Return the id of the model: offline settings.MODEL, live MODEL_ID if that is set.
+
+    `env` is that of `client`.
+    """
+    return (_source(env).get("MODEL_ID") if live else None) or MODEL
+
+
+def destination(env: Path | str | None = COURSE) -> str:
+    """Return a sentence with the address that live requests go to, "" for Anthropic's own.
+
+    A user name and a password in the address are left out. `env` is that of `client`.
+    """
+    address = _address(_source(env))
+    return "" if address == API else f"Requests go to {address}. "
 
 
 def price_notice(model: str, max_usd: float | None = None) -> str:
@@ -63,6 +82,7 @@ def client(
     *,
     window: int = 200_000,
     max_usd: float | None = None,
+    env: Path | str | None = COURSE,
     faults: Sequence[Fault] = (),
     clock: Callable[[], float] = time.time,
     habits: Habits = HABITS,
@@ -73,20 +93,24 @@ def client(
 
     Offline: a `window` in tokens, `faults` on request, `clock` in seconds for the cache, the
     offline model's `habits`, and `model`, a function from a request's body to a reply that takes
-    the offline model's place. Nothing is spent, so `max_usd` has no effect. Live:
-    ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL and MODEL_ID from the environment or a `.env` in the
-    working directory. `say` gets the price before anything is sent. After the request that
-    reached `max_usd` the next one raises spending.CapReached. Raises LiveError if there is no
-    key, a wrong key or no network.
+    the offline model's place. Nothing is spent, so `max_usd` has no effect.
+
+    Live: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL and MODEL_ID all come from the file `env` if it
+    sets a key, or else all from the environment. None: from the environment. A file that you name
+    has to set a key. ANTHROPIC_CUSTOM_HEADERS is the SDK's, which always reads it from the
+    environment. Redirects are not followed. `say` gets the address, if it is not Anthropic's, and
+    the price before anything is sent. After the request that reached `max_usd` the next one raises
+    spending.CapReached. Raises LiveError if there is no key, a wrong key or no network.
     """
     if not live:
         model = model or partial(reply, habits=habits)
         return _offline(Server(model, window=window, faults=faults, clock=clock))
-    api = _live(max_usd)
+    api = _live(_source(env), max_usd)
     try:
-        say(price_notice(model_id(live), max_usd))
+        notice = price_notice(model_id(live, env=env), max_usd)
     except ValueError as error:  # without a cap, a model without a price may run
-        say(str(error))
+        notice = str(error)
+    say(destination(env) + notice)
     return api
 
 
@@ -103,10 +127,9 @@ def _offline(server: Server) -> "anthropic.Anthropic":
     )
 
 
-def _live(max_usd: float | None) -> "anthropic.Anthropic":
+def _live(values: Mapping[str, str], max_usd: float | None) -> "anthropic.Anthropic":
     import anthropic
 
-    values = _environment()
     base, key = values.get("ANTHROPIC_BASE_URL"), values.get("ANTHROPIC_API_KEY")
     # A token of another tool belongs to the first party; never send it to another endpoint.
     token = None if base or key else values.get("ANTHROPIC_AUTH_TOKEN")
@@ -120,18 +143,39 @@ def _live(max_usd: float | None) -> "anthropic.Anthropic":
         base_url=base or API,
         # The SDK sends a bearer token to a named endpoint; many want this header instead.
         default_headers={"x-api-key": key} if base and key else None,
-        middleware=[guard(base or API, None if max_usd is None else Cap(max_usd))],
+        # A redirect to another host would take that header along.
+        http_client=anthropic.DefaultHttpxClient(follow_redirects=False),
+        middleware=[guard(_address(values), None if max_usd is None else Cap(max_usd))],
     )
 
 
-def _environment() -> dict[str, str]:
-    """Return the environment, filled up from a .env in the working directory."""
-    saved: dict[str, str] = {}
-    if Path(".env").is_file():
+def _source(env: Path | str | None) -> dict[str, str]:
+    """Return the variables of the one source: the file `env` if it sets a key, or the environment.
+
+    Raises LiveError if a file other than the course's sets no key.
+    """
+    if env and Path(env).is_file():
         from dotenv import dotenv_values
 
-        saved = _filled(dotenv_values(".env"))
-    return {**saved, **_filled(os.environ)}
+        # A reference such as ${NAME} would mix the environment in.
+        values = _filled(dotenv_values(env, interpolate=False))
+        if "ANTHROPIC_API_KEY" in values:
+            return values
+    if env not in (None, COURSE):
+        raise LiveError(
+            f"{env} is not a file that sets ANTHROPIC_API_KEY: add it, or name another."
+        )
+    return _filled(os.environ)
+
+
+def _address(values: Mapping[str, str]) -> str:
+    """Return scheme, host and port of the address, without the user and the password in it."""
+    base = values.get("ANTHROPIC_BASE_URL", API)
+    try:
+        url = httpx2.URL(base)
+    except httpx2.InvalidURL as error:
+        raise LiveError(f"ANTHROPIC_BASE_URL is not an address: {error}") from error
+    return f"{url.scheme}://{url.netloc.decode()}"
 
 
 def _filled(values: Mapping[str, str | None]) -> dict[str, str]:

@@ -118,8 +118,8 @@ def guard(base_url: str, cap: Cap | None) -> Callable[[Any, Any], Any]:
     """Return a middleware for `anthropic.Anthropic(middleware=[guard(…)])`. `cap` None: no limit.
 
     It runs once for each attempt. It raises CapReached before a request, and LiveError if the key
-    is refused, if nobody answers at `base_url` or something else than a Messages API does, or if
-    the cap can't be held: without a price, or for a streamed answer.
+    is refused, if nobody answers at `base_url`, if it redirects or is no Messages API, or if the
+    cap can't be held: without a price, or for a streamed answer.
     """
     import anthropic
 
@@ -157,8 +157,14 @@ def _check(cap: Cap, model: str, body: Mapping[str, Any]) -> None:
 
 def _check_response(response: Any, base_url: str) -> None:
     if response.status_code == 401:
-        cure = "check ANTHROPIC_API_KEY in the environment or in .env"
+        cure = "check ANTHROPIC_API_KEY in the environment or in the .env file"
         raise LiveError(f"The key was refused by {base_url} (401): {cure}.")
+    if 300 <= response.status_code < 400:  # which the client doesn't follow
+        other = f"{response.headers.get('location')!r:.200}"
+        raise LiveError(
+            f"{base_url} sends requests on to {other}, and the key does not go there. If you trust "
+            "that address, set ANTHROPIC_BASE_URL to it."
+        )
     kind = response.headers.get("content-type", "")
     if response.status_code == 200 and "json" not in kind and "event-stream" not in kind:
         raise LiveError(f"{base_url} is not a Messages API: it sent {kind or '?'}.")
