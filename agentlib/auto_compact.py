@@ -170,7 +170,7 @@ def summarizer(
             failure = SummaryTooLong if is_too_long(error) else SummaryFailed
             raise failure(f"the summary call failed: {error}") from error
         if on_usage:
-            on_usage(reply.usage.to_dict())
+            on_usage(msg.received(reply.to_dict(warnings=False))["usage"])
         return accepted(reply, most)
 
     return summarize
@@ -181,15 +181,15 @@ def accepted(reply: "anthropic.types.Message", most: int) -> str:
 
     Raises SummaryFailed if it is empty, cut off, refused or longer than `most` tokens.
     """
-    text = "\n".join(block.text for block in reply.content if block.type == "text").strip()
-    if reply.stop_reason not in ("end_turn", "stop_sequence"):
-        raise SummaryFailed(
-            f"the summary stopped with {reply.stop_reason} after {reply.usage.output_tokens} tokens"
-        )
-    if not text:
+    whole = msg.received(reply.to_dict(warnings=False))
+    stop, tokens = whole["stop_reason"], whole["usage"].get("output_tokens") or 0
+    text = "\n".join(block["text"] for block in msg.of_type(whole, "text")).strip()
+    if stop not in ("end_turn", "stop_sequence"):
+        raise SummaryFailed(f"the summary stopped with {stop} after {tokens} tokens")
+    if text == msg.EMPTY_REPLY:
         raise SummaryFailed("the summary is empty")
-    if reply.usage.output_tokens > most:  # some providers ignore max_tokens
-        raise SummaryFailed(f"the summary has {reply.usage.output_tokens:,} tokens of {most:,}")
+    if tokens > most:  # some providers ignore max_tokens
+        raise SummaryFailed(f"the summary has {tokens:,} tokens of {most:,}")
     return text
 
 

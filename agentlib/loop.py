@@ -14,7 +14,7 @@ from agentlib.auto_compact import Summarize, is_too_long, summarizer
 from agentlib.estimation import TokenMeter, message_tokens, meter
 from agentlib.hooks import NO_HOOKS, Hooks, hooked, recent_files
 from agentlib.manual_compact import COMPACT_TOOL, DONE, NAME, requested_focus
-from agentlib.messages import Block, Message, of_type, sendable
+from agentlib.messages import Block, Message, of_type, received, tool_names
 from agentlib.pipeline import compact
 from agentlib.presets import DEFAULT
 from agentlib.recovery import Breaker, breaker, memory_first, with_less
@@ -31,10 +31,10 @@ MAX_TURNS = 1_000
 LONGEST_REPLY = 21_000
 """Tokens. The SDK wants streaming above 21,333; a turn of an agent needs far fewer."""
 
-GOES_ON = ("tool_use", "pause_turn")
-"""The stop reasons after which the loop goes on: calls to run, or a turn that the API paused. Any
-other ends it. Calls that `max_tokens` cut off are answered as interrupted when the session goes
-on."""
+GOES_ON = ("tool_use",)
+"""The stop reasons after which the loop goes on. Any other ends it. Calls that `max_tokens` cut off
+are answered as interrupted when the session goes on. The API pauses a turn (`pause_turn`) only for
+tools that run on its servers, and this agent offers none."""
 
 
 class RequestTooLarge(ValueError):
@@ -121,6 +121,7 @@ class Agent:
         manual = settings.manual and settings.enabled
         self.tools = [*self.workspace.definitions, *([COMPACT_TOOL] if manual else [])]
         self.meter = metered(self.session, settings, self.system + str(self.tools))
+        self._calls = set(tool_names(self.session.history))
         self._tier = 0.0
 
     def run(self, prompt: str | None, max_turns: int = MAX_TURNS) -> Iterator[Turn]:
@@ -179,10 +180,8 @@ class Agent:
             session.answer({**_result(name, INTERRUPTED), "is_error": True}, at=self.now())
 
     def has_work(self) -> bool:
-        """Return whether there is anything to send: words, results, or a turn the API paused."""
-        requests, history = self.session.requests, self.session.history
-        paused = bool(requests) and requests[-1].stop_reason == "pause_turn"
-        return bool(history) and (history[-1]["role"] == "user" or paused)
+        """Return whether there is anything to send: words or results."""
+        return bool(self.session.history) and self.session.history[-1]["role"] == "user"
 
     def prepare(self, at: float, reason: Reason = "auto", focus: str = "") -> Step:
         """Let the layers make the next context, and note what they did.
@@ -275,8 +274,8 @@ class Agent:
         room = self.settings.output_reserve or self.settings.buffer
         most = max(1, min(room, LONGEST_REPLY))
         body = request(self.model, self.system, self.tools, context, most, settled)
-        reply: dict[str, Any] = send(self.client, body).to_dict()
-        reply["content"] = sendable(reply["content"])
+        reply = received(send(self.client, body).to_dict(warnings=False), self._calls)
+        self._calls |= tool_names([reply]).keys()
         self.session.reply(reply, at=at, settled=settled)
         self.meter.observe(context, reply["usage"])
         return reply

@@ -5,9 +5,11 @@ with a `type`: text, thinking, tool_use, tool_result, image. No function edits a
 changes a message returns a new list, which shares every message it did not touch.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby, takewhile
-from typing import Any
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import count, groupby, takewhile
+from typing import Any, cast
 
 Block = dict[str, Any]
 Message = dict[str, Any]
@@ -45,10 +47,17 @@ THINKING = ("thinking", "redacted_thinking")
 _KEYS = {
     "text": ("type", "text"),
     "thinking": ("type", "thinking", "signature"),
+    "redacted_thinking": ("type", "data"),
     "tool_use": ("type", "id", "name", "input"),
     "tool_result": ("type", "tool_use_id", "content", "is_error"),
 }
 """The keys that the API takes back."""
+EMPTY_REPLY = "(empty reply)"
+_UNKNOWN = "[a block that no request can hold: {:.500}]"
+_HALF = re.compile("[\ud800-\udfff]")
+"""Half of a surrogate pair, which UTF-8 can't hold."""
+_SIGN = re.compile("[^a-zA-Z0-9_-]")
+"""A character that the API takes in no id and in no tool's name."""
 
 
 def blocks(message: Message) -> list[Block]:
@@ -258,14 +267,81 @@ def _without_thinking(message: Message) -> Message:
     return {**message, "content": kept or [{"type": "text", "text": "(thinking only)"}]}
 
 
-def sendable(content: Sequence[Block]) -> list[Block]:
-    """Return a reply's blocks as they may be sent back.
-
-    The API returns blank texts and extra keys, and refuses both in the next request.
-    """
+def stripped(content: Sequence[Block]) -> list[Block]:
+    """Drop blank texts and extra keys: the API returns both, and refuses both in a request."""
     kept = [b for b in content if b["type"] != "text" or b["text"].strip()]
     clean = [{k: v for k, v in b.items() if k in _KEYS.get(b["type"], b)} for b in kept]
-    return clean or [{"type": "text", "text": "(empty reply)"}]
+    return clean or [{"type": "text", "text": EMPTY_REPLY}]
+
+
+def sendable(content: object, taken: Collection[str] = ()) -> list[Block]:
+    """Return a reply's content as it may be sent back, whatever the endpoint made of it.
+
+    A call stays a call. Its id is changed if it is missing, was used before (`taken`), or has other
+    characters than letters, digits, `_` and `-`, even if the endpoint itself would take it back. An
+    input that is no object becomes `{"input": …}`. No tool takes that, so the result says what was
+    wrong. Thinking without a signature is dropped. Any other block becomes a text.
+
+    A signature of another endpoint looks like any other, so a session that changes its endpoint
+    may still be refused for its thinking.
+
+    >>> use = {"type": "tool_use", "id": "a.b:0", "name": "bash", "input": {"command": "ls"}}
+    >>> [block["id"] for block in sendable([use, use])]
+    ['a_b_0', 'a_b_0_1']
+    """
+    return stripped(_mended(content, taken))
+
+
+def _mended(content: object, taken: Collection[str]) -> list[Block]:
+    """Mend each block. One that needs no mending stays equal, so the lists can be compared."""
+    kept, ids = list[Block](), set(taken)
+    for part in cast(list[object], content) if isinstance(content, list) else [content]:
+        kept += _mended_block(part, ids)
+        ids |= tool_names([{"content": kept[-1:]}]).keys()
+    return kept
+
+
+def _mended_block(part: object, taken: Collection[str]) -> list[Block]:
+    text = _HALF.sub("\ufffd", json.dumps(part, ensure_ascii=False))
+    match block := json.loads(text, parse_constant=str):  # no request can hold NaN
+        case (
+            {"type": "text", "text": str()}
+            | {"type": "thinking", "thinking": str(), "signature": str()}
+            | {"type": "redacted_thinking", "data": str()}
+        ) if block.get("signature") != "":
+            return [block]
+        case {"type": "tool_use"}:
+            name, word = (_SIGN.sub("_", str(block.get(key) or key)) for key in ("name", "id"))
+            ids = (f"{word}_{n}" if n else word for n in count())
+            own: Any = block.get("input")
+            own = cast(Block, own) if isinstance(own, dict) else {"input": own}
+            unused = next(each for each in ids if each not in taken)
+            return [{**block, "id": unused, "name": name[:200], "input": own}]
+        case {"type": "thinking" | "redacted_thinking"} | None:
+            return []
+        case _:
+            words = block if isinstance(block, str) else _UNKNOWN.format(text)
+            return [{"type": "text", "text": words}]
+
+
+def received(reply: Mapping[str, Any], taken: Collection[str] = ()) -> dict[str, Any]:
+    """Return an endpoint's reply with a `sendable` content, a usage and a stop_reason.
+
+    A content that had to be mended stays beside the new one as `rawContent`, for a person to look
+    at. Token counts that are no numbers are dropped from the usage. A reply with calls stops for
+    `tool_use`, even if the endpoint says "end_turn" or nothing.
+
+    >>> reply = received({"content": [{"type": "tool_use", "id": 7, "name": "ls", "input": {}}]})
+    >>> reply["content"], reply["usage"], reply["stop_reason"]
+    ([{'type': 'tool_use', 'id': '7', 'name': 'ls', 'input': {}}], {}, 'tool_use')
+    """
+    raw, usage = reply.get("content"), cast(Block, reply.get("usage") or {})
+    content, stop = _mended(raw, taken), reply.get("stop_reason") or "end_turn"
+    if stop == "end_turn" and any(block["type"] == "tool_use" for block in content):
+        stop = "tool_use"
+    counts = {k: v for k, v in usage.items() if isinstance(v, int | None) or "_tokens" not in k}
+    kept = {} if content == raw else {"rawContent": raw}
+    return {**reply, **kept, "content": stripped(content), "usage": counts, "stop_reason": stop}
 
 
 # -- the API's rules ------------------------------------------------------------------------------

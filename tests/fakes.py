@@ -136,12 +136,13 @@ def bare(messages: list[Line]) -> list[Line]:
 
 
 def broken_rule(body: Body) -> str | None:
-    """The first rule that the request breaks. A turn paused for a server tool may stand last."""
-    messages, last = body["messages"], blocks(body["messages"][-1])
-    paused = any(block["type"] == "server_tool_use" for block in last)
-    found = violation([*messages, {"role": "user", "content": "go on"}] if paused else messages)
+    """The first rule that the request breaks."""
     marks = json.dumps(body).count('"cache_control"')
-    return found or (f"{marks} cache markers" if marks > 4 else None) or broken_thinking(body)
+    return (
+        violation(body["messages"])
+        or (f"{marks} cache markers" if marks > 4 else None)
+        or broken_thinking(body)
+    )
 
 
 def broken_thinking(body: Body) -> str | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 import anthropic
+import httpx2
 import pytest
 from anthropic.types import StopReason
 from fakes import (
@@ -16,6 +17,7 @@ from fakes import (
     call,
     client,
     error,
+    lines_of,
     prompt,
     say,
     script,
@@ -26,6 +28,7 @@ from runs import READ, SMALL, TEXT, a_session, a_workspace, go
 
 from agentlib import loop
 from agentlib.auto_compact import summary_text
+from agentlib.lab.api import rules
 from agentlib.messages import blocks, of_type, violation
 from agentlib.settings import MODEL, Settings
 from agentlib.step import Step
@@ -85,18 +88,91 @@ def test_unknown_tools_and_bad_inputs_are_results(workspace, session):
     assert "outside the workspace" in found[3][0]
 
 
-def test_a_paused_turn_goes_on(workspace, session):
-    search = {"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {"q": "x"}}
-    seen = []
-    paused, last = go(
-        script(say("Searching.", search, stop="pause_turn"), say("Found.")),
-        workspace,
-        session,
-        seen=seen,
+def junk(content: object, **more: object) -> httpx2.Response:
+    """A reply that no endpoint should send."""
+    usage = {"input_tokens": 900, "output_tokens": 9}
+    reply = {"type": "message", "role": "assistant", "content": content, "usage": usage, **more}
+    return httpx2.Response(200, content=json.dumps({"stop_reason": "tool_use", **reply}))
+
+
+def without(block, key: str):
+    return {k: v for k, v in block.items() if k != key}
+
+
+READING = call("toolu_1", "read_file", path="a.txt")
+JUNK = {
+    "id null": [{**READING, "id": None}],
+    "id a number": [{**READING, "id": 7}],
+    "id with other characters": [{**READING, "id": "functions.read_file:0"}],
+    "id twice": [READING, READING],
+    "id of an earlier turn": [{**READING, "id": "toolu_0"}],
+    "id missing": [without(READING, "id")],
+    "input a string": [{**READING, "input": '{"path": "a.txt"}'}],
+    "input null": [{**READING, "input": None}],
+    "input a list": [{**READING, "input": ["a.txt"]}],
+    "input missing": [without(READING, "input")],
+    "input with NaN": [call("toolu_1", "read_file", path="a.txt", limit=float("nan"))],
+    "input with half a pair": [call("toolu_1", "read_file", path="a\ud83d.txt")],
+    "name a number": [{**READING, "name": 7}],
+    "name missing": [without(READING, "name")],
+    "unknown block": ["Hm.", {"type": "hologram", "data": "x"}],
+    "server tool": ["Hm.", {"type": "server_tool_use", "id": "s", "name": "search", "input": {}}],
+    "a result": ["Hm.", {"type": "tool_result", "tool_use_id": "x", "content": "y"}],
+    "text with half a pair": [{"type": "text", "text": "Hm\ud83d."}],
+    "text null": [{"type": "text", "text": None}],
+    "thinking without a signature": [{"type": "thinking", "thinking": "Hm."}, READING],
+    "redacted thinking without data": [{"type": "redacted_thinking"}, READING],
+    "content null": None,
+}
+
+
+@pytest.mark.parametrize("kind", JUNK)
+def test_after_a_malformed_reply_the_session_goes_on(workspace, session, kind):
+    seen, first = [], call("toolu_0", "read_file", path="a.txt")
+    brain = script(say(first), junk(JUNK[kind]), say("Well."), say("Yes."), say("Resumed."))
+    turns = go(brain, workspace, session, seen=seen)
+    assert turns[1].stop_reason == "tool_use"
+    go(brain, workspace, session, "And now?", seen=seen)
+    go(brain, workspace, load(session.path), "And now?", seen=seen)
+    for body in seen:
+        rules.check(body, model_ids=[MODEL])
+    (line,) = [each for each in lines_of(session.path) if "rawContent" in each.get("message", {})]
+    kept, sent = (
+        json.dumps(c, sort_keys=True) for c in (line["message"]["rawContent"], JUNK[kind])
     )
-    assert (paused.stop_reason, last.stop_reason) == ("pause_turn", "end_turn")
-    assert seen[1]["messages"][-1]["role"] == "assistant"
-    assert [m["role"] for m in session.history] == ["user", "assistant", "assistant"]
+    assert kept == sent
+
+
+def test_a_call_that_was_mended_is_answered(workspace, session):
+    calls = [without(READING, "id"), {**READING, "input": "a.txt"}, {**READING, "name": 7}]
+    _, last = go(script(junk(calls), say("Well.")), workspace, session)
+    (first, _), (second, bad), (third, worse) = results(last.context[-1])
+    assert first == READ
+    assert bad
+    assert "must be an object with path, offset, limit, not {'input': 'a.txt'}" in second
+    assert worse
+    assert "there is no tool '7'" in third
+
+
+@pytest.mark.parametrize("usage", [None, {}, {"input_tokens": "9", "output_tokens": None}])
+def test_a_reply_without_a_bill_teaches_nothing(workspace, session, usage):
+    (turn,) = go(script(junk(["Hm."], usage=usage, stop_reason=None)), workspace, session)
+    assert turn.stop_reason == "end_turn"
+    assert load(session.path).requests[0].usage == turn.usages[0]
+    assert go(script(say("Yes.")), workspace, load(session.path), "And?")
+
+
+@pytest.mark.parametrize("reason", [None, "end_turn"])
+def test_calls_are_run_whatever_the_reply_says(workspace, session, reason):
+    first, _ = go(script(junk([READING], stop_reason=reason), say("Well.")), workspace, session)
+    assert contents(first.messages[1]) == [READ]
+
+
+def test_a_reply_as_it_should_be_is_not_noted_twice(workspace, session):
+    extra = {**READING, "caller": {"type": "direct"}}
+    go(script(say("Hm.", extra), say("Well.")), workspace, session)
+    assert b"caller" not in session.path.read_bytes()
+    assert b"rawContent" not in session.path.read_bytes()
 
 
 @pytest.mark.parametrize("reason", sorted({*get_args(StopReason)} - {*loop.GOES_ON}))

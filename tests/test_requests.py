@@ -1,19 +1,23 @@
 """The wire: cache markers on copies, and blocks as the API takes them back."""
 
 import copy
+import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import assistant, conversation, histories, result, text, thinking, use, user
 
+from agentlib.lab.api.body_schema import check_shape
 from agentlib.messages import (
     changes,
     drop_newest_thinking,
     drop_thinking,
     last_assistant,
     of_type,
+    received,
     sendable,
+    tool_names,
     violation,
 )
 from agentlib.requests import request
@@ -90,6 +94,53 @@ def test_a_reply_is_sent_back_without_blank_texts_and_extra_keys(content, sent):
     before = copy.deepcopy(content)
     assert sendable(content) == sent
     assert content == before
+
+
+anything = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(st.characters(codec=None), max_size=9),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+TYPES = ["text", "thinking", "redacted_thinking", "tool_use", "tool_result", "server_tool_use"]
+KEYS = ["id", "name", "input", "text", "thinking", "signature", "data", "tool_use_id", "content"]
+junk = st.builds(
+    lambda kind, keys: {"type": kind, **keys},
+    st.sampled_from(TYPES) | anything,
+    st.dictionaries(st.sampled_from(KEYS), st.sampled_from(["a", "a.b", {}]) | anything),
+)
+
+
+@given(anything | st.lists(junk | anything, max_size=5), histories())
+def test_any_reply_at_all_can_be_sent_back_and_is_left_alone_after_that(content, history):
+    before = copy.deepcopy(content)
+    names = tool_names(history)
+    said = {"role": "assistant", "content": sendable(content, names)}
+    calls = of_type(said, "tool_use")
+    body = {"model": "m", "messages": [ASK, said, user(*(result(c["id"]) for c in calls), "Go.")]}
+    assert violation([*history, *body["messages"]]) is None
+    check_shape(json.loads(json.dumps(body, allow_nan=False)))
+    json.dumps(body, ensure_ascii=False).encode()
+    assert sendable(said["content"], names) == said["content"]
+    assert repr(content) == repr(before)  # in which NaN is NaN
+
+
+def test_only_a_content_that_was_mended_is_kept_beside_the_new_one():
+    usage = {"input_tokens": 5, "cache_read_input_tokens": None, "service_tier": "standard"}
+    whole = {"content": [{**use("a"), "caller": 1}], "usage": usage, "stop_reason": "tool_use"}
+    assert received(whole) == {**whole, "content": [use("a")]}
+    mended = received({**whole, "usage": {"output_tokens": "5"}}, ["a"])
+    assert mended == {
+        "content": [use("a_1")],
+        "rawContent": whole["content"],
+        "usage": {},
+        "stop_reason": "tool_use",
+    }
 
 
 def asked(messages, settled=0):

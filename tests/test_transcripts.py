@@ -248,8 +248,8 @@ def whim(rng: random.Random):
         if fate < 0.14:
             return say(*said, call(f"toolu_{next(numbers)}", "read_file"), stop="max_tokens")
         if fate < 0.16:
-            server = {"type": "server_tool_use", "id": f"srv_{next(numbers)}", "name": "web_search"}
-            return say(*said, {**server, "input": {}}, stop="pause_turn")
+            broken = {**call("a.b", "read_file"), "input": "a.txt"}
+            return say(*said, broken, {"type": "server_tool_use", "id": "srv"}, stop="pause_turn")
         return say(*said, *(a_call() for _ in range(rng.randint(1, 4))))
 
     return brain

@@ -17,7 +17,7 @@ from typing import Any
 from agentlib import session_file as file
 from agentlib import transcripts
 from agentlib.auto_compact import summary_message
-from agentlib.messages import PLACEHOLDER, Block, Message, blocks, of_type, sendable, tool_names
+from agentlib.messages import PLACEHOLDER, Block, Message, blocks, of_type, stripped, tool_names
 from agentlib.session_file import Line
 from agentlib.transcripts import INTERRUPTED, Session
 
@@ -200,8 +200,8 @@ def _exchange(event: _Event) -> list[Line]:
     content = [b for b in event.blocks() if b["type"] != "tool_use" or b["id"] in event.results]
     results = [result for result in event.results.values() if result]
     results += [_interrupted(name) for name, result in event.results.items() if not result]
-    lines = [_line(event, "assistant", sendable(content), usage=usage, stop_reason=stop)]
-    return lines + [_line(event, "user", sendable(results), part="/results")] * bool(results)
+    lines = [_line(event, "assistant", stripped(content), usage=usage, stop_reason=stop)]
+    return lines + [_line(event, "user", stripped(results), part="/results")] * bool(results)
 
 
 def _interrupted(name: str) -> Block:
