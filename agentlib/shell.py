@@ -39,6 +39,10 @@ FIXED = {
 """Variables that make a program's output the same on every machine."""
 
 
+PROTECTED = (".git", ".envrc", ".vscode", ".github/workflows")
+"""Files and folders from which other programs run commands later, outside any sandbox."""
+
+
 @dataclass
 class Execution:
     """What a command printed, and how it ended."""
@@ -67,13 +71,36 @@ def sandbox_prefix(bubblewrap: str, folder: Path) -> list[str]:
 
     `folder` is its `/workspace`. It may write there and in a `/tmp` of its own, and read the
     system's programs. It has no network and sees no home folder, where keys lie.
+
+    The `PROTECTED` files and folders that stand in `folder` itself are read-only, and so is all of
+    `.github`, because a command could rename it. A command can still make one that is missing, and
+    change one that is a symlink or lies in a subfolder. So look before you run git or open an
+    editor in a folder that had none.
     """
     system = ("/bin", "/etc", "/lib", "/lib64", "/opt", "/sbin", "/usr")
     call = [bubblewrap, "--unshare-all", "--die-with-parent", "--setenv", "HOME", "/tmp"]
+    call += ["--cap-drop", "ALL"]  # root could undo a read-only mount
     call += ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
     for place in (*system, sys.base_prefix, sys.prefix):
         call += ["--ro-bind-try", place, place]
-    return [*call, "--bind", str(folder), "/workspace", "--chdir", "/workspace"]
+    call += ["--bind", str(folder), "/workspace", "--chdir", "/workspace"]
+    for name in (name.partition("/")[0] for name in PROTECTED):
+        if not (folder / name).is_symlink():  # bubblewrap fails if it leads out of the folder
+            call += ["--ro-bind-try", str(folder / name), f"/workspace/{name}"]
+    return call
+
+
+def is_protected(path: str) -> bool:
+    """Return whether a path with slashes is one of the `PROTECTED` or lies below one.
+
+    They count at any depth and in any case, because macOS and Windows ignore the case of a name.
+    Windows also ignores dots and blanks at its end.
+
+    >>> is_protected("lib/.Git/config"), is_protected(".gitignore")
+    (True, False)
+    """
+    names = "|".join(map(re.escape, PROTECTED))
+    return re.search(rf"(?i)(^|/)({names})[. ]*($|[/:])", path) is not None
 
 
 def run(call: list[str], folder: Path, *, time_limit: float) -> Execution:

@@ -1,10 +1,12 @@
 """The agent's tools: bash, reading, writing and editing files in one folder, and recall.
 
 Trust model. The file tools are confined: no `..`, absolute path or symlink leads them out of the
-workspace. No list of forbidden words makes a shell safe, so bash is not confined by itself. Either
-a person confirms each command (`confirm`), or it runs in bubblewrap (`sandbox`). With neither, let
-only a model you trust use it, such as the offline one. In every case a command sees no keys in its
-environment, its time and output are limited, and its process group is killed when it ends.
+workspace. They read `.git`, `.envrc`, `.vscode` and `.github/workflows`, but never write them,
+because git, an editor or a server would run commands from there. No list of forbidden words makes a
+shell safe, so bash is not confined by itself. Either a person confirms each command (`confirm`), or
+it runs in bubblewrap (`sandbox`). With neither, let only a model you trust use it, such as the
+offline one. In every case a command sees no keys in its environment, its time and output are
+limited, and its process group is killed when it ends.
 
 To the model the folder is `/workspace`. The file tools take such paths. Commands do in bubblewrap
 only: elsewhere they use relative paths, and one that names `/workspace` is refused.
@@ -187,7 +189,7 @@ class Workspace:
 
     def write_file(self, path: str, content: str) -> str:
         """Make the file hold exactly `content`, as UTF-8."""
-        file, name = self._place(path)
+        file, name = self._place(path, write=True)
         file.parent.mkdir(parents=True, exist_ok=True)
         return f"Wrote {file.write_bytes(content.encode())} bytes to {name}"
 
@@ -197,7 +199,7 @@ class Workspace:
         The newlines of both texts become the file's own, \\n or \\r\\n. In a file that mixes
         them, an `old_text` of several lines only matches lines that end with \\r\\n.
         """
-        file, name = self._place(path)
+        file, name = self._place(path, write=True)
         try:
             text = _bytes(file, name).decode()
         except UnicodeDecodeError:
@@ -218,13 +220,15 @@ class Workspace:
         except KeyError:
             raise ToolError(f"no result has the id {tool_use_id}; copy it whole") from None
 
-    def _place(self, path: str) -> tuple[Path, str]:
+    def _place(self, path: str, *, write: bool = False) -> tuple[Path, str]:
         """Find the file that `path` leads to, links followed, and its name in results."""
         inner = re.sub(r"^/workspace(?=/|$)", ".", path)
         file = Path(os.path.realpath(self.root / inner))
         inside = file.is_relative_to(self.root)
         expect(inside, f"{path} is outside the workspace; paths start at /workspace")
         name = file.relative_to(self.root).as_posix()
+        refused = write and shell.is_protected(name)
+        expect(not refused, f"only the person may write {name}: commands could run from it")
         readable = file.is_file() or not file.exists()  # a pipe would make the agent wait for ever
         expect(readable, f"{name} is a folder or a device; look at it with bash")
         return file, name

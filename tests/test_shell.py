@@ -189,3 +189,47 @@ def test_in_bubblewrap_only_the_workspace_can_be_written(tmp_path):
     assert "Read-only" in failure(workspace, "echo out > /etc/agentlib-was-here")
     assert workspace.bash("ls ~; cat /proc/net/route | wc -l") == "1"
     assert asked == []
+
+
+@pytest.mark.parametrize("path", [".git./config", "a/.git ", ".git::$INDEX_ALLOCATION/config"])
+def test_other_spellings_of_a_protected_name_on_windows_count_too(path):
+    assert shell.is_protected(path)
+
+
+def test_bubblewrap_binds_the_protected_read_only_and_last(tmp_path):
+    (tmp_path / ".vscode").symlink_to(tmp_path, target_is_directory=True)
+    call = shell.sandbox_prefix("bwrap", tmp_path)
+    after = call[call.index("--bind") :]
+    bound = [after[n + 2] for n, word in enumerate(after) if word == "--ro-bind-try"]
+    assert bound == ["/workspace/.git", "/workspace/.envrc", "/workspace/.github"]
+    assert call[call.index("--cap-drop") + 1] == "ALL"
+
+
+@pytest.mark.skipif(not boxes, reason="needs a bubblewrap that may make namespaces")
+@pytest.mark.parametrize("is_worktree", [False, True])
+def test_in_bubblewrap_git_can_be_read_and_not_written(tmp_path, is_worktree):
+    git = tmp_path / ".git"
+    if is_worktree:
+        git.write_text("gitdir: elsewhere")
+    else:
+        git.mkdir()
+        (git / "config").write_text("old")
+    (tmp_path / ".github").mkdir()
+    workspace = Workspace(tmp_path, sandbox=True)
+    for command in (
+        "echo new > .git/config || echo new > .git",
+        "mv .git aside",
+        "rm -rf .git",
+        "umount .git",
+        "mount -o remount,rw,bind .git",
+        "unshare -Urm umount .git",
+        "unshare -Urm bash -c 'mount --bind /workspace /tmp && rm -rf /tmp/.git'",
+        "mkdir .github/workflows",
+        "mv .github aside",
+    ):
+        failure(workspace, command)
+    assert workspace.bash("ls -A; cat .git/config || cat .git") == ".git\n.github\n" + (
+        "cat: .git/config: Not a directory\ngitdir: elsewhere" if is_worktree else "old"
+    )
+    workspace.bash("touch made")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".git", ".github", "made"]

@@ -283,6 +283,39 @@ def test_a_link_within_is_followed_and_stays_a_link(workspace, tmp_path):
     assert (workspace.root / "link").is_symlink()
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(".git", ".git/config", "sub/.git/hooks/pre-commit", ".GIT/config", "a/../.git/HEAD"),
+        *(".envrc", ".vscode/tasks.json", ".github/workflows/ci.yml", "{root}/.git/config"),
+    ],
+)
+def test_what_other_programs_run_is_read_and_never_written(workspace, path):
+    file = workspace.root / path.replace("{root}/", "")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("old")
+    path = path.replace("{root}", str(workspace.root))
+    edit = {"path": path, "old_text": "old", "new_text": "new"}
+    assert workspace.run("read_file", {"path": path}) == "old"
+    assert "only the person" in failure(workspace, "write_file", {"path": path, "content": "new"})
+    assert "only the person" in failure(workspace, "edit_file", edit)
+    assert file.read_text() == "old"
+
+
+@posix
+def test_a_link_into_git_is_not_written_through(workspace):
+    (workspace.root / ".git").mkdir()
+    (workspace.root / "docs").symlink_to(".git")
+    inputs = {"path": "docs/config", "content": "new"}
+    assert "only the person" in failure(workspace, "write_file", inputs)
+    assert names(workspace.root / ".git") == []
+
+
+def test_names_that_begin_alike_are_written(workspace):
+    for path in (".gitignore", ".github/CODEOWNERS", "a.git/x", ".envrc.example", "workflows/x"):
+        assert workspace.write_file(path, "x") == f"Wrote 1 bytes to {path}"
+
+
 def test_every_way_to_write_a_path_is_one_file(workspace):
     for path in ("a/b", "/workspace/a/b", "./a//b", str(workspace.root / "a" / "b")):
         assert workspace.write_file(path, "x") == "Wrote 1 bytes to a/b"
