@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from agentlib.lab.model.notes import Note, last, listed, note, number, one_line
 from agentlib.lab.model.prompts import Task
-from agentlib.lab.model.replies import Reply, gives_up, say
-from agentlib.lab.model.view import NOTHING, Call, View
+from agentlib.lab.model.replies import Reply, gives_up, printed, say
+from agentlib.lab.model.view import Call, View
 from agentlib.messages import Block
 
 _HIT = re.compile(r"^(?:\./)?(.+?):(\d+):(.*)$", re.MULTILINE)
@@ -47,14 +47,10 @@ class Place(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Lines of a file that can be seen; the first has the number `start + 1`."""
+    """What can be seen of a file: lines by their numbers, and whether they are the whole file."""
 
-    start: int
-    lines: tuple[str, ...]
+    lines: Mapping[int, str]
     whole: bool
-
-    def line(self, at: int) -> str | None:
-        return self.lines[at - 1 - self.start] if 0 < at - self.start <= len(self.lines) else None
 
 
 def search_command(name: str) -> str:
@@ -67,28 +63,24 @@ def search_command(name: str) -> str:
 
 def _search(view: View, name: str, text: str) -> tuple[list[Place], Reply | None]:
     """Return the hits of the newest search, or the reply that searches."""
-    call = view.use("bash", command=search_command(name))
-    made = view.ran(call)
-    found = _HIT.findall(made.text) if made else []
-    if not made or not (found or made.text.strip() == NOTHING):
-        return [], say(text, view.again(call))
-    return [Place(path, int(line), rest) for path, line, rest in found], None
+    hits, call = printed(view, search_command(name), _HIT)
+    return [Place(path, int(line), rest) for path, line, rest in hits], call and say(text, call)
 
 
 def stretches(view: View, path: str) -> list[Stretch]:
     """Return what can be seen of a file, newest first, as it is after the edits that followed."""
     found: list[Stretch] = []
-    for i, call in enumerate(view.calls):
-        later = view.calls[i + 1 :]
-        if call.name != "read_file" or call.path != path or not call.visible:
+    calls = [call for call in view.calls if call.path == path]
+    for i, call in enumerate(calls):
+        if call.name != "read_file" or not call.visible:
             continue
         text = "\n".join(call.lines)
-        for edit in (c for c in later if c.path == path and _edited(c)):
+        for edit in filter(_edited, calls[i:]):
             old, new = (str(edit.input.get(key)) for key in ("old_text", "new_text"))
             # A file that was put back (it has no id) may have the edit in it already.
             text = text.replace(old, new, 1) if call.id or new not in text else text
-        whole = not call.start and not call.next_line
-        found.append(Stretch(call.start, tuple(text.split("\n")), whole))
+        lines = dict(enumerate(text.split("\n"), call.start + 1))
+        found.append(Stretch(lines, whole=not call.start and not call.next_line))
     return found[::-1]
 
 
@@ -167,14 +159,15 @@ def _expression(view: View, place: Place, name: str) -> str | None:
 
     A name imported under another gets its own back.
     """
-    seen = next((each for each in stretches(view, place.path) if each.line(place.line)), None)
+    shown = (each.lines for each in stretches(view, place.path) if place.line in each.lines)
+    seen = next(shown, None)
     made = view.ran(view.use("read_file", path=place.path))
     if seen is None and not (made and made.error):
         return None
-    text = (seen and seen.line(place.line)) or place.text
+    text = seen[place.line] if seen else place.text
     right = re.split(rf"{re.escape(name)}[^=:]*?(?::[^=]*)?[=:]\s*", text, maxsplit=1)[-1]
     right = re.sub(r"\s+(?:#|//).*$|[;,]\s*$", "", right).strip()
-    for original, alias in re.findall(r"(\w+) as (\w+)", "\n".join(seen.lines if seen else ())):
+    for original, alias in re.findall(r"(\w+) as (\w+)", "\n".join(seen.values() if seen else ())):
         right = re.sub(rf"(?<![\w.]){alias}\b(?!\s*\.)", original, right)
     return right
 
@@ -296,17 +289,17 @@ def replacement(seen: Stretch, at: int, old: str, new: str) -> tuple[str, str] |
 
     They have as many neighbouring lines as make the text unique in what is seen.
 
-    >>> replacement(Stretch(0, ("a = N", "b = N", "a = N"), True), 3, "N", "M")
+    >>> replacement(Stretch({1: "a = N", 2: "b = N", 3: "a = N"}, True), 3, "N", "M")
     ('b = N\\na = N', 'b = N\\na = M')
     """
-    line, i = seen.line(at) or "", at - 1 - seen.start
-    if (renamed := _renamed(line, old, new)) == line:
+    before = seen.lines.get(at, "")
+    if (renamed := _renamed(before, old, new)) == before:
         return None
     for above, below in _CONTEXTS[not seen.whole :]:
-        before, after = seen.lines[max(0, i - above) : i], seen.lines[i + 1 : i + 1 + below]
-        old_text = "\n".join((*before, line, *after))
-        if len(re.findall(f"(?={re.escape(old_text)})", "\n".join(seen.lines))) == 1:
-            return old_text, "\n".join((*before, renamed, *after))
+        lines = [n for n in range(at - above, at + below + 1) if n in seen.lines]
+        old_text = "\n".join(seen.lines[n] for n in lines)
+        if "\n".join(seen.lines.values()).count(old_text) == 1:
+            return old_text, "\n".join({**seen.lines, at: renamed}[n] for n in lines)
     return None
 
 

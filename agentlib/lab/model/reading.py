@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from agentlib.lab.model.notes import SO_FAR, WHOLE, Note, last, note, number, one_line
 from agentlib.lab.model.prompts import Task
-from agentlib.lab.model.replies import Reply, gives_up, say
+from agentlib.lab.model.replies import Reply, gives_up, printed, say
 from agentlib.lab.model.report import LOST, closing, counted, opening, section
 from agentlib.lab.model.sources import BARE, describe
-from agentlib.lab.model.view import NOTHING, Call, View
+from agentlib.lab.model.view import Call, View
 from agentlib.messages import Block
 
 LISTED = 400
@@ -25,8 +25,8 @@ _SHOWN = 40
 """The most files that a closing word names."""
 _FRAME = 150
 """Tokens of a reply that writes: its calls, the report's name, its first lines."""
-_END = "END_OF_PART"
 _NO_FOLDER = "no such directory"
+_ROW = re.compile(r"^(\d+) (\d+) (.+)$", re.MULTILINE)
 _SKIPPED_FOLDERS = ("node_modules", "__pycache__", "venv", "site-packages")
 
 
@@ -60,30 +60,15 @@ def listing_command(folder: str, endings: Sequence[str]) -> str:
     )
 
 
-def rows_in(listing: str) -> list[File]:
-    """Read the files of a listing. A text without one line of its form is no listing.
-
-    >>> rows_in("1 12 a.py\\n[cleared]")
-    [File(path='a.py', size=12, lines=1)]
-    """
-    found = re.findall(r"^(\d+) (\d+) (.+)$", listing, re.MULTILINE)
-    return [File(path, int(size), int(lines)) for lines, size, path in found]
-
-
 def listing(view: View, task: Task, text: str = "") -> tuple[list[File], Reply | None]:
     """Return the files of the folder that the task names, or the reply that lists them."""
     missing = [each.text for each in view.own if each.kind == "no folder"]
     folder = "." if task.folder in missing else task.folder
-    call = view.use("bash", command=listing_command(folder, task.endings))
-    made = view.ran(call)
-    if made and made.error and not made.interrupted:
-        return [], say(f"{text}\nI can't list the files: {one_line(made.text)}")
-    if made and made.text.startswith(_NO_FOLDER):
+    rows, call = printed(view, listing_command(folder, task.endings), _ROW)
+    if call and (made := view.ran(call)) and made.text.startswith(_NO_FOLDER):
         return listing(view.noting(gone := note("no folder", folder)), task, f"{text}\n{gone}")
-    rows = rows_in(made.text) if made else []
-    if not made or not (rows or made.text.strip() == NOTHING):
-        return [], say(text, view.again(call))
-    return [file for file in rows if file.path != task.report], None
+    files = [File(path, int(size), int(lines)) for lines, size, path in rows]
+    return [file for file in files if file.path != task.report], call and say(text, call)
 
 
 # -- notes ----------------------------------------------------------------------------------------
@@ -250,31 +235,30 @@ def _told(view: View, files: Sequence[File], lost: int) -> str:
 
 
 def _report(view: View, task: Task, text: str, files: Sequence[File]) -> Reply:
-    """Write the report, in parts if it is long, and say so when it is there."""
-    # After an interruption nobody knows how far it came, so it is written once more.
-    cut_off = view.newest and view.newest.interrupted
-    written = None if cut_off else last(view.own, "report")
-    upto, lost = (written.parts[1], number(written.parts[2])) if written else ("", 0)
-    rest = [file.path for file in files if file.path > upto]
+    """Write the report, and say so when it is there."""
+    paths = [file.path for file in files]
     looks = view.use("bash", command=f"test ! -e {quote(task.report)} || echo 'there is one'")
-    if not rest:
+    written = last(view.own, "report")
+    # After an interruption nobody knows how far it came, so it is written once more.
+    if written and not (view.newest and view.newest.interrupted):
         there = view.ran(looks)
         is_there = there is not None and there.text.startswith("there is one")
         older = f" It replaces an older {task.report}." if is_there else ""
-        return say(f"I wrote {task.report}: {_told(view, files, lost)}{older}")
+        cut = sum(path > written.parts[1] for path in paths)
+        missing = f" {counted(cut)} found no room in it." if cut else ""
+        told = _told(view, files, number(written.parts[2]))
+        return say(f"I wrote {task.report}: {told}{missing}{older}")
     skipped = {each.parts[0]: each.parts[1] for each in view.known if each.kind == "skipped"}
-    texts = [section(path, view.files.get(path), skipped.get(path)) for path in rest]
+    texts = [section(path, view.files.get(path), skipped.get(path)) for path in paths]
     end = closing(view, len(files))
     text = "\n".join([text, *(note("rule", rule) for rule in view.rules)])
     # A reply that is cut off writes nothing, and what is said beside the report needs room too.
     count = _fitting(texts, view.max_tokens - _FRAME - (len(text) + len(end)) // 3)
-    content = "\n\n".join(texts[:count]) + "\n" + (end if count == len(rest) else "")
-    lost += sum(LOST in part for part in texts[:count])
-    text += "\n" + note("report", task.report, rest[count - 1], f"{lost} lost")
-    if upto:
-        command = f"cat >> {quote(task.report)} <<'{_END}'\n\n{content}{_END}"
-        return say(text, view.use("bash", command=command))
-    content = f"{opening(view, f'Report on {counted(len(files))}')}\n{content}"
+    cut = [f"No room for {counted(len(paths) - count)} more."] if count < len(paths) else []
+    lost = sum(LOST in part for part in texts[:count])
+    text += "\n" + note("report", task.report, paths[count - 1], f"{lost} lost")
+    title = opening(view, f"Report on {counted(len(files))}")
+    content = f"{title}\n" + "\n\n".join([*texts[:count], *cut]) + f"\n{end}"
     return say(text, looks, view.use("write_file", path=task.report, content=content))
 
 
