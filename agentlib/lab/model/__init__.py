@@ -44,13 +44,6 @@ from agentlib.lab.model.view import View, conversation_of, view
 HABITS = Habits()
 FOCUS = "rules and decisions of the user, facts"
 """What its own compaction is to keep."""
-_NEEDED: Mapping[Kind, tuple[str, ...]] = {
-    "read": ("bash", "read_file"),
-    "until": ("bash", "read_file"),
-    "trace": ("bash", "read_file"),
-    "report": ("bash", "read_file", "write_file"),
-    "rename": ("bash", "read_file", "edit_file"),
-}
 
 
 def reply(body: Mapping[str, Any], habits: Habits = HABITS) -> Reply:
@@ -79,10 +72,10 @@ def _next(seen: View) -> Reply:
     if _phase_ended(seen, task):
         text = "The last piece of work is finished and the window fills, so I compact first."
         return say(text, seen.use("compact", focus=FOCUS))
-    needed = _NEEDED.get(task.kind, ())
+    step, needed = _STEPS[task.kind]
     if missing := next((tool for tool in needed if tool not in seen.tools), None):
         return say(f"I can't do that: I have no tool {missing}.")
-    return _STEPS[task.kind](seen, task)
+    return step(seen, task)
 
 
 def _phase_ended(seen: View, task: Task) -> bool:
@@ -107,7 +100,7 @@ def _compact(seen: View, task: Task) -> Reply:
     if "compact" not in seen.tools:
         return say("I have no tool to compact the conversation with; the settings leave it out.")
     if calls:
-        return say(f"The conversation is not compacted: {calls[-1].text[:200]}")
+        return say(f"The conversation is not compacted: {calls[-1].error[:200]}")
     begun = note("before", seen.before) if seen.summary else ""
     call = seen.use("compact", focus=task.focus or FOCUS)
     return say(f"I compact the conversation.\n{begun}", call)
@@ -127,14 +120,14 @@ def _unknown(seen: View, task: Task) -> Reply:
     return {**say(refusal(seen.request, task)), "stop_reason": "refusal"}
 
 
-_STEPS: Mapping[Kind, Callable[[View, Task], Reply]] = {
-    "report": read,
-    "read": read,
-    "until": until,
-    "compact": _compact,
-    "trace": trace,
-    "rename": rename,
-    "rules": _rules,
-    "unknown": _unknown,
+_STEPS: Mapping[Kind, tuple[Callable[[View, Task], Reply], tuple[str, ...]]] = {
+    "report": (read, ("bash", "read_file", "write_file")),
+    "read": (read, ("bash", "read_file")),
+    "until": (until, ("bash", "read_file")),
+    "compact": (_compact, ()),
+    "trace": (trace, ("bash", "read_file")),
+    "rename": (rename, ("bash", "read_file", "edit_file")),
+    "rules": (_rules, ()),
+    "unknown": (_unknown, ()),
 }
-"""What each kind of task does next."""
+"""What each kind of task does next, and the tools that it needs."""

@@ -14,15 +14,13 @@ from typing import NamedTuple
 
 from agentlib.lab.model.notes import Note, last, listed, note, number, one_line
 from agentlib.lab.model.prompts import Task
-from agentlib.lab.model.replies import Reply, gives_up, printed, say
+from agentlib.lab.model.replies import Reply, gives_up, say
 from agentlib.lab.model.view import Call, View
 from agentlib.messages import Block
 
 _HIT = re.compile(r"^(?:\./)?(.+?):(\d+):(.*)$", re.MULTILINE)
 _CONTEXTS = ((0, 0), (1, 0), (0, 1), (1, 1), (2, 2), (4, 4))
 """Lines above and below that an edit may take along to be unique."""
-_AROUND = 60
-"""Lines read on each side of a place in a large file."""
 _PROSE = (".md", ".rst", ".txt")
 _NO_NAME = re.compile(r"None|True|False|and|or|not|if|else|int|float|str|self")
 _FIND_TESTS = (
@@ -63,7 +61,7 @@ def search_command(name: str) -> str:
 
 def _search(view: View, name: str, text: str) -> tuple[list[Place], Reply | None]:
     """Return the hits of the newest search, or the reply that searches."""
-    hits, call = printed(view, search_command(name), _HIT)
+    hits, call = view.printed(search_command(name), _HIT)
     return [Place(path, int(line), rest) for path, line, rest in hits], call and say(text, call)
 
 
@@ -72,13 +70,11 @@ def stretches(view: View, path: str) -> list[Stretch]:
     found: list[Stretch] = []
     calls = [call for call in view.calls if call.path == path]
     for i, call in enumerate(calls):
-        if call.name != "read_file" or not call.visible:
+        if call.name != "read_file" or not call.text:
             continue
         text = "\n".join(call.lines)
         for edit in filter(_edited, calls[i:]):
-            old, new = (str(edit.input.get(key)) for key in ("old_text", "new_text"))
-            # A file that was put back (it has no id) may have the edit in it already.
-            text = text.replace(old, new, 1) if call.id or new not in text else text
+            text = text.replace(str(edit.input["old_text"]), str(edit.input["new_text"]), 1)
         lines = dict(enumerate(text.split("\n"), call.start + 1))
         found.append(Stretch(lines, whole=not call.start and not call.next_line))
     return found[::-1]
@@ -87,16 +83,6 @@ def stretches(view: View, path: str) -> list[Stretch]:
 def _edited(call: Call) -> Note | None:
     """Return the note beside an edit that was made."""
     return last(call.notes, "edit") if call.name == "edit_file" and call.succeeded else None
-
-
-def _read_around(view: View, place: Place) -> Block:
-    """Read a file; only the part around the place if the file was too long to come whole."""
-    call = view.use("read_file", path=place.path)
-    whole = view.ran(call)
-    if whole and whole.visible and whole.next_line and view.can_go_on:
-        start = max(0, place.line - _AROUND)
-        return view.use("read_file", path=place.path, offset=start, limit=2 * _AROUND)
-    return call
 
 
 # -- where a value is set -------------------------------------------------------------------------
@@ -111,12 +97,12 @@ def trace(view: View, task: Task) -> Reply:
         hits, step = _search(view, name, text)
         if step:
             return step
-        place = _setting(hits, name, chain)
+        place = _setting(hits, name)
         if place is None:
             return say(f"{text}\nNothing in the files sets `{name}`.\n{_told(chain)}")
         expression = _expression(view, place, name)
         if expression is None:
-            return say(text, view.again(_read_around(view, place)))
+            return say(text, view.again(view.use("read_file", path=place.path)))
         found = note("set", name, place.path, place.line, expression)
         text, view = f"{text}\n{found}", view.noting(found)
         chain = chain_of(view, task.names[0])
@@ -142,16 +128,15 @@ def next_name(chain: Sequence[Note]) -> str | None:
     return None if name in {link.parts[0] for link in chain} else name
 
 
-def _setting(places: Sequence[Place], name: str, chain: Sequence[Note]) -> Place | None:
+def _setting(places: Sequence[Place], name: str) -> Place | None:
     """Return the hit that sets the name; prose and tests only if there is no other."""
     word = rf"[\"']?\b{re.escape(name)}\b[\"']?"
     form = re.compile(rf"[\w \t.]*?{word}\s*(?::\s*[\w\[\], |.]+)?=(?!=)|\s*{word}\s*:\s*\S")
-    known = {(link.parts[1], link.parts[2]) for link in chain}
-    setting = [p for p in places if form.match(p.text) and (p.path, str(p.line)) not in known]
-    rank = sorted(
-        setting, key=lambda p: (p.path.endswith(_PROSE), "test" in p.path, p.text[:1].isspace())
+    return min(
+        (place for place in places if form.match(place.text)),
+        key=lambda p: (p.path.endswith(_PROSE), "test" in p.path, p.text[:1].isspace()),
+        default=None,
     )
-    return rank[0] if rank else None
 
 
 def _expression(view: View, place: Place, name: str) -> str | None:
@@ -162,8 +147,9 @@ def _expression(view: View, place: Place, name: str) -> str | None:
     shown = (each.lines for each in stretches(view, place.path) if place.line in each.lines)
     seen = next(shown, None)
     made = view.ran(view.use("read_file", path=place.path))
-    if seen is None and not (made and made.error):
+    if seen is None and not (made and (made.text or made.error)):
         return None
+    # A long file doesn't come whole, so the search has to do.
     text = seen[place.line] if seen else place.text
     right = re.split(rf"{re.escape(name)}[^=:]*?(?::[^=]*)?[=:]\s*", text, maxsplit=1)[-1]
     right = re.sub(r"\s+(?:#|//).*$|[;,]\s*$", "", right).strip()
@@ -263,13 +249,10 @@ def _edit(
 ) -> tuple[Block | None, str]:
     """Return the call that brings a place forward and its words; no call: it is given up."""
     at = (place.path, str(place.line))
-    aims = [n.parts[1:] for c in view.calls if c.error for n in c.notes if n.kind == "edit"]
-    if aims.count(at) >= view.habits.rereads:
-        return None, note("left", *at, "the edit is refused")
     shown = (replacement(seen, place.line, old, new) for seen in stretches(view, place.path))
     texts = next(filter(None, shown), None)
     if not texts and _reads_since_edit(view, place.path) < view.habits.rereads:
-        return _read_around(view, place), ""
+        return view.use("read_file", path=place.path), ""
     if not texts and sum(h.path == place.path and place.text in h.text for h in hits) == 1:
         texts = place.text, _renamed(place.text, old, new)
     if not texts:
@@ -338,7 +321,7 @@ def _is_test(call: Call) -> bool:
 def _tested(view: View) -> str:
     """Note what the newest call told about the tests."""
     call = view.newest
-    if not call or not call.visible:
+    if not call or not call.text:
         return ""
     lines = [line.strip() for line in call.text.split("\n") if line.strip()]
     if call.input.get("command") == _FIND_TESTS:

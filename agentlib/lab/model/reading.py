@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from agentlib.lab.model.notes import SO_FAR, WHOLE, Note, last, note, number, one_line
 from agentlib.lab.model.prompts import Task
-from agentlib.lab.model.replies import Reply, gives_up, printed, say
+from agentlib.lab.model.replies import Reply, gives_up, say
 from agentlib.lab.model.report import LOST, closing, counted, opening, section
 from agentlib.lab.model.sources import BARE, describe
 from agentlib.lab.model.view import Call, View
@@ -37,10 +37,6 @@ class File(NamedTuple):
     size: int
     lines: int = 0
 
-    @property
-    def line_size(self) -> float:
-        return self.size / max(1, self.lines)
-
 
 def listing_command(folder: str, endings: Sequence[str]) -> str:
     """Write the command that prints lines, bytes and path of each file below a folder.
@@ -64,7 +60,7 @@ def listing(view: View, task: Task, text: str = "") -> tuple[list[File], Reply |
     """Return the files of the folder that the task names, or the reply that lists them."""
     missing = [each.text for each in view.own if each.kind == "no folder"]
     folder = "." if task.folder in missing else task.folder
-    rows, call = printed(view, listing_command(folder, task.endings), _ROW)
+    rows, call = view.printed(listing_command(folder, task.endings), _ROW)
     if call and (made := view.ran(call)) and made.text.startswith(_NO_FOLDER):
         return listing(view.noting(gone := note("no folder", folder)), task, f"{text}\n{gone}")
     files = [File(path, int(size), int(lines)) for lines, size, path in rows]
@@ -77,11 +73,11 @@ def listing(view: View, task: Task, text: str = "") -> tuple[list[File], Reply |
 def take_notes(view: View) -> str:
     """Write notes on everything that was read and isn't noted yet, and on what can't be read."""
     text = ""
-    reads = [c for c in view.calls if c.name in ("read_file", "outline") and not c.interrupted]
+    reads = [call for call in view.calls if call.name in ("read_file", "outline")]
     for call in reads:
         if lines := "" if view.is_done(call.path) else _notes_on(view, call):
             text, view = f"{text}\n{lines}", view.noting(lines)
-    lost = [call.path for call in reads if not call.visible and not view.is_done(call.path)]
+    lost = [call.path for call in reads if not call.text and not view.is_done(call.path)]
     for path in dict.fromkeys(lost):
         if lost.count(path) > view.habits.rereads:
             text += "\n" + note("skipped", path, "cleared before I can read it")
@@ -94,8 +90,8 @@ def _notes_on(view: View, call: Call) -> str:
     if call.error and call.name == "outline":
         return ""
     if call.error:
-        return note("skipped", call.path, one_line(call.text, 100))
-    if not call.visible or call.start != (before.upto if before else 0):
+        return note("skipped", call.path, one_line(call.error, 100))
+    if not call.text or call.start != (before.upto if before else 0):
         return ""
     if call.name == "outline":
         lines = [one_line(line, 80).replace(" | ", " ") for line in call.lines[:4]]
@@ -120,7 +116,7 @@ def _described(view: View, call: Call, before: Note | None = None) -> str:
 def in_sight(view: View) -> View:
     """Return the view with the notes that a model without notes makes up from what still stands."""
     reads = [] if view.habits.notes else [c for c in view.calls if c.name == "read_file"]
-    return view.noting("\n".join(_described(view, c) for c in reads if c.visible and not c.start))
+    return view.noting("\n".join(_described(view, c) for c in reads if c.text and not c.start))
 
 
 # -- the next files -------------------------------------------------------------------------------
@@ -136,7 +132,7 @@ def _next_reads(view: View, todo: Sequence[File], room: int) -> list[Block]:
             return [call]
     if begun or first.size > room:
         where = {"offset": begun.upto} if begun else {}
-        limit = max(1, int(room / first.line_size))
+        limit = max(1, room * first.lines // max(1, first.size))
         return [view.use("read_file", path=first.path, **where, limit=limit)]
     alone = first.size > habits.small or view.ran(view.use("read_file", path=first.path))
     small = takewhile(lambda file: file.size <= habits.small, todo[: habits.batch])
@@ -153,13 +149,8 @@ def _read_on(view: View, task: Task, text: str = "") -> tuple[Reply | None, View
     files, reply = listing(view, task, text)
     room = min(_PART, int(view.window * view.habits.page * 3.5) or _PART)
     left = [file for file in files if not view.is_done(file.path)]
-    todo = [file for file in left if file.line_size <= room]
-    for file in left:
-        if file not in todo:
-            text += "\n" + note("skipped", file.path, "its lines are too long to be read")
-    view = view.noting(text)
-    if todo:
-        reply = say(text, *_next_reads(view, todo, room))
+    if left:
+        reply = say(text, *_next_reads(view, left, room))
     elif not files and not reply:
         kind = f".{task.endings[0]} file" if task.endings else "file"
         place = "this workspace" if task.folder == "." else f"{task.folder}/"
@@ -172,8 +163,8 @@ def read(view: View, task: Task) -> Reply:
     text, call = take_notes(view), view.newest
     if stop := gives_up(view.noting(text)):
         return say(f"{text}\n{stop}")
-    if call and call.error and not call.interrupted and last(call.notes, "report"):
-        return say(f"I could not write {task.report}: {call.text[:200]}")
+    if call and call.error and last(call.notes, "report"):
+        return say(f"I could not write {task.report}: {call.error[:200]}")
     step, view, text, files = _read_on(view, task)
     if step:
         return step

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentlib.lab.model.notes import last, number
-from agentlib.lab.model.view import NOTHING, View
+from agentlib.lab.model.view import View
 from agentlib.messages import Block
 
 Reply = dict[str, Any]
@@ -25,17 +25,6 @@ def say(text: str, *calls: Block) -> Reply:
     """
     words: list[Block] = [{"type": "text", "text": text.strip("\n")}] if text.strip() else []
     return {"content": [*words, *calls], "stop_reason": "tool_use" if calls else "end_turn"}
-
-
-def printed(
-    view: View, command: str, form: re.Pattern[str]
-) -> tuple[list[tuple[str, ...]], Block | None]:
-    """Return what a command printed in a form, or the call to make if that can't be seen."""
-    call = view.use("bash", command=command)
-    made = view.ran(call)
-    found = form.findall(made.text) if made else []
-    is_seen = found or (made and made.text.strip() == NOTHING)
-    return found, None if is_seen else view.again(call)
 
 
 def gives_up(view: View, patience: int | None = None) -> str:

@@ -18,7 +18,7 @@ from agentlib import messages as msg
 from agentlib.lab.model.conversation import messages_in
 from agentlib.lab.model.habits import Habits
 from agentlib.lab.model.notes import Note, last, listed, notes_in, number, one_line
-from agentlib.lab.model.prompts import only_goes_on, rules_in, understand
+from agentlib.lab.model.prompts import asks_for_summary, only_goes_on, rules_in
 from agentlib.messages import Block, Message
 
 NOTHING = "(no output)"
@@ -30,47 +30,28 @@ _PUT_BACK = re.compile(
     r"(.+?)\]\n(.*?)(?:\n\.\.\. \((\d+) more lines\))?(?:\n\[End of summary\])?", re.DOTALL
 )
 _NUMBERED = re.compile(r"^ *\d+(?:\t|→)", re.MULTILINE)
-_SUMMARY = r"summar\w*|hand-?off|摘要|总结|概括"
-_TALK = r"conversation|history|context|chat|session|messages|对话|会话|上下文"
-_WANTED = re.compile(
-    rf"(?:{_SUMMARY}).{{0,80}}(?:{_TALK})|(?:{_TALK}).{{0,80}}(?:{_SUMMARY})",
-    re.IGNORECASE | re.DOTALL,
-)
-_ANY_WORD = re.compile(rf"{_SUMMARY}|compact|condense|extract|压缩", re.IGNORECASE)
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]")
-_LONG = 100
-"""Characters of a text that asks for a summary while tools are offered."""
 
 
 @dataclass(frozen=True)
 class Call:
     """A tool call, and what can still be seen of its result."""
 
-    id: str
     name: str
     input: Mapping[str, Any]
     notes: tuple[Note, ...] = ()
     """The notes in the same message."""
     text: str = ""
-    """The result, "" if it can't be seen."""
-    error: bool = False
-    answered: bool = False
-    """It has a result, even if that can't be seen."""
+    """The result, "" if it can't be seen or is an error."""
+    error: str = ""
+    succeeded: bool = False
+    """It has a result and no error, even if that can't be seen."""
     offer: str = ""
     """The id under which `recall` returns a cleared result."""
 
     @property
-    def visible(self) -> bool:
-        return bool(self.text) and not self.error
-
-    @property
-    def succeeded(self) -> bool:
-        """A cleared result still tells whether it was an error."""
-        return self.answered and not self.error
-
-    @property
     def interrupted(self) -> bool:
-        return self.error and self.text.startswith("interrupted")
+        return not (self.succeeded or self.error)
 
     @property
     def path(self) -> str:
@@ -182,8 +163,8 @@ class View:
     def edits(self) -> int:
         """All edits made for this request. A summary's count and a call may be the same edit."""
         before = last(self.own, "progress")
-        made = [c.notes for c in self.calls if c.name == "edit_file" and c.succeeded]
-        numbers = [number(n.parts[0]) for notes in made for n in notes if n.kind == "edit"]
+        made = [call for call in self.calls if call.name == "edit_file" and call.succeeded]
+        numbers = [number(n.parts[0]) for c in made for n in c.notes if n.kind == "edit"]
         return max([*numbers, number(before.parts[0]) if before else 0])
 
     @property
@@ -208,8 +189,8 @@ class View:
         `path` may be called `file_path` there.
         """
         known = self.tools.get(tool) or inputs.keys()
-        names = {n: next((k for k in (n, f"file_{n}") if k in known), "") for n in inputs}
-        sent = {names[name]: value for name, value in inputs.items() if names[name]}
+        named = ((n, value) for k, value in inputs.items() for n in (k, f"file_{k}"))
+        sent = {name: value for name, value in named if name in known}
         return {"type": "tool_use", "name": tool, "input": sent}
 
     def ran(self, call: Block) -> Call | None:
@@ -224,6 +205,16 @@ class View:
             return self.use("recall", tool_use_id=made.offer)
         return call
 
+    def printed(
+        self, command: str, form: re.Pattern[str]
+    ) -> tuple[list[tuple[str, ...]], Block | None]:
+        """Return what a command printed in a form, or the call to make if that can't be seen."""
+        call = self.use("bash", command=command)
+        made = self.ran(call)
+        found = form.findall(made.text) if made else []
+        is_seen = found or (made and made.text.strip() == NOTHING)
+        return found, None if is_seen else self.again(call)
+
     def noting(self, text: str) -> "View":
         """Return the view with what is being noted right now."""
         new = notes_in(text)
@@ -232,40 +223,39 @@ class View:
 
 def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -> View:
     """Return what a request shows. `messages`: its conversation, see `conversation_of`."""
-    asked = ["\n\n".join(_words(message)) for message in messages]
-    start = max(
-        (i for i, words in enumerate(asked) if words and not only_goes_on(words)), default=-1
-    )
-    request = asked[start] if start >= 0 else ""
+    asked = [*("\n\n".join(_words(message)) for message in messages), ""]
+    new = [i for i, words in enumerate(asked) if words and not only_goes_on(words)]
+    start = new[-1] if new else -1
+    request = asked[start]
     left = [(i, b["text"]) for i, m in enumerate(messages) for b in _summaries(m)]
     at, whole = left[-1] if left else (-1, "")
     summary = _alone(whole)
     carried = _is_about(summary, request) and request not in asked[max(at, 0) : max(start, 0)]
-    texts = [(i, t) for i, m in enumerate(messages) if m["role"] == "assistant" for t in _texts(m)]
-    told = sorted([*((i, _alone(text)) for i, text in left), *texts], key=lambda each: each[0])
-    after = [each for i, text in texts if i > start for each in notes_in(text)]
-    system = _system(body)
-    calls = tuple(_calls(messages[start + 1 :]))
-    base = len(system) + len(str(body.get("tools", "")))
-    chars = sum(_length(block) for message in messages for block in msg.blocks(message))
+    work = messages[start + 1 :]
+    replies = [message for message in work if message["role"] == "assistant"]
+    system = "\n".join(_texts({"content": body.get("system") or ""}))
+    told = dict(re.findall(r"(context window|compacted) (?:is|at) ([\d,]+) tokens", system))
     # A conversation written as one text is larger than what could be read of it.
-    chars = base + max(chars, sum(map(_length, msg.blocks(body["messages"][-1]))))
+    chars = max(sum(map(_length, shown)) for shown in (messages, body["messages"][-1:]))
     return View(
         habits=habits,
         request=request or _task(summary),
         earlier=tuple(text for m in messages[: max(start, 0)] for text in _words(m)),
         unanswered=tuple(_unanswered(messages[: start + 1])),
         summary=summary,
-        calls=(*(_put_back(whole) if carried else ()), *calls),
-        own=(*(_progress(summary) if carried else ()), *after),
-        known=tuple(each for _, text in told for each in notes_in(text)),
+        calls=(*(_put_back(whole) if carried else ()), *_calls(work)),
+        own=(*(_progress(summary) if carried else ()), *_noted(replies)),
+        known=tuple(_noted(messages)),
         summarised=carried,
-        first=not any(message["role"] == "assistant" for message in messages[start + 1 :]),
+        first=not replies,
         follows_work=start > 0 and _is_finished(messages[start - 1]),
-        tools={tool["name"]: _inputs(tool) for tool in body.get("tools", ())},
-        size=int(chars / 3.5),
-        window=_after(r"context window is ([\d,]+) tokens", system),
-        compacted_at=_after(r"compacted at ([\d,]+) tokens", system),
+        tools={
+            tool["name"]: frozenset(tool.get("input_schema", {}).get("properties", ()))
+            for tool in body.get("tools", ())
+        },
+        size=int((len(system) + len(str(body.get("tools", ""))) + chars) / 3.5),
+        window=number(told.get("context window", "")),
+        compacted_at=number(told.get("compacted", "")),
         max_tokens=body.get("max_tokens", 4_096),
     )
 
@@ -283,7 +273,7 @@ def conversation_of(body: Mapping[str, Any]) -> tuple[str | None, list[Message],
     # In a conversation written as one text, an older summary may stand beside the prompt.
     texts = _words(messages[-1]) if body.get("tools") else _texts(messages[-1])
     text = texts[-1] if texts else ""
-    if not _asks_for_summary(body, text):
+    if not _wants_summary(body, text):
         return None, messages, False
     rest = [b for b in msg.blocks(messages[-1]) if b.get("text") != text]
     before = [*messages[:-1], *([{**messages[-1], "content": rest}] if rest else [])]
@@ -295,15 +285,14 @@ def conversation_of(body: Mapping[str, Any]) -> tuple[str | None, list[Message],
     return prompt, [*before, *earlier, *spoken], newest_stay
 
 
-def _asks_for_summary(body: Mapping[str, Any], text: str) -> bool:
-    if text.startswith(msg.SUMMARY_WANTED):
-        return True
-    if not text or text.startswith(msg.SUMMARY_HEADER) or understand(text).kind != "unknown":
-        return False
+def _wants_summary(body: Mapping[str, Any], text: str) -> bool:
+    if not text or text.startswith((msg.SUMMARY_HEADER, msg.SUMMARY_WANTED)):
+        return text.startswith(msg.SUMMARY_WANTED)
     if body.get("tools"):
-        return len(text) >= _LONG and bool(_WANTED.search(text[:500]))
-    wants = _ANY_WORD.search(f"{_system(body)}\n{text[:2_000]}\n{text[-500:]}")
-    return bool(wants) and (len(body["messages"]) > 1 or len(text) > 6 * _LONG)
+        return asks_for_summary(text)
+    is_talk = len(body["messages"]) > 1 or len(text) > 600
+    beside = "\n".join([*_texts({"content": body.get("system") or ""}), text[-500:]])
+    return is_talk and asks_for_summary(text, beside)
 
 
 def rough_tokens(text: str) -> int:
@@ -322,28 +311,24 @@ def rough_tokens(text: str) -> int:
 def _calls(messages: Sequence[Message]) -> Iterator[Call]:
     """Yield the calls with their results, or with what `recall` returned of them."""
     results = {r.get("tool_use_id"): r for m in messages for r in msg.of_type(m, "tool_result")}
-    uses = [
-        (use, tuple(each for text in _texts(message) for each in notes_in(text)))
-        for message in messages
-        for use in msg.of_type(message, "tool_use")
-    ]
+    uses = [(use, message) for message in messages for use in msg.of_type(message, "tool_use")]
     recalled = {
         use["input"].get("tool_use_id"): _seen(results.get(use.get("id")))
         for use, _ in uses
         if use["name"] == "recall"
     }
-    for use, notes in uses:
-        name = use.get("id", "")
-        result = results.get(name)
-        offer = _OFFER.match(msg.result_text(result)) if result else None
+    for use, message in uses:
+        result: Block = results.get(use.get("id"), {})
+        text, error = _seen(result), bool(result.get("is_error"))
+        offer = _OFFER.match(msg.result_text(result))
         yield Call(
-            id=name,
             name=use["name"],
             input=use["input"],
-            notes=notes,
-            text=_seen(result) or recalled.get(name, ""),
-            error=bool(result and result.get("is_error")),
-            answered=result is not None,
+            notes=tuple(_noted([message])),
+            text="" if error else text or recalled.get(use.get("id"), ""),
+            # Nobody knows how far an interrupted call came.
+            error=text if error and not text.startswith("interrupted") else "",
+            succeeded=bool(result) and not error,
             offer=offer[1] if offer else "",
         )
 
@@ -365,7 +350,7 @@ def _put_back(summary: str) -> Iterator[Call]:
             path, text, more = match.groups()
             limit = {"limit": text.count("\n") + 1} if more else {}
             text += f"\n... ({more} more)" if more else ""
-            yield Call("", "read_file", {"path": path, **limit}, text=text, answered=True)
+            yield Call("read_file", {"path": path, **limit}, text=text, succeeded=True)
 
 
 # -- words and summaries --------------------------------------------------------------------------
@@ -385,6 +370,14 @@ def _summaries(message: Message) -> list[Block]:
 
 def _texts(message: Message) -> list[str]:
     return [block["text"] for block in msg.of_type(message, "text")]
+
+
+def _noted(messages: Sequence[Message]) -> Iterator[Note]:
+    """Yield the model's notes, in its own words and in summaries."""
+    for message in messages:
+        is_own = message["role"] == "assistant"
+        texts = _texts(message) if is_own else (_alone(b["text"]) for b in _summaries(message))
+        yield from (each for text in texts for each in notes_in(text))
 
 
 def _words(message: Message) -> list[str]:
@@ -432,25 +425,12 @@ def _progress(summary: str) -> Iterable[Note]:
     return notes[notes.index(asked) + 1 :] if asked else ()
 
 
-# -- the rest of the request ----------------------------------------------------------------------
-
-
-def _system(body: Mapping[str, Any]) -> str:
-    system = body.get("system") or ""
-    return system if isinstance(system, str) else "\n".join(block["text"] for block in system)
-
-
-def _inputs(tool: Mapping[str, Any]) -> frozenset[str]:
-    schema: Mapping[str, Any] = tool.get("input_schema") or {}
-    return frozenset(schema.get("properties") or ())
-
-
-def _after(form: str, text: str) -> int:
-    match = re.search(form, text)
-    return number(match[1]) if match else 0
-
-
-def _length(block: Block) -> int:
-    if block["type"] == "tool_result":
-        return len(msg.result_text(block))
-    return len(block.get("text") or block.get("thinking") or str(block.get("input", "")))
+def _length(message: Message) -> int:
+    """Return the characters of a message."""
+    shown = (
+        msg.result_text(block)
+        if block["type"] == "tool_result"
+        else block.get("text") or block.get("thinking") or str(block.get("input", ""))
+        for block in msg.blocks(message)
+    )
+    return sum(map(len, shown))
