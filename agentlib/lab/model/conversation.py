@@ -13,13 +13,10 @@ from html import unescape
 from itertools import pairwise
 from typing import Any, cast
 
+from agentlib.lab.model.prompts import TABLE
 from agentlib.messages import Block, Message, of_type
 
-_ROLES = {
-    **dict.fromkeys(("human", "user", "用户"), "user"),
-    **dict.fromkeys(("ai", "assistant", "助手"), "assistant"),
-    **dict.fromkeys(("tool", "工具"), "tool"),
-}
+_ROLES = {word: role for role, words in TABLE["roles"].items() for word in words}
 _KEYS = {"text": {"text"}, "tool_use": {"id", "name", "input"}, "tool_result": {"tool_use_id"}}
 _DUMPED = re.compile(r"""\{["']role["']: ?["'](?:user|assistant)["']""")
 _SPOKEN = re.compile(

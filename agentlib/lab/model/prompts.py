@@ -41,12 +41,12 @@ _START, _END = r"(?:(?<![\w/-])|(?=[一-龥(（]))", r"(?:(?![\w-])|(?<=[一-龥
 _LONGEST = 1_000
 """Characters of a request. A longer one holds pasted data, which no phrase accounts for."""
 
-_TABLE: dict[str, Any] = tomllib.loads(
+TABLE: dict[str, Any] = tomllib.loads(
     Path(__file__).with_name("phrases.toml").read_text(encoding="utf-8")
 )
-_ENDINGS: Mapping[str, Sequence[str]] = _TABLE["endings"]
-_PARTS: Mapping[str, Sequence[str]] = {"KIND": list(_ENDINGS), **_TABLE["parts"]}
-EXAMPLES, EXAMPLES_ZH = (_TABLE["refusal"][each]["examples"] for each in ("english", "chinese"))
+_ENDINGS: Mapping[str, Sequence[str]] = TABLE["endings"]
+_PARTS: Mapping[str, Sequence[str]] = {"KIND": list(_ENDINGS), **TABLE["parts"]}
+EXAMPLES, EXAMPLES_ZH = (TABLE["refusal"][each]["examples"] for each in ("english", "chinese"))
 """The six tasks, each with a prompt that is understood."""
 
 
@@ -60,15 +60,10 @@ def _any(phrases: Sequence[str]) -> str:
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])\s*|\n+")
 _LABEL, _DEED, _UNTOUCHED, _LINE, _FIRST, _LAST = (
-    re.compile(_any(_TABLE["rules"][name]), _FLAGS)
+    re.compile(_any(TABLE["rules"][name]), _FLAGS)
     for name in ("label", "deed", "untouched", "line", "first", "last")
 )
-_ABOUT_A_LINE = re.compile(rf"(?:{_any(_TABLE['rules']['about_a_line'])})*", _FLAGS)
-
-
-def sentences(text: str) -> list[str]:
-    """Split a text into sentences and lines."""
-    return [part.strip() for part in _SENTENCE.split(text) if part.strip()]
+_ABOUT_A_LINE = re.compile(rf"(?:{_any(TABLE['rules']['about_a_line'])})*", _FLAGS)
 
 
 def rules_in(text: str) -> list[str]:
@@ -82,14 +77,9 @@ def rules_in(text: str) -> list[str]:
     return _rules_and_rest(text)[0]
 
 
-def without_rules(text: str) -> str:
-    """Return the text without its rules, which is what the person asks for."""
-    return " ".join(_rules_and_rest(text)[1])
-
-
 def _rules_and_rest(text: str) -> tuple[list[str], list[str]]:
     parts: tuple[list[str], list[str]] = ([], [])
-    for part in sentences(text):
+    for part in filter(None, map(str.strip, _SENTENCE.split(text))):
         parts[not _is_rule(part)].append(part)
     return parts
 
@@ -127,7 +117,7 @@ _GO_ON = re.compile(
     _FLAGS,
 )
 _SUMMARY_WORD, _SUMMARY_OF_TALK = (
-    re.compile(_any(_TABLE["summary"][name]), _FLAGS | re.DOTALL) for name in ("word", "of_talk")
+    re.compile(_any(TABLE["summary"][name]), _FLAGS | re.DOTALL) for name in ("word", "of_talk")
 )
 _KINDS: Sequence[Kind] = ("read", "until", "trace", "rename", "compact", "rules")
 
@@ -139,7 +129,7 @@ def _scanner(phrases: Mapping[str, Sequence[str]]) -> re.Pattern[str]:
 
 
 _SCANNERS: Mapping[Kind, re.Pattern[str]] = {
-    kind: _scanner(_TABLE["task"][kind]["phrases"]) for kind in _KINDS
+    kind: _scanner(TABLE["task"][kind]["phrases"]) for kind in _KINDS
 }
 _FILLER = _scanner({})
 
@@ -212,7 +202,7 @@ def _words(text: str) -> tuple[str, ...]:
 def _agree(kind: Kind, parts: Mapping[str, Sequence[str]]) -> bool:
     """Tell whether the phrases go together and make a whole request."""
     return (
-        all(parts.keys() & group for group in _TABLE["task"][kind]["needs"])
+        all(parts.keys() & group for group in TABLE["task"][kind]["needs"])
         and not (kind == "read" and "bare" in parts and "manner" not in parts)
         and not {"bare", "object"} <= parts.keys()
         and len(set(parts.get("names", ()))) != 1
@@ -243,6 +233,6 @@ def refusal(request: str, task: Task) -> str:
     I am the offline model, and I did not understand: "Sing". I do nothing then.
     """
     words = ", ".join(f'"{word}"' for word in task.unknown) or "…"
-    said = _TABLE["refusal"]["chinese" if re.search("[一-龥]", request) else "english"]
+    said = TABLE["refusal"]["chinese" if re.search("[一-龥]", request) else "english"]
     examples = (f'- {what}: "{prompt}"' for what, prompt in said["examples"])
     return "\n".join([said["head"].replace("{}", words), said["able"], *examples])

@@ -8,23 +8,16 @@ other language only the first comment is known.
 import ast
 import re
 import warnings
-from collections import Counter
 from functools import lru_cache
 from typing import NamedTuple
 
+from agentlib.lab.model.prompts import TABLE
+
 _EXPORTS = {
-    "js": re.compile(
-        r"^export[ \t]+(?:default[ \t]+)?(?:(?:abstract|async|declare)[ \t]+)*"
-        r"(?:function\*?|class|interface|type|enum|const|let|var)[ \t]+(\w+)",
-        re.MULTILINE,
-    ),
-    "java": re.compile(
-        r"^[ \t]*public[ \t]+(?:[\w<>\[\],.?]+[ \t]+)*?(?:(?:class|@?interface|enum|record)[ \t]+)?"
-        r"(\w+)[ \t]*(?=[(<{]|extends|implements)",
-        re.MULTILINE,
-    ),
+    ending: re.compile(language["pattern"], re.MULTILINE)
+    for language in TABLE["exports"]
+    for ending in language["endings"]
 }
-_KINDS = {"java": "java"} | dict.fromkeys(("ts", "tsx", "js", "jsx", "mjs", "mts"), "js")
 _TOP = re.compile(r"\s*(/\*.*?\*/|(?:[ \t]*(?://|#)[^\n]*(?:\n|\Z)|[ \t]*\n)+)", re.DOTALL)
 _TOOLS = re.compile(
     r"!|-\*-|coding[:=]|.*\b(?:pylint|eslint|mypy:|ruff:|type:|noqa)|(?:FACT|DECISION):"
@@ -36,7 +29,7 @@ _FACT = re.compile(
     r"^[ \t]*(?:#|//|\*|--?)?[ \t]*((?:FACT|DECISION): .*[.!。])[ \t]*$", re.MULTILINE
 )
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|al|resp|approx|Dr|Mr|St|No)|\b[A-Z])\.$")
-_UNDERLINE = re.compile(r"\s*([=\-~^*#\"'+])\1{2,}\s*")
+_BREAK = re.compile(r"\n\s*\n|\n\s*([=\-~^*#\"'+])\1{2,}\s*(?:\n|\Z)")
 _LONGEST = 160
 BARE = "no public names"
 COMMENT_ONLY = "only the first comment is read in this language"
@@ -70,8 +63,9 @@ def describe(path: str, text: str) -> Described:
         return Described(*_python(text), facts)
     if ending in ("md", "rst", "txt"):
         return Described(first_sentence(text.lstrip("#= \n")) or "no text", (), facts)
-    exports = _EXPORTS.get(_KINDS.get(ending, ""))
-    names = tuple(dict.fromkeys(exports.findall(text)))[:2] if exports else (COMMENT_ONLY,)
+    names = (COMMENT_ONLY,)
+    if exports := _EXPORTS.get(ending):
+        names = tuple(dict.fromkeys(exports.findall(text)))[:2]
     return Described(first_sentence(top_comment(text)) or "no comment at the top", names, facts)
 
 
@@ -81,13 +75,9 @@ def first_sentence(text: str) -> str:
     >>> first_sentence("Parse it,\\n  e.g. an address. Then more.")
     'Parse it, e.g. an address.'
     """
-    lines: list[str] = []
-    for line in text.strip().split("\n"):
-        if lines and (not line.strip() or _UNDERLINE.fullmatch(line)):
-            break
-        lines += [] if _UNDERLINE.fullmatch(line) else [line]
     # A note divides its parts by " | ".
-    paragraph = " ".join(" ".join(lines).split()).lstrip("+-*|> ").partition(" | ")[0]
+    first = " ".join(_BREAK.split(text.strip())[0].split())
+    paragraph = first.lstrip("+-*|> ").partition(" | ")[0]
     ends = (end.end() for end in re.finditer(r"[.!?](?=\s|$)", paragraph))
     end = next((end for end in ends if not _ABBREVIATION.search(paragraph[:end])), None)
     sentence = paragraph[:end]
@@ -128,8 +118,8 @@ def _python(text: str) -> tuple[str, tuple[str, ...]]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
         and not node.name.startswith("_")
     ]
-    times = Counter(name for name, _ in defined)
-    once = [(name, what) for name, what in defined if times[name] == 1]
+    known = [name for name, _ in defined]
+    once = [(name, what) for name, what in defined if known.count(name) == 1]
     best = sorted(once, key=lambda pair: not pair[1])[:2]
     names = tuple(f"{name}: {what or _NO_DOCSTRING}" for name, what in best)
     return first_sentence(purpose) or _NO_DOCSTRING, names or (() if defined else (BARE,))

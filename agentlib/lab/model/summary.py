@@ -7,8 +7,9 @@ Asked to update it, the model carries over its decisions before anything new.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import NamedTuple
 
 from agentlib.lab.model.names import chain_of, next_name, progress
@@ -168,42 +169,40 @@ def _chosen(view: View, items: Sequence[Item], prompt: str, left: int, room: int
     """Return what fits: the focus, what an update carries over, decisions, then the newest."""
     focus, given = _FOCUS.search(prompt), _GIVEN.search(prompt)
     words = stems(focus[1] if focus else "")
-    most = min(left, number(given[1]) if given else left)
-    taken = _fitting([item for item in items if words & stems(item.words)], most)
     decided = [item for item in items if item.heading == _DECIDED]
-    if _UPDATE.search(prompt):
-        carried = [item for item in decided if item.text in view.summary and item not in taken]
-        taken += _fitting(carried, min(left - _size(taken), int(view.habits.carried * room)))
-    few = [item for item in decided if item not in taken]
-    taken += _fitting(few, min(left - _size(taken), int(view.habits.decisions * room)))
-    rest = [item for item in items if item not in taken]
-    taken += _fitting(rest, left - _size(taken))
+    before = decided if _UPDATE.search(prompt) else []
+    taken: list[Item] = []
+    for sort, share in (
+        (
+            [item for item in items if words & stems(item.words)],
+            number(given[1]) if given else left,
+        ),
+        ([item for item in before if item.text in view.summary], int(view.habits.carried * room)),
+        (decided, int(view.habits.decisions * room)),
+        (items, left),
+    ):
+        new = [item for item in sort if item not in taken]
+        taken += _fitting(new, min(left - sum(map(_size, taken)), share))
     return [item for item in reversed(items) if item in taken]
 
 
-def _fitting(items: Iterable[Item], room: int) -> list[Item]:
+def _fitting(items: Sequence[Item], room: int) -> list[Item]:
     """Return the first items until one doesn't fit."""
-    taken: list[Item] = []
-    for item in items:
-        room -= _size([item])
-        if room < 0:
-            break
-        taken.append(item)
-    return taken
+    ends = accumulate(map(_size, items))
+    return [item for item, end in zip(items, ends, strict=True) if end <= room]
 
 
-def _size(items: Iterable[Item]) -> int:
-    return sum(rough_tokens(item.text) + 1 for item in items)
+def _size(item: Item) -> int:
+    return rough_tokens(item.text) + 1
 
 
 def _written(headings: Sequence[str], items: Sequence[Item]) -> str:
     """Write the lines under their headings."""
-    under: list[list[str]] = [[] for _ in headings]
+    under = {heading: [heading] for heading in headings}
     for item in items:
-        fitting = (i for i, heading in enumerate(headings) if _is_under(item.heading, heading))
-        under[next(fitting, 0)].append(item.text)
-    parts = ["\n".join([heading, *lines]) for heading, lines in zip(headings, under, strict=True)]
-    return "\n\n".join(parts)
+        fitting = (heading for heading in headings if _is_under(item.heading, heading))
+        under[next(fitting, headings[0])].append(item.text)
+    return "\n\n".join(map("\n".join, under.values()))
 
 
 def _is_under(words: str, heading: str) -> bool:
