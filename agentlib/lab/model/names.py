@@ -40,7 +40,7 @@ class Place(NamedTuple):
     """A line that holds a name, as a search shows it."""
 
     path: str
-    line: int
+    line: str
     text: str
 
 
@@ -62,7 +62,7 @@ def search_command(name: str) -> str:
 def _search(view: View, name: str, text: str) -> tuple[list[Place], Reply | None]:
     """Return the hits of the newest search, or the reply that searches."""
     hits, call = view.printed(search_command(name), _HIT)
-    return [Place(path, int(line), rest) for path, line, rest in hits], call and say(text, call)
+    return [Place(*hit) for hit in hits], call and say(text, call)
 
 
 def stretches(view: View, path: str) -> list[Stretch]:
@@ -144,13 +144,13 @@ def _expression(view: View, place: Place, name: str) -> str | None:
 
     A name imported under another gets its own back.
     """
-    shown = (each.lines for each in stretches(view, place.path) if place.line in each.lines)
-    seen = next(shown, None)
+    at = int(place.line)
+    seen = next((each.lines for each in stretches(view, place.path) if at in each.lines), None)
     made = view.ran(view.use("read_file", path=place.path))
     if seen is None and not (made and (made.text or made.error)):
         return None
     # A long file doesn't come whole, so the search has to do.
-    text = seen[place.line] if seen else place.text
+    text = seen[at] if seen else place.text
     right = re.split(rf"{re.escape(name)}[^=:]*?(?::[^=]*)?[=:]\s*", text, maxsplit=1)[-1]
     right = re.sub(r"\s+(?:#|//).*$|[;,]\s*$", "", right).strip()
     for original, alias in re.findall(r"(\w+) as (\w+)", "\n".join(seen.values() if seen else ())):
@@ -222,10 +222,9 @@ def rename(view: View, task: Task) -> Reply:
     index = max(i for i, c in enumerate(view.calls) if c.input == call["input"])
     edits = [edit.parts[1:] for c in view.calls[index + 1 :] if (edit := _edited(c))]
     over = {*edits, *(n.parts[:2] for n in view.own if n.kind == "left")}
-    never = _never(view.rules)
-    protected = [hit for hit in hits if never and hit.path.startswith(never)]
+    protected = [hit for hit in hits if hit.path.startswith(_never(view.rules))]
     for place in hits:
-        if (place.path, str(place.line)) in over or place in protected:
+        if place[:2] in over or place in protected:
             continue
         edit, words = _edit(view, place, hits, old, new)
         if edit:
@@ -248,17 +247,17 @@ def _edit(
     view: View, place: Place, hits: Sequence[Place], old: str, new: str
 ) -> tuple[Block | None, str]:
     """Return the call that brings a place forward and its words; no call: it is given up."""
-    at = (place.path, str(place.line))
-    shown = (replacement(seen, place.line, old, new) for seen in stretches(view, place.path))
-    texts = next(filter(None, shown), None)
+    seen = stretches(view, place.path)
+    texts = next(filter(None, (replacement(each, place, old, new) for each in seen)), None)
     if not texts and _reads_since_edit(view, place.path) < view.habits.rereads:
         return view.use("read_file", path=place.path), ""
     if not texts and sum(h.path == place.path and place.text in h.text for h in hits) == 1:
         texts = place.text, _renamed(place.text, old, new)
     if not texts:
-        return None, note("left", *at, "its line is not unique, and the file is cleared too soon")
+        why = "its line is not unique, and the file is cleared too soon"
+        return None, note("left", *place[:2], why)
     edit = view.use("edit_file", path=place.path, old_text=texts[0], new_text=texts[1])
-    return edit, note("edit", view.edits + 1, *at)
+    return edit, note("edit", view.edits + 1, *place[:2])
 
 
 def _reads_since_edit(view: View, path: str) -> int:
@@ -267,22 +266,22 @@ def _reads_since_edit(view: View, path: str) -> int:
     return sum(call.name == "read_file" and call.path == path for call in since)
 
 
-def replacement(seen: Stretch, at: int, old: str, new: str) -> tuple[str, str] | None:
+def replacement(seen: Stretch, place: Place, old: str, new: str) -> tuple[str, str] | None:
     """Return old_text and new_text of the edit that renames a line, None if that can't be done.
 
     They have as many neighbouring lines as make the text unique in what is seen.
 
-    >>> replacement(Stretch({1: "a = N", 2: "b = N", 3: "a = N"}, True), 3, "N", "M")
+    >>> seen = Stretch({1: "a = N", 2: "b = N", 3: "a = N"}, whole=True)
+    >>> replacement(seen, Place("a.py", "3", "a = N"), "N", "M")
     ('b = N\\na = N', 'b = N\\na = M')
     """
-    before = seen.lines.get(at, "")
-    if (renamed := _renamed(before, old, new)) == before:
-        return None
-    for above, below in _CONTEXTS[not seen.whole :]:
+    at = int(place.line)
+    renamed = {**seen.lines, at: _renamed(seen.lines.get(at, ""), old, new)}
+    for above, below in _CONTEXTS[not seen.whole :] if renamed[at] else ():
         lines = [n for n in range(at - above, at + below + 1) if n in seen.lines]
-        old_text = "\n".join(seen.lines[n] for n in lines)
-        if "\n".join(seen.lines.values()).count(old_text) == 1:
-            return old_text, "\n".join({**seen.lines, at: renamed}[n] for n in lines)
+        old_text, new_text = ("\n".join(text[n] for n in lines) for text in (seen.lines, renamed))
+        if "\n".join(seen.lines.values()).count(old_text) == 1 and old_text != new_text:
+            return old_text, new_text
     return None
 
 

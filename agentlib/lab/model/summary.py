@@ -171,18 +171,13 @@ def _chosen(view: View, items: Sequence[Item], prompt: str, left: int, room: int
     words = stems(focus[1] if focus else "")
     decided = [item for item in items if item.heading == _DECIDED]
     before = decided if _UPDATE.search(prompt) else []
-    taken: list[Item] = []
-    for sort, share in (
-        (
-            [item for item in items if words & stems(item.words)],
-            number(given[1]) if given else left,
-        ),
-        ([item for item in before if item.text in view.summary], int(view.habits.carried * room)),
-        (decided, int(view.habits.decisions * room)),
-        (items, left),
-    ):
+    named = [item for item in items if words & stems(item.words)]
+    taken = _fitting(named, min(left, number(given[1]) if given else left))
+    carried = [item for item in before if item.text in view.summary]
+    shares = ((carried, view.habits.carried), (decided, view.habits.decisions), (items, 1))
+    for sort, share in shares:
         new = [item for item in sort if item not in taken]
-        taken += _fitting(new, min(left - sum(map(_size, taken)), share))
+        taken += _fitting(new, min(left - sum(map(_size, taken)), int(share * room)))
     return [item for item in reversed(items) if item in taken]
 
 

@@ -119,13 +119,9 @@ class View:
     @cached_property
     def reading(self) -> dict[str, Note]:
         """The notes on the files that are read in parts and not finished."""
+        can_go_on = "offset" in (self.tools.get("read_file") or ("offset",))
         mine = {each.parts[0]: each for each in self.own if each.kind == "file"}
-        return {path: each for path, each in mine.items() if each.upto and self.can_go_on}
-
-    @property
-    def can_go_on(self) -> bool:
-        """Whether a file can be read from a line on."""
-        return "offset" in (self.tools.get("read_file") or ("offset",))
+        return {path: each for path, each in mine.items() if each.upto and can_go_on}
 
     @cached_property
     def done(self) -> set[str]:
@@ -236,7 +232,10 @@ def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -
     system = "\n".join(_texts({"content": body.get("system") or ""}))
     told = dict(re.findall(r"(context window|compacted) (?:is|at) ([\d,]+) tokens", system))
     # A conversation written as one text is larger than what could be read of it.
-    chars = max(sum(map(_length, shown)) for shown in (messages, body["messages"][-1:]))
+    chars = max(
+        sum(_length(block) for message in shown for block in msg.blocks(message))
+        for shown in (messages, body["messages"][-1:])
+    )
     return View(
         habits=habits,
         request=request or _task(summary),
@@ -425,12 +424,7 @@ def _progress(summary: str) -> Iterable[Note]:
     return notes[notes.index(asked) + 1 :] if asked else ()
 
 
-def _length(message: Message) -> int:
-    """Return the characters of a message."""
-    shown = (
-        msg.result_text(block)
-        if block["type"] == "tool_result"
-        else block.get("text") or block.get("thinking") or str(block.get("input", ""))
-        for block in msg.blocks(message)
-    )
-    return sum(map(len, shown))
+def _length(block: Block) -> int:
+    """Return the characters of a block."""
+    said = msg.result_text(block) or block.get("text") or block.get("thinking")
+    return len(said or str(block.get("input", "")))
