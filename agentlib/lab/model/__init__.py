@@ -89,21 +89,16 @@ def _phase_ended(seen: View, task: Task) -> bool:
 def _compact(seen: View, task: Task) -> Reply:
     """Compact once, then say what came of it."""
     calls = [call for call in seen.calls if call.name == "compact"]
-    if seen.summarised or (seen.compacted and any(call.succeeded for call in calls)):
+    is_called = any(call.succeeded for call in calls)
+    if seen.summarised or (seen.compacted and is_called):
         return say("Done: the conversation is compacted, and I go on from its summary.")
-    if any(call.succeeded for call in calls):
+    if is_called:
         there = "only the summary from before" if seen.summary else "no summary"
-        return say(
-            f"I called compact and see {there}: there was nothing to compact, and our "
-            "conversation is as it was."
-        )
-    if "compact" not in seen.tools:
-        return say("I have no tool to compact the conversation with; the settings leave it out.")
+        return say(f"I called compact and see {there}: there was nothing to compact.")
     if calls:
         return say(f"The conversation is not compacted: {calls[-1].error[:200]}")
-    begun = note("before", seen.before) if seen.summary else ""
     call = seen.use("compact", focus=task.focus or FOCUS)
-    return say(f"I compact the conversation.\n{begun}", call)
+    return say(f"I compact the conversation.\n{seen.before}", call)
 
 
 def _rules(seen: View, task: Task) -> Reply:
@@ -124,7 +119,7 @@ _STEPS: Mapping[Kind, tuple[Callable[[View, Task], Reply], tuple[str, ...]]] = {
     "report": (read, ("bash", "read_file", "write_file")),
     "read": (read, ("bash", "read_file")),
     "until": (until, ("bash", "read_file")),
-    "compact": (_compact, ()),
+    "compact": (_compact, ("compact",)),
     "trace": (trace, ("bash", "read_file")),
     "rename": (rename, ("bash", "read_file", "edit_file")),
     "rules": (_rules, ()),

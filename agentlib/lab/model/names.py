@@ -327,7 +327,6 @@ def _tested(view: View) -> str:
         return note("command", lines[0] if _PLAIN_COMMAND.fullmatch(lines[0]) else _DEFAULT_TESTS)
     if not _is_test(call):
         return ""
-    # Some test runners end well without any test.
     if "Ran 0 tests" in call.text:  # some runners end well without any
         return note("tests", "fail", "no test was run")
     words = one_line(lines[-2], 100) if len(lines) > 1 else "no output"

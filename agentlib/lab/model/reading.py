@@ -4,7 +4,7 @@ The listing is looked at, not remembered. If it was cleared, it is asked for aga
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate, takewhile
 from shlex import quote
 from typing import NamedTuple
@@ -87,10 +87,9 @@ def take_notes(view: View) -> str:
 def _notes_on(view: View, call: Call) -> str:
     """Write what there is to note on one result, "" if nothing of it can be seen."""
     before = view.reading.get(call.path)
-    if call.error and call.name == "outline":
-        return ""
     if call.error:
-        return note("skipped", call.path, one_line(call.error, 100))
+        is_file = call.name == "read_file"
+        return note("skipped", call.path, one_line(call.error, 100)) if is_file else ""
     if not call.text or call.start != (before.upto if before else 0):
         return ""
     if call.name == "outline":
@@ -142,20 +141,21 @@ def _next_reads(view: View, todo: Sequence[File], room: int) -> list[Block]:
     return [view.again(view.use("read_file", path=file.path)) for file in batch[:count]]
 
 
-def _read_on(view: View, task: Task, text: str = "") -> tuple[Reply | None, View, str, list[File]]:
-    """Take notes and read on. There is no reply if everything is read."""
+def _read_on(
+    view: View, task: Task, end: Callable[[View, Task, str, Sequence[File]], Reply], text: str = ""
+) -> Reply:
+    """Take notes and read on; if everything is read, come to the `end`."""
     text = f"{text}\n{take_notes(view)}"
     view = view.noting(text)
     files, reply = listing(view, task, text)
-    room = min(_PART, int(view.window * view.habits.page * 3.5) or _PART)
-    left = [file for file in files if not view.is_done(file.path)]
-    if left:
-        reply = say(text, *_next_reads(view, left, room))
-    elif not files and not reply:
+    if left := [file for file in files if not view.is_done(file.path)]:
+        room = min(_PART, int(view.window * view.habits.page * 3.5) or _PART)
+        return say(text, *_next_reads(view, left, room))
+    if not files and not reply:
         kind = f".{task.endings[0]} file" if task.endings else "file"
         place = "this workspace" if task.folder == "." else f"{task.folder}/"
-        reply = say(f"{text}\nI found no {kind} in {place}.")
-    return reply, view, text, files
+        return say(f"{text}\nI found no {kind} in {place}.")
+    return reply or end(view, task, text, files)
 
 
 def read(view: View, task: Task) -> Reply:
@@ -165,31 +165,27 @@ def read(view: View, task: Task) -> Reply:
         return say(f"{text}\n{stop}")
     if call and call.error and last(call.notes, "report"):
         return say(f"I could not write {task.report}: {call.error[:200]}")
-    step, view, text, files = _read_on(view, task)
-    if step:
-        return step
-    view = in_sight(view)
-    if task.kind == "report":
-        return _report(view, task, text, files)
-    return say(f"{text}\n{_closing(view, files)}")
+    return _read_on(view, task, _report if task.kind == "report" else _closing)
 
 
 def until(view: View, task: Task) -> Reply:
     """Read on, round and round, until a summary stands in the context or enough is enough."""
     if view.compacted:
-        view = view.noting(text := take_notes(view))
+        text = take_notes(view)
+        done = counted(view.noting(text).done_count)
         return say(
             f"{text}\nCompression has triggered: a summary stands in place of our conversation. "
-            f"I stop reading; I have been through {counted(view.done_count)}."
+            f"I stop reading; I have been through {done}."
         )
     if stop := gives_up(view, patience=10**9):
         return say(stop)
-    begun = note("before", view.before) if view.first and view.summary else ""
-    step, view, text, files = _read_on(view, task, begun)
-    if step:
-        return step
+    return _read_on(view, task, _once_more, view.before if view.first else "")
+
+
+def _once_more(view: View, task: Task, text: str, files: Sequence[File]) -> Reply:
+    """Read the file again that was read the fewest times, a few times at most."""
     reads = [call.path for call in view.calls if call.name == "read_file"]
-    least = min(files, key=lambda file: reads.count(file.path)).path
+    least = min((file.path for file in files), key=reads.count)
     if reads.count(least) < view.habits.passes:
         again = f"{text}\nNothing is left; I read {least} again."
         return say(again, view.use("read_file", path=least))
@@ -203,15 +199,16 @@ def until(view: View, task: Task) -> Reply:
 # -- the report -----------------------------------------------------------------------------------
 
 
-def _closing(view: View, files: Sequence[File]) -> str:
+def _closing(view: View, task: Task, text: str, files: Sequence[File]) -> Reply:
     """Say how many files were read, and in a line each what they are, as far as is known."""
     paths = [file.path for file in files]
+    view = in_sight(view)
     known = {path: view.files[path].parts[2] for path in paths if path in view.files}
     shown = min(_SHOWN, view.max_tokens // 60)
     lines = [f"{path}: {known.get(path, LOST)}" for path in paths[:shown]]
     lines += [f"... and {len(paths) - shown} more"] if len(paths) > shown else []
     lost = len(paths) - len(known)
-    return "\n".join([f"I read {_told(view, files, lost)}", *lines])
+    return say("\n".join([text, f"I read {_told(view, files, lost)}", *lines]))
 
 
 def _told(view: View, files: Sequence[File], lost: int) -> str:
@@ -227,7 +224,7 @@ def _told(view: View, files: Sequence[File], lost: int) -> str:
 
 def _report(view: View, task: Task, text: str, files: Sequence[File]) -> Reply:
     """Write the report, and say so when it is there."""
-    paths = [file.path for file in files]
+    view, paths = in_sight(view), [file.path for file in files]
     looks = view.use("bash", command=f"test ! -e {quote(task.report)} || echo 'there is one'")
     written = last(view.own, "report")
     # After an interruption nobody knows how far it came, so it is written once more.

@@ -57,15 +57,12 @@ def chosen(reply: Reply, body: Mapping[str, Any]) -> Reply:
     {'text': 'Done.'}
     """
     choice: Mapping[str, Any] = body.get("tool_choice") or {"type": "auto"}
-    tools: Sequence[Mapping[str, Any]] = body.get("tools") or ()
-    words = [block for block in reply["content"] if block["type"] == "text"]
+    tools = [tool for tool in body.get("tools") or () if choice.get("name") in (None, tool["name"])]
+    text = "".join(block.get("text", "") for block in reply["content"])
     calls = [block for block in reply["content"] if block["type"] == "tool_use"]
-    text = words[0]["text"] if words else ""
     if choice["type"] == "none" and calls:
         return say(f"{text}\nI may not call a tool now, so I can't go on.")
-    if choice["type"] == "tool":
-        calls = [call for call in calls if call["name"] == choice.get("name")]
-        tools = [tool for tool in tools if tool["name"] == choice.get("name")]
+    calls = [call for call in calls if choice.get("name") in (None, call["name"])]
     if choice["type"] not in ("tool", "any") or not (calls or tools):
         return reply
     # The hands come last: a tool that takes an answer is what a forced call is mostly for.
@@ -85,13 +82,11 @@ def _least(tool: Mapping[str, Any], words: str) -> Block:
 
 def _value(name: str, schema: Mapping[str, Any], words: str) -> Any:
     """Return the least value of an input's type. A text gets the words, where they do no harm."""
-    kind = str(schema.get("type"))
     if schema.get("enum"):
         return schema["enum"][0]
-    if kind in ("integer", "number"):
-        return schema.get("minimum", 0)
-    least: dict[str, Any] = {"boolean": False, "array": [], "object": {}}
-    return least.get(kind, {"command": "true", "path": "."}.get(name, words))
+    least: dict[str, Any] = dict.fromkeys(("integer", "number"), schema.get("minimum", 0))
+    least |= {"boolean": False, "array": [], "object": {}}
+    return least.get(str(schema.get("type")), {"command": "true", "path": "."}.get(name, words))
 
 
 def stopped(reply: Reply, sequences: Sequence[str]) -> Reply:

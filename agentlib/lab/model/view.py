@@ -17,7 +17,7 @@ from typing import Any
 from agentlib import messages as msg
 from agentlib.lab.model.conversation import messages_in
 from agentlib.lab.model.habits import Habits
-from agentlib.lab.model.notes import Note, last, listed, notes_in, number, one_line
+from agentlib.lab.model.notes import Note, last, listed, note, notes_in, number, one_line
 from agentlib.lab.model.prompts import asks_for_summary, only_goes_on, rules_in
 from agentlib.messages import Block, Message
 
@@ -169,15 +169,15 @@ class View:
 
     @property
     def before(self) -> str:
-        """A name for the summary that stands there now, to tell it from a newer one."""
-        return f"a summary of {len(self.summary):,} characters"
+        """A note on the summary that stands there now, to tell it from a newer one."""
+        size = f"{len(self.summary):,}"
+        return note("before", f"a summary of {size} characters") if self.summary else ""
 
     @property
     def compacted(self) -> bool:
         """Whether a compaction happened since the request came."""
-        known = last(self.own, "before")
-        is_new = not self.first and (known is None or known.text != self.before)
-        return self.summarised or bool(self.summary and is_new)
+        known = str(last(self.own, "before"))
+        return self.summarised or bool(self.summary and not self.first and known != self.before)
 
     def use(self, tool: str, **inputs: Any) -> Block:
         """Make a call with only those inputs that the tool's schema has.
