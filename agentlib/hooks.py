@@ -11,13 +11,16 @@ from pathlib import Path
 
 from agentlib.auto_compact import Summarize
 from agentlib.estimation import estimate_text, leading_lines, message_tokens
-from agentlib.messages import PUT_BACK, Message, of_type
+from agentlib.messages import PUT_BACK, Block, Message, of_type
+from agentlib.settings import Settings
 from agentlib.step import Step
 
 Restore = Callable[[Sequence[Message]], Sequence[tuple[str, str]]]
 """(messages that are compacted) -> (name, text) of each thing to put back, most needed first."""
 
-_FILE_TOOLS = ("read_file", "edit_file", "write_file")
+READS = ("read_file", "Read")
+"""The tools whose result is a file's text, here and in Claude Code."""
+_FILE_TOOLS = (*READS, "edit_file", "write_file", "Edit", "MultiEdit", "Write")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,12 +82,26 @@ def recent_files(read: Callable[[str], str | None], count: int) -> Restore:
 
     def restore(messages: Sequence[Message]) -> list[tuple[str, str]]:
         calls = [call for m in reversed(messages) for call in reversed(of_type(m, "tool_use"))]
-        paths = (call["input"].get("path") for call in calls if call["name"] in _FILE_TOOLS)
-        names = dict.fromkeys(path for path in paths if isinstance(path, str))
+        names = dict.fromkeys(path for path in map(file_of, calls) if path)
         files = ((name, read(name)) for name in list(names)[:count])
         return [(name, text) for name, text in files if text is not None]
 
     return restore
+
+
+def file_of(call: Block) -> str | None:
+    """Return the path of the file that a call reads or writes, None for any other call."""
+    path = call["input"].get("path") or call["input"].get("file_path")
+    return path if call["name"] in _FILE_TOOLS and isinstance(path, str) else None
+
+
+def room_to_restore(settings: Settings, base: float) -> float:
+    """Return the tokens that may be put back so that the context stays under the threshold.
+
+    `base`: tokens of the system prompt and the tools.
+    """
+    stays = settings.head_tokens + (settings.tail_tokens or 0) + settings.summary_tokens
+    return settings.threshold_tokens - base - stays
 
 
 def notes_file(path: Path | str) -> Restore:

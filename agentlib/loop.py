@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentlib.auto_compact import Summarize, is_too_long, summarizer
 from agentlib.estimation import TokenMeter, message_tokens, meter
-from agentlib.hooks import NO_HOOKS, Hooks, hooked, recent_files
+from agentlib.hooks import NO_HOOKS, Hooks, hooked, recent_files, room_to_restore
 from agentlib.manual_compact import COMPACT_TOOL, DONE, NAME, requested_focus
 from agentlib.messages import Block, Message, of_type, received, tool_names
 from agentlib.pipeline import compact
@@ -240,9 +240,7 @@ class Agent:
             summarize = memory_first(summarize, settings.summary_tokens)
         files = recent_files(self._read, settings.restore_files)
         hooks = replace(self.hooks, restore=(*self.hooks.restore, files))
-        # Put back only as much as leaves the context under the threshold.
-        stays = settings.head_tokens + (settings.tail_tokens or 0) + settings.summary_tokens
-        room = settings.threshold_tokens - self.meter.base - stays
+        room = room_to_restore(settings, self.meter.base)
         return hooked(summarize, hooks, settings.restore_tokens, room)
 
     def _read(self, path: str) -> str | None:

@@ -26,6 +26,7 @@ SETTINGS = "agentlib_settings"
 MICRO = "microcompact_boundary"
 COMPACT = "compact_boundary"
 FAILED = "agentlib_compaction_failed"
+CLEARED = "agentlib_cleared"
 
 # -- the file -------------------------------------------------------------------------------------
 

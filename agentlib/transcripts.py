@@ -39,6 +39,8 @@ class Session:
     context: list[Message] = field(default_factory=list[Message])
     requests: list[Request] = field(default_factory=list[Request])
     compactions: list[Compaction] = field(default_factory=list[Compaction])
+    cleared: list[int] = field(default_factory=list[int])
+    """Lengths of the history at which the person began again with an empty context."""
     skipped: list[str] = field(default_factory=list[str])
     """Texts that `load` couldn't read: torn lines, and lines that are no JSON object."""
     settled: int = 0
@@ -163,6 +165,9 @@ class Session:
                 self._fold_micro(line)
             case file.COMPACT:
                 self._boundary = line
+            case file.CLEARED:
+                self.context, self._ids, self.settled = [], [], 0
+                self.cleared.append(len(self.history))
             case file.FAILED:
                 self.compactions.append(file.compaction(line, None, len(self.history)))
             case _:

@@ -68,7 +68,7 @@ def brief(message: Line) -> Any:
 
 
 def test_lines_of_one_response_are_one_message_one_request_and_one_bill(tmp_path: Path) -> None:
-    lines = [reply("msg_1", text("Look"), 5, 44), reply("msg_1", use("t1"), 6, 8)]
+    lines = [reply("msg_1", text("Look"), 5, 144), reply("msg_1", use("t1"), 6, 8)]
     session = load(tmp_path, user("u", "hi", 2), *lines)
     assert session.history[:2] == [
         {"role": "user", "content": "hi"},
@@ -78,7 +78,7 @@ def test_lines_of_one_response_are_one_message_one_request_and_one_bill(tmp_path
     assert request.context == session.history[:1]
     assert request.reply == session.history[1]
     assert {name: request.usage[name] for name in BILLED} == BILLED
-    assert (request.usage["output_tokens"], request.stop_reason) == (44, "tool_use")
+    assert (request.usage["output_tokens"], request.stop_reason) == (144, "tool_use")
     assert session_file.timestamp(request.at) == "2026-01-01T00:00:02.000Z"
 
 
@@ -184,6 +184,39 @@ def test_what_is_no_part_of_the_conversation_is_left_out(tmp_path: Path) -> None
     (request,) = session.requests
     assert [m["content"] for m in request.context] == ["go", reminder["message"]["content"]]
     assert session_file.timestamp(request.at) == "2026-01-01T00:00:09.000Z"
+
+
+def test_words_from_another_root_begin_with_an_empty_context(tmp_path: Path) -> None:
+    first = user("u1", "Plan it.", 0, parentUuid=None)
+    answer = reply("m1", text("The plan."), 1, parentUuid="u1")
+    attached = {"type": "attachment", "uuid": "a1", "parentUuid": None}
+    again = user("u2", "Carry out the plan.", 2, parentUuid="a1")
+    last = reply("m2", text("Done."), 3, parentUuid="u2")
+    session = load(tmp_path, first, answer, attached, again, last)
+    assert [len(request.context) for request in session.requests] == [1, 1]
+    assert (session.cleared, len(session.history)) == ([2], 4)
+    frames = replay(session, Settings())
+    assert [len(frame.context) for frame in frames] == [1, 1]
+
+
+def test_after_a_compaction_the_same_conversation_goes_on(tmp_path: Path) -> None:
+    first = user("u1", "Plan it.", 0, parentUuid=None)
+    answer = reply("m1", text("The plan."), 1, parentUuid="u1")
+    summary = user("s", "A summary.", 2, parentUuid="b", isCompactSummary=True)
+    last = reply("m2", text("Done."), 3, parentUuid="s")
+    session = load(tmp_path, first, answer, boundary() | {"parentUuid": None}, summary, last)
+    assert session.cleared == []
+    assert len(session.compactions) == 1
+
+
+def test_a_count_of_the_beginning_of_a_stream_is_replaced_by_the_answers_size(
+    tmp_path: Path,
+) -> None:
+    lines = [user("u1", "Go."), reply("m1", text("word " * 400), 1, output=1)]
+    lines += [user("u2", "On."), reply("m2", text("word " * 400), 2, output=450)]
+    counts = [request.usage["output_tokens"] for request in load(tmp_path, *lines).requests]
+    assert counts[0] == pytest.approx(570, abs=1)  # 2,000 characters x 0.285
+    assert counts[1] == 450
 
 
 def test_a_file_of_nothing_but_a_sidechain_is_a_conversation(tmp_path: Path) -> None:

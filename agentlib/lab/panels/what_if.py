@@ -23,6 +23,7 @@ from agentlib.lab.panels.lessons import KEEP_RECENT, MIN_CHARS, run_sentence
 from agentlib.lab.panels.panel import Drawing, Panel, choice, scrolling, slider
 from agentlib.lab.play import play
 from agentlib.lab.replay import bills, replay, table
+from agentlib.lab.replay.need import needs
 from agentlib.lab.tasks.scenarios import Scenario
 from agentlib.settings import MODEL, Settings
 from agentlib.transcripts import Session
@@ -153,7 +154,7 @@ def _drawing(session: Session, bases: Mapping[str, Settings], model: str) -> Any
     """Return the function that draws the panel."""
     start = bases[RECORDED]
     whole = replay(session, replace(start, enabled=False))
-    whole_bills = bills.table(bills.bills(session, whole), model)
+    whole_bills = bills.table(bills.bills(session, whole, simulate=True), model)
     sizes = [frame.prompt_tokens for frame in whole]
     prompts = charts.turns(
         table(whole),
@@ -174,7 +175,7 @@ def _drawing(session: Session, bases: Mapping[str, Settings], model: str) -> Any
             png, text = prompts.png(), charts.sentence(rows)
             text += "\n" + wrapped(f"With nothing forgotten it would {fate}.")
         else:
-            rows = bills.table(bills.bills(session, frames), model)
+            rows = bills.table(bills.bills(session, frames, simulate=True), model)
             ghost = whole_bills[: end - 1] if end else whole_bills
             png = bills_figure.bills(rows, ghost).png()
             text = bills_figure.sentence(rows, ghost, end)
@@ -210,24 +211,43 @@ def _run_pane(bench: WhatIf, scenario: Scenario, model: str) -> Panel:
 
 
 def comparison(
-    session: Session, settings: Mapping[str, Settings], *, model: str = MODEL
+    session: Session,
+    settings: Mapping[str, Settings],
+    *,
+    model: str = MODEL,
+    ttl: float | None = None,
 ) -> "DataFrame":
-    """Replay a session under several settings: a row for each, with tokens sent and dollars.
+    """Replay a session under several settings: a row for each, with its dollars and its need.
 
-    Raises ValueError for a model without a price.
+    Every bill is simulated, so that the rows can be compared. `need / 100` counts the texts and
+    calls, in 100 turns, that quote what their context no longer has. `$ re-read` is the price of
+    reading that again, and the last column the whole. `refused` prompts are over the window. `ttl`:
+    seconds that the prompt cache lives, 300 or 3,600, by default as in the recording. Raises
+    ValueError for a model without a price.
     """
     import pandas
 
-    rows: dict[str, dict[str, Any]] = {}
-    for name, each in settings.items():
-        frames = replay(session, each)
-        turns = bills.table(bills.bills(session, frames), model)
-        sent = int(turns[["read", "written", "uncached"]].sum().sum())
-        rows[name] = {
-            "sent": sent,
-            "compacted": sum(frame.compaction not in (None, "failed") for frame in frames),
-            "cleared": sum(len(frame.step.cleared) for frame in frames),
-            "% cached": round(100 * turns["read"].sum() / (sent or 1)),
-            f"$ {model.removeprefix('claude-')}": round(bills_figure.total(turns), 4),
-        }
+    rows = {name: _compared(session, each, model, ttl) for name, each in settings.items()}
     return pandas.DataFrame.from_dict(rows, orient="index")
+
+
+def _compared(
+    session: Session, settings: Settings, model: str, ttl: float | None
+) -> dict[str, float]:
+    frames = replay(session, settings)
+    turns = bills.table(bills.bills(session, frames, ttl=ttl, simulate=True), model)
+    needed, total = needs(frames), bills_figure.total(turns)
+    sizes = [frame.prompt_tokens for frame in frames]
+    again = sum(need.dollars(size, model) for need, size in zip(needed, sizes, strict=True))
+    sent = int(turns[["read", "written", "uncached"]].sum().sum())
+    return {
+        "sent": sent,
+        "compacted": sum(frame.compaction not in (None, "failed") for frame in frames),
+        "cleared": sum(len(frame.step.cleared) for frame in frames),
+        "refused": sum(frame.refused for frame in frames),
+        "% cached": round(100 * turns["read"].sum() / (sent or 1)),
+        "need / 100": round(100 * sum(need.outputs for need in needed) / len(frames), 1),
+        f"$ {model.removeprefix('claude-')}": round(total, 4),
+        "$ re-read": round(again, 4),
+        "$ with re-reads": round(total + again, 4),
+    }

@@ -6,7 +6,7 @@ the bills for its messages, and a compaction that was not recorded gets a stand-
 usual length. A replay can't tell what the agent would have done differently.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Literal
 
 from agentlib.auto_compact import SummaryFailed, summary_text
 from agentlib.estimation import estimate_text, message_tokens, meter, prompt_tokens
+from agentlib.hooks import READS, Hooks, file_of, hooked, recent_files, room_to_restore
+from agentlib.lab.replay.frames import Frame
+from agentlib.lab.replay.need import Need, needs
 from agentlib.lab.replay.weights import Weights
 from agentlib.manual_compact import COMPACT_TOOL, requested_focus
-from agentlib.messages import Message, drop_newest_thinking
+from agentlib.messages import Message, blocks, drop_newest_thinking, result_text
 from agentlib.pipeline import compact
 from agentlib.recovery import breaker
 from agentlib.session_file import Compaction, Request, compactions_of
@@ -28,29 +31,6 @@ if TYPE_CHECKING:
     import pandas
 
 _FILLER = "A stand-in for a summary: so long, and nothing in it. "
-
-
-@dataclass(frozen=True, kw_only=True)
-class Frame:
-    """One request of a replay."""
-
-    turn: int
-    request: Request
-    """The recorded request in this place."""
-    settings: Settings
-    before: list[Message]
-    """The messages that the layers were given."""
-    context: list[Message]
-    step: Step
-    prompt_tokens: int
-    """The bill for the prompt, or its weight."""
-    billed_from: Literal["recorded", "weighed"]
-    summary_from: Literal["recorded", "stand-in"] | None
-    """The source of the summary in the context."""
-    compaction: Outcome | None
-    """The compaction before this request, if there was one."""
-    kinds: Mapping[str, float]
-    """The prompt by kind of block. The sum is `prompt_tokens`."""
 
 
 def replay(
@@ -84,7 +64,7 @@ class _Replay:
         self.meter = meter(self.settings.estimator, base_chars, lambda m: self.weights.of(m).guess)
         self.view: list[Message] = []
         self.before: list[Message] = []
-        self.settled, self.last_at = 0, 0.0
+        self.seen, self.settled, self.last_at = 0, 0, 0.0
         self.changed = False
         self.tried: list[Compaction] = []
         self.summary_from: Literal["recorded", "stand-in"] | None = None
@@ -94,17 +74,21 @@ class _Replay:
         by_hand = [c for c in compactions if _is_by_hand(c, self.session)]
         recorded = {c.seen: c for c in compactions if c not in by_hand and c.trigger != "reactive"}
         refused = {c.seen: c for c in compactions if c.trigger == "reactive"}
-        turn, seen, outcome = 0, 0, None
+        turn, outcome = 0, None
         for event in sorted([*by_hand, *self.session.requests], key=lambda e: e.seen):
-            arrived = self.session.history[seen : event.seen]
-            self.view, self.before, seen = self.view + arrived, self.before + arrived, event.seen
+            for place in self.session.cleared:
+                if self.seen <= place < event.seen:
+                    self.view, self.before, self.seen, self.settled = [], [], place, 0
+            arrived = self.session.history[self.seen : event.seen]
+            self.view, self.before = self.view + arrived, self.before + arrived
+            self.seen = event.seen
             if isinstance(event, Compaction):
                 outcome = self._compact("manual", event.focus, event, event, turn).compaction
                 continue
             focus = requested_focus(self.view) if COMPACT_TOOL in self.session.tools else None
             reason = "auto" if focus is None else "manual"
-            step = self._compact(reason, focus or "", event, recorded.get(seen), turn)
-            refusal = refused.get(seen)
+            step = self._compact(reason, focus or "", event, recorded.get(self.seen), turn)
+            refusal = refused.get(self.seen)
             if refusal and self.meter.estimate(self.view) >= refusal.tokens_before:
                 step = self._compact("reactive", "", event, refusal, turn)
             turn += 1
@@ -144,7 +128,27 @@ class _Replay:
         self.summary_from = "recorded" if recorded else "stand-in"
         if recorded and recorded.message:
             return summary_text(recorded.message)
-        return stand_in(self.summary_tokens or self._usual_length(messages))
+        text, settings = (
+            stand_in(self.summary_tokens or self._usual_length(messages)),
+            self.settings,
+        )
+        hooks = Hooks(restore=(recent_files(self._file, settings.restore_files),))
+        room = room_to_restore(settings, self.meter.base)
+        return hooked(lambda messages, focus: text, hooks, settings.restore_tokens, room)(
+            messages, focus
+        )
+
+    def _file(self, path: str) -> str | None:
+        """Return a file's text as it was last read or written whole, None if it never was."""
+        text: str | None = None
+        reads = set[str]()
+        for block in (b for m in self.session.history[: self.seen] for b in blocks(m)):
+            if block["type"] == "tool_use" and file_of(block) == path:
+                text = block["input"].get("content", text)
+                reads |= {block["id"]} if block["name"] in READS else set[str]()
+            elif block["type"] == "tool_result" and block["tool_use_id"] in reads:
+                text = result_text(block)
+        return text
 
     def _usual_length(self, messages: Sequence[Message]) -> int:
         lengths = [message_tokens(c.message) for c in self.session.compactions if c.message]
@@ -159,6 +163,7 @@ class _Replay:
         self.meter.observe(context, usage)
         tokens = prompt_tokens(usage) or weight
         frame = Frame(
+            session=self.session,
             turn=turn,
             request=request,
             settings=self.settings,
@@ -193,13 +198,18 @@ def stand_in(tokens: int) -> str:
 
 
 def table(frames: Sequence[Frame]) -> "pandas.DataFrame":
-    """Return a row a turn: tokens in all and by kind, the limits, compactions, cleared results."""
+    """Return a row a turn: tokens in all and by kind, the limits, and what the layers did.
+
+    `refused` says that the prompt is over the window. `need` counts the reply's texts and calls
+    that quote what the context no longer has, and `reread` is the tokens to read that again.
+    """
     import pandas
 
-    return pandas.DataFrame([_row(frame) for frame in frames])
+    pairs = zip(frames, needs(frames), strict=True)
+    return pandas.DataFrame([_row(frame, need) for frame, need in pairs])
 
 
-def _row(frame: Frame) -> dict[str, object]:
+def _row(frame: Frame, need: Need) -> dict[str, object]:
     settings = frame.settings
     return {
         "turn": frame.turn,
@@ -209,6 +219,9 @@ def _row(frame: Frame) -> dict[str, object]:
         "window": settings.context_window,
         "compaction": frame.compaction,
         "cleared": len(frame.step.cleared),
+        "refused": frame.refused,
+        "need": need.outputs,
+        "reread": need.tokens,
         "billed_from": frame.billed_from,
         "summary_from": frame.summary_from,
     }

@@ -1,8 +1,8 @@
 """Bill each request of a replay: tokens read from the cache, written to it, uncached, answered.
 
-The recorded bills hold as long as the replay is as recorded. From the first prompt that differs,
-the rules of lab.cache say what it would have read, with the markers that the loop sets. A summary
-is a request of its own on the live prefix.
+A replay that is as recorded has the recorded bills. Any other is billed by the rules of lab.cache
+from its first request on, with the markers that the loop sets, and so is every replay that is
+compared with another. A summary is a request of its own on the live prefix.
 """
 
 from collections.abc import Sequence
@@ -34,23 +34,26 @@ class Billed:
     summaries: tuple[Usage, ...] = ()
 
 
-def bills(session: Session, frames: Sequence[Frame], *, ttl: float | None = None) -> list[Billed]:
+def bills(
+    session: Session, frames: Sequence[Frame], *, ttl: float | None = None, simulate: bool = False
+) -> list[Billed]:
     """Return a bill for each frame of a replay of `session`.
 
-    `ttl`: seconds that a cache entry lives. By default it is an hour if the session's own bills
-    have writes for an hour, else five minutes.
+    `ttl`: seconds that a cache entry lives, 300 or 3,600. By default it is an hour if the session's
+    own bills have writes for an hour, else five minutes. With a `ttl`, or with `simulate`, the
+    recorded bills are left aside, so that the sums of several replays can be compared.
     """
     biller = _Biller(Weights(session), PromptCache(ttl=ttl or _lifetime(session)))
     recorded = {c.seen: c.usage for c in session.compactions}
-    as_recorded, billed = True, list[Billed]()
+    if not simulate and ttl is None and all(f.billed_from == "recorded" for f in frames):
+        return [
+            Billed(f.turn, f.request.usage, tuple(recorded.get(f.request.seen, ()))) for f in frames
+        ]
+    billed = list[Billed]()
     for frame in frames:
-        request = frame.request
-        summaries = tuple(recorded.get(request.seen, ())) if as_recorded else ()
-        if not summaries and frame.compaction not in (None, Outcome.FAILED):
-            summaries = (biller.summary(frame),)
-        as_recorded &= frame.billed_from == "recorded"
-        usage = biller.prompt(frame)
-        billed.append(Billed(frame.turn, request.usage if as_recorded else usage, summaries))
+        compacted = frame.compaction not in (None, Outcome.FAILED)
+        summaries = (biller.summary(frame),) if compacted else ()
+        billed.append(Billed(frame.turn, biller.prompt(frame), summaries))
     return billed
 
 

@@ -9,7 +9,7 @@ System prompt, tools and the files that are attached again after a compaction ar
 files, so a context holds the messages and nothing else.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 from agentlib import session_file as file
 from agentlib import transcripts
 from agentlib.auto_compact import summary_message
+from agentlib.estimation import message_tokens
 from agentlib.messages import PLACEHOLDER, Block, Message, blocks, of_type, stripped, tool_names
 from agentlib.session_file import Line
 from agentlib.transcripts import INTERRUPTED, Session
@@ -60,7 +61,10 @@ def load(path: Path | str) -> Session:
 
 @dataclass(kw_only=True)
 class _Event:
-    """A response, a user's words, a summary, or a boundary of a compaction, with all its lines."""
+    """A response, a user's words, a summary, a boundary of a compaction, or a beginning.
+
+    With all its lines.
+    """
 
     kind: str
     name: str
@@ -86,9 +90,11 @@ class _Event:
 def _events(lines: Sequence[Line]) -> list[_Event]:
     """Gather the lines of the main conversation. A response stands where its first line stands.
 
-    A file that has only sidechain lines is a subagent's. There they are the conversation.
+    A file that has only sidechain lines is a subagent's. There they are the conversation. Words
+    that descend from another root than those before begin a conversation with an empty context.
     """
     events, seen, newest = dict[str, _Event](), set[str](), 0.0
+    beginnings = _beginnings(lines)
     messages = [line for line in lines if line.get("type") in ("user", "assistant")]
     subagent = all(line.get("isSidechain") for line in messages)
     for number, line in enumerate(lines):
@@ -97,6 +103,8 @@ def _events(lines: Sequence[Line]) -> list[_Event]:
             key, begin = uuid, at
             if kind == "response":
                 key, begin = line["message"].get("id") or uuid, newest or at
+            if kind == "words" and events and uuid in beginnings:
+                events[f"{key}/cleared"] = _Event(kind=file.CLEARED, name=uuid, at=begin)
             event = events.setdefault(key, _Event(kind=kind, name=uuid, at=begin))
             event.lines.append(line)
             event.uuids.add(uuid)
@@ -104,6 +112,25 @@ def _events(lines: Sequence[Line]) -> list[_Event]:
         newest = max(newest, at)
     _hand_out_results(list(events.values()))
     return list(events.values())
+
+
+def _beginnings(lines: Sequence[Line]) -> set[str]:
+    """Return the uuids of the user's lines that begin a conversation: their chain has a new root.
+
+    The chain goes on behind a compaction, whose boundary has no parent either.
+    """
+    roots, begun, beginnings = dict[str, str](), set[str](), set[str]()
+    newest = ""
+    for line in lines:
+        uuid, parent = line.get("uuid"), line.get("parentUuid", "")
+        if not uuid or uuid in roots or line.get("isSidechain"):
+            continue
+        is_root = parent is None and line.get("subtype") != file.COMPACT
+        roots[uuid] = newest = uuid if is_root else roots.get(parent or "", newest)
+        if line.get("type") in ("user", "assistant") and newest not in begun:
+            beginnings |= {uuid} if begun and line["type"] == "user" else set[str]()
+            begun.add(newest)
+    return beginnings
 
 
 def _kind(line: Line, subagent: bool) -> str | None:
@@ -173,6 +200,8 @@ def _our_lines(event: _Event, before: Sequence[_Event], session: Session) -> lis
             text = "\n".join(block["text"] for block in event.blocks("text"))
             content = summary_message(text, archive)["content"]
             return [{**_line(event, "user", content), "isCompactSummary": True}]
+        case file.CLEARED:
+            return [{"type": "system", "subtype": file.CLEARED, "uuid": event.name + "/cleared"}]
         case file.COMPACT:
             return [_boundary(event, before, archive)]
         case _:
@@ -193,8 +222,7 @@ def _exchange(event: _Event) -> list[Line]:
     """
     messages = [line["message"] for line in event.lines]
     usages = [message["usage"] for message in messages if message.get("usage")] or [{}]
-    output = max(usage.get("output_tokens") or 0 for usage in usages)
-    usage = {**usages[-1], "output_tokens": output}
+    usage = {**usages[-1], "output_tokens": _answer(event, usages)}
     stops = [message["stop_reason"] for message in messages if message.get("stop_reason")]
     stop = (stops or ["tool_use" if event.results else "end_turn"])[-1]
     content = [b for b in event.blocks() if b["type"] != "tool_use" or b["id"] in event.results]
@@ -202,6 +230,16 @@ def _exchange(event: _Event) -> list[Line]:
     results += [_interrupted(name) for name, result in event.results.items() if not result]
     lines = [_line(event, "assistant", stripped(content), usage=usage, stop_reason=stop)]
     return lines + [_line(event, "user", stripped(results), part="/results")] * bool(results)
+
+
+def _answer(event: _Event, usages: Sequence[Mapping[str, Any]]) -> int:
+    """Return the tokens of a response: the largest count, or the estimate of its blocks.
+
+    Three counts of four are of a stream's beginning. A count under half of the estimate is one.
+    """
+    count = max(usage.get("output_tokens") or 0 for usage in usages)
+    weight = round(message_tokens({"role": "assistant", "content": event.blocks()}))
+    return count if 2 * count >= weight else weight
 
 
 def _interrupted(name: str) -> Block:

@@ -1,0 +1,40 @@
+"""One request of a replay."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from agentlib.messages import Message
+from agentlib.session_file import Request
+from agentlib.settings import Settings
+from agentlib.step import Outcome, Step
+from agentlib.transcripts import Session
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frame:
+    """One request of a replay."""
+
+    session: Session
+    turn: int
+    request: Request
+    """The recorded request in this place."""
+    settings: Settings
+    before: list[Message]
+    """The messages that the layers were given."""
+    context: list[Message]
+    step: Step
+    prompt_tokens: int
+    """The bill for the prompt, or its weight."""
+    billed_from: Literal["recorded", "weighed"]
+    summary_from: Literal["recorded", "stand-in"] | None
+    """The source of the summary in the context."""
+    compaction: Outcome | None
+    """The compaction before this request, if there was one."""
+    kinds: Mapping[str, float]
+    """The prompt by kind of block. The sum is `prompt_tokens`."""
+
+    @property
+    def refused(self) -> bool:
+        """Whether the prompt is over the window, so that an API would have refused it."""
+        return self.prompt_tokens > self.settings.context_window
