@@ -21,6 +21,8 @@ from rich.progress import track
 from agentlib import loop, presets
 from agentlib.lab.client import client
 from agentlib.lab.play import Run, outcomes, play, repeated
+from agentlib.lab.replay import replay
+from agentlib.lab.replay.need import needs
 from agentlib.lab.scoreboard import PRICED_AS
 from agentlib.lab.spending import MILLION, dollars, model_facts
 from agentlib.lab.tasks import scenarios
@@ -44,7 +46,8 @@ def measures(task: Scenario, settings: Settings, model: str = PRICED_AS) -> Mapp
 
     Tokens are `sent` in all prompts, billed as `uncached`, `written` and `read`; `billed` is what
     those cost in uncached ones. `$` includes the answers. `again` counts files read again and
-    results recalled. `facts` of `of` stand in the report.
+    results recalled. `need` counts texts and calls that quote what the context had lost. `facts`
+    of `of` stand in the report, and `described` of `files`.
     """
     run = play(task, settings, max_turns=LONGEST)
     made, history = outcomes(run.session), run.session.history
@@ -54,6 +57,9 @@ def measures(task: Scenario, settings: Settings, model: str = PRICED_AS) -> Mapp
         "compactions": made["done"],
         "failures": made.total() - made["done"],
         "again": repeated(history, "read_file") + _recalls(history),
+        "need": sum(each.outputs for each in needs(replay(run.session, run.settings))),
+        "described": run.checks.get("described", 0),
+        "files": run.checks.get("files", 0),
         "facts": run.checks.get("facts", 0) if task.facts else 0,
         "of": len(task.facts),
         "rule": bool(run.checks["constraint"]) if task.constraint else None,
@@ -143,20 +149,21 @@ def _beats(other: Mapping[str, Any], mine: Mapping[str, Any]) -> bool:
 
 
 def shown(table: DataFrame, task: str) -> str:
-    """One task's rows as text of at most 72 columns; a dash: it has nothing of the kind to keep."""
-    heads = ("sent", "billed", "$", "comp", "fail", "again", "facts", "rule", "done")
+    """One task's rows as text of at most 79 columns; a dash: it has nothing of the kind to keep."""
+    heads = ("sent", "$", "comp", "fail", "again", "need", "files", "facts", "rule", "done")
     lines = [f"{task}: thousands of tokens; $ of {table.attrs['model']}", _line("", heads)]
     for engine, row in table.loc[task].iterrows():
         facts = "-" if not row["of"] else f"{row['facts']}/{row['of']}"
         rule = "-" if row["rule"] is None else "yes" if row["rule"] else "no"
-        cells = [f"{row['sent'] / 1e3:.0f}", f"{row['billed'] / 1e3:.0f}", f"{row['$']:.3f}"]
-        cells += [str(row[name]) for name in ("compactions", "failures", "again")]
+        cells = [f"{row['sent'] / 1e3:.0f}", f"{row['$']:.3f}"]
+        cells += [str(row[name]) for name in ("compactions", "failures", "again", "need")]
+        cells.append(f"{row['described']}/{row['files']}" if row["files"] else "-")
         lines.append(_line(str(engine), [*cells, facts, rule, "yes" if row["done"] else "no"]))
     return "\n".join(lines)
 
 
 def _line(name: str, cells: Sequence[str]) -> str:
-    widths = (6, 7, 7, 5, 5, 6, 6, 5, 5)
+    widths = (6, 7, 5, 5, 6, 5, 7, 7, 5, 5)
     return f"{name:<20.20}" + "".join(f"{c:>{w}}" for c, w in zip(cells, widths, strict=True))
 
 
@@ -181,12 +188,14 @@ def totals(whole: DataFrame) -> str:
     """Sums over the tasks, an engine a line, the cheapest first."""
     sums = whole.assign(ruled=whole["rule"].notna(), rule=whole["rule"].eq(True), all=1)
     found = sums.groupby("engine").sum(numeric_only=True).sort_values("$")
-    lines = [f"{'':<21}{'sent k':>7}{'billed k':>9}{'$':>8}  comp  again   facts    rule    done"]
+    heads = "  comp  again  need   files   facts    rule    done"
+    lines = [f"{'':<21}{'sent k':>7}{'$':>8}{heads}"]
     for name, row in found.iterrows():
-        counts = [("facts", "of"), ("rule", "ruled"), ("done", "all")]
+        counts = [("described", "files"), ("facts", "of"), ("rule", "ruled"), ("done", "all")]
         shares = "".join(f"{f'{row[a]:.0f}/{row[b]:.0f}':>8}" for a, b in counts)
-        tokens = f"{row['sent'] / 1e3:>7.0f}{row['billed'] / 1e3:>9.0f}{row['$']:>8.3f}"
-        lines.append(f"{name:<21}{tokens}{row['compactions']:>6.0f}{row['again']:>7.0f}{shares}")
+        tokens = f"{row['sent'] / 1e3:>7.0f}{row['$']:>8.3f}"
+        counted = f"{row['compactions']:>6.0f}{row['again']:>7.0f}{row['need']:>6.0f}"
+        lines.append(f"{name:<21}{tokens}{counted}{shares}")
     return "\n".join(lines)
 
 
