@@ -114,9 +114,10 @@ def head_length(messages: Sequence[Message], head_tokens: int) -> int:
     """
     if not head_tokens:
         return 0
-    if (summary := summary_index(messages)) is not None:
-        return summary
     first = msg.exchanges(messages)[: HEAD_EXCHANGES + 1]
+    # A summary stands right behind the head, so the rest isn't searched for one.
+    if (summary := summary_index(messages[: first[-1][1]] if first else messages)) is not None:
+        return summary
     return max((i for i, _ in first if _tokens(messages[:i]) <= head_tokens), default=0)
 
 

@@ -6,6 +6,7 @@ as a cleared result, weighs an estimate.
 
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
+from operator import is_
 
 from agentlib.estimation import breakdown, message_tokens, meter
 from agentlib.lab.cache import Part
@@ -61,7 +62,8 @@ class Weights:
         self._table = dict(table)
         system, tools = len(session.system), session.tools
         self._system_share = system / (system + len(str(tools))) if tools else 1.0
-        self._context: list[Weight] = []
+        self._context = list[Message]()
+        self._sums = [(0.0, dict.fromkeys(KINDS, 0.0))]  # tokens and kinds of so many messages
 
     def of(self, message: Message) -> Weight:
         """Return the weight of a message, an estimate if the recording doesn't have it."""
@@ -71,18 +73,22 @@ class Weights:
 
     def prompt(self, context: Sequence[Message]) -> int:
         """Return the tokens of a prompt, system and tools included."""
-        self._context = [self.of(message) for message in context]
-        return int(self.base + int(sum(weight.tokens for weight in self._context) + 1e-6))
+        # Most contexts begin as the last one did, so its sums are taken over.
+        same = [*map(is_, context, self._context), False].index(False)
+        del self._sums[same + 1 :]
+        for weight in map(self.of, context[same:]):
+            total, kinds = self._sums[-1]
+            more = {kind: kinds[kind] + tokens for kind, tokens in weight.kinds.items()}
+            self._sums.append((total + weight.tokens, kinds | more))
+        self._context = list(context)
+        return int(self.base + int(self._sums[-1][0] + 1e-6))
 
     def kinds(self, prompt: int) -> dict[str, float]:
         """Return the last context by kind of block, as a prompt of `prompt` tokens.
 
         System and tools get what the messages leave, in proportion to their length.
         """
-        kinds = dict.fromkeys(KINDS, 0.0)
-        for weight in self._context:
-            for kind, tokens in weight.kinds.items():
-                kinds[kind] += tokens
+        kinds = dict(self._sums[-1][1])
         rest = max(0.0, prompt - sum(kinds.values()))
         kinds |= {"system": rest * self._system_share, "tools": rest * (1 - self._system_share)}
         scale = prompt / (sum(kinds.values()) or 1)
