@@ -171,8 +171,10 @@ class Agent:
     def open(self) -> None:
         """Note what the session runs with from here on, and answer the calls left open.
 
-        Such calls may have been carried out, so they are not run again.
+        Such calls may have been carried out, so they are not run again. The session's file is kept
+        from other processes while this agent lives.
         """
+        self._hold = self.session.hold()
         session, terms = self.session, (self.settings, self.system, self.tools)
         if session.resumed or (session.settings, session.system, session.tools) != terms:
             session.begin(*terms, at=self.now())

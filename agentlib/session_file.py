@@ -1,15 +1,17 @@
 """The session file: JSON Lines in Claude Code's envelope, added whole and read back whole.
 
 Viewers made for Claude Code's files open these, and one reader serves both. A full disk, Ctrl-C,
-a kill and a torn last line leave everything readable that was on disk before. See `transcripts`
-for what each line means to a session.
+a kill and a torn last line leave everything readable that was on disk before. `hold` keeps a second
+process away. See `transcripts` for what each line means to a session.
 """
 
 import json
 import os
 import signal
+import sys
 import threading
 import uuid
+import weakref
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -103,6 +105,83 @@ def defer_ctrl_c() -> Generator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler if handler is None else handler)
     if presses:
         signal.raise_signal(signal.SIGINT)
+
+
+# -- one process at a time ------------------------------------------------------------------------
+
+
+class SessionInUse(RuntimeError):
+    """Another process is at work on the session file."""
+
+
+class Hold:
+    """What `hold` returns. It ends with `release`, its last reference or the process."""
+
+    def __init__(self, name: str, note: Path) -> None:
+        self.release = weakref.finalize(self, _unlock, name, note)
+        self.is_compared = False
+        """Whether a session in memory was compared with the file since then."""
+
+
+_holds = weakref.WeakValueDictionary[str, Hold]()
+_handles: dict[str, int] = {}
+
+
+def hold(path: Path) -> Hold:
+    """Keep other processes of this agent from working on a session file while the result lives.
+
+    The lock is on the file itself and ends with the process, even if that is killed. Anybody may
+    still read the file. All sessions of one process share a hold, so within a process nothing is
+    kept apart. On a file system without locks nothing is at all.
+
+    Raises SessionInUse with the id of the process that has the file. It stands in a `.lock` file
+    beside the session, which goes with the hold and stays only after a kill.
+    """
+    name, note = os.path.realpath(path), path.with_suffix(".lock")
+    with defer_ctrl_c():
+        held = _holds.get(name)
+        if held is None:
+            if name not in _handles:  # Ctrl-C may have come just before `_unlock`
+                _handles[name] = _locked(path, note)
+            held = _holds[name] = Hold(name, note)
+        return held
+
+
+def _locked(path: Path, note: Path) -> int:
+    handle = os.open(path, os.O_RDWR)
+    try:
+        _lock(handle)
+    except (BlockingIOError, PermissionError) as error:
+        os.close(handle)
+        owner = note.read_text() if note.exists() else "unknown"
+        text = f"{path} is in use by process {owner}: end that one, or begin another session"
+        raise SessionInUse(text) from error
+    except OSError:  # a file system without locks
+        pass
+    note.write_text(str(os.getpid()))
+    return handle
+
+
+def _lock(handle: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        # Windows keeps everybody from reading a locked byte. Take one that no session has.
+        os.lseek(handle, 2**31 - 2, os.SEEK_SET)
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _unlock(name: str, note: Path) -> None:
+    with defer_ctrl_c(), suppress(KeyError):  # Ctrl-C at a wrong moment makes Python call it twice
+        _holds.pop(name, None)
+        handle = _handles.pop(name)
+        with suppress(OSError):
+            note.unlink()
+        os.close(handle)
 
 
 # -- its lines ------------------------------------------------------------------------------------

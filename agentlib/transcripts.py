@@ -16,7 +16,7 @@ from typing import Any, Self
 from agentlib import messages
 from agentlib import session_file as file
 from agentlib.messages import Block, Message, blocks, drop_thinking, of_type, result_text
-from agentlib.session_file import Compaction, Line, Request
+from agentlib.session_file import Compaction, Hold, Line, Request
 from agentlib.settings import Settings
 from agentlib.step import Step
 
@@ -107,6 +107,20 @@ class Session:
         return path.name
 
     # -- what happens to a session becomes a line -------------------------------------------------
+
+    def hold(self) -> Hold | None:
+        """Keep other processes from working on the session while the result lives.
+
+        Call it before you write. Without a file there is nothing to keep. Raises SessionInUse if
+        another process holds the file, and ValueError if one has added to it since it was loaded.
+        """
+        if self.path is None:
+            return None
+        held = file.hold(self.path)
+        if not held.is_compared and sum(map(len, file.read(self.path))) != self.count:
+            raise ValueError(f"{self.path} has changed since it was loaded; load it again")
+        held.is_compared = True
+        return held
 
     def begin(self, settings: Settings, system: str, tools: Sequence[Block], *, at: float) -> None:
         """Note the settings, the system prompt and the tools from here on."""

@@ -177,6 +177,29 @@ def test_a_session_that_was_killed_goes_on_at_once(here, capsys):
     assert "interrupted; check before repeating" in file.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("way", ["ends", "is killed"])
+def test_a_session_is_resumed_by_one_process_at_a_time(here, way):
+    agent("hello")
+    file = only(here / "t", "*.jsonl")
+    before, resume = file.read_bytes(), ("Which rules hold?", "--resume", str(file))
+    with program("--resume", str(file), stdin=subprocess.PIPE) as first:
+        assert first.stdout
+        first.stdout.readline()
+        with program(*resume) as second:
+            said, errors = second.communicate()
+        assert (second.returncode, said, errors.count("\n")) == (1, "", 1)
+        assert f"{file} is in use by process {first.pid}: end that one, or " in errors
+        assert file.read_bytes() == before
+        if way == "is killed":
+            first.kill()
+    assert (here / "t" / f"{file.stem}.lock").exists() == (way == "is killed")
+    with program(*resume) as third:
+        assert third.communicate()[1] == ""
+    assert third.returncode == 0
+    assert files(here / "t") == [file.name, f"{file.stem}.workspace"]
+    assert load(file).skipped == []
+
+
 def program(*argv: str, **more: Any) -> subprocess.Popen[str]:
     """The agent in a process of its own."""
     command = [sys.executable, "-m", "agentlib", "--workspace", "../project", *argv]

@@ -14,12 +14,20 @@ import pytest
 from fakes import Clock, asks_for_summary, call, client, lines_of, say, worker
 from hypothesis import given
 from hypothesis import strategies as st
-from runs import SMALL, a_session, ctrl_c
+from runs import SMALL, a_session, ctrl_c, go
 
 from agentlib import loop
 from agentlib.auto_compact import summary_text
 from agentlib.messages import of_type, result_text
-from agentlib.session_file import append, defer_ctrl_c, read, seconds, timestamp
+from agentlib.session_file import (
+    SessionInUse,
+    append,
+    defer_ctrl_c,
+    hold,
+    read,
+    seconds,
+    timestamp,
+)
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
 
@@ -164,6 +172,55 @@ def test_a_thread_leaves_ctrl_c_alone():
         thread.start()
         thread.join()
     assert handlers == [signal.default_int_handler]
+
+
+# -- one process at a time ------------------------------------------------------------------------
+
+HOLDER = """
+import sys
+from pathlib import Path
+from agentlib.session_file import hold
+held = hold(Path(sys.argv[1]))
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_session_that_another_process_holds_is_read_and_not_run(tmp_path, workspace):
+    session, pipe = a_session(tmp_path), subprocess.PIPE
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    command = [sys.executable, "-c", HOLDER, str(session.path)]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment) as other:
+        assert other.stdout
+        assert other.stdout.readline()
+        with pytest.raises(SessionInUse, match=f"in use by process {other.pid}: end that one"):
+            go(worker(1), workspace, session)
+        assert load(session.path).history == session.history == []
+        other.kill()
+    go(worker(1), workspace, session)
+    assert load(session.path).history == session.history != []
+    assert list(tmp_path.glob("s*")) == [session.path]
+
+
+def test_a_session_that_grew_since_it_was_loaded_is_not_run(tmp_path, workspace):
+    session = a_session(tmp_path)
+    go(worker(1), workspace, load(session.path))
+    with pytest.raises(
+        ValueError, match=r"s\.jsonl has changed since it was loaded; load it again"
+    ):
+        go(worker(1), workspace, session)
+    assert session.history == []
+    go(worker(1), workspace, load(session.path))
+
+
+def test_all_sessions_of_a_process_share_a_hold(tmp_path):
+    path = a_session(tmp_path).path
+    first = hold(path)
+    assert hold(path) is first
+    assert path.with_suffix(".lock").read_text() == str(os.getpid())
+    first.release()
+    assert hold(path) is not first
+    assert list(tmp_path.iterdir()) == [path]
 
 
 FIRST = "<{}> is the first line & more\n"

@@ -21,7 +21,7 @@ from agentlib.cli.render import bill_line, plain, step_lines, turn_lines, window
 from agentlib.cli.working_copy import copy_folder
 from agentlib.lab.client import client, destination, model_id, price_notice
 from agentlib.loop import Agent
-from agentlib.session_file import SETTINGS
+from agentlib.session_file import SETTINGS, Hold, hold
 from agentlib.settings import MODEL
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
@@ -72,7 +72,7 @@ def command(**given: Any) -> int:
     The offline agent works on a copy of the folder, without version control, virtual environments,
     node_modules and caches. The copy lies beside the session file, and --resume finds it there.
     Session files go to .transcripts in the current folder, or beside the workspace if that would
-    lie in it.
+    lie in it. Only one process at a time can work on a session.
 
     With --live a real model works in the folder itself. ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL and
     MODEL_ID come from the environment, or all from a .env file that you name with --env. No other
@@ -113,9 +113,10 @@ class Terminal:
     def __init__(self, arguments: Arguments) -> None:
         """Open the session and the client that the arguments name, and print the price.
 
-        Raises ValueError or OSError for wrong arguments, LiveError if there is no key.
+        Raises ValueError or OSError for wrong arguments, LiveError if there is no key,
+        SessionInUse if another process has the session.
         """
-        old = resumed(arguments.resume) if arguments.resume else None
+        old, self.hold = resumed(arguments.resume) if arguments.resume else (None, None)
         self.arguments = arguments
         self.settings = arguments.settings(old.settings if old else None)
         self.model = arguments.model or model_id(arguments.live, env=arguments.env)
@@ -128,6 +129,7 @@ class Terminal:
         """Work in `source` itself, in the session's copy, or in a new copy of `source`."""
         assert self.session.path, "a terminal's session has a file"
         self.file = self.session.path
+        self.hold = hold(self.file)
         self.copy = root = self.file.with_suffix(".workspace")
         live, in_place = self.arguments.live, self.arguments.in_place
         if source and (live or in_place):
@@ -236,7 +238,9 @@ class Terminal:
                 raise ValueError(f"there is no command /{name}; /help lists them")
 
     def close(self) -> None:
-        """Print where the session is, or remove it if nothing was said."""
+        """Let go of the session, and print where it is, or remove it if nothing was said."""
+        if self.hold:
+            self.hold.release()
         if load(self.file).history:
             click.echo(f"[session: {self.file} (go on with --resume)]")
         else:
@@ -244,14 +248,14 @@ class Terminal:
             rmtree(self.copy, ignore_errors=True)
 
 
-def resumed(path: Path) -> Session:
-    """Load a session of this agent. Raises ValueError for another program's file."""
+def resumed(path: Path) -> tuple[Session, Hold]:
+    """Hold and load a session of this agent. Raises ValueError for another program's file."""
     if SETTINGS not in path.read_text(encoding="utf-8", errors="replace"):
         raise ValueError(f"{path} is not a session of this agent; name a file that it wrote")
-    session = load(path)
+    held, session = hold(path), load(path)
     if session.skipped:
         click.echo(f"[{path}: broken lines skipped: {len(session.skipped)}]", err=True)
-    return session
+    return session, held
 
 
 def confirm(command: str) -> bool:

@@ -241,7 +241,8 @@ def _played(
     )
     if "summarize" in parts:
         settings = replace(settings, summary_retries=0, breaker_failures=0)
-    with TemporaryDirectory() as name:
+    # On Windows a session that is still held can't be removed, such as after an error.
+    with TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name, "work")
         task.make_workspace(folder)
         stem = re.sub(r"[^\w. -]", "-", task.name)
