@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 from agentlib.lab.model.prompts import TABLE
-from agentlib.messages import Block, Message, of_type
+from agentlib.messages import Block, Message
 
 _ROLES = {word: role for role, words in TABLE["roles"].items() for word in words}
 _KEYS = {"text": {"text"}, "tool_use": {"id", "name", "input"}, "tool_result": {"tool_use_id"}}
@@ -74,7 +74,9 @@ def _blocks(content: Any) -> list[Block]:
 def _block(part: Any) -> Iterator[Block]:
     """Read a block from a dict, from a text, or from what an object of the SDK prints."""
     if isinstance(part, dict):
-        block = cast(Block, part)
+        block: Block = {**cast(Block, part)}
+        if block.get("type") == "tool_call":
+            block |= {"type": "tool_use", "input": block.pop("args", None) or {}}
         if _KEYS.get(block.get("type", ""), {""}) <= block.keys():
             yield block
     elif match := _CALL.match(str(part)):
@@ -88,25 +90,21 @@ def _block(part: Any) -> Iterator[Block]:
 
 def _spoken(turns: list[tuple[str, str]]) -> Iterator[Message]:
     """Make messages of turns; a tool's text answers the oldest call that has no answer yet."""
-    calls: list[str] = []
+    waiting: list[str] = []
     for speaker, text in turns:
-        role = _ROLES[speaker]
         said = unescape(_TAG.sub("", text)).strip() if "</message>" in text else text.strip()
+        if (role := _ROLES[speaker]) == "tool":
+            ids, waiting = waiting[:1], waiting[1:]
+            answer = {"type": "tool_result", "content": said}
+            yield {"role": "user", "content": [{**answer, "tool_use_id": call} for call in ids]}
+            continue
         glued = _GLUED.search(said)
         plain = _TAGGED_CALL.sub("", said[: glued.start()] if glued else said).strip()
+        tagged = [
+            {"type": "tool_call", "id": call, "name": name, "args": _value(inputs)}
+            for call, name, inputs in _TAGGED_CALL.findall(said)
+        ]
         content = _blocks(_value(plain) or plain if plain.startswith("[{") else plain)
-        content += [
-            {"type": "tool_use", "id": call_id, "name": name, "input": _value(inputs) or {}}
-            for call_id, name, inputs in _TAGGED_CALL.findall(said)
-        ]
-        content += [
-            {"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["args"]}
-            for call in (_value(glued[0]) if glued else None) or ()
-        ]
-        if role == "tool":
-            results = {"type": "tool_result", "content": said}
-            content = [{**results, "tool_use_id": name} for name in calls[:1]]
-            calls = calls[1:]
-        message: Message = {"role": "user" if role == "tool" else role, "content": content}
-        calls += [call.get("id", "") for call in of_type(message, "tool_use")]
-        yield message
+        content += _blocks([*tagged, *((_value(glued[0]) if glued else None) or ())])
+        waiting += [block["id"] for block in content if block["type"] == "tool_use"]
+        yield {"role": role, "content": content}

@@ -116,9 +116,10 @@ _GO_ON = re.compile(
     r"(?: (?:from )?where you (?:left off|stopped))?(?: with (?:the|your) (?:task|work))?\W*",
     _FLAGS,
 )
-_SUMMARY_WORD, _SUMMARY_OF_TALK = (
+SUMMARY_WORD, SUMMARY_OF_TALK = (
     re.compile(_any(TABLE["summary"][name]), _FLAGS | re.DOTALL) for name in ("word", "of_talk")
 )
+"""In a program's request for a summary: any word about one, and words that name the talk too."""
 _KINDS: Sequence[Kind] = ("read", "until", "trace", "rename", "compact", "rules")
 
 
@@ -132,18 +133,6 @@ _SCANNERS: Mapping[Kind, re.Pattern[str]] = {
     kind: _scanner(TABLE["task"][kind]["phrases"]) for kind in _KINDS
 }
 _FILLER = _scanner({})
-
-
-def asks_for_summary(text: str, beside: str | None = None) -> bool:
-    """Tell whether a text that is none of the tasks asks for a summary of the conversation.
-
-    `beside`: what else was sent, if no tools were. Then any word about summaries will do.
-    """
-    if understand(text).kind != "unknown":
-        return False
-    if beside is not None:
-        return bool(_SUMMARY_WORD.search(f"{beside}\n{text[:2_000]}"))
-    return len(text) >= 100 and bool(_SUMMARY_OF_TALK.search(text[:500]))
 
 
 def only_goes_on(request: str) -> bool:

@@ -133,12 +133,11 @@ def _next_reads(view: View, todo: Sequence[File], room: int) -> list[Block]:
         where = {"offset": begun.upto} if begun else {}
         limit = max(1, room * first.lines // max(1, first.size))
         return [view.use("read_file", path=first.path, **where, limit=limit)]
-    alone = first.size > habits.small or view.ran(view.use("read_file", path=first.path))
     small = takewhile(lambda file: file.size <= habits.small, todo[: habits.batch])
-    batch = [first] if alone else list(small)
-    sizes = accumulate(file.size for file in batch)
-    count = max(1, sum(size <= habits.together for size in sizes))
-    return [view.again(view.use("read_file", path=file.path)) for file in batch[:count]]
+    count = sum(size <= habits.together for size in accumulate(file.size for file in small))
+    is_lost = view.ran(view.use("read_file", path=first.path)) is not None
+    batch = todo[: 1 if is_lost else max(1, count)]
+    return [view.again(view.use("read_file", path=file.path)) for file in batch]
 
 
 def _read_on(

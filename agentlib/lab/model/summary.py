@@ -143,12 +143,11 @@ def _files_done(view: View, room: int) -> list[str]:
     """List the finished files: those that an earlier summary counted by number, others by name."""
     upto, count = view.done_to
     counted = [note("done to", upto, f"{count} files")] if count else []
-    if not (named := sorted(path for path in view.done if path > upto)):
-        return counted
-    names = note("done", *named)
-    if rough_tokens(names) < _DONE * room:
-        return [*counted, names]
-    return [note("done to", named[-1], f"{view.done_count} files")]
+    named = sorted(path for path in view.done if path > upto)
+    names = [note("done", *named)] if named else []
+    if names and rough_tokens(names[0]) >= _DONE * room:
+        return [note("done to", named[-1], f"{view.done_count} files")]
+    return [*counted, *names]
 
 
 def _items(view: View, asked: Sequence[str]) -> list[Item]:

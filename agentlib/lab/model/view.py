@@ -15,10 +15,10 @@ from itertools import pairwise
 from typing import Any
 
 from agentlib import messages as msg
+from agentlib.lab.model import prompts
 from agentlib.lab.model.conversation import messages_in
 from agentlib.lab.model.habits import Habits
 from agentlib.lab.model.notes import Note, last, listed, note, notes_in, number, one_line
-from agentlib.lab.model.prompts import asks_for_summary, only_goes_on, rules_in
 from agentlib.messages import Block, Message
 
 NOTHING = "(no output)"
@@ -147,7 +147,7 @@ class View:
     def rules(self) -> list[str]:
         """The person's rules and decisions, oldest first."""
         noted = [each.text for each in listed(self.known, "rule")]
-        spoken = [rule for text in (*self.earlier, self.request) for rule in rules_in(text)]
+        spoken = [rule for text in (*self.earlier, self.request) for rule in prompts.rules_in(text)]
         return list(dict.fromkeys([*noted, *spoken]))
 
     @property
@@ -220,7 +220,7 @@ class View:
 def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -> View:
     """Return what a request shows. `messages`: its conversation, see `conversation_of`."""
     asked = [*("\n\n".join(_words(message)) for message in messages), ""]
-    new = [i for i, words in enumerate(asked) if words and not only_goes_on(words)]
+    new = [i for i, words in enumerate(asked) if words and not prompts.only_goes_on(words)]
     start = new[-1] if new else -1
     request = asked[start]
     left = [(i, b["text"]) for i, m in enumerate(messages) for b in _summaries(m)]
@@ -287,11 +287,13 @@ def conversation_of(body: Mapping[str, Any]) -> tuple[str | None, list[Message],
 def _wants_summary(body: Mapping[str, Any], text: str) -> bool:
     if not text or text.startswith((msg.SUMMARY_HEADER, msg.SUMMARY_WANTED)):
         return text.startswith(msg.SUMMARY_WANTED)
+    if prompts.understand(text).kind != "unknown":
+        return False
     if body.get("tools"):
-        return asks_for_summary(text)
+        return len(text) >= 100 and bool(prompts.SUMMARY_OF_TALK.search(text[:500]))
+    shown = "\n".join([*_texts({"content": body.get("system") or ""}), text[:2_000], text[-500:]])
     is_talk = len(body["messages"]) > 1 or len(text) > 600
-    beside = "\n".join([*_texts({"content": body.get("system") or ""}), text[-500:]])
-    return is_talk and asks_for_summary(text, beside)
+    return is_talk and bool(prompts.SUMMARY_WORD.search(shown))
 
 
 def rough_tokens(text: str) -> int:
