@@ -150,7 +150,16 @@ def hold(path: Path) -> Hold:
 def _locked(path: Path, note: Path) -> int:
     handle = os.open(path, os.O_RDWR)
     try:
-        _lock(handle)
+        if sys.platform == "win32":
+            import msvcrt
+
+            # Windows keeps everybody from reading a locked byte. Take one that no session has.
+            os.lseek(handle, 2**31 - 2, os.SEEK_SET)
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError) as error:
         os.close(handle)
         owner = note.read_text() if note.exists() else "unknown"
@@ -160,19 +169,6 @@ def _locked(path: Path, note: Path) -> int:
         pass
     note.write_text(str(os.getpid()))
     return handle
-
-
-def _lock(handle: int) -> None:
-    if sys.platform == "win32":
-        import msvcrt
-
-        # Windows keeps everybody from reading a locked byte. Take one that no session has.
-        os.lseek(handle, 2**31 - 2, os.SEEK_SET)
-        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-    else:
-        import fcntl
-
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _unlock(name: str, note: Path) -> None:
