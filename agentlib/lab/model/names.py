@@ -74,7 +74,8 @@ def stretches(view: View, path: str) -> list[Stretch]:
             continue
         text = "\n".join(call.lines)
         for edit in filter(_edited, calls[i:]):
-            text = text.replace(str(edit.input["old_text"]), str(edit.input["new_text"]), 1)
+            old, new = (str(edit.input.get(key)) for key in ("old_text", "new_text"))
+            text = text.replace(old, new, 1)
         lines = dict(enumerate(text.split("\n"), call.start + 1))
         found.append(Stretch(lines, whole=not call.start and not call.next_line))
     return found[::-1]
@@ -169,11 +170,9 @@ def _answer(chain: Sequence[Note]) -> str:
     """Compute the value from the last link back to the first, and tell the chain."""
     values: dict[str, object] = {}
     for link in reversed(chain):
-        found = value(link.parts[3], values)
-        if found is not None:
-            values[link.parts[0]] = found
+        values[link.parts[0]] = value(link.parts[3], values)
     first = chain[0].parts[0]
-    if first not in values:
+    if values[first] is None:
         return f"`{first}` comes from `{chain[-1].parts[3]}`, no plain value:\n{_told(chain)}"
     files = len({link.parts[1] for link in chain})
     return f"`{first}` is {values[first]!r}, set through {files} files:\n{_told(chain)}"
@@ -249,7 +248,9 @@ def _edit(
     """Return the call that brings a place forward and its words; no call: it is given up."""
     seen = stretches(view, place.path)
     texts = next(filter(None, (replacement(each, place, old, new) for each in seen)), None)
-    if not texts and _reads_since_edit(view, place.path) < view.habits.rereads:
+    since = takewhile(lambda call: not _edited(call), reversed(view.calls))
+    reads = sum(call.name == "read_file" and call.path == place.path for call in since)
+    if not texts and reads < view.habits.rereads:
         return view.use("read_file", path=place.path), ""
     if not texts and sum(h.path == place.path and place.text in h.text for h in hits) == 1:
         texts = place.text, _renamed(place.text, old, new)
@@ -258,12 +259,6 @@ def _edit(
         return None, note("left", *place[:2], why)
     edit = view.use("edit_file", path=place.path, old_text=texts[0], new_text=texts[1])
     return edit, note("edit", view.edits + 1, *place[:2])
-
-
-def _reads_since_edit(view: View, path: str) -> int:
-    """Count how often a file was read since the last edit."""
-    since = takewhile(lambda call: not _edited(call), reversed(view.calls))
-    return sum(call.name == "read_file" and call.path == path for call in since)
 
 
 def replacement(seen: Stretch, place: Place, old: str, new: str) -> tuple[str, str] | None:

@@ -213,12 +213,12 @@ def _closing(view: View, task: Task, text: str, files: Sequence[File]) -> Reply:
 def _told(view: View, files: Sequence[File], lost: int) -> str:
     """Say how many files there are, and what the person should know about them."""
     gone = last(view.own, "no folder")
-    parts = [
-        f"; of {lost} the details are lost." if lost else ".",
-        f" There is no directory {gone.text}/, so they are the whole workspace's." if gone else "",
-        f" I list {LISTED} at most, so there may be more." if len(files) >= LISTED - 1 else "",
-    ]
-    return counted(len(files)) + "".join(parts)
+    text = counted(len(files)) + (f"; of {lost} the details are lost." if lost else ".")
+    if gone:
+        text += f" There is no directory {gone.text}/, so they are the whole workspace's."
+    if len(files) >= LISTED - 1:
+        text += f" I list {LISTED} at most, so there may be more."
+    return text
 
 
 def _report(view: View, task: Task, text: str, files: Sequence[File]) -> Reply:
@@ -240,19 +240,12 @@ def _report(view: View, task: Task, text: str, files: Sequence[File]) -> Reply:
     end = closing(view, len(files))
     text = "\n".join([text, *(note("rule", rule) for rule in view.rules)])
     # A reply that is cut off writes nothing, and what is said beside the report needs room too.
-    count = _fitting(texts, view.max_tokens - _FRAME - (len(text) + len(end)) // 3)
+    # A Chinese character has three bytes and is about a token. So are two letters of short words.
+    room = 2 * (view.max_tokens - _FRAME - (len(text) + len(end)) // 3)
+    count = max(1, sum(size <= room for size in accumulate(len(t.encode()) + 8 for t in texts)))
     cut = [f"No room for {counted(len(paths) - count)} more."] if count < len(paths) else []
     lost = sum(LOST in part for part in texts[:count])
     text += "\n" + note("report", task.report, paths[count - 1], f"{lost} lost")
     title = opening(view, f"Report on {counted(len(files))}")
     content = f"{title}\n" + "\n\n".join([*texts[:count], *cut]) + f"\n{end}"
     return say(text, looks, view.use("write_file", path=task.report, content=content))
-
-
-def _fitting(texts: Sequence[str], room: int) -> int:
-    """Return how many sections surely fit in `room` tokens, at least one.
-
-    A Chinese character has three bytes and is about a token. So are two letters of short words.
-    """
-    ends = accumulate(len(text.encode()) + 8 for text in texts)
-    return max(1, sum(end <= 2 * room for end in ends))

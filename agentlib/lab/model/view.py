@@ -226,7 +226,10 @@ def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -
     left = [(i, b["text"]) for i, m in enumerate(messages) for b in _summaries(m)]
     at, whole = left[-1] if left else (-1, "")
     summary = _alone(whole)
-    carried = _is_about(summary, request) and request not in asked[max(at, 0) : max(start, 0)]
+    task = _task(summary)
+    # Only a summary that was made while this very request was active tells of its progress.
+    is_about = task and (not request or one_line(task) == one_line(request))
+    carried = bool(is_about) and request not in asked[max(at, 0) : max(start, 0)]
     work = messages[start + 1 :]
     replies = [message for message in work if message["role"] == "assistant"]
     system = "\n".join(_texts({"content": body.get("system") or ""}))
@@ -238,7 +241,7 @@ def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -
     )
     return View(
         habits=habits,
-        request=request or _task(summary),
+        request=request or task,
         earlier=tuple(text for m in messages[: max(start, 0)] for text in _words(m)),
         unanswered=tuple(_unanswered(messages[: start + 1])),
         summary=summary,
@@ -406,12 +409,6 @@ def _task(summary: str) -> str:
     notes = notes_in(summary)
     task = last(notes, "task") or last(notes, "request")
     return task.text if task else ""
-
-
-def _is_about(summary: str, request: str) -> bool:
-    """Tell whether a summary was made while this very request was active."""
-    task = _task(summary)
-    return bool(task) and (not request or one_line(task) == one_line(request))
 
 
 def _progress(summary: str) -> Iterable[Note]:
