@@ -221,15 +221,13 @@ def rename(view: View, task: Task) -> Reply:
     index = max(i for i, c in enumerate(view.calls) if c.input == call["input"])
     edits = [edit.parts[1:] for c in view.calls[index + 1 :] if (edit := _edited(c))]
     over = {*edits, *(n.parts[:2] for n in view.own if n.kind == "left")}
-    protected = [hit for hit in hits if hit.path.startswith(_never(view.rules))]
-    for place in hits:
-        if place[:2] in over or place in protected:
-            continue
+    never = _never(view.rules)
+    for place in (p for p in hits if p[:2] not in over and not p.path.startswith(never)):
         edit, words = _edit(view, place, hits, old, new)
         if edit:
             return say(f"{text}\n{words}", edit)
         text, view = f"{text}\n{words}", view.noting(words)
-    return _finish(view, task, text, hits, len(protected), bool(edits))
+    return _finish(view, task, text, hits, edited=bool(edits))
 
 
 def _never(rules: Sequence[str]) -> tuple[str, ...]:
@@ -284,9 +282,7 @@ def _renamed(line: str, old: str, new: str) -> str:
     return re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", lambda _: new, line)
 
 
-def _finish(
-    view: View, task: Task, text: str, hits: Sequence[Place], protected: int, edited: bool
-) -> Reply:
+def _finish(view: View, task: Task, text: str, hits: Sequence[Place], *, edited: bool) -> Reply:
     """Find the tests, run them, search again, answer."""
     old, new = task.names
     command, tests = last(view.own, "command"), last(view.own, "tests")
@@ -301,6 +297,7 @@ def _finish(
         return say(f"{text}\nOne more search.", view.use("bash", command=search_command(old)))
     places = ", ".join(f"{hit.path}:{hit.line}" for hit in hits[:20])
     rest = f"{len(hits)} places are left{': ' if places else ''}{places}"
+    protected = sum(hit.path.startswith(_never(view.rules)) for hit in hits)
     rest += f"; a rule protects {protected} of them" if protected else ""
     return say(
         f"{text}\nRenamed {old} to {new}: {view.edits} edits made; {rest}. "
