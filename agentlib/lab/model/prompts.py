@@ -111,11 +111,7 @@ def _is_rule(part: str) -> bool:
 
 # -- understanding -------------------------------------------------------------------------------
 
-_GO_ON = re.compile(
-    r"\W*(?:please )?(?:continue|go on|go ahead|proceed|carry on|keep going|resume|请?继续|接着做?)"
-    r"(?: (?:from )?where you (?:left off|stopped))?(?: with (?:the|your) (?:task|work))?\W*",
-    _FLAGS,
-)
+_GO_ON = re.compile(rf"\W*(?:{_any(TABLE['go_on']['phrases'])})\W*", _FLAGS)
 SUMMARY_WORD, SUMMARY_OF_TALK = (
     re.compile(_any(TABLE["summary"][name]), _FLAGS | re.DOTALL) for name in ("word", "of_talk")
 )

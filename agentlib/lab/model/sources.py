@@ -19,12 +19,7 @@ _EXPORTS = {
     for ending in language["endings"]
 }
 _TOP = re.compile(r"\s*(/\*.*?\*/|(?:[ \t]*(?://|#)[^\n]*(?:\n|\Z)|[ \t]*\n)+)", re.DOTALL)
-_TOOLS = re.compile(
-    r"!|-\*-|coding[:=]|.*\b(?:pylint|eslint|mypy:|ruff:|type:|noqa)|(?:FACT|DECISION):"
-)
-_LEGAL = re.compile(
-    r"licen[cs]e|copyright|all rights reserved|authors?\b|generated|spdx", re.IGNORECASE
-)
+_TOOLS, _LEGAL = (re.compile("|".join(TABLE["comments"][name])) for name in ("tools", "legal"))
 _FACT = re.compile(
     r"^[ \t]*(?:#|//|\*|--?)?[ \t]*((?:FACT|DECISION): .*[.!。])[ \t]*$", re.MULTILINE
 )
