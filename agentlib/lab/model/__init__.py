@@ -24,7 +24,8 @@ Which of the course's results depend on which habit, at a window of 32,000 token
     page           the turns, from 42 to 58 at 0.1, and with them every sum of tokens
     batch, small, together
                    one or two turns where a package has small files
-    rereads        the renaming: at 0 it edits nothing, and says so
+    rereads        the renaming: at 0 it leaves 4 of 29 places, whose lines are not unique, and
+                   says so
     patience, standstill, passes
                    nothing but how long a hopeless run lasts
 """
