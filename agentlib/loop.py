@@ -19,6 +19,7 @@ from agentlib.pipeline import compact
 from agentlib.presets import DEFAULT
 from agentlib.recovery import Breaker, breaker, memory_first, with_less
 from agentlib.requests import request, send
+from agentlib.session_file import Repeat
 from agentlib.settings import MODEL, Settings
 from agentlib.step import ContextEngine, Outcome, Reason, Step
 from agentlib.tools import ToolError, Workspace, result
@@ -211,7 +212,7 @@ class Agent:
             reason=reason,
             focus=focus,
             settled=session.settled,
-            idle=at - session.requests[-1].at if session.requests else 0.0,
+            idle=at - session.used_at if session.requests else 0.0,
         )
         step = replace(step, usage=tuple(bills))
         session.take(step, at=at)
@@ -279,6 +280,28 @@ class Agent:
         self.session.reply(reply, at=at, settled=settled)
         self.meter.observe(context, reply["usage"])
         return reply
+
+    def repeat(self) -> Repeat:
+        """Send the last request once more, so that the prompt cache lives on; a read renews it.
+
+        It is the prefix of the next turn, and nothing is added to it. `max_tokens` is 0, or 1 where
+        the API refuses 0. The answer is not kept, and the bill is in the session. Raises ValueError
+        if the next request won't begin like the last one. Source: aider's keep-alive pings, and
+        https://github.com/anthropics/claude-code/issues/95728.
+        """
+        session, at = self.session, self.now()
+        sent = session.requests[-1].context if session.requests else []
+        if not sent or session.context[: len(sent)] != sent:
+            raise ValueError("there is no request to repeat; the next one begins differently")
+        body = request(self.model, self.system, self.tools, sent, 0, session.settled)
+        try:
+            reply = send(self.client, body)
+        except Exception as refusal:
+            if getattr(refusal, "status_code", None) != 400:
+                raise
+            reply = send(self.client, {**body, "max_tokens": 1})
+        session.repeat(reply.usage.to_dict(), at=at)
+        return session.repeats[-1]
 
     def act(self, calls: Sequence[Block]) -> None:
         """Run the calls in order; each result is in the session as soon as it is there."""

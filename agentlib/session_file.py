@@ -29,6 +29,7 @@ MICRO = "microcompact_boundary"
 COMPACT = "compact_boundary"
 FAILED = "agentlib_compaction_failed"
 CLEARED = "agentlib_cleared"
+REPEAT = "agentlib_repeat"
 
 # -- the file -------------------------------------------------------------------------------------
 
@@ -290,6 +291,15 @@ class Request:
     seen: int
     """Length of the history when it was sent."""
     stop_reason: str = "end_turn"
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """The last request once more, sent so that the prompt cache lives on."""
+
+    at: float
+    """When it was sent: seconds since the epoch."""
+    usage: Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -116,6 +116,10 @@ class Settings:
     """From this share of the window on, the context is cut to size even without a summary
     (Hermes)."""
 
+    keep_alive: int = 0
+    """How often the last request is repeated while the person thinks, each time when a tenth of
+    `cache_ttl` is left, so that the prompt cache lives on."""
+
     recall: bool = False
     """Whether the agent has the tool `recall`, and placeholders mention it."""
     manual: bool = True
@@ -164,6 +168,15 @@ class Settings:
         """Return the size at which an emergency begins, never below the threshold."""
         share = 1.0 if self.emergency_at is None else self.emergency_at
         return max(self.threshold_tokens, int(self.context_window * share))
+
+    @property
+    def repeat_after(self) -> float:
+        """Return the seconds after the cache's last use at which the last request is repeated.
+
+        >>> Settings().repeat_after
+        270.0
+        """
+        return 0.9 * self.cache_ttl
 
     @property
     def summary_max_tokens(self) -> int:

@@ -16,7 +16,7 @@ from typing import Any, Self
 from agentlib import messages
 from agentlib import session_file as file
 from agentlib.messages import Block, Message, blocks, drop_thinking, of_type, result_text
-from agentlib.session_file import Compaction, Hold, Line, Request
+from agentlib.session_file import Compaction, Hold, Line, Repeat, Request
 from agentlib.settings import Settings
 from agentlib.step import Step
 
@@ -39,6 +39,7 @@ class Session:
     context: list[Message] = field(default_factory=list[Message])
     requests: list[Request] = field(default_factory=list[Request])
     compactions: list[Compaction] = field(default_factory=list[Compaction])
+    repeats: list[Repeat] = field(default_factory=list[Repeat])
     cleared: list[int] = field(default_factory=list[int])
     """Lengths of the history at which the person began again with an empty context."""
     skipped: list[str] = field(default_factory=list[str])
@@ -79,6 +80,11 @@ class Session:
         session = cls(session_id=path.stem, path=path)
         session.begin(settings, "", [], at=at)
         return session
+
+    @property
+    def used_at(self) -> float:
+        """When the prompt cache was last used: seconds since the epoch, 0 without a request."""
+        return max((sent.at for sent in (*self.requests[-1:], *self.repeats[-1:])), default=0.0)
 
     @property
     def pending(self) -> tuple[str, ...]:
@@ -144,6 +150,10 @@ class Session:
         """
         self._write(at, {"type": "assistant", "settled": settled, "message": dict(message)})
 
+    def repeat(self, usage: Mapping[str, Any], *, at: float) -> None:
+        """Note that the last request was sent once more, and its bill."""
+        self._write(at, {"type": "system", "subtype": file.REPEAT, "usage": dict(usage)})
+
     def take(self, step: Step, *, at: float) -> None:
         """Note how a step changed the context."""
         if step.replaced:
@@ -179,6 +189,8 @@ class Session:
                 self._fold_micro(line)
             case file.COMPACT:
                 self._boundary = line
+            case file.REPEAT:
+                self.repeats.append(Repeat(file.seconds(line["timestamp"]), line["usage"]))
             case file.CLEARED:
                 self.context, self._ids, self.settled = [], [], 0
                 self.cleared.append(len(self.history))

@@ -95,7 +95,7 @@ def test_help_names_every_option_and_the_six_tasks(capsys):
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
     options: list[Any] = [p for p in command.params if isinstance(p, click.Option)]
-    assert len(options) == 14
+    assert len(options) == 15
     assert all(option.opts[0] in text for option in options)
     prompts = re.findall('  ?"(.*)"\n', text.partition("six tasks:")[2].partition("Examples:")[0])
     kinds = [understand(prompt).kind for prompt in prompts]

@@ -74,6 +74,6 @@ def test_each_outcome_of_the_layers_has_its_lines():
 def test_a_bill_counts_prompts_whole_and_what_the_cache_gave():
     first = {"input_tokens": 10, "cache_creation_input_tokens": 990, "output_tokens": 5}
     second = {"input_tokens": 10, "cache_read_input_tokens": 1_000, "output_tokens": 5}
-    line = bill_line(2, [first, second], MODEL, live=False)
+    line = bill_line("turns: 2", [first, second], MODEL, live=False)
     assert line.startswith("[turns: 2; tokens sent: 2,010, cached: 1,000; would have cost $0.0001 ")
-    assert "no price is known for other]" in bill_line(2, [first], "other", live=True)
+    assert "no price is known for other]" in bill_line("turns: 2", [first], "other", live=True)

@@ -39,6 +39,9 @@ class Arguments:
     threshold: Annotated[int | None, click.IntRange(1), "Compact above so many tokens."] = None
     keep_recent: Annotated[int | None, click.IntRange(0), "Results that stay whole."] = None
     engine: Annotated[ContextEngine, function, "What compacts: MODULE:FUNCTION."] = pipeline.compact
+    keep_alive: Annotated[
+        int, click.IntRange(0, 100), "Repeat the last request so often while you think."
+    ] = 0
     live: Annotated[bool, bool, "Ask a real model, and work in the folder itself."] = False
     env: Annotated[Path | None, _FILE, "Live: a .env file with the key."] = None
     model: Annotated[str | None, str, "Live: which model. Default: MODEL_ID."] = None
@@ -61,11 +64,12 @@ class Arguments:
         """Combine preset, environment and arguments. The later one wins.
 
         A resumed session keeps its `own` settings unless an argument changes them. Then neither
-        the default preset nor the environment counts. Raises ValueError if the numbers don't fit.
+        the default preset nor the environment counts. Only an argument sets `keep_alive`. Raises
+        ValueError if the numbers don't fit.
         """
         base = presets.ALL[self.preset] if self.preset else own or presets.DEFAULT
         amounts = {"context_window": self.window, "threshold": self.threshold}
-        numbers = {**amounts, "keep_recent": self.keep_recent}
+        numbers = {**amounts, "keep_recent": self.keep_recent, "keep_alive": self.keep_alive}
         return Settings.from_env(
             base.scaled(self.window) if self.window else base,
             environ={} if base is own else None,

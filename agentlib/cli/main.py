@@ -7,8 +7,9 @@ import io
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+import threading
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from shutil import rmtree
 from textwrap import indent
@@ -77,7 +78,9 @@ def command(**given: Any) -> int:
     With --live a real model works in the folder itself. ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL and
     MODEL_ID come from the environment, or all from a .env file that you name with --env. No other
     .env is read. The run stops once --max-usd dollars are spent, 0.50 by default. inf means no cap.
-    You confirm each shell command, unless bubblewrap confines it.
+    You confirm each shell command, unless bubblewrap confines it. While you think, --keep-alive 3
+    repeats the last request up to three times, so that the prompt cache lives on. Each repeat is
+    billed and said; Ctrl-C ends them.
 
     An argument wins over the environment (CLAUDE_CODE_AUTO_COMPACT_WINDOW, DISABLE_COMPACT,
     CLAUDE_AUTOCOMPACT_PCT_OVERRIDE, DISABLE_AUTO_COMPACT), and the environment over the preset.
@@ -116,6 +119,7 @@ class Terminal:
         Raises ValueError or OSError for wrong arguments, LiveError if there is no key,
         SessionInUse if another process has the session.
         """
+        self.left_alone = -1  # how many requests there were when Ctrl-C ended the keeping alive
         old, self.hold = resumed(arguments.resume) if arguments.resume else (None, None)
         self.arguments = arguments
         self.settings = arguments.settings(old.settings if old else None)
@@ -172,8 +176,10 @@ class Terminal:
         with suppress(EOFError):
             while is_person or worst != STOPPED:
                 try:
-                    line = input("agent> " if is_person else "").strip()
+                    with self._kept_alive():
+                        line = input("agent> " if is_person else "").strip()
                 except KeyboardInterrupt:
+                    self.left_alone = len(self.session.requests)
                     if not is_person or line == "/help":
                         raise
                     line = "/help"  # says how to quit, and a second Ctrl-C does
@@ -181,6 +187,35 @@ class Terminal:
                     break
                 worst = max(worst, self.obey(line))
         return DONE if is_person else worst
+
+    @contextmanager
+    def _kept_alive(self) -> Generator[None]:
+        """Keep the prompt cache alive until the block ends; a repeat under way is waited for."""
+        over = threading.Event()
+        thread = threading.Thread(target=self._repeat, args=(self.agent(), over), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
+    def _repeat(self, agent: Agent, over: threading.Event) -> None:
+        """Repeat the last request each time the cache is about to expire.
+
+        That ends with the number asked for, an error such as a cap reached, or Ctrl-C.
+        """
+        sent, settings, old = agent.session.requests, agent.settings, agent.session.repeats
+        most = settings.keep_alive if sent and self.left_alone != len(sent) else 0
+        for number in range(1 + sum(repeat.at > sent[-1].at for repeat in old if sent), most + 1):
+            if over.wait(max(0.0, agent.session.used_at + settings.repeat_after - agent.now())):
+                return
+            try:
+                usage, what = agent.repeat().usage, f"the cache is kept alive: {number} of {most}"
+            except Exception as error:
+                click.echo(f"[the cache is kept alive no longer: {sentence(error)}]", err=True)
+                return
+            click.echo(bill_line(what, [usage], self.model, live=self.arguments.live))
 
     def obey(self, line: str | None) -> int:
         """Carry out a command or work on a prompt, print what happens, return an exit code.
@@ -204,7 +239,9 @@ class Terminal:
         sent = self.session.requests[requests:]
         usages = [usage for c in self.session.compactions[compactions:] for usage in c.usage]
         if usages := usages + [request.usage for request in sent]:
-            click.echo(bill_line(len(sent), usages, self.model, live=self.arguments.live))
+            click.echo(
+                bill_line(f"turns: {len(sent):,}", usages, self.model, live=self.arguments.live)
+            )
         return FAILED if code == DONE and sent and sent[-1].stop_reason != "end_turn" else code
 
     def _lines(self, line: str | None) -> Iterator[str]:

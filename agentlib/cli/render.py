@@ -88,10 +88,11 @@ def call_line(call: Block, result: Block) -> str:
     return f"> {request}  {click.style(error + short(text) + lines, dim=True)}"
 
 
-def bill_line(turns: int, usages: Sequence[Mapping[str, Any]], model: str, *, live: bool) -> str:
+def bill_line(what: str, usages: Sequence[Mapping[str, Any]], model: str, *, live: bool) -> str:
     """Add up what some requests sent and cost.
 
-    >>> bill_line(1, [{"input_tokens": 1_200}], "claude-opus-5-5", live=True)  # 4 dollars a million
+    >>> usage = {"input_tokens": 1_200}   # at 4 dollars a million
+    >>> bill_line("turns: 1", [usage], "claude-opus-5-5", live=True)
     '[turns: 1; tokens sent: 1,200, cached: 0; cost $0.0048 at claude-opus-5-5 prices]'
     """
     sent = sum(map(prompt_tokens, usages))
@@ -101,7 +102,7 @@ def bill_line(turns: int, usages: Sequence[Mapping[str, Any]], model: str, *, li
         cost = f"{'cost' if live else 'would have cost'} ${total:.4f} at {model} prices"
     except ValueError:
         cost = f"no price is known for {model}"
-    return f"[turns: {turns:,}; tokens sent: {sent:,}, cached: {cached:,}; {cost}]"
+    return f"[{what}; tokens sent: {sent:,}, cached: {cached:,}; {cost}]"
 
 
 def window_lines(agent: Agent) -> Iterator[str]:

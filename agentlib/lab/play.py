@@ -301,7 +301,7 @@ class _Work:
 
         try:
             for number, prompt in enumerate(task.prompts):
-                self.clock.pause(task.pauses[number] if task.pauses else 0)
+                self._wait(task.pauses[number] if task.pauses else 0)
                 if self.run.ended:
                     return
                 if loop := self.parts.get("loop"):
@@ -315,6 +315,17 @@ class _Work:
         if self.pause is not None and not self.run.ended:
             there = len(self.session.requests)
             raise ValueError(f"after turn {self.pause}: the task has turns 1 to {there}")
+
+    def _wait(self, seconds: float) -> None:
+        """Let a pause pass, and keep the prompt cache alive in it as the terminal does."""
+        session, end = self.session, self.clock.start + seconds
+        for _ in range(session.settings.keep_alive if session.requests else 0):
+            due = session.used_at + session.settings.repeat_after
+            if due >= end:
+                break
+            self.clock.pause(due - self.clock.start)
+            self.run.usages.append(self._agent().repeat().usage)
+        self.clock.pause(max(0.0, end - self.clock.start))
 
     def _most(self, number: int = 0) -> int:
         """Requests that the prompt with this number may take."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from agentlib.auto_compact import SummaryFailed, summary_text
 from agentlib.estimation import estimate_text, message_tokens, meter, prompt_tokens
 from agentlib.hooks import READS, Hooks, file_of, hooked, recent_files, room_to_restore
-from agentlib.lab.replay.frames import Frame
+from agentlib.lab.replay.frames import Frame, repeated_at
 from agentlib.lab.replay.need import Need, needs
 from agentlib.lab.replay.weights import Weights
 from agentlib.manual_compact import COMPACT_TOOL, requested_focus
@@ -64,7 +64,8 @@ class _Replay:
         self.meter = meter(self.settings.estimator, base_chars, lambda m: self.weights.of(m).guess)
         self.view: list[Message] = []
         self.before: list[Message] = []
-        self.seen, self.settled, self.last_at = 0, 0, 0.0
+        self.seen, self.settled = 0, 0
+        self.last: Request | None = None
         self.changed = False
         self.tried: list[Compaction] = []
         self.summary_from: Literal["recorded", "stand-in"] | None = None
@@ -114,13 +115,19 @@ class _Replay:
             reason=reason,
             focus=focus,
             settled=self.settled,
-            idle=event.at - self.last_at if turn else 0.0,
+            idle=self._idle(event.at),
         )
         if step.replaced or step.compaction not in (None, Outcome.FAILED):
             self.changed = True
         self.tried += compactions_of(step, event.at, event.seen)
         self.view, self.settled = list(step.messages), step.settled
         return step
+
+    def _idle(self, at: float) -> float:
+        """Return the seconds since the prompt cache was last used."""
+        if self.last is None:
+            return 0.0
+        return at - max([self.last.at, *repeated_at(self.session, self.settings, self.last, at)])
 
     def _summary(self, recorded: Compaction | None, messages: Sequence[Message], focus: str) -> str:
         if recorded and recorded.failure:
@@ -177,7 +184,7 @@ class _Replay:
             kinds=self.weights.kinds(tokens),
         )
         self.view = drop_newest_thinking(context) if self.changed else context
-        self.before, self.changed, self.last_at = context, False, request.at
+        self.before, self.changed, self.last = context, False, request
         return frame
 
 

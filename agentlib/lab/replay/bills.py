@@ -9,11 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agentlib.auto_compact import summary_text
+from agentlib.estimation import estimate_text
 from agentlib.lab.cache import LONG, SHORT, Bill, Part, PromptCache
-from agentlib.lab.replay import Frame
+from agentlib.lab.replay.frames import Frame, repeated_at
 from agentlib.lab.replay.weights import Weights
 from agentlib.lab.spending import Usage, priced
-from agentlib.messages import SUMMARY_WANTED, Message, blocks, is_summary, with_results
+from agentlib.messages import PUT_BACK, SUMMARY_WANTED, Message, blocks, is_summary, with_results
+from agentlib.session_file import summary_place
 from agentlib.step import Outcome
 from agentlib.transcripts import Session
 
@@ -27,11 +30,12 @@ _SUMMARY_PROMPT = Part(SUMMARY_WANTED, 150)
 
 @dataclass(frozen=True)
 class Billed:
-    """One turn: the usage of its request, and those of the summaries before it."""
+    """One turn: the usage of its request, of the summaries before it, and of its repeats."""
 
     turn: int
     usage: Usage
     summaries: tuple[Usage, ...] = ()
+    repeats: tuple[Usage, ...] = ()
 
 
 def bills(
@@ -43,18 +47,29 @@ def bills(
     own bills have writes for an hour, else five minutes. With a `ttl`, or with `simulate`, the
     recorded bills are left aside, so that the sums of several replays can be compared.
     """
-    biller = _Biller(Weights(session), PromptCache(ttl=ttl or _lifetime(session)))
-    recorded = {c.seen: c.usage for c in session.compactions}
+    ends = [*(frame.request.at for frame in frames[1:]), 0.0]
+    pairs = list(zip(frames, ends, strict=True))
     if not simulate and ttl is None and all(f.billed_from == "recorded" for f in frames):
-        return [
-            Billed(f.turn, f.request.usage, tuple(recorded.get(f.request.seen, ()))) for f in frames
-        ]
+        return [_recorded(session, frame, end) for frame, end in pairs]
+    biller = _Biller(Weights(session), PromptCache(ttl=ttl or _lifetime(session)))
     billed = list[Billed]()
-    for frame in frames:
+    for frame, end in pairs:
         compacted = frame.compaction not in (None, Outcome.FAILED)
         summaries = (biller.summary(frame),) if compacted else ()
-        billed.append(Billed(frame.turn, biller.prompt(frame), summaries))
+        usage, times = (
+            biller.prompt(frame),
+            repeated_at(session, frame.settings, frame.request, end),
+        )
+        repeats = tuple(biller.repeat(frame, at) for at in times)
+        billed.append(Billed(frame.turn, usage, summaries, repeats))
     return billed
+
+
+def _recorded(session: Session, frame: Frame, end: float) -> Billed:
+    request = frame.request
+    summaries = (u for c in session.compactions if c.seen == request.seen for u in c.usage)
+    repeats = (repeat.usage for repeat in session.repeats if request.at < repeat.at < end)
+    return Billed(frame.turn, request.usage, tuple(summaries), tuple(repeats))
 
 
 def _lifetime(session: Session) -> float:
@@ -70,22 +85,34 @@ class _Biller:
     cache: PromptCache
 
     def prompt(self, frame: Frame) -> Usage:
-        """Bill a frame's prompt; the weights are scaled to its tokens."""
-        bill = self._bill(frame.context, frame.request.at, frame.step.settled)
+        """Bill a frame's prompt and answer."""
+        output = frame.request.usage.get("output_tokens") or 0
+        return self._prompt(frame, frame.request.at).usage(output)
+
+    def repeat(self, frame: Frame, at: float) -> Usage:
+        """Bill a frame's prompt once more, without an answer."""
+        return self._prompt(frame, at).usage(0)
+
+    def _prompt(self, frame: Frame, at: float) -> Bill:
+        """Bill a prompt; the weights are scaled to its tokens."""
+        bill = self._bill(frame.context, at, frame.step.settled)
         scale = frame.prompt_tokens / (bill.read + bill.written + bill.uncached or 1)
         read, written = round(bill.read * scale), round(bill.written * scale)
         rest = frame.prompt_tokens - read - written
         written += min(rest, 0)
         hour = written if bill.written_1h else 0
-        output = frame.request.usage.get("output_tokens") or 0
-        return Bill(read, written, max(rest, 0), hour).usage(output)
+        return Bill(read, written, max(rest, 0), hour)
 
     def summary(self, frame: Frame) -> Usage:
         """Bill the request for the summary that stands in the frame."""
-        messages = with_results(frame.before, frame.step.replaced)
+        messages, settings = with_results(frame.before, frame.step.replaced), frame.settings
+        if settings.head_tokens or settings.tail_tokens is not None:  # the tail isn't shown
+            kept = frame.step.kept
+            messages = messages[: len(messages) - len(kept) + summary_place(kept)]
         bill = self._bill(messages, frame.request.at, last=(_SUMMARY_PROMPT,))
-        summaries = (m for m in frame.context if any(map(is_summary, blocks(m))))
-        return bill.usage(self.weights.of(next(summaries, messages[0])).part.tokens)
+        texts = (summary_text(m) for m in frame.context if any(map(is_summary, blocks(m))))
+        written = next(texts, "").partition(PUT_BACK)[0]  # what is put back isn't the model's
+        return bill.usage(round(estimate_text(written, "summary")))
 
     def _bill(
         self, messages: Sequence[Message], at: float, settled: int = 0, last: Sequence[Part] = ()
@@ -111,7 +138,7 @@ def table(billed: Sequence[Billed], model: str) -> "DataFrame":
 
 def _sums(billed: Billed, model: str) -> dict[str, float]:
     sums = {name: 0.0 for kind in KINDS for name in (kind, f"$ {kind}")}
-    for usage in (billed.usage, *billed.summaries):
+    for usage in (billed.usage, *billed.summaries, *billed.repeats):
         for kind, (tokens, dollars) in priced(usage, model).items():
             sums[kind] += tokens
             sums[f"$ {kind}"] += dollars

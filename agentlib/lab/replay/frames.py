@@ -1,4 +1,4 @@
-"""One request of a replay."""
+"""One request of a replay, and when it is repeated to keep the prompt cache alive."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,3 +38,18 @@ class Frame:
     def refused(self) -> bool:
         """Whether the prompt is over the window, so that an API would have refused it."""
         return self.prompt_tokens > self.settings.context_window
+
+
+def repeated_at(
+    session: Session, settings: Settings, request: Request, until: float
+) -> list[float]:
+    """Return the times before `until` at which a request of the recording is sent again.
+
+    As recorded, if the settings have as many repeats as the session's own. Otherwise in each pause
+    of the person, which is after a reply without calls. Nothing is repeated after the last request.
+    """
+    if settings.keep_alive == session.settings.keep_alive:
+        return [repeat.at for repeat in session.repeats if request.at < repeat.at < until]
+    most = 0 if request.stop_reason == "tool_use" else settings.keep_alive
+    times = (request.at + n * settings.repeat_after for n in range(1, most + 1))
+    return [at for at in times if at < until]

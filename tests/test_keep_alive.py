@@ -1,0 +1,223 @@
+"""Keeping the prompt cache alive: the last request again, billed, noted, and ended in time."""
+
+import io
+import json
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from loopback import served
+
+from agentlib.cli.arguments import Arguments
+from agentlib.cli.main import DONE, Terminal
+from agentlib.lab.api.server import Headers, Reply, Server
+from agentlib.lab.client import client
+from agentlib.lab.model import reply
+from agentlib.lab.play import Run, play
+from agentlib.lab.replay import bills, replay
+from agentlib.lab.tasks.scenarios import REVIEW, Clock
+from agentlib.loop import Agent
+from agentlib.presets import DEFAULT
+from agentlib.settings import MODEL, Settings
+from agentlib.tools import Workspace
+from agentlib.transcripts import Session, load
+
+LONG = "Rule: every report begins with '# For Ada'. " + "And so it has always been. " * 400
+COLD = {"input_tokens": 0, "cache_read_input_tokens": 0}
+
+
+def started(folder: Path, **settings: int) -> tuple[Agent, Clock]:
+    """An agent that has answered one prompt, and its clock."""
+    clock, own = Clock(), replace(DEFAULT, **settings)
+    session = Session.create(folder, settings=own, session_id="alive", clock=clock)
+    agent = Agent(client(clock=clock), Workspace(folder), session, own, clock=clock)
+    list(agent.run(LONG))
+    return agent, clock
+
+
+def test_a_repeat_reads_the_whole_prompt_and_keeps_no_answer(tmp_path: Path) -> None:
+    agent, clock = started(tmp_path)
+    sent, history = agent.session.requests[-1], list(agent.session.history)
+    clock.pause(270)
+    again = agent.repeat()
+    assert again.usage["output_tokens"] == again.usage["input_tokens"] == 0
+    assert again.usage["cache_creation_input_tokens"] == 0
+    written = sent.usage["cache_creation_input_tokens"]
+    assert again.usage["cache_read_input_tokens"] == written > 512
+    assert agent.session.history == history
+    assert agent.session.path
+    assert load(agent.session.path).repeats == [again]
+
+
+@pytest.mark.parametrize(("times", "alive"), [(0, False), (1, True), (2, True)])
+def test_the_cache_lives_as_long_as_it_is_repeated(tmp_path: Path, times: int, alive: bool) -> None:
+    agent, clock = started(tmp_path)
+    for _ in range(times):
+        clock.pause(270)
+        agent.repeat()
+    clock.pause(270 if times else 310)
+    list(agent.run("Which rule holds?"))
+    assert bool(agent.session.requests[-1].usage["cache_read_input_tokens"]) == alive
+
+
+def test_the_layers_know_that_the_cache_is_warm(tmp_path: Path) -> None:
+    agent, clock = started(tmp_path)
+    clock.pause(270)
+    agent.repeat()
+    clock.pause(100)
+    idle: list[float] = []
+    engine = agent.engine
+    agent.engine = lambda *args, **given: (idle.append(given["idle"]), engine(*args, **given))[1]
+    agent.prepare(agent.now())
+    assert 100 < idle[0] < 110
+
+
+def test_before_a_request_or_after_another_beginning_there_is_nothing_to_repeat(
+    tmp_path: Path,
+) -> None:
+    session = Session.create(tmp_path, settings=DEFAULT, session_id="new")
+    with pytest.raises(ValueError, match="no request to repeat"):
+        Agent(client(), Workspace(tmp_path), session).repeat()
+    agent, _ = started(tmp_path)
+    agent.session.context[0] = {"role": "user", "content": "Another."}
+    with pytest.raises(ValueError, match="begins differently"):
+        agent.repeat()
+    assert agent.session.repeats == []
+
+
+class Strict(Server):
+    """A provider that wants at least one token of an answer."""
+
+    refused = 0
+
+    def answer(self, method: str, path: str, headers: Headers, raw: bytes) -> Reply:
+        if json.loads(raw or b"{}").get("max_tokens") == 0:
+            self.refused += 1
+            return Reply(400, {"content-type": "application/json"}, b'{"type":"error"}')
+        return super().answer(method, path, headers, raw)
+
+
+def test_where_no_answer_is_refused_it_is_one_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strict = Strict(reply)
+    with served(strict) as wire:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", wire.url)
+        session = Session.create(tmp_path, settings=DEFAULT, session_id="strict")
+        agent = Agent(client(True, max_usd=1), Workspace(tmp_path), session)
+        list(agent.run(LONG))
+        assert agent.repeat().usage["cache_read_input_tokens"] > 512
+        assert strict.refused == len(agent.session.repeats) == 1
+
+
+# -- in runs and replays -------------------------------------------------------------------------
+
+
+def review(repeats: int) -> Run:
+    return play(REVIEW, replace(DEFAULT.scaled(32_000), keep_alive=repeats))
+
+
+def test_a_run_is_repeated_in_its_pause_and_replayed_so() -> None:
+    run = review(3)
+    assert len(run.session.repeats) == 1  # the pause of 400 s has room for one
+    frames = replay(run.session, run.settings)
+    assert [frame.context for frame in frames] == [r.context for r in run.session.requests]
+    recorded = bills.table(bills.bills(run.session, frames), MODEL)
+    simulated = bills.table(bills.bills(run.session, frames, simulate=True), MODEL)
+    for table, share in ((recorded, 1e-9), (simulated, 0.04)):
+        total = table[[name for name in table if name.startswith("$")]].sum().sum()
+        assert total == pytest.approx(run.dollars(MODEL), rel=share)
+
+
+def test_a_replay_repeats_what_the_recording_did_not() -> None:
+    session = review(0).session
+    own = replace(session.settings, clear_at_least=0, keep_recent=0)
+    plain, alive = (replay(session, replace(own, keep_alive=n)) for n in (0, 3))
+    billed = bills.bills(session, alive, simulate=True)
+    assert sum(len(each.repeats) for each in billed) == 1
+    cleared = [sum(len(f.step.cleared) for f in frames) for frames in (plain, alive)]
+    assert cleared[1] == 0 < cleared[0]  # results go only where the cache is cold
+
+
+# -- in the terminal -----------------------------------------------------------------------------
+
+
+class Slow(io.StringIO):
+    """A keyboard at which a person thinks before each line."""
+
+    pause = 0.0
+
+    def readline(self, size: int = -1, /) -> str:
+        time.sleep(self.pause)
+        return super().readline()
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A live terminal on a provider of this machine, whose cache lives one second."""
+    with served(Server(reply)) as wire:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", wire.url)
+        (tmp_path / "work").mkdir()
+        arguments = Arguments(
+            workspace=tmp_path / "work", transcripts=tmp_path / "t", live=True, keep_alive=2
+        )
+        opened = Terminal(arguments)
+        opened.settings = replace(opened.settings, cache_ttl=1.0)
+        opened.enter(tmp_path / "work")
+        opened.wire = wire
+        try:
+            yield opened
+        finally:
+            opened.close()
+
+
+def think(terminal: Terminal, seconds: float, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Work on a prompt, let the person think, and end the conversation."""
+    terminal.obey(LONG)
+    keys = Slow("q\n")
+    keys.pause = seconds
+    monkeypatch.setattr(sys, "stdin", keys)
+    return terminal.talk()
+
+
+def test_while_a_person_thinks_the_terminal_repeats_so_often_and_says_so(
+    terminal, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert think(terminal, 0.0, monkeypatch) == DONE
+    before = len(terminal.wire.headers)
+    assert think(terminal, 3.2, monkeypatch) == DONE
+    session = load(terminal.file)
+    times = [repeat.at - session.requests[-1].at for repeat in session.repeats]
+    assert times == pytest.approx([0.9, 1.8], abs=0.3)
+    assert len(terminal.wire.headers) == before + 1 + 2
+    printed = capsys.readouterr().out
+    assert "the cache is kept alive: 1 of 2; tokens sent: " in printed
+    assert "the cache is kept alive: 2 of 2; tokens sent: " in printed
+
+
+def test_a_cap_ends_it(terminal, monkeypatch, capsys) -> None:
+    terminal.client = client(True, max_usd=0.000_01)
+    think(terminal, 1.5, monkeypatch)
+    assert load(terminal.file).repeats == []
+    assert "kept alive no longer: the cap of" in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_it_until_the_next_request(terminal, monkeypatch) -> None:
+    think(terminal, 0.0, monkeypatch)
+    terminal.left_alone = len(terminal.session.requests)  # as talk() notes it
+    keys = Slow("q\n")
+    keys.pause = 1.5
+    monkeypatch.setattr(sys, "stdin", keys)
+    terminal.talk()
+    assert load(terminal.file).repeats == []
+
+
+def test_only_the_argument_starts_it() -> None:
+    recorded = Settings(keep_alive=5)
+    assert Arguments().settings(recorded).keep_alive == 0
+    assert Arguments(keep_alive=3).settings(recorded).keep_alive == 3
+    assert Arguments(preset="default").settings().keep_alive == 0
