@@ -40,6 +40,24 @@ Decisions, rules and constraints, in the words of whoever stated them.
 Be concise, but keep what would have to be found again. Use at most {{tokens:,}} tokens."""
 _FOCUS = "\nFocus: {focus}\nKeep what belongs to the focus in detail, the rest briefly."
 
+_TOO_LONG = re.compile(
+    # The first-party API: https://github.com/anthropics/claude-code/issues/228
+    r"prompt is too long|exceed context limit|"
+    # OpenAI: https://github.com/crewAIInc/crewAI-examples/issues/121,
+    # https://github.com/cline/cline/issues/5474
+    # vLLM: https://github.com/vllm-project/vllm/issues/20409
+    r"maximum context length|exceed the configured limit|context_length_exceeded|"
+    # Bedrock: https://github.com/aws-samples/bedrock-chat/issues/95
+    # Gemini: https://github.com/google-gemini/gemini-cli/issues/6678
+    # Kimi: https://github.com/MoonshotAI/kimi-cli/issues/1809
+    r"input is too long|input token count|exceeded model token limit|"
+    # llama.cpp: https://github.com/ggml-org/llama.cpp/pull/15780
+    r"(?:\(\d+ tokens\) )?exceeds the available context size",
+    re.IGNORECASE,
+)
+"""The words in which providers refuse a prompt for its size. Its size and its limit follow, in
+either order, if they are named at all."""
+
 
 class SummaryFailed(Exception):
     """There is no summary to put in place of the messages; nothing was changed."""
@@ -167,7 +185,7 @@ def summarizer(
         try:
             reply = send(client, request(model, system, tools, conversation, most))
         except anthropic.APIError as error:
-            failure = SummaryTooLong if is_too_long(error) else SummaryFailed
+            failure = SummaryTooLong if excess(error) else SummaryFailed
             raise failure(f"the summary call failed: {error}") from error
         if on_usage:
             on_usage(msg.received(reply.to_dict(warnings=False))["usage"])
@@ -193,8 +211,21 @@ def accepted(reply: "anthropic.types.Message", most: int) -> str:
     return text
 
 
-def is_too_long(error: Exception) -> bool:
-    """Return whether the API refused a request for its size, by a 413 or one of two 400s."""
-    status, text = getattr(error, "status_code", None), str(error)
-    too_long = "prompt is too long" in text or "exceed context limit" in text
-    return status == 413 or (status == 400 and too_long)
+def excess(error: Exception) -> float:
+    """Return how many times its limit a prompt was that the API refused for its size.
+
+    The result is 1.5 if the refusal names no sizes, and 0.0 for any other error.
+
+    >>> class Refusal(Exception):
+    ...     status_code = 400
+    >>> excess(Refusal("prompt is too long: 36000 tokens > 32000 maximum"))
+    1.125
+    """
+    # The API adds up the prompt and the room for the reply: "36000 + 4000 > 32000".
+    text = re.sub(r"(\d+) \+ (\d+)", lambda sum: str(int(sum[1]) + int(sum[2])), str(error))
+    status, words = getattr(error, "status_code", None), _TOO_LONG.search(text)
+    if status != 413 and not (status and words):
+        return 0.0
+    sizes = re.findall(r"(?<![\w-])\d{3,}(?![\w-])", text[words.start() :][:200]) if words else []
+    low, high = sorted(map(int, sizes[:2])) if len(sizes) > 1 else (2, 3)
+    return high / low

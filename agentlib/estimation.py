@@ -172,6 +172,27 @@ class TokenMeter:
             self._anchor(messages, billed)
         self._billed = len(self._kept)
 
+    def believe(self, messages: Sequence[Message], tokens: int) -> None:
+        """Take these messages for a prompt of so many tokens, because the API refused them as such.
+
+        The messages that no bill has seen share what was missing. Without an anchor, all do. So the
+        guess that let them through isn't made again for the same messages. A guess never falls.
+
+        >>> meter, hello = TokenMeter(), {"role": "user", "content": "x" * 100}
+        >>> meter.observe([hello], {"input_tokens": 30})
+        >>> answer = {"role": "assistant", "content": "x" * 200}
+        >>> meter.believe([hello, answer], 4_000)
+        >>> meter.estimate([hello, answer]), meter.estimate([hello])
+        (4000, 30)
+        """
+        factor = tokens / max(1.0, self.base + sum(self.weights(messages)))
+        if factor > 1 and self._anchored:
+            self._anchor(messages, tokens)
+        elif factor > 1:
+            weights = zip(map(id, messages), self.weights(messages), strict=True)
+            self._tokens |= {key: weight * factor for key, weight in weights}
+        self._last, self._seen = [], 0  # look all of them up again; no bill has seen them
+
     def _anchor(self, messages: Sequence[Message], billed: int) -> None:
         """Scale the guesses so that the sum is the bill."""
         tokens, seen = sum(self.weights(messages)), self._seen

@@ -143,22 +143,25 @@ def tail_of(
     tail, room = list[Message](), float(tail_tokens)
     for start, stop in reversed(msg.exchanges(messages)):
         most, keep = (room, least) if tail else (max(room, unseen_tokens), 0)
-        fitted = _fitted(messages[start:stop], most, keep)
-        room -= _tokens(fitted)
+        exchange = fitted(messages[start:stop], most, keep)
+        room -= _tokens(exchange)
         if tail and room < 0:
             break
-        tail = [*fitted, *tail]
+        tail = [*exchange, *tail]
     return tail
 
 
-def _fitted(exchange: Sequence[Message], room: float, least: int) -> list[Message]:
-    """Trim long results until the exchange fits, or `least` characters are left at each end."""
-    fitted, keep = list(exchange), int(1.5 * max(room, 0))  # two such ends: about `room` tokens
-    while _tokens(fitted) > room and keep >= least:
+def fitted(exchange: Sequence[Message], room: float, least: int = 0) -> list[Message]:
+    """Trim long results until `room` tokens hold the messages, or `least` characters are left.
+
+    That many stay at each end of a result, seen or unseen.
+    """
+    view, keep = list(exchange), int(1.5 * max(room, 0))  # two such ends: about `room` tokens
+    while _tokens(view) > room and keep >= least:
         over = 2 * keep + _MARKER
-        fitted = trim_results(exchange, trim_over=over, trim_keep=keep, keep_unseen=False)
+        view = trim_results(exchange, trim_over=over, trim_keep=keep, keep_unseen=False)
         keep = keep * 3 // 4 if keep else -1
-    return fitted
+    return view
 
 
 def _shown(head: Sequence[Message], middle: Sequence[Message], settings: Settings) -> list[Message]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from agentlib.auto_compact import Summarize, is_too_long, summarizer
+from agentlib.auto_compact import Summarize, excess, summarizer
 from agentlib.estimation import TokenMeter, message_tokens, meter
 from agentlib.hooks import NO_HOOKS, Hooks, hooked, recent_files, room_to_restore
 from agentlib.manual_compact import COMPACT_TOOL, DONE, NAME, requested_focus
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 MAX_TURNS = 1_000
 LONGEST_REPLY = 21_000
 """Tokens. The SDK wants streaming above 21,333; a turn of an agent needs far fewer."""
+
+RETRIES = 3
+"""How often one prompt that was refused for its size is made smaller and sent again."""
 
 GOES_ON = ("tool_use",)
 """The stop reasons after which the loop goes on. Any other ends it. Calls that `max_tokens` cut off
@@ -255,20 +258,23 @@ class Agent:
     def ask(self, at: float, steps: list[Step]) -> dict[str, Any]:
         """Send the context. The reply, with its usage, is in the session when this returns.
 
-        A prompt that the API finds too long, against the estimate, is compacted and sent once
-        more; that compaction is added to `steps`.
+        A prompt that the API finds too long, against the estimate, is compacted and sent again, at
+        most three times. Each such compaction is added to `steps`. The meter learns the size from
+        the refusal. A resumed session has forgotten it and may be refused, and cured, once more.
         """
         settings = self.settings
         try:
             return self._send(at, steps[-1].settled)
         except Exception as refusal:
+            size = int(excess(refusal) * settings.context_window)
             allowed = settings.enabled and settings.auto and settings.reactive
-            if not (allowed and is_too_long(refusal)):
+            if not (allowed and size and len(steps) <= RETRIES):
                 raise
+            self.meter.believe(self.session.context, size)
             steps.append(self.prepare(at, "reactive"))
-            if steps[-1].compaction != Outcome.REACTIVE:
+            if not steps[-1].replaced and steps[-1].compaction != Outcome.REACTIVE:
                 raise
-            return self._send(at, steps[-1].settled)
+            return self.ask(at, steps)
 
     def _send(self, at: float, settled: int) -> dict[str, Any]:
         context = list(self.session.context)

@@ -53,7 +53,6 @@ _KEYS = {
 }
 """The keys that the API takes back."""
 EMPTY_REPLY = "(empty reply)"
-_UNKNOWN = "[a block that no request can hold: {:.500}]"
 _HALF = re.compile("[\ud800-\udfff]")
 """Half of a surrogate pair, which UTF-8 can't hold."""
 _SIGN = re.compile("[^a-zA-Z0-9_-]")
@@ -304,44 +303,41 @@ def _mended(content: object, taken: Collection[str]) -> list[Block]:
 def _mended_block(part: object, taken: Collection[str]) -> list[Block]:
     text = _HALF.sub("\ufffd", json.dumps(part, ensure_ascii=False))
     match block := json.loads(text, parse_constant=str):  # no request can hold NaN
-        case (
-            {"type": "text", "text": str()}
-            | {"type": "thinking", "thinking": str(), "signature": str()}
-            | {"type": "redacted_thinking", "data": str()}
-        ) if block.get("signature") != "":
+        case {"type": "text", "text": str()} | {"type": "redacted_thinking", "data": str()}:
+            return [block]
+        case {"type": "thinking", "thinking": str(), "signature": str(seal)} if seal:
             return [block]
         case {"type": "tool_use"}:
             name, word = (_SIGN.sub("_", str(block.get(key) or key)) for key in ("name", "id"))
             ids = (f"{word}_{n}" if n else word for n in count())
-            own: Any = block.get("input")
-            own = cast(Block, own) if isinstance(own, dict) else {"input": own}
+            given: Any = block.get("input")
+            own = cast(Block, given) if isinstance(given, dict) else {"input": given}
             unused = next(each for each in ids if each not in taken)
             return [{**block, "id": unused, "name": name[:200], "input": own}]
         case {"type": "thinking" | "redacted_thinking"} | None:
             return []
         case _:
-            words = block if isinstance(block, str) else _UNKNOWN.format(text)
-            return [{"type": "text", "text": words}]
+            return [{"type": "text", "text": f"[a block that no request can hold: {text:.500}]"}]
 
 
 def received(reply: Mapping[str, Any], taken: Collection[str] = ()) -> dict[str, Any]:
     """Return an endpoint's reply with a `sendable` content, a usage and a stop_reason.
 
     A content that had to be mended stays beside the new one as `rawContent`, for a person to look
-    at. Token counts that are no numbers are dropped from the usage. A reply with calls stops for
-    `tool_use`, even if the endpoint says "end_turn" or nothing.
+    at. Token counts that are no whole numbers are dropped from the usage. A reply with calls stops
+    for `tool_use`, even if the endpoint says "end_turn" or nothing.
 
     >>> reply = received({"content": [{"type": "tool_use", "id": 7, "name": "ls", "input": {}}]})
     >>> reply["content"], reply["usage"], reply["stop_reason"]
     ([{'type': 'tool_use', 'id': '7', 'name': 'ls', 'input': {}}], {}, 'tool_use')
     """
-    raw, usage = reply.get("content"), cast(Block, reply.get("usage") or {})
-    content, stop = _mended(raw, taken), reply.get("stop_reason") or "end_turn"
-    if stop == "end_turn" and any(block["type"] == "tool_use" for block in content):
+    raw, stop = reply.get("content"), reply.get("stop_reason") or "end_turn"
+    content, usage = _mended(raw, taken), cast(Block, reply.get("usage") or {})
+    if stop == "end_turn" and tool_names([{"content": content}]):
         stop = "tool_use"
-    counts = {k: v for k, v in usage.items() if isinstance(v, int | None) or "_tokens" not in k}
-    kept = {} if content == raw else {"rawContent": raw}
-    return {**reply, **kept, "content": stripped(content), "usage": counts, "stop_reason": stop}
+    usage = {k: v for k, v in usage.items() if isinstance(v, int | None) or "_tokens" not in k}
+    new = {"content": stripped(content), "usage": usage, "stop_reason": stop}
+    return {**reply, **new} if content == raw else {**reply, **new, "rawContent": raw}
 
 
 # -- the API's rules ------------------------------------------------------------------------------

@@ -12,9 +12,11 @@ from agentlib.estimation import TokenMeter
 from agentlib.head_and_tail import head_and_tail, head_length, summary_index
 from agentlib.messages import Message, changes, drop_thinking, last_assistant, of_type
 from agentlib.micro_compact import micro_compact, replacements, trim_results, truncate_results
-from agentlib.recovery import CompactionRests, emergency, truncating
+from agentlib.recovery import CompactionRests, cut_unseen, emergency, truncating
 from agentlib.settings import Settings
 from agentlib.step import Outcome, Reason, Step
+
+_TOO_LARGE = "the newest results alone are too large, so they are cut"
 
 
 def compact(
@@ -47,13 +49,16 @@ def compact(
     if reason == "auto" and not (settings.auto and step.tokens_after > settings.threshold_tokens):
         return step
     step = replace(step, reason=reason, focus=focus)
-    done = _compacted(step, settings, meter, summarize, archive)
+    done, unseen = step, step.messages[last_assistant(step.messages) + 1 :]
+    if reason != "reactive" or meter.estimate(unseen) <= settings.context_window:
+        done = _compacted(step, settings, meter, summarize, archive)
     if urgent and done.failure:
         cut, name = truncating(done.failure, settings.summary_tokens), done.archive or ""
         without_model = _compacted(step, settings, meter, cut, lambda: name)
         if without_model.compaction != Outcome.FAILED:
-            return replace(without_model, failure=done.failure, rested=done.rested)
-    return done
+            done = replace(without_model, failure=done.failure, rested=done.rested)
+    cures = reason == "reactive" and done.compaction in (None, Outcome.FAILED)
+    return _cut(done, settings, meter) if cures else done
 
 
 def _cleared(step: Step, settings: Settings, meter: TokenMeter, idle: float) -> Step:
@@ -153,6 +158,24 @@ def _compacted(
         settled=head + 1,
         archive=names[0],
         tokens_after=meter.estimate(view),
+    )
+
+
+def _cut(step: Step, settings: Settings, meter: TokenMeter) -> Step:
+    """Trim unseen results of a context that the API has refused and no summary can make fit."""
+    most = settings.context_window - settings.output_reserve - settings.buffer
+    view = cut_unseen(step.messages, meter, most, recall=settings.recall)
+    cut = replacements(step.messages, view)
+    if cut and not step.compaction:
+        step = replace(step, compaction=Outcome.FAILED, failure=_TOO_LARGE, rested=True)
+    after = meter.estimate(view)
+    return replace(
+        step,
+        messages=view,
+        cleared=(*step.cleared, *(name for name in cut if name not in step.replaced)),
+        replaced={**step.replaced, **cut},
+        tokens_cleared=step.tokens_before - after,
+        tokens_after=after,
     )
 
 

@@ -12,9 +12,10 @@ from textwrap import shorten
 
 from agentlib import messages as msg
 from agentlib.auto_compact import Summarize, SummaryFailed, SummaryTooLong, summary_text
-from agentlib.estimation import estimate_text, leading_lines, message_tokens
+from agentlib.estimation import TokenMeter, estimate_text, leading_lines, message_tokens
+from agentlib.head_and_tail import fitted
 from agentlib.messages import Message
-from agentlib.micro_compact import trim_results
+from agentlib.micro_compact import replacements, trim_results
 from agentlib.session_file import Compaction, Request
 from agentlib.settings import Settings
 
@@ -164,6 +165,28 @@ def emergency(settings: Settings) -> Settings:
     half = None if tail is None else tail // 2
     urgent = replace(settings, clear_at_least=0, clear_when="always")
     return replace(urgent, keep_exchanges=keep, tail_tokens=half)
+
+
+def cut_unseen(
+    messages: Sequence[Message], meter: TokenMeter, most: int, *, recall: bool = False
+) -> list[Message]:
+    """Trim unseen results, so that a prompt that `meter` takes for larger has `most` tokens.
+
+    This is for a prompt that the API refused for its size, if nothing else can cure that. The
+    history keeps the results, and the tool `recall` returns them in pages. With `recall` the cut
+    results say so. A person's words and pictures are never cut, so a prompt can still be too large.
+    """
+    newest, over = msg.last_assistant(messages) + 1, meter.estimate(messages) - most
+    unseen, weight = messages[newest:], sum(meter.weights(messages)[newest:])
+    if over <= 0 or not weight:
+        return list(messages)
+    # The refusal has shown how far off the guesses are for just these results.
+    room = sum(map(message_tokens, unseen)) * (1 - over / weight)
+    cut = replacements(unseen, fitted(unseen, room))
+    if recall:
+        mark = "characters trimmed; recall {} returns them ...]"
+        cut = {n: t.replace("characters trimmed ...]", mark.format(n)) for n, t in cut.items()}
+    return msg.with_results(messages, cut)
 
 
 def truncating(failure: str, tokens: int) -> Summarize:

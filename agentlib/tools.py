@@ -45,14 +45,15 @@ its exit code where that is not 0. What it leaves running is stopped."""
 _READ = "Read a text file. The first `offset` lines are skipped, at most `limit` come back."
 _WRITE = "Write a whole file; missing folders are made."
 _EDIT = "Replace old_text by new_text. old_text must stand in the file exactly once."
-_RECALL = "Get back, by its tool_use_id, a tool result that was cleared from the conversation."
+_RECALL = """Get back, by its tool_use_id, a tool result that was cleared from the conversation. \
+The first `offset` lines are skipped, at most `limit` come back."""
 
 DEFINITIONS = (
     _definition("bash", _BASH, "command"),
     _definition("read_file", _READ, "path", offset=0, limit=1),
     _definition("write_file", _WRITE, "path", "content"),
     _definition("edit_file", _EDIT, "path", "old_text", "new_text"),
-    _definition("recall", _RECALL, "tool_use_id"),
+    _definition("recall", _RECALL, "tool_use_id", offset=0, limit=1),
 )
 """Every tool as the API is told of it, always in this order: the prompt cache needs that."""
 
@@ -184,7 +185,6 @@ class Workspace:
         lines = text.removesuffix("\n").split("\n") if text else []
         if not lines and not offset:
             return "(empty file)"
-        expect(lines[offset:], f"offset={offset} is past the end: {name} has {len(lines)} lines")
         return page(lines, offset, limit)
 
     def write_file(self, path: str, content: str) -> str:
@@ -213,12 +213,13 @@ class Workspace:
         file.write_bytes(text.replace(old, new).encode())
         return f"Edited {name}"
 
-    def _recall(self, tool_use_id: str) -> str:
+    def _recall(self, tool_use_id: str, offset: int = 0, limit: int | None = None) -> str:
         assert self.recall
         try:
-            return fit(self.recall(tool_use_id))
+            text = self.recall(tool_use_id)
         except KeyError:
             raise ToolError(f"no result has the id {tool_use_id}; copy it whole") from None
+        return page(text.split("\n"), offset, limit)
 
     def _place(self, path: str, *, write: bool = False) -> tuple[Path, str]:
         """Find the file that `path` leads to, links followed, and its name in results."""
@@ -264,11 +265,14 @@ def fit(text: str, cut: int = 0, *notes: str) -> str:
 def page(lines: Sequence[str], offset: int = 0, limit: int | None = None) -> str:
     """Join the lines after `offset`, at most `CAP` characters. The last line says how to go on.
 
+    Raises ToolError if there is no line after `offset`.
+
     >>> print(page(["a", "b", "c"], offset=1, limit=1))
     b
     ... (1 more)
     """
     rest, room = lines[offset:], CAP - ROOM
+    expect(rest, f"offset={offset} is past the end: there are {len(lines)} lines")
     ends = accumulate(len(line) + 1 for line in rest[:limit])
     count = sum(end <= room for end in ends) or 1
     text = "\n".join(rest[:count])

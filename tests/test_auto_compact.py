@@ -24,6 +24,7 @@ from agentlib.auto_compact import (
     SummaryFailed,
     SummaryTooLong,
     auto_compact,
+    excess,
     summarizer,
     summary_message,
     summary_prompt,
@@ -197,20 +198,68 @@ def test_an_answer_that_is_no_summary_fails_with_its_reason(reply, words):
 
 
 SIZES = {
-    "prompt": error(400, "prompt is too long: 210000 tokens > 200000 maximum"),
-    "prompt and answer": error(
-        400,
+    "the API": ("prompt is too long: 210000 tokens > 200000 maximum", 1.05),
+    "the API, with the reply": (
         "input length and `max_tokens` exceed context limit: 199000 + 8000 > 200000, decrease "
         "input length or `max_tokens` and try again",
+        1.035,
     ),
-    "bytes": error(413, "Request exceeds the maximum size"),
+    "OpenAI": (
+        "This model's maximum context length is 128000 tokens. However, your messages resulted in "
+        "160000 tokens. Please reduce the length of the messages.",
+        1.25,
+    ),
+    "OpenAI, GPT-5": (
+        "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in "
+        "289650 tokens. Please reduce the length of the messages.",
+        289_650 / 272_000,
+    ),
+    "vLLM": (
+        "This model's maximum context length is 16384 tokens. However, you requested 122946 tokens "
+        "(112946 in the messages, 10000 in the completion). Please reduce the length",
+        122_946 / 16_384,
+    ),
+    "llama.cpp": (
+        "request (14429 tokens) exceeds the available context size (8192 tokens), try increasing",
+        14_429 / 8_192,
+    ),
+    "llama.cpp, older": ("the request exceeds the available context size, try increasing it", 1.5),
+    "Bedrock": ("Input is too long for requested model.", 1.5),
+    "Gemini": (
+        "The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).",
+        1_200_293 / 1_048_576,
+    ),
+    "Kimi": (
+        "Invalid request: Your request exceeded model token limit: 262144 (requested: 280680)",
+        280_680 / 262_144,
+    ),
 }
+"""Words and numbers as in the issues that `auto_compact` links to."""
 
 
-@pytest.mark.parametrize("refusal", SIZES.values(), ids=SIZES)
-def test_a_refusal_for_size_is_told_from_other_failures(refusal):
-    with pytest.raises(SummaryTooLong, match="the summary call failed"):
-        asking(lambda body: refusal)(conversation(2), "")
+@pytest.mark.parametrize(("words", "times"), SIZES.values(), ids=SIZES)
+def test_a_refusal_for_size_is_told_from_other_failures(words, times):
+    with pytest.raises(SummaryTooLong, match="the summary call failed") as failure:
+        asking(lambda body: error(400, words))(conversation(2), "")
+    assert excess(failure.value.__cause__) == pytest.approx(times)
+
+
+def test_a_request_of_too_many_bytes_is_one_too():
+    with pytest.raises(SummaryTooLong) as failure:
+        asking(lambda body: error(413, "Request exceeds the maximum size"))(conversation(2), "")
+    assert excess(failure.value.__cause__) == 1.5
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "max_tokens: 200000 > 128000, which is the maximum allowed number of output tokens",
+        "messages.1: `tool_use` ids must be unique",
+        "This request would exceed the rate limit of 50,000 input tokens per minute.",
+    ],
+)
+def test_no_other_refusal_is_taken_for_one(words):
     with pytest.raises(SummaryFailed) as failure:
-        asking(lambda body: error(529))(conversation(2), "")
+        asking(lambda body: error(400, words))(conversation(2), "")
     assert not isinstance(failure.value, SummaryTooLong)
+    assert excess(failure.value.__cause__) == excess(ValueError("prompt is too long")) == 0

@@ -161,6 +161,27 @@ def test_a_bill_below_the_base_shows_a_smaller_base():
     assert meter.estimate(messages) == 500
 
 
+@given(
+    histories(min_size=2),
+    st.sampled_from(["anchored", "chars", "blocks"]),
+    st.integers(1, 90_000),
+    st.integers(1, 90_000),
+)
+def test_a_refusal_is_believed_for_what_no_bill_has_seen(history, estimator, refused, billed):
+    found, old = meter(estimator, 500), history[:1]
+    found.observe(old, {"input_tokens": 900})
+    before, guess = found.estimate(old), found.estimate(history)
+    found.believe(history, refused)
+    assert found.estimate(history) == pytest.approx(max(refused, guess), abs=1)
+    if estimator == "anchored":
+        assert found.estimate(old) == before
+    found.believe(history, 1)
+    assert found.estimate(history) == pytest.approx(max(refused, guess), abs=1)
+    found.observe(history, {"input_tokens": billed})
+    if estimator == "anchored":
+        assert found.estimate(history) == billed
+
+
 def test_a_meter_weighs_only_messages_that_are_new():
     calls = []
 

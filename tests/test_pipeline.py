@@ -37,11 +37,13 @@ from agentlib.messages import (
     is_summary,
     last_assistant,
     of_type,
+    result_text,
     violation,
     with_results,
 )
 from agentlib.pipeline import compact
 from agentlib.presets import ALL
+from agentlib.session_file import timestamp
 from agentlib.settings import Settings
 from agentlib.step import Step
 from agentlib.transcripts import Session, load
@@ -315,6 +317,47 @@ def test_a_step_tells_all_that_was_done(history, settings, reason, failing):
         assert bare(step.messages) == bare(view)
         assert step.kept == ()
         assert step.tokens_after == step.tokens_before - step.tokens_cleared
+
+
+@given(histories(min_size=1), some_settings, st.floats(1.01, 9), st.booleans())
+def test_after_a_refusal_unseen_results_are_cut_if_nothing_else_makes_them_fit(
+    history, settings, times, failing
+):
+    known, session = meter(settings.estimator), Session(session_id="s")
+    most = replace(settings, context_window=12_000, output_reserve=500, buffer=500)
+    for n, message in enumerate(history):
+        session.fold(
+            {
+                "type": message["role"],
+                "uuid": f"u{n}",
+                "message": message,
+                "timestamp": timestamp(0),
+            }
+        )
+    history, before = list(session.history), copy.deepcopy(session.history)
+    known.observe(history[:1], bill(history[:1]))
+    known.believe(history, int(times * 12_000))
+    step = compact(
+        session.context,
+        most,
+        meter=known,
+        summarize=fails if failing else short,
+        archive=lambda: "t.jsonl",
+        reason="reactive",
+    )
+    session.take(step, at=0.0)
+    assert session.context == step.messages
+    assert session.history == history == before
+    assert violation(step.messages) is None
+    assert active_request(step.messages) == active_request(history)
+    whole, cut = unseen_of(history), unseen_of(step.messages)
+    assert whole.keys() == cut.keys()
+    shortened = [name for name in cut if cut[name] != whole[name]]
+    assert set(shortened) <= step.replaced.keys()
+    assert all("characters trimmed" in result_text(cut[name]) for name in shortened)
+    if shortened and settings.tail_tokens is None:
+        assert step.compaction == "failed"
+        assert step.tokens_after < step.tokens_before
 
 
 @given(histories(min_size=3), some_settings)

@@ -2,14 +2,17 @@
 
 import copy
 import json
+import shutil
 from dataclasses import replace
 from itertools import count
+from pathlib import Path
 
 import anthropic
 import pytest
 from fakes import (
     Clock,
     asks_for_summary,
+    call,
     client,
     error,
     prompt,
@@ -26,9 +29,11 @@ from agentlib import loop
 from agentlib.auto_compact import SummaryFailed, SummaryTooLong, summary_message, summary_text
 from agentlib.estimation import TokenMeter, estimate_text, meter
 from agentlib.hooks import Hooks, notes_file
+from agentlib.lab.client import client as lab_client
 from agentlib.lab.replay import replay
 from agentlib.messages import active_request, blocks, exchanges, of_type, violation
 from agentlib.pipeline import compact
+from agentlib.presets import ALL, DEFAULT
 from agentlib.recovery import (
     Breaker,
     breaker,
@@ -41,7 +46,8 @@ from agentlib.recovery import (
 from agentlib.session_file import Request, compaction, compaction_lines, compactions_of, timestamp
 from agentlib.settings import Settings
 from agentlib.step import Outcome, Step
-from agentlib.transcripts import load
+from agentlib.tools import Workspace
+from agentlib.transcripts import Session, load
 
 SETTINGS = Settings(context_window=10_000, output_reserve=1_000, buffer=1_000, micro="off")
 """Compacts past 8,000 tokens; past 9,500 it is an emergency."""
@@ -384,9 +390,114 @@ def test_once_more_and_not_for_ever(workspace, session):
     work, seen = worker(9), []
     with pytest.raises(anthropic.BadRequestError, match="prompt is too long"):
         go(brain, workspace, session, seen=seen, settings=BLIND)
-    assert [asks_for_summary(body) for body in seen] == [*[False] * 4, True, False]
-    assert [c.trigger for c in session.compactions] == ["reactive"]
+    tries = [False, False, False]
+    assert [asks_for_summary(body) for body in seen] == [*[False] * 4, True, *tries]
+    first, *cuts = session.compactions
+    assert {c.trigger for c in session.compactions} == {"reactive"}
+    assert first.failure is None
+    assert [c.failure for c in cuts] == [
+        "the newest results alone are too large, so they are cut"
+    ] * 2
     assert load(session.path).context == session.context
+    assert contents(session) == [READ] * 3
+
+
+def numbers(folder: Path, name: str, size: int) -> None:
+    """A file that no estimate takes for as large as it is: a number a line."""
+    (folder / "work").mkdir(exist_ok=True)
+    (folder / "work" / name).write_text("7\n" * (size // 2), newline="\n")
+
+
+def offline(folder: Path, settings: Settings, model=None, **options):
+    """Run in front of the offline API, which counts every token."""
+    window = settings.context_window
+    session = Session.create(folder / "t", settings=settings, session_id="s")
+    options |= {"session": session, "settings": settings}
+    api = lab_client(window=window, model=model)
+    turns = list(
+        loop.run(
+            api,
+            "Read every file one by one and write a report.",
+            Workspace(folder / "work"),
+            **options,
+        )
+    )
+    return session, turns
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_one_unseen_batch_over_the_window_does_not_end_a_session(tmp_path, name):
+    numbers(tmp_path, "col.csv", 40_000)
+    settings = ALL[name].scaled(32_000)
+    session, turns = offline(tmp_path, settings)
+    assert "I wrote REPORT.md: 1 file." in str(turns[-1].messages)
+    cut = [c for c in session.compactions if c.failure and "are cut" in c.failure]
+    assert {c.trigger for c in cut} == {"reactive"}
+    assert all(c.tokens_before > 32_000 for c in cut)
+    assert cut
+    assert (
+        max(len(r["content"]) for m in session.history for r in of_type(m, "tool_result")) > 28_000
+    )
+    assert not [v for request in session.requests if (v := violation(request.context))]
+    frames = replays_as_it_was(session, settings)
+    assert [f.compaction for f in frames] == outcomes(turns)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_six_parallel_readings_over_a_window_of_200_000_get_through(tmp_path, name):
+    for n in range(6):
+        numbers(tmp_path, f"{n}.csv", 50_000)
+    reads = [call(f"toolu_{n}", "read_file", path=f"{n}.csv") for n in range(6)]
+    session, turns = offline(tmp_path, ALL[name], script(say(*reads), say("Done.")))
+    assert [t.stop_reason for t in turns] == ["tool_use", "end_turn"]
+    cut = [r["content"] for r in of_type(turns[-1].context[-1], "tool_result")]
+    assert all("characters trimmed" in text for text in cut)
+    assert sum(map(len, cut)) > 50_000
+    whole = [r["content"] for r in of_type(session.history[2], "tool_result")]
+    assert [session.recall(f"toolu_{n}") for n in range(6)] == whole
+    replays_as_it_was(session, ALL[name])
+
+
+def test_what_was_cut_is_recalled_in_pages_which_can_be_too_large_themselves(tmp_path):
+    numbers(tmp_path, "a.csv", 40_000)
+
+    def after_the_cut(body):
+        (result,) = of_type(body["messages"][-1], "tool_result")
+        assert "; recall toolu_1 returns them ...]" in result["content"]
+        return say(call("toolu_2", "recall", tool_use_id="toolu_1"))
+
+    read, page = call("toolu_1", "read_file", path="a.csv"), {"offset": 9_000, "limit": 2_000}
+    part = call("toolu_3", "recall", tool_use_id="toolu_1", **page)
+    steps = script(say(read), after_the_cut, say(part), say("Done."))
+
+    def model(body):
+        return say("Read a.csv.") if asks_for_summary(body) else steps(body)
+
+    session, turns = offline(tmp_path, DEFAULT.scaled(32_000), model)
+    whole, _, pages = contents(session)
+    assert len(whole) > 39_000
+    assert pages.split("\n")[:2_000] == whole.split("\n")[9_000:11_000]
+    assert turns[-1].stop_reason == "end_turn"
+
+
+def test_without_the_cure_the_error_passes_through(tmp_path):
+    numbers(tmp_path, "col.csv", 40_000)
+    for off in ({"reactive": False}, {"auto": False}, {"enabled": False}):
+        settings = replace(DEFAULT.scaled(32_000), **off)
+        with pytest.raises(anthropic.BadRequestError, match="prompt is too long"):
+            offline(tmp_path, settings)
+        shutil.rmtree(tmp_path / "t")
+
+
+def test_a_resumed_session_may_be_refused_once_more_and_is_cured_again(tmp_path):
+    numbers(tmp_path, "col.csv", 40_000)
+    settings = replace(DEFAULT.scaled(32_000), reactive=False)
+    with pytest.raises(anthropic.BadRequestError):
+        offline(tmp_path, settings)
+    api = lab_client(window=32_000)
+    options = {"session": load(tmp_path / "t/s.jsonl"), "settings": DEFAULT.scaled(32_000)}
+    *_, turn = loop.run(api, None, Workspace(tmp_path / "work"), **options)
+    assert "I wrote REPORT.md: 1 file." in str(turn.messages)
 
 
 def test_after_three_failures_it_rests_and_an_emergency_does_without(workspace, session):

@@ -104,6 +104,20 @@ def test_recall_gives_an_earlier_result_back(workspace):
     assert "toolu_2" in failure(workspace, "recall", {"tool_use_id": "toolu_2"})
 
 
+def test_a_long_result_is_recalled_in_pages(workspace):
+    lines = [f"line {n}" for n in range(9_000)]
+    long = Workspace(workspace.root, recall={"toolu_1": "\n".join(lines)}.__getitem__)
+    first = long.run("recall", {"tool_use_id": "toolu_1"})
+    assert len(first) <= CAP
+    offset = int(re.search(r"continue with offset=(\d+)\)$", first)[1])
+    rest = long.run("recall", {"tool_use_id": "toolu_1", "offset": offset})
+    assert [*first.split("\n")[:-1], *rest.split("\n")] == lines
+    some = long.run("recall", {"tool_use_id": "toolu_1", "offset": 5, "limit": 2})
+    assert some == "line 5\nline 6\n... (8993 more)"
+    past = {"tool_use_id": "toolu_1", "offset": 9_000}
+    assert failure(long, "recall", past) == "offset=9000 is past the end: there are 9000 lines"
+
+
 # -- writing --------------------------------------------------------------------------------------
 
 
@@ -168,7 +182,7 @@ def test_reading_takes_lines_as_editors_do(workspace):
 def test_reading_past_the_end_says_how_long_the_file_is(workspace):
     workspace.write_file("a", "one\ntwo\nthree\n")
     inputs = {"path": "a", "offset": 3}
-    assert failure(workspace, "read_file", inputs) == "offset=3 is past the end: a has 3 lines"
+    assert failure(workspace, "read_file", inputs) == "offset=3 is past the end: there are 3 lines"
     workspace.write_file("a", "")
     assert workspace.read_file("a") == "(empty file)"
 

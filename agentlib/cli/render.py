@@ -66,7 +66,8 @@ def step_lines(step: Step) -> Iterator[str]:
     if not step.compaction:
         yield "[nothing to compact yet: the newest exchanges stay as they are]"
     elif step.compaction == Outcome.FAILED:
-        yield f"[compaction failed: {plain(step.failure or '')}; nothing was changed]"
+        note = "" if step.replaced else "; nothing was changed"
+        yield f"[compaction failed: {plain(step.failure or '')}{note}]"
     else:
         if step.failure:
             yield f"[no summary: {plain(step.failure)}; the conversation is cut to size instead]"

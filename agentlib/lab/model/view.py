@@ -23,7 +23,7 @@ from agentlib.messages import Block, Message
 
 NOTHING = "(no output)"
 _MARK = re.compile(r"\s*[\[<][^\n]*[\]>]\s*")
-_TRIMMED = re.compile(re.escape(msg.TRIMMED).replace(r"\{\}", r"\d+"))
+_TRIMMED = re.compile(r"\[\.\.\. \d+ characters trimmed(?:; recall \S+ returns them)? \.\.\.\]")
 _OFFER = re.compile(re.escape(msg.PLACEHOLDER) + r"\w+; recall (\S+) returns it\]")
 _MORE = re.compile(r"\n?\.\.\. \((\d+) more(?: lines)?(?:; continue with offset=(\d+))?\)\Z")
 _PUT_BACK = re.compile(
@@ -46,6 +46,8 @@ class Call:
     error: str = ""
     succeeded: bool = False
     """It has a result and no error, even if that can't be seen."""
+    cut: bool = False
+    """A layer has cut the middle out of its result, so nothing of it counts as seen."""
     offer: str = ""
     """The id under which `recall` returns a cleared result."""
 
@@ -333,6 +335,7 @@ def _calls(messages: Sequence[Message]) -> Iterator[Call]:
             # Nobody knows how far an interrupted call came.
             error=text if error and not text.startswith("interrupted") else "",
             succeeded=bool(result) and not error,
+            cut=_is_trimmed(msg.result_text(result)),
             offer=offer[1] if offer else "",
         )
 
@@ -340,11 +343,14 @@ def _calls(messages: Sequence[Message]) -> Iterator[Call]:
 def _seen(result: Block | None) -> str:
     """Return what can be seen of a result: all of it or nothing."""
     text = msg.result_text(result) if result else msg.PLACEHOLDER
-    # A layer leaves as much before its mark as after it; a file that quotes the mark does not.
-    is_trimmed = any(m.start() == len(text) - m.end() for m in _TRIMMED.finditer(text))
     is_mark = text.startswith(msg.PLACEHOLDER) or text.endswith(msg.TRUNCATED)
-    is_seen = not (is_mark or is_trimmed or _MARK.fullmatch(text))
+    is_seen = not (is_mark or _is_trimmed(text) or _MARK.fullmatch(text))
     return (text if text.strip() else NOTHING) if is_seen else ""
+
+
+def _is_trimmed(text: str) -> bool:
+    # A layer leaves as much before its mark as after it; a file that quotes the mark does not.
+    return any(m.start() == len(text) - m.end() for m in _TRIMMED.finditer(text))
 
 
 def _put_back(summary: str) -> Iterator[Call]:

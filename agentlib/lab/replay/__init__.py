@@ -66,7 +66,7 @@ class _Replay:
         self.before: list[Message] = []
         self.seen, self.settled = 0, 0
         self.last: Request | None = None
-        self.changed = False
+        self.changed, self.as_recorded = False, True
         self.tried: list[Compaction] = []
         self.summary_from: Literal["recorded", "stand-in"] | None = None
 
@@ -74,7 +74,7 @@ class _Replay:
         compactions = self.session.compactions
         by_hand = [c for c in compactions if _is_by_hand(c, self.session)]
         recorded = {c.seen: c for c in compactions if c not in by_hand and c.trigger != "reactive"}
-        refused = {c.seen: c for c in compactions if c.trigger == "reactive"}
+        refused = [c for c in compactions if c.trigger == "reactive"]
         turn, outcome = 0, None
         for event in sorted([*by_hand, *self.session.requests], key=lambda e: e.seen):
             for place in self.session.cleared:
@@ -89,12 +89,18 @@ class _Replay:
             focus = requested_focus(self.view) if COMPACT_TOOL in self.session.tools else None
             reason = "auto" if focus is None else "manual"
             step = self._compact(reason, focus or "", event, recorded.get(self.seen), turn)
-            refusal = refused.get(self.seen)
-            if refusal and self.meter.estimate(self.view) >= refusal.tokens_before:
-                step = self._compact("reactive", "", event, refusal, turn)
+            for refusal in (c for c in refused if c.seen == self.seen):
+                if self._is_refused(refusal.tokens_before):
+                    self.meter.believe(self.view, refusal.tokens_before)
+                    step = self._compact("reactive", "", event, refusal, turn)
             turn += 1
             yield self._frame(turn, event, step, step.compaction or outcome)
             outcome = None
+
+    def _is_refused(self, tokens: int) -> bool:
+        """Whether the API would refuse the view, where it refused one of so many tokens."""
+        is_same_prompt = self.as_recorded and tokens > self.settings.context_window
+        return is_same_prompt or self.meter.estimate(self.view) >= tokens
 
     def _compact(
         self,
@@ -165,6 +171,7 @@ class _Replay:
     def _frame(self, turn: int, request: Request, step: Step, compaction: Outcome | None) -> Frame:
         context = self.view
         as_recorded = context == request.context
+        self.as_recorded &= as_recorded
         weight = self.weights.prompt(context)
         usage = request.usage if as_recorded else {"input_tokens": weight}
         self.meter.observe(context, usage)
