@@ -64,5 +64,5 @@ def lost(policy: str) -> float:
 def test_a_plain_summary_loses_the_rule_about_half_the_time_and_the_cures_rarely():
     assert 0.3 <= lost("summary") <= 0.7
     assert lost("nothing forgotten") == 0
-    for cure in ("focus", "update", "head", "head and tail", "default, longer summary"):
+    for cure in ("focus", "update", "head", "head and tail", "default"):
         assert lost(cure) <= 0.1, cure

@@ -131,7 +131,7 @@ def test_clearing_runs_the_task_again_when_a_slider_is_let_go():
 
 
 def test_habits_run_the_task_again():
-    settings = DEFAULT.scaled(32_000)
+    settings = replace(DEFAULT, summary_tokens=3_500).scaled(32_000)
     panel = lessons.habits_panel(REVIEW, settings)
     assert panel.text == lessons.run_sentence(play(REVIEW, settings))
     for name, percent in (("page", 10), ("carried", 0)):

@@ -35,7 +35,7 @@ POLICIES = {
     "head": Stage(settings=replace(START, head_tokens=4_000)),
     "head and tail": Stage(settings=replace(START, head_tokens=4_000, **TAIL)),
     "default": Stage(settings=presets.DEFAULT),
-    "default, longer summary": Stage(settings=replace(presets.DEFAULT, summary_tokens=5_000)),
+    "default, shorter summary": Stage(settings=replace(presets.DEFAULT, summary_tokens=3_500)),
 }
 """Each policy's name, settings before scaling, and engine. A tail or a head brings the update."""
 
