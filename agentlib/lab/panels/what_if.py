@@ -219,9 +219,9 @@ def comparison(
 ) -> "DataFrame":
     """Replay a session under several settings: a row for each, with its dollars and its need.
 
-    Every bill is simulated, so that the rows can be compared. `need / 100` counts the texts and
-    calls, in 100 turns, that quote what their context no longer has. `$ re-read` is the price of
-    reading that again, and the last column the whole. `refused` prompts are over the window. `ttl`:
+    Every bill is simulated, so that the rows can be compared. `need` counts the texts and calls, in
+    100 turns, that quote what their context no longer has. `$ re-read` is the price of reading that
+    again, and `$ in all` has both. `refused` prompts are over the window. `ttl`:
     seconds that the prompt cache lives, 300 or 3,600, by default as in the recording. Raises
     ValueError for a model without a price.
     """
@@ -246,8 +246,8 @@ def _compared(
         "cleared": sum(len(frame.step.cleared) for frame in frames),
         "refused": sum(frame.refused for frame in frames),
         "% cached": round(100 * turns["read"].sum() / (sent or 1)),
-        "need / 100": round(100 * sum(need.outputs for need in needed) / len(frames), 1),
+        "need": round(100 * sum(need.outputs for need in needed) / len(frames), 1),
         f"$ {model.removeprefix('claude-')}": round(total, 4),
         "$ re-read": round(again, 4),
-        "$ with re-reads": round(total + again, 4),
+        "$ in all": round(total + again, 4),
     }
