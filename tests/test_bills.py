@@ -9,6 +9,7 @@ from agentlib.lab.figures import bills as bills_figure
 from agentlib.lab.play import Run, play
 from agentlib.lab.replay import bills, replay
 from agentlib.lab.tasks.scenarios import RENAME, REVIEW
+from agentlib.presets import CLAUDE_CODE, DEFAULT, HERMES
 from agentlib.settings import MODEL, Settings
 
 START = Settings().scaled(32_000)
@@ -20,8 +21,7 @@ def run() -> Run:
 
 def simulated(made: Run, settings: Settings) -> list[bills.Billed]:
     """What the rules alone say, the recorded bills left aside."""
-    frames = replay(made.session, settings)
-    return bills.bills(made.session, [replace(each, billed_from="weighed") for each in frames])
+    return bills.bills(made.session, replay(made.session, settings), simulate=True)
 
 
 def sent(billed: list[bills.Billed]) -> float:
@@ -39,11 +39,31 @@ def test_as_recorded_it_is_what_was_billed_the_summaries_too():
     assert spent(found) == pytest.approx(run().dollars(MODEL))
 
 
-@pytest.mark.parametrize("made", [run(), play(RENAME, START)], ids=["review", "rename"])
+SMALL = replace(CLAUDE_CODE, keep_exchanges=1).scaled(32_000)  # it puts files back
+RUNS = {
+    "review": run(),
+    "rename": play(RENAME, START),
+    "a tail": play(REVIEW, DEFAULT.scaled(32_000)),
+    "a head": play(REVIEW, HERMES.scaled(32_000)),
+    "files": play(REVIEW, SMALL),
+}
+
+
+@pytest.mark.parametrize("made", RUNS.values(), ids=RUNS)
 def test_the_rules_alone_come_within_four_percent_of_the_bills(made: Run):
     found = simulated(made, made.settings)
     assert spent(found) == pytest.approx(made.dollars(MODEL), rel=0.04)
     assert sent(found) == pytest.approx(made.sent, rel=0.02)
+
+
+def test_recorded_and_simulated_bills_are_never_mixed():
+    session, settings = run().session, run().settings
+    late = replace(settings, threshold=settings.threshold_tokens + 700)
+    frames = replay(session, late)
+    assert {frame.billed_from for frame in frames} == {"recorded", "weighed"}
+    found = bills.bills(session, frames)
+    assert found == bills.bills(session, frames, simulate=True)
+    assert found[0].usage != session.requests[0].usage
 
 
 def test_each_prompt_is_billed_whole():

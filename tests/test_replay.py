@@ -170,6 +170,25 @@ def test_a_stand_in_is_as_long_as_asked_and_marked(session: Session) -> None:
     assert text == stand_in(300).strip()
 
 
+@pytest.mark.parametrize("names", [("read_file", "path"), ("Read", "file_path")])
+def test_files_are_put_back_beside_a_stand_in(tmp_path: Path, names: tuple[str, str]) -> None:
+    tool, path = names
+    session = Session.create(tmp_path, settings=Settings(), session_id="files")
+    session.say("Read on.", at=0.0)
+    texts = [f"line of file {n}\n" * 400 for n in range(9)]
+    for n, text in enumerate(texts, 1):
+        call = {"type": "tool_use", "id": f"t{n}", "name": tool, "input": {path: f"{n}.py"}}
+        reply = {"role": "assistant", "content": [call], "stop_reason": "tool_use"}
+        session.reply({**reply, "usage": {"input_tokens": 2_700 * n}}, at=float(n))
+        session.answer({"type": "tool_result", "tool_use_id": f"t{n}", "content": text}, at=n)
+    plain = Settings(threshold=15_000, micro="off")
+    frames = [replay(session, replace(plain, restore_files=n))[-1] for n in (0, 2)]
+    without, files = (summary_text(summary_of(frame.context)) for frame in frames)
+    assert without in files
+    assert len([text for text in texts if text[:100] in files]) == 2
+    assert frames[1].kinds["summary"] > frames[0].kinds["summary"] + 2_000
+
+
 def test_the_table_has_a_row_a_turn(session: Session) -> None:
     frames = replay(session, session.settings)
     rows = table(frames)

@@ -16,6 +16,7 @@ from agentlib.lab.replay.frames import Frame, repeated_at
 from agentlib.lab.replay.weights import Weights
 from agentlib.lab.spending import Usage, priced
 from agentlib.messages import PUT_BACK, SUMMARY_WANTED, Message, blocks, is_summary, with_results
+from agentlib.micro_compact import trim_results
 from agentlib.session_file import summary_place
 from agentlib.step import Outcome
 from agentlib.transcripts import Session
@@ -105,10 +106,7 @@ class _Biller:
 
     def summary(self, frame: Frame) -> Usage:
         """Bill the request for the summary that stands in the frame."""
-        messages, settings = with_results(frame.before, frame.step.replaced), frame.settings
-        if settings.head_tokens or settings.tail_tokens is not None:  # the tail isn't shown
-            kept = frame.step.kept
-            messages = messages[: len(messages) - len(kept) + summary_place(kept)]
+        messages = _shown(with_results(frame.before, frame.step.replaced), frame)
         bill = self._bill(messages, frame.request.at, last=(_SUMMARY_PROMPT,))
         texts = (summary_text(m) for m in frame.context if any(map(is_summary, blocks(m))))
         written = next(texts, "").partition(PUT_BACK)[0]  # what is put back isn't the model's
@@ -121,6 +119,19 @@ class _Biller:
         parts = [base, *(self.weights.of(message).part for message in messages), *last]
         end = len(parts) - 1
         return self.cache.bill(parts, {0, min(settled, end), end}, at)
+
+
+def _shown(messages: list[Message], frame: Frame) -> list[Message]:
+    """Return what a summary is written from. With a tail, that is the head and a trimmed middle."""
+    settings, kept = frame.settings, frame.step.kept
+    if not settings.head_tokens and settings.tail_tokens is None:
+        return messages
+    over, keep, head = settings.trim_over, settings.trim_keep, summary_place(kept)
+    middle = messages[head : len(messages) - len(kept) + head]
+    return [
+        *messages[:head],
+        *trim_results(middle, trim_over=over, trim_keep=keep, keep_unseen=False),
+    ]
 
 
 def table(billed: Sequence[Billed], model: str) -> "DataFrame":
