@@ -3,8 +3,10 @@
 from dataclasses import replace
 
 import pytest
+from pandas import DataFrame
 
 from agentlib.estimation import prompt_tokens
+from agentlib.lab.cache import Bill
 from agentlib.lab.figures import bills as bills_figure
 from agentlib.lab.play import Run, play
 from agentlib.lab.replay import bills, replay
@@ -136,3 +138,30 @@ def test_the_picture_and_its_sentence_have_the_numbers_of_the_table():
     text = bills_figure.sentence(table, table[:9], 10).replace("\n", " ")
     assert f"${bills_figure.total(table):.4f} in all" in text
     assert text.endswith(f"${bills_figure.total(table[:9]):.4f} until turn 10 is refused.")
+
+
+def test_each_request_is_drawn_with_its_tokens_and_its_cents():
+    usages = [Bill(0, 600, 0).usage(100), Bill(600, 2_000, 0).usage(50)]
+    runs = {"one": usages, "two": usages[:1]}
+    chart = bills_figure.requests(runs, "claude-opus-5-5", title="Two requests")
+    tokens, _, cents, _ = chart.figure.axes
+    written = tokens.containers[1]
+    assert [round(bar.get_y(), 3) for bar in written] == [0, 0.6]
+    assert [round(bar.get_height(), 3) for bar in written] == [0.6, 2]
+    assert [text.get_text() for text in cents.texts] == ["0.5", "1.1"]
+    [legend] = [axes.get_legend() for axes in chart.figure.axes if axes.get_legend()]
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "read from the cache, $0.20 per million",
+        "written to the cache, $5.00 per million",
+        "answers, $20.00 per million",
+    ]
+
+
+def test_the_spread_is_drawn_as_multiples_of_each_tasks_lowest_value():
+    rows = [(1, 0, 400, 0.9, False), (3, 0, 100, 0.3, True), (1, 1, 80, 0.1, True)]
+    names = ("keep_recent", "seed", "tokens", "dollars", "done")
+    table = DataFrame([*rows, (3, 1, 40, 0.2, True)], columns=names)
+    chart = bills_figure.spread(table, title="A U", tokens="Tokens", dollars="Dollars")
+    one, two, median, failed, *_ = chart.figure.axes[0].lines
+    assert [list(line.get_ydata()) for line in (one, two, median)] == [[4, 1], [2, 1], [3, 1]]
+    assert failed.get_ydata()[0] == 4

@@ -30,6 +30,7 @@ from agentlib.messages import (
     last_assistant,
     of_type,
     result_text,
+    with_results,
 )
 from agentlib.micro_compact import micro_compact as clear
 from agentlib.micro_compact import replacements
@@ -38,6 +39,8 @@ from agentlib.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
+SECOND_EDITION = ["02_micro_compact"]
+"""Lessons in which the learner's functions run in the agent."""
 CHECK = re.compile(r'^check\("(\d\d\.\d+)", .+\)\s*\Z', re.MULTILINE)
 SOLUTION = re.compile(r"<summary>Solution</summary>\s*```python\n(.*?)```", re.DOTALL)
 RUN = """
@@ -46,25 +49,31 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from agentlib.lab import lessons
 
-judge, shell, outcomes = lessons.check, InteractiveShell.instance(), {}
+judge, pick = lessons.check, lessons.use
+shell, outcomes = InteractiveShell.instance(), {}
 
 def check(name, answer):
     verdict = judge(name, answer)
     verdicts.setdefault(name, []).append(verdict.passed)
     return verdict
 
-lessons.check = check
+def use(name, function, otherwise):
+    chosen = pick(name, function, otherwise)
+    used.setdefault(name, []).append(chosen is function)
+    return chosen
+
+lessons.check, lessons.use = check, use
 for lesson, cells in json.load(sys.stdin).items():
     os.chdir(tempfile.mkdtemp(dir=sys.argv[1]))
     shell.reset()
-    verdicts, error = {}, None
+    verdicts, used, error = {}, {}, None
     for cell in cells:
         with capture_output():
             result = shell.run_cell(cell)
         if not result.success:
             error = f"{result.error_in_exec or result.error_before_exec!r} in {cell}"
             break
-    outcomes[lesson] = verdicts, error
+    outcomes[lesson] = verdicts, used, error
 print(json.dumps(outcomes))
 """
 
@@ -116,9 +125,12 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_lesson_runs_with_its_solutions_and_every_stub_fails(path: Path, outcomes: dict):
-    verdicts, error = outcomes[path.stem]
+    verdicts, used, error = outcomes[path.stem]
     assert error is None
-    assert verdicts == {name: [False, True] for name in exercises.of_lesson(path.name[:2])}
+    first_two = {name: each[:2] for name, each in verdicts.items()}
+    assert first_two == {name: [False, True] for name in exercises.of_lesson(path.name[:2])}
+    assert all(map(all, used.values())), "the finished function ran in place of the learner's"
+    assert path.stem not in SECOND_EDITION or used
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -181,6 +193,24 @@ def in_place(messages, keep_recent=3, min_chars=100):
     for block in blocks[:-keep_recent]:
         if len(block["content"]) > min_chars:
             block["content"] = "[Previous: used read_file]"
+
+
+def longest_first(messages, keep_recent=3, min_chars=100):
+    """Pick the long results first, so that short ones don't count among the newest."""
+    blocks = [block for message in messages for block in of_type(message, "tool_result")]
+    long = [block for block in blocks if len(block["content"]) > min_chars]
+    for block in long[:-keep_recent]:
+        block["content"] = "[Previous: used read_file]"
+
+
+def longest(messages, keep_recent):
+    """The same mistake in a view that is right in every other way."""
+    ids = list(replacements(messages, clear(messages, keep_recent=0)))
+    blocks = [b for m in messages for b in of_type(m, "tool_result") if len(b["content"]) > 100]
+    new = [b["tool_use_id"] for b in blocks[max(0, len(blocks) - keep_recent) :]]
+    view = clear(messages, keep_recent=0)
+    texts = {b["tool_use_id"]: b["content"] for m in view for b in of_type(m, "tool_result")}
+    return with_results(messages, {name: texts[name] for name in ids if name not in new})
 
 
 def edited(messages, keep_recent):
@@ -378,17 +408,9 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (lambda messages: None, "toolu_1 should read"),
         (lambda messages: in_place(messages, keep_recent=1), "toolu_4 should be left whole"),
         (lambda messages: in_place(messages, min_chars=0), "toolu_2 should be left whole"),
+        (longest_first, "two short results among the newest three"),
     ],
     "02.2": [
-        (lambda results, keep_recent: results[:-keep_recent], "keep_recent=0 and five results"),
-        (lambda results, keep_recent: results[: 5 - keep_recent], "keep_recent=9"),
-    ],
-    "02.3": [
-        (["toolu_1", "toolu_3", "toolu_5"], "the model has not seen it"),
-        (["toolu_3"], "toolu_1 belongs in your list"),
-        ("toolu_1, toolu_3", "give a list of ids"),
-    ],
-    "02.4": [
         (edited, "it edited what it was given"),
         (lambda messages, keep_recent: messages, "toolu_1 should read"),
         (lambda m, keep_recent: clear(m, keep_recent=keep_recent + 5), "toolu_1 should read"),
@@ -397,12 +419,34 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
             "toolu_3 should be left whole",
         ),
         (every_tool_read_file, "used bash"),
-        (lambda m, keep_recent: as_strings(clear(m, keep_recent=keep_recent)), "it copies"),
+        (lambda m, keep_recent, min_chars=0: clear(m, keep_recent=keep_recent), "min_chars=200"),
+        (lambda m, keep_recent, min_chars=100: longest(m, keep_recent), "short results among"),
+        (
+            lambda m, keep_recent, min_chars=100: as_strings(
+                clear(m, keep_recent=keep_recent, min_chars=min_chars)
+            ),
+            "it copies",
+        ),
     ],
-    "02.5": [
+    "02.3": [
         ({"keep_recent": 3}, "should be under 400,000"),
         ({"min_chars": 13_000}, "too long: 36535"),
         ((3, 3_000), "give {"),
+        ({"keep_recent": 40, "context_window": 10**6}, "and no other number"),
+    ],
+    "02.4": [
+        (lambda behind, cleared, read, write: write * behind / (read * cleared), "not 12.5"),
+        (
+            lambda behind, cleared, read, write: (write - read) / read,
+            "the answer is 12.0, not 23.99",
+        ),
+        (lambda behind, cleared, read, write: 24 * behind / cleared, "Haiku 4.5"),
+        (
+            lambda behind, cleared, read, write: (
+                (write - read) * (behind + cleared) / (read * cleared)
+            ),
+            "the answer is 12.0, not 36",
+        ),
     ],
     "03.1": [
         (lambda messages, summary: [*messages[:1], user(summary)], "1 of the 7 old messages"),
@@ -539,14 +583,7 @@ def test_a_plausible_wrong_answer_fails_and_the_verdict_names_the_case(
 
 
 def test_an_answer_that_is_no_function_is_told_so():
-    assert "give check the function's name" in check("02.4", None).says
-
-
-def test_the_layer_agrees_with_the_exercise_on_paper(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    paper = checking.conversation([300, 90], [500, 250], [150, 400, 600])
-    view = clear(paper, keep_recent=4, min_chars=100)
-    assert check("02.3", list(replacements(paper, view)))
+    assert "give check the function's name" in check("02.2", None).says
 
 
 def test_the_window_of_exercise_00_5_is_the_first_step_above_the_largest_prompt():

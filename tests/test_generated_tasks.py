@@ -3,6 +3,7 @@
 import csv
 from datetime import date
 from hashlib import sha256
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -10,7 +11,7 @@ import pytest
 
 from agentlib.lab.cache import SHORT
 from agentlib.lab.play import play
-from agentlib.lab.tasks.generated import SWEEPS, generated
+from agentlib.lab.tasks.generated import CLEARING, SWEEPS, generated
 from agentlib.settings import Settings
 from tests.benchmarks import sweeps
 
@@ -54,6 +55,18 @@ def test_rows_of_the_table_can_be_made_again():
 def test_every_policy_and_seed_has_its_row():
     pairs = [(row["policy"], int(row["seed"])) for row in ROWS]
     assert pairs == [(policy, seed) for policy in sweeps.POLICIES for seed in range(sweeps.SEEDS)]
+
+
+def test_rows_of_the_table_of_clearing_can_be_made_again():
+    text = CLEARING.read_text(encoding="utf-8")
+    table = list(csv.DictReader(text.splitlines()))
+    pairs = [(int(row["keep_recent"]), int(row["seed"])) for row in table]
+    assert pairs == list(product(sweeps.KEEPS, range(sweeps.RENAMINGS)))
+    today = date.today().isoformat()
+    row = Random(today).choice(table)
+    print(today, row)
+    again = sweeps.clearing_row(int(row["keep_recent"]), int(row["seed"]))
+    assert {name: str(value) for name, value in again.items()} == row
 
 
 def lost(policy: str) -> float:

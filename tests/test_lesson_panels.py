@@ -1,5 +1,6 @@
 """The panels of the lessons: any position of their controls, and what each is there to show."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -37,6 +38,7 @@ PANELS: dict[str, Callable[[], Panel]] = {
     "tail": lambda: lessons.tail_panel(SESSION, TAIL),
     "browser": lambda: lessons.session_browser(SESSION),
     "map": lambda: lessons.map_over_time(SESSION, START),
+    "break even": lambda: lessons.break_even_panel("claude-opus-5-5", lambda b, c, r, w: b / c),
     "what if": lambda: what_if(SESSION, START),
 }
 
@@ -128,6 +130,27 @@ def test_clearing_runs_the_task_again_when_a_slider_is_let_go():
     assert panel.text == lessons.run_sentence(play(RENAME, replace(start, keep_recent=20)))
     assert panel.png != before
     assert not any(control.continuous_update for control in panel.controls.values())
+
+
+def test_a_clearing_pays_when_the_formula_says_so_by_the_rules_of_the_cache():
+    model = "claude-opus-5-5"
+
+    def formula(behind: float, cleared: float, read: float, write: float) -> float:
+        return (write - read) * behind / (read * cleared)
+
+    panel = lessons.break_even_panel(model, formula)
+    assert "pays from request 12 on; the formula says 12.0" in " ".join(panel.text.split())
+    for cleared, behind in ((1_000, 40_000), (40_000, 1_000), (7_000, 10_000), (20_000, 20_000)):
+        saved = lessons.saved_by_clearing(cleared, behind, model, 1_000)
+        first = next(n for n, cents in enumerate(saved, 1) if cents > -1e-9)
+        assert first == math.ceil(formula(behind, cleared, 0.2, 5.0) - 1e-9)
+
+
+def test_the_numbers_in_the_folds_of_lesson_02_hold():
+    roomy, model = Settings(auto=False, manual=False), "claude-opus-5-5"
+    whole = play(REVIEW, replace(roomy, micro="off")).dollars(model)
+    for more, times in (({}, 2.1), ({"clear_at_least": 20_000}, 1.1)):
+        assert round(play(REVIEW, replace(roomy, **more)).dollars(model) / whole, 1) == times
 
 
 def test_habits_run_the_task_again():

@@ -101,7 +101,7 @@ def test_without_a_number_there_is_no_prediction_and_nothing_is_written(folder):
 def test_a_prediction_stands_beside_the_result_and_outlives_the_process(folder, monkeypatch):
     assert predict("00.wall", turn=12) == "You say: turn 12."
     monkeypatch.setattr(lessons, "_predictions", {})  # as in a new kernel
-    assert compare("00.wall", turn=17) == "turn: you said 12, it is 17"
+    assert compare("00.wall", turn=17) == "turn: you said 12, it is 17, 5 more"
     assert compare("00.wall", turn=12) == "turn: you said 12, and so it is"
     assert progress(folder) == {"00.wall": {"turn": 12}}
 
@@ -116,10 +116,21 @@ def test_values_of_all_kinds_are_compared_in_words():
     predict("00.row", tokens_sent=231_000, done=False, dollars=0.5, share=87)
     actual = {"tokens_sent": np.int64(231_410), "done": False, "dollars": 0.0072, "share": 87.0}
     assert compare("00.row", **actual).splitlines() == [
-        "tokens sent: you said 231,000, it is 231,410",
+        "tokens sent: you said 231,000, it is 231,410, 0.18% more",
         "done: you said no, and so it is",
-        "dollars: you said 0.50, it is 0.01",
+        "dollars: you said 0.50, it is 0.01, 0.49 less",
         "share: you said 87, and so it is",
+    ]
+
+
+def test_a_misspelt_or_unnamed_prediction_is_told_so(folder):
+    assert predict("00.wall", 18) == ("Name your prediction, as in predict('00.wall', turns=18).")
+    assert not (folder / ".progress").exists()
+    predict("00.wall", trun="nine", done=True)
+    assert compare("00.wall", turn=18, done="later").splitlines() == [
+        "turn: you said nothing, it is 18",
+        "done: you said yes, it is later",
+        "trun: not asked, only turn, done",
     ]
 
 
@@ -134,4 +145,4 @@ def test_a_torn_progress_file_is_started_again(folder, torn):
 def test_a_lesson_goes_on_in_a_folder_that_cannot_be_written(folder):
     (folder / ".progress").write_text("a file in the place of the folder", encoding="utf-8")
     assert predict("00.wall", turn=12) == "You say: turn 12."
-    assert compare("00.wall", turn=17) == "turn: you said 12, it is 17"
+    assert compare("00.wall", turn=17) == "turn: you said 12, it is 17, 5 more"

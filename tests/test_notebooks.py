@@ -6,6 +6,7 @@ changes no byte, pictures included.
 
 import base64
 import io
+import itertools
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -122,6 +123,46 @@ def test_a_notebook_breaks_no_rule_and_is_stored_normalised(path: Path):
     notebook = nbformat.read(path, as_version=4)
     assert {r.__name__: faults for r in RULES if (faults := r(notebook))} == {}
     assert difference(path, dumps(normalise(notebook))) == ""
+
+
+SECOND_EDITION = ["02_micro_compact"]
+FOLD = re.compile(r"<details>.*?</details>", re.DOTALL)
+LIMITS = {"words": 1_600, "cells": 24, "exercises": 4, "predictions": 5, "minutes": 50}
+
+
+def extent(notebook: NotebookNode) -> dict[str, float]:
+    """Count what a learner reads and does; folds and the set-up cell don't count."""
+    texts = [FOLD.sub("", c.source) for c in notebook.cells if c.cell_type == "markdown"]
+    cells = [c for c in code_cells(notebook) if "setup" not in c.metadata.get("tags", [])]
+    words = sum(len(text.split()) for text in texts)
+    lines = sum(bool(line.strip()) for cell in cells for line in cell.source.splitlines())
+    exercises = sum("exercise" in cell.metadata.get("tags", []) for cell in cells)
+    predictions = sum(cell.source.startswith("predict(") for cell in cells)
+    minutes = words / 150 + 0.1 * lines + 5 * exercises + predictions
+    counts = {"words": words, "cells": len(cells), "exercises": exercises}
+    return {**counts, "predictions": predictions, "minutes": round(minutes, 1)}
+
+
+@pytest.mark.parametrize("name", SECOND_EDITION)
+def test_a_lesson_of_the_second_edition_keeps_to_its_length(name: str):
+    notebook = nbformat.read(ROOT / f"notebooks/{name}.ipynb", as_version=4)
+    counts = extent(notebook)
+    assert {each: n for each, n in counts.items() if n > LIMITS[each]} == {}
+    text = "".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    [stated] = re.findall(r"\*\*Takes\*\* about (\d+) minutes", text)
+    assert counts["minutes"] <= int(stated) <= counts["minutes"] + 5
+
+
+@pytest.mark.parametrize("name", SECOND_EDITION)
+def test_the_set_up_is_one_folded_cell_and_a_prediction_stands_before_its_answer(name: str):
+    notebook = nbformat.read(ROOT / f"notebooks/{name}.ipynb", as_version=4)
+    first, *cells = code_cells(notebook)
+    assert first.metadata["tags"] == ["setup"]
+    assert first.metadata["jupyter"] == {"source_hidden": True}
+    assert [cell.source for cell in cells if re.search("^(from|import) ", cell.source)] == []
+    for cell, answer in itertools.pairwise(cells):
+        if asked := re.match(r'predict\("(.+?)"', cell.source):
+            assert f'compare("{asked[1]}"' in answer.source
 
 
 def test_each_lesson_links_to_the_one_before_it_and_the_one_after_it():

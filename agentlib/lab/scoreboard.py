@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 WINDOW = 32_000
 DOLLARS = f"$ {MODEL.removeprefix('claude-')}"
 """The column of dollars, which names their model."""
+COLUMNS = ("turns", "tokens sent", DOLLARS, "rule kept", "re-read", "done")
+"""The scorecard's columns in the first edition."""
+LOSSES = ("turns", DOLLARS, "rule kept", "described", "facts", "re-read", "done")
+"""Columns that show what was lost: of 19 files described, and of 4 planted facts kept."""
 PRICED_AS = "claude-opus-5-5"
 """The model at whose prices DEFAULT was chosen, and presets are compared."""
 
@@ -98,15 +102,16 @@ def row(lesson: str) -> dict[str, Any]:
         "tokens sent": run.sent,
         DOLLARS: round(run.dollars(MODEL), 4),
         "rule kept": "yes" if run.checks["constraint"] else "no",
+        **{name: run.checks[name] for name in ("described", "facts")},
         "re-read": repeated(run.session.history, "read_file"),
         "done": "yes" if run.checks["done"] else "no",
     }
 
 
-def scorecard(upto: str) -> "DataFrame":
+def scorecard(upto: str, columns: Sequence[str] = COLUMNS) -> "DataFrame":
     """A row for each lesson from the first to `upto`. Raises ValueError as `row` does."""
     import pandas
 
     last = row(upto)
     before = [row(lesson) for lesson in STAGES if lesson < upto]
-    return pandas.DataFrame([*before, last]).set_index("lesson")
+    return pandas.DataFrame([*before, last]).set_index("lesson")[list(columns)]

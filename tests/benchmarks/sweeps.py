@@ -1,10 +1,12 @@
-"""What each policy keeps of generated tasks, as a table in git. `make sweeps`.
+"""What each policy keeps of generated tasks, as tables in git. `make sweeps`.
 
-A row for each policy and seed, in `agentlib/lab/tasks/sweeps.csv`. The lessons read it for claims
-that one run can't carry. `make sweeps ARGS=3` only shows the means of three seeds.
+The lessons read them for claims that one run can't carry. `agentlib/lab/tasks/sweeps.csv` has a row
+for each policy and seed. `clearing.csv` has renaming tasks, which need two results at a time: a row
+for each KEEP_RECENT and seed, with clearing alone. `make sweeps ARGS=3` only shows the means of
+three seeds.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from itertools import product
@@ -15,10 +17,11 @@ from rich.progress import track
 
 from agentlib import presets
 from agentlib.lab.play import play, repeated
-from agentlib.lab.scoreboard import Stage, with_focus
-from agentlib.lab.tasks.generated import SWEEPS, generated
+from agentlib.lab.scoreboard import PRICED_AS, Stage, with_focus
+from agentlib.lab.tasks.generated import CLEARING, SWEEPS, generated
 from agentlib.settings import MODEL, Settings
 from tests.benchmarks.count import count
+from tests.benchmarks.generated import scenario
 
 WINDOW, SEEDS, LONGEST = 32_000, 20, 150
 START = Settings(micro="off", manual=False, threshold_pct=65, summary_tokens=6_250)
@@ -60,20 +63,45 @@ def row(policy: str, seed: int) -> dict[str, Any]:
     }
 
 
-def rows(seeds: Iterable[int]) -> list[dict[str, Any]]:
+KEEPS, RENAMINGS = (1, 2, 3, 4, 5, 6, 8, 12, 20, 40), 12
+CLEARS_ALONE = Settings(auto=False, manual=False).scaled(WINDOW)
+
+
+def clearing_row(keep_recent: int, seed: int) -> dict[str, Any]:
+    """Run one renaming task with clearing alone. Every fifth generated task is one."""
+    task, settings = scenario(5 * seed + 3), replace(CLEARS_ALONE, keep_recent=keep_recent)
+    run = play(task, settings)
+    return {
+        "keep_recent": keep_recent,
+        "seed": seed,
+        "turns": run.turns,
+        "tokens": run.sent,
+        "dollars": round(run.dollars(PRICED_AS), 4),
+        "again": run.repeated,
+        "done": run.checks["done"],
+    }
+
+
+def rows(
+    make: Callable[..., dict[str, Any]], policies: Iterable[Any], seeds: Iterable[int]
+) -> list[dict[str, Any]]:
     """Run every policy on every seed, in as many processes as there are cores."""
-    pairs = list(product(POLICIES, seeds))
+    pairs = list(product(policies, seeds))
     with ProcessPoolExecutor() as pool:
-        runs = pool.map(row, *zip(*pairs, strict=True))
-        return list(track(runs, "sweeps", total=len(pairs)))
+        runs = pool.map(make, *zip(*pairs, strict=True))
+        return list(track(runs, make.__name__, total=len(pairs)))
 
 
 def main(seeds: int) -> None:
-    table = DataFrame(rows(range(seeds)))
-    if seeds == SEEDS:
-        table.to_csv(SWEEPS, index=False, lineterminator="\n")
-    means = table.drop(columns="seed").groupby("policy", sort=False).mean()
-    print(means.round(3).to_string())
+    for make, policies, most, path in (
+        (row, POLICIES, SEEDS, SWEEPS),
+        (clearing_row, KEEPS, RENAMINGS, CLEARING),
+    ):
+        table = DataFrame(rows(make, policies, range(min(seeds, most))))
+        if seeds == SEEDS:
+            table.to_csv(path, index=False, lineterminator="\n")
+        means = table.drop(columns="seed").groupby(table.columns[0], sort=False).mean()
+        print(means.round(3).to_string())
 
 
 if __name__ == "__main__":

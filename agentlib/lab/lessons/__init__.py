@@ -9,7 +9,7 @@ import json
 import textwrap
 import traceback
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -104,15 +104,18 @@ _predictions: dict[str, dict[str, Any]] = {}
 None in place of every prediction print the same everywhere."""
 
 
-def predict(name: str, **values: Any) -> Note:
+def predict(name: str, *unnamed: Any, **values: Any) -> Note:
     """Write a prediction down, to be compared after the run.
 
-    The name begins with its lesson. A value None is no prediction yet.
+    The name begins with its lesson. A value None is no prediction yet. A value without a name is
+    not written down.
 
     >>> predict("02.turns", turns=12)   # doctest: +SKIP
     You say: turns 12.
     """
     lesson = lesson_of(name)
+    if unnamed:
+        return Note(f"Name your prediction, as in predict({name!r}, turns={unnamed[0]!r}).")
     _predictions[name] = values
     if not values or any(value is None for value in values.values()):
         return Note("no prediction yet: put a number in place of None")
@@ -132,7 +135,8 @@ def compare(name: str, **actual: Any) -> Note:
     """
     saved: dict[str, Any] = _saved(lesson_of(name)).get(name, {})
     values = _predictions.get(name, saved)
-    lines = (f"{_words(key)}: {_compared(values.get(key), actual[key])}" for key in actual)
+    lines = [f"{_words(key)}: {_compared(values.get(key), actual[key])}" for key in actual]
+    lines += [f"{key}: not asked, only {', '.join(actual)}" for key in values.keys() - actual]
     return Note("\n".join(lines))
 
 
@@ -141,7 +145,17 @@ def _compared(prediction: Any, value: Any) -> str:
         return f"you said nothing, it is {_shown(value)}"
     if prediction == value or _shown(prediction) == _shown(value):
         return f"you said {_shown(prediction)}, and so it is"
-    return f"you said {_shown(prediction)}, it is {_shown(value)}"
+    return f"you said {_shown(prediction)}, it is {_shown(value)}{_distance(prediction, value)}"
+
+
+def _distance(prediction: Any, value: Any) -> str:
+    """How near a number came: ", 5 less" or, for a large one, ", 12% more"."""
+    pair = (prediction, value)
+    if any(isinstance(each, bool) or not isinstance(each, Real) for each in pair):
+        return ""
+    off, side = abs(value - prediction), "more" if value > prediction else "less"
+    large = isinstance(value, Integral) and abs(int(value)) >= 1_000
+    return f", {100 * off / abs(value):.2g}% {side}" if large else f", {_shown(off)} {side}"
 
 
 def _shown(value: Any) -> str:

@@ -5,6 +5,7 @@ A checker gets the learner's `Answer` and raises `Wrong` with the failing case. 
 """
 
 import inspect
+import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
@@ -39,7 +40,12 @@ def require(condition: object, reason: str) -> None:
 
 
 def same_value(right: Any, result: Any) -> bool:
-    """Compare two results. If one is right that is a truth, any other true value is, too."""
+    """Compare two results. If one is right that is a truth, any other true value is, too.
+
+    Numbers with a fraction may differ in their last digits.
+    """
+    if isinstance(right, float) and isinstance(result, (int, float)):
+        return math.isclose(right, result, rel_tol=1e-6, abs_tol=1e-9)
     return right == (bool(result) if isinstance(right, bool) else result)
 
 

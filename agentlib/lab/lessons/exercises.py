@@ -171,48 +171,47 @@ def same_view(case: str, before: list[Message], right: list[Message], view: list
     require(view == right, f"{case}, something besides the text of results has changed.")
 
 
-@exercise("02.1", "the old, long results are cleared; the short one and the newest stay.")
+@exercise("02.1", "the old, long results are cleared; the short ones and the newest stay.")
 def _in_place(answer: Answer) -> None:
-    before = conversation(500, 80, 500, 500, 500, 500)
-    cases: dict[str, dict[str, Any]] = {
-        "with keep_recent=3 and min_chars=100": {},
-        "with keep_recent=1 and six results": {"keep_recent": 1},
-        "with min_chars=500 and results of 500 characters": {"min_chars": 500},
-    }
-    for case, numbers in cases.items():
+    long, mixed = conversation(500, 80, 500, 500, 500, 500), conversation(500, 500, 500, 80, 80)
+    cases: list[tuple[str, list[Message], dict[str, Any]]] = [
+        ("with keep_recent=3 and min_chars=100", long, {}),
+        ("with keep_recent=1 and six results", long, {"keep_recent": 1}),
+        ("with min_chars=500 and results of 500 characters", long, {"min_chars": 500}),
+        ("with keep_recent=3 and two short results among the newest three", mixed, {}),
+    ]
+    for case, before, numbers in cases:
         after = deepcopy(before)
         answer.function(after, **numbers)
         same_view(case, before, micro_compact(before, **numbers), after)
 
 
-@exercise("02.2", "right for 3 of 5, for 0, for 5 and for more than there are.")
-def _old_results(answer: Answer) -> None:
-    five = of_type(conversation([500] * 5)[-1], "tool_result")
-    for keep in (3, 0, 5, 9):
-        old = answer.call(five, keep)
-        case = f"with keep_recent={keep} and five results, the {max(0, 5 - keep)} oldest are old"
-        require(old == five[: max(0, 5 - keep)], f"{case}; yours returned {len(old)} of them.")
-
-
-@exercise("02.4", "unseen results stay, 0 means 0, and the history is as it was.")
+@exercise("02.2", "unseen results stay, 0 means 0, and the history is as it was.")
 def _view(answer: Answer) -> None:
     unseen, bash = conversation(200, 200, [200] * 5), conversation(101, 100, 200)
     bash[1]["content"][0]["name"] = "bash"
+    short = conversation(200, 200, 200, 80, 80, 200)
     for case, messages, keep in (
         ("with keep_recent=3 and five unseen results", unseen, 3),
         ("with keep_recent=0 and five unseen results", unseen, 0),
         ("with keep_recent=9 and seven results", unseen, 9),
         ("with keep_recent=1 and results of 101, 100 and 200 characters", bash, 1),
+        ("with keep_recent=3 and two short results among the newest three", short, 3),
     ):
         view = answer.messages(messages, keep_recent=keep)
         same_view(case, messages, micro_compact(messages, keep_recent=keep), view)
+    case, size = "with min_chars=200 and results of 200 characters", {"min_chars": 200}
+    same_view(case, unseen, unseen, answer.messages(unseen, keep_recent=0, **size))
     shared = answer.function(bash, keep_recent=9)[0] is bash[0]
     require(shared, "it copies messages that do not change; put the same objects into the view.")
 
 
-@exercise("02.5")
+@exercise("02.3")
 def _settings(answer: Answer) -> str:
-    numbers = answer.typed(dict, 'give {"keep_recent": …, "min_chars": …}')
+    wanted = 'give {"keep_recent": …, "min_chars": …}'
+    numbers = answer.typed(dict, wanted)
+    only = set(numbers) <= {"keep_recent", "min_chars"}
+    require(only, f"{wanted}, and no other number; yours is {shown(numbers)}.")
     start = Settings(auto=False, manual=False).scaled(32_000)
     run = play(RENAME, replace(start, **numbers))
     cost = f"{run.turns} turns, {run.repeated} calls made again, {run.sent:,} tokens sent"

@@ -5,29 +5,33 @@
 # ipywidgets has no types.
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache, partial
+from itertools import accumulate
 from typing import Any, get_args
 
 from ipywidgets import Button, Play, jslink
 
 from agentlib.estimation import prompt_tokens
 from agentlib.lab.api.faults import Fault, Kind
-from agentlib.lab.figures import charts, estimates
+from agentlib.lab.cache import Part, PromptCache
+from agentlib.lab.figures import bills, charts, estimates
 from agentlib.lab.figures.bars import bars
 from agentlib.lab.figures.style import many, wrapped
 from agentlib.lab.figures.window_map import maps, sentence, tiles, window_maps
 from agentlib.lab.generations import left
 from agentlib.lab.model import HABITS
 from agentlib.lab.panels.panel import Drawing, Panel, choice, scrolling, slider, words
-from agentlib.lab.play import Run, outcomes, play
+from agentlib.lab.play import MAX_TURNS, Run, outcomes, play
 from agentlib.lab.replay import replay, table
 from agentlib.lab.replay.estimates import rings_at
 from agentlib.lab.replay.map_frames import Scene, scenes
 from agentlib.lab.sessions.table import Row, matching, rows
+from agentlib.lab.spending import dollars, rates
 from agentlib.lab.tasks.scenarios import Scenario
 from agentlib.messages import KINDS
+from agentlib.micro_compact import micro_compact
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
 
@@ -66,30 +70,82 @@ def estimation_panel(growths: Sequence[int] = (), settings: Settings | None = No
     return Panel(sliders, draw)
 
 
-def clearing_panel(scenario: Scenario, settings: Settings, *, turns: int = 160) -> Panel:
+def clearing_panel(
+    scenario: Scenario, settings: Settings, layer: Callable[..., Any] = micro_compact
+) -> Panel:
     """Lesson 02: the task is run again for each position of `keep_recent` and `min_chars`.
 
-    `settings`: where the sliders start; everything else in it stays. `turns`: how many the axis
-    has room for, so that runs of different lengths compare.
+    `settings`: where the sliders start; everything else in it stays. `layer`: the function that
+    clears. The axis has room for 160 turns, so that runs of different lengths compare. The panel's
+    `run` gives the run at two numbers.
     """
-    chart = charts.turns(
-        play(scenario, settings).table(),
-        title="Tokens in each prompt, the task run again",
-        turns=turns,
-        also=("placeholder",),
-    )
+    title = "Tokens in each prompt, the task run again"
+    chart = charts.turns(play(scenario, settings).table(), title=title, turns=160)
+
+    @cache
+    def run(keep_recent: int, min_chars: int) -> Run:
+        own = partial(layer, keep_recent=keep_recent, min_chars=min_chars)
+        return play(scenario, settings, layer=own, max_turns=MAX_TURNS)
 
     def draw(keep_recent: int, min_chars: int) -> tuple[bytes, str]:
-        run = play(scenario, replace(settings, keep_recent=keep_recent, min_chars=min_chars))
-        chart.update(run.table())
-        return chart.png(), run_sentence(run)
+        chart.update(run(keep_recent, min_chars).table())
+        return chart.png(), run_sentence(run(keep_recent, min_chars))
 
     keep, size, span = settings.keep_recent, settings.min_chars, (0, 14_000, 100)
     sliders = {
         "keep_recent": slider("KEEP_RECENT", keep, (0, 40, 1), KEEP_RECENT, waits=True),
         "min_chars": slider("min_chars", size, span, MIN_CHARS, waits=True),
     }
+    panel: Any = Panel(sliders, draw)
+    panel.run = run
+    return panel
+
+
+def break_even_panel(model: str, formula: Callable[[int, int, float, float], float]) -> Panel:
+    """Lesson 02: when one clearing has paid for itself, by the cache's rules and by a formula.
+
+    The sliders are `cleared` and `behind`, the tokens behind the change. `formula`: (behind,
+    cleared, read, write) -> requests, at the `model`'s prices of the cache.
+    """
+    count, rate = 60, rates(model)
+
+    @lru_cache(maxsize=256)
+    def draw(cleared: int, behind: int) -> tuple[bytes, str]:
+        saved = saved_by_clearing(cleared, behind, model, count)
+        pays = next((n for n, cents in enumerate(saved, 1) if cents > -1e-9), None)
+        at = formula(behind, cleared, rate["cache_read"], rate["cache_write_5m"])
+        when = f"from request {pays} on" if pays else f"not within {count} requests"
+        chart = bills.break_even(saved, at, f"This clearing pays {when}")
+        text = f"{cleared:,} tokens cleared, {behind:,} behind them. By the cache's rules it pays "
+        text += f"{when}; the formula says {at:.1f}."
+        return chart.png(), wrapped(text)
+
+    span = (1_000, 40_000, 1_000)
+    sliders = {
+        "cleared": slider("cleared", 20_000, span, "tokens that the clearing takes away"),
+        "behind": slider("behind", 10_000, span, "tokens that stand behind them and stay"),
+    }
     return Panel(sliders, draw)
+
+
+def saved_by_clearing(cleared: int, behind: int, model: str, count: int) -> list[float]:
+    """Return the cents that one clearing has saved up to each request, by the cache's rules.
+
+    Everything was cached before. Each request brings 500 new tokens, with the clearing and
+    without it.
+    """
+    old, rest = Part("old results", cleared), Part("behind them", behind)
+    spent: list[list[float]] = []
+    for part in (old, Part("placeholders", 0)):
+        prompt_cache, parts = PromptCache(), [Part("system and tools", 1_000), old, rest]
+        prompt_cache.bill(parts, marks=(0, 2), now=0)
+        parts[1] = part
+        spent.append([])
+        for now in range(1, count + 1):
+            parts.append(Part(now, 500))
+            bill = prompt_cache.bill(parts, marks=(0, len(parts) - 1), now=now)
+            spent[-1].append(100 * dollars(bill.usage(0), model))
+    return list(accumulate(keep - clear for keep, clear in zip(*spent, strict=True)))
 
 
 def run_sentence(run: Run, *more: str) -> str:
