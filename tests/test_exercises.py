@@ -435,17 +435,17 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         ({"keep_recent": 40, "context_window": 10**6}, "and no other number"),
     ],
     "02.4": [
-        (lambda behind, cleared, read, write: write * behind / (read * cleared), "not 12.5"),
+        (lambda behind, cleared, read, write: write * behind / (read * cleared), "not 7.5"),
         (
             lambda behind, cleared, read, write: (write - read) / read,
-            "the answer is 12.0, not 23.99",
+            "the answer is 7.2, not 23.99",
         ),
         (lambda behind, cleared, read, write: 24 * behind / cleared, "Haiku 4.5"),
         (
             lambda behind, cleared, read, write: (
                 (write - read) * (behind + cleared) / (read * cleared)
             ),
-            "the answer is 12.0, not 36",
+            "the answer is 7.2, not 31.2",
         ),
     ],
     "03.1": [

@@ -176,8 +176,8 @@ def spread(table: "DataFrame", *, title: str, **columns: str) -> Chart:
 @plain
 def break_even(saved: Sequence[float], at: float, title: str) -> Chart:
     """Draw the cents that a clearing has saved up to each request, and where a formula says 0."""
-    chart = _titled(3.0, title)
-    axes = chart.frame(0.75, 0.5, 6.2, 2.1, "")
+    chart = _titled(2.5, title)
+    axes = chart.frame(0.75, 0.5, 6.2, 1.6, "")
     axes.set(xlim=(0, len(saved)), ylim=(-20, 40), xlabel="request", ylabel="cents saved so far")
     axes.axhline(0, color=DARK, linewidth=1.2)
     axes.plot(range(1, len(saved) + 1), saved, color=_BLUE, linewidth=2.5)
