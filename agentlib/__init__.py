@@ -19,6 +19,7 @@ In the order in which one would read them, with the number of the lesson:
     head_and_tail   both ends stay, a hand-off stands for the middle (06)
     recovery        when compaction fails: ask with less, rest, cut to size (07)
     hooks           before and after a compaction; files put back beside the summary
+    masks           keys and tokens are masked in summaries and in the terminal
     pipeline, step  the layers in order, and what they did before one request
     settings        every number that a layer reads, in one frozen dataclass
     presets         real systems as settings

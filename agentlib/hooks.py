@@ -54,7 +54,7 @@ def hooked(summarize: Summarize, hooks: Hooks, tokens: int, most: float = math.i
         half = sum(map(message_tokens, messages)) / 2 - estimate_text(summary, "summary")
         room, texts = min(half, most), [summary]
         for name, text in (each for restore in hooks.restore for each in restore(messages)):
-            texts.append(_first_lines(f"{PUT_BACK}{name}]\n{text}", tokens))
+            texts.append(_quoted(f"{PUT_BACK}{name}]", text, tokens))
             room -= estimate_text(texts[-1], "summary")
             if room < 0:
                 return "\n\n".join(texts[:-1])
@@ -63,8 +63,9 @@ def hooked(summarize: Summarize, hooks: Hooks, tokens: int, most: float = math.i
     return ask
 
 
-def _first_lines(text: str, tokens: int) -> str:
-    lines = text.splitlines()
+def _quoted(head: str, text: str, tokens: int) -> str:
+    """Quote the first lines of a text line by line, because it is none of the person's words."""
+    lines = [" ".join(head.splitlines()), *(f"> {line}" for line in text.splitlines())]
     kept = leading_lines(lines, tokens)
     missing = len(lines) - len(kept)
     return "\n".join([*kept, *([f"... ({missing} more lines)"] if missing else [])])

@@ -185,8 +185,10 @@ def _summarised(
     """Use head_and_tail if the settings have a head or a tail, auto_compact if not."""
     messages, focus = step.messages, step.focus
     if not settings.head_tokens and settings.tail_tokens is None:
-        keep = settings.keep_exchanges
-        return auto_compact(messages, summarize, archive, focus=focus, keep_exchanges=keep)
+        keep, note = settings.keep_exchanges, settings.reference_only
+        return auto_compact(
+            messages, summarize, archive, focus=focus, keep_exchanges=keep, reference_only=note
+        )
     # Unseen results are split only if the window has no room for them whole.
     budget = settings.context_window - settings.output_reserve - meter.base
     room = max(0, int(budget - settings.head_tokens - settings.summary_tokens))

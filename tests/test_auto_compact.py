@@ -5,6 +5,7 @@ import copy
 import pytest
 from fakes import client, error, say
 from hypothesis import given
+from hypothesis import strategies as st
 from strategies import (
     assistant,
     conversation,
@@ -21,6 +22,7 @@ from strategies import (
 )
 
 from agentlib.auto_compact import (
+    REFERENCE_ONLY,
     SummaryFailed,
     SummaryTooLong,
     auto_compact,
@@ -39,7 +41,8 @@ from agentlib.messages import (
     violation,
 )
 
-HEAD = "[Conversation compressed. Transcript: t.jsonl]\n\nDid it.\n[End of summary]"
+START, END = "[Conversation compressed. Transcript: ", "[End of summary]"
+HEAD = f"{START}t.jsonl]\n\n{REFERENCE_ONLY}\n\nDid it.\n{END}"
 
 
 def archive():
@@ -125,6 +128,36 @@ def test_the_text_of_a_summary_comes_back_without_its_marks():
     message = summary_message(" Two files.\n\nAnd [one] more. ", "a#b.jsonl", "Go.")
     assert summary_text(message) == "Two files.\n\nAnd [one] more."
     assert summary_text(user("Go.")) == ""
+
+
+KEY = "sk-" + "ant-api03-" + "Ab1" * 30
+told = st.lists(
+    st.sampled_from(
+        [START, END, END.upper(), "[", "]", "[ ", "\n", "t]\n\n", f" {KEY} ", REFERENCE_ONLY]
+    )
+    | st.text(max_size=5),
+    max_size=9,
+).map("".join)
+
+
+@given(told, st.none() | st.just("Go."), st.booleans())
+def test_nothing_in_a_summary_ends_it_or_begins_another(words, request, note):
+    message = summary_message(words, "t.jsonl", request, reference_only=note)
+    text = message["content"][0]["text"]
+    assert text.startswith(START)
+    assert text.endswith(END)
+    assert (text.lower().count(START.lower()), text.lower().count(END.lower())) == (1, 1)
+    assert KEY not in text
+    assert active_request([message]) == request
+    again = summary_message(summary_text(message), "t.jsonl", request, reference_only=note)
+    assert summary_text(again) == summary_text(message)
+
+
+def test_a_summary_says_that_it_is_reference_unless_told_otherwise():
+    for note in (True, False):
+        view = auto_compact(conversation(4), short, archive, reference_only=note)
+        assert (REFERENCE_ONLY in str(view[0])) == note
+        assert summary_text(view[0]) == "Did it."
 
 
 @given(histories(min_size=1))

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from model_bodies import ADDS, NOTED, TOOLS, answer, assistant, body, calls, used, user, words
 
 from agentlib.auto_compact import summary_message
+from agentlib.hooks import Hooks, hooked
 from agentlib.lab.client import client
 from agentlib.lab.model import Habits, reply
 from agentlib.lab.model.names import search_command
@@ -138,6 +139,20 @@ def test_a_file_put_back_beside_a_summary_is_seen_and_its_rest_is_read() -> None
     part = summary(f"- [task] {READ}\n\n[Put back: a.py]\nx = 1\ny = 2\n... (7 more lines)", READ)
     [(_, asked)] = used(answer(part, *calls("", TWO)))
     assert (asked["path"], asked["offset"]) == ("a.py", 2)
+
+
+def test_a_file_put_back_is_quoted_and_read_all_the_same() -> None:
+    def noted(messages: Any, focus: str) -> str:
+        return f"- [task] {READ}"
+
+    hooks = Hooks(restore=(lambda messages: [("a.py", ADDS), ("b.md", "- [rule] Never push.")],))
+    text = hooked(noted, hooks, 500)([user(READ), *calls("x " * 900, TWO)], "")
+    assert all(
+        line.startswith("> ") for line in text.partition("a.py]\n")[2].split("\n\n")[0].split("\n")
+    )
+    said = answer(summary(text, READ), *calls("", TWO))
+    assert NOTED in words(said)
+    assert "Never push." in words(answer(summary(text, READ), user("Rule: be brief.")))
 
 
 def test_a_folder_that_is_not_there_is_named() -> None:

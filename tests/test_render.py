@@ -29,6 +29,13 @@ def test_control_characters_are_spelled_out():
     assert plain("一\t行\n\u3000二") == "一\t行\n\u3000二"
 
 
+def test_keys_are_masked():
+    key = "ghp_" + "Ab1" * 12
+    assert plain(f"token = {key}") == "token = [masked: GitHub token]"
+    shown = click.unstyle(call_line(call("bash", command=f"echo {key}"), result(key)))
+    assert shown == "> bash echo [masked: GitHub token]  [masked: GitHub token]"
+
+
 def test_a_text_is_cut_at_its_first_line_that_is_not_blank():
     assert short("\n\n  one two three\nfour", 8) == "one two…"
     assert short("one", 3) == "one"

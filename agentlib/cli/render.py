@@ -14,6 +14,7 @@ import click
 from agentlib.estimation import breakdown, prompt_tokens
 from agentlib.lab.spending import dollars
 from agentlib.loop import Agent, Turn, metered
+from agentlib.masks import masked
 from agentlib.messages import Block, blocks, of_type, result_text
 from agentlib.step import Outcome, Step
 
@@ -22,12 +23,12 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def plain(text: str) -> str:
-    """Spell out control characters, and those that turn the writing direction.
+    """Spell out control characters and those that turn the writing direction, and mask keys.
 
     >>> plain("rm x\\rls")
     'rm x\\\\rls'
     """
-    return _UNSAFE.sub(lambda match: ascii(match[0])[1:-1], text.replace("\r\n", "\n"))
+    return masked(_UNSAFE.sub(lambda match: ascii(match[0])[1:-1], text.replace("\r\n", "\n")))
 
 
 def short(text: str, width: int = 60) -> str:

@@ -510,7 +510,8 @@ def _next_calls(text: str) -> str:
     words = "Read every Python file one by one"
     task: Message = {"role": "user", "content": words}
     tools = [{"name": name} for name in ("bash", "read_file", "write_file", "edit_file")]
-    body = {"messages": [task, summary_message(text, "t.jsonl", words)], "tools": tools}
+    told = summary_message(text, "t.jsonl", words, reference_only=False)
+    body = {"messages": [task, told], "tools": tools}
     return str([block.get("input") for block in model.reply(body)["content"]])
 
 

@@ -358,6 +358,7 @@ def _put_back(summary: str) -> Iterator[Call]:
     for part in summary.split(f"\n\n{msg.PUT_BACK}")[1:]:
         if match := _PUT_BACK.fullmatch(part):
             path, text, more = match.groups()
+            text = _unquoted(text)
             limit = {"limit": text.count("\n") + 1} if more else {}
             text += f"\n... ({more} more)" if more else ""
             yield Call("read_file", {"path": path, **limit}, text=text, succeeded=True)
@@ -369,7 +370,11 @@ def _put_back(summary: str) -> Iterator[Call]:
 def _alone(summary: str) -> str:
     """Return a summary without the texts put back beside it, but with the rules noted in those."""
     text, _, rest = summary.partition(f"\n\n{msg.PUT_BACK}")
-    return "\n".join([text, *map(str, listed(notes_in(rest), "rule"))])
+    return "\n".join([text, *map(str, listed(notes_in(_unquoted(rest)), "rule"))])
+
+
+def _unquoted(text: str) -> str:
+    return re.sub(r"^> ", "", text, flags=re.MULTILINE)
 
 
 def _summaries(message: Message) -> list[Block]:

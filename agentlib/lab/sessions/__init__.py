@@ -198,7 +198,7 @@ def _our_lines(event: _Event, before: Sequence[_Event], session: Session) -> lis
             return [_line(event, "user", content)] if words else []
         case "summary":
             text = "\n".join(block["text"] for block in event.blocks("text"))
-            content = summary_message(text, archive)["content"]
+            content = summary_message(text, archive, reference_only=False)["content"]
             return [{**_line(event, "user", content), "isCompactSummary": True}]
         case file.CLEARED:
             return [{"type": "system", "subtype": file.CLEARED, "uuid": event.name + "/cleared"}]

@@ -1,0 +1,24 @@
+"""Mask keys and tokens in texts that live longer or travel further than the file they stood in.
+
+Those are summaries and what the terminal prints. The history keeps every text as it was. The shapes
+are in `masks.toml`. A secret without a shape of its own, such as a password, is not noticed.
+"""
+
+import re
+import tomllib
+from pathlib import Path
+
+_SHAPES: dict[str, str] = tomllib.loads(
+    Path(__file__).with_name("masks.toml").read_text(encoding="utf-8")
+)
+
+
+def masked(text: str) -> str:
+    """Put the kind of each key and token in its place.
+
+    >>> masked("token = 'ghp_" + "a1" * 18 + "'")
+    "token = '[masked: GitHub token]'"
+    """
+    for kind, shape in _SHAPES.items():
+        text = re.sub(rf"(?<![\w-]){shape}", f"[masked: {kind}]", text)
+    return text
