@@ -157,7 +157,7 @@ def summary_message(
 def summary_text(message: Message) -> str:
     """Return the summary in a message that `summary_message` made, without its marks and note.
 
-    To make a message of it again changes nothing.
+    To make a message of it again changes nothing, unless the summary begins with the note itself.
 
     >>> summary_text(summary_message("All done.", "t.jsonl"))
     'All done.'
