@@ -126,7 +126,7 @@ def as_table(rows: Iterable[Mapping[str, Any]], model: str = PRICED_AS) -> DataF
 
 def dominated(table: DataFrame, name: str = "default") -> list[str]:
     """A sentence for each task in which another engine is cheaper and no worse in anything else:
-    done, rule, facts, files fetched again, failures.
+    done, rule, facts, files described, files fetched again, failures.
 
     The cheapest of those is named. Raises KeyError for a name that is not in the table.
     """
@@ -143,7 +143,7 @@ def dominated(table: DataFrame, name: str = "default") -> list[str]:
 
 
 def _beats(other: Mapping[str, Any], mine: Mapping[str, Any]) -> bool:
-    kept = all((other[k] or 0) >= (mine[k] or 0) for k in ("done", "rule", "facts"))
+    kept = all((other[k] or 0) >= (mine[k] or 0) for k in ("done", "rule", "facts", "described"))
     spared = all(other[k] <= mine[k] for k in ("again", "failures"))
     return other["$"] < mine["$"] and kept and spared
 
