@@ -129,7 +129,7 @@ def test_piped_lines_are_prompts_and_commands(here, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"{REPORT}\n/context\n/nothing\n\nnever\n"))
     assert agent() == 1
     said = capsys.readouterr()
-    assert "threshold 130,000" in said.out
+    assert "threshold 150,000" in said.out
     assert "there is no command /nothing" in said.err
     assert "agent> " not in said.out
     session = load(only(here / "t", "*.jsonl"))
@@ -499,7 +499,7 @@ def test_an_unknown_command_leads_to_the_list(desk):
 
 def test_compact_by_hand_prints_the_tokens_and_keeps_the_focus(desk):
     here = desk()
-    here.obey(*(f"{n} " + "word " * 300 for n in range(4)))
+    here.obey(*(f"{n} " + "word " * 1_000 for n in range(4)))
     here.printed()
     assert here.obey("/compact the words") == DONE
     title, saved, bill = here.printed()

@@ -49,7 +49,7 @@ def bills(
     recorded bills are left aside, so that the sums of several replays can be compared.
     """
     ends = [*(frame.request.at for frame in frames[1:]), 0.0]
-    pairs = list(zip(frames, ends, strict=True))
+    pairs = list(zip(frames, ends, strict=False))
     if not simulate and ttl is None and all(f.billed_from == "recorded" for f in frames):
         return [_recorded(session, frame, end) for frame, end in pairs]
     biller = _Biller(Weights(session), PromptCache(ttl=ttl or _lifetime(session)))
