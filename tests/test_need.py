@@ -32,6 +32,16 @@ def recorded(folder: Path, *exchanges: tuple[Message, str]) -> Session:
     return session
 
 
+def quoting(folder: Path) -> Session:
+    """A session whose third reply quotes the file that the first one read."""
+    return recorded(
+        folder,
+        (assistant(use("t1", "read_file")), CODE),
+        (assistant(use("t2", "bash")), "ok"),
+        (assistant(text(f"It says {LINE}.")), ""),
+    )
+
+
 def edits(old: str, folder: Path) -> list[Need]:
     edit = {**use("t3", "edit_file"), "input": {"path": "a.py", "old_text": old, "new_text": "x"}}
     session = recorded(
@@ -59,12 +69,7 @@ def test_what_is_short_or_new_or_blank_is_no_need(old: str, tmp_path: Path) -> N
 
 
 def test_what_the_context_still_holds_is_no_need(tmp_path: Path) -> None:
-    session = recorded(
-        tmp_path,
-        (assistant(use("t1", "read_file")), CODE),
-        (assistant(use("t2", "bash")), "ok"),
-        (assistant(text(f"It says {LINE}.")), ""),
-    )
+    session = quoting(tmp_path)
     assert not any(need.outputs for need in needs(replay(session, KEEPS)))
     assert [need.outputs for need in needs(replay(session, CLEARS))] == [0, 0, 1]
     kept = replace(CLEARS, keep_recent=2)
@@ -100,12 +105,7 @@ def test_reading_again_is_priced_as_one_more_call() -> None:
 
 
 def test_the_table_says_what_was_needed_and_refused(tmp_path: Path) -> None:
-    session = recorded(
-        tmp_path,
-        (assistant(use("t1", "read_file")), CODE),
-        (assistant(use("t2", "bash")), "ok"),
-        (assistant(text(f"It says {LINE}.")), ""),
-    )
+    session = quoting(tmp_path)
     rows = table(replay(session, CLEARS))
     assert list(rows["need"]) == [0, 0, 1]
     assert rows["reread"].iloc[-1] > 0

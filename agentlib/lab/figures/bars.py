@@ -18,7 +18,7 @@ def bars(
     """Draw the parts that each compaction left as stacked bars. The names are titles, one or two.
 
     `facts`: how many there are. Above each bar stands how many of them are left, and a cross if
-    the rule is gone; 0: nothing. `top`: the top of the axis in tokens.
+    the rule is gone. With 0 nothing stands there. `top`: the top of the axis in tokens.
     """
     high = top or 1.2 * max(g.head + g.summary + g.tail for row in rows.values() for g in row)
     places = range(1, 1 + max(1, *map(len, rows.values())))

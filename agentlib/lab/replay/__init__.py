@@ -141,15 +141,12 @@ class _Replay:
         self.summary_from = "recorded" if recorded else "stand-in"
         if recorded and recorded.message:
             return summary_text(recorded.message)
-        text, settings = (
-            stand_in(self.summary_tokens or self._usual_length(messages)),
-            self.settings,
-        )
+        settings = self.settings
+        text = stand_in(self.summary_tokens or self._usual_length(messages))
         hooks = Hooks(restore=(recent_files(self._file, settings.restore_files),))
         room = room_to_restore(settings, self.meter.base)
-        return hooked(lambda messages, focus: text, hooks, settings.restore_tokens, room)(
-            messages, focus
-        )
+        ask = hooked(lambda messages, focus: text, hooks, settings.restore_tokens, room)
+        return ask(messages, focus)
 
     def _file(self, path: str) -> str | None:
         """Return a file's text as it was last read or written whole, None if it never was."""

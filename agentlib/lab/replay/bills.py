@@ -57,10 +57,8 @@ def bills(
     for frame, end in pairs:
         compacted = frame.compaction not in (None, Outcome.FAILED)
         summaries = (biller.summary(frame),) if compacted else ()
-        usage, times = (
-            biller.prompt(frame),
-            repeated_at(session, frame.settings, frame.request, end),
-        )
+        usage = biller.prompt(frame)
+        times = repeated_at(session, frame.settings, frame.request, end)
         repeats = tuple(biller.repeat(frame, at) for at in times)
         billed.append(Billed(frame.turn, usage, summaries, repeats))
     return billed
