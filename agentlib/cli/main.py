@@ -192,7 +192,7 @@ class Terminal:
     def _kept_alive(self) -> Generator[None]:
         """Keep the prompt cache alive until the block ends; a repeat under way is waited for."""
         over = threading.Event()
-        thread = threading.Thread(target=self._repeat, args=(self.agent(), over), daemon=True)
+        thread = threading.Thread(target=self._repeat, args=(over,), daemon=True)
         thread.start()
         try:
             yield
@@ -200,18 +200,19 @@ class Terminal:
             over.set()
             thread.join()
 
-    def _repeat(self, agent: Agent, over: threading.Event) -> None:
+    def _repeat(self, over: threading.Event) -> None:
         """Repeat the last request each time the cache is about to expire.
 
         That ends with the number asked for, an error such as a cap reached, or Ctrl-C.
         """
-        sent, settings, old = agent.session.requests, agent.settings, agent.session.repeats
+        sent, settings, old = self.session.requests, self.settings, self.session.repeats
         most = settings.keep_alive if sent and self.left_alone != len(sent) else 0
         for number in range(1 + sum(repeat.at > sent[-1].at for repeat in old if sent), most + 1):
-            if over.wait(max(0.0, agent.session.used_at + settings.repeat_after - agent.now())):
+            agent, what = self.agent(), f"the cache is kept alive: {number} of {most}"
+            if over.wait(max(0.0, self.session.used_at + settings.repeat_after - agent.now())):
                 return
             try:
-                usage, what = agent.repeat().usage, f"the cache is kept alive: {number} of {most}"
+                usage = agent.repeat().usage
             except Exception as error:
                 click.echo(f"[the cache is kept alive no longer: {sentence(error)}]", err=True)
                 return
@@ -239,9 +240,8 @@ class Terminal:
         sent = self.session.requests[requests:]
         usages = [usage for c in self.session.compactions[compactions:] for usage in c.usage]
         if usages := usages + [request.usage for request in sent]:
-            click.echo(
-                bill_line(f"turns: {len(sent):,}", usages, self.model, live=self.arguments.live)
-            )
+            what = f"turns: {len(sent):,}"
+            click.echo(bill_line(what, usages, self.model, live=self.arguments.live))
         return FAILED if code == DONE and sent and sent[-1].stop_reason != "end_turn" else code
 
     def _lines(self, line: str | None) -> Iterator[str]:
