@@ -93,7 +93,7 @@ def test_hints_come_in_steps_and_end():
 
 
 def test_without_a_number_there_is_no_prediction_and_nothing_is_written(folder):
-    assert predict("00.wall", turn=None) == "no prediction yet: put a number in place of None"
+    assert predict("00.wall", turn=None) == "no prediction yet: put your guess in place of None"
     assert compare("00.wall", turn=17) == "turn: you said nothing, it is 17"
     assert not (folder / ".progress").exists()
 

@@ -118,7 +118,7 @@ def predict(name: str, *unnamed: Any, **values: Any) -> Note:
         return Note(f"Name your prediction, as in predict({name!r}, turns={unnamed[0]!r}).")
     _predictions[name] = values
     if not values or any(value is None for value in values.values()):
-        return Note("no prediction yet: put a number in place of None")
+        return Note("no prediction yet: put your guess in place of None")
     text = json.dumps({**_saved(lesson), name: values}, indent=1, default=str)
     with contextlib.suppress(OSError):  # the lesson goes on in a folder that can't be written
         PROGRESS.mkdir(exist_ok=True)
