@@ -93,3 +93,18 @@ def test_a_solution_stays_folded(tmp_path):
 
 def test_the_glossarys_terms_can_be_linked_to():
     assert 'id="tool-use"' in page(NOTEBOOKS / "GLOSSARY.md")
+
+
+def test_the_answer_to_a_prediction_is_folded_and_a_later_output_is_not(tmp_path):
+    def cell(source: str, printed: str) -> NotebookNode:
+        outputs = [v4.new_output("stream", name="stdout", text=printed)]
+        return v4.new_code_cell(source, outputs=outputs)
+
+    cells = [cell('predict("02.x", n=None)', "no guess"), cell("1", "it is 42"), cell("2", "then")]
+    file = tmp_path / "lesson.ipynb"
+    file.write_text(v4.writes(v4.new_notebook(cells=cells)), encoding="utf-8")
+    before, _, after = page(file).partition("<summary>The answer</summary>")
+    answer, _, rest = after.partition("</details>")
+    assert "no guess" in before
+    assert "it is 42" in answer
+    assert "then" in rest

@@ -8,10 +8,12 @@ import html
 import re
 import sys
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
 
 import nbformat
+from jinja2 import DictLoader
 from nbformat import NotebookNode, v4
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -20,9 +22,20 @@ REMOTE = ("mathjax_url", "require_js_url", "jquery_url", "widget_renderer_url")
 """Options of nbconvert for scripts from other servers. The lessons need none of them."""
 LINK = re.compile(r'( (?:href|src)=")(?![a-z]+:|#)([^"#]+)(?=["#])')
 STYLE = """<style>
+.folded > summary {{ cursor: pointer; margin: 0.5em 0 0.5em 80px }}
 .highlight pre {{ font: var(--jp-code-font-size)/1.3 var(--jp-code-font-family) }}
 @media (prefers-color-scheme: dark) {{ {} }}
 </style></head>"""
+TEMPLATE = """{%- extends "lab/index.html.j2" -%}
+{% block input_group %}
+{% if "setup" in cell.metadata.tags %}<details class="folded"><summary>Imports and helpers</summary>
+{{ super() }}</details>{% else %}{{ super() }}{% endif %}
+{% endblock %}
+{% block output_group %}
+{% if "answer" in cell.metadata.tags %}<details class="folded"><summary>The answer</summary>
+{{ super() }}</details>{% else %}{{ super() }}{% endif %}
+{% endblock %}"""
+"""The set-up is folded, and so are the outputs that answer a prediction."""
 PICTURE = "image/png"
 NO_ALT = 'alt="No description has been provided for this image"'
 
@@ -32,7 +45,9 @@ def exporter():
     # Importing nbconvert takes a second, and most of this module doesn't need it.
     from nbconvert import HTMLExporter
 
-    return HTMLExporter(**dict.fromkeys(REMOTE, ""))
+    loader = DictLoader({"lesson.html.j2": TEMPLATE})
+    options = dict.fromkeys(REMOTE, "")
+    return HTMLExporter(template_file="lesson.html.j2", extra_loaders=[loader], **options)
 
 
 def read(path: Path) -> NotebookNode:
@@ -59,9 +74,18 @@ def described(notebook: NotebookNode) -> list[str]:
     return [" ".join(text.split()) for text in texts]
 
 
+def mark_answers(notebook: NotebookNode) -> None:
+    """Tag the cell that follows each prediction."""
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    for cell, answer in pairwise(cells):
+        if cell.source.startswith("predict("):
+            answer.metadata.tags = [*answer.metadata.get("tags", []), "answer"]
+
+
 def page(path: Path) -> str:
     """Return one notebook or text as HTML, light or dark as the reader's system is."""
     notebook = read(path)
+    mark_answers(notebook)
     resources = {"metadata": {"name": title(notebook)}}
     text, _ = exporter().from_notebook_node(notebook, resources=resources)
     for description in described(notebook):
