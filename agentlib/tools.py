@@ -31,9 +31,11 @@ ROOM = 120
 """Characters of a cut result that are kept free for the notes below it."""
 
 
-def _definition(name: str, description: str, *texts: str, **numbers: int) -> Definition:
-    """Define a tool. `texts`: its required strings. `numbers`: its optional integers' minimums."""
-    properties: dict[str, Any] = {text: {"type": "string"} for text in texts}
+def _definition(
+    name: str, description: str, *texts: str, optional: tuple[str, ...] = (), **numbers: int
+) -> Definition:
+    """Define a tool. `texts` are required strings, `numbers` minimums of optional integers."""
+    properties: dict[str, Any] = {text: {"type": "string"} for text in (*texts, *optional)}
     properties |= {n: {"type": "integer", "minimum": least} for n, least in numbers.items()}
     schema: dict[str, Any] = {"type": "object", "properties": properties, "required": list(texts)}
     closed = schema | {"additionalProperties": False}
@@ -45,15 +47,15 @@ its exit code where that is not 0. What it leaves running is stopped."""
 _READ = "Read a text file. The first `offset` lines are skipped, at most `limit` come back."
 _WRITE = "Write a whole file; missing folders are made."
 _EDIT = "Replace old_text by new_text. old_text must stand in the file exactly once."
-_RECALL = """Get back, by its tool_use_id, a tool result that was cleared from the conversation. \
-The first `offset` lines are skipped, at most `limit` come back."""
+_RECALL = """Get back what was cleared or compacted: a result by its tool_use_id, or all lines \
+with `search`. The first `offset` lines are skipped."""
 
 DEFINITIONS = (
     _definition("bash", _BASH, "command"),
     _definition("read_file", _READ, "path", offset=0, limit=1),
     _definition("write_file", _WRITE, "path", "content"),
     _definition("edit_file", _EDIT, "path", "old_text", "new_text"),
-    _definition("recall", _RECALL, "tool_use_id", offset=0, limit=1),
+    _definition("recall", _RECALL, optional=("tool_use_id", "search"), offset=0, limit=1),
 )
 """Every tool as the API is told of it, always in this order: the prompt cache needs that."""
 
@@ -71,7 +73,7 @@ def expect(condition: object, text: str) -> None:
 def check_inputs(definition: Definition, inputs: object) -> dict[str, Any]:
     """Return a call's inputs without those that are null, or raise ToolError.
 
-    A string is required, a number may be left out.
+    A required string must be there. Everything else may be left out.
 
     >>> check_inputs(DEFINITIONS[1], {"path": "a.py", "limit": None})
     {'path': 'a.py'}
@@ -84,7 +86,8 @@ def check_inputs(definition: Definition, inputs: object) -> dict[str, Any]:
         value = arguments.get(name)
         if rule["type"] == "string":
             # No path, command or file can hold NUL or half of a surrogate pair.
-            fits = isinstance(value, str) and not re.search("[\0\ud800-\udfff]", value)
+            is_text = isinstance(value, str) and not re.search("[\0\ud800-\udfff]", value)
+            fits = is_text or (value is None and name not in definition["input_schema"]["required"])
             expected = "a string of Unicode characters without NUL"
         else:
             # To Python True is an int, too.
@@ -108,8 +111,9 @@ class Workspace:
     root: Path
     """The folder. The model knows it as `/workspace`."""
     _: KW_ONLY
-    recall: Callable[[str], str] | None = None
-    """The text of an earlier result by its id, or KeyError. None: there is no tool `recall`."""
+    recall: Callable[..., str] | None = None
+    """Such as `Session.recall`: the text of an earlier result by its id, or KeyError; with
+    `search=`, lines that hold these words. None: there is no tool `recall`."""
     confirm: Callable[[str], bool] | None = None
     """Asked before each command that runs outside bubblewrap. False refuses the command."""
     sandbox: bool = False
@@ -213,10 +217,13 @@ class Workspace:
         file.write_bytes(text.replace(old, new).encode())
         return f"Edited {name}"
 
-    def _recall(self, tool_use_id: str, offset: int = 0, limit: int | None = None) -> str:
+    def _recall(
+        self, tool_use_id: str = "", search: str = "", offset: int = 0, limit: int | None = None
+    ) -> str:
         assert self.recall
+        expect(bool(tool_use_id) != bool(search.strip()), "give an id or words to search for")
         try:
-            text = self.recall(tool_use_id)
+            text = self.recall(search=search) if search else self.recall(tool_use_id)
         except KeyError:
             raise ToolError(f"no result has the id {tool_use_id}; copy it whole") from None
         return page(text.split("\n"), offset, limit)

@@ -8,7 +8,7 @@ session. See `session_file` for the lines, `lab.sessions` for the files of other
 
 import itertools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -91,13 +91,30 @@ class Session:
         """Ids of the calls in the newest assistant message that have no result yet."""
         return messages.unanswered(self.history)
 
-    def recall(self, tool_use_id: str) -> str:
+    def recall(self, tool_use_id: str = "", *, search: str = "") -> str:
         """Return the whole text of a result, even if the context has lost it.
 
-        Raises KeyError if no result has this id.
+        With `search`, return all lines of the history that hold these words, in any case. A head
+        above them names the call and its id, or who spoke. Raises KeyError if no result has this
+        id.
         """
+        if search:
+            return "\n".join(self._lines_with(search.casefold())) or "(nothing found)"
         results = (result for message in self.history for result in of_type(message, "tool_result"))
         return result_text({result["tool_use_id"]: result for result in results}[tool_use_id])
+
+    def _lines_with(self, words: str) -> Iterator[str]:
+        calls = {call["id"]: call for m in self.history for call in of_type(m, "tool_use")}
+        for message in self.history:
+            for block in blocks(message):
+                call = calls.get(block.get("tool_use_id", ""))
+                text = result_text(block) if call else block.get("text", "")
+                lines = [line for line in text.split("\n") if words in line.casefold()]
+                if not lines or (call and call["name"] == "recall"):  # no search finds another
+                    continue
+                head = [call["name"], call["input"], call["id"]] if call else [message["role"]]
+                yield f"[{' '.join(map(str, head))}]"
+                yield from lines
 
     def archive(self) -> str:
         """Name the place that holds the whole history: a line of the session file, or a snapshot.

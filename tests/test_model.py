@@ -1,5 +1,6 @@
 """The offline model's next step follows from what the request shows, and from nothing else."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from agentlib.lab.model import Habits, reply
 from agentlib.lab.model.names import search_command
 from agentlib.lab.model.reading import listing_command
 from agentlib.lab.play import play
+from agentlib.lab.tasks.generated import generated
 from agentlib.lab.tasks.scenarios import ERRAND, Scenario, filled, report_checks
 from agentlib.presets import DEFAULT
 from agentlib.settings import MODEL, Settings
@@ -125,6 +127,24 @@ def test_it_recalls_what_was_cleared_if_that_is_offered() -> None:
     offer = "[Previous: used bash; recall toolu_7 returns it]"
     said = answer(user(READ), *calls("", ("bash", LIST, offer)), tools=[*TOOLS, {"name": "recall"}])
     assert used(said) == [("recall", {"tool_use_id": "toolu_7"})]
+
+
+def test_a_searching_model_reports_what_the_summaries_had_lost() -> None:
+    task = generated(0)
+    settings = Settings(manual=False, threshold=50_000, recall=True).scaled(32_000)
+
+    def checks(*, recall: bool, searches: bool) -> dict[str, Any]:
+        habits = Habits(searches=searches)
+        return play(task, replace(settings, recall=recall), habits=habits).checks
+
+    searched = checks(recall=True, searches=True)
+    assert searched["constraint"]
+    assert searched["described"] == searched["files"]
+    assert searched["facts"] == len(task.facts)
+    for other in (checks(recall=True, searches=False), checks(recall=False, searches=True)):
+        assert not other["constraint"]
+        assert other["described"] < searched["described"]
+        assert other["facts"] < searched["facts"]
 
 
 def test_a_noted_file_is_not_read_again_though_its_text_is_gone() -> None:

@@ -104,6 +104,18 @@ def test_recall_gives_an_earlier_result_back(workspace):
     assert "toolu_2" in failure(workspace, "recall", {"tool_use_id": "toolu_2"})
 
 
+def test_recall_takes_an_id_or_words_to_search_for_and_not_both(workspace):
+    def recall(tool_use_id: str = "", *, search: str = "") -> str:
+        return f"[{tool_use_id}] [{search}]"
+
+    both = Workspace(workspace.root, recall=recall)
+    assert both.run("recall", {"tool_use_id": "toolu_1"}) == "[toolu_1] []"
+    assert both.run("recall", {"search": "glibc", "tool_use_id": None}) == "[] [glibc]"
+    for inputs in ({}, {"search": " "}, {"search": "glibc", "tool_use_id": "toolu_1"}):
+        assert "an id or words" in failure(both, "recall", inputs)
+    assert "search must be a string" in failure(both, "recall", {"search": 7})
+
+
 def test_a_long_result_is_recalled_in_pages(workspace):
     lines = [f"line {n}" for n in range(9_000)]
     long = Workspace(workspace.root, recall={"toolu_1": "\n".join(lines)}.__getitem__)

@@ -174,6 +174,19 @@ def test_recall_returns_what_was_cleared_and_compacted_and_loaded(tmp_path, work
         session.recall("toolu_99")
 
 
+def test_a_search_finds_lines_of_results_and_words_but_not_those_of_a_search(tmp_path):
+    session = a_session(tmp_path)
+    session.say("Tests go into tests/.\nGo.", at=0)
+    calls = [call("toolu_1", "bash", command="ls"), call("toolu_2", "recall", search="tests")]
+    session.reply(say(*calls), at=1)
+    for name in ("toolu_1", "toolu_2"):
+        result = {"type": "tool_result", "tool_use_id": name, "content": "docs/\nTESTS/"}
+        session.answer(result, at=2)
+    head = "[bash {'command': 'ls'} toolu_1]"
+    assert session.recall(search="tests/") == f"[user]\nTests go into tests/.\n{head}\nTESTS/"
+    assert session.recall(search="nowhere") == "(nothing found)"
+
+
 def test_the_agent_recalls_a_cleared_result(tmp_path, workspace):
     settings = Settings(context_window=8_000, output_reserve=400, buffer=400, recall=True)
     session, seen, read_on = a_session(tmp_path, settings), [], worker(5)

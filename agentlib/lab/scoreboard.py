@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from agentlib import presets
+from agentlib.lab.model import HABITS, Habits
 from agentlib.lab.play import Run, play, repeated
 from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.loop import metered
@@ -42,6 +43,7 @@ class Stage:
     stop: Callable[[Session], str] = lambda session: ""
     """(session) -> why the agent stops by itself after this turn, or ""."""
     engine: ContextEngine = compact
+    habits: Habits = HABITS
 
 
 def warned(session: Session) -> str:

@@ -16,6 +16,7 @@ from pandas import DataFrame
 from rich.progress import track
 
 from agentlib import presets
+from agentlib.lab.model import Habits
 from agentlib.lab.play import play, repeated
 from agentlib.lab.scoreboard import PRICED_AS, Stage, with_focus
 from agentlib.lab.tasks.generated import CLEARING, SWEEPS, generated
@@ -39,6 +40,7 @@ POLICIES = {
     "head and tail": Stage(settings=replace(START, head_tokens=4_000, **TAIL)),
     "default": Stage(settings=presets.DEFAULT),
     "default, shorter summary": Stage(settings=replace(presets.DEFAULT, summary_tokens=3_500)),
+    "summary, searched": Stage(settings=replace(START, recall=True), habits=Habits(searches=True)),
 }
 """Each policy's name, settings before scaling, and engine. A tail or a head brings the update."""
 
@@ -47,7 +49,7 @@ def row(policy: str, seed: int) -> dict[str, Any]:
     """Run one task under one policy."""
     task, stage = generated(seed), POLICIES[policy]
     settings = stage.settings.scaled(WINDOW) if stage.settings.enabled else stage.settings
-    run = play(task, settings, engine=stage.engine, max_turns=LONGEST)
+    run = play(task, settings, engine=stage.engine, habits=stage.habits, max_turns=LONGEST)
     return {
         "policy": policy,
         "seed": seed,

@@ -38,3 +38,6 @@ class Habits:
     """Share of a summary's room for new rules, decisions and facts that no focus names."""
     carried: float = 0.5
     """Share of a summary's room that an update may carry over from the last summary."""
+    searches: bool = False
+    """Before it reports, it searches what was compacted for its own notes and the person's rules,
+    if `recall` can search."""

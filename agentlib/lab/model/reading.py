@@ -26,6 +26,8 @@ _SHOWN = 40
 _FRAME = 150
 """Tokens of a reply that writes: its calls, the report's name, its first lines."""
 _NO_FOLDER = "no such directory"
+_SOUGHT = ("- [f", "rule")
+"""Words to search for: the beginning of its notes on files and facts, and the person's rules."""
 _ROW = re.compile(r"^(\d+) (\d+) (.+)$", re.MULTILINE)
 _SKIPPED_FOLDERS = ("node_modules", "__pycache__", "venv", "site-packages")
 
@@ -239,6 +241,10 @@ def _report(view: View, task: Task, text: str, files: Sequence[File]) -> Reply:
     skipped = {each.parts[0]: each.parts[1] for each in view.known if each.kind == "skipped"}
     texts = [section(path, view.files.get(path), skipped.get(path)) for path in paths]
     end = closing(view, len(files))
+    can = view.habits.searches and view.summary and "search" in view.tools.get("recall", ())
+    searches = [view.use("recall", search=words) for words in _SOUGHT if can]
+    if calls := [call for call in searches if not view.ran(call)]:
+        return say(f"{text}\nI search what was compacted before I write.", *calls)
     text = "\n".join([text, *(note("rule", rule) for rule in view.rules)])
     # A reply that is cut off writes nothing, and what is said beside the report needs room too.
     # A Chinese character has three bytes and is about a token. So are two letters of short words.

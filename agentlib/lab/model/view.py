@@ -249,7 +249,7 @@ def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -
         summary=summary,
         calls=(*(_put_back(whole) if carried else ()), *_calls(work)),
         own=(*(_progress(summary) if carried else ()), *_noted(replies)),
-        known=tuple(_noted(messages)),
+        known=(*_noted(messages), *_searched(work)),
         summarised=carried,
         first=not replies,
         follows_work=start > 0 and _is_finished(messages[start - 1]),
@@ -362,6 +362,14 @@ def _put_back(summary: str) -> Iterator[Call]:
             limit = {"limit": text.count("\n") + 1} if more else {}
             text += f"\n... ({more} more)" if more else ""
             yield Call("read_file", {"path": path, **limit}, text=text, succeeded=True)
+
+
+def _searched(messages: Sequence[Message]) -> Iterator[Note]:
+    """Yield the notes, and the person's rules, in what its searches brought back."""
+    for call in _calls(messages):
+        if call.input.get("search"):
+            yield from notes_in(call.text)
+            yield from (Note("rule", (rule,)) for rule in prompts.rules_in(call.text))
 
 
 # -- words and summaries --------------------------------------------------------------------------
