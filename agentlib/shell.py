@@ -1,7 +1,8 @@
 """One bash command: what it may see, how it is stopped, and how much of its output is kept.
 
 `tools` decides whether a command may run and what the model reads of it. A command's process group
-is killed when it ends. Outside bubblewrap, a process that leaves the group (`setsid`) lives on.
+is killed when it ends, and when this process ends, however that comes about. Outside bubblewrap, a
+process that leaves the group (`setsid`) lives on.
 """
 
 import os
@@ -38,6 +39,21 @@ FIXED = {
 }
 """Variables that make a program's output the same on every machine."""
 
+FILE_LIMIT, MEMORY_LIMIT = 1_000_000, 4_000_000
+"""Most kilobytes of each file that a command writes, and of the memory of each of its processes."""
+
+_WATCHED = f"""
+exec 3<&0 < /dev/null
+( (read -r _ <&3; kill -KILL 0) > /dev/null 2>&1 & )
+exec 3<&-
+ulimit -f {FILE_LIMIT} 2> /dev/null
+ulimit -d {MEMORY_LIMIT} 2> /dev/null
+exec "$@"
+"""
+"""Limits a command, and kills its process group once nobody holds the other end of its input.
+
+The watcher is no child of the command, which may wait for all of its children.
+"""
 
 PROTECTED = (".git", ".envrc", ".vscode", ".github/workflows")
 """Files and folders from which other programs run commands later, outside any sandbox."""
@@ -106,22 +122,22 @@ def is_protected(path: str) -> bool:
 def run(call: list[str], folder: Path, *, time_limit: float) -> Execution:
     """Run `call` in `folder` for at most `time_limit` seconds.
 
-    The process group is killed in every case: at the end, at the time limit, at Ctrl-C.
-    Raises OSError if the call can't be started (an argument too long, the folder gone).
+    The process group is killed in every case: at the end, at the time limit, at Ctrl-C, and when
+    this process is killed. `FILE_LIMIT` and `MEMORY_LIMIT` hold, but not on Windows. OSError if the call can't be started (an argument too long, the folder gone).
 
     >>> run(["bash", "-c", "echo one; echo two >&2; exit 3"], Path("."), time_limit=9)
     Execution(output='one\\ntwo\\n', cut=0, exit_code=3)
     """
-    execution, process = Execution(), None
+    execution, process, is_posix = Execution(), None, os.name == "posix"
     try:
         # Ctrl-C before the process has a name would leave it running, and before it has a reader
         # would leave its pipe open.
         with defer_ctrl_c():
             process = subprocess.Popen(
-                call,
+                ["bash", "-c", _WATCHED, "bash", *call] if is_posix else call,
                 cwd=folder,
                 env=environment(),
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE if is_posix else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 encoding="utf-8",
@@ -158,3 +174,5 @@ def _kill_group(process: subprocess.Popen[str]) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    if process.stdin:
+        process.stdin.close()

@@ -3,6 +3,7 @@
 import io
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -235,6 +236,35 @@ def test_a_reader_that_goes_away_is_no_traceback():
         ran.stdout.close()
         assert ran.stderr.read() == ""
     assert ran.returncode == 1
+
+
+@posix
+def test_a_signal_that_ends_it_unwinds_like_ctrl_c(here):
+    agent("hello")
+    file = only(here / "t", "*.jsonl")
+    with program("--resume", str(file), stdin=subprocess.PIPE) as ran:
+        assert ran.stdout
+        ran.stdout.readline()
+        ran.stdout.readline()
+        ran.send_signal(signal.SIGTERM)
+        said, errors = ran.communicate()
+    assert (ran.returncode, errors) == (128 + signal.SIGTERM, "")
+    assert f"[session: {file} (go on with --resume)]" in said
+    assert not (here / "t" / f"{file.stem}.lock").exists()
+
+
+@posix
+def test_ctrl_c_while_it_starts_is_no_traceback():
+    code = (
+        "import os, runpy, signal, sys; sys.argv = ['agentlib', '--version'];"
+        "sys.addaudithook(lambda event, args: event == 'import' and args[0] == 'click'"
+        " and os.kill(os.getpid(), signal.SIGINT));"
+        "runpy.run_module('agentlib', run_name='__main__')"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    start = [sys.executable, "-c", code]
+    ran = subprocess.run(start, env=environment, capture_output=True, encoding="utf-8")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (STOPPED, "", "")
 
 
 def toucher(body: Body) -> Body:

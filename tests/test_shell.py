@@ -4,6 +4,7 @@ import contextlib
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -142,6 +143,41 @@ def test_ctrl_c_ends_the_children_and_goes_on_up(workspace, tmp_path):
     finally:
         signal.signal(signal.SIGINT, before)
     assert not is_alive(int((tmp_path / "pid").read_text()))
+
+
+STARTER = """
+import sys
+from pathlib import Path
+from agentlib.tools import Workspace
+Workspace(Path(sys.argv[1])).bash("sleep 60 & sleep 60 & echo $! $$ > new; mv new pids; wait")
+"""
+
+
+@posix
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGKILL"])
+def test_a_command_ends_with_the_agent(tmp_path, name):
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    starting = [sys.executable, "-c", STARTER, str(tmp_path)]
+    with subprocess.Popen(starting, env=environment) as agent:
+        while not (tmp_path / "pids").exists():
+            assert agent.poll() is None
+            time.sleep(0.01)
+        agent.send_signal(getattr(signal, name))
+    assert [is_alive(int(pid)) for pid in (tmp_path / "pids").read_text().split()] == [False] * 2
+
+
+@posix
+def test_a_command_may_wait_for_all_its_children(workspace):
+    code = "import os; os.fork() or os._exit(0); os.wait(); os.wait()"
+    assert "ChildProcessError" in failure(workspace, f'exec python -c "{code}"')
+
+
+@posix
+def test_a_file_and_the_memory_of_a_command_are_limited(tmp_path, monkeypatch):
+    assert "(exit code " in failure(Workspace(tmp_path), "truncate -s 2000000000 big")
+    if sys.platform == "linux":
+        code = "python -c 'bytearray(5_000_000_000)'"
+        assert "MemoryError" in failure(Workspace(tmp_path), code)
 
 
 @posix
