@@ -121,6 +121,7 @@ class Agent:
         settings = self.settings
         if settings.recall and self.workspace.recall is None:
             self.workspace = replace(self.workspace, recall=self.session.recall)
+        self.workspace = replace(self.workspace, secret=getattr(self.client, "api_key", None) or "")
         self.system = self.system or system_prompt(settings)
         manual = settings.manual and settings.enabled
         self.tools = [*self.workspace.definitions, *([COMPACT_TOOL] if manual else [])]
@@ -251,7 +252,7 @@ class Agent:
 
     def _read(self, path: str) -> str | None:
         try:
-            return self.workspace.read_file(path)
+            return self.workspace.without_keys(self.workspace.read_file(path))
         except (ToolError, OSError):
             return None
 

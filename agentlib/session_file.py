@@ -37,10 +37,13 @@ REPEAT = "agentlib_repeat"
 def create_first(folder: Path, names: Iterable[str]) -> Path:
     """Create the first of these files that doesn't exist yet, empty, for its owner's eyes only.
 
-    Creation is exclusive, so two programs never get the same file. Raises FileExistsError if each
-    name is taken.
+    A new folder is for its owner's eyes only, too, and git ignores what is in it. Creation is
+    exclusive, so two programs never get the same file. Raises FileExistsError if each name is
+    taken.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    if not folder.exists():
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (folder / ".gitignore").write_text("*\n", encoding="utf-8")
     path = folder
     for path in (folder / name for name in names):
         with suppress(FileExistsError):

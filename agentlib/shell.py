@@ -21,11 +21,13 @@ from agentlib.session_file import defer_ctrl_c
 CAP = 50_000
 """Most characters of one result, as in learn-claude-code's s06."""
 
-SECRETS = "KEY|TOKEN|SECRET|PASSW|CREDENTIAL|^SSH_AUTH|^ANTHROPIC_"
-"""Names of variables that hold keys. A password inside a URL isn't found by them."""
-
-DISPLAY = "COLOR|PAGER|^PYTEST_|^BASH_ENV"
-"""Names of variables by which a notebook or a test run would change a program's output."""
+PASSED = (
+    "PATH HOME USER LOGNAME SHELL TMPDIR LD_LIBRARY_PATH PYTHONPATH VIRTUAL_ENV CONDA_PREFIX "
+    "JAVA_HOME GOPATH CARGO_HOME RUSTUP_HOME NVM_DIR SSL_CERT_FILE SSL_CERT_DIR NIX_PATH "
+    "APPDATA LOCALAPPDATA PROGRAMDATA PROGRAMFILES USERPROFILE USERNAME HOMEDRIVE HOMEPATH "
+    "SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT TEMP TMP MSYSTEM"
+)
+"""Names of the variables that a command gets from this process. Any other could hold a key."""
 
 FIXED = {
     "LC_ALL": "C",
@@ -72,12 +74,11 @@ class Execution:
 
 
 def environment() -> dict[str, str]:
-    """Return a command's variables: this process's without keys, and the `FIXED` ones.
+    """Return a command's variables: the `PASSED` ones of this process, and the `FIXED` ones.
 
     `python` is the interpreter that runs this code.
     """
-    hidden = re.compile(f"{SECRETS}|{DISPLAY}", re.IGNORECASE)
-    kept = {name: value for name, value in os.environ.items() if not hidden.search(name)}
+    kept = {name: os.environ[name] for name in PASSED.split() if name in os.environ}
     path = [str(Path(sys.executable).parent), kept.get("PATH", os.defpath)]
     return kept | FIXED | {"PATH": os.pathsep.join(path)}
 
@@ -86,7 +87,8 @@ def sandbox_prefix(bubblewrap: str, folder: Path) -> list[str]:
     """Make the words to put before a command, so that it runs in bubblewrap.
 
     `folder` is its `/workspace`. It may write there and in a `/tmp` of its own, and read the
-    system's programs. It has no network and sees no home folder, where keys lie.
+    system's programs. It has no network and sees no home folder, where keys lie, nor the `.env`
+    files that stand in `folder` itself.
 
     The `PROTECTED` files and folders that stand in `folder` itself are read-only, and so is all of
     `.github`, because a command could rename it. A command can still make one that is missing, and
@@ -98,11 +100,15 @@ def sandbox_prefix(bubblewrap: str, folder: Path) -> list[str]:
     call += ["--cap-drop", "ALL"]  # root could undo a read-only mount
     call += ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
     for place in (*system, sys.base_prefix, sys.prefix):
-        call += ["--ro-bind-try", place, place]
+        if not folder.is_relative_to(place):  # what lies beside the folder is nobody's program
+            call += ["--ro-bind-try", place, place]
     call += ["--bind", str(folder), "/workspace", "--chdir", "/workspace"]
     for name in (name.partition("/")[0] for name in PROTECTED):
         if not (folder / name).is_symlink():  # bubblewrap fails if it leads out of the folder
             call += ["--ro-bind-try", str(folder / name), f"/workspace/{name}"]
+    for path in folder.glob(".env*"):
+        if holds_keys(path.name) and path.is_file() and not path.is_symlink():
+            call += ["--ro-bind", "/dev/null", f"/workspace/{path.name}"]
     return call
 
 
@@ -119,11 +125,29 @@ def is_protected(path: str) -> bool:
     return re.search(rf"(?i)(^|/)({names})[. ]*($|[/:])", path) is not None
 
 
+def holds_keys(path: str) -> bool:
+    """Return whether a path with slashes is a `.env` file, at any depth and in any case.
+
+    >>> holds_keys("api/.env"), holds_keys(".env.local"), holds_keys(".env.example")
+    (True, True, False)
+    """
+    samples = "example|sample|template|dist"
+    return re.search(rf"(?i)(^|/)\.env([. :](?!({samples})$)[^/]*)?$", path) is not None
+
+
+def keys_in(folder: Path) -> list[str]:
+    """List the keys, tokens and passwords in the folder's own `.env`."""
+    file, names = folder / ".env", "KEY|TOKEN|SECRET|PASSW|CREDENTIAL"
+    text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+    return re.findall(rf"(?im)^[\w ]*(?:{names})\w*\s*=\s*[\"']?([^\s\"'#]+)", text)
+
+
 def run(call: list[str], folder: Path, *, time_limit: float) -> Execution:
     """Run `call` in `folder` for at most `time_limit` seconds.
 
     The process group is killed in every case: at the end, at the time limit, at Ctrl-C, and when
-    this process is killed. `FILE_LIMIT` and `MEMORY_LIMIT` hold, but not on Windows. OSError if the call can't be started (an argument too long, the folder gone).
+    this process is killed. `FILE_LIMIT` and `MEMORY_LIMIT` hold, except on Windows. Raises OSError
+    if the call can't be started (an argument too long, the folder gone).
 
     >>> run(["bash", "-c", "echo one; echo two >&2; exit 3"], Path("."), time_limit=9)
     Execution(output='one\\ntwo\\n', cut=0, exit_code=3)

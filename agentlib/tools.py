@@ -2,10 +2,12 @@
 
 Trust model. The file tools are confined: no `..`, absolute path or symlink leads them out of the
 workspace. They read `.git`, `.envrc`, `.vscode` and `.github/workflows`, but never write them,
-because git, an editor or a server would run commands from there. No list of forbidden words makes a
+because git, an editor or a server would run commands from there. They neither read nor write `.env`
+files, which hold keys, and no result shows a key of the workspace's `.env` as it is written there.
+No list of forbidden words makes a
 shell safe, so bash is not confined by itself. Either a person confirms each command (`confirm`), or
 it runs in bubblewrap (`sandbox`). With neither, let only a model you trust use it, such as the
-offline one. In every case a command sees no keys in its environment, its time and output are
+offline one. In every case a command gets only a few harmless variables, its time and output are
 limited, and its process group is killed when it ends.
 
 To the model the folder is `/workspace`. The file tools take such paths. Commands do in bubblewrap
@@ -16,7 +18,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, cast
@@ -120,6 +122,8 @@ class Workspace:
     """Run commands in bubblewrap. If it isn't installed, each is confirmed or refused."""
     time_limit: float = 120.0
     """Seconds for one command."""
+    secret: str = field(default="", repr=False)
+    """The key in use, which no result shows."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "root", Path(self.root).resolve())
@@ -149,9 +153,20 @@ class Workspace:
         expect(name in offered, f"there is no tool {name!r}; there are {', '.join(offered)}")
         arguments = check_inputs(offered[name], inputs)
         try:
-            return self.tools[name](**arguments)
+            return self.without_keys(self.tools[name](**arguments))
+        except ToolError as error:
+            raise ToolError(self.without_keys(str(error))) from None
         except OSError as error:  # such as a full disk, or a command too long to start
             raise ToolError(f"{arguments.get('path', name)}: {error.strerror}") from error
+
+    def without_keys(self, text: str) -> str:
+        """Mask the key in use and the keys in the folder's `.env`, from 12 characters on.
+
+        A key that was changed, such as spelt backwards or in base64, is not noticed.
+        """
+        for key in [*shell.keys_in(self.root), self.secret]:
+            text = text.replace(key, "[masked: a key]") if len(key) > 11 else text
+        return text
 
     def bash(self, command: str) -> str:
         """Return a command's standard output and error, in the order of their arrival.
@@ -237,6 +252,7 @@ class Workspace:
         name = file.relative_to(self.root).as_posix()
         refused = write and shell.is_protected(name)
         expect(not refused, f"only the person may write {name}: commands could run from it")
+        expect(not shell.holds_keys(name), f"only the person may open {name}: it may hold keys")
         readable = file.is_file() or not file.exists()  # a pipe would make the agent wait for ever
         expect(readable, f"{name} is a folder or a device; look at it with bash")
         return file, name

@@ -42,6 +42,15 @@ def test_only_its_owner_can_read_a_session(tmp_path):
     assert (tmp_path / "t" / snapshot).stat().st_mode & 0o777 == 0o600
 
 
+@posix
+def test_a_new_folder_of_sessions_is_private_and_no_part_of_a_repository(tmp_path):
+    folder = a_session(tmp_path / "repository" / ".transcripts").path.parent
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert (folder / ".gitignore").read_text() == "*\n"
+    a_session(tmp_path)
+    assert not (tmp_path / ".gitignore").exists()
+
+
 def test_sessions_begun_at_once_never_share_a_file(tmp_path):
     paths: list[Path] = []
 

@@ -84,13 +84,13 @@ def test_input_is_closed(tmp_path):
             os.close(end)
 
 
-def test_no_key_reaches_a_command(workspace, monkeypatch):
-    names = "MY_API_KEY gh_token DB_PASSWORD CLIENT_SECRET AWS_CREDENTIALS ANTHROPIC_BASE_URL"
+def test_a_command_gets_only_what_it_needs(workspace, monkeypatch):
+    names = "MY_API_KEY GITHUB_PAT MYSQL_PWD DATABASE_URL JWT HTTP_PROXY BASH_FUNC_ls%% BASH_ENV"
     for name in names.split():
-        monkeypatch.setenv(name, "hush-hush")
-    monkeypatch.setenv("HARMLESS", "seen")
-    seen = workspace.bash("env")
-    assert "HARMLESS=seen" in seen
+        monkeypatch.setenv(name, "() { echo hush-hush; }")
+    monkeypatch.setenv("JAVA_HOME", "/java")
+    seen = workspace.bash("env; ls")
+    assert "JAVA_HOME=/java" in seen
     assert "hush-hush" not in seen
 
 
@@ -227,6 +227,17 @@ def test_in_bubblewrap_only_the_workspace_can_be_written(tmp_path):
     assert asked == []
 
 
+@pytest.mark.skipif(not boxes, reason="needs a bubblewrap that may make namespaces")
+def test_in_bubblewrap_the_keys_of_the_folder_can_not_be_opened(tmp_path):
+    for name in (".env", ".env.local", ".env.example"):
+        (tmp_path / name).write_text("NAME=hush-hush")
+    (tmp_path / ".env.link").symlink_to(".env")
+    workspace = Workspace(tmp_path, sandbox=True)
+    assert workspace.bash("cat .env* 2> /dev/null | rev") == "hsuh-hsuh=EMAN"
+    failure(workspace, "echo new > .env; mv .env aside; rm .env")
+    assert (tmp_path / ".env").read_text() == "NAME=hush-hush"
+
+
 @pytest.mark.parametrize("path", [".git./config", "a/.git ", ".git::$INDEX_ALLOCATION/config"])
 def test_other_spellings_of_a_protected_name_on_windows_count_too(path):
     assert shell.is_protected(path)
@@ -238,6 +249,8 @@ def test_bubblewrap_binds_the_protected_read_only_and_last(tmp_path):
     after = call[call.index("--bind") :]
     bound = [after[n + 2] for n, word in enumerate(after) if word == "--ro-bind-try"]
     assert bound == ["/workspace/.git", "/workspace/.envrc", "/workspace/.github"]
+    assert "/opt" in call
+    assert "/opt" not in shell.sandbox_prefix("bwrap", Path("/opt/beside/work"))
     assert call[call.index("--cap-drop") + 1] == "ALL"
 
 

@@ -4,6 +4,7 @@ import inspect
 import os
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -326,6 +327,40 @@ def test_what_other_programs_run_is_read_and_never_written(workspace, path):
     assert "only the person" in failure(workspace, "write_file", {"path": path, "content": "new"})
     assert "only the person" in failure(workspace, "edit_file", edit)
     assert file.read_text() == "old"
+
+
+@pytest.mark.parametrize("path", [".env", "api/.ENV", ".env.local", "x/../.env", "link"])
+def test_a_file_of_keys_is_only_the_persons(workspace, path):
+    workspace.write_file("api/a", "x")
+    workspace.write_file("x/a", "x")
+    for name in (".env", "api/.ENV", ".env.local"):
+        (workspace.root / name).write_text("API_KEY=old")
+    if path == "link":
+        (workspace.root / path).symlink_to(".env")
+    for name, more in (
+        ("read_file", {}),
+        ("write_file", {"content": "API_KEY=new"}),
+        ("edit_file", {"old_text": "old", "new_text": "new"}),
+    ):
+        assert "it may hold keys" in failure(workspace, name, {"path": path, **more})
+    assert (workspace.root / ".env").read_text() == "API_KEY=old"
+    assert workspace.write_file(".env.example", "API_KEY=") == "Wrote 8 bytes to .env.example"
+
+
+def test_no_result_shows_a_key(workspace):
+    text = (
+        "export APP_KEY='one-0123456789'\nDB_PASSWORD = two-0123456789 # ours\nPORT=8000000000000\n"
+    )
+    (workspace.root / ".env").write_text(f"{text}SHORT_KEY=three\n")
+    keyed = replace(workspace, secret="four-0123456789")
+    (workspace.root / "a").write_text("four-0123456789")
+    masked = text.replace("one-0123456789", "[masked: a key]")
+    masked = masked.replace("two-0123456789", "[masked: a key]")
+    assert keyed.run("bash", {"command": "cat .env"}) == f"{masked}SHORT_KEY=three"
+    assert failure(keyed, "bash", {"command": "cat a; exit 3"}) == "[masked: a key]\n(exit code 3)"
+    assert keyed.run("read_file", {"path": "a"}) == "[masked: a key]"
+    assert "four" not in repr(keyed)
+    assert replace(keyed, secret="four").run("read_file", {"path": "a"}) == "four-0123456789"
 
 
 @posix

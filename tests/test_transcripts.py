@@ -145,7 +145,7 @@ def test_without_a_session_file_each_compaction_saves_the_whole_history(tmp_path
     made = [t.step.archive for t in turns if t.step.compaction == "auto"]
     assert len(made) >= 2
     folder = workspace.root / ".transcripts"
-    assert sorted(p.name for p in folder.iterdir()) == made
+    assert sorted(p.name for p in folder.iterdir()) == [".gitignore", *made]
     assert made == [f"transcript_1760000001_{n}.jsonl" for n in range(1, len(made) + 1)]
     results = [r for m in lines_of(folder / made[-1]) for r in of_type(m, "tool_result")]
     assert len(results) >= 8

@@ -39,7 +39,7 @@ def test_files_and_folders_are_copied_and_counted(source, tmp_path):
 
 def test_what_is_large_and_no_source_stays_behind(source, tmp_path):
     write(source, ".git/HEAD", "node_modules/x.js", "sub/__pycache__/b.pyc", ".venv/x.py")
-    write(source, ".ruff_cache/x", "env/pyvenv.cfg", "env/lib/x.py")
+    write(source, ".env", "sub/.env.local", ".ruff_cache/x", "env/pyvenv.cfg", "env/lib/x.py")
     copy_folder(source, tmp_path / "copy")
     assert files(tmp_path / "copy") == ["a.py", "sub/b.py"]
 

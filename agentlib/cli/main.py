@@ -71,9 +71,9 @@ def command(**given: Any) -> int:
         a rule holds
 
     The offline agent works on a copy of the folder, without version control, virtual environments,
-    node_modules and caches. The copy lies beside the session file, and --resume finds it there.
-    Session files go to .transcripts in the current folder, or beside the workspace if that would
-    lie in it. Only one process at a time can work on a session.
+    node_modules, caches and .env files. The copy lies beside the session file, and --resume finds
+    it there. Session files go to .transcripts in the current folder, or beside the workspace if
+    that would lie in it. Only one process at a time can work on a session.
 
     With --live a real model works in the folder itself. ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL and
     MODEL_ID come from the environment, or all from a .env file that you name with --env. No other

@@ -3,6 +3,8 @@
 import shutil
 from pathlib import Path
 
+from agentlib.shell import holds_keys
+
 _LEFT_OUT = shutil.ignore_patterns(
     *(".git", ".hg", ".svn", ".jj", ".venv", ".tox", ".nox", "node_modules", "__pycache__"),
     *(".*_cache", ".hypothesis", ".ipynb_checkpoints", ".transcripts", ".DS_Store"),
@@ -15,9 +17,9 @@ def copy_folder(
     """Copy the files of `source` into the new folder `target`, which only its owner may enter.
 
     Returns the size of the copy, and up to five paths that could not be copied, because they may
-    not be read or are pipes. Version control, packages, caches, the contents of virtual
-    environments and the folder `avoid` are left out. Symlinks stay as they are: an absolute one
-    into `source` still leads to `source`, not into the copy.
+    not be read or are pipes. Version control, packages, caches, `.env` files, the contents of
+    virtual environments and the folder `avoid` are left out. Symlinks stay as they are: an absolute
+    one into `source` still leads to `source`, not into the copy.
 
     Raises ValueError past `max_bytes`, and OSError if there is a `target` already or it can't be
     written. Then no copy stays behind.
@@ -31,7 +33,7 @@ def copy_folder(
     def ignore(folder: str, names: list[str]) -> set[str]:
         is_venv, own = "pyvenv.cfg" in names, (avoid, target)
         left_out = {name for name in names if is_venv or Path(folder, name) in own}
-        return left_out | _LEFT_OUT(folder, names)
+        return left_out | _LEFT_OUT(folder, names) | {name for name in names if holds_keys(name)}
 
     def copy(file: str, place: str) -> None:
         nonlocal files, size
