@@ -1,4 +1,4 @@
-"""Pictures are held to what a reader needs: right heights, nothing cut off, more than colour."""
+"""Pictures are held to what a reader needs: right heights, nothing cut off, colours apart."""
 
 import io
 import itertools
@@ -9,13 +9,13 @@ from typing import Any
 import matplotlib.style
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 from pandas import DataFrame
 from PIL import Image
 
-from agentlib.lab.figures.charts import SIGNS, compare, sentence, turns, wall_turn
+from agentlib.lab.figures.charts import NOTES, compare, sentence, turns, wall_turn
 from agentlib.lab.figures.style import LOOKS, SHOWN, Chart
 from agentlib.messages import KINDS
 
@@ -23,6 +23,7 @@ from agentlib.messages import KINDS
 def table(*rows: dict[str, Any], window: int = 1_000, threshold: float = 800) -> DataFrame:
     """A replay's table. Each row names its kinds and what differs from a quiet turn."""
     quiet = {"compaction": None, "cleared": 0, "billed_from": "recorded", "summary_from": None}
+    quiet |= {"replaced_tokens": 0, "summary_request": 0}
     whole: list[dict[str, Any]] = []
     for turn, row in enumerate(rows, 1):
         kinds = {kind: float(row.get(kind, 0)) for kind in KINDS}
@@ -34,14 +35,15 @@ def table(*rows: dict[str, Any], window: int = 1_000, threshold: float = 800) ->
 GROWING = table({"user": 100}, {"user": 100, "tool_result": 300}, {"user": 100, "tool_result": 600})
 COMPACTED = table(
     {"user": 100, "tool_result": 600},
-    {"user": 100, "summary": 50, "compaction": "auto", "summary_from": "stand-in"},
+    {"user": 100, "summary": 50, "compaction": "auto", "summary_from": "stand-in",
+     "replaced_tokens": 850, "summary_request": 820},
     {"user": 100, "summary": 50, "tool_result": 200, "placeholder": 9, "cleared": 2},
-)
+)  # fmt: skip
 EVERYTHING = table(
     *({kind: 10 * n for n, kind in enumerate(KINDS, 1)} for _ in range(7)),
-    *({"user": 1, "compaction": name} for name in SIGNS),
-    window=200_000,
-    threshold=199_999,
+    *({"user": 1, "compaction": name, "replaced_tokens": 500} for name in (*NOTES, "failed")),
+    window=1_000,
+    threshold=990,
 )
 
 
@@ -52,7 +54,7 @@ def pixels(chart: Chart) -> np.ndarray[Any, Any]:
 def words(chart: Chart) -> dict[str, Any]:
     """Every text of a drawn figure with its box, in pixels."""
     chart.png()
-    texts = list(chart.figure.legends[0].get_texts())
+    texts = list(chart.figure.texts)
     for axes in chart.figure.axes:
         for axis, (low, high) in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
             ticks = axis.get_major_ticks()
@@ -62,18 +64,34 @@ def words(chart: Chart) -> dict[str, Any]:
     return {f"{n} {text.get_text()}": text.get_window_extent() for n, text in enumerate(shown)}
 
 
-def legend(chart: Chart) -> list[str]:
-    return [text.get_text() for text in chart.figure.legends[0].get_texts()]
+def named(chart: Chart, at: str = "beside") -> set[str]:
+    """The kinds that are named `inside` their areas, or `beside` the axes."""
+    entries = chart.stacks[0].key.items()
+    return {name for name, entry in entries if getattr(entry, at).get_visible()}
 
 
-def test_no_two_kinds_differ_by_hue_alone():
-    def lightness(colour: str) -> float:
-        return float(np.dot(to_rgb(colour), (0.299, 0.587, 0.114)))
+VISIONS = {
+    "all cones": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    "no red": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+    "no green": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+}
+"""What is seen of linear red, green and blue (Machado, Oliveira and Fernandes, 2009)."""
 
+
+def seen(colour: str, vision: str) -> np.ndarray[Any, Any]:
+    """A colour in CIELAB, where distance is what the eye tells apart."""
+    linear = np.array([((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)])
+    xyz = [[0.434, 0.376, 0.190], [0.213, 0.715, 0.072], [0.018, 0.109, 0.873]]
+    x, y, z = np.cbrt(np.array(xyz) @ np.clip(np.array(VISIONS[vision]) @ linear, 0, 1))
+    return np.array([116 * y, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("vision", VISIONS)
+def test_no_two_kinds_look_alike_whatever_cones_the_reader_has(vision: str):
     assert list(LOOKS) == list(KINDS)
     for one, other in itertools.combinations(LOOKS.values(), 2):
-        apart = abs(lightness(one.colour) - lightness(other.colour))
-        assert one.pattern != other.pattern or apart > 0.08, (one, other)
+        apart = np.linalg.norm(seen(one.colour, vision) - seen(other.colour, vision))
+        assert apart > 12, (one, other, apart)
 
 
 def test_steps_stack_up_to_the_tokens_of_each_turn():
@@ -85,6 +103,7 @@ def test_steps_stack_up_to_the_tokens_of_each_turn():
     assert list(user.edges) == [0.5, 1.5, 2.5, 3.5]
 
 
+@settings(max_examples=25)
 @given(st.lists(st.integers(1, 2_000), min_size=1, max_size=9), st.integers(100, 2_500))
 def test_sentence_and_picture_have_the_same_numbers(sizes: list[int], window: int):
     rows = table(*({"user": size} for size in sizes), window=window)
@@ -99,7 +118,7 @@ def test_sentence_and_picture_have_the_same_numbers(sizes: list[int], window: in
 
 
 def test_an_update_makes_the_picture_that_a_new_chart_makes():
-    alike: dict[str, Any] = {"top": 2_000, "also": [*KINDS, *SIGNS], "ghost": [400, 900, 1_300]}
+    alike: dict[str, Any] = {"top": 2_000, "ghost": [400, 900, 1_300]}
     kept, fresh = turns(GROWING, **alike), turns(COMPACTED, **alike)
     kept.update(GROWING)
     first = kept.png()
@@ -147,33 +166,73 @@ def test_nothing_is_cut_off_and_no_words_overlap(chart: Chart):
         assert shared <= 0 or min(box.y1, another.y1) <= max(box.y0, another.y0), (one, other)
 
 
-def test_the_legend_names_what_there_is_and_what_may_come():
-    there = ["user", "tool_result", "placeholder", "summary", "auto-compaction"]
-    assert legend(turns(COMPACTED)) == there
-    more = legend(turns(COMPACTED, also=["image", "failed"], ghost=[1]))
-    assert more == [*there[:2], "image", *there[2:], "failed compaction", "nothing forgotten"]
+def test_a_kind_is_named_in_its_area_if_there_is_room_and_never_without_ink():
+    assert named(turns(COMPACTED), "inside") == {"user", "tool_result"}
+    assert named(turns(COMPACTED)) == {"summary", "placeholder", "pole"}
+    assert "failed" in named(turns(EVERYTHING))
 
 
-def test_a_sign_stands_where_the_stack_falls():
-    signs = turns(COMPACTED).stacks[0].signs
-    assert signs["auto"].get_xydata().tolist() == [[1.5, 700]]
-    assert signs["failed"].get_xydata().tolist() == []
+@settings(max_examples=25)
+@given(st.lists(st.integers(1, 300), min_size=1, max_size=40), st.integers(50, 500))
+def test_a_name_lies_wholly_in_the_area_of_its_kind(sizes: list[int], first: int):
+    rows = table(*({"user": first, "tool_result": size} for size in sizes), window=900)
+    chart = turns(rows)
+    chart.png()
+    axes, stack = chart.figure.axes[0], chart.stacks[0]
+    entry, area = stack.key["tool_result"], stack.steps["tool_result"].get_data()
+    if entry.inside.get_visible():
+        (left, low), (right, high) = axes.transData.inverted().transform(
+            entry.inside.get_window_extent()
+        )
+        columns = range(max(0, int(left - 0.5)), min(len(sizes), int(right + 0.5)))
+        assert all(area.baseline[n] <= low and high <= area.values[n] for n in columns)
+
+
+def test_the_compacted_prompt_is_a_ghost_with_an_arrow_down_to_what_was_sent():
+    stack = turns(COMPACTED).stacks[0]
+    assert np.nanmax(stack.boxes.get_ydata()) == 850
+    assert np.nanmax(stack.poles.get_ydata()) == 820
+    [(x, y)] = stack.heads.get_xydata()
+    assert 1.5 < x < 2.5
+    assert 150 < y < 200  # on the bar of turn 2
+    assert stack.notes["auto"].get_visible()
+    assert not stack.notes["manual"].get_visible()
+    assert len(turns(GROWING).stacks[0].boxes.get_xydata()) == 0
+
+
+def test_a_failed_compaction_is_a_cross_over_its_prompt():
+    rows = table({"user": 500}, {"user": 900, "compaction": "failed", "replaced_tokens": 900})
+    [(x, y)] = turns(rows).stacks[0].crosses.get_xydata()
+    assert (x, y > 900) == (2, True)
 
 
 def test_a_level_is_left_out_if_there_is_none():
     stack = turns(GROWING).stacks[0]
-    assert stack.threshold.text.get_text() == "compacts at 800"
+    assert stack.threshold.text.get_text() == "compacts\nat 800"
     for none in (0, float("nan")):
         stack.set(GROWING.assign(threshold=none))
         assert not stack.threshold.line.get_visible()
 
 
-def test_two_runs_share_their_axes_and_a_refusal_stands_on_the_wall_after_the_last_turn():
-    off, on = compare({"Off": GROWING, "On": COMPACTED}, refused={"Off": "too long"}).figure.axes
+def test_two_runs_share_their_axes_and_a_refused_prompt_goes_through_the_wall_after_the_last_turn():
+    words = "prompt is too long: 1234 tokens > 1000 maximum"
+    chart = compare({"Off": GROWING, "On": COMPACTED}, refused={"Off": words})
+    off, on = chart.figure.axes
     assert off.get_xlim() == on.get_xlim() == (0.5, 4.5)
     assert off.get_ylim() == on.get_ylim()
-    assert (off.texts[-1].get_text(), off.texts[-1].xy) == ("too long", (4, 1_000))
-    assert "too long" not in [text.get_text() for text in on.texts]
+    bar, none = (stack.over for stack in chart.stacks)
+    assert (*bar.get_data().values, *bar.get_data().edges) == (1_234, 3.5, 4.5)
+    assert not none.get_visible()
+    assert [stack.refused.get_text() for stack in chart.stacks] == [words, ""]
+    assert off.get_ylim()[1] > 1_234
+
+
+def test_what_follows_a_refused_prompt_is_pale_because_it_was_never_sent():
+    stack = turns(GROWING.assign(window=500, threshold=0), turns=9).stacks[0]
+    assert list(stack.over.get_data().values) == [700]  # turn 3, the first over 500
+    stack.set(GROWING.assign(window=300, threshold=0))
+    assert (list(stack.over.get_data().values), stack.veil.get_bbox().x0) == ([400], 2.5)
+    assert stack.veil.get_bbox().x1 == 3.5
 
 
 def test_a_table_without_turns_is_refused():

@@ -194,3 +194,17 @@ def test_the_table_has_a_row_a_turn(session: Session) -> None:
     rows = table(frames)
     assert list(rows["turn"]) == list(range(1, len(session.requests) + 1))
     assert list(rows["tokens"]) == [f.prompt_tokens for f in frames]
+
+
+def test_the_table_has_the_prompt_that_was_compacted_and_the_request_for_its_summary(
+    session: Session,
+) -> None:
+    rows = table(replay(session, session.settings))
+    quiet, done = rows[rows["compaction"].isna()], rows[rows["compaction"].notna()]
+    assert not quiet["replaced_tokens"].any()
+    assert not quiet["summary_request"].any()
+    asked = [max(map(prompt_tokens, c.usage), default=0) for c in session.compactions]
+    assert list(done["summary_request"]) == asked
+    auto = done[done["compaction"] == "auto"]
+    assert (auto["replaced_tokens"] > auto["threshold"]).all()
+    assert (auto["replaced_tokens"] > auto["tokens"]).all()

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import Image, ImageColor
 
 from agentlib.estimation import breakdown, prompt_tokens
 from agentlib.lab.api.tokens import lay_out
 from agentlib.lab.figures import window_map as wm
+from agentlib.lab.figures.style import LOOKS
 from agentlib.lab.lessons.checking import conversation
 from agentlib.lab.play import play
 from agentlib.lab.tasks.scenarios import TRACE
@@ -92,19 +93,19 @@ def pixels(chart: wm.Chart) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(chart.png())).convert("RGB")).astype(int)
 
 
-def share(picture: np.ndarray, colour: tuple[int, int, int]) -> float:
+def share(picture: np.ndarray, colour: tuple[int, ...]) -> float:
     near = np.abs(picture - np.array(colour)).max(axis=2) <= 4
     return float(near.mean())
 
 
-ORANGE = (0xE6, 0x9F, 0x00)
+RESULTS = ImageColor.getrgb(LOOKS["tool_result"].colour)[:3]
 
 
 def test_cleared_results_lose_their_colour_and_the_map_keeps_its_size():
     before = pixels(wm.window_map(HISTORY, window=4_000))
     after = pixels(wm.window_map(micro_compact(HISTORY), window=4_000, history=HISTORY))
     assert before.shape[1] == after.shape[1] == 1_440
-    assert 0.5 < share(after, ORANGE) / share(before, ORANGE) < 0.75  # three of five are left
+    assert 0.5 < share(after, RESULTS) / share(before, RESULTS) < 0.75  # three of five are left
 
 
 def test_messages_past_the_window_stand_below_its_line():

@@ -13,6 +13,7 @@ from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.settings import Settings
 
 WINDOW = 32_000
+TITLE = "One task, without the layers and with them"
 WHERE = Path(__file__).parent.parent / "docs" / "wall.png"
 RUNS = {
     "Without layers": Settings(enabled=False).scaled(WINDOW),
@@ -27,7 +28,7 @@ def main() -> None:
         print(f"{name}: {charts.sentence(table)}")
     refused = {name: run.ended for name, run in runs.items() if run.refused}
     WHERE.parent.mkdir(exist_ok=True)
-    WHERE.write_bytes(charts.compare(tables, refused=refused).png())
+    WHERE.write_bytes(charts.compare(tables, title=TITLE, refused=refused).png())
     print(f"{WHERE.name}: {WHERE.stat().st_size:,} bytes")
 
 

@@ -53,7 +53,7 @@ def rows(made: Session, keep_recent: int) -> Any:
 
 def panel(made: Session) -> Panel:
     """A panel over the session, which draws the next step in a pause."""
-    chart = charts.turns(rows(made, 3), top=1.6 * 24_000, also=("placeholder", "summary", "auto"))
+    chart = charts.turns(rows(made, 3), top=1.6 * 24_000)
 
     def draw(window: int, keep_recent: int) -> tuple[bytes, str]:
         turns = table(replay(made, replace(SETTINGS, keep_recent=keep_recent).scaled(window)))

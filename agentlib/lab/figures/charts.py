@@ -6,37 +6,53 @@ It draws the table of a replay, a row per turn (`replay.table` names the columns
 # pyright: reportUnknownMemberType=false
 # matplotlib leaves its keyword arguments without types.
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from matplotlib.artist import Artist
-from matplotlib.lines import Line2D
-from matplotlib.transforms import offset_copy
+from matplotlib.patches import Rectangle
+from matplotlib.textpath import TextPath
 
-from agentlib.lab.figures import style
-from agentlib.lab.figures.style import DARK, GHOST, LOOKS, RED, Chart, many, plain, wrapped
+from agentlib.lab.figures.style import (
+    DARK,
+    GHOST,
+    GREY,
+    LOOKS,
+    NAMES,
+    RED,
+    Chart,
+    ink_on,
+    many,
+    plain,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Text
     from pandas import DataFrame
 
-SIGNS = {
-    "auto": ("auto-compaction", "v"),
-    "manual": ("manual compaction", "D"),
-    "reactive": ("compaction after a refusal", "^"),
-    "failed": ("failed compaction", "X"),
+NOTES = {
+    "auto": "never sent,\nsummarised\ninstead",
+    "manual": "compacted\non request",
+    "reactive": "refused,\nsummarised",
 }
-"""What happened before a request: the words of the legend, and the sign above the turn."""
-_ACROSS, _ABOVE, _APART = 4.85, 0.32, 0.62
+"""The words beside the first ghost bar of each reason to compact."""
+_LEFT, _ACROSS, _HEAD, _FOOT, _APART = 0.68, 5.05, 0.45, 0.52, 0.62
+_LINE, _GHOST = 12.5, 9.0
+"""Points: the height of a line of words, the width of a ghost bar."""
 
 
 class TurnChart(Chart):
     """Runs below each other on the same axes. `update` gives them other numbers.
 
-    `tables`: by title, a row per turn. `top`: the top of the axis in tokens, and `turns`: the
-    turns it has room for; by default, what these tables need. `also`: kinds of block and
-    compactions for the legend that these tables don't have yet. `ghost`: tokens of each prompt
-    had nothing been forgotten. `refused`: by title, the API's words about the request after the
+    `tables`: by name, a row per turn. `top`: the top of the axis in tokens, and `turns`: the
+    turns it has room for; by default, what these tables need. `ghost`: tokens of each prompt
+    had nothing been forgotten. `refused`: by name, the API's words about the request after the
     last turn. Raises ValueError for a table without rows.
     """
 
@@ -45,50 +61,63 @@ class TurnChart(Chart):
         self,
         tables: Mapping[str, "DataFrame"],
         *,
+        title: str = "",
         top: float = 0,
         turns: int = 0,
-        also: Iterable[str] = (),
         ghost: Sequence[float] = (),
         refused: Mapping[str, str] | None = None,
     ) -> None:
         runs, refused = list(tables.values()), refused or {}
         if any(table.empty for table in runs):
             raise ValueError("there is no turn to draw: the table has no rows")
-        entries = _entries(runs, also, ghost)
-        plot = 2.6 if len(runs) == 1 else 1.75
-        foot = 0.65 + 0.2 * -(-len(entries) // style.COLUMNS)
-        super().__init__(foot + len(runs) * (plot + _APART) - _APART + _ABOVE)
-        top = top or 1.15 * max(max(*table["window"], *table["tokens"]) for table in runs)
+        super().__init__(2.45 + 1.52 * len(runs), title)
+        sizes = [_size(words, 0) for words in refused.values()]
+        sizes += [t[name].max() for t in runs for name in ("window", "tokens", "replaced_tokens")]
         turns = turns or max(len(table) + (name in refused) for name, table in tables.items())
-        bottom = foot + len(runs) * (plot + _APART)
+        head = (_HEAD if title else 0.08) + (0.32 if any(tables) else 0)
+        plot = (self.height - head - _FOOT + _APART) / len(runs) - _APART
         self.stacks: list[Stack] = []
-        for title, table in tables.items():
-            bottom -= plot + _APART
-            axes = self.frame(0.84, bottom, _ACROSS, plot, title)
-            axes.set(xlim=(0.5, turns + 0.5), ylim=(0, top), ylabel="tokens in the prompt")
-            self.stacks.append(Stack(axes, ghost))
+        for place, (name, table) in enumerate(tables.items(), 1):
+            bottom = _FOOT + (len(runs) - place) * (plot + _APART)
+            axes = self.frame(_LEFT, bottom, _ACROSS, plot, name)
+            axes.set(xlim=(0.5, turns + 0.5), ylim=(0, top or 1.15 * max(sizes)))
+            axes.set_ylabel("tokens in the prompt")
+            axes.yaxis.set_major_formatter(
+                lambda tokens, _: f"{tokens / 1_000:g}k" if tokens else "0"
+            )
+            self.stacks.append(Stack(axes, plot, ghost, refused.get(name, "")))
             self.stacks[-1].set(table)
-            if title in refused:
-                _refuse(axes, len(table) + 1, table["window"].iloc[-1], refused[title])
         self.figure.axes[-1].set_xlabel("turn (one request each)")
-        self.key(entries, left=0.1)
 
     def update(self, *tables: "DataFrame") -> None:
         """Give the runs the numbers of other tables. `png` draws them."""
         if not self.moving:
-            self.move(artist for stack in self.stacks for artist in stack.artists)
+            self.move(
+                (artist for stack in self.stacks for artist in stack.artists),
+                (text for stack in self.stacks for text in stack.words),
+            )
         for stack, table in zip(self.stacks, tables, strict=True):
             stack.set(table)
 
 
-def turns(table: "DataFrame", *, title: str = "", **options: Any) -> TurnChart:
-    """Draw one run. The options are those of `TurnChart`."""
-    return TurnChart({title: table}, **options)
+def turns(table: "DataFrame", *, title: str = "", refused: str = "", **options: Any) -> TurnChart:
+    """Draw one run. `refused`: the API's words. The other options are those of `TurnChart`."""
+    return TurnChart({"": table}, title=title, refused={"": refused} if refused else {}, **options)
 
 
 def compare(tables: Mapping[str, "DataFrame"], **options: Any) -> TurnChart:
     """Draw runs of the same task below each other. The options are those of `TurnChart`."""
     return TurnChart(tables, **options)
+
+
+def _size(words: str, otherwise: float) -> float:
+    """Take the size of the refused prompt from the API's words.
+
+    >>> _size("prompt is too long: 36535 tokens > 32000 maximum", 0)
+    36535.0
+    """
+    found = re.search(r"(\d+) tokens", words)
+    return float(found[1]) if found else otherwise
 
 
 def wall_turn(tokens: Iterable[float], window: float) -> int | None:
@@ -100,80 +129,117 @@ def wall_turn(tokens: Iterable[float], window: float) -> int | None:
     return next((turn for turn, size in enumerate(tokens, 1) if size > window), None)
 
 
-def _entries(
-    runs: Sequence["DataFrame"], also: Iterable[str], ghost: Sequence[float]
-) -> list[Artist]:
-    """The legend: what the tables have, and what they may have after the next update."""
-    shown = {*also, *(kind for kind in LOOKS for table in runs if table[kind].any())}
-    shown |= {name for table in runs for name in table["compaction"]}
-    signs = [
-        Line2D([], [], label=label, **_sign(marker))
-        for name, (label, marker) in SIGNS.items()
-        if name in shown
-    ]
-    ghosts = [Line2D([], [], label="nothing forgotten", **GHOST)] if ghost else []
-    return [*style.kinds_in(shown), *signs, *ghosts]
-
-
-def _sign(marker: str) -> dict[str, Any]:
-    return {"marker": marker, "color": DARK, "linestyle": "none", "markersize": 6}
-
-
-def _refuse(axes: "Axes", turn: int, window: float, words: str) -> None:
-    """Draw the request that the API refused: a cross on the wall, and its words above."""
-    third = int(3 * turn / (axes.get_xlim()[1] + 1))
-    side, shift = (("left", -6), ("center", 0), ("right", 6))[third]
-    axes.bar(turn, window, width=1, fill=False, edgecolor=RED, linestyle=":")
-    axes.plot(turn, window, marker="X", color=RED, markersize=10, zorder=5)
-    axes.annotate(words, (turn, window), xytext=(shift, 9), textcoords="offset points",
-                  horizontalalignment=side, fontsize=9, color=RED)  # fmt: skip
-
-
 class Stack:
-    """The artists of one run: a step for each kind of block, the ghost, signs and two levels."""
+    """The artists of one run. `height`: inches of the axes; `words`: the API's, if it refused."""
 
-    def __init__(self, axes: "Axes", ghost: Sequence[float] = ()) -> None:
-        self.whole = ghost
+    def __init__(
+        self, axes: "Axes", height: float, ghost: Sequence[float] = (), words: str = ""
+    ) -> None:
+        self.whole, self.refusal = ghost, words
+        (_, end), (_, top) = axes.get_xlim(), axes.get_ylim()
+        self.columns, self.top = round(end - 0.5), top
+        self.column, self.point = 72 * _ACROSS / self.columns, top / (72 * height)
         self.steps = {
             kind: axes.stairs([0.0], baseline=0.0, **look.fill()) for kind, look in LOOKS.items()
         }
-        self.total = axes.stairs([0.0], baseline=None, color=DARK, linewidth=0.9)
-        (self.ghost,) = axes.plot(
-            [], [], drawstyle="steps-mid", marker="X", markersize=9, markerfacecolor=RED,
-            markeredgecolor=RED, **GHOST,
-        )  # fmt: skip
-        above = offset_copy(axes.transData, axes.get_figure(root=True), y=6, units="points")
-        self.signs = {
-            name: axes.plot([], [], transform=above, clip_on=False, **_sign(marker))[0]
-            for name, (_, marker) in SIGNS.items()
-        }
-        self.window = Level(axes, "window", "-", 2.2, "bottom")
-        self.threshold = Level(axes, "compacts at", "--", 1.4, "top")
+        self.total = axes.stairs([0.0], baseline=None, color=GREY, linewidth=0.8)
+        self.veil = axes.add_patch(Rectangle((0, 0), 0, top, color="white", alpha=0.75))
+        self.over = axes.stairs([0.0], baseline=0.0, fill=True, color=RED, alpha=0.45, zorder=2.5)
+
+        def line(**looks: Any) -> "Line2D":
+            return axes.plot([], [], **looks)[0]
+
+        self.boxes, self.falls = line(**GHOST), line(color=RED, linewidth=1.8)
+        self.poles = line(color=LOOKS["summary"].colour, linewidth=3, solid_capstyle="butt")
+        self.heads = line(color=RED, marker="v", linestyle="", markersize=6)
+        self.crosses = line(color=RED, marker="X", linestyle="", markersize=9, markeredgecolor="w")
+        self.leader = line(color=GREY, linewidth=0.8)
+        self.ghost = line(
+            drawstyle="steps-mid", marker="X", markersize=9, mfc=RED, mec=RED, **GHOST
+        )
+        self.window = Level(axes, "window", "-", 2.6, DARK, "bottom")
+        self.threshold = Level(axes, "compacts\nat", "--", 1.3, RED, "top")
+        self.key = {kind: Entry(axes, NAMES[kind], look.colour) for kind, look in LOOKS.items()}
+        self.key["pole"] = Entry(axes, "summary request", LOOKS["summary"].colour, "|")
+        self.key["failed"] = Entry(axes, "failed attempt", RED, "X")
+        looks: Any = {"fontsize": 9, "color": GREY, "va": "top", "linespacing": 1.1}
+        self.notes = {name: axes.text(0, 0, words, **looks) for name, words in NOTES.items()}
+        self.spans = {name: self._columns(_width(words)) for name, words in NOTES.items()}
+        self.refused = axes.text(0, 0, "", fontsize=9, color=RED)
+        self.forgotten = axes.text(0, 0, "", fontsize=9, color=GREY, ha="center")
 
     @property
     def artists(self) -> list[Artist]:
         """Back to front."""
-        levels = (self.window.line, self.window.text, self.threshold.line, self.threshold.text)
-        return [*self.steps.values(), self.total, self.ghost, *levels, *self.signs.values()]
+        return [
+            *self.steps.values(), self.total, self.veil, self.window.line, self.threshold.line,
+            self.over, self.ghost, self.boxes, self.poles, self.falls, self.heads, self.crosses,
+            self.leader, *(entry.swatch for entry in self.key.values()),
+            *(entry.inside for entry in self.key.values()), *self.notes.values(), self.refused,
+            self.forgotten,
+        ]  # fmt: skip
+
+    @property
+    def words(self) -> list["Text"]:
+        """The words at the right of the axes."""
+        key = (entry.beside for entry in self.key.values())
+        return [self.window.text, self.threshold.text, *key]
 
     def set(self, table: "DataFrame") -> None:
         """Take the numbers of a table."""
-        edges = [turn + 0.5 for turn in range(len(table) + 1)]
-        below = table["tokens"].to_numpy() * 0.0
-        for kind, step in self.steps.items():
-            above = below + table[kind].to_numpy()
+        tokens, window = table["tokens"].to_numpy(), float(table["window"].iloc[-1])
+        edges = np.arange(len(table) + 1) + 0.5
+        ends = np.cumsum([0 * tokens, *(table[kind] for kind in LOOKS)], axis=0)
+        for step, below, above in zip(self.steps.values(), ends, ends[1:], strict=False):
             step.set_data(above, edges, below)
             step.set_visible(bool((above > below).any()))
-            below = above
-        tokens = list(table["tokens"])
         self.total.set_data(tokens, edges)
-        heights = [max(pair) for pair in zip(tokens, [0, *tokens], strict=False)]
-        for name, sign in self.signs.items():
-            at = [turn for turn, done in enumerate(table["compaction"]) if done == name]
-            sign.set_data([turn + 0.5 for turn in at], [heights[turn] for turn in at])
-        self.window.set(table["window"].iloc[-1])
+        self.window.set(window)
         self.threshold.set(table["threshold"].iloc[-1])
-        self._set_ghost(table["window"].iloc[-1])
+        self._set_compactions(table, tokens)
+        self._set_refused(tokens, window)
+        self._set_ghost(window)
+        self._set_names(table, ends, window)
+
+    def _set_compactions(self, table: "DataFrame", tokens: Any) -> None:
+        """Draw the prompts that were compacted, the requests for summaries, and the falls."""
+        names, sizes = table["compaction"].to_list(), table["replaced_tokens"].to_list()
+        wide = _GHOST / self.column
+        boxes, falls, heads = list[Any](), list[Any](), list[Any]()
+        for turn, (name, size) in enumerate(zip(names, sizes, strict=True)):
+            if name in NOTES:
+                left, right = turn + 0.5, turn + 0.5 + wide
+                middle, end = left + 0.64 * wide, tokens[turn]
+                boxes += [(left, 0), (left, size), (right, size), (right, 0), (np.nan, 0)]
+                falls += [(middle, size), (middle, end + 6 * self.point), (np.nan, 0)]
+                heads += [(middle, end + 4 * self.point)]
+        asked = [(n + 0.5 + 0.2 * wide, size) for n, size in enumerate(table["summary_request"])]
+        poles = [p for x, size in asked if size for p in ((x, 0), (x, size), (np.nan, 0))]
+        crosses = [
+            (n + 1, tokens[n] + 7 * self.point) for n, e in enumerate(names) if e == "failed"
+        ]
+        lines = {self.boxes: boxes, self.poles: poles, self.falls: falls, self.heads: heads}
+        lines[self.crosses] = crosses
+        for line, points in lines.items():
+            line.set_data(*np.reshape(points, (-1, 2)).T)
+
+    def _set_refused(self, tokens: Any, window: float) -> None:
+        """Draw the first refused prompt as a bar through the wall, and pale what follows it."""
+        over, words = wall_turn(tokens, window), self.refusal
+        turn = over or len(tokens) + 1
+        size = tokens[over - 1] if over else _size(words, window)
+        self.veil.set(x=turn + 0.5, width=len(tokens) - turn if over else 0)
+        self.over.set_data([size], [turn - 0.5, turn + 0.5], 0)
+        words = f"refused: {size:,.0f} tokens" if over else words
+        for artist in (self.over, self.refused):
+            artist.set_visible(bool(words))
+        self.refused.set_text(words)
+        wide, high = (
+            (_width(words) if words else 0) / self.column,
+            min(size, self.top - 16 * self.point),
+        )
+        left = max(0.5, min(turn - wide / 2, self.columns + 0.5 - wide))
+        self.refused.set_position((left, high + 4 * self.point))
 
     def _set_ghost(self, window: float) -> None:
         """Draw the ghost up to a cross where it meets the wall."""
@@ -181,16 +247,131 @@ class Stack:
         shown = [*self.whole] if end is None else [*self.whole[: end - 1], window]
         self.ghost.set_data(range(1, len(shown) + 1), shown)
         self.ghost.set_markevery([end - 1] if end else [])
+        if shown and not self.refused.get_visible():
+            self.forgotten.set(x=len(shown), y=shown[-1] + 8 * self.point, text="nothing forgotten")
+        else:
+            self.forgotten.set_text("")
+
+    def _set_names(self, table: "DataFrame", ends: Any, window: float) -> None:
+        """Name each kind in its area if there is room, or else at the right, and the ghosts."""
+        names, threshold = table["compaction"].to_list(), float(table["threshold"].iloc[-1])
+        roof, wide = (threshold if 0 < threshold < window else window), -(-_GHOST // self.column)
+        bars = [n + i for n, name in enumerate(names) if name in NOTES for i in range(int(wide))]
+        free = np.zeros(self.columns)
+        free[: len(table)] = ends[-1][: self.columns]
+        free[[n for n in bars if n < self.columns]] = np.inf
+        self._set_notes(table, free, roof, window)
+        left = dict[str, Entry]()
+        end = wall_turn(ends[-1], window) or len(table) + 1
+        bars = [*(n for n in bars if n < len(table)), *range(end - 1, len(table))]
+        for (kind, entry), below, above in zip(self.key.items(), ends, ends[1:], strict=False):
+            low, high = below.copy(), above.clip(max=roof)
+            low[bars] = np.inf
+            place = _place(low, high, self._columns(entry.width), _LINE * self.point)
+            entry.put(place)
+            if place is None and (above - below > 1.2 * self.point).any():
+                left[kind] = entry
+        for name, there in ("pole", table["summary_request"].any()), ("failed", "failed" in names):
+            self.key[name].put(None)
+            left |= {name: self.key[name]} if there else {}
+        y, line = _LINE * self.point / 2, _LINE * self.point
+        taken = (
+            (window - 0.6 * line, window + 1.6 * line),
+            (threshold - 2.6 * line, threshold + 0.6 * line),
+        )
+        for entry in left.values():
+            while any(low < y < high for low, high in taken):
+                y += line / 4
+            entry.list(self.columns + 0.5, y, 10 / self.column)
+            y += line
+
+    def _set_notes(self, table: "DataFrame", free: Any, roof: float, window: float) -> None:
+        """Say once what a ghost is: at its right if there is room, or else above the window."""
+        names, sizes = table["compaction"].to_list(), table["replaced_tokens"].to_list()
+        is_free = max(sizes) <= window and not (self.refused.get_visible() or self.whole)
+        self.leader.set_data([], [])
+        for name, note in self.notes.items():
+            span, lines = self.spans[name], 1 + NOTES[name].count("\n")
+            places = [n for n, each in enumerate(names) if each == name]
+            note.set_visible(False)
+            for n in places:
+                start = n + int(-(-_GHOST // self.column))
+                low, high = free[start : start + span], min(sizes[n], roof) - 3 * self.point
+                if len(low) == span and low.max() < high - lines * _LINE * self.point:
+                    note.set(x=start + 0.7, y=high, text=NOTES[name], va="top", visible=True)
+                    free[start : start + span] = np.inf
+                    break
+            else:
+                if places and is_free:
+                    x, y, is_free = places[0] + 0.5, window + 6 * self.point, False
+                    note.set(y=y, text=NOTES[name].replace("\n", " "), va="bottom", visible=True)
+                    note.set_x(min(x, self.columns + 0.5 - _width(note.get_text()) / self.column))
+                    x += 0.5 * _GHOST / self.column
+                    self.leader.set_data([x, x], [y, sizes[places[0]]])
+
+    def _columns(self, points: float) -> int:
+        return int(-(-points // self.column))
+
+
+@cache
+def _width(words: str) -> float:
+    """Measure words in points."""
+    return max(TextPath((0, 0), line, size=9).get_extents().x1 for line in words.split("\n"))
+
+
+def _place(low: Any, high: Any, span: int, height: float) -> tuple[float, float] | None:
+    """Return the middle of the place with most room between two edges, None if it's too small.
+
+    >>> _place(np.array([0, 0, 0, 0]), np.array([9, 20, 22, 9]), 2, 10)
+    (2.5, 10.0)
+    """
+    if len(low) < span:
+        return None
+    view = np.lib.stride_tricks.sliding_window_view
+    floor, roof = view(low, span).max(axis=1), view(high, span).min(axis=1)
+    best = int((roof - floor).argmax())
+    if roof[best] - floor[best] < height:
+        return None
+    return best + 0.5 + span / 2, float(floor[best] + roof[best]) / 2
+
+
+class Entry:
+    """The name of a kind: in its area, or at the right of the axes with a swatch."""
+
+    def __init__(self, axes: "Axes", name: str, colour: str, marker: str = "s") -> None:
+        self.name, self.colour = name, colour
+        looks: Any = {"marker": marker, "color": colour, "markersize": 7, "clip_on": False}
+        looks["markeredgecolor"] = GREY if colour == "#FFFFFF" else colour
+        looks["markeredgewidth"] = 3 if marker == "|" else 1
+        (self.swatch,) = axes.plot([], [], linestyle="", **looks)
+        words: Any = {"s": name, "fontsize": 9, "va": "center_baseline"}
+        self.inside = axes.text(0, 0, color=ink_on(colour), ha="center", **words)
+        self.beside = axes.text(0, 0, color=DARK, **words)
+        self.width = _width(name) + 6
+
+    def put(self, place: tuple[float, float] | None) -> None:
+        """Write the name at a place within the area, or nowhere."""
+        for artist in (self.inside, self.swatch, self.beside):
+            artist.set_visible(artist is self.inside and place is not None)
+        if place:
+            self.inside.set_position(place)
+
+    def list(self, x: float, y: float, step: float) -> None:
+        """Write the name at the right of x, behind its swatch."""
+        self.swatch.set(visible=True, data=([x + step], [y]))
+        self.beside.set(x=x + 1.7 * step, y=y, visible=True)
 
 
 class Level:
     """A line across the axes, named at its right end."""
 
-    def __init__(self, axes: "Axes", name: str, style: str, width: float, side: str) -> None:
+    def __init__(
+        self, axes: "Axes", name: str, style: str, width: float, colour: str, side: str
+    ) -> None:
         self.name = name
-        self.line = axes.axhline(0, color=DARK, linestyle=style, linewidth=width)
-        place = axes.get_yaxis_transform()
-        self.text = axes.text(1.012, 0, "", transform=place, fontsize=9, va=side)
+        self.line = axes.axhline(0, color=colour, linestyle=style, linewidth=width)
+        looks: Any = {"fontsize": 9, "color": colour, "va": side, "linespacing": 1.1}
+        self.text = axes.text(1.015, 0, "", transform=axes.get_yaxis_transform(), **looks)
 
     def set(self, tokens: float) -> None:
         """Move the line to `tokens`. Without such a level (NaN or 0) it isn't drawn."""

@@ -9,7 +9,7 @@ Okabe and Ito, which people can tell apart whatever their colour vision.
 
 import io
 import textwrap
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from matplotlib.artist import Artist
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 from PIL import Image, ImageColor
 
@@ -33,9 +34,10 @@ COLUMNS = 4
 """Columns of a legend."""
 LINE = 72
 """Characters of a printed line, as many as fit beside JupyterLab's file list."""
-DARK, RED, ROOM = "#111111", "#A02C00", "#B9E0D3"
-GHOST: Any = {"color": "#555555", "gapcolor": "white", "linestyle": (0, (1, 1)), "linewidth": 2.0}
-"""The line of the same session with nothing forgotten."""
+DARK, GREY, RED, BLUE, ROOM = "#22272E", "#5B6470", "#B23A24", "#2F5F9E", "#B9E0D3"
+"""Ink, quiet ink, and the accent: the one thing that a picture is about."""
+GHOST: Any = {"color": GREY, "gapcolor": "white", "linestyle": (0, (1, 1)), "linewidth": 1.4}
+"""The line of a prompt that was never sent."""
 
 plain = matplotlib.style.context("default")
 """Decorate a function that draws: it uses matplotlib's own style, whatever the reader has set."""
@@ -61,18 +63,36 @@ class Look:
 
 
 LOOKS: Mapping[str, Look] = {
-    "system": Look("#8C8C8C"),
-    "tools": Look("#D0D0D0", "////"),
-    "user": Look("#D55E00"),
-    "assistant": Look("#0072B2"),
-    "thinking": Look("#56B4E9", "++++"),
-    "tool_use": Look("#009E73", "\\\\\\\\"),
-    "tool_result": Look("#E69F00"),
-    "image": Look("#CC79A7", "xxxx"),
-    "placeholder": Look("#FFFFFF", "...."),
-    "summary": Look("#F0E442", "----"),
+    "system": Look("#CBCDD0"),
+    "tools": Look("#7C838C"),
+    "user": Look("#27406B"),
+    "assistant": Look("#6F9BD8"),
+    "thinking": Look("#AEE1F5"),
+    "tool_use": Look("#74BBA2"),
+    "tool_result": Look("#EFD2A2"),
+    "image": Look("#8F3F56"),
+    "placeholder": Look("#FFFFFF", "////"),
+    "summary": Look("#8757A8"),
 }
 """The kinds of block, from the bottom of a stack to its top."""
+
+
+NAMES = {kind: kind for kind in LOOKS} | {
+    "system": "system prompt", "tools": "tools offered", "user": "user's words",
+    "assistant": "model's words", "tool_use": "tool calls", "tool_result": "tool results",
+    "image": "images", "placeholder": "placeholders",
+}  # fmt: skip
+"""What a picture calls the kinds."""
+
+
+def ink_on(colour: str) -> str:
+    """Return white for words on a dark colour, and ink for words on a light one.
+
+    >>> ink_on("#27406B"), ink_on("#EFD2A2")
+    ('white', '#22272E')
+    """
+    red, green, blue = ImageColor.getrgb(colour)[:3]
+    return "white" if 3 * red + 6 * green + blue < 1_200 else DARK
 
 
 def patches(looks: Mapping[str, Look], edge: float = 0) -> list[Artist]:
@@ -80,35 +100,40 @@ def patches(looks: Mapping[str, Look], edge: float = 0) -> list[Artist]:
     return [Patch(label=name, **look.fill(edge)) for name, look in looks.items()]
 
 
-def kinds_in(shown: Collection[str]) -> list[Artist]:
-    """Return an entry of the legend for each of these that is a kind of block, in their order."""
-    return patches({kind: look for kind, look in LOOKS.items() if kind in shown})
-
-
 class Chart:
     """A matplotlib figure that a notebook shows as a picture. `height` is in inches.
+
+    `title` is the picture's message.
 
     `png` draws the whole figure. Once artists have been given to `move`, it draws only these
     again, over the rest as it was.
     """
 
-    def __init__(self, height: float) -> None:
+    def __init__(self, height: float, title: str = "") -> None:
         self.figure = Figure(figsize=(WIDTH, height), dpi=DPI, facecolor="white")
+        looks: Any = {"fontsize": 13, "fontweight": "bold", "color": DARK, "va": "top"}
+        self.figure.text(0.014, 1 - 0.12 / height, title, **looks)
         self.page, self.height = FigureCanvasAgg(self.figure), height
         self.moving: list[Artist] = []
+        self.words: list[Text] = []
         self._ground: Any = None
+        self._under: Any = None
+        self._said: Any = None
 
     def frame(self, left: float, bottom: float, width: float, height: float, title: str) -> "Axes":
         """Add axes at a place given in inches, with grid, title and thousands in the style."""
         place = (left / WIDTH, bottom / self.height, width / WIDTH, height / self.height)
         axes = self.figure.add_axes(place)
-        axes.set_title(title, loc="left", fontsize=11, fontweight="bold")
-        axes.grid(axis="y", color="#E4E4E4", linewidth=0.8)
+        axes.set_title(title, loc="left", fontsize=11, fontweight="bold", color=DARK)
+        axes.grid(axis="y", color="#ECEEF0", linewidth=0.8)
         axes.set_axisbelow(True)
         axes.xaxis.set_major_locator(MaxNLocator(10, integer=True))
         axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 4, 5, 10]))
         axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        axes.tick_params(labelsize=9)
+        axes.tick_params(labelsize=9, color=GREY, labelcolor=GREY)
+        axes.xaxis.label.set_color(GREY)
+        axes.yaxis.label.set_color(GREY)
+        axes.spines[["left", "bottom"]].set_color(GREY)
         axes.spines[["top", "right"]].set_visible(False)
         return axes
 
@@ -119,21 +144,31 @@ class Chart:
             fontsize=9, frameon=False, handlelength=1.6, columnspacing=1.4,
         )  # fmt: skip
 
-    def move(self, artists: Iterable[Artist]) -> None:
-        """Draw these artists, back to front, apart from the rest of the figure from now on."""
-        self.moving, self._ground = list(artists), None
-        for artist in self.moving:
+    def move(self, artists: Iterable[Artist], words: Iterable[Text] = ()) -> None:
+        """Draw these artists, back to front, apart from the rest of the figure from now on.
+
+        `words` are drawn before them, and only if they have changed, because words take long.
+        """
+        self.moving, self.words, self._ground = list(artists), list(words), None
+        for artist in (*self.moving, *self.words):
             artist.set_animated(True)
 
     @plain
     def png(self) -> bytes:
         """Draw the figure as it is now. The same numbers give the same bytes."""
+        renderer = self.page.get_renderer()
         if self._ground is None or not self.moving:
             self.page.draw()
-            self._ground = self.page.copy_from_bbox(self.figure.bbox)
-        self.page.restore_region(self._ground)
+            self._ground, self._said = self.page.copy_from_bbox(self.figure.bbox), None
+        said = [(t.get_text(), t.get_position()) for t in self.words if t.get_visible()]
+        if said != self._said:
+            self.page.restore_region(self._ground)
+            for text in self.words:
+                text.draw(renderer)
+            self._said, self._under = said, self.page.copy_from_bbox(self.figure.bbox)
+        self.page.restore_region(self._under)
         for artist in self.moving:
-            artist.draw(self.page.get_renderer())
+            artist.draw(renderer)
         return encoded(self.page)
 
     def __repr__(self) -> str:
@@ -146,11 +181,11 @@ class Chart:
 def _palette() -> Image.Image:
     """Mix the colours of a picture: greys, and each colour on its way to white and to black."""
     colours = [(grey, grey, grey) for grey in (*range(0, 252, 4), 255)]
-    named = {look.colour for look in LOOKS.values()} | {RED, ROOM}
+    named = {look.colour for look in LOOKS.values()} | {RED, BLUE, ROOM}
     for name in sorted(named):
-        for end, tenth in product((255, 0), range(1, 11)):
-            parts = ImageColor.getrgb(name)
-            red, green, blue = (round(end + tenth / 10 * (part - end)) for part in parts)
+        for end, part in product((255, 0), range(1, 9)):
+            mixed = (round(end + part / 8 * (c - end)) for c in ImageColor.getrgb(name))
+            red, green, blue = mixed
             if len({red, green, blue}) > 1 and min(red, green, blue) < 244:
                 colours.append((red, green, blue))
     image = Image.new("P", (1, 1))

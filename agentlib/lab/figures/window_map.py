@@ -16,7 +16,7 @@ from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 
 from agentlib.estimation import breakdown, message_tokens
-from agentlib.lab.figures.style import COLUMNS, DARK, LOOKS, Chart, kinds_in, many, plain, wrapped
+from agentlib.lab.figures.style import COLUMNS, DARK, LOOKS, Chart, many, patches, plain, wrapped
 from agentlib.messages import Message, blocks, kinds_of
 from agentlib.transcripts import Session
 
@@ -154,7 +154,7 @@ def maps(
         raise ValueError("there is nothing to draw: no view")
     top = max(top, *(sum(t.tokens + t.gone for t in row) / window for row in rows.values()))
     shown = {*kinds, *(tile.kind for row in rows.values() for tile in row)}
-    entries = kinds_in(shown)
+    entries = patches({kind: look for kind, look in LOOKS.items() if kind in shown})
     if cached is not None or any(tile.gone for row in rows.values() for tile in row):
         entries.append(Patch(label="taken away", **_GONE))
     if cached is not None:

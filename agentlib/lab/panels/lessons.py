@@ -168,7 +168,6 @@ def habits_panel(scenario: Scenario, settings: Settings, *, turns: int = 60) -> 
         play(scenario, settings).table(),
         title="Tokens in each prompt, the model with other habits",
         turns=turns,
-        also=("placeholder", "summary", "auto", "failed"),
     )
 
     def draw(notes: str, **percent: int) -> tuple[bytes, str]:
@@ -202,7 +201,6 @@ def compaction_panel(session: Session, settings: Settings, runs: Iterable[Run] =
         table(replay(session, settings)),
         title="Tokens in each prompt, the recorded session replayed",
         top=1.15 * window,
-        also=("summary", "auto", "failed"),
     )
 
     @lru_cache(maxsize=64)
@@ -363,7 +361,6 @@ def fault_panel(scenario: Scenario, settings: Settings, *, turns: int = 60, seed
         title="Tokens in each prompt, the summariser failing",
         top=1.3 * settings.context_window,
         turns=turns,
-        also=("summary", "auto", "failed"),
     )
 
     def draw(rate: int, how: Kind) -> tuple[bytes, str]:

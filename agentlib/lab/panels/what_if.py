@@ -160,7 +160,6 @@ def _drawing(session: Session, bases: Mapping[str, Settings], model: str) -> Any
         table(whole),
         title="Tokens in each prompt, by kind of block",
         top=1.6 * start.context_window,
-        also=("placeholder", "summary", "auto", "failed"),
         ghost=sizes,
     )
 

@@ -67,6 +67,7 @@ class _Replay:
         self.seen, self.settled = 0, 0
         self.last: Request | None = None
         self.changed, self.as_recorded = False, True
+        self.summary_request = 0
         self.tried: list[Compaction] = []
         self.summary_from: Literal["recorded", "stand-in"] | None = None
 
@@ -75,7 +76,7 @@ class _Replay:
         by_hand = [c for c in compactions if _is_by_hand(c, self.session)]
         recorded = {c.seen: c for c in compactions if c not in by_hand and c.trigger != "reactive"}
         refused = [c for c in compactions if c.trigger == "reactive"]
-        turn, outcome = 0, None
+        turn, by_hand_step = 0, None
         for event in sorted([*by_hand, *self.session.requests], key=lambda e: e.seen):
             for place in self.session.cleared:
                 if self.seen <= place < event.seen:
@@ -84,7 +85,7 @@ class _Replay:
             self.view, self.before = self.view + arrived, self.before + arrived
             self.seen = event.seen
             if isinstance(event, Compaction):
-                outcome = self._compact("manual", event.focus, event, event, turn).compaction
+                by_hand_step = self._compact("manual", event.focus, event, event, turn)
                 continue
             focus = requested_focus(self.view) if COMPACT_TOOL in self.session.tools else None
             reason = "auto" if focus is None else "manual"
@@ -94,8 +95,8 @@ class _Replay:
                     self.meter.believe(self.view, refusal.tokens_before)
                     step = self._compact("reactive", "", event, refusal, turn)
             turn += 1
-            yield self._frame(turn, event, step, step.compaction or outcome)
-            outcome = None
+            yield self._frame(turn, event, step, step if step.compaction else by_hand_step or step)
+            by_hand_step = None
 
     def _is_refused(self, tokens: int) -> bool:
         """Whether the API would refuse the view, where it refused one of so many tokens."""
@@ -125,6 +126,9 @@ class _Replay:
         )
         if step.replaced or step.compaction not in (None, Outcome.FAILED):
             self.changed = True
+        if step.compaction:
+            usages = recorded.usage if recorded else ()
+            self.summary_request = max(map(prompt_tokens, usages), default=0)
         self.tried += compactions_of(step, event.at, event.seen)
         self.view, self.settled = list(step.messages), step.settled
         return step
@@ -165,7 +169,8 @@ class _Replay:
         fifth = sum(self.weights.of(message).tokens for message in messages) / 5
         return int(median(lengths) if lengths else min(self.settings.summary_tokens, fifth))
 
-    def _frame(self, turn: int, request: Request, step: Step, compaction: Outcome | None) -> Frame:
+    def _frame(self, turn: int, request: Request, step: Step, compacted: Step) -> Frame:
+        """Make the frame of a request. `compacted`: the step with its compaction, if any."""
         context = self.view
         as_recorded = context == request.context
         self.as_recorded &= as_recorded
@@ -184,11 +189,14 @@ class _Replay:
             prompt_tokens=tokens,
             billed_from="recorded" if as_recorded else "weighed",
             summary_from=self.summary_from,
-            compaction=compaction,
+            compaction=compacted.compaction,
+            replaced_tokens=_replaced_tokens(compacted),
+            summary_request=self.summary_request,
             kinds=self.weights.kinds(tokens),
         )
         self.view = drop_newest_thinking(context) if self.changed else context
         self.before, self.changed, self.last = context, False, request
+        self.summary_request = 0
         return frame
 
 
@@ -196,6 +204,13 @@ def _is_by_hand(compaction: Compaction, session: Session) -> bool:
     """Tell whether the person asked for it, and not the model by its tool."""
     history = session.history[: compaction.seen]
     return compaction.trigger == "manual" and requested_focus(history) is None
+
+
+def _replaced_tokens(step: Step) -> int:
+    """Return the size of the prompt that a step compacted: as the API refused it, or cleared."""
+    if not step.compaction:
+        return 0
+    return step.tokens_before - (0 if step.reason == "reactive" else step.tokens_cleared)
 
 
 def stand_in(tokens: int) -> str:
@@ -213,6 +228,7 @@ def table(frames: Sequence[Frame]) -> "pandas.DataFrame":
 
     `refused` says that the prompt is over the window. `need` counts the reply's texts and calls
     that quote what the context no longer has, and `reread` is the tokens to read that again.
+    `replaced_tokens` is the prompt that was compacted, `summary_request` that of its summary.
     """
     import pandas
 
@@ -229,6 +245,8 @@ def _row(frame: Frame, need: Need) -> dict[str, object]:
         "threshold": settings.threshold_tokens if settings.enabled and settings.auto else 0,
         "window": settings.context_window,
         "compaction": frame.compaction,
+        "replaced_tokens": frame.replaced_tokens,
+        "summary_request": frame.summary_request,
         "cleared": len(frame.step.cleared),
         "refused": frame.refused,
         "need": need.outputs,

@@ -31,6 +31,10 @@ class Frame:
     """The source of the summary in the context."""
     compaction: Outcome | None
     """The compaction before this request, if there was one."""
+    replaced_tokens: int = 0
+    """The size of the prompt that was compacted. It was never sent, or it was refused."""
+    summary_request: int = 0
+    """The prompt of the recorded request for the summary. 0: a stand-in, or no model was asked."""
     kinds: Mapping[str, float]
     """The prompt by kind of block. The sum is `prompt_tokens`."""
 
