@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import pytest
 from nbformat import NotebookNode
 
 from agentlib.auto_compact import summary_message, summary_prompt
-from agentlib.estimation import estimate_tokens, prompt_tokens
+from agentlib.estimation import estimate_tokens
 from agentlib.head_and_tail import summary_budget
 from agentlib.lab.lessons import check, checking, exercises
 from agentlib.lab.play import play
@@ -36,10 +37,11 @@ from agentlib.micro_compact import micro_compact as clear
 from agentlib.micro_compact import replacements
 from agentlib.pipeline import compact
 from agentlib.settings import Settings
+from agentlib.tools import result
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
-SECOND_EDITION = ["02_micro_compact"]
+SECOND_EDITION = ["00_the_wall", "02_micro_compact"]
 """Lessons in which the learner's functions run in the agent."""
 CHECK = re.compile(r'^check\("(\d\d\.\d+)", .+\)\s*\Z', re.MULTILINE)
 SOLUTION = re.compile(r"<summary>Solution</summary>\s*```python\n(.*?)```", re.DOTALL)
@@ -150,11 +152,11 @@ def test_every_exercise_has_a_hint_and_two_wrong_answers():
     assert [name for name in names if len(WRONG[name]) < 2] == []
 
 
-# 00: which turn fails, a message of results, the sum of the prompts, the largest result, a tool
+# 00: the loop, and a tool
 
 DEFINITION = {
     "name": "outline",
-    "description": "What a file defines.",
+    "description": "List what a file defines.",
     "input_schema": {
         "type": "object",
         "properties": {"path": {"type": "string"}},
@@ -169,16 +171,38 @@ def outline(source: str) -> str:
     return "\n".join(f"{n}: {line}" for n, line in lines if line.lstrip().startswith(starts))
 
 
-def without_errors(calls, place):
-    content = [
-        {"type": "tool_result", "tool_use_id": call["id"], "content": "one line"} for call in calls
-    ]
-    return {"role": "user", "content": content}
+def looping(act: Callable[..., list[Any]], *, whole: bool = True, ends: bool = True):
+    """A loop that answers calls with `act`, notes the `whole` reply or none, and may never end."""
+
+    def loop(messages, ask, workspace):
+        while messages[-1]["role"] == "user" or not ends:
+            reply = ask(messages)
+            if whole:
+                messages.append({"role": "assistant", "content": reply["content"]})
+            if calls := of_type(reply, "tool_use"):
+                messages.append({"role": "user", "content": act(calls, workspace)})
+
+    return loop
 
 
-def longest_content(messages):
-    found = [block for message in messages for block in of_type(message, "tool_result")]
-    return max(found, key=lambda block: len(block["content"]))["tool_use_id"]
+def carried_out(calls, workspace):
+    return [result(call, workspace) for call in calls]
+
+
+def without_errors(calls, workspace):
+    return [{k: v for k, v in r.items() if k != "is_error"} for r in carried_out(calls, workspace)]
+
+
+def made_up(calls, workspace):
+    return answers([call["id"] for call in calls])
+
+
+def on_a_copy(messages, ask, workspace):
+    looping(carried_out)(list(messages), ask, workspace)
+
+
+def only_once(messages, ask, workspace):
+    messages.append({"role": "assistant", "content": ask(messages)["content"]})
 
 
 # 01 and 02: estimates, and results that are cleared
@@ -355,36 +379,25 @@ def never(messages, settings, **options):
     return compact(messages, replace(settings, auto=False), **options)
 
 
-SMALLEST_WINDOW = exercises.TABLES["00.5"]["right"]
 WRONG: dict[str, list[tuple[Any, str]]] = {
     "00.1": [
-        (lambda base, growth, window: (window - base) // growth + 1, "is 5, not 4"),
-        (lambda base, growth, window: -(-(window - base) // growth) + 1, "is 4, not 3"),
-        (lambda base, growth, window: window / growth, "window=1,000"),
-        (lambda base, growth, window: (window - base) // growth + 2, "the first prompt alone"),
+        (lambda messages, ask, workspace: None, "it asks nothing"),
+        (only_once, "it ended after request 1"),
+        (looping(lambda calls, place: carried_out(calls[:1], place)), "refuse request 2"),
+        (looping(carried_out, whole=False), "refuse request 2"),
+        (looping(carried_out, ends=False), "it asks once more"),
+        (looping(made_up), "the result of toolu_1 is 'lost'"),
+        (looping(without_errors), "toolu_2 reads a missing file"),
+        (on_a_copy, "should hold 6 messages"),
     ],
     "00.2": [
-        (lambda calls, place: user("Done."), "the API would refuse the next request"),
-        (lambda calls, place: "Done.", "a message has a role and a content"),
-        (lambda calls, place: [place.run(c["name"], c["input"]) for c in calls], "it raised"),
-        (without_errors, "toolu_2 reads a missing file"),
-    ],
-    "00.3": [
         (lambda base, growth, turns: base + growth * (turns - 1), "is 3,000, not 1,400"),
         (lambda base, growth, turns: base * turns, "is 3,000, not 1,800"),
     ],
-    "00.4": [
-        (longest_content, "'toolu_2', not 'toolu_1'"),
-        (lambda messages: "toolu_2", "toolu_1 has 400 characters"),
-    ],
-    "00.5": [
-        (None, "the answer is None"),
-        (SMALLEST_WINDOW - 8_000, "would refuse a prompt"),
-        (SMALLEST_WINDOW + 8_000, "in a smaller window"),
-    ],
-    "00.6": [
+    "00.3": [
         (outline, "give a pair"),
-        (({**DEFINITION, "description": ""}, outline), "without a description"),
+        (({**DEFINITION, "description": "x"}, outline), "say in it what the tool does"),
+        (({**DEFINITION, "name": "list"}, outline), "should stay 'outline'"),
         (({**DEFINITION, "input_schema": {"properties": {}}}, outline), "path, a string"),
         ((DEFINITION, lambda path: Path(path).read_text()), "it raised"),
         ((DEFINITION, lambda source: "1: class Parcel:"), "the line 2: async def weigh"),
@@ -584,12 +597,6 @@ def test_a_plausible_wrong_answer_fails_and_the_verdict_names_the_case(
 
 def test_an_answer_that_is_no_function_is_told_so():
     assert "give check the function's name" in check("02.2", None).says
-
-
-def test_the_window_of_exercise_00_5_is_the_first_step_above_the_largest_prompt():
-    run = play(REVIEW, Settings(enabled=False))
-    largest = max(prompt_tokens(request.usage) for request in run.session.requests)
-    assert SMALLEST_WINDOW - 8_000 < largest <= SMALLEST_WINDOW
 
 
 def test_the_turn_of_exercise_05_6_is_the_last_with_the_file_in_view():

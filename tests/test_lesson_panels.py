@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from agentlib.lab.panels.what_if import RECORDED, what_if
 from agentlib.lab.play import play
 from agentlib.lab.replay import replay
 from agentlib.lab.replay.estimates import BLOCKS, CHARS, LAST_BILL, METER
-from agentlib.lab.tasks.scenarios import ERRAND, RENAME, REVIEW, SURVEY
+from agentlib.lab.tasks.scenarios import ERRAND, RENAME, REVIEW, SURVEY, TRACE
 from agentlib.messages import violation
 from agentlib.presets import DEFAULT, HERMES
 from agentlib.settings import Settings
@@ -32,7 +33,9 @@ TURNS = 14
 SESSION = replace(
     WHOLE, requests=WHOLE.requests[:TURNS], history=WHOLE.history[: WHOLE.requests[TURNS].seen]
 )
+DIED = play(REVIEW, Settings(enabled=False).scaled(32_000))
 PANELS: dict[str, Callable[[], Panel]] = {
+    "wall": lambda: lessons.wall_panel(DIED),
     "estimation": lessons.estimation_panel,
     "compaction": lambda: lessons.compaction_panel(SESSION, START),
     "tail": lambda: lessons.tail_panel(SESSION, TAIL),
@@ -228,3 +231,34 @@ def test_faults_change_the_fate_of_the_session():
         texts[rate] = panel.text.replace("\n", " ")
     assert "0 cut to size, 0 failed" in texts[0]
     assert "compactions: 0 done, 1 cut to size" in texts[100]
+
+
+def test_the_wall_has_each_block_once_and_the_refused_request_goes_through_it():
+    panel, refused = lessons.wall_panel(DIED), len(DIED.sizes) + 1
+    sums = [sum(tile.tokens for tile in tiles) for tiles in lessons.filling(DIED)]
+    assert [round(size) for size in accumulate(sums)][:-1] == DIED.sizes
+    assert panel.request.max == refused
+    for request, size in enumerate(DIED.sizes, 1):
+        panel.request.value = request
+        assert f"Request {request} of {refused}: {size:,} tokens" in panel.text
+        assert "refuses" not in panel.text
+    panel.request.value = refused
+    assert DIED.refused in panel.text.replace("\n", " ")
+    assert sum(sums) > 32_000
+
+
+def test_the_json_under_the_wall_is_all_that_was_sent():
+    pages = lessons.exchanged(DIED)
+    sent = [m for request, _ in pages for m in request["messages"] if not isinstance(m, str)]
+    assert sent == DIED.session.context
+    assert [answer["content"] for _, answer in pages[:-1]] == [
+        each.reply["content"] for each in DIED.session.requests
+    ]
+    assert pages[0][0]["system"] == DIED.session.system
+    assert pages[-1][1]["error"]["message"] == DIED.refused
+
+
+def test_a_run_that_nobody_refused_ends_with_its_last_answer():
+    done = play(TRACE, Settings(enabled=False))
+    assert len(lessons.exchanged(done)) == len(lessons.filling(done)) == done.turns
+    assert "error" not in lessons.exchanged(done)[-1][1]

@@ -23,35 +23,35 @@ def progress(folder: Path, lesson: str = "00") -> dict:
     return json.loads((folder / ".progress" / f"{lesson}.json").read_text(encoding="utf-8"))
 
 
-def refused_turn(base: int, growth: int, window: int) -> int:
-    return max(1, (window - base) // growth + 2)
+def tokens_sent(base: int, growth: int, turns: int) -> int:
+    return sum(base + growth * turn for turn in range(turns))
 
 
-def stub(base: int, growth: int, window: int) -> int:
+def stub(base: int, growth: int, turns: int) -> int:
     return 1
 
 
-def broken(base: int, growth: int, window: int) -> float:
+def broken(base: int, growth: int, turns: int) -> float:
     return json.loads("1") / 0
 
 
 def test_a_right_answer_passes_with_a_reason():
-    verdict = check("00.1", refused_turn)
+    verdict = check("00.2", tokens_sent)
     assert verdict
-    assert repr(verdict).startswith("00.1 passed: a prompt as large as the window still fits")
+    assert repr(verdict).startswith("00.2 passed: 40 turns instead of 20 send four")
 
 
 def test_a_wrong_answer_is_told_the_case():
-    verdict = check("00.1", stub)
+    verdict = check("00.2", stub)
     assert not verdict
-    assert "with base=600, growth=400, window=2,000 the answer is 5, not 1" in verdict.says
+    assert "with base=600, growth=400, turns=3 the answer is 3,000, not 1" in verdict.says
 
 
 def test_an_answer_that_raises_is_wrong_and_its_own_line_is_named():
-    says = check("00.1", broken).says
+    says = check("00.2", broken).says
     assert says.startswith("it raised ZeroDivisionError('division by zero'), in line ")
     assert says.endswith(': return json.loads("1") / 0')
-    assert "in line" not in check("00.1", math.comb).says
+    assert "in line" not in check("00.2", math.comb).says
 
 
 @pytest.mark.parametrize(
@@ -67,29 +67,29 @@ def test_an_exercise_that_does_not_exist_is_named_with_those_that_do(name, reaso
 
 
 def test_a_verdict_is_wrapped_to_the_width_of_a_notebook():
-    lines = repr(Verdict("00.1", False, "much too long " * 20)).splitlines()
+    lines = repr(Verdict("00.2", False, "much too long " * 20)).splitlines()
     assert len(lines) == 5
     assert max(map(len, lines)) <= 72
 
 
 def test_a_solved_exercise_runs_with_the_learners_function(capsys):
-    assert use("00.1", refused_turn, otherwise=stub) is refused_turn
-    assert capsys.readouterr().out == "00.1 is solved: your refused_turn runs.\n"
+    assert use("00.2", tokens_sent, otherwise=stub) is tokens_sent
+    assert capsys.readouterr().out == "00.2 is solved: your tokens_sent runs.\n"
 
 
-@pytest.mark.parametrize("function", [None, stub, broken, "refused_turn"])
+@pytest.mark.parametrize("function", [None, stub, broken, "tokens_sent"])
 def test_an_unsolved_exercise_runs_with_the_finished_function_and_says_so(function, capsys):
-    assert use("00.1", function, otherwise=refused_turn) is refused_turn
-    line = "00.1 is not solved yet, so the finished refused_turn runs.\n"
+    assert use("00.2", function, otherwise=tokens_sent) is tokens_sent
+    line = "00.2 is not solved yet, so the finished tokens_sent runs.\n"
     assert capsys.readouterr().out == line
 
 
 def test_hints_come_in_steps_and_end():
-    assert hint("00.1").startswith("Hint 1 of 2: The prompt of turn n")
-    assert hint("00.1", 2).startswith("Hint 2 of 2: Count turns")
-    assert repr(hint("00.1")) == str(hint("00.1"))
+    assert hint("00.2").startswith("Hint 1 of 2: Each request sends")
+    assert hint("00.2", 2).startswith("Hint 2 of 2: sum(…)")
+    assert repr(hint("00.2")) == str(hint("00.2"))
     for step in (3, 0, -1):
-        assert hint("00.1", step) == f"00.1 has 2 hints, and no hint {step}."
+        assert hint("00.2", step) == f"00.2 has 2 hints, and no hint {step}."
 
 
 def test_without_a_number_there_is_no_prediction_and_nothing_is_written(folder):

@@ -138,6 +138,13 @@ def test_a_loop_runs_the_agent():
     assert run.sizes == sorted(run.sizes) == list(run.table()["tokens"])
 
 
+def test_a_learners_loop_asks_for_no_cache_and_is_billed_without_it():
+    plainly, marked = play(TRACE, OFF, loop=plain), play(TRACE, OFF)
+    assert plainly.sizes == marked.sizes
+    assert not any(usage["cache_read_input_tokens"] for usage in plainly.usages)
+    assert plainly.dollars(MODEL) > marked.dollars(MODEL)
+
+
 def test_a_loop_without_an_end_is_stopped():
     def on(messages, ask, workspace):
         while True:

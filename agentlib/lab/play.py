@@ -28,7 +28,7 @@ from agentlib.lab.replay import replay, table
 from agentlib.lab.spending import Usage, dollars
 from agentlib.lab.tasks.scenarios import Checks, Clock, Scenario
 from agentlib.messages import Message, of_type
-from agentlib.requests import request, send
+from agentlib.requests import send
 from agentlib.settings import Settings
 from agentlib.step import Step
 from agentlib.transcripts import Session
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 MAX_TURNS, LEARNERS_TURNS = 200, 100
 """Requests for each prompt; the second number holds for a run with a learner's part."""
-ANSWER = 2_000
+ANSWER = 8_000
 """Tokens that a reply may have in a learner's loop."""
 KEPT = 64
 """Runs remembered."""
@@ -402,7 +402,10 @@ class _Work:
         session.show(messages)
 
     def _ask(self, messages: list[Message]) -> dict[str, Any]:
-        """Send the messages for a learner's loop, and note the results in them and the reply."""
+        """Send the messages for a learner's loop, and note the results in them and the reply.
+
+        Nothing asks for the prompt cache.
+        """
         session = self.session
         if len(session.requests) == self._most():
             raise _TurnsOver
@@ -411,7 +414,8 @@ class _Work:
                 session.answer(result, at=self._now())
         session.show(messages)
         self.run.steps.append(Step(messages=list(messages)))
-        sent = request(self.model, session.system, session.tools, messages, ANSWER)
+        sent = {"model": self.model, "system": session.system, "tools": session.tools}
+        sent |= {"messages": messages, "max_tokens": ANSWER}
         reply: dict[str, Any] = send(self.client, sent).to_dict()
         session.reply(reply, at=self._now())
         self.run.usages.append(reply["usage"])

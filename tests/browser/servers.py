@@ -117,7 +117,8 @@ def _environment(folder: Path) -> dict[str, str]:
     }
     probe = shutil.copytree(HERE / "kernel", folder / "kernel")
     own_folders = {name: str(folder / value) for name, value in own.items()}
-    return os.environ | own_folders | {"PYTHONPATH": str(probe)}
+    code = os.pathsep.join([str(probe), str(ROOT)])
+    return os.environ | own_folders | {"PYTHONPATH": code}
 
 
 def _write_settings(folder: Path) -> None:

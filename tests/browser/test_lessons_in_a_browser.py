@@ -45,6 +45,33 @@ def test_the_links_of_a_lesson_open_in_jupyterlab(lab: Lab, browser: Browser):
         assert lesson.console == []
 
 
+def test_the_wall_is_reached_by_keyboard_with_everything_in_sight(lab: Lab, browser: Browser):
+    with opened(browser, lab.url("00_the_wall.ipynb")) as lesson:
+        lesson.page.set_viewport_size({"width": 1440, "height": 900})
+        lesson.run_all()
+        wall = lesson.panels()[0]
+        [knob], [sent, answer] = wall.all(HANDLE), wall.all("pre[role=region]")
+        for key, sentence in (("ArrowRight", "Request 2 of 18"), ("End", "prompt is too long")):
+            before = wall.settled()
+            knob.press(key)
+            after = holds(wall)
+            assert after.pictures != before.pictures
+            assert sentence in wall.root.locator("[role=status]").inner_text()
+        assert "tool_result" in sent.inner_text()
+        assert "prompt is too long" in answer.inner_text()
+        knob.press("Tab")
+        lesson.page.keyboard.press("Tab")  # past the number, which can be typed
+        assert sent.evaluate("each => each === document.activeElement")
+        wall.root.evaluate("each => each.scrollIntoView()")
+        SHOTS.mkdir(parents=True, exist_ok=True)
+        lesson.page.screenshot(path=SHOTS / "00_the_wall-scrubber.png")
+        for part in (knob, wall.root.locator("img.widget-image"), sent, answer):
+            box = part.bounding_box()
+            assert box
+            assert box["y"] >= 0
+            assert box["y"] + box["height"] <= 900
+
+
 def test_a_notebook_that_is_not_run_shows_its_stored_pictures(lab: Lab, browser: Browser):
     stored = json.loads((lab.root / "notebooks" / BENCH).read_text(encoding="utf-8"))
     outputs = [output for cell in stored["cells"] for output in cell.get("outputs", [])]

@@ -24,7 +24,14 @@ from agentlib.lab.lessons.checking import Answer, conversation, exercise, requir
 from agentlib.lab.parts import results
 from agentlib.lab.play import play
 from agentlib.lab.tasks.scenarios import RENAME, REVIEW
-from agentlib.messages import Message, active_request, exchanges, of_type, result_text
+from agentlib.messages import (
+    Message,
+    active_request,
+    exchanges,
+    of_type,
+    result_text,
+    violation,
+)
 from agentlib.micro_compact import micro_compact
 from agentlib.session_file import Line
 from agentlib.settings import Settings
@@ -51,31 +58,37 @@ def summarize(messages: Sequence[Message], focus: str) -> str:
     return SUMMARY
 
 
-# Lesson 00: when a request no longer fits, what fills it, and a tool
+# Lesson 00: the loop, and a tool
 
 
-@exercise("00.2", "every call has its result, and the failed one says what went wrong.")
-def _hands(answer: Answer) -> None:
+@exercise("00.1", "it asks until a reply makes no call, and every call has its result.")
+def _loop(answer: Answer) -> None:
+    """Let the loop talk to a script: two calls at once, of which one fails, a call, a last word."""
     calls = [checking.call_block(1, path="a.txt"), checking.call_block(2, path="missing.txt")]
+    last = [{"type": "text", "text": "Done."}]
+    script = [calls, [checking.call_block(3, path="a.txt")], last]
+    messages: list[Message] = [{"role": "user", "content": "Read both, then a.txt again."}]
+    asked: list[list[Message]] = []
+
+    def ask(request: list[Message]) -> Message:
+        require(len(asked) < len(script), "it asks once more after a reply that makes no call.")
+        asked.append(deepcopy(request))
+        refusal = violation(request)
+        require(not refusal, f"the API would refuse request {len(asked)}: {refusal}")
+        return {"role": "assistant", "content": script[len(asked) - 1]}
+
     with TemporaryDirectory() as folder:
         Path(folder, "a.txt").write_text("one line\n", encoding="utf-8", newline="\n")
-        message = answer.call(calls, Workspace(Path(folder)))
-    checking.require_answered(calls, message)
-    first, second = of_type(message, "tool_result")
+        answer.function(messages, ask, Workspace(Path(folder)))
+    require(asked, "it asks nothing: call ask(messages) as long as the last message is the user's.")
+    ended = f"it ended after request {len(asked)}, whose reply makes a call; send the result, too."
+    require(len(asked) == len(script), ended)
+    is_whole = len(messages) == 6 and messages[-1] == {"role": "assistant", "content": last}
+    require(is_whole, f"`messages` should hold 6 messages, the last reply too: {len(messages)}.")
+    first, second = of_type(messages[2], "tool_result")
     text = result_text(first)
     require(text == "one line", f"the result of toolu_1 is {text!r}, but a.txt holds 'one line'.")
     require(second.get("is_error"), "toolu_2 reads a missing file, and its result has no is_error.")
-
-
-@exercise("00.4", "the text counts, whether it is a string or stands in a list of blocks.")
-def _largest(answer: Answer) -> None:
-    in_list = conversation(300, 0, 23)
-    in_list[4]["content"] = [checking.result_block(2, [{"type": "text", "text": "b" * 2_000}])]
-    cases = {
-        "toolu_2 has 2,000 characters in a list with one text block": ("toolu_2", in_list),
-        "toolu_1 has 400 characters and comes first": ("toolu_1", conversation(400, [300, 90])),
-    }
-    answer.agree(cases)
 
 
 SOURCE = """class Parcel:
@@ -88,10 +101,12 @@ OUTLINE = {"1": "class Parcel:", "2": "async def weigh(self):", "5": "def delive
 """The lines of `SOURCE` that define something."""
 
 
-@exercise("00.6", "five lines became three.")
+@exercise("00.3", "five lines became three.")
 def _tool(answer: Answer) -> None:
     definition, function = answer.typed(tuple, "give a pair: the definition and the function")
-    require(definition.get("description"), "without a description no model can use the tool.")
+    words = str(definition.get("description", "")).split()
+    require(len(words) > 3, "the model sees only the description; say in it what the tool does.")
+    require(definition.get("name") == "outline", "the tool's name should stay 'outline'.")
     schema = definition["input_schema"]
     types = {name: each.get("type") for name, each in schema["properties"].items()}
     require(types == {"path": "string"}, f"the one property should be path, a string: {types}.")

@@ -4,11 +4,14 @@
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 # ipywidgets has no types.
 
+import html
+import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache, partial
-from itertools import accumulate
+from itertools import accumulate, chain, pairwise
 from typing import Any, get_args
 
 from ipywidgets import Button, Play, jslink
@@ -19,7 +22,8 @@ from agentlib.lab.cache import Part, PromptCache
 from agentlib.lab.figures import bills, charts, estimates
 from agentlib.lab.figures.bars import bars
 from agentlib.lab.figures.style import many, wrapped
-from agentlib.lab.figures.window_map import maps, sentence, tiles, window_maps
+from agentlib.lab.figures.wall import Wall
+from agentlib.lab.figures.window_map import Tile, maps, sentence, tiles, window_maps
 from agentlib.lab.generations import left
 from agentlib.lab.model import HABITS
 from agentlib.lab.panels.panel import Drawing, Panel, choice, scrolling, slider, words
@@ -30,9 +34,9 @@ from agentlib.lab.replay.map_frames import Scene, scenes
 from agentlib.lab.sessions.table import Row, matching, rows
 from agentlib.lab.spending import dollars, rates
 from agentlib.lab.tasks.scenarios import Scenario
-from agentlib.messages import KINDS
+from agentlib.messages import KINDS, Message
 from agentlib.micro_compact import micro_compact
-from agentlib.settings import Settings
+from agentlib.settings import MODEL, Settings
 from agentlib.transcripts import Session
 
 KEEP_RECENT = "how many of the newest results stay whole"
@@ -40,8 +44,76 @@ MIN_CHARS = "results of at most so many characters stay whole"
 LENGTH = "tokens of each summary"
 SHOWN_ROWS, EXCERPT = 200, 90
 """Rows of the session browser's table, and characters of each text."""
+TOO_LONG = r"(\d+) tokens > \d+ maximum"
+"""The size of a prompt in the API's refusal."""
 FAULTS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind != "timeout")
 """A time-out ends as a 500 does, but only after seconds, because the SDK waits and retries."""
+
+
+def wall_panel(run: Run) -> Panel:
+    """Lesson 00: the window fills, request by request, beside the JSON that is sent and returned.
+
+    `request` is the slider. If the API refused the run's last request, the refusal is its answer.
+    """
+    parts, pages, window = filling(run), exchanged(run), run.settings.context_window
+    last, chart = len(parts), Wall(parts, window)
+
+    @lru_cache(maxsize=64)
+    def draw(request: int) -> Drawing:
+        sent, answer = pages[request - 1]
+        chart.show(request)
+        size = sum(tile.tokens for tile in chain(*parts[:request]))
+        text = f"Request {request} of {last}: {size:,.0f} tokens, {size / window:.0%} of the window"
+        text += f" of {window:,}."
+        if "error" in answer:
+            text += f" The API refuses it: {answer['error']['message']}."
+        boxes = as_json("New in this request", sent) + as_json("The API's answer", answer)
+        table = f'<div style="display: flex; gap: 8px">{boxes}</div>'
+        return Drawing(chart.png(), wrapped(text), table)
+
+    return Panel({"request": slider("request", 1, (1, last, 1), "which request of the run")}, draw)
+
+
+def _contexts(run: Run) -> list[list[Message]]:
+    """List the messages of each request, one that the API refused among them."""
+    contexts = [sent.context for sent in run.session.requests]
+    return [*contexts, run.session.context] if run.refused else contexts
+
+
+def filling(run: Run) -> list[list[Tile]]:
+    """Return the blocks that each request of a run added, scaled to what the API counted."""
+    contexts, sizes = _contexts(run), [0, *run.sizes, *map(int, re.findall(TOO_LONG, run.refused))]
+    return [
+        tiles(new[len(old) :], billed=size - before, session=None if old else run.session)
+        for old, new, before, size in zip([[], *contexts], contexts, sizes, sizes[1:], strict=False)
+    ]
+
+
+def exchanged(run: Run) -> list[tuple[Any, Any]]:
+    """Return what each request of a run said that the one before didn't, and the API's answer."""
+    session, contexts, said = run.session, _contexts(run), list[dict[str, Any]]()
+    for old, new in pairwise([[], *contexts]):
+        before = [f"… the {len(old)} messages before, word for word …"] if old else []
+        said.append({"messages": [*before, *new[len(old) :]]})
+    said[0] = {"model": MODEL, "system": session.system, "tools": session.tools, **said[0]}
+    answers: list[dict[str, Any]] = [
+        {"content": each.reply["content"], "stop_reason": each.stop_reason, "usage": each.usage}
+        for each in session.requests
+    ]
+    error = {"type": "invalid_request_error", "message": run.refused}
+    return list(zip(said, [*answers, {"type": "error", "error": error}], strict=False))
+
+
+def as_json(name: str, value: object) -> str:
+    """Show a value as JSON in HTML that scrolls by mouse and by keyboard."""
+    text = json.dumps(value, indent=1, ensure_ascii=False)
+    text = html.escape(re.sub(r"\n {3,}|\n {2}(?=[}\]])", " ", text))  # a message on one line
+    return (
+        f'<div style="flex: 1 1 50%; min-width: 0"><b>{name}</b><pre role="region" tabindex="0" '
+        f'aria-label="{name}" style="max-height: 17em; overflow: auto; line-height: 1.35; '
+        'font-size: 12px; white-space: pre-wrap; word-break: normal; overflow-wrap: anywhere">'
+        f"{text}</pre></div>"
+    )
 
 
 def estimation_panel(growths: Sequence[int] = (), settings: Settings | None = None) -> Panel:
