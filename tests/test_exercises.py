@@ -41,7 +41,7 @@ from agentlib.tools import result
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
-SECOND_EDITION = ["00_the_wall", "02_micro_compact"]
+SECOND_EDITION = ["00_the_wall", "02_micro_compact", "04_manual_compact"]
 """Lessons in which the learner's functions run in the agent."""
 CHECK = re.compile(r'^check\("(\d\d\.\d+)", .+\)\s*\Z', re.MULTILINE)
 SOLUTION = re.compile(r"<summary>Solution</summary>\s*```python\n(.*?)```", re.DOTALL)
@@ -270,18 +270,21 @@ def small_run(threshold):
 CATEGORIES = "Summarize this conversation for continuity.\n## Files\n## To do\n## Decisions\n"
 
 
-def any_turn(messages, summarize):
-    calls = [call for message in messages for call in of_type(message, "tool_use")]
-    called = any(call["name"] == "compact" for call in calls)
-    return [user(summarize(messages, ""))] if called else messages
-
-
 def whole_summary(messages, summarize):
-    return [user(summarize(messages, ""))]
+    return [user(summarize(messages))]
 
 
 def results_only(messages, summarize):
-    return [user(summarize(messages, "")), messages[-1]]
+    return [user(summarize(messages)), messages[-1]]
+
+
+def request_gone(messages, summarize):
+    return [user(summarize(messages)), *messages[last_assistant(messages) :]]
+
+
+def nothing_summarised(messages, summarize):
+    words = f"{summarize([])} {active_request(messages)}"
+    return [user(words), *messages[last_assistant(messages) :]]
 
 
 def any_focus(messages):
@@ -290,7 +293,24 @@ def any_focus(messages):
 
 
 def newest_focus(messages):
-    return any_focus(messages[last_assistant(messages) :])
+    newest = last_assistant(messages)
+    return any_focus(messages[newest:]) if newest >= 0 else None
+
+
+def first_call_only(messages):
+    newest = last_assistant(messages)
+    call = of_type(messages[newest], "tool_use")[0] if newest >= 0 else {"name": ""}
+    return call["input"].get("focus", "") if call["name"] == "compact" else None
+
+
+def any_write(messages):
+    calls = [call for message in messages for call in of_type(message, "tool_use")]
+    return "rules" if any(call["name"] == "write_file" for call in calls) else None
+
+
+def newest_write(messages):
+    newest = last_assistant(messages)
+    return any_write(messages[newest:]) if newest >= 0 else None
 
 
 # 05: what is written down
@@ -491,21 +511,27 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (lambda tokens: f"{CATEGORIES}## More\n{tokens} tokens", "yours are"),
     ],
     "04.1": [
-        (lambda messages, summarize: messages, "if the newest turn calls compact"),
-        (any_turn, "if only an older turn calls compact"),
-        (whole_summary, "if no turn calls compact"),
+        (any_focus, "an older call"),
+        (newest_focus, "three calls"),
+        (first_call_only, "the call stands beside another"),
     ],
     "04.2": [
-        (["toolu_3", "toolu_5"], "toolu_4 belongs in your list"),
-        (["toolu_1", "toolu_2", "toolu_3", "toolu_4", "toolu_5"], "toolu_1 does not belong"),
-    ],
-    "04.3": [
         (whole_summary, "toolu_2, toolu_3, and only they should stay; yours keeps none"),
         (results_only, "the API would refuse this"),
-        (lambda m, summarize: [user(summarize(m, "")), *m[1:]], "yours keeps toolu_1, toolu_2"),
+        (lambda m, summarize: [user(summarize(m)), *m[1:]], "yours keeps toolu_1, toolu_2"),
+        (request_gone, "the person's request 'Read every file, then report.' is gone"),
+        (nothing_summarised, "summarize should get the messages"),
     ],
-    "04.4": [(any_focus, "an older call"), (newest_focus, "three calls")],
-    "04.5": [((28, ""), "2 of 4 facts"), ((12, "facts"), "not from 16 to 36")],
+    "04.3": [
+        ("keep everything important", "2 of 4 facts and not the rule"),
+        ("rules of the user", "2 of 4 facts and the rule"),
+        ("FACT: the probe for musl may take 7 seconds. " * 2, "60 have to do"),
+    ],
+    "04.4": [
+        (any_write, "if the file was written a turn before"),
+        (newest_write, "if the newest write failed"),
+        (lambda messages: "rules", "if the newest turn has read a file"),
+    ],
     "05.1": [
         (lambda messages, folder, now: None, "it holds nothing"),
         (exact_time, "it holds ['transcript_1760000000.25.jsonl']"),

@@ -11,7 +11,7 @@ import pytest
 
 from agentlib.lab.cache import SHORT
 from agentlib.lab.play import play
-from agentlib.lab.tasks.generated import CLEARING, SWEEPS, generated
+from agentlib.lab.tasks.generated import CLEARING, MOMENTS, SWEEPS, generated
 from agentlib.settings import Settings
 from tests.benchmarks import sweeps
 
@@ -79,3 +79,30 @@ def test_a_plain_summary_loses_the_rule_about_half_the_time_and_the_cures_rarely
     assert lost("nothing forgotten") == 0
     for cure in ("focus", "update", "head", "head and tail", "default"):
         assert lost(cure) <= 0.1, cure
+
+
+def moments() -> list[dict[str, str]]:
+    return list(csv.DictReader(MOMENTS.read_text(encoding="utf-8").splitlines()))
+
+
+def test_rows_of_the_table_of_moments_can_be_made_again():
+    today = date.today().isoformat()
+    for row in Random(today).sample(moments(), 2):
+        print(today, row)
+        tried = None if row["by"] == "auto" else int(row["from_report"])
+        again = sweeps.moment_row(tried, int(row["seed"]))
+        assert {name: str(value) for name, value in again.items()} == row
+
+
+def test_most_is_lost_just_before_the_report_and_nothing_after_it():
+    by_seed: dict[int, dict[int, int]] = {}
+    for row in moments():
+        if row["by"] == "person":
+            files = by_seed.setdefault(int(row["seed"]), {})
+            files[int(row["from_report"])] = int(row["described"])
+    assert len(by_seed) == sweeps.SEEDS
+    for seed, files in by_seed.items():
+        assert files[-1] <= min(files.values()) + 1, seed
+        assert files[0] >= max(files.values()) - 2, seed
+    worst = [files[-1] / files[0] for files in by_seed.values()]
+    assert sum(share < 0.7 for share in worst) > len(worst) / 2

@@ -19,7 +19,7 @@ from agentlib.lab.panels.what_if import RECORDED, what_if
 from agentlib.lab.play import play
 from agentlib.lab.replay import replay
 from agentlib.lab.replay.estimates import BLOCKS, CHARS, LAST_BILL, METER
-from agentlib.lab.tasks.scenarios import ERRAND, RENAME, REVIEW, SURVEY, TRACE
+from agentlib.lab.tasks.scenarios import RENAME, REVIEW, SURVEY, TRACE
 from agentlib.messages import violation
 from agentlib.presets import DEFAULT, HERMES
 from agentlib.settings import Settings
@@ -182,26 +182,6 @@ def test_compaction_by_two_numbers_and_the_run_at_the_same_two():
     short = panel.text
     panel.summary_tokens.value = 2_000
     assert panel.text != short
-
-
-def test_the_button_compacts_and_another_turn_waits_for_it():
-    start = Settings(micro="off", auto=False, manual=False).scaled(32_000)
-    panel, run = (
-        lessons.focus_panel(ERRAND, start, after=12),
-        play(ERRAND, start, compact_after=12, focus="rules"),
-    )
-    before = panel.png
-    size = run.step.tokens_before
-    assert panel.text.startswith(f"{size:,} tokens, {100 * size // 32_000}% of the window. Not")
-    panel.words.value = " rules "
-    assert panel.png == before
-    panel.button.click()
-    assert repr(panel) == f"after 12, words  rules :\n{lessons.focus_sentence(run, ERRAND)}"
-    assert panel.png != before
-    panel.after.value = 8
-    assert "Not compacted yet" in panel.text
-    panel.after.value = 40
-    assert "ValueError: after turn 40: the task has turns 1 to 19" in panel.text
 
 
 def test_each_slider_of_the_tail_panel_moves_its_own_part():

@@ -357,6 +357,9 @@ class _Work:
         step = self.engine(*messages, **given)
         if self.own:
             self.run.steps.append(step)
+        if step.compaction == "manual" and given["reason"] == "auto":
+            # The learner's rule asked. A replay takes that for a person, and so for two steps.
+            self.run.steps.append(Step(messages=step.messages, settled=step.settled))
         return step
 
     def _agent(self) -> agent_loop.Agent:

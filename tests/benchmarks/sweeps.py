@@ -2,7 +2,8 @@
 
 The lessons read them for claims that one run can't carry. `agentlib/lab/tasks/sweeps.csv` has a row
 for each policy and seed. `clearing.csv` has renaming tasks, which need two results at a time: a row
-for each KEEP_RECENT and seed, with clearing alone. `make sweeps ARGS=3` only shows the means of
+for each KEEP_RECENT and seed, with clearing alone. `moments.csv` has one compaction by hand, at
+each turn of each task, beside lesson 03's layer. `make sweeps ARGS=3` only shows the means of
 three seeds.
 """
 
@@ -17,9 +18,11 @@ from rich.progress import track
 
 from agentlib import presets
 from agentlib.lab.model import Habits
-from agentlib.lab.play import play, repeated
-from agentlib.lab.scoreboard import PRICED_AS, Stage, with_focus
-from agentlib.lab.tasks.generated import CLEARING, SWEEPS, generated
+from agentlib.lab.play import Run, asked_at, play, repeated
+from agentlib.lab.scoreboard import EVIDENCE, PRICED_AS, Stage, with_focus
+from agentlib.lab.tasks.generated import CLEARING, MOMENTS, SWEEPS, generated
+from agentlib.lab.tasks.scenarios import REVIEW
+from agentlib.messages import of_type
 from agentlib.settings import MODEL, Settings
 from tests.benchmarks.count import count
 from tests.benchmarks.generated import scenario
@@ -84,6 +87,47 @@ def clearing_row(keep_recent: int, seed: int) -> dict[str, Any]:
     }
 
 
+SMALL_WINDOW = 20_000
+"""The generated tasks fit into 32,000 tokens, and lesson 03's layer would never compact there."""
+MOMENTS_TRIED = (None, *range(-36, 2))
+
+
+def moment_row(from_report: int | None, seed: int) -> dict[str, Any]:
+    """Compact once by hand, so many turns after the one that writes the report.
+
+    None: run lesson 03's layer, and note its last compaction before the report. Seed 0 is the
+    review. Return nothing if the task has no such turn.
+    """
+    task, window = (generated(seed), SMALL_WINDOW) if seed else (REVIEW, WINDOW)
+    auto = replace(EVIDENCE, manual=False).scaled(window)
+    run = play(task, auto if from_report is None else replace(auto, auto=False))
+    written = report_turn(run)
+    if from_report is None:
+        turn = max((n - 1 for n in asked_at(run.session) if n <= written), default=0)
+    else:
+        turn = written + from_report
+        if not 2 <= turn <= run.turns or (seed and from_report < -14):
+            return {}
+        run = play(task, run.settings, compact_after=turn)
+    return {
+        "by": "auto" if from_report is None else "person",
+        "from_report": turn - written,
+        "seed": seed,
+        "turn": turn,
+        "described": run.checks["described"],
+        "files": run.checks["files"],
+        "facts": run.checks["facts"],
+        "rule": run.checks["constraint"],
+    }
+
+
+def report_turn(run: Run) -> int:
+    """Return the number of the first turn that writes a file."""
+    replies = [m for m in run.session.history if m["role"] == "assistant"]
+    calls = [[call["name"] for call in of_type(reply, "tool_use")] for reply in replies]
+    return 1 + ["write_file" in names for names in calls].index(True)
+
+
 def rows(
     make: Callable[..., dict[str, Any]], policies: Iterable[Any], seeds: Iterable[int]
 ) -> list[dict[str, Any]]:
@@ -91,13 +135,14 @@ def rows(
     pairs = list(product(policies, seeds))
     with ProcessPoolExecutor() as pool:
         runs = pool.map(make, *zip(*pairs, strict=True))
-        return list(track(runs, make.__name__, total=len(pairs)))
+        return list(filter(None, track(runs, make.__name__, total=len(pairs))))
 
 
 def main(seeds: int) -> None:
     for make, policies, most, path in (
         (row, POLICIES, SEEDS, SWEEPS),
         (clearing_row, KEEPS, RENAMINGS, CLEARING),
+        (moment_row, MOMENTS_TRIED, SEEDS, MOMENTS),
     ):
         table = DataFrame(rows(make, policies, range(min(seeds, most))))
         if seeds == SEEDS:

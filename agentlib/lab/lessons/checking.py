@@ -114,15 +114,6 @@ class Answer:
         require(self.value >= right, f"{given}: {low}.")
         require(self.value <= right, f"{given}: {high}.")
 
-    def choose(self, right: Sequence[str], reasons: Mapping[str, str]) -> None:
-        """Require a list of the right names out of those that have a reason."""
-        names = self.typed((list, tuple, set), "give a list of ids, as in ['toolu_1']")
-        for name, reason in reasons.items():
-            place = "belongs" if name in right else "does not belong"
-            fits = (name in names) == (name in right)
-            require(fits, f"{name} {place} in your list: {reason}.")
-        require(len(names) == len(right), f"choose each once, out of {', '.join(reasons)}.")
-
 
 def require_messages(value: Any) -> list[Message]:
     """Return the value if it is a list of messages, whether or not the API would take them."""

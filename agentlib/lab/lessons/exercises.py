@@ -23,6 +23,7 @@ from agentlib.lab.lessons import checking
 from agentlib.lab.lessons.checking import Answer, conversation, exercise, require, shown, text_of
 from agentlib.lab.parts import results
 from agentlib.lab.play import play
+from agentlib.lab.scoreboard import EVIDENCE
 from agentlib.lab.tasks.scenarios import RENAME, REVIEW
 from agentlib.messages import (
     Message,
@@ -44,7 +45,7 @@ TABLES: dict[str, dict[str, Any]] = tomllib.loads(checking.read("tables.toml"))
 
 def _register(name: str, passed: str, **table: Any) -> None:
     """Register an exercise whose table has the arguments of one method of `Answer`."""
-    form = "agree" if "cases" in table else "choose" if "reasons" in table else "hit"
+    form = "agree" if "cases" in table else "hit"
     exercise(name, passed)(methodcaller(form, **table))
 
 
@@ -310,40 +311,13 @@ def _summary(prompt: str) -> str:
     return text_of([{"role": "assistant", **model.reply(body)}])
 
 
-# Lesson 04: obeying the call, its focus, its siblings, and when to compact
+# Lesson 04: obeying the call, its siblings, its focus, and when to compact
 
-HAND = replace(Settings(auto=False, manual=False).scaled(32_000), summary_tokens=600)
-"""The settings of exercise 04.5: only the person compacts, and a summary is short."""
-
-
-@exercise("04.1", "the call is obeyed, and without one nothing happens.")
-def _obey(answer: Answer) -> None:
-    for case, messages in {
-        "if no turn calls compact": conversation(400),
-        "if only an older turn calls compact": conversation([{"focus": "a.py"}], 400),
-    }.items():
-        new = answer.call(messages, summarize)
-        require(new == messages, f"{case}, the messages should stay as they are.")
-    new = answer.messages(conversation(400, [{}]), summarize)
-    wanted = "if the newest turn calls compact, one message with the summary should be left"
-    require(len(new) == 1, f"{wanted}; yours returned {len(new)}.")
-    require(SUMMARY in text_of(new), f"{wanted}; yours holds no word of the summary.")
+BY_HAND = replace(EVIDENCE, auto=False, manual=False).scaled(32_000)
+"""The settings of exercise 04.3: lesson 03's, but only the person compacts."""
 
 
-@exercise("04.3", "the siblings' results stay, the API is content, and the old messages are gone.")
-def _siblings(answer: Answer) -> None:
-    turns: list[list[checking.Result]] = [[600, {}], [{}], [{}, 600, "short"]]
-    for newest in turns:
-        messages = conversation(400, newest)
-        new = answer.messages(messages, summarize)
-        right, given = list(results(messages[-1:])), list(results(new))
-        case = f"with {len(newest)} calls in the newest turn"
-        wanted = f"{case}, the model has not seen {', '.join(right)}, and only they should stay"
-        require(given == right, f"{wanted}; yours keeps {', '.join(given) or 'none'}.")
-        require(SUMMARY in text_of(new[:1]), f"{case}, the first message should be the summary.")
-
-
-@exercise("04.4", "None without a call, '' without a focus, and all of them joined.")
+@exercise("04.1", "None without a call, '' without a focus, and all of them joined.")
 def _focus(answer: Answer) -> None:
     focus = {"focus": "auth.py"}
     cases = {
@@ -352,25 +326,66 @@ def _focus(answer: Answer) -> None:
         "a call without a focus is a call all the same": ("", conversation([{}])),
         "an older call has been obeyed already": (None, conversation([focus], 400)),
         "the call stands beside another": ("auth.py", conversation([400, focus])),
+        "the person asks, and the model has said nothing": (None, conversation()),
         "three calls": ("auth.py; db.py", conversation([focus, {}, {"focus": "db.py"}])),
     }
     answer.agree(cases)
 
 
-@exercise("04.5")
-def _when(answer: Answer) -> str:
-    wanted = "give a turn and a focus, as in (20, 'facts')"
-    after, focus = answer.typed(tuple, wanted)
-    require(isinstance(after, int), f"the turn is {after!r}; {wanted}.")
-    require(16 <= after <= 36, f"turn {after} is not from 16 to 36.")
-    run = play(REVIEW, HAND, compact_after=after, focus=focus)
-    facts, files = run.kept(REVIEW)["facts"], run.checks["described"]
-    rule = "kept" if run.checks["constraint"] else "broken"
-    result = f"the summary holds {facts} of 4 facts, the report {files} of 19 files, rule {rule}"
-    kept = facts == 4 and rule == "kept"
-    require(kept, f"{result}. Name in the focus what must not go: facts, decisions, rules.")
-    require(files >= 18, f"{result}. It should describe 18 files: compact earlier.")
-    return f"{result}."
+@exercise("04.2", "the siblings' results stay, the API is content, and the request is there.")
+def _siblings(answer: Answer) -> None:
+    turns: list[list[checking.Result]] = [[600, {}], [{}], [{}, 600, "short"]]
+    for newest in turns:
+        messages, asked = conversation(400, newest), list[Sequence[Message]]()
+
+        def write(given: Sequence[Message], focus: str = "", asked: Any = asked) -> str:
+            asked.append(given)
+            return summarize(given, focus)
+
+        new = answer.messages(messages, write)
+        right, given = list(results(messages[-1:])), list(results(new))
+        case = f"with {len(newest)} calls in the newest turn"
+        wanted = f"{case}, the model has not seen {', '.join(right)}, and only they should stay"
+        require(given == right, f"{wanted}; yours keeps {', '.join(given) or 'none'}.")
+        require(SUMMARY in text_of(new[:1]), f"{case}, the first message should be the summary.")
+        request = str(active_request(messages))
+        require(request in text_of(new), f"{case}, the person's request {request!r} is gone.")
+        whole = asked and list(asked[0][:3]) == messages[:3]
+        require(whole, f"{case}, summarize should get the messages that are replaced.")
+
+
+@exercise("04.3")
+def _kept(answer: Answer) -> str:
+    focus = answer.typed(str, "give the words of the focus, as in 'details of every file'")
+    require(len(focus) <= 60, f"{len(focus)} characters; 60 have to do.")
+    kept = play(REVIEW, BY_HAND, compact_after=36, focus=focus).kept(REVIEW)
+    rule = "the rule" if kept["rule"] else "not the rule"
+    held = f"the summary holds {kept['facts']} of 4 facts and {rule}"
+    require(
+        kept["facts"] == 4 and kept["rule"],
+        f"{held}. Look at the lines that are missing: what is each of them called?",
+    )
+    return f"{held}, and the names of {kept['names']} functions and classes."
+
+
+@exercise("04.4", "the call is over, the file is written, and nothing else compacts.")
+def _finished(answer: Answer) -> None:
+    written, failed, read = (conversation(400, 400) for _ in range(3))
+    for messages in (written, failed):
+        messages[-2]["content"][0]["name"] = "write_file"
+    failed[-1]["content"][0]["is_error"] = True
+    older = [*written, *conversation(400)[1:]]
+    for case, messages, right in (
+        ("if the newest turn has written a file", written, True),
+        ("if the newest turn has read a file", read, False),
+        ("if the file was written a turn before", older, False),
+        ("if the newest write failed (is_error)", failed, False),
+        ("if the model has said nothing yet", conversation(), False),
+    ):
+        focus = answer.call(messages)
+        wanted = "a focus" if right else "None"
+        fits = isinstance(focus, str) if right else focus is None
+        require(fits, f"{case}, the answer should be {wanted}, not {shown(focus)}.")
 
 
 # Lesson 05: what is written down, under which name, and what it says later

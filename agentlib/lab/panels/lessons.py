@@ -12,18 +12,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from itertools import accumulate, chain, pairwise
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
-from ipywidgets import Button, Play, jslink
+from ipywidgets import Play, jslink
 
 from agentlib.estimation import prompt_tokens
 from agentlib.lab.api.faults import Fault, Kind
 from agentlib.lab.cache import Part, PromptCache
-from agentlib.lab.figures import bills, charts, estimates
+from agentlib.lab.figures import bills, charts, estimates, moments
 from agentlib.lab.figures.bars import bars
 from agentlib.lab.figures.style import many, wrapped
 from agentlib.lab.figures.wall import Wall
-from agentlib.lab.figures.window_map import Tile, maps, sentence, tiles, window_maps
+from agentlib.lab.figures.window_map import Tile, maps, sentence, tiles
 from agentlib.lab.generations import left
 from agentlib.lab.model import HABITS
 from agentlib.lab.panels.panel import Drawing, Panel, choice, scrolling, slider, words
@@ -38,6 +38,9 @@ from agentlib.messages import KINDS, Message
 from agentlib.micro_compact import micro_compact
 from agentlib.settings import MODEL, Settings
 from agentlib.transcripts import Session
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 KEEP_RECENT = "how many of the newest results stay whole"
 MIN_CHARS = "results of at most so many characters stay whole"
@@ -292,27 +295,29 @@ def compaction_panel(session: Session, settings: Settings, runs: Iterable[Run] =
     return Panel(sliders, draw)
 
 
-def focus_panel(scenario: Scenario, settings: Settings, *, after: int, turns: int = 40) -> Panel:
-    """Lesson 04: a button that compacts now, and a field for the words to keep.
+def moment_panel(
+    scenario: Scenario, settings: Settings, curve: "DataFrame", *, after: int
+) -> Panel:
+    """Lesson 04: a person compacts `after` a turn, and the agent goes on to the end of its task.
 
-    `after` is the turn after which the agent waits for you, `words` the focus, and `button`
-    compacts. The agent then goes on to the end of its task, so you see what was forgotten.
+    The sliders are `after` and `summary_tokens`, and the field `words` is the focus. `curve`: the
+    files described for each turn, as `figures.moments` draws them.
     """
 
-    def draw(after: int, words: str, button: bool) -> tuple[bytes, str]:
-        run = play(scenario, settings, compact_after=after, focus=words.strip() if button else "")
-        views, size = {"Before": run.before}, run.step.tokens_before
-        window = settings.context_window
-        text = f"{size:,} tokens, {100 * size // window}% of the window. Not compacted yet."
-        if button:
-            views["After"], text = run.step.messages, focus_sentence(run, scenario)
-        return window_maps(views, window=window, session=run.session).png(), text
+    def draw(after: int, summary_tokens: int, words: str) -> tuple[bytes, str]:
+        chosen = replace(settings, summary_tokens=summary_tokens)
+        run = play(scenario, chosen, compact_after=after, focus=words.strip())
+        files = int(run.checks["described"])
+        title = f"Compacted after turn {after}: {files} files are described"
+        chart = moments.moment(curve, title=title, at=(after, files), name=f"yours: {files}")
+        return chart.png(), focus_sentence(run, scenario)
 
-    meaning = "the turn after which the agent waits"
+    turns, tokens = (2, int(curve["turn"].max()), 1), settings.summary_tokens
+    meaning = "the turn after which you compact"
     controls = {
-        "after": slider("after turn", after, (1, turns, 1), meaning, waits=True),
+        "after": slider("after turn", after, turns, meaning, waits=True),
+        "summary_tokens": slider("summary", tokens, (200, 1_600, 40), LENGTH, waits=True),
         "words": words("focus", "words for the summary to keep, e.g. rules of the user"),
-        "button": Button(description="Compact now", tooltip="as /compact does in the terminal"),
     }
     return Panel(controls, draw)
 
