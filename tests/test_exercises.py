@@ -31,6 +31,8 @@ from agentlib.messages import (
     last_assistant,
     of_type,
     result_text,
+    tool_names,
+    unanswered,
     with_results,
 )
 from agentlib.micro_compact import micro_compact as clear
@@ -38,10 +40,11 @@ from agentlib.micro_compact import replacements
 from agentlib.pipeline import compact
 from agentlib.settings import Settings
 from agentlib.tools import result
+from agentlib.transcripts import INTERRUPTED
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
-SECOND_EDITION = ["00_the_wall", "02_micro_compact", "04_manual_compact"]
+SECOND_EDITION = ["00_the_wall", "02_micro_compact", "04_manual_compact", "05_transcripts"]
 """Lessons in which the learner's functions run in the agent."""
 CHECK = re.compile(r'^check\("(\d\d\.\d+)", .+\)\s*\Z', re.MULTILINE)
 SOLUTION = re.compile(r"<summary>Solution</summary>\s*```python\n(.*?)```", re.DOTALL)
@@ -313,47 +316,49 @@ def newest_write(messages):
     return any_write(messages[newest:]) if newest >= 0 else None
 
 
-# 05: what is written down
-
-
-def one_array(messages, folder, now):
-    (folder / f"transcript_{int(now)}.jsonl").write_text(json.dumps(messages, default=str))
-
-
-def exact_time(messages, folder, now):
-    (folder / f"transcript_{now}.jsonl").write_text("")
-
-
 def as_strings(message):
     return json.loads(json.dumps(message, default=str))
 
 
-def as_model_dumps(message):
-    if isinstance(message["content"], str):
-        return message
-    content = [b if isinstance(b, dict) else b.model_dump() for b in message["content"]]
-    return {**message, "content": content}
+# 05: what is written down
 
 
-def not_made(folder, second):
-    return folder / f"transcript_{second}_{len(list(folder.iterdir()))}.jsonl"
+def added(path, text):
+    with path.open("a", encoding="utf-8") as file:
+        file.write(text)
 
 
-def same_name(folder, second):
-    path = folder / f"transcript_{second}.jsonl"
-    path.touch()
-    return path
+def emptied(message, path):
+    path.write_text(json.dumps(message) + "\n", encoding="utf-8")
 
 
-def all_opened(folder, second):
-    path = folder / f"transcript_{second}_{len(list(folder.iterdir()))}.jsonl"
-    for each in [*folder.iterdir(), path]:
-        each.write_text("")
-    return path
+def all_lines(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def answers(names, **more):
-    return [{"type": "tool_result", "tool_use_id": n, "content": "lost", **more} for n in names]
+def but_the_last(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[:-1]]
+
+
+def up_to_a_torn_line(path):
+    messages = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            messages.append(json.loads(line))
+        except json.JSONDecodeError:
+            break
+    return messages
+
+
+def or_nothing(path):
+    try:
+        return all_lines(path)
+    except json.JSONDecodeError:
+        return []
+
+
+def answers(names, text=INTERRUPTED, **more):
+    return [{"type": "tool_result", "tool_use_id": n, "content": text, **more} for n in names]
 
 
 # 06 and 07: both ends, tails and budgets, failures
@@ -533,33 +538,27 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (lambda messages: "rules", "if the newest turn has read a file"),
     ],
     "05.1": [
-        (lambda messages, folder, now: None, "it holds nothing"),
-        (exact_time, "it holds ['transcript_1760000000.25.jsonl']"),
-        (one_array, "3 messages should be 3 lines"),
+        (lambda message, path: None, "the file is not there"),
+        (emptied, "after 2 calls, the file should have 2 lines; yours has 1"),
+        (lambda message, path: added(path, json.dumps(message)), "should end with"),
+        (lambda message, path: added(path, f"{message}\n"), "the last line should be the"),
+        (lambda message, path: added(path, f"{json.dumps(message, indent=1)}\n"), "1 lines"),
     ],
     "05.2": [
-        (as_strings, "the SDK's objects become"),
-        (as_model_dumps, "the SDK's objects become"),
+        (all_lines, "it raised JSONDecodeError"),
+        (but_the_last, "from a file of 5 whole lines, 5 messages should come back"),
+        (up_to_a_torn_line, "a torn line with whole lines behind it"),
+        (or_nothing, "whose last line is torn, 2 messages"),
+        (lambda path: None, "yours returned None"),
     ],
     "05.3": [
-        (not_made, "made no such file"),
-        (same_name, "which was there"),
-        (all_opened, "emptied the file"),
-        (lambda folder, second: None, "call 1"),
+        (lambda messages: answers(unanswered(messages)), "is_error"),
+        (lambda messages: [], "yours answers none"),
+        (lambda messages: answers(tool_names(messages), is_error=True), "should be empty"),
+        (lambda m: answers(unanswered(m)[:1], is_error=True), "toolu_2, toolu_3, toolu_4 should"),
+        (lambda messages: answers(unanswered(messages), "done", is_error=True), "INTERRUPTED"),
     ],
-    "05.4": [
-        ({"history": 6, "context": 3, "whole": 3}, "history is not 6"),
-        ({"history": 5, "context": 3, "whole": 2}, "whole is not 2"),
-    ],
-    "05.5": [
-        (
-            lambda s: answers(["toolu_1", "toolu_2", "toolu_3"], is_error=True),
-            "toolu_1 and toolu_3",
-        ),
-        (lambda session: answers(session.pending), "is_error"),
-        (lambda session: [], "yours answers none"),
-    ],
-    "05.6": [(12, "go on"), (14, "go back")],
+    "05.4": [(12, "go on"), (14, "go back")],
     "06.1": [
         (by_message, "the first 3 and the last 4 messages"),
         (lambda m, s, head, tail: [summary_message(s, "t"), *m[-4:]], "the first 3 and the last"),
@@ -625,7 +624,7 @@ def test_an_answer_that_is_no_function_is_told_so():
     assert "give check the function's name" in check("02.2", None).says
 
 
-def test_the_turn_of_exercise_05_6_is_the_last_with_the_file_in_view():
+def test_the_turn_of_exercise_05_4_is_the_last_with_the_file_in_view():
     start = replace(Settings(manual=False), keep_recent=6).scaled(32_000)
     session = play(REVIEW, start).session
     sought = "the oldest glibc that our users have is 2.17"
@@ -635,4 +634,4 @@ def test_the_turn_of_exercise_05_6_is_the_last_with_the_file_in_view():
         for row in rows(session, turn)
         if row.kind == "tool_result" and sought in row.text and row.state == "in view"
     ]
-    assert max(seen) == exercises.TABLES["05.6"]["right"]
+    assert max(seen) == exercises.TABLES["05.4"]["right"]

@@ -1,15 +1,17 @@
-"""Lesson 05: the session as a table, the panel around it, the killed agent, notes in a file."""
+"""Lesson 05: the session as a table, its panel, its picture, the killed agent."""
 
+from html import unescape
 from pathlib import Path
 
 import pytest
 
 from agentlib import transcripts
 from agentlib.lab.crash import kill_while_it_waits
-from agentlib.lab.lessons.exercises import paper_lines
-from agentlib.lab.panels.lessons import SHOWN_ROWS, as_html, session_browser
+from agentlib.lab.figures import history
+from agentlib.lab.panels.lessons import EXCERPT, LONGEST, SHOWN_ROWS, as_html, session_browser
+from agentlib.lab.play import play
 from agentlib.lab.sessions.table import Row, matching, rows
-from agentlib.lab.tasks.scenarios import FACTS, RENAME, RULE, taking_notes
+from agentlib.lab.tasks.generated import generated
 from agentlib.messages import Block, Message, of_type
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
@@ -93,17 +95,6 @@ def test_a_cleared_result_keeps_its_text_and_its_size():
     assert (first.who, first.tool) == ("tool", "bash")
 
 
-def test_ten_lines_on_paper_are_five_messages_said_and_three_sent():
-    sizes = []
-    session = Session(session_id="paper")
-    for line in paper_lines():
-        session.fold(line)
-        sizes.append((len(session.history), len(session.context)))
-    assert sizes[:7] == [(0, 0), (1, 1), (2, 2), (3, 3), (3, 3), (4, 4), (5, 5)]
-    assert sizes[7:] == [(5, 5), (5, 5), (5, 3)]
-    assert session.recall("toolu_1") == "import re"
-
-
 def test_a_turn_that_is_not_there_is_refused():
     for turn in (0, 4):
         with pytest.raises(ValueError, match=f"no turn {turn}; the session has turns 1 to 3"):
@@ -142,13 +133,26 @@ def test_what_a_tool_returned_is_text_and_no_markup():
     assert "1 more" in shown
 
 
-def test_a_long_text_is_shown_around_the_words_sought():
+def test_a_long_text_is_shown_around_the_words_sought_and_whole_after_a_click():
     known = {"turn": 1, "who": "tool", "kind": "tool_result", "tool": "bash", "tokens": 1}
-    row = Row(state="in view", text="a\n" * 200 + "the Needle" + " b" * 200, **known)
-    assert "the Needle b" in as_html([row], "needle")
-    assert "Needle" not in as_html([row])
-    assert ">a a a" in as_html([row])
-    assert ">…a a" in as_html([row], "needle")
+    whole = "a\n" * 200 + "the Needle" + " b" * 200
+    row = Row(state="in view", text=whole, **known)
+    heads = {}
+    for words in ("", "needle"):
+        head, fold = as_html([row], words).split("<summary>")[1].split("</summary>")
+        heads[words] = head
+        assert unescape(fold.split("<pre")[1].partition(">")[2]).startswith(whole)
+    assert heads[""] == f"{' '.join(whole.split())[:EXCERPT]}…"
+    assert heads["needle"].startswith("…a a")
+    assert "the Needle b" in heads["needle"]
+    shown = as_html([Row(state="in view", text="§" * (LONGEST + 1_234), **known)])
+    assert shown.count("§") == EXCERPT + LONGEST
+    assert "1,234 characters more" in shown
+
+
+def test_a_summary_is_shown_without_its_marks():
+    [summary] = [row for row in rows(compacted(), 3) if row.kind == "summary"]
+    assert summary.text == "All."
 
 
 def test_a_session_without_requests_has_no_panel():
@@ -161,21 +165,17 @@ def test_an_agent_killed_while_it_waits_leaves_a_whole_file_and_a_call_in_flight
     session = transcripts.load(tmp_path / "killed.jsonl")
     assert (len(session.pending), session.skipped) == (1, [])
     assert [block["name"] for block in of_type(session.history[-1], "tool_use")] == ["bash"]
-    assert RENAME.checks(tmp_path / "work", session.history)["renamed"] == 2
+    assert len(session.requests) == 4
+    assert not (tmp_path / "work" / "REPORT.md").exists()
+    assert all(whole == view for whole, view in history.sizes(session))  # nothing forgotten yet
 
 
-def test_notes_are_asked_for_with_the_first_work_or_with_the_second_or_never():
-    asked = {
-        when: ["NOTES.md" in prompt for prompt in taking_notes(when).prompts]
-        for when in ("never", "in time", "too late")
-    }
-    assert asked["never"] == [False, False, False]
-    assert asked["in time"] == [True, False, False]
-    assert asked["too late"] == [False, True, False]
-
-
-def test_notes_and_report_are_held_to_the_planted_facts(tmp_path: Path):
-    (tmp_path / "NOTES.md").write_text(f"- {FACTS[0]}\n- {FACTS[2]}\n", encoding="utf-8")
-    (tmp_path / "REPORT.md").write_text(f"{RULE}\n\n- {FACTS[0]}\n", encoding="utf-8")
-    found = taking_notes("never").checks(tmp_path, [])
-    assert found == {"done": True, "in the notes": 2, "in the report": 1, "rule kept": True}
+def test_the_history_grows_past_the_view_when_something_is_forgotten():
+    session = play(generated(0), Settings(manual=False, threshold=50_000).scaled(32_000)).session
+    pairs = history.sizes(session)
+    assert pairs == sorted(pairs, key=lambda pair: pair[0])
+    assert pairs[0][0] == pairs[0][1]
+    assert pairs[-1][0] > 2 * pairs[-1][1]
+    chart = history.history(session, 9, title="")
+    labels = [text.get_text() for text in chart.figure.axes[0].texts]
+    assert labels.count("compacted") == len(session.compactions)

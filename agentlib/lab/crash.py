@@ -10,18 +10,18 @@ from pathlib import Path
 
 from agentlib import loop
 from agentlib.lab.client import client
-from agentlib.lab.tasks.scenarios import RENAME, Clock
+from agentlib.lab.tasks.scenarios import REVIEW, Clock
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session
 
-SETTINGS = Settings(auto=False, manual=False).scaled(32_000)
+SETTINGS = Settings(manual=False, keep_recent=6).scaled(32_000)
 NAME = "killed"
 _RUN = "import sys; from agentlib.lab.crash import work; work(sys.argv[1], int(sys.argv[2]))"
 
 
 def work(place: str, commands: int) -> None:
-    """Do the renaming in `place`/work, with the session in `place`. The new process calls this.
+    """Do the review in `place`/work, with the session in `place`. The new process calls this.
 
     All commands may run, except number `commands`, which waits for an answer.
     """
@@ -31,11 +31,11 @@ def work(place: str, commands: int) -> None:
         return next(waiting) > 0 or input("waiting\n") == "yes"
 
     folder, clock = Path(place, "work"), Clock()
-    RENAME.make_workspace(folder)
+    REVIEW.make_workspace(folder)
     session = Session.create(place, settings=SETTINGS, session_id=NAME, clock=clock)
     llm, workspace = client(window=32_000, clock=clock), Workspace(folder, confirm=confirm)
-    prompt = RENAME.prompts[0]
-    list(loop.run(llm, prompt, workspace, settings=SETTINGS, session=session, clock=clock))
+    for prompt in REVIEW.prompts:
+        list(loop.run(llm, prompt, workspace, settings=SETTINGS, session=session, clock=clock))
 
 
 def kill_while_it_waits(place: Path, commands: int) -> int:

@@ -34,10 +34,8 @@ from agentlib.messages import (
     violation,
 )
 from agentlib.micro_compact import micro_compact
-from agentlib.session_file import Line
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
-from agentlib.transcripts import Session
 
 TABLES: dict[str, dict[str, Any]] = tomllib.loads(checking.read("tables.toml"))
 """The exercises that a table can check."""
@@ -388,92 +386,72 @@ def _finished(answer: Answer) -> None:
         require(fits, f"{case}, the answer should be {wanted}, not {shown(focus)}.")
 
 
-# Lesson 05: what is written down, under which name, and what it says later
-
-SECOND = 1_760_000_000
+# Lesson 05: a line for each message, what is read back, and the calls that have no result
 
 
-def _from_sdk() -> list[Message]:
-    """Make three messages; the call in the second is an object of the SDK."""
-    from anthropic.types import ToolUseBlock
-
-    messages = conversation("import re")
-    messages[1]["content"] = [ToolUseBlock.model_validate(messages[1]["content"][0])]
-    return messages
-
-
-@exercise("05.1", "three messages, three lines of JSON, and a name with the time in it.")
-def _save(answer: Answer) -> None:
+@exercise("05.1", "each message is one line, added behind those that were there.")
+def _append(answer: Answer) -> None:
+    messages = conversation("import re\n\nré = 1", 90)
     with TemporaryDirectory() as folder:
-        answer.call(_from_sdk(), Path(folder), SECOND + 0.25)
-        names = [path.name for path in Path(folder).iterdir()]
-        name = f"transcript_{SECOND}.jsonl"
-        require(names == [name], f"the folder should hold {name}; it holds {names or 'nothing'}.")
-        lines = Path(folder, name).read_text(encoding="utf-8").splitlines()
-    whole = len(lines) == 3 and all(isinstance(json.loads(line), dict) for line in lines)
-    require(whole, f"3 messages should be 3 lines, each a dict as JSON; yours are {shown(lines)}.")
+        path = Path(folder, "session.jsonl")
+        for count, message in enumerate(messages, 1):
+            answer.call(message, path)
+            require(path.is_file(), "the file is not there; open it in a mode that makes it.")
+            text = path.read_text(encoding="utf-8")
+            lines = text.splitlines()
+            case = f"after {count} calls"
+            require(text.endswith("\n"), f'{case}, the file should end with "\\n".')
+            wanted = f"{case}, the file should have {count} lines; yours has {len(lines)}"
+            require(len(lines) == count, f"{wanted}. Add to the end, one line for each message.")
+            written = f"{case}, the last line should be the message as JSON; it is"
+            require(_parsed(lines[-1]) == message, f"{written} {shown(lines[-1])}.")
 
 
-@exercise("05.2", "written, read again, and the same.")
-def _plain(answer: Answer) -> None:
-    request, reply, result = _from_sdk()
-    blocks = [block.to_dict() for block in reply["content"]]
-    cases = {
-        "a content that is a string stays a string": (request, request),
-        "the SDK's objects become dicts": ({**reply, "content": blocks}, reply),
-        "dicts stay as they are": (result, result),
-    }
-    answer.agree(cases)
+def _parsed(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
 
 
-@exercise("05.3", "three files in one second, each new, and none was overwritten.")
-def _new_file(answer: Answer) -> None:
+@exercise("05.2", "every whole line is there, and no torn one.")
+def _load(answer: Answer) -> None:
+    messages = conversation(300, 90)
+    whole = [json.dumps(message) for message in messages]
+    torn = whole[2][:60]
+    resumed = [*whole[:2], torn, *whole[3:]]
     with TemporaryDirectory() as folder:
-        for number in range(1, 4):
-            older = list(Path(folder).iterdir())
-            path = answer.call(Path(folder), SECOND)
-            case = f"call {number} in the same second returned {getattr(path, 'name', path)}"
-            require(path not in older, f"{case}, which was there. Count on until a name is free.")
-            require(path and path.is_file(), f"{case} and made no such file.")
-            whole = all(each.read_text(encoding="utf-8") == "mine" for each in older)
-            require(whole, f"{case} and emptied the file of an earlier call.")
-            path.write_text("mine", encoding="utf-8")
+        path = Path(folder, "session.jsonl")
+        for case, lines, end, right in (
+            ("a file of 5 whole lines", whole, "\n", messages),
+            ("a file whose last line is torn", [*whole[:2], torn], "", messages[:2]),
+            ("a torn line with whole lines behind it", resumed, "\n", messages[:2] + messages[3:]),
+            ("an empty file", [], "", []),
+        ):
+            path.write_text("\n".join(lines) + end, encoding="utf-8")
+            read: Any = answer.function(path)
+            wanted = f"from {case}, {len(right)} messages should come back"
+            given = len(read) if hasattr(read, "__len__") else shown(read)
+            require(read == right, f"{wanted}, as they were; yours returned {given}.")
 
 
-def paper_lines() -> list[Line]:
-    """Read the ten lines that exercise 05.4 asks about.
-
-    After the seventh, history and context hold five messages each: lines 4 and 5 are one.
-    """
-    return [json.loads(line) for line in checking.read("paper.jsonl").splitlines()]
-
-
-@exercise("05.4", "five said, three sent, and nothing lost.")
-def _paper(answer: Answer) -> None:
-    numbers = answer.typed(dict, "give a dict with history, context and whole")
-    for name, right, reason in (
-        ("history", 5, "a turn's results are one message, and a summary is nobody's words"),
-        ("context", 3, "it is the summary and the messages that line 9 names"),
-        ("whole", 3, "a line that clears a result changes the view, never the history"),
-    ):
-        require(numbers.get(name) == right, f"{name} is not {numbers.get(name)}: {reason}.")
-
-
-@exercise("05.5", "each call has one result now.")
+@exercise("05.3", "each open call has one result now, and the API takes it.")
 def _interrupted(answer: Answer) -> None:
-    session = Session(session_id="s")
-    session.say("Go.", at=0)
-    calls = [checking.call_block(n, path=f"{n}.py") for n in (1, 2, 3)]
-    session.reply({"role": "assistant", "content": calls}, at=1)
-    answered = checking.result_block(2, "import re")
-    session.answer(answered, at=2)
-    blocks = answer.function(session)
-    ids = [block["tool_use_id"] for block in blocks]
-    wanted = "of three calls, toolu_1 and toolu_3 have no result yet"
-    require(ids == ["toolu_1", "toolu_3"], f"{wanted}; yours answers {', '.join(ids) or 'none'}.")
-    checking.require_answered(calls, {"role": "user", "content": [answered, *blocks]})
-    errors = all(block.get("is_error") is True for block in blocks)
-    require(errors, 'without "is_error": True the model takes it for the output of the tool.')
+    done = conversation(300)
+    require(answer.call(done) == [], "if every call has its result, the list should be empty.")
+    for sizes in ([300], [300, 90, 300]):
+        messages = conversation(300, sizes)[:-1]
+        calls = of_type(messages[-1], "tool_use")
+        results = answer.call(messages)
+        given = [block.get("tool_use_id") for block in Answer(results).typed(list, "give a list")]
+        right, names = [call["id"] for call in calls], ", ".join(map(str, given))
+        wanted = f"{', '.join(right)} should get a result; yours answers"
+        require(given == right, f"{wanted} {names or 'none'}.")
+        checking.require_answered(calls, {"role": "user", "content": results})
+        says = all("interrupted" in result_text(block) for block in results)
+        require(says, "the text should be INTERRUPTED: nobody knows how far the call came.")
+        errors = all(block.get("is_error") is True for block in results)
+        require(errors, 'without "is_error": True the model takes it for the output of the tool.')
 
 
 # Lesson 06: both ends, a tail by tokens, a budget that never falls, a note

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache, partial
+from html import escape
 from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -45,8 +46,8 @@ if TYPE_CHECKING:
 KEEP_RECENT = "how many of the newest results stay whole"
 MIN_CHARS = "results of at most so many characters stay whole"
 LENGTH = "tokens of each summary"
-SHOWN_ROWS, EXCERPT = 200, 90
-"""Rows of the session browser's table, and characters of each text."""
+SHOWN_ROWS, EXCERPT, LONGEST = 100, 90, 20_000
+"""Rows of the session browser's table, and characters of a text before and after a click."""
 TOO_LONG = r"(\d+) tokens > \d+ maximum"
 """The size of a prompt in the API's refusal."""
 FAULTS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind != "timeout")
@@ -404,23 +405,37 @@ def session_browser(session: Session, turn: int | None = None) -> Panel:
 
 
 def as_html(some: Sequence[Row], search: str = "") -> str:
-    """Turn the newest `SHOWN_ROWS` rows into a table in HTML.
+    """Turn the newest `SHOWN_ROWS` rows into a table in HTML. A click on a text shows it whole.
 
     A long text is shown from its beginning, or around the first place with the words of `search`.
     """
-    from pandas import DataFrame
+    from pandas import DataFrame, option_context
 
     cells = [
-        (r.turn, r.who, r.tool or r.kind, f"{r.tokens:,}", r.state, _excerpt(r.text, search))
+        (r.turn, r.who, r.tool or r.kind, f"{r.tokens:,}", r.state, _folded(r.text, search))
         for r in some[-SHOWN_ROWS:]
     ]
     columns = ("turn", "who", "tool or kind", "tokens", "state", "text")
-    shown = scrolling(DataFrame(cells, columns=columns), "the blocks of the session", "left")
+    table, name = DataFrame(cells, columns=columns), "the blocks of the session"
+    with option_context("display.max_colwidth", None):  # or pandas cuts the markup
+        shown = scrolling(table, name, "left", escape=False)
     older = len(some) - SHOWN_ROWS
     return shown if older <= 0 else f"The newest {SHOWN_ROWS} rows; {older} more.{shown}"
 
 
-def _excerpt(text: str, search: str) -> str:
+def _folded(text: str, search: str) -> str:
+    short, whole = excerpt(text, search), text[:LONGEST]
+    if short == text:
+        return escape(short)
+    more = f"\n… and {len(text) - LONGEST:,} characters more" if len(text) > LONGEST else ""
+    style = "white-space: pre-wrap; max-width: 60em"
+    marked = escape(whole + more).translate({ord(c): f"&#{ord(c)};" for c in "\n\r\t"})
+    fold = f'<pre style="{style}">{marked}</pre>'  # pandas would write \\n for a line break
+    return f"<details><summary>{escape(short)}</summary>{fold}</details>"
+
+
+def excerpt(text: str, search: str = "") -> str:
+    """Cut a text to one short line, from its beginning or around the words of `search`."""
     line, words = " ".join(text.split()), " ".join(search.split()).casefold()
     start = max(0, line.casefold().find(words) - EXCERPT // 3)
     stop = start + EXCERPT

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from agentlib.auto_compact import summary_text
 from agentlib.estimation import message_tokens
 from agentlib.messages import Block, Message, blocks, kinds_of, of_type, tool_names
 from agentlib.transcripts import Session
@@ -94,6 +95,7 @@ def _row(
 ) -> Row:
     """Make one row. `view`: what the request holds, by key. None: the block is its answer."""
     [(kind, text), *more] = kinds_of({**message, "content": [block]}) or [("tool_result", "")]
+    text = summary_text(message) if kind == "summary" else text
     who = {"user": "person", "tool_result": "tool", "summary": "agent", "image": "tool"}
     key, state = _key(message, block), ANSWER
     if view is not None:

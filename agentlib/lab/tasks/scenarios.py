@@ -9,11 +9,11 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 from agentlib.lab.tasks.fact_check import check_report
 from agentlib.messages import Message, of_type, result_text
@@ -309,43 +309,3 @@ SURVEY = Scenario(
 )
 """Two folders of generated files, about 25,000 tokens, and a report on the second. The name says
 from which seed of `tests/benchmarks/generated.py` it was made; no setting was tuned on it."""
-
-
-def _notes_workspace(folder: Path) -> None:
-    planted = {"packaging/licenses/__init__.py": "\n# ".join(FACTS)}
-    filled("packaging", largest=45_000, planted=planted)(folder)
-    readme = "# packaging\n\nReusable core utilities for Python packaging.\n"
-    (folder / "README.md").write_text(readme, encoding="utf-8", newline="\n")
-
-
-def _notes_checks(folder: Path, history: Sequence[Message]) -> Checks:
-    report, notes = text_of(folder / "REPORT.md"), text_of(folder / "NOTES.md")
-    return {
-        "done": bool(report),
-        "in the notes": sum(fact in notes for fact in FACTS),
-        "in the report": sum(fact in report for fact in FACTS),
-        "rule kept": report.startswith(f"{RULE}\n"),
-    }
-
-
-@cache
-def taking_notes(when: Literal["never", "in time", "too late"]) -> Scenario:
-    """Read two files, then a package of 19, then all Markdown there is, and report.
-
-    Four facts stand in the first file. The agent writes NOTES.md after the first piece of work
-    ("in time"), after the second and several compactions ("too late"), or not at all.
-    """
-    notes = " and write a report, NOTES.md"
-    first, second = notes * (when == "in time"), notes * (when == "too late")
-    return Scenario(
-        name=f"notes-{when.replace(' ', '-')}",
-        prompts=(
-            f"{_RULE_STATED} Read every Python file in the packaging/licenses/ directory{first}.",
-            f"Read every Python file in the packaging/ directory one by one{second}.",
-            "Read every Markdown file and write a report.",
-        ),
-        make_workspace=_notes_workspace,
-        checks=_notes_checks,
-        facts=FACTS,
-        constraint=RULE,
-    )
