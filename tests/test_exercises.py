@@ -44,7 +44,13 @@ from agentlib.transcripts import INTERRUPTED
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
-SECOND_EDITION = ["00_the_wall", "02_micro_compact", "04_manual_compact", "05_transcripts"]
+SECOND_EDITION = [
+    "00_the_wall",
+    "01_estimation",
+    "02_micro_compact",
+    "04_manual_compact",
+    "05_transcripts",
+]
 """Lessons in which the learner's functions run in the agent."""
 CHECK = re.compile(r'^check\("(\d\d\.\d+)", .+\)\s*\Z', re.MULTILINE)
 SOLUTION = re.compile(r"<summary>Solution</summary>\s*```python\n(.*?)```", re.DOTALL)
@@ -429,19 +435,43 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         ((DEFINITION, lambda source: source), "should have the line 1"),
         ((DEFINITION, lambda source: f"{outline(source)}\n3: return"), "4 lines"),
     ],
-    "01.1": [(words_only, "a call in a list"), (lambda messages: 0, "a request")],
-    "01.2": [
-        ("The quick brown fox jumps over the lazy dog. " * 10, "counts 147: -23 %"),
-        ("\n" * 400, "+4900 %"),
-        ("中" * 10, "10 characters"),
+    "01.1": [
+        (words_only, "a call in a list"),
+        (lambda messages: 0, "a request"),
+        (lambda messages: len(json.dumps(messages)) // 4, "a result in Chinese"),
     ],
-    "01.3": [(27_360, "36716 tokens > 32000"), (11_000, "compacted 2 times"), (40_000, "40,000")],
-    "01.4": [
+    "01.2": [
+        (lambda threshold, off: threshold * (1 + off / 100), "is 200, not 50"),
+        (lambda threshold, off: threshold * (1 - off / 100), "is 200, not 150"),
+        (lambda threshold, off: threshold / (-off / 100), "20 % low"),
+        (lambda threshold, off: threshold / (1 - abs(off) / 100), "it raised ZeroDivisionError"),
+    ],
+    "01.3": [
         (lambda billed, sent, messages: estimate_tokens(messages), "the first 3 messages"),
         (lambda billed, sent, messages: billed, "before any bill"),
-        (lambda billed, sent, messages: billed + estimate_tokens(messages), "the first 5"),
+        (lambda billed, sent, messages: billed + estimate_tokens(messages), "the first 3 messages"),
+        (
+            lambda billed, sent, messages: billed + 1_000 if billed else estimate_tokens(messages),
+            "the first 3 messages",
+        ),
+        (
+            lambda billed, sent, messages: int(billed * 1.1) or estimate_tokens(messages),
+            "the first 3 messages",
+        ),
+        (
+            lambda billed, sent, m: billed + estimate_tokens(m[-1:] if billed else m),
+            "the first 3 messages",
+        ),
+        (
+            lambda billed, sent, m: billed + estimate_tokens(m[max(0, sent - 1) :]),
+            "the first 3 messages",
+        ),
+        (
+            lambda billed, sent, m: billed + estimate_tokens(m[-2:] if billed else m),
+            "only 4 have to be guessed",
+        ),
     ],
-    "01.5": [(-8, "rings past 184,000"), (-6, "larger error")],
+    "01.4": [(-8, "rings past 184,000"), (-6, "larger error"), (7, "larger error")],
     "02.1": [
         (lambda messages: None, "toolu_1 should read"),
         (lambda messages: in_place(messages, keep_recent=1), "toolu_4 should be left whole"),

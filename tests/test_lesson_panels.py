@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from matplotlib.patches import Rectangle, StepPatch
 from pandas import DataFrame
 
 from agentlib.lab.figures import estimates
@@ -18,7 +19,7 @@ from agentlib.lab.panels.panel import Panel
 from agentlib.lab.panels.what_if import RECORDED, what_if
 from agentlib.lab.play import play
 from agentlib.lab.replay import replay
-from agentlib.lab.replay.estimates import BLOCKS, CHARS, LAST_BILL, METER
+from agentlib.lab.replay.estimates import rings_at
 from agentlib.lab.tasks.scenarios import RENAME, REVIEW, SURVEY, TRACE
 from agentlib.messages import violation
 from agentlib.presets import DEFAULT, HERMES
@@ -107,21 +108,35 @@ def test_the_shares_of_the_window_and_the_alarm():
     assert "too late for an answer of 16,000" in panel.text.replace("\n", " ")
 
 
-def test_estimates_are_drawn_beside_the_bills_and_errors_without_their_sign():
-    rows = DataFrame(
-        {"turn": [1, 2], "billed": [100, 200], CHARS: [40, 90], BLOCKS: [50, 80]}
-        | {LAST_BILL: [40, 190], METER: [90, 200]}
-    )
+@pytest.mark.parametrize(("off", "title"), [(-80, "can't ring"), (0, "in time"), (-10, "too late")])
+def test_the_alarm_stands_on_the_axis_at_the_tokens_at_which_it_rings(off: int, title: str):
+    settings = Settings()
+    real = rings_at(settings.threshold_tokens, off)
+    chart = estimates.shares(settings, real, off)
+    [axes] = chart.figure.axes
+    shown = chart.figure.texts[0]
+    [place] = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "v"]
+    assert place == real < axes.get_xlim()[1]
+    assert title in shown.get_text()
 
-    def heights(chart: Any) -> dict[str, list[float]]:
-        return {line.get_label(): list(line.get_ydata()) for line in chart.figure.axes[0].lines}
 
-    lines = heights(estimates.lines(rows, window=150))
-    assert (lines["billed"], lines[CHARS], lines[METER]) == ([100, 200], [40, 90], [90, 200])
-    assert [150, 150] in lines.values()
-    errors = heights(estimates.errors(rows))
-    assert errors[CHARS] == pytest.approx([60, 55])
-    assert errors[METER] == pytest.approx([10, 0.01])
+def test_a_learners_formula_moves_the_alarm():
+    panel = lessons.estimation_panel(rings=lambda threshold, off: threshold + 1_000)
+    assert "rings at 172,000" in panel.text
+
+
+def test_bills_are_an_area_and_a_refused_prompt_goes_through_the_wall():
+    start = Settings(context_window=100, output_reserve=10, buffer=10)
+    rows = DataFrame({"turn": [1, 2, 3], "billed": [40, 20, 120], "said": [30, 85, 60]})
+    tables = {"mine": rows.assign(rang=[False, True, False])}
+    axes = estimates.beside(tables, start).figure.axes[0]
+    areas = [p for p in axes.patches if isinstance(p, StepPatch)]
+    assert list(areas[0].get_data().values) == [40, 20]
+    bars = [p.get_height() for p in axes.patches if isinstance(p, Rectangle)]
+    assert (bars, axes.get_ylim()[1] > 120) == ([120], True)
+    words = [text.get_text() for text in axes.texts]
+    assert {"refused: 120", "estimate 60", "window 100", "alarm set to 80"} <= set(words)
+    assert words.count("rings") == 1
 
 
 def test_clearing_runs_the_task_again_when_a_slider_is_let_go():

@@ -125,7 +125,13 @@ def test_a_notebook_breaks_no_rule_and_is_stored_normalised(path: Path):
     assert difference(path, dumps(normalise(notebook))) == ""
 
 
-SECOND_EDITION = ["00_the_wall", "02_micro_compact", "04_manual_compact", "05_transcripts"]
+SECOND_EDITION = [
+    "00_the_wall",
+    "01_estimation",
+    "02_micro_compact",
+    "04_manual_compact",
+    "05_transcripts",
+]
 FOLD = re.compile(r"<details>.*?</details>", re.DOTALL)
 LIMITS = {"words": 1_600, "cells": 24, "exercises": 4, "predictions": 5, "minutes": 50}
 

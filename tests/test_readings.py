@@ -1,56 +1,60 @@
-"""The table of readings, and the pictures of lesson 01."""
+"""What an estimate said beside the bills, and where an alarm rings."""
+
+from dataclasses import replace
 
 import pytest
 
-from agentlib.estimation import TokenMeter
-from agentlib.lab.replay.estimates import (
-    BLOCKS,
-    CHARS,
-    LAST_BILL,
-    METER,
-    error_percent,
-    growths,
-    readings,
-    rings_at,
-)
+from agentlib.estimation import estimate_tokens
+from agentlib.lab.play import play
+from agentlib.lab.replay.estimates import growths, readings, rings_at
+from agentlib.lab.tasks.scenarios import RENAME, REVIEW
 from agentlib.messages import Message
 from agentlib.session_file import Request
+from agentlib.settings import Settings
 from agentlib.transcripts import Session
 
 HELLO: Message = {"role": "user", "content": "x" * 100}
-ANSWER: Message = {"role": "assistant", "content": "y" * 200}
+START = Settings(micro="off", manual=False, reactive=False).scaled(32_000)
 
 
-def request(context: list[Message], billed: int) -> Request:
-    usage = {"input_tokens": billed, "output_tokens": 9}
-    return Request(context=context, usage=usage, reply=ANSWER, at=0.0, seen=len(context))
+def chars4(messages: list[Message]) -> int:
+    return len(str(messages)) // 4
 
 
-def session() -> Session:
-    sent = [request([HELLO], 50), request([HELLO, ANSWER, HELLO], 150)]
-    return Session(session_id="s", requests=sent)
+def test_a_refused_request_is_in_the_table_as_large_as_the_api_counted_it():
+    run = play(RENAME, START, estimate=chars4)
+    table = readings(run)
+    assert list(table["billed"]) == [*run.sizes, int(run.refused.split()[4])]
+    sent = [estimate_tokens(request.context) for request in run.session.requests]
+    assert [abs(a - b) <= 1 for a, b in zip(table["said"][:-1], sent, strict=True)] == [True] * 29
+    assert table["said"].iloc[-1] == chars4(run.session.context)
+    assert not table["rang"].any()
 
 
-def test_each_way_reads_what_it_could_know_before_the_request():
-    first, second = readings(session()).to_dict("records")
-    assert (first["billed"], second["billed"]) == (50, 150)
-    # 131 + 2 characters of Python text; 100 of text alone
-    assert (first[CHARS], first[BLOCKS]) == (33, 34)
-    assert first[LAST_BILL] == first[CHARS]
-    # the bill of 50, and 236 + 2 + 131 + 2 characters that are new
-    assert second[LAST_BILL] == 50 + 92
-    meter = TokenMeter(len(str([])))
-    meter.observe([HELLO], {"input_tokens": 50})
-    assert second[METER] == meter.estimate([HELLO, ANSWER, HELLO]) == 50 + 57 + 30
+@pytest.mark.parametrize("own", [True, False])
+def test_the_estimate_said_more_than_the_threshold_where_the_alarm_rang(own: bool):
+    run = play(REVIEW, START, **({"estimate": chars4} if own else {}))
+    table = readings(run)
+    assert len(table) == run.turns
+    assert table["rang"].sum() == len(run.session.compactions) > 0
+    assert ((table["said"] > START.threshold_tokens) == table["rang"]).all()
+
+
+def test_what_clearing_takes_away_is_not_in_what_was_said():
+    run = play(REVIEW, replace(START, micro="clear", clear_at_least=8_000))
+    table = readings(run)
+    assert any(turn.step.tokens_cleared for turn in run.rounds)
+    assert (table["said"] < START.threshold_tokens).all()
 
 
 def test_growth_is_from_request_to_request():
-    assert list(growths(session())) == [100]
-    assert list(growths(Session(session_id="empty"))) == []
+    usages = [{"input_tokens": billed, "output_tokens": 9} for billed in (50, 150)]
+    sent = [Request(context=[HELLO], usage=u, reply=HELLO, at=0.0, seen=1) for u in usages]
+    assert growths(Session(session_id="s", requests=sent)) == [100]
+    assert growths(Session(session_id="empty")) == []
 
 
 def test_an_alarm_by_a_low_estimate_rings_late_and_by_a_high_one_early():
-    assert error_percent(40, 100) == -60
     assert rings_at(171_000, -60) == 427_500
     assert rings_at(171_000, -55) == 380_000
     assert rings_at(171_000, 100) == 85_500

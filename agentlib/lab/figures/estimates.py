@@ -1,7 +1,4 @@
-"""The figures of lesson 01: estimates beside the bills, their errors, the shares of the window.
-
-The first two draw a table of `lab.replay.estimates`.
-"""
+"""The figures of lesson 01: what an estimate says beside the bills, and where its alarm rings."""
 
 # pyright: reportUnknownMemberType=false
 # matplotlib leaves its keyword arguments without types.
@@ -11,87 +8,126 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-from agentlib.lab.figures.style import DARK, RED, ROOM, Chart, Look, patches, plain, wrapped
-from agentlib.lab.replay.estimates import BLOCKS, CHARS, LAST_BILL, METER, WAYS
+from agentlib.lab.figures.style import DARK, RED, ROOM, WIDTH, Chart, plain, wrapped
 from agentlib.settings import Settings
 
 if TYPE_CHECKING:
-    from pandas import DataFrame, Series
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
 
-_LINES: Mapping[str, Mapping[str, Any]] = {
-    "billed": {"color": DARK, "linewidth": 3},
-    CHARS: {"color": "#D55E00", "linestyle": "--", "marker": "v"},
-    BLOCKS: {"color": "#E69F00", "linestyle": "-.", "marker": "s"},
-    LAST_BILL: {"color": "#56B4E9", "linestyle": ":", "marker": "D"},
-    METER: {"color": "#0072B2", "marker": "o"},
-}
-_SHARES = {"conversation": Look(ROOM), "buffer": Look("#F0E442", "...."),
-           "output reserve": Look("#D0D0D0", "////")}  # fmt: skip
-_TOP = 500_000
+_SHARES = {"conversation": ROOM, "buffer": "#C9C9C9", "reserve": "#8A8A8A"}
+_REFUSED = "#F0D8D3"
+_SMALL: Any = {"fontsize": 9, "va": "center"}
+_TOPS = (500_000, 1_000_000, 2_500_000)
+"""Ends of the axis. The first that has room for the alarm is taken."""
 
 
 @plain
-def lines(table: "DataFrame", *, window: int, title: str = "") -> Chart:
-    """Draw every estimate at every turn, beside the bill and the window's end."""
-    chart = _curves(table, {way: table[way] for way in ("billed", *WAYS)}, title)
-    axes = chart.figure.axes[0]
-    axes.axhline(window, color=DARK, linewidth=1.2)
-    axes.annotate(f"window {window:,}", (1, window), xytext=(0, 4),
-                  textcoords="offset points", fontsize=9)  # fmt: skip
-    axes.set_ylabel("tokens in the prompt")
+def beside(tables: Mapping[str, "DataFrame"], settings: Settings) -> Chart:
+    """Draw runs below each other: bills as an area, what the estimate said as a line.
+
+    `tables`: by title, the table of `lab.replay.estimates.readings`. A request that was refused is
+    a bar through the wall. Where the alarm rang, an arrow leads to what was sent instead.
+    """
+    plot = 2.5 if len(tables) == 1 else 1.75
+    chart, window = Chart(0.25 + len(tables) * (plot + 0.65)), settings.context_window
+    turns = max(map(len, tables.values()))
+    highest = max(table[["billed", "said"]].to_numpy().max() for table in tables.values())
+    for row, (title, table) in enumerate(tables.items(), 1):
+        axes = chart.frame(0.84, chart.height - row * (plot + 0.65) + 0.3, 4.9, plot, title)
+        axes.set(xlim=(0.5, turns + 1.5), ylim=(0, 1.12 * max(window, highest)))
+        axes.set_ylabel("tokens in the prompt")
+        for name, tokens, style, side in (
+            ("window", window, "-", "bottom"),
+            ("alarm set to", settings.threshold_tokens, "--", "top"),
+        ):
+            axes.axhline(tokens, color=DARK, linestyle=style, linewidth=2 if style == "-" else 1.3)
+            axes.text(turns + 1.8, tokens, f"{name} {tokens:,}", fontsize=9, va=side)
+        _bills_and_estimate(axes, table, window)
+    chart.figure.axes[-1].set_xlabel("turn (one request each)")
     return chart
+
+
+def _bills_and_estimate(axes: "Axes", table: "DataFrame", window: int) -> None:
+    rows: list[Any] = [*table.itertuples()]
+    sent = [row.billed for row in rows if row.billed <= window]
+    red: Any = {"color": RED, "fontsize": 9}
+    arrow = {"arrowstyle": "-|>", "color": DARK, "linewidth": 1.6, "shrinkA": 0, "shrinkB": 0}
+    axes.stairs(sent, [n + 0.5 for n in range(len(sent) + 1)], fill=True, color=ROOM)
+    axes.text(len(sent) / 5, 0.06 * window, "billed", fontsize=9, color=DARK)
+    for row in rows[len(sent) :]:
+        axes.bar(row.turn, row.billed, 1, facecolor=_REFUSED, edgecolor=RED, linewidth=1.4)
+        axes.text(row.turn - 0.8, row.billed, f"refused: {row.billed:,}", **red, ha="right")
+    axes.plot(table["turn"], table["said"], drawstyle="steps-mid", color=RED, linewidth=2)
+    axes.text(len(rows) + 0.7, rows[-1].said, f"estimate {rows[-1].said:,}", **red, va="center")
+    for row in rows:
+        if row.rang:
+            ends: Any = {"xy": (row.turn, row.billed), "xytext": (row.turn, row.said)}
+            axes.annotate("", **ends, arrowprops=arrow)
+            axes.text(row.turn - 0.7, row.said, "rings", **red, ha="right", va="bottom")
 
 
 @plain
-def errors(table: "DataFrame", *, title: str = "") -> Chart:
-    """Draw the error of every estimate at every turn, in percent of the bill, without its sign."""
-    percents = {way: 100 * (table[way] / table["billed"] - 1) for way in WAYS}
-    chart = _curves(table, {way: each.abs().clip(0.01) for way, each in percents.items()}, title)
-    axes = chart.figure.axes[0]
-    axes.set(yscale="log", ylabel="error, % of the bill")
-    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    return chart
+def shares(settings: Settings, rings: float, off: int = 0) -> Chart:
+    """Draw the window as one bar, and the real prompt size at which the alarm rings.
 
-
-def _curves(table: "DataFrame", curves: Mapping[str, "Series[Any]"], title: str) -> Chart:
-    """Draw curves over the turns, with their names at the right."""
-    chart, every = Chart(3.4), max(1, len(table) // 10)
-    axes = chart.frame(0.86, 0.52, 4.3, 2.5, title)
-    for name, heights in curves.items():
-        axes.plot(table["turn"], heights, label=name, markersize=5, markevery=every, **_LINES[name])
-    axes.set_xlabel("turn (one request each)")
-    axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), fontsize=9, frameon=False)
-    return chart
-
-
-@plain
-def shares(settings: Settings, rings: int) -> Chart:
-    """Draw the window as one bar, and the prompt size at which the alarm really rings."""
-    chart, start = Chart(2.1), 0
-    axes = chart.frame(0.22, 0.88, 6.48, 0.76, "")
+    `off`: the estimate's error in percent, for the words at the arrow.
+    """
+    window, point = settings.context_window, settings.threshold_tokens
+    late = rings > window - settings.output_reserve
+    colour, top = RED if late else DARK, next((t for t in _TOPS if t > 1.05 * rings), _TOPS[-1])
+    chart, words = Chart(2.6, _title(settings, rings)), _SMALL
+    axes = chart.frame(0.12, 0.46, WIDTH - 0.52, 1.7, "")
+    axes.set(xlim=(0, top), ylim=(0, 1), yticks=[], xlabel="tokens that are really in the prompt")
     axes.grid(False)
     axes.spines["left"].set_visible(False)
-    sizes = (settings.threshold_tokens, settings.buffer, settings.output_reserve)
-    for look, size in zip(_SHARES.values(), sizes, strict=True):
-        axes.barh(0.5, size, left=start, **look.fill(0.8))
-        start += size
-    late = rings > settings.context_window - settings.output_reserve
-    place, colour = min(rings, _TOP), RED if late else DARK
-    axes.plot(place, 1.14, "v", markersize=10, color=colour, clip_on=False)
-    axes.text(place, 1.3, f"rings at {rings:,}", fontsize=10, color=colour,
-              horizontalalignment="right" if place > 0.7 * _TOP else "left")  # fmt: skip
-    axes.set(xlim=(0, _TOP), ylim=(0, 1), yticks=[], xlabel="tokens")
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    chart.key(patches(_SHARES, 0.8))
+    _bar(axes, settings, words)
+    axes.plot([point, point], [0.22, 0.92], color=DARK, linestyle="--", linewidth=1.3)
+    side, gap, low = ("left", 0.008, 0.78) if rings < point else ("right", -0.008, 0.87)
+    axes.text(point + gap * top, low, f"set to {point:,}", ha=side, **words)
+    axes.plot([rings, rings], [0, 0.6], color=colour, linewidth=2)
+    axes.plot(rings, 0.64, "v", markersize=13, color=colour)
+    if off:
+        way: Any = {"xy": (rings, 0.72), "xytext": (point, 0.87)}
+        arrow = {"arrowstyle": "->", "color": colour, "linewidth": 1.6, "shrinkA": 0}
+        axes.annotate("", **way, arrowprops=arrow | {"connectionstyle": "angle,angleA=0,angleB=90"})
+        how = f"the estimate reads {abs(off)} % {'low' if off < 0 else 'high'}"
+        axes.text(rings, 0.94, how, color=colour, ha="right" if off < 0 else "left", **words)
     return chart
 
 
-def shares_sentence(settings: Settings, rings: int, growths: Sequence[int] = ()) -> str:
+def _bar(axes: "Axes", settings: Settings, words: Any) -> None:
+    """Draw conversation, buffer and reserve, and the prompts behind them that the API refuses."""
+    start, window = 0, settings.context_window
+    sizes = (settings.threshold_tokens, settings.buffer, settings.output_reserve)
+    places = (("right", 0.37), ("right", 0.14), ("left", 0.14))
+    for (name, fill), size, (side, low) in zip(_SHARES.items(), sizes, places, strict=True):
+        axes.barh(0.37, size, 0.3, left=start, color=fill)
+        axes.text(start + size / 2, low, name, ha=side, zorder=4, **words)
+        start += size
+    top = axes.get_xlim()[1]
+    axes.barh(0.37, top - window, 0.3, left=window, color=_REFUSED)
+    axes.plot([window, window], [0.22, 0.57], color=DARK, linewidth=3)
+    past, patch = f"past {window:,} the API refuses the prompt", {"fc": _REFUSED, "ec": "none"}
+    axes.text(window + 0.015 * top, 0.37, past, color=RED, zorder=4, bbox=patch, **words)
+
+
+def _title(settings: Settings, rings: float) -> str:
+    if rings > settings.context_window:
+        return f"An alarm that can't ring: it waits for {rings:,.0f} tokens"
+    if rings > settings.context_window - settings.output_reserve:
+        return f"The alarm rings at {rings:,.0f}, too late for the answer"
+    early = "in time" if rings >= settings.threshold_tokens else "earlier than it has to"
+    return f"The alarm rings at {rings:,.0f}, {early}"
+
+
+def shares_sentence(settings: Settings, rings: float, growths: Sequence[int] = ()) -> str:
     """Say what the bar shows. `growths`: tokens that recorded turns brought."""
     window, reserve, buffer = settings.context_window, settings.output_reserve, settings.buffer
     text = f"{window:,} - {reserve:,} - {buffer:,} = {settings.threshold_tokens:,}; the alarm"
-    text += f" rings at {rings:,}: "
+    text += f" rings at {rings:,.0f}: "
     if rings > window:
         text += "never, the API refuses the request first."
     elif rings > window - reserve:

@@ -18,7 +18,6 @@ from agentlib.auto_compact import SummaryFailed, summary_message
 from agentlib.estimation import TokenMeter, estimate_tokens, message_tokens
 from agentlib.head_and_tail import summary_budget
 from agentlib.lab import model
-from agentlib.lab.api.tokens import text_tokens
 from agentlib.lab.lessons import checking
 from agentlib.lab.lessons.checking import Answer, conversation, exercise, require, shown, text_of
 from agentlib.lab.parts import results
@@ -117,58 +116,39 @@ def _tool(answer: Answer) -> None:
     require(len(lines) == 3, f"the outline has {len(lines)} lines; only three define something.")
 
 
-# Lesson 01: an estimate, the text it misreads, a threshold, a meter
+# Lesson 01: an estimate, where its alarm rings, the last bill
 
 
 @exercise("01.1", "all of the text counts: roles, names, brackets and all.")
 def _chars_over_four(answer: Answer) -> None:
-    messages = conversation(3_600)
-    names = ("a request, its role and its brackets", "a call in a list", "a result in a list")
-    parts = [messages[:count] for count in (1, 2, 3)]
-    cases = {name: (estimate_tokens(part), part) for name, part in zip(names, parts, strict=True)}
+    messages, cases = conversation("读" * 400, 3_600), dict[str, Sequence[Any]]()
+    names = ("a request, its role and its brackets", "a call in a list", "a result in Chinese")
+    for count, name in enumerate((*names, "another call", "a result in English"), 1):
+        cases[name] = (estimate_tokens(messages[:count]), messages[:count])
     answer.agree(cases, checking.near(3))
 
 
-@exercise("01.2")
-def _furthest_off(answer: Answer) -> str:
-    text = answer.typed(str, "give a text")
-    require(200 <= len(text) <= 2_000, f"{len(text):,} characters; give a text of 200 to 2,000.")
-    estimate, tokens = len(text) / 4, text_tokens(text)
-    off = 100 * (estimate - tokens) / tokens
-    verdict = f"chars/4 says {estimate:,.0f}, the offline API counts {tokens:,}: {off:+.0f} %"
-    require(off <= -60, f"{verdict}. It takes -60 % or lower: find a text of shorter tokens.")
-    return f"{verdict}. A token here is hardly more than a character, and chars/4 can't see that."
+@exercise("01.2", "so many tokens are really there when the alarm rings.")
+def _really_there(answer: Answer) -> None:
+    cases = {
+        "it reads half, so it sees 100 when 200 are there": (200, 100, -50),
+        "it reads 20 % low": (50_000, 40_000, -20),
+        "it is right": (171_000, 171_000, 0),
+        "it reads twice too high": (85_500, 171_000, 100),
+    }
+    answer.agree(cases, checking.near(1))
 
 
-@exercise(
-    "01.3", "one compaction. It fits this task: in another one chars/4 is off by another share."
-)
-def _rings_in_time(answer: Answer) -> None:
-    threshold = answer.typed(int, "give whole tokens")
-    require(1 <= threshold <= 32_000, f"{threshold:,} is not from 1 to 32,000.")
-    start = Settings(estimator="chars", micro="off", reactive=False).scaled(32_000)
-    run = play(RENAME, replace(start, threshold=threshold))
-    too_high = f"chars/4 reads low, so the alarm at {threshold:,} was not due yet. Set it lower"
-    require(not run.refused, f"the run was refused: {run.refused}. {too_high}.")
-    count = len(run.session.compactions)
-    require(count == 1, f"the run ends, but it compacted {count} times. Set the alarm higher.")
-
-
-def _bill(messages: Sequence[Message]) -> int:
-    """Bill a base prompt of 9,000 tokens, and a token for each 2.5 characters."""
-    return round(9_000 + sum(len(str(message)) + 2 for message in messages) / 2.5)
-
-
-@exercise("01.4", "the bill is exact, and only two messages are guessed.")
+@exercise("01.3", "the bill is exact, and only the new messages are guessed.")
 def _anchored(answer: Answer) -> None:
     messages = conversation(*[3_600] * 20)
     first = estimate_tokens(messages[:3])
     cases = {"before any bill there is only the estimate": (first, 0, 0, messages[:3])}
-    for sent in range(3, len(messages) - 1, 2):
-        bill, now = _bill(messages[:sent]), messages[: sent + 2]
-        name = f"the first {sent} messages were billed, so only two have to be guessed"
-        cases[name] = (_bill(now), bill, sent, now)
-    answer.agree(cases, checking.near(10, share=0.08))
+    for sent, new in ((3, 2), (5, 2), (5, 4), (21, 2), (39, 2)):
+        name = f"the first {sent} messages were billed, so only {new} have to be guessed"
+        now, billed = messages[: sent + new], 9_000 + 800 * sent
+        cases[name] = (billed + estimate_tokens(messages[sent : sent + new]), billed, sent, now)
+    answer.agree(cases, checking.near(3))
 
 
 # Lesson 02: which results are cleared, and what the numbers do

@@ -120,21 +120,26 @@ def as_json(name: str, value: object) -> str:
     )
 
 
-def estimation_panel(growths: Sequence[int] = (), settings: Settings | None = None) -> Panel:
+def estimation_panel(
+    growths: Sequence[int] = (),
+    settings: Settings | None = None,
+    rings: Callable[[int, int], float] = rings_at,
+) -> Panel:
     """Lesson 01: window - reserve - buffer, and where the alarm rings if the estimate is off.
 
     The sliders are `window`, `reserve` and `buffer` in tokens, and `off`, the estimate's error in
     percent (-60: it reads 60 % low). `growths`: tokens that each turn of a recorded session
-    brought, to be compared with the buffer.
+    brought, to be compared with the buffer. `rings`: (threshold, off) -> the real tokens at which
+    the alarm rings.
     """
     start = settings or Settings()
 
     @lru_cache(maxsize=64)
     def draw(window: int, reserve: int, buffer: int, off: int) -> tuple[bytes, str]:
         chosen = Settings(context_window=window, output_reserve=reserve, buffer=buffer)
-        rings = rings_at(chosen.threshold_tokens, off)
-        text = estimates.shares_sentence(chosen, rings, growths)
-        return estimates.shares(chosen, rings).png(), text
+        real = rings(chosen.threshold_tokens, off)
+        text = estimates.shares_sentence(chosen, real, growths)
+        return estimates.shares(chosen, real, off).png(), text
 
     answer, turn, off = "kept for the answer", "for one more turn", "how far the estimate is off"
     sliders = {

@@ -1,51 +1,37 @@
-"""Compare four estimates of each recorded prompt with its bill (lesson 01)."""
+"""What an agent's estimate said of each prompt, beside its bill (lesson 01)."""
 
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from agentlib.estimation import estimate_by_block, estimate_tokens, meter, prompt_tokens
+from agentlib.estimation import prompt_tokens
 from agentlib.transcripts import Session
 
 if TYPE_CHECKING:
     import pandas
 
-CHARS, BLOCKS, LAST_BILL, METER = "chars/4", "blocks x 4/3", "last bill + chars/4", "meter"
-WAYS: tuple[str, ...] = (CHARS, BLOCKS, LAST_BILL, METER)
-"""The columns of `readings`, the crudest first."""
+    from agentlib.lab.play import Run
 
 
-def readings(session: Session) -> "pandas.DataFrame":
-    """Return a row a request: `turn`, `billed` tokens, and each estimate made before it was sent.
+def readings(run: "Run") -> "pandas.DataFrame":
+    """Return a row for each request: its `turn`, the tokens `billed` and `said`, and `rang`.
 
-    `LAST_BILL` adds chars/4 of the new messages to the bill before. For the first request it is
-    chars/4 of everything. The session's context must only grow, as with `enabled=False`.
+    `said` is the estimate that was compared with the threshold, and `rang` tells whether it was
+    over it and the agent compacted. A last request that the API refused for its size is billed as
+    the API counted it. The run has to have `reactive=False`, so that each step is one request.
     """
     import pandas
 
-    anchored = meter("anchored", len(session.system) + len(str(session.tools)))
-    rows: list[dict[str, int]] = []
-    billed = sent = 0
-    for turn, request in enumerate(session.requests, 1):
-        context = request.context
-        row = {
-            CHARS: estimate_tokens(context),
-            BLOCKS: estimate_by_block(context),
-            LAST_BILL: billed + estimate_tokens(context[sent:]),
-            METER: anchored.estimate(context),
-        }
-        billed, sent = prompt_tokens(request.usage), len(context)
-        rows.append({"turn": turn, "billed": billed, **row})
-        anchored.observe(context, request.usage)
+    steps = run.steps or [turn.step for turn in run.rounds]
+    refused = re.findall(r"(\d+) tokens >", run.refused)
+    rows = [
+        {"turn": turn, "billed": billed, "said": step.tokens_before - step.tokens_cleared}
+        | {"rang": bool(step.compaction)}
+        for turn, (billed, step) in enumerate(
+            zip([*run.sizes, *map(int, refused)], steps, strict=False), 1
+        )
+    ]
     return pandas.DataFrame(rows)
-
-
-def error_percent(reading: float, billed: float) -> float:
-    """Return the error of an estimate in percent of the bill; negative: it is too low.
-
-    >>> error_percent(40, 100)
-    -60.0
-    """
-    return 100 * (reading - billed) / billed
 
 
 def rings_at(threshold: float, percent: float) -> int:
