@@ -137,6 +137,12 @@ def test_the_picture_is_white_whatever_style_the_reader_has():
     assert pixels(chart)[0, 0].tolist() == [255, 255, 255]
 
 
+def test_only_the_corners_are_transparent():
+    alpha = np.asarray(Image.open(io.BytesIO(turns(COMPACTED).png())).convert("RGBA"))[..., 3]
+    assert {alpha[y, x] for y in (0, -1) for x in (0, -1)} == {0}
+    assert set(alpha[20:-20].ravel()) == set(alpha[:, 20:-20].ravel()) == {255}
+
+
 def test_a_picture_has_twice_the_pixels_that_it_is_shown_with():
     png, shown = turns(GROWING)._repr_png_()
     assert shown == {"width": SHOWN}

@@ -12,20 +12,32 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, StrMethodFormatter
 
-from agentlib.lab.figures.style import DARK, GHOST, RED, Chart, Look, patches, plain, wrapped
+from agentlib.lab.figures.style import (
+    BLUE,
+    DARK,
+    GHOST,
+    OCHRE,
+    PALE,
+    RED,
+    Chart,
+    Look,
+    patches,
+    plain,
+    wrapped,
+)
 from agentlib.lab.replay.bills import KINDS
 from agentlib.lab.spending import Usage, priced, rates
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_AREAS: Mapping[str, tuple[str, Look]] = {
-    "read": ("read from the cache", Look("#56B4E9", "////")),
-    "written": ("written to the cache", Look("#0072B2")),
-    "uncached": ("not cached", Look("#D55E00", "xxxx")),
-    "answers": ("answers", Look("#F0E442", "....")),
+_BARS = {
+    "read": ("read from the cache", PALE, "cache_read"),
+    "written": ("written to the cache", BLUE, "cache_write_5m"),
+    "uncached": ("not cached", OCHRE, "input"),
+    "answers": ("answers", "#98A2AE", "output"),
 }
-"""How tokens are billed: the words of the legend, and the look."""
+"""How tokens are billed: the words of the label, the colour, and the name of the price."""
 
 
 @plain
@@ -35,7 +47,7 @@ def bills(table: "DataFrame", ghost: "DataFrame") -> Chart:
     `ghost`: the table of the same session with nothing forgotten, only the turns before the wall.
     A cross ends it if it has fewer turns.
     """
-    chart = Chart(3.3)
+    chart, looks = Chart(3.3), {kind: Look(colour) for kind, (_, colour, _) in _BARS.items()}
     titles = {"": "Tokens billed so far", "$ ": f"Dollars, {table.attrs['model']}"}
     forms = (EngFormatter(sep=" "), StrMethodFormatter("${x:.4g}"))
     for n, (prefix, title) in enumerate(titles.items()):
@@ -43,7 +55,7 @@ def bills(table: "DataFrame", ghost: "DataFrame") -> Chart:
         axes.yaxis.set_major_formatter(forms[n])
         edges, below = [turn + 0.5 for turn in range(len(table) + 1)], [0.0] * len(table)
         for kind, above in _so_far(table, prefix).items():
-            axes.stairs(above, edges, baseline=below, **_AREAS[kind][1].fill())
+            axes.stairs(above, edges, baseline=below, **looks[kind].fill())
             below = above
         whole = _so_far(ghost, prefix)[KINDS[-1]]
         axes.plot(range(1, len(whole) + 1), whole, **GHOST)
@@ -51,7 +63,8 @@ def bills(table: "DataFrame", ghost: "DataFrame") -> Chart:
             axes.plot(len(whole), whole[-1], "X", color=RED, markersize=9)
         highest = 1.05 * max([*below, *whole])
         axes.set(xlim=(0.5, len(table) + 0.5), ylim=(0, highest), xlabel="turn (one request each)")
-    chart.key([*patches(dict(_AREAS.values())), Line2D([], [], label="nothing forgotten", **GHOST)])
+    shown = {_BARS[kind][0]: look for kind, look in looks.items() if table[kind].any()}
+    chart.key([*patches(shown), Line2D([], [], label="nothing forgotten", **GHOST)])
     return chart
 
 
@@ -90,22 +103,6 @@ def total(table: "DataFrame") -> float:
     return float(table[[f"$ {kind}" for kind in KINDS]].sum().sum())
 
 
-_BLUE = "#0072B2"
-_BARS = {
-    "read": ("read from the cache", "#B2D5E8", "cache_read"),
-    "written": ("written to the cache", _BLUE, "cache_write_5m"),
-    "uncached": ("not cached", "#E69F00", "input"),
-    "answers": ("answers", "#8C8C8C", "output"),
-}
-"""How tokens are billed: the words of the label, the colour, and the name of the price."""
-
-
-def _titled(height: float, title: str) -> Chart:
-    chart = Chart(height)
-    chart.figure.text(0.012, 0.97, title, fontsize=13, fontweight="bold", va="top")
-    return chart
-
-
 @plain
 def requests(
     runs: Mapping[str, Sequence[Usage]], model: str, *, title: str, span: range = range(1, 999)
@@ -117,7 +114,7 @@ def requests(
     """
     from pandas import DataFrame
 
-    chart, rate = _titled(4.3, title), rates(model)
+    chart, rate = Chart(4.3, title), rates(model)
     last = min(span.stop, 1 + max(map(len, runs.values())))
     billed = [[priced(usage, model) for usage in usages[: last - 1]] for usages in runs.values()]
     for row, (label, scale) in enumerate({"thousand tokens": 1e-3, "cents": 100}.items()):
@@ -153,21 +150,21 @@ def spread(table: "DataFrame", *, title: str, **columns: str) -> Chart:
     two columns, and the title over each. A thin line is a task, the thick one the median, and a
     cross a task that was not done.
     """
-    chart = _titled(3.5, title)
+    chart = Chart(3.5, title)
     for place, (column, words) in enumerate(columns.items()):
         axes = chart.frame(0.62 + place * 3.35, 0.5, 3.1, 2.3, words)
         wide = table.pivot_table(index="keep_recent", columns="seed", values=column)
         done = table.pivot_table(index="keep_recent", columns="seed", values="done") == 1
         times, places = wide / wide.min(), range(len(wide))
         axes.plot(places, times, color="#CCCCCC", linewidth=1)
-        axes.plot(places, times.median(axis=1), color=_BLUE, linewidth=3)
+        axes.plot(places, times.median(axis=1), color=BLUE, linewidth=3)
         axes.plot(places, times.where(~done), "x", color=RED, markersize=7, markeredgewidth=1.6)
         axes.set_yscale("log", base=2)
         axes.set_yticks([1, 2, 4, 8], ["lowest", "× 2", "× 4", "× 8"])
         axes.tick_params(labelleft=not place)
         axes.set(ylim=(0.93, 11.5), xlabel="KEEP_RECENT")
         axes.set_xticks(places, [str(keep) for keep in wide.index])
-    words = {"each thin line is one task": "#666666", "the thick one the median": _BLUE}
+    words = {"each thin line is one task": "#666666", "the thick one the median": BLUE}
     for row, (line, colour) in enumerate({**words, "✕ the task was not done": RED}.items()):
         chart.figure.text(0.24, 0.73 - 0.055 * row, line, color=colour, fontsize=9)
     return chart
@@ -176,11 +173,11 @@ def spread(table: "DataFrame", *, title: str, **columns: str) -> Chart:
 @plain
 def break_even(saved: Sequence[float], at: float, title: str) -> Chart:
     """Draw the cents that a clearing has saved up to each request, and where a formula says 0."""
-    chart = _titled(2.5, title)
+    chart = Chart(2.5, title)
     axes = chart.frame(0.75, 0.5, 6.2, 1.6, "")
     axes.set(xlim=(0, len(saved)), ylim=(-20, 40), xlabel="request", ylabel="cents saved so far")
     axes.axhline(0, color=DARK, linewidth=1.2)
-    axes.plot(range(1, len(saved) + 1), saved, color=_BLUE, linewidth=2.5)
+    axes.plot(range(1, len(saved) + 1), saved, color=BLUE, linewidth=2.5)
     axes.plot(at, 0, "o", color=RED, markersize=10)
     axes.text(at + 1, -1, f"the formula: {at:.1f}", color=RED, va="top", clip_on=True)
     return chart

@@ -8,13 +8,11 @@ It draws the table of a replay, a row per turn (`replay.table` names the columns
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.patches import Rectangle
-from matplotlib.textpath import TextPath
 
 from agentlib.lab.figures.style import (
     DARK,
@@ -27,6 +25,7 @@ from agentlib.lab.figures.style import (
     ink_on,
     many,
     plain,
+    points,
     wrapped,
 )
 
@@ -164,7 +163,7 @@ class Stack:
         self.key["failed"] = Entry(axes, "failed attempt", RED, "X")
         looks: Any = {"fontsize": 9, "color": GREY, "va": "top", "linespacing": 1.1}
         self.notes = {name: axes.text(0, 0, words, **looks) for name, words in NOTES.items()}
-        self.spans = {name: self._columns(_width(words)) for name, words in NOTES.items()}
+        self.spans = {name: self._columns(points(words)) for name, words in NOTES.items()}
         self.refused = axes.text(0, 0, "", fontsize=9, color=RED)
         self.forgotten = axes.text(0, 0, "", fontsize=9, color=GREY, ha="center")
 
@@ -220,8 +219,8 @@ class Stack:
         ]
         lines = {self.boxes: boxes, self.poles: poles, self.falls: falls, self.heads: heads}
         lines[self.crosses] = crosses
-        for line, points in lines.items():
-            line.set_data(*np.reshape(points, (-1, 2)).T)
+        for line, corners in lines.items():
+            line.set_data(*np.reshape(corners, (-1, 2)).T)
 
     def _set_refused(self, tokens: Any, window: float) -> None:
         """Draw the first refused prompt as a bar through the wall, and pale what follows it."""
@@ -235,7 +234,7 @@ class Stack:
             artist.set_visible(bool(words))
         self.refused.set_text(words)
         wide, high = (
-            (_width(words) if words else 0) / self.column,
+            (points(words) if words else 0) / self.column,
             min(size, self.top - 16 * self.point),
         )
         left = max(0.5, min(turn - wide / 2, self.columns + 0.5 - wide))
@@ -305,18 +304,12 @@ class Stack:
                 if places and is_free:
                     x, y, is_free = places[0] + 0.5, window + 6 * self.point, False
                     note.set(y=y, text=NOTES[name].replace("\n", " "), va="bottom", visible=True)
-                    note.set_x(min(x, self.columns + 0.5 - _width(note.get_text()) / self.column))
+                    note.set_x(min(x, self.columns + 0.5 - points(note.get_text()) / self.column))
                     x += 0.5 * _GHOST / self.column
                     self.leader.set_data([x, x], [y, sizes[places[0]]])
 
-    def _columns(self, points: float) -> int:
-        return int(-(-points // self.column))
-
-
-@cache
-def _width(words: str) -> float:
-    """Measure words in points."""
-    return max(TextPath((0, 0), line, size=9).get_extents().x1 for line in words.split("\n"))
+    def _columns(self, width: float) -> int:
+        return int(-(-width // self.column))
 
 
 def _place(low: Any, high: Any, span: int, height: float) -> tuple[float, float] | None:
@@ -347,7 +340,7 @@ class Entry:
         words: Any = {"s": name, "fontsize": 9, "va": "center_baseline"}
         self.inside = axes.text(0, 0, color=ink_on(colour), ha="center", **words)
         self.beside = axes.text(0, 0, color=DARK, **words)
-        self.width = _width(name) + 6
+        self.width = points(name) + 6
 
     def put(self, place: tuple[float, float] | None) -> None:
         """Write the name at a place within the area, or nowhere."""

@@ -11,6 +11,7 @@ import io
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.text import Text
+from matplotlib.textpath import TextPath
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
-from PIL import Image, ImageColor
+from PIL import Image, ImageColor, ImageDraw
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,8 +36,10 @@ COLUMNS = 4
 """Columns of a legend."""
 LINE = 72
 """Characters of a printed line, as many as fit beside JupyterLab's file list."""
-DARK, GREY, RED, BLUE, ROOM = "#22272E", "#5B6470", "#B23A24", "#2F5F9E", "#B9E0D3"
+DARK, GREY, RED = "#22272E", "#5B6470", "#B23A24"
 """Ink, quiet ink, and the accent: the one thing that a picture is about."""
+BLUE, PALE, OCHRE, ROOM = "#2F5F9E", "#BDD0E6", "#D9A24B", "#B9E0D3"
+"""Areas that are no kind of block."""
 GHOST: Any = {"color": GREY, "gapcolor": "white", "linestyle": (0, (1, 1)), "linewidth": 1.4}
 """The line of a prompt that was never sent."""
 
@@ -93,6 +97,12 @@ def ink_on(colour: str) -> str:
     """
     red, green, blue = ImageColor.getrgb(colour)[:3]
     return "white" if 3 * red + 6 * green + blue < 1_200 else DARK
+
+
+@cache
+def points(words: str) -> float:
+    """Measure the width of words in points, at the size that labels have."""
+    return max(TextPath((0, 0), line, size=9).get_extents().x1 for line in words.split("\n"))
 
 
 def patches(looks: Mapping[str, Look], edge: float = 0) -> list[Artist]:
@@ -180,29 +190,44 @@ class Chart:
 
 def _palette() -> Image.Image:
     """Mix the colours of a picture: greys, and each colour on its way to white and to black."""
-    colours = [(grey, grey, grey) for grey in (*range(0, 252, 4), 255)]
-    named = {look.colour for look in LOOKS.values()} | {RED, BLUE, ROOM}
+    colours = [(grey, grey, grey) for grey in (*range(0, 252, 6), 255)]
+    named = {look.colour for look in LOOKS.values()} | {RED, BLUE, PALE, OCHRE, ROOM}
     for name in sorted(named):
-        for end, part in product((255, 0), range(1, 9)):
-            mixed = (round(end + part / 8 * (c - end)) for c in ImageColor.getrgb(name))
+        for end, part in product((255, 0), range(1, 8)):
+            mixed = (round(end + part / 7 * (c - end)) for c in ImageColor.getrgb(name))
             red, green, blue = mixed
             if len({red, green, blue}) > 1 and min(red, green, blue) < 244:
                 colours.append((red, green, blue))
     image = Image.new("P", (1, 1))
-    image.putpalette([part for colour in colours for part in colour])
+    image.putpalette([part for colour in (*colours, (255, 255, 255)) for part in colour])
     return image
 
 
 _PALETTE = _palette()
 
 
+_CLEAR = len(_PALETTE.getpalette() or ()) // 3 - 1
+"""The last entry of the palette: a second white, which no pixel gets by its colour."""
+
+
+@cache
+def _corners(size: tuple[int, int]) -> Image.Image:
+    mask, (right, bottom) = Image.new("1", size, 1), size
+    ImageDraw.Draw(mask).rounded_rectangle((0, 0, right - 1, bottom - 1), 20, fill=0)
+    return mask
+
+
 def encoded(page: FigureCanvasAgg) -> bytes:
-    """The pixels as PNG with a palette: a quarter of the bytes, and four times as quick."""
+    """The pixels as PNG with a palette: a quarter of the bytes, and four times as quick.
+
+    The corners are round and transparent, so that on a dark page a picture is a white card.
+    """
     pixels: Any = page.buffer_rgba()
     picture = Image.frombuffer("RGBA", page.get_width_height(), pixels)
     buffer = io.BytesIO()
     few = picture.convert("RGB").quantize(palette=_PALETTE, dither=Image.Dither.NONE)
-    few.save(buffer, "png", compress_level=4)
+    few.paste(_CLEAR, mask=_corners(few.size))
+    few.save(buffer, "png", compress_level=4, transparency=_CLEAR)
     return buffer.getvalue()
 
 

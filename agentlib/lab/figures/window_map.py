@@ -1,7 +1,7 @@
 """The window map: a rectangle for each block of a request, its area the block's tokens.
 
 Blocks stand in reading order, in rows from the top. Below them is the room that is still free.
-What the layers took away keeps its place and is hatched.
+What the layers took away keeps its place and is hatched. The largest block of a kind has its name.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -16,12 +16,27 @@ from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 
 from agentlib.estimation import breakdown, message_tokens
-from agentlib.lab.figures.style import COLUMNS, DARK, LOOKS, Chart, many, patches, plain, wrapped
+from agentlib.lab.figures.style import (
+    DARK,
+    GREY,
+    LOOKS,
+    NAMES,
+    Chart,
+    ink_on,
+    many,
+    patches,
+    plain,
+    points,
+    wrapped,
+)
 from agentlib.messages import Message, blocks, kinds_of
 from agentlib.transcripts import Session
 
-_GONE: Any = {"facecolor": "#FFFFFF", "edgecolor": "#E69F00", "hatch": "//", "linewidth": 0}
+_GONE: Any = {"facecolor": "#FFFFFF", "edgecolor": "#C9A96B", "hatch": "//", "linewidth": 0}
+_TAKEN = "taken away"
 _CACHED: Any = {"marker": "<", "color": DARK, "markersize": 10, "markeredgecolor": "white"}
+_WORDS: Any = {"fontsize": 9, "va": "bottom", "color": DARK,
+               "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1.5}}  # fmt: skip
 ACROSS, _APART = 2.0, 0.5
 
 
@@ -142,53 +157,74 @@ def maps(
     *,
     top: float = 1.0,
     high: float = 1.5,
-    kinds: Iterable[str] = (),
     cached: int | None = None,
 ) -> Chart:
     """Map tiles. `top`: windows that there is room for; `high`: inches that a window is high.
 
-    `kinds`: more kinds of block for the legend. `cached`: how many of the first tiles were read
-    from the prompt cache. A sign points back at them. None: the legend leaves the sign out.
+    `cached`: how many of the first tiles were read from the prompt cache. A sign points back at
+    them. Kinds too small for their names are in the legend, which always has room for two rows.
     """
     if not rows:
         raise ValueError("there is nothing to draw: no view")
     top = max(top, *(sum(t.tokens + t.gone for t in row) / window for row in rows.values()))
-    shown = {*kinds, *(tile.kind for row in rows.values() for tile in row)}
-    entries = patches({kind: look for kind, look in LOOKS.items() if kind in shown})
-    if cached is not None or any(tile.gone for row in rows.values() for tile in row):
-        entries.append(Patch(label="taken away", **_GONE))
-    if cached is not None:
-        entries.append(Line2D([], [], label="cached up to here", linestyle="none", **_CACHED))
-    foot, plot = 0.15 + 0.22 * -(-len(entries) // COLUMNS), high * top
-    chart = Chart(foot + len(rows) * (plot + _APART))
+    foot, plot = 0.59, high * top
+    chart, small = Chart(foot + len(rows) * (plot + _APART)), set[str]()
     for n, (name, row) in enumerate(rows.items(), 1):
         bottom = foot + (len(rows) - n) * (plot + _APART) + 0.1
         axes = chart.frame(0.15, bottom, 6.9, plot, name)
         axes.set(xlim=(0, ACROSS), ylim=(top, 0), xticks=[], yticks=[])
         axes.spines[["top", "right"]].set_visible(True)
-        axes.set_title(f"black line: window {window:,}", loc="right", fontsize=9)
-        _draw(axes, row, window, cached or 0)
+        axes.set_title("read row by row, from the left", loc="right", fontsize=9, color=GREY)
+        small |= _draw(axes, row, window, cached or 0, 72 * high)
+    entries = patches({NAMES[kind]: look for kind, look in LOOKS.items() if kind in small})
+    if _TAKEN in small:
+        entries.append(Patch(label=_TAKEN, **_GONE))
+    if cached:
+        entries.append(Line2D([], [], label="cached up to here", linestyle="none", **_CACHED))
     chart.key(entries)
     return chart
 
 
-def _draw(axes: Any, row: Sequence[Tile], window: int, cached: int) -> None:
-    """Draw the tiles of a kind as one path: so each pattern is drawn once, which is quick."""
+def _draw(axes: Any, row: Sequence[Tile], window: int, cached: int, high: float) -> set[str]:
+    """Draw the tiles of a kind as one path, and return the kinds that have no room for a name.
+
+    `high`: points that a window is high.
+    """
     boxes = layout([ACROSS * (tile.tokens + tile.gone) / window for tile in row], ACROSS)
     full: dict[str, list[Box]] = {kind: [] for kind in LOOKS}
-    gone: list[Box] = []
+    gone = full[_TAKEN] = list[Box]()
     for tile, box in zip(row, boxes, strict=True):
         wide = box.width * tile.tokens / ((tile.tokens + tile.gone) or 1)
-        full[tile.kind].append(Box(box.left, box.top, wide, box.height))
-        gone.append(Box(box.left + wide, box.top, box.width - wide, box.height))
+        if wide > 0.002:  # a pixel
+            full[tile.kind].append(Box(box.left, box.top, wide, box.height))
+        if tile.gone:
+            gone.append(Box(box.left + wide, box.top, box.width - wide, box.height))
     for kind, areas in full.items():
-        axes.add_artist(PathPatch(_path(areas), **LOOKS[kind].fill()))
-    axes.add_artist(PathPatch(_path([box for box in gone if box.width > 0]), **_GONE))
+        looks = _GONE if kind == _TAKEN else LOOKS[kind].fill()
+        axes.add_artist(PathPatch(_path(areas), **looks))
     axes.add_artist(PathPatch(_path(boxes), facecolor="none", edgecolor="#333333", linewidth=0.4))
     for last in boxes[:cached][-1:]:
         end = last.left + last.width, last.top + last.height / 2
         axes.plot(*end, clip_on=False, zorder=9, **_CACHED)
     axes.axhline(1.0, color=DARK, linewidth=3.5, zorder=9)  # the window ends here
+    axes.text(ACROSS - 0.01, 0.985, f"window {window:,}", ha="right", zorder=9, **_WORDS)
+    return {kind for kind, areas in full.items() if areas and not _named(axes, kind, areas, high)}
+
+
+def _named(axes: Any, kind: str, areas: Sequence[Box], high: float) -> bool:
+    """Write the name of a kind into its largest tile that is clear of the line, if it has room."""
+
+    def room(box: Box) -> float:
+        is_clear = box.top + box.height < 0.99 or box.top > 1
+        return box.width * box.height * is_clear
+
+    name, box = NAMES.get(kind, kind), max(areas, key=room)
+    if not room(box) or box.height * high < 13 or box.width / ACROSS * 6.9 * 72 < points(name) + 8:
+        return False
+    looks = {"color": ink_on(LOOKS[kind].colour), "bbox": None} if kind in LOOKS else {}
+    place = box.left + box.width / 2, box.top + box.height / 2
+    axes.text(*place, name, ha="center", **{**_WORDS, "va": "center", **looks})
+    return True
 
 
 def _path(boxes: Iterable[Box]) -> Path:

@@ -484,14 +484,13 @@ def map_over_time(session: Session, settings: Settings | None = None) -> Panel:
     if not every:
         raise ValueError("there is no turn to draw: the session has no request")
     window = every[0].frame.settings.context_window
-    kinds = {tile.kind for scene in every for tile in scene.tiles}
     largest = max(sum(tile.tokens + tile.gone for tile in scene.tiles) for scene in every)
 
     @lru_cache(maxsize=64)
     def draw(turn: int) -> tuple[bytes, str]:
         scene, title = every[turn - 1], "The window, request by request"
         options = {"top": max(1.02, largest / window), "high": 2.3}
-        chart = maps({title: scene.tiles}, window, kinds=kinds, cached=scene.cached, **options)
+        chart = maps({title: scene.tiles}, window, cached=scene.cached, **options)
         return chart.png(), scene_sentence(scene, len(every))
 
     turn = slider("turn", 1, (1, len(every), 1), "which request of the session")
