@@ -198,16 +198,8 @@ def carried_out(calls, workspace):
     return [result(call, workspace) for call in calls]
 
 
-def without_errors(calls, workspace):
-    return [{k: v for k, v in r.items() if k != "is_error"} for r in carried_out(calls, workspace)]
-
-
 def made_up(calls, workspace):
     return answers([call["id"] for call in calls])
-
-
-def on_a_copy(messages, ask, workspace):
-    looping(carried_out)(list(messages), ask, workspace)
 
 
 def only_once(messages, ask, workspace):
@@ -413,13 +405,11 @@ def never(messages, settings, **options):
 WRONG: dict[str, list[tuple[Any, str]]] = {
     "00.1": [
         (lambda messages, ask, workspace: None, "it asks nothing"),
-        (only_once, "it ended after request 1"),
-        (looping(lambda calls, place: carried_out(calls[:1], place)), "refuse request 2"),
-        (looping(carried_out, whole=False), "refuse request 2"),
-        (looping(carried_out, ends=False), "it asks once more"),
-        (looping(made_up), "the result of toolu_1 is 'lost'"),
-        (looping(without_errors), "toolu_2 reads a missing file"),
-        (on_a_copy, "should hold 6 messages"),
+        (only_once, "refused request 2: messages.1: `tool_use` ids were found without"),
+        (looping(lambda calls, place: carried_out(calls[:1], place)), "ids were found without"),
+        (looping(carried_out, whole=False), "refused request 2: messages.1.content.0: unexpected"),
+        (looping(carried_out, ends=False), "must end with a user message"),
+        (looping(made_up), "does every call get its own result"),
     ],
     "00.2": [
         (lambda base, growth, turns: base + growth * (turns - 1), "is 3,000, not 1,400"),

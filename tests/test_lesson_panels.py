@@ -230,7 +230,7 @@ def test_faults_change_the_fate_of_the_session():
 
 def test_the_wall_has_each_block_once_and_the_refused_request_goes_through_it():
     panel, refused = lessons.wall_panel(DIED), len(DIED.sizes) + 1
-    sums = [sum(tile.tokens for tile in tiles) for tiles in lessons.filling(DIED)]
+    sums = [sum(tile.tokens for tile in tiles) for *_, tiles in lessons.exchanged(DIED)]
     assert [round(size) for size in accumulate(sums)][:-1] == DIED.sizes
     assert panel.request.max == refused
     for request, size in enumerate(DIED.sizes, 1):
@@ -244,9 +244,9 @@ def test_the_wall_has_each_block_once_and_the_refused_request_goes_through_it():
 
 def test_the_json_under_the_wall_is_all_that_was_sent():
     pages = lessons.exchanged(DIED)
-    sent = [m for request, _ in pages for m in request["messages"] if not isinstance(m, str)]
+    sent = [m for request, *_ in pages for m in request["messages"] if not isinstance(m, str)]
     assert sent == DIED.session.context
-    assert [answer["content"] for _, answer in pages[:-1]] == [
+    assert [answer["content"] for _, answer, _ in pages[:-1]] == [
         each.reply["content"] for each in DIED.session.requests
     ]
     assert pages[0][0]["system"] == DIED.session.system
@@ -255,5 +255,5 @@ def test_the_json_under_the_wall_is_all_that_was_sent():
 
 def test_a_run_that_nobody_refused_ends_with_its_last_answer():
     done = play(TRACE, Settings(enabled=False))
-    assert len(lessons.exchanged(done)) == len(lessons.filling(done)) == done.turns
+    assert len(lessons.exchanged(done)) == done.turns
     assert "error" not in lessons.exchanged(done)[-1][1]

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 
 from matplotlib.patches import Rectangle
 
-from agentlib.lab.figures.style import DARK, LOOKS, RED, Chart, patches, plain
+from agentlib.lab.figures.style import DARK, LOOKS, NAMES, RED, Chart, patches, plain
 from agentlib.lab.figures.window_map import Tile
-
-_HIGH, _WIDE, _FOOT = 2.7, 6.6, 0.92
 
 
 class Wall(Chart):
@@ -21,32 +19,33 @@ class Wall(Chart):
 
     @plain
     def __init__(self, added: Sequence[Sequence[Tile]], window: int) -> None:
-        super().__init__(_HIGH + _FOOT + 0.34)
+        super().__init__(3.96)
         self.window, self.sizes = window, [sum(tile.tokens for tile in tiles) for tiles in added]
         rows, room = len(added), max(1.12 * window, sum(self.sizes))
-        axes = self.frame(0.45, _FOOT, _WIDE, _HIGH, "")
+        axes = self.frame(0.5, 0.92, 6.55, 2.6, "")
         axes.grid(visible=False)
         axes.set(xlim=(0, room), ylim=(rows + 0.5, 0.5), xlabel="tokens", ylabel="request")
         axes.xaxis.set_major_formatter(axes.yaxis.get_major_formatter())
         axes.text(window, 0.4, f"window {window:,}", ha="center", va="bottom", fontsize=9)
         shown = {tile.kind for tiles in added for tile in tiles}
-        self.key(patches({kind: LOOKS[kind] for kind in LOOKS if kind in shown}), left=0.05)
-        self.headline = axes.text(0, 1.03, "", transform=axes.transAxes, fontsize=11, weight="bold")
+        self.key(patches({NAMES[kind]: LOOKS[kind] for kind in LOOKS if kind in shown}), left=0.05)
         self.blocks: list[Rectangle] = []
         left = 0.0
         for row, tile in ((row, tile) for row, tiles in enumerate(added) for tile in tiles):
             look = LOOKS[tile.kind].fill(0.5)
             self.blocks.append(Rectangle((left, row + 0.5), tile.tokens, 0, **look))
             left += tile.tokens
-        self.faint = Rectangle((0, 0.5), room, 0, facecolor="white", alpha=0.55)
+        self.faint = Rectangle((0, 0.5), room, 0, facecolor="white", alpha=0.5)
         self.new = Rectangle((0, 0), 0, 1, fill=False, linewidth=1.8)
         self.over = Rectangle((window, 0), 0, 1, facecolor=RED)
         for patch in (*self.blocks, self.faint, self.new, self.over):
             axes.add_artist(patch)
-        apart = [n + 0.5 for n in range(1, rows)]
-        lines = axes.hlines(apart, 0, room, colors="white", linewidth=22 / rows)
+        apart = [row + 0.5 for row in range(1, rows)]
+        lines = axes.hlines(apart, 0, room, "white", linewidth=22 / rows)
         wall = axes.axvline(window, color=DARK, linewidth=3)
-        self.move([*self.blocks, self.faint, lines, wall, self.new, self.over, self.headline])
+        self.headline = self.figure.text(0.014, 0.97, "", fontsize=13, weight="bold", va="top")
+        moving = [*self.blocks, self.faint, lines, wall, self.new, self.over]
+        self.move(moving, [self.headline])
         self.show(rows)
 
     def show(self, request: int) -> None:

@@ -30,11 +30,9 @@ from agentlib.messages import (
     exchanges,
     of_type,
     result_text,
-    violation,
 )
 from agentlib.micro_compact import micro_compact
 from agentlib.settings import Settings
-from agentlib.tools import Workspace
 
 TABLES: dict[str, dict[str, Any]] = tomllib.loads(checking.read("tables.toml"))
 """The exercises that a table can check."""
@@ -59,34 +57,13 @@ def summarize(messages: Sequence[Message], focus: str) -> str:
 # Lesson 00: the loop, and a tool
 
 
-@exercise("00.1", "it asks until a reply makes no call, and every call has its result.")
+@exercise("00.1", "every call has its result, and the agent has written its report.")
 def _loop(answer: Answer) -> None:
-    """Let the loop talk to a script: two calls at once, of which one fails, a call, a last word."""
-    calls = [checking.call_block(1, path="a.txt"), checking.call_block(2, path="missing.txt")]
-    last = [{"type": "text", "text": "Done."}]
-    script = [calls, [checking.call_block(3, path="a.txt")], last]
-    messages: list[Message] = [{"role": "user", "content": "Read both, then a.txt again."}]
-    asked: list[list[Message]] = []
-
-    def ask(request: list[Message]) -> Message:
-        require(len(asked) < len(script), "it asks once more after a reply that makes no call.")
-        asked.append(deepcopy(request))
-        refusal = violation(request)
-        require(not refusal, f"the API would refuse request {len(asked)}: {refusal}")
-        return {"role": "assistant", "content": script[len(asked) - 1]}
-
-    with TemporaryDirectory() as folder:
-        Path(folder, "a.txt").write_text("one line\n", encoding="utf-8", newline="\n")
-        answer.function(messages, ask, Workspace(Path(folder)))
-    require(asked, "it asks nothing: call ask(messages) as long as the last message is the user's.")
-    ended = f"it ended after request {len(asked)}, whose reply makes a call; send the result, too."
-    require(len(asked) == len(script), ended)
-    is_whole = len(messages) == 6 and messages[-1] == {"role": "assistant", "content": last}
-    require(is_whole, f"`messages` should hold 6 messages, the last reply too: {len(messages)}.")
-    first, second = of_type(messages[2], "tool_result")
-    text = result_text(first)
-    require(text == "one line", f"the result of toolu_1 is {text!r}, but a.txt holds 'one line'.")
-    require(second.get("is_error"), "toolu_2 reads a missing file, and its result has no is_error.")
+    run = play(REVIEW, Settings(enabled=False), loop=answer.function)
+    require(not run.refused, f"the API refused request {run.turns + 1}: {run.refused}")
+    require(run.turns, "it asks nothing: call ask(messages) while the last message is a user's.")
+    reason = f"it ended after {run.turns} requests, and there is no true report"
+    require(run.checks["done"], f"{reason}: does every call get its own result?")
 
 
 SOURCE = """class Parcel:

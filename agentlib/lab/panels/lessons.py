@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from html import escape
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, get_args
 
 from ipywidgets import Play, jslink
@@ -35,7 +35,7 @@ from agentlib.lab.replay.map_frames import Scene, scenes
 from agentlib.lab.sessions.table import Row, matching, rows
 from agentlib.lab.spending import dollars, rates
 from agentlib.lab.tasks.scenarios import Scenario
-from agentlib.messages import KINDS, Message
+from agentlib.messages import KINDS
 from agentlib.micro_compact import micro_compact
 from agentlib.settings import MODEL, Settings
 from agentlib.transcripts import Session
@@ -59,53 +59,48 @@ def wall_panel(run: Run) -> Panel:
 
     `request` is the slider. If the API refused the run's last request, the refusal is its answer.
     """
-    parts, pages, window = filling(run), exchanged(run), run.settings.context_window
-    last, chart = len(parts), Wall(parts, window)
+    pages, window = exchanged(run), run.settings.context_window
+    chart, span = Wall([added for *_, added in pages], window), (1, len(pages), 1)
 
     @lru_cache(maxsize=64)
     def draw(request: int) -> Drawing:
-        sent, answer = pages[request - 1]
         chart.show(request)
-        size = sum(tile.tokens for tile in chain(*parts[:request]))
-        text = f"Request {request} of {last}: {size:,.0f} tokens, {size / window:.0%} of the window"
-        text += f" of {window:,}."
+        sent, answer, _ = pages[request - 1]
+        size = sum(chart.sizes[:request])
+        text = f"Request {request} of {len(pages)}: {size:,.0f} tokens, {size / window:.0%} of the "
+        text += f"window of {window:,}."
         if "error" in answer:
             text += f" The API refuses it: {answer['error']['message']}."
         boxes = as_json("New in this request", sent) + as_json("The API's answer", answer)
         table = f'<div style="display: flex; gap: 8px">{boxes}</div>'
         return Drawing(chart.png(), wrapped(text), table)
 
-    return Panel({"request": slider("request", 1, (1, last, 1), "which request of the run")}, draw)
+    return Panel({"request": slider("request", 1, span, "which request of the run")}, draw)
 
 
-def _contexts(run: Run) -> list[list[Message]]:
-    """List the messages of each request, one that the API refused among them."""
-    contexts = [sent.context for sent in run.session.requests]
-    return [*contexts, run.session.context] if run.refused else contexts
+def exchanged(run: Run) -> list[tuple[dict[str, Any], dict[str, Any], list[Tile]]]:
+    """For each request of a run, return what was new in it, the API's answer, and the new blocks.
 
-
-def filling(run: Run) -> list[list[Tile]]:
-    """Return the blocks that each request of a run added, scaled to what the API counted."""
-    contexts, sizes = _contexts(run), [0, *run.sizes, *map(int, re.findall(TOO_LONG, run.refused))]
-    return [
-        tiles(new[len(old) :], billed=size - before, session=None if old else run.session)
-        for old, new, before, size in zip([[], *contexts], contexts, sizes, sizes[1:], strict=False)
-    ]
-
-
-def exchanged(run: Run) -> list[tuple[Any, Any]]:
-    """Return what each request of a run said that the one before didn't, and the API's answer."""
-    session, contexts, said = run.session, _contexts(run), list[dict[str, Any]]()
-    for old, new in pairwise([[], *contexts]):
-        before = [f"… the {len(old)} messages before, word for word …"] if old else []
-        said.append({"messages": [*before, *new[len(old) :]]})
-    said[0] = {"model": MODEL, "system": session.system, "tools": session.tools, **said[0]}
+    The blocks are scaled to what the API counted.
+    """
+    session, old, before = run.session, 0, 0
     answers: list[dict[str, Any]] = [
         {"content": each.reply["content"], "stop_reason": each.stop_reason, "usage": each.usage}
         for each in session.requests
     ]
     error = {"type": "invalid_request_error", "message": run.refused}
-    return list(zip(said, [*answers, {"type": "error", "error": error}], strict=False))
+    answers.append({"type": "error", "error": error})
+    contexts = [*(sent.context for sent in session.requests), session.context]
+    sizes = [*run.sizes, *map(int, re.findall(TOO_LONG, run.refused))]
+    pages: list[tuple[dict[str, Any], dict[str, Any], list[Tile]]] = []
+    for context, size, answer in zip(contexts, sizes, answers, strict=False):
+        new, base = context[old:], None if old else session
+        sent = {"messages": [f"… the {old} messages before, word for word …", *new]}
+        if base:
+            sent = {"model": MODEL, "system": base.system, "tools": base.tools, "messages": new}
+        pages.append((sent, answer, tiles(new, billed=size - before, session=base)))
+        old, before = len(context), size
+    return pages
 
 
 def as_json(name: str, value: object) -> str:
