@@ -35,7 +35,7 @@ from agentlib.lab.replay.map_frames import Scene, scenes
 from agentlib.lab.sessions.table import Row, matching, rows
 from agentlib.lab.spending import dollars, rates
 from agentlib.lab.tasks.scenarios import Scenario
-from agentlib.messages import KINDS
+from agentlib.messages import KINDS, Message
 from agentlib.micro_compact import micro_compact
 from agentlib.settings import MODEL, Settings
 from agentlib.transcripts import Session
@@ -84,16 +84,15 @@ def exchanged(run: Run) -> list[tuple[dict[str, Any], dict[str, Any], list[Tile]
     The blocks are scaled to what the API counted.
     """
     session, old, before = run.session, 0, 0
-    answers: list[dict[str, Any]] = [
-        {"content": each.reply["content"], "stop_reason": each.stop_reason, "usage": each.usage}
-        for each in session.requests
+    refusal = {"type": "invalid_request_error", "message": run.refused}
+    said: list[tuple[list[Message], dict[str, Any]]] = [
+        (r.context, {"content": r.reply["content"], "stop_reason": r.stop_reason, "usage": r.usage})
+        for r in session.requests
     ]
-    error = {"type": "invalid_request_error", "message": run.refused}
-    answers.append({"type": "error", "error": error})
-    contexts = [*(sent.context for sent in session.requests), session.context]
+    said.append((session.context, {"type": "error", "error": refusal}))
     sizes = [*run.sizes, *map(int, re.findall(TOO_LONG, run.refused))]
     pages: list[tuple[dict[str, Any], dict[str, Any], list[Tile]]] = []
-    for context, size, answer in zip(contexts, sizes, answers, strict=False):
+    for (context, answer), size in zip(said, sizes, strict=False):
         new, base = context[old:], None if old else session
         sent = {"messages": [f"… the {old} messages before, word for word …", *new]}
         if base:
