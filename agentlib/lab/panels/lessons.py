@@ -4,7 +4,6 @@
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 # ipywidgets has no types.
 
-import html
 import json
 import re
 from collections import Counter
@@ -105,7 +104,7 @@ def exchanged(run: Run) -> list[tuple[dict[str, Any], dict[str, Any], list[Tile]
 def as_json(name: str, value: object) -> str:
     """Show a value as JSON in HTML that scrolls by mouse and by keyboard."""
     text = json.dumps(value, indent=1, ensure_ascii=False)
-    text = html.escape(re.sub(r"\n {3,}|\n {2}(?=[}\]])", " ", text))  # a message on one line
+    text = escape(re.sub(r"\n {3,}|\n {2}(?=[}\]])", " ", text))  # a message on one line
     return (
         f'<div style="flex: 1 1 50%; min-width: 0"><b>{name}</b><pre role="region" tabindex="0" '
         f'aria-label="{name}" style="max-height: 17em; overflow: auto; line-height: 1.35; '
