@@ -72,6 +72,20 @@ def test_the_wall_is_reached_by_keyboard_with_everything_in_sight(lab: Lab, brow
             assert box["y"] + box["height"] <= 900
 
 
+def test_a_click_in_the_session_browser_shows_a_summary_whole(lab: Lab, browser: Browser):
+    with opened(browser, lab.url("05_transcripts.ipynb")) as lesson:
+        lesson.run_all()
+        [row] = lesson.panels()[0].all("details")
+        whole = row.locator("pre")
+        assert not whole.is_visible()
+        row.locator("summary").click()
+        assert whole.is_visible()
+        lines = whole.inner_text().split("\n")
+        assert "## Current state" in lines
+        SHOTS.mkdir(parents=True, exist_ok=True)
+        lesson.panels()[0].root.screenshot(path=SHOTS / "05_transcripts-browser.png")
+
+
 def test_a_notebook_that_is_not_run_shows_its_stored_pictures(lab: Lab, browser: Browser):
     stored = json.loads((lab.root / "notebooks" / BENCH).read_text(encoding="utf-8"))
     outputs = [output for cell in stored["cells"] for output in cell.get("outputs", [])]
