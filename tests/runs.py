@@ -4,13 +4,14 @@ import shutil
 import signal
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fakes import Body, Brain, Clock, client
 
 from agentlib import loop
-from agentlib.lab.tasks.scenarios import Scenario, report_checks
+from agentlib.lab.tasks.scenarios import TRACE, Scenario, filled, report_checks
 from agentlib.loop import Turn
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
@@ -21,6 +22,14 @@ SMALL = Settings(context_window=4_000, output_reserve=400, buffer=400, summary_t
 TEXT = "".join(f"line {n} of the text\n" for n in range(150))
 READ = TEXT.removesuffix("\n")
 """a.txt, and what read_file makes of it."""
+ERRAND = replace(
+    TRACE,
+    name="errand",
+    prompts=("Read every Python file in the packaging/ directory one by one.", *TRACE.prompts),
+    make_workspace=filled("packaging", project="fetch", largest=12_000),
+    pauses=(0.0, 400.0),
+)
+"""Read the smaller files of `packaging`, about 20,000 tokens, then `TRACE`, about 3,000."""
 
 
 def a_workspace(folder: Path, **options: Any) -> Workspace:

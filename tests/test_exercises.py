@@ -545,7 +545,7 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (results_only, "the API would refuse this"),
         (lambda m, summarize: [user(summarize(m)), *m[1:]], "yours keeps toolu_1, toolu_2"),
         (request_gone, "the person's request 'Read every file, then report.' is gone"),
-        (nothing_summarised, "summarize should get the messages"),
+        (nothing_summarised, "a summary of what is replaced"),
     ],
     "04.3": [
         ("keep everything important", "2 of 4 facts and not the rule"),

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from model_bodies import ADDS, NOTED, TOOLS, answer, assistant, body, calls, used, user, words
+from runs import ERRAND
 
 from agentlib.auto_compact import summary_message
 from agentlib.hooks import Hooks, hooked
@@ -16,7 +17,7 @@ from agentlib.lab.model.names import search_command
 from agentlib.lab.model.reading import listing_command
 from agentlib.lab.play import play
 from agentlib.lab.tasks.generated import generated
-from agentlib.lab.tasks.scenarios import ERRAND, Scenario, filled, report_checks
+from agentlib.lab.tasks.scenarios import Scenario, filled, report_checks
 from agentlib.presets import DEFAULT
 from agentlib.settings import MODEL, Settings
 

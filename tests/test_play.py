@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+from runs import ERRAND
 
 from agentlib.auto_compact import SummaryFailed, auto_compact, summary_message
 from agentlib.estimation import estimate_tokens, prompt_tokens
@@ -12,7 +13,7 @@ from agentlib.lab.api.faults import Fault
 from agentlib.lab.naive_loop import MAX_TURNS, bare, needs
 from agentlib.lab.parts import PartFailed
 from agentlib.lab.play import Run, asked_at, outcomes, play
-from agentlib.lab.tasks.scenarios import ERRAND, RENAME, SURVEY, TRACE
+from agentlib.lab.tasks.scenarios import RENAME, SURVEY, TRACE
 from agentlib.manual_compact import requested_focus
 from agentlib.messages import active_request, of_type
 from agentlib.micro_compact import micro_compact

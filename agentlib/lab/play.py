@@ -63,8 +63,6 @@ class Run:
     """What the loop reported after each request."""
     steps: list[Step] = field(default_factory=list[Step])
     """What the layers did, in their order; with a part of the learner's only."""
-    before: list[Message] = field(default_factory=list[Message])
-    """The context before the compaction by hand."""
     step: Step = field(default_factory=lambda: Step(messages=[]))
     """The compaction by hand; `step.messages` is the context after it."""
 
@@ -375,7 +373,6 @@ class _Work:
         )
 
     def _compact(self) -> None:
-        self.run.before = list(self.session.context)
         self.run.step = self._agent().compact_now(self.parts.get("focus", ""))
         self.run.usages += self.run.step.usage
 

@@ -3,15 +3,13 @@
 # pyright: reportUnknownMemberType=false
 # matplotlib leaves its keyword arguments without types.
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from agentlib.lab.figures.style import DARK, RED, Chart, plain
+from agentlib.lab.figures.style import BLUE, DARK, RED, Chart, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
-
-_BLUE, _GREY = "#0072B2", "#666666"
 
 
 @plain
@@ -21,7 +19,7 @@ def moment(table: "DataFrame", *, title: str, at: tuple[int, int], name: str) ->
     `table`: a row for each `turn`; `from_report` is 0 where the report has just been written.
     `at`: a turn and its files, marked in red as `name`.
     """
-    chart = _titled(2.6, title)
+    chart = Chart(2.6, title)
     _curve(chart.frame(0.62, 0.5, 6.4, 1.6, ""), table, at, name)
     return chart
 
@@ -34,7 +32,7 @@ def moments(
 
     `others`: as `table`, a row for each `seed` and turn. Rows `by` "auto" are marked in red.
     """
-    chart = _titled(3.3, title)
+    chart = Chart(3.3, title)
     _curve(chart.frame(0.62, 0.5, 3.35, 2.1, "The report on 19 files"), table, at, name)
     rows = others.assign(share=100 * others["described"] / others["files"])
     auto, person = (rows[rows["by"] == by] for by in ("auto", "person"))
@@ -42,34 +40,26 @@ def moments(
     axes = chart.frame(4.55, 0.5, 2.5, 2.1, f"{wide.shape[1]} other tasks")
     for part in (wide[wide.index < 0], wide[wide.index >= 0]):
         axes.plot(part, color="#CCCCCC", linewidth=1)
-        axes.plot(part.median(axis=1), color=_BLUE, linewidth=3)
+        axes.plot(part.median(axis=1), color=BLUE, linewidth=3)
     axes.plot(auto["from_report"], auto["share"], "o", color=RED, markersize=5)
     axes.axvline(-0.5, color=DARK, linewidth=1, linestyle=":")
     left = wide.index.min()
     axes.set(ylim=(0, 108), xlim=(left, 1.5), xlabel="turns from the report")
     axes.set_ylabel("% of the files", labelpad=0)
-    words = "thin: one task each\nthick: the median"
-    axes.text(left + 0.4, 8, words, color=_GREY, fontsize=9)
+    axes.text(left + 0.4, 8, "thin: one task each\nthick: the median", fontsize=9)
     axes.text(left + 0.4, 34, "● lesson 03", color=RED, fontsize=9)
-    return chart
-
-
-def _titled(height: float, title: str) -> Chart:
-    chart = Chart(height)
-    chart.figure.text(0.012, 0.97, title, fontsize=13, fontweight="bold", va="top")
     return chart
 
 
 def _curve(axes: "Axes", table: "DataFrame", at: tuple[int, int], name: str) -> None:
     for part in (table[table["from_report"] < 0], table[table["from_report"] >= 0]):
-        axes.plot(part["turn"], part["described"], color=_BLUE, linewidth=3)
+        axes.plot(part["turn"], part["described"], color=BLUE, linewidth=3)
     written = table["turn"][table["from_report"] == 0].iloc[0]
     axes.axvline(written - 0.5, color=DARK, linewidth=1, linestyle=":")
     axes.text(written - 0.9, 0.4, "the report\nis written", ha="right", fontsize=9)
     axes.plot(*at, "o", color=RED, markersize=9, zorder=5)
     side, shift = ("left", 4) if at[0] < 0.4 * written else ("right", -8)
-    axes.annotate(
-        name, at, xytext=(shift, -8), textcoords="offset points", color=RED, ha=side, va="top"
-    )
+    place: Any = {"xytext": (shift, -8), "textcoords": "offset points", "ha": side, "va": "top"}
+    axes.annotate(name, at, color=RED, **place)
     axes.set(ylim=(0, 1.12 * table["files"].iloc[0]), xlim=(1, table["turn"].max() + 0.5))
     axes.set(xlabel="compacted after turn", ylabel="files described")

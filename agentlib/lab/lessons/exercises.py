@@ -50,8 +50,8 @@ for _name, _table in TABLES.items():
 SUMMARY = "1.py and 2.py are read."
 
 
-def summarize(messages: Sequence[Message], focus: str) -> str:
-    return SUMMARY
+def summarize(messages: Sequence[Message], focus: str = "") -> str:
+    return SUMMARY if "toolu_1" in str(messages) else "Nothing was done."
 
 
 # Lesson 00: the loop, and a tool
@@ -291,22 +291,16 @@ def _focus(answer: Answer) -> None:
 def _siblings(answer: Answer) -> None:
     turns: list[list[checking.Result]] = [[600, {}], [{}], [{}, 600, "short"]]
     for newest in turns:
-        messages, asked = conversation(400, newest), list[Sequence[Message]]()
-
-        def write(given: Sequence[Message], focus: str = "", asked: Any = asked) -> str:
-            asked.append(given)
-            return summarize(given, focus)
-
-        new = answer.messages(messages, write)
+        messages = conversation(400, newest)
+        new = answer.messages(messages, summarize)
         right, given = list(results(messages[-1:])), list(results(new))
         case = f"with {len(newest)} calls in the newest turn"
         wanted = f"{case}, the model has not seen {', '.join(right)}, and only they should stay"
         require(given == right, f"{wanted}; yours keeps {', '.join(given) or 'none'}.")
-        require(SUMMARY in text_of(new[:1]), f"{case}, the first message should be the summary.")
+        first = f"{case}, the first message should be a summary of what is replaced"
+        require(SUMMARY in text_of(new[:1]), f"{first}; yours is {shown(text_of(new[:1]))}.")
         request = str(active_request(messages))
         require(request in text_of(new), f"{case}, the person's request {request!r} is gone.")
-        whole = asked and list(asked[0][:3]) == messages[:3]
-        require(whole, f"{case}, summarize should get the messages that are replaced.")
 
 
 @exercise("04.3")
@@ -316,10 +310,8 @@ def _kept(answer: Answer) -> str:
     kept = play(REVIEW, BY_HAND, compact_after=36, focus=focus).kept(REVIEW)
     rule = "the rule" if kept["rule"] else "not the rule"
     held = f"the summary holds {kept['facts']} of 4 facts and {rule}"
-    require(
-        kept["facts"] == 4 and kept["rule"],
-        f"{held}. Look at the lines that are missing: what is each of them called?",
-    )
+    missing = "Look at the lines that are missing. What kind of thing is each of them?"
+    require(kept["facts"] == 4 and kept["rule"], f"{held}. {missing}")
     return f"{held}, and the names of {kept['names']} functions and classes."
 
 

@@ -20,7 +20,7 @@ Which of the course's results depend on which habit, at a window of 32,000 token
     decisions      whether facts or details go first: at 0.5 the review keeps 3 facts, not 1
     carried        what a chain of updates keeps: at 0 the review under the default loses the
                    person's rule and two of the four facts
-    compacts_from  whether the agent compacts between two tasks: the errand of lesson 04
+    compacts_from  whether the agent compacts between two pieces of work: lesson 04
     page           the turns, from 42 to 58 at 0.1, and with them every sum of tokens
     batch, small, together
                    one or two turns where a package has small files

@@ -331,11 +331,9 @@ def focus_sentence(run: Run, scenario: Scenario) -> str:
     text = f"{step.tokens_before:,} -> {step.tokens_after:,} tokens. The summary holds "
     text += f"{kept['facts']} of {len(scenario.facts)} facts and {kept['names']} names; "
     text += f"the rule is {'kept' if kept['rule'] else 'lost'}. The agent went on, "
-    text += f"{run.turns:,} turns in all"
-    if "described" in checks:
-        text += f": the report describes {checks['described']} of {checks['files']} files"
-        text += f", rule {'kept' if checks['constraint'] else 'broken'}"
-    return wrapped(f"{text}.")
+    text += f"{run.turns:,} turns in all: the report describes {checks['described']} of "
+    text += f"{checks['files']} files, rule {'kept' if checks['constraint'] else 'broken'}."
+    return wrapped(text)
 
 
 def tail_panel(session: Session, settings: Settings) -> Panel:

@@ -220,17 +220,6 @@ TRACE = Scenario(
 log, another one in the tests."""
 
 
-ERRAND = Scenario(
-    name="errand",
-    prompts=("Read every Python file in the packaging/ directory one by one.", *TRACE.prompts),
-    make_workspace=filled("packaging", project="fetch", largest=12_000),
-    checks=_trace_checks,
-    pauses=(0.0, 400.0),
-)
-"""Two pieces of work that have nothing to do with each other: read the smaller files of
-`packaging`, about 20,000 tokens, then `TRACE`, about 3,000. Done when the second is."""
-
-
 _PLACES = 29
 """Lines of `parcels` with MAX_WEIGHT."""
 
