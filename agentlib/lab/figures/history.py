@@ -40,7 +40,7 @@ def history(session: Session, killed: int, *, title: str) -> Chart:
         (whole[-1], "history:\nin the file", DARK),
         ((whole[-1] + window) / 2, "hatched: only\nin the file", "#6B6B6B"),
         (window, f"window\n{window:,}", DARK),
-        (view[-1] / 2, "view: sent with\nthe request", "#8A5F00"),
+        (view[-1] / 2, "view: sent with\nthe request", DARK),
     ):
         axes.text(last + 0.4, place, text, fontsize=9.5, va="center", color=colour)
     for compaction in session.compactions:

@@ -187,7 +187,7 @@ def scrolling(
     """Turn a DataFrame into HTML that scrolls by mouse and by keyboard, some 17 lines at once."""
     text: str = table.to_html(border=0, na_rep="", index=False, justify=align, **options)
     for cell in ("td", "th"):
-        text = text.replace(f"<{cell}>", f'<{cell} style="padding: 0 8px">')
+        text = text.replace(f"<{cell}>", f'<{cell} style="padding: 0 8px; vertical-align: top">')
     return (
         f'<div role="region" tabindex="0" aria-label="{name}" style="overflow: auto; '
         f'line-height: 1.4; max-height: 24em; text-align: {align}">{text}</div>'
