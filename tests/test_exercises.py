@@ -18,7 +18,7 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
-from agentlib.auto_compact import summary_message, summary_prompt
+from agentlib.auto_compact import summary_message
 from agentlib.estimation import estimate_tokens
 from agentlib.head_and_tail import summary_budget
 from agentlib.lab.lessons import check, checking, exercises
@@ -48,6 +48,7 @@ SECOND_EDITION = [
     "00_the_wall",
     "01_estimation",
     "02_micro_compact",
+    "03_auto_compact",
     "04_manual_compact",
     "05_transcripts",
 ]
@@ -261,14 +262,18 @@ def head(messages, summary):
     return summary_message(summary, "t", active_request(messages))
 
 
-START = Settings(micro="off", manual=False, summary_tokens=6_250).scaled(32_000)
+def assistant(text):
+    return {"role": "assistant", "content": text}
 
 
-def small_run(threshold):
-    return play(REVIEW, replace(START, threshold=threshold))
+def kept_until_nine(messages, summary, keep=1):
+    """Right, but for more exchanges than there are."""
+    kept = messages[exchanges(messages)[-keep][0] :] if keep else []
+    return [head(messages, summary), *kept]
 
 
-CATEGORIES = "Summarize this conversation for continuity.\n## Files\n## To do\n## Decisions\n"
+def held_all(old, new):
+    return "\n".join([new, *(line for line in old.splitlines() if line not in new)])
 
 
 def whole_summary(messages, summarize):
@@ -507,33 +512,31 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         ),
     ],
     "03.1": [
-        (lambda messages, summary: [*messages[:1], user(summary)], "1 of the 7 old messages"),
-        (lambda messages, summary: [user("Compressed.")], "the summary should be in the first"),
+        (lambda m, s: [*m[:1], user(s)], "should be in the first message"),
+        (lambda m, s: [user("Compressed.")], "the summary should be in the first"),
+        (lambda m, s: [user(s), assistant("Understood."), user("Go on.")], "returned 3 messages"),
+        (lambda m, s: [user(s), assistant("Understood.")], "prefill"),
+        (lambda m, s: [user(f"{s} {m}")], "the text of old messages is still there"),
     ],
     "03.2": [
-        (lambda m, s: [user(s), {"role": "assistant", "content": "Understood."}], "prefill"),
-        (lambda m, s: [user(s)], "'Read every file, then report.' should be"),
-        (lambda m, s: [user(f"{s} {m[0]['content']}")], "with a second request"),
-        (lambda m, s: [user(f"{active_request(m)} {s}")], "with one request"),
+        (lambda m, s, keep=1: [head(m, s)], "with keep=1 of 4 exchanges"),
+        (lambda m, s, keep=1: [head(m, s), *m[-keep:]], "the API would refuse this"),
+        (lambda m, s, keep=1: [head(m, s), *m[-2:]], "with keep=3 of 5 exchanges"),
+        (lambda m, s, keep=1: [head(m, s), *m[exchanges(m)[-keep][0] :]], "with keep=0"),
+        (kept_until_nine, "list index out of range"),
+        (lambda m, s, keep=1: [user(s), *kept_until_nine(m, s, keep)[1:]], "the request is gone"),
     ],
     "03.3": [
-        (lambda m, s, keep: [head(m, s)], "with keep=1 of 4 exchanges"),
-        (lambda m, s, keep: [head(m, s), *m[-keep:]], "the API would refuse this"),
-        (lambda m, s, keep: [head(m, s), *m[-2:]], "with keep=3 of 5 exchanges"),
-        (lambda m, s, keep: [user(s), *m[exchanges(m)[-keep][0] :]], "the request is gone"),
+        (lambda old, new: new, "'- [rule] Use tabs.' should be there once, not 0 times"),
+        (lambda old, new: f"{old}\n{new}", "should be there once, not 2 times"),
+        (lambda old, new: old, "yours lacks ['- [file] 3.py']"),
+        (held_all, "'- [file] 1.py'] is back"),
     ],
     "03.4": [
-        (lambda base, growth, point, after, turns: 0, "the sixth would be 3,500"),
-        (lambda base, growth, point, after, turns: base // point + turns // 3, "turns=5"),
-    ],
-    "03.5": [
-        (lambda: (small_run(5_000), []), "should have a pair for each"),
-        (lambda: (small_run(20_800), []), "20,800 is not small"),
-    ],
-    "03.6": [
-        (summary_prompt, "the headings should be"),
-        (CATEGORIES.format, "tokens=950, 950"),
-        (lambda tokens: f"{CATEGORIES}## More\n{tokens} tokens", "yours are"),
+        ({"threshold": 27_200}, "All of it should be kept"),
+        ({"summary_tokens": 1_500}, "It should be under $0.92"),
+        ((27_200, 1_500), "give {"),
+        ({"threshold": 27_200, "head_tokens": 600}, "and no other number"),
     ],
     "04.1": [
         (any_focus, "an older call"),
@@ -635,7 +638,7 @@ def test_a_plausible_wrong_answer_fails_and_the_verdict_names_the_case(
 ):
     monkeypatch.chdir(tmp_path)
     answer, case = WRONG[name][number]
-    verdict = check(name, answer() if name == "03.5" else answer)
+    verdict = check(name, answer)
     assert not verdict
     assert case in verdict.says
 

@@ -11,7 +11,7 @@ import pytest
 
 from agentlib.lab.cache import SHORT
 from agentlib.lab.play import play
-from agentlib.lab.tasks.generated import CLEARING, MOMENTS, SWEEPS, generated
+from agentlib.lab.tasks.generated import CLEARING, MOMENTS, SURVIVAL, SWEEPS, generated
 from agentlib.settings import Settings
 from tests.benchmarks import sweeps
 
@@ -106,3 +106,21 @@ def test_most_is_lost_just_before_the_report_and_nothing_after_it():
         assert files[0] >= max(files.values()) - 2, seed
     worst = [files[-1] / files[0] for files in by_seed.values()]
     assert sum(share < 0.7 for share in worst) > len(worst) / 2
+
+
+def test_the_table_of_the_rule_is_whole_and_a_row_of_it_is_what_a_run_gives():
+    table = list(csv.DictReader(SURVIVAL.read_text(encoding="utf-8").splitlines()))
+    pairs = [(row["telling"], int(row["seed"])) for row in table]
+    assert pairs == list(product(sweeps.TELLINGS, range(sweeps.SEEDS)))
+    for row in table[::23]:
+        again = sweeps.survival_row(row["telling"], int(row["seed"]))
+        assert {name: str(value) for name, value in again.items()} == row
+
+
+def test_a_rule_told_elsewhere_is_told_once_in_the_same_words():
+    for seed in range(3):
+        task = generated(seed)
+        moved = sweeps.told_in(task, -1)
+        assert task.constraint in moved.prompts[-1]
+        assert sum(task.constraint in prompt for prompt in moved.prompts) == 1
+        assert sum(map(len, moved.prompts)) == sum(map(len, task.prompts))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from matplotlib.patches import Rectangle, StepPatch
 from pandas import DataFrame
 
+from agentlib.auto_compact import summary_message
 from agentlib.lab.figures import estimates
 from agentlib.lab.model.habits import Habits
 from agentlib.lab.panels import lessons
@@ -21,9 +22,9 @@ from agentlib.lab.play import play
 from agentlib.lab.replay import replay
 from agentlib.lab.replay.estimates import rings_at
 from agentlib.lab.tasks.scenarios import RENAME, REVIEW, SURVEY, TRACE
-from agentlib.messages import violation
+from agentlib.messages import active_request, exchanges, violation
 from agentlib.presets import DEFAULT, HERMES
-from agentlib.settings import Settings
+from agentlib.settings import MODEL, Settings
 
 START = replace(
     Settings(micro="off", manual=False).scaled(32_000), threshold=20_800, summary_tokens=1_000
@@ -38,7 +39,6 @@ DIED = play(REVIEW, Settings(enabled=False).scaled(32_000))
 PANELS: dict[str, Callable[[], Panel]] = {
     "wall": lambda: lessons.wall_panel(DIED),
     "estimation": lessons.estimation_panel,
-    "compaction": lambda: lessons.compaction_panel(SESSION, START),
     "tail": lambda: lessons.tail_panel(SESSION, TAIL),
     "browser": lambda: lessons.session_browser(SESSION),
     "map": lambda: lessons.map_over_time(SESSION, START),
@@ -183,20 +183,25 @@ def test_habits_run_the_task_again():
         assert panel.text == lessons.run_sentence(run) != before
 
 
-def test_compaction_by_two_numbers_and_the_run_at_the_same_two():
-    run = play(REVIEW, START)
-    panel = lessons.compaction_panel(WHOLE, START, [run])
+def keeps(messages, summary):
+    newest = messages[exchanges(messages)[-1][0] :]
+    return [summary_message(summary, "t", active_request(messages)), *newest]
+
+
+def test_two_numbers_of_a_compaction_run_the_task_again_with_the_learners_function():
+    def forgets(messages, summary):
+        return [summary_message("Nothing.", "t", active_request(messages))]
+
+    panel = lessons.compaction_panel(REVIEW, START, keeps, MODEL)
+    run = panel.run(20_800, 1_000)
+    assert panel.text.startswith(f"{run.turns} turns")
     assert (panel.threshold.min, panel.threshold.max) == (4_000, 27_360)
-    assert f"The agent itself: {run.turns} turns" in panel.text
-    counts = []
-    for point in (27_360, 4_000):
-        panel.threshold.value = point
-        assert "not tried at these two numbers" in panel.text
-        counts.append(int(panel.text.split(" compaction")[0].split()[-1]))
-    assert 0 < counts[0] < counts[1]
-    short = panel.text
-    panel.summary_tokens.value = 2_000
-    assert panel.text != short
+    assert "; 5 compactions; " in panel.text.replace("\n", " ")
+    panel.summary_tokens.value = 100
+    assert panel.run(20_800, 100).checks["facts"] == 0
+    assert "facts 0." in panel.text.replace("\n", " ")
+    other = lessons.compaction_panel(REVIEW, replace(START, threshold=8_000), forgets, MODEL)
+    assert other.run(8_000, 1_000).turns != panel.run(8_000, 1_000).turns
 
 
 def test_each_slider_of_the_tail_panel_moves_its_own_part():

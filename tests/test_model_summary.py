@@ -49,3 +49,13 @@ def test_progress_that_stands_still_is_counted():
 def test_of_nothing_it_says_so():
     said = answer(assistant("Hello."), user(summary_prompt(500)))
     assert "Nothing of the conversation was shown to me." in words(said)
+
+
+@pytest.mark.parametrize("rules_first", [False, True])
+def test_a_habit_says_whether_a_rule_goes_in_before_the_facts(rules_first: bool):
+    rule = "A rule for all that follows: every function must have a docstring."
+    facts = "\n".join(f"- [fact] FACT: the dock number {n} holds {n} crates." for n in range(20))
+    shown = [user(f"{rule} {READ}"), *calls(facts, ("bash", {}, "x")), *MANY, user(READ)]
+    said = words(answer(*shown, user(summary_prompt(700)), habits=Habits(rules_first=rules_first)))
+    assert ("- [rule] " in said) == rules_first
+    assert "- [fact] " in said

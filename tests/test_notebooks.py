@@ -129,6 +129,7 @@ SECOND_EDITION = [
     "00_the_wall",
     "01_estimation",
     "02_micro_compact",
+    "03_auto_compact",
     "04_manual_compact",
     "05_transcripts",
 ]

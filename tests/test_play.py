@@ -242,6 +242,15 @@ def test_a_compaction_may_ask_for_the_summary_itself_or_do_without():
     assert not every.session.compactions
 
 
+def test_a_number_with_a_default_is_no_summary():
+    def newest(messages, keep=9):
+        return messages[-keep:]
+
+    run = play(TRACE, TIGHT, compact=partial(newest, keep=1))
+    assert run.refused.startswith("messages")
+    assert len(run.session.requests[-1].context) == 1
+
+
 # -- the compact call ----------------------------------------------------------------------------
 
 

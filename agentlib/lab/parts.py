@@ -217,7 +217,8 @@ def _compacting(
     engine: ContextEngine, function: Callable[..., list[Message]], session: OpenSession
 ) -> ContextEngine:
     """Call function(messages) at each request, or with a summary or `summarize` when it is time."""
-    names = list(inspect.signature(function).parameters)
+    parameters = inspect.signature(function).parameters.values()
+    names = [each.name for each in parameters if each.default is each.empty]
 
     def step(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
         quiet = {**given, "reason": "auto", "focus": ""}

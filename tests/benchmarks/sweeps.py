@@ -3,8 +3,9 @@
 The lessons read them for claims that one run can't carry. `agentlib/lab/tasks/sweeps.csv` has a row
 for each policy and seed. `clearing.csv` has renaming tasks, which need two results at a time: a row
 for each KEEP_RECENT and seed, with clearing alone. `moments.csv` has one compaction by hand, at
-each turn of each task, beside lesson 03's layer. `make sweeps ARGS=3` only shows the means of
-three seeds.
+each turn of each task, beside lesson 03's layer. `survival.csv` says what became of the person's
+rule: a row for each way of `TELLINGS` and seed. `make sweeps ARGS=3` only shows the means of three
+seeds.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,11 +18,12 @@ from pandas import DataFrame
 from rich.progress import track
 
 from agentlib import presets
-from agentlib.lab.model import Habits
+from agentlib.lab.generations import places, planted
+from agentlib.lab.model import HABITS, Habits
 from agentlib.lab.play import Run, asked_at, play, repeated
 from agentlib.lab.scoreboard import EVIDENCE, PRICED_AS, Stage, with_focus
-from agentlib.lab.tasks.generated import CLEARING, MOMENTS, SWEEPS, generated
-from agentlib.lab.tasks.scenarios import REVIEW
+from agentlib.lab.tasks.generated import CLEARING, MOMENTS, SURVIVAL, SWEEPS, generated
+from agentlib.lab.tasks.scenarios import REVIEW, Scenario
 from agentlib.messages import of_type
 from agentlib.settings import MODEL, Settings
 from tests.benchmarks.count import count
@@ -65,6 +67,38 @@ def row(policy: str, seed: int) -> dict[str, Any]:
         "files": run.checks["files"],
         "read again": repeated(run.session.history, "read_file"),
         "done": run.checks["done"],
+    }
+
+
+def told_in(task: Scenario, number: int) -> Scenario:
+    """Return the task with its rule told in the prompt with this number."""
+    told = next(prompt for prompt in task.prompts if task.constraint in prompt)
+    rule = told[: told.index(task.constraint) + len(task.constraint) + 3]
+    prompts = [prompt.removeprefix(rule) for prompt in task.prompts]
+    prompts[number] = rule + prompts[number]
+    return replace(task, prompts=tuple(prompts))
+
+
+TELLINGS = {
+    "Told first": (0, HABITS),
+    "Rules first": (0, replace(HABITS, rules_first=True)),
+    "Told last": (-1, HABITS),
+}
+"""Where the person tells the rule, and the habits of the model that summarises."""
+
+
+def survival_row(telling: str, seed: int) -> dict[str, Any]:
+    """Run one task as lesson 03 does, and say where each compaction left the rule."""
+    number, habits = TELLINGS[telling]
+    task = told_in(generated(seed), number)
+    run = play(task, START.scaled(WINDOW), habits=habits)
+    return {
+        "telling": telling,
+        "seed": seed,
+        "facts": len(task.facts),
+        "facts kept": run.checks["facts"],
+        "rule kept": run.checks["constraint"],
+        "rule": "|".join(places(run.session, planted(task))["the rule"]),
     }
 
 
@@ -143,11 +177,13 @@ def main(seeds: int) -> None:
         (row, POLICIES, SEEDS, SWEEPS),
         (clearing_row, KEEPS, RENAMINGS, CLEARING),
         (moment_row, MOMENTS_TRIED, SEEDS, MOMENTS),
+        (survival_row, TELLINGS, SEEDS, SURVIVAL),
     ):
         table = DataFrame(rows(make, policies, range(min(seeds, most))))
         if seeds == SEEDS:
             table.to_csv(path, index=False, lineterminator="\n")
-        means = table.drop(columns="seed").groupby(table.columns[0], sort=False).mean()
+        numbers = table.drop(columns="seed").groupby(table.columns[0], sort=False)
+        means = numbers.mean(numeric_only=True)
         print(means.round(3).to_string())
 
 

@@ -23,7 +23,7 @@ _LOOKS: Mapping[str, tuple[str, str, str]] = {
     "summary": ("only in the summary", "o", LOOKS["summary"].colour),
     "lost": ("lost", "o", "white"),
 }
-"""The words, the marker and the colour of each place. What stands word for word is a square."""
+"""The words, the marker and the colour of each place. Only what a model retold is round."""
 
 
 @plain
@@ -33,36 +33,37 @@ def survival(runs: Mapping[str, Places], *, title: str) -> Chart:
     `runs`: the places of each run by its name, which is written over it. The rows of the first run
     are the rows of all. If there is one run, its name is not written.
     """
-    names, columns = list(next(iter(runs.values()))), max(map(_length, runs.values()))
+    names = list(next(iter(runs.values())))
+    columns = max(1, *(len(row) for places in runs.values() for row in places.values()))
     step, left = 0.34 if len(names) < 10 else 0.19, 0.3 + 0.085 * max(map(len, names))
-    height, width = step * len(names), (7.15 - left) / len(runs)
-    chart = Chart(height + (1.5 if len(runs) > 1 else 1.25))
+    height, width, high = step * len(names), (7.15 - left) / len(runs), len(runs) > 1
+    chart = Chart(height + 1.25 + 0.25 * high)
     chart.figure.text(0.012, 1 - 0.1 / chart.height, title, fontsize=13, weight="bold", va="top")
-    for n, (name, places) in enumerate(runs.items()):
-        heading = name if len(runs) > 1 else ""
-        axes = chart.frame(left + n * width, 0.78, width - 0.9, height, heading)
+    for n, (heading, places) in enumerate(runs.items()):
+        place = (left + n * width, 0.78, width - 0.9, height)
+        axes = chart.frame(*place, heading if high else "")
         axes.grid(False)
         axes.spines[["left", "bottom"]].set_visible(False)
         axes.set(xlim=(0.5, columns + 0.5), ylim=(len(names) - 0.5, -0.5), xlabel="compaction")
-        axes.set_xticks(range(1, columns + 1))
+        axes.set_xticks(range(1, columns + 1, 1 + columns // 20))
         axes.set_yticks(range(len(names)), names if n == 0 else [""] * len(names))
         axes.tick_params(length=0)
         for row, thing in enumerate(names):
-            _row(axes, row, places[thing], 100 * step)
-    shown = {place for run in runs.values() for row in run.values() for place in row}
-    chart.key([_dot(*look) for place, look in _LOOKS.items() if place in shown], left=0.1)
+            _row(axes, row, places[thing], 220 * step)
+    shown = {place for places in runs.values() for row in places.values() for place in row}
+    chart.key([_dot(*look) for place, look in _LOOKS.items() if place in shown])
     return chart
 
 
 def _row(axes: "Axes", row: int, places: Sequence[str], size: float) -> None:
     """Draw one thing's way through the compactions, and say what became of it."""
     kept = [n for n, place in enumerate(places, 1) if place not in ("", "lost")]
-    axes.plot(kept, [row] * len(kept), color=_PALE, linewidth=0.1 * size, zorder=1)
+    axes.plot(kept, [row] * len(kept), color=_PALE, linewidth=size / 22, zorder=1)
     for n, place in enumerate(places, 1):
         if place:
             _, marker, colour = _LOOKS[place]
-            edge: Any = {"edgecolors": _GREY if place != "lost" else _PALE, "linewidths": 1}
-            axes.scatter(n, row, 2.2 * size, colour, marker=marker, zorder=2, clip_on=False, **edge)
+            look: Any = {"edgecolors": _PALE if place == "lost" else _GREY, "marker": marker}
+            axes.scatter(n, row, size, colour, zorder=2, clip_on=False, linewidths=1, **look)
     words = fate(places)
     colour = RED if words.startswith("lost") else _GREY
     axes.text(len(places) + 0.5, row, f"  {words}", color=colour, fontsize=9, va="center")
@@ -73,19 +74,15 @@ def _dot(label: str, marker: str, colour: str) -> Line2D:
     return Line2D([], [], label=label, marker=marker, linestyle="", **look)
 
 
-def _length(places: Places) -> int:
-    return max(1, *map(len, places.values()))
-
-
 def fate(places: Sequence[str]) -> str:
     """Say what became of a thing.
 
     >>> fate(["tail", "summary", "lost", "lost"]), fate(["", "tail"])
     ('lost at 3', 'kept')
     """
-    kept = [n for n, place in enumerate(places, 1) if place != "lost"]
     if not places or places[-1] != "lost":
         return "kept" if any(places) else "not found"
+    kept = [n for n, place in enumerate(places, 1) if place != "lost"]
     return f"lost at {max(kept, default=0) + 1}"
 
 

@@ -22,7 +22,7 @@ from agentlib.lab.lessons import checking
 from agentlib.lab.lessons.checking import Answer, conversation, exercise, require, shown, text_of
 from agentlib.lab.parts import results
 from agentlib.lab.play import play
-from agentlib.lab.scoreboard import EVIDENCE
+from agentlib.lab.scoreboard import EVIDENCE, PRICED_AS
 from agentlib.lab.tasks.scenarios import RENAME, REVIEW
 from agentlib.messages import (
     Message,
@@ -192,39 +192,31 @@ def _settings(answer: Answer) -> str:
     return f"done with {cost}."
 
 
-# Lesson 03: what a summary replaces, what stays, when, and in what words
+# Lesson 03: what a summary replaces, what stays beside it, what it may not drop, two numbers
 
 FOLLOW_UP: Message = {"role": "user", "content": "And d.py."}
 
 
-@exercise("03.1", "seven messages became one or two.")
+@exercise("03.1", "seven messages became one.")
 def _in_place_of_all(answer: Answer) -> None:
     old = conversation(400, 400, 400)
-    new = checking.require_messages(answer.call(old, SUMMARY))
-    count = sum(message in old for message in new)
-    require(not count, f"{count} of the 7 old messages are still there; none may stay.")
+    new = answer.messages(old, SUMMARY)
     require(SUMMARY in text_of(new[:1]), "the summary should be in the first message.")
-    require(len(new) <= 2, f"it returned {len(new)} messages; one with the summary will do.")
+    require(len(new) == 1, f"it returned {len(new)} messages; one with the summary will do.")
+    kept = any(part in str(new) for part in ("Read every file", "toolu_", "# 1 # 1"))
+    require(not kept, "the text of old messages is still there; only the summary may stay.")
 
 
-@exercise("03.2", "it ends with the user, and the request is there word for word.")
-def _goes_on(answer: Answer) -> None:
-    old = conversation(400, 400, 400)
-    for case, messages in {"one": old, "a second": [*old, FOLLOW_UP]}.items():
-        new = answer.messages(messages, SUMMARY)
-        before, _, after = text_of(new).partition(SUMMARY)
-        words = str(active_request(messages))
-        wanted = f"with {case} request, the summary and then {words!r} should be in one message"
-        require(words in after and words not in before, f"{wanted}; yours is {shown(new)}.")
-        require(len(new) == 1, f"{wanted}; yours returned {len(new)}.")
-
-
-@exercise("03.3", "the newest exchanges stay whole, calls with results, and the request with them.")
+@exercise("03.2", "the newest exchanges stay whole, calls with results, and the request with them.")
 def _keeps(answer: Answer) -> None:
-    for count, keep, more in ((4, 1, []), (5, 3, []), (3, 3, []), (4, 1, [FOLLOW_UP])):
+    for count, keep, more in (
+        *((4, 1, []), (5, 3, []), (4, 0, []), (3, 3, []), (3, 9, [])),
+        *((4, 1, [FOLLOW_UP]), (4, 0, [FOLLOW_UP])),
+    ):
         old = [*conversation(*[400] * count), *more]
-        new = answer.messages(old, SUMMARY, keep)
-        kept = old[exchanges(old)[-keep][0] :]
+        new = answer.messages(old, SUMMARY, keep=keep)
+        newest = exchanges(old)[-keep:] if keep else []
+        kept = old[newest[0][0] :] if newest else []
         case = f"with keep={keep} of {count} exchanges" + (", a second request" if more else "")
         wanted = f"{case}, the last {len(kept)} messages should follow one with the summary"
         right = new[1:] == kept and SUMMARY in text_of(new[:1])
@@ -232,38 +224,49 @@ def _keeps(answer: Answer) -> None:
         require(str(active_request(old)) in text_of(new), f"{case}, the request is gone.")
 
 
-@exercise("03.5")
-def _watched(answer: Answer) -> str:
-    run, sizes = answer.typed(tuple, "give the run and the list: (small, sizes)")
-    threshold = run.settings.threshold_tokens
-    require(threshold <= 6_000, f"{threshold:,} is not small; take a threshold of about 5,000.")
-    pairs = [(each.tokens_before, each.tokens_after) for each in run.session.compactions]
-    wanted = f"the run was compacted {len(pairs)} times, and sizes should have a pair for each"
-    require(list(sizes) == pairs, f"{wanted}; yours is {shown(sizes)}.")
-    over = sum(after > threshold for _, after in pairs)
-    return f"{len(pairs)} compactions in {run.turns} turns; {over} stayed over the threshold."
+OLD_SUMMARY, NEW_SUMMARY = (
+    "## State\n- [file] 1.py\n- [file] 2.py\n- [rule] Use tabs.\n- [rule] Be brief.",
+    "## State\n- [file] 2.py\n- [file] 3.py\n- [rule] Be brief.",
+)
 
 
-@exercise("03.6", "the answer stands under your headings, and the rule under the last.")
-def _by_category(answer: Answer) -> None:
-    prompt = answer.call(700)
-    sized = "700" in prompt and "950" in answer.call(950)
-    require(sized, "with tokens=700 the prompt should say 700, and with tokens=950, 950.")
-    wanted = ["## Files", "## To do", "## Decisions"]
-    headings = [line.strip() for line in prompt.splitlines() if line.startswith("## ")]
-    require(headings == wanted, f"the headings should be {wanted}; yours are {headings}.")
-    summary = _summary(prompt)
-    kept = "docstring" in summary.partition(wanted[-1])[2]
-    require(kept, f"the rule isn't under the last heading of the summary: {summary[:200]!r}")
+@exercise("03.3", "what the person decided comes through, and the rest may go.")
+def _holds(answer: Answer) -> None:
+    cases = {
+        "one rule of two was dropped": (OLD_SUMMARY, NEW_SUMMARY),
+        "nothing was dropped": (OLD_SUMMARY, OLD_SUMMARY),
+        "both rules were dropped": (OLD_SUMMARY, "## State\n- [file] 3.py"),
+        "there was no rule": ("## State\n- [file] 1.py", NEW_SUMMARY),
+    }
+    for case, (old, new) in cases.items():
+        lines = Answer(answer.call(old, new)).typed(str, "return a text").splitlines()
+        missing = [line for line in new.splitlines() if line not in lines]
+        require(not missing, f"if {case}, yours lacks {missing[:1]} of the new summary.")
+        for rule in (line for line in old.splitlines() if line.startswith("- [rule]")):
+            count = lines.count(rule)
+            require(count == 1, f"if {case}, {rule!r} should be there once, not {count} times.")
+        again = [line for line in lines if "[file]" in line and line not in new]
+        require(not again, f"if {case}, {again[:1]} is back; that way a summary only grows.")
 
 
-def _summary(prompt: str) -> str:
-    """Ask the offline model with this prompt to sum up a conversation with a rule in it."""
-    rule = "A rule for all that follows: every function must have a docstring."
-    messages = conversation(400, 400, 400, request=f"{rule} Read 1.py, 2.py and 3.py.")
-    messages.append({"role": "user", "content": prompt})
-    body = {"messages": messages, "tools": [{"name": "read_file"}], "max_tokens": 2_800}
-    return text_of([{"role": "assistant", **model.reply(body)}])
+@exercise("03.4")
+def _two_numbers(answer: Answer) -> str:
+    wanted = 'give {"threshold": …, "summary_tokens": …}'
+    numbers = answer.typed(dict, wanted)
+    only = set(numbers) <= {"threshold", "summary_tokens"}
+    require(only, f"{wanted}, and no other number; yours is {shown(numbers)}.")
+    start = {"threshold": 20_800, "summary_tokens": 1_000}
+    settings = replace(Settings(micro="off", manual=False).scaled(32_000), **(start | numbers))
+    run = play(REVIEW, settings)
+    rule = "kept" if run.checks["constraint"] else "broken"
+    report = f"{run.checks['described']} of 19 files described, {run.checks['facts']} of 4 facts"
+    cost = run.dollars(PRICED_AS)
+    result = f"rule {rule}, {report}, ${cost:.2f}"
+    require(not run.refused, f"{result}, and the API refused a request: {run.refused}.")
+    whole = rule == "kept" and run.checks["facts"] == 4 and run.checks["described"] == 19
+    require(whole, f"{result}. All of it should be kept.")
+    require(cost < 0.92, f"{result}. It should be under $0.92.")
+    return f"{result}."
 
 
 # Lesson 04: obeying the call, its siblings, its focus, and when to compact

@@ -36,6 +36,8 @@ class Habits:
     """A summary is at most this share of what it was shown."""
     decisions: float = 1 / 12
     """Share of a summary's room for new rules, decisions and facts that no focus names."""
+    rules_first: bool = False
+    """Whether a summary takes the person's rules before the facts that were found in files."""
     carried: float = 0.5
     """Share of a summary's room that an update may carry over from the last summary."""
     searches: bool = False

@@ -1,7 +1,7 @@
 """The summary that the offline model writes, from what it is shown and from nothing else.
 
 The order decides what is lost. First come the task and the list of finished files. A small share
-of the room goes to rules, decisions and facts, the newest first. Then comes what matches the
+of the room goes to facts, then to rules, the newest first of each. Then comes what matches the
 focus, then the newest notes. An earlier summary is text like any other, so what it lacks is gone.
 Asked to update it, the model carries over its decisions before anything new.
 """
@@ -169,6 +169,8 @@ def _chosen(view: View, items: Sequence[Item], prompt: str, left: int, room: int
     focus, given = _FOCUS.search(prompt), _GIVEN.search(prompt)
     words = stems(focus[1] if focus else "")
     decided = [item for item in items if item.heading == _DECIDED]
+    if view.habits.rules_first:
+        decided.sort(key=lambda item: item.text.startswith("- [rule]"), reverse=True)
     before = decided if _UPDATE.search(prompt) else []
     named = [item for item in items if words & stems(item.words)]
     taken = _fitting(named, min(left, number(given[1]) if given else left))

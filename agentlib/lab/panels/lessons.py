@@ -7,7 +7,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from html import escape
@@ -22,9 +22,10 @@ from agentlib.lab.cache import Part, PromptCache
 from agentlib.lab.figures import bills, charts, estimates, moments
 from agentlib.lab.figures.bars import bars
 from agentlib.lab.figures.style import many, wrapped
+from agentlib.lab.figures.survival import survival
 from agentlib.lab.figures.wall import Wall
 from agentlib.lab.figures.window_map import Tile, maps, sentence, tiles
-from agentlib.lab.generations import left
+from agentlib.lab.generations import left, places, planted
 from agentlib.lab.model import HABITS
 from agentlib.lab.panels.panel import Drawing, Panel, choice, scrolling, slider, words
 from agentlib.lab.play import MAX_TURNS, Run, outcomes, play
@@ -262,36 +263,41 @@ def habits_panel(scenario: Scenario, settings: Settings, *, turns: int = 60) -> 
     return Panel(controls, draw)
 
 
-def compaction_panel(session: Session, settings: Settings, runs: Iterable[Run] = ()) -> Panel:
-    """Lesson 03: a recorded session replayed for each `threshold` and length of a summary.
+def compaction_panel(
+    scenario: Scenario, settings: Settings, compact: Callable[..., Any], model: str
+) -> Panel:
+    """Lesson 03: the task is run again for each `threshold` and length of a summary.
 
-    `settings`: where the sliders start; everything else in it stays. `runs`: runs of the agent,
-    whose outcome is added where one was made at the same two numbers.
+    The picture shows where each compaction left the rule and the facts. `settings`: where the
+    sliders start; everything else in it stays. `compact`: the function that replaces the messages.
+    `model`: at whose prices the dollars are. The panel's `run` gives the run at two numbers.
     """
-    ran = {(r.settings.threshold_tokens, r.settings.summary_tokens): run_sentence(r) for r in runs}
-    window = settings.context_window
-    highest = window - settings.output_reserve - settings.buffer
-    chart = charts.turns(
-        table(replay(session, settings)),
-        title="Tokens in each prompt, the recorded session replayed",
-        top=1.15 * window,
-    )
 
-    @lru_cache(maxsize=64)
-    def draw(threshold: int, summary_tokens: int) -> tuple[bytes, str]:
+    @cache
+    def run(threshold: int, summary_tokens: int) -> Run:
         moved = replace(settings, threshold=threshold, summary_tokens=summary_tokens)
-        turns = table(replay(session, moved, summary_tokens=summary_tokens))
-        chart.update(turns)
-        agent = ran.get((threshold, summary_tokens), "not tried at these two numbers.")
-        return chart.png(), f"{charts.sentence(turns)}\n{wrapped(f'The agent itself: {agent}')}"
+        return play(scenario, moved, compact=compact, max_turns=MAX_TURNS)
 
-    point, meaning = (window // 8, highest, 160), "the conversation is compacted past these tokens"
-    length = (100, window // 2, 100)
+    def draw(threshold: int, summary_tokens: int) -> tuple[bytes, str]:
+        done = run(threshold, summary_tokens)
+        rows = places(done.session, planted(scenario))
+        count = many(len(done.session.compactions), "compaction")
+        lost = [name for name, row in rows.items() if row[-1:] == ["lost"]]
+        title = f"{count}: {', '.join(lost) or 'nothing'} lost"
+        cost = f"${done.dollars(model):.2f} at the prices of {model}"
+        return survival({"": rows}, title=title).png(), run_sentence(done, cost, count)
+
+    highest = settings.context_window - settings.output_reserve - settings.buffer
+    point = (settings.context_window // 8, highest, 160)
+    size, length = settings.summary_tokens, (100, 4_000, 100)
+    meaning = "the conversation is compacted past these tokens"
     sliders = {
-        "threshold": slider("point", settings.threshold_tokens, point, meaning),
-        "summary_tokens": slider("summary", settings.summary_tokens, length, LENGTH),
+        "threshold": slider("point", settings.threshold_tokens, point, meaning, waits=True),
+        "summary_tokens": slider("summary", size, length, LENGTH, waits=True),
     }
-    return Panel(sliders, draw)
+    panel: Any = Panel(sliders, draw)
+    panel.run = run
+    return panel
 
 
 def moment_panel(

@@ -19,6 +19,8 @@ CLEARING = SWEEPS.with_name("clearing.csv")
 """Renaming tasks with clearing alone, a row for each KEEP_RECENT and seed. Also `make sweeps`."""
 MOMENTS = SWEEPS.with_name("moments.csv")
 """One compaction by hand at each turn of each task; seed 0 is the review. Also `make sweeps`."""
+SURVIVAL = SWEEPS.with_name("survival.csv")
+"""What became of the rule in lesson 03's runs. Also `make sweeps`."""
 _WORDS = """
 anchor archive barrel beacon bridge cable canal cargo cellar clinic compass convoy crate depot dock
 engine ferry filter fleet foundry garage gauge granary harbour hangar invoice kettle ladder lantern

@@ -1,0 +1,37 @@
+"""Two texts as one, line by line: what went and what came (lesson 03)."""
+
+import difflib
+import html
+
+from agentlib.lab.figures.style import LINE
+
+_ROW = '<{tag} style="display: block; background: {colour}; text-decoration: none">{text}</{tag}>'
+_TAGS = {"-": ("del", "rgba(213, 94, 0, .25)"), "+": ("ins", "rgba(0, 158, 115, .22)")}
+"""The colours are half transparent, so they suit a light page and a dark one."""
+
+
+class Difference:
+    """The lines of two texts in one order, for a notebook or for `print`.
+
+    A line that went begins with "-", one that came with "+". In a printed text a long line is cut.
+
+    >>> Difference("One.\\nTwo.", "Two.\\nThree.")
+    - One.
+      Two.
+    + Three.
+    """
+
+    def __init__(self, old: str, new: str) -> None:
+        merged = difflib.ndiff(old.splitlines(), new.splitlines())
+        self.lines = [line for line in merged if line[0] != "?"]
+
+    def __repr__(self) -> str:
+        cut = (line if len(line) <= LINE else f"{line[: LINE - 2]} …" for line in self.lines)
+        return "\n".join(line.rstrip() for line in cut)
+
+    def _repr_html_(self) -> str:
+        rows = ""
+        for line in self.lines:
+            tag, colour = _TAGS.get(line[0], ("span", "transparent"))
+            rows += _ROW.format(tag=tag, colour=colour, text=html.escape(line))
+        return f'<div style="font: 12px/1.5 monospace; max-width: 720px">{rows}</div>'
