@@ -201,8 +201,7 @@ def test_the_compacted_prompt_is_a_ghost_with_an_arrow_down_to_what_was_sent():
     [(x, y)] = stack.heads.get_xydata()
     assert 1.5 < x < 2.5
     assert 150 < y < 200  # on the bar of turn 2
-    assert stack.notes["auto"].get_visible()
-    assert not stack.notes["manual"].get_visible()
+    assert (stack.note.get_text(), stack.note.get_visible()) == (NOTES["auto"], True)
     assert len(turns(GROWING).stacks[0].boxes.get_xydata()) == 0
 
 

@@ -11,36 +11,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.patches import Rectangle
 
-from agentlib.lab.figures.style import (
-    DARK,
-    GHOST,
-    GREY,
-    LOOKS,
-    NAMES,
-    RED,
-    Chart,
-    ink_on,
-    many,
-    plain,
-    points,
-    wrapped,
-)
+from agentlib.lab.figures import style
+from agentlib.lab.figures.style import DARK, GHOST, GREY, LOOKS, NAMES, RED, Chart, points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
-    from matplotlib.text import Text
     from pandas import DataFrame
 
-NOTES = {
-    "auto": "never sent,\nsummarised\ninstead",
-    "manual": "compacted\non request",
-    "reactive": "refused,\nsummarised",
-}
-"""The words beside the first ghost bar of each reason to compact."""
+NOTES = {"auto": "never sent, summarised instead", "manual": "compacted on request",
+         "reactive": "refused, then summarised"}  # fmt: skip
+"""The words above the first ghost bar, by the reason to compact."""
 _LEFT, _ACROSS, _HEAD, _FOOT, _APART = 0.68, 5.05, 0.45, 0.52, 0.62
 _LINE, _GHOST = 12.5, 9.0
 """Points: the height of a line of words, the width of a ghost bar."""
@@ -55,7 +38,7 @@ class TurnChart(Chart):
     last turn. Raises ValueError for a table without rows.
     """
 
-    @plain
+    @style.plain
     def __init__(
         self,
         tables: Mapping[str, "DataFrame"],
@@ -152,37 +135,21 @@ class Stack:
         self.poles = line(color=LOOKS["summary"].colour, linewidth=3, solid_capstyle="butt")
         self.heads = line(color=RED, marker="v", linestyle="", markersize=6)
         self.crosses = line(color=RED, marker="X", linestyle="", markersize=9, markeredgecolor="w")
-        self.leader = line(color=GREY, linewidth=0.8)
-        self.ghost = line(
-            drawstyle="steps-mid", marker="X", markersize=9, mfc=RED, mec=RED, **GHOST
-        )
+        self.ghost = line(drawstyle="steps-mid", marker="X", ms=9, mfc=RED, mec=RED, **GHOST)
         self.window = Level(axes, "window", "-", 2.6, DARK, "bottom")
         self.threshold = Level(axes, "compacts\nat", "--", 1.3, RED, "top")
         self.key = {kind: Entry(axes, NAMES[kind], look.colour) for kind, look in LOOKS.items()}
         self.key["pole"] = Entry(axes, "summary request", LOOKS["summary"].colour, "|")
         self.key["failed"] = Entry(axes, "failed attempt", RED, "X")
-        looks: Any = {"fontsize": 9, "color": GREY, "va": "top", "linespacing": 1.1}
-        self.notes = {name: axes.text(0, 0, words, **looks) for name, words in NOTES.items()}
-        self.spans = {name: self._columns(points(words)) for name, words in NOTES.items()}
-        self.refused = axes.text(0, 0, "", fontsize=9, color=RED)
-        self.forgotten = axes.text(0, 0, "", fontsize=9, color=GREY, ha="center")
-
-    @property
-    def artists(self) -> list[Artist]:
-        """Back to front."""
-        return [
-            *self.steps.values(), self.total, self.veil, self.window.line, self.threshold.line,
-            self.over, self.ghost, self.boxes, self.poles, self.falls, self.heads, self.crosses,
-            self.leader, *(entry.swatch for entry in self.key.values()),
-            *(entry.inside for entry in self.key.values()), *self.notes.values(), self.refused,
-            self.forgotten,
-        ]  # fmt: skip
-
-    @property
-    def words(self) -> list["Text"]:
-        """The words at the right of the axes."""
-        key = (entry.beside for entry in self.key.values())
-        return [self.window.text, self.threshold.text, *key]
+        looks: Any = {"fontsize": 9, "color": GREY, "clip_on": True}
+        leader = {"arrowstyle": "-", "color": GREY, "linewidth": 0.8, "relpos": (0, 0)}
+        self.note = axes.annotate("", (0, 0), (0, 0), arrowprops=leader, **looks)
+        self.refused = axes.text(0, 0, "", fontsize=9, color=RED, clip_on=True)
+        self.forgotten = axes.text(0, 0, "nothing forgotten", ha="center", **looks)
+        self.words = [text for text in axes.texts if not text.get_clip_on()]
+        artists = [*axes.patches, *axes.lines, *axes.texts]
+        moving = [artist for artist in artists if artist not in self.words]
+        self.artists = sorted(moving, key=lambda artist: artist.get_zorder())
 
     def set(self, table: "DataFrame") -> None:
         """Take the numbers of a table."""
@@ -198,6 +165,7 @@ class Stack:
         self._set_compactions(table, tokens)
         self._set_refused(tokens, window)
         self._set_ghost(window)
+        self._set_note(table, window)
         self._set_names(table, ends, window)
 
     def _set_compactions(self, table: "DataFrame", tokens: Any) -> None:
@@ -214,9 +182,8 @@ class Stack:
                 heads += [(middle, end + 4 * self.point)]
         asked = [(n + 0.5 + 0.2 * wide, size) for n, size in enumerate(table["summary_request"])]
         poles = [p for x, size in asked if size for p in ((x, 0), (x, size), (np.nan, 0))]
-        crosses = [
-            (n + 1, tokens[n] + 7 * self.point) for n, e in enumerate(names) if e == "failed"
-        ]
+        failed = [n for n, name in enumerate(names) if name == "failed"]
+        crosses = [(n + 1, tokens[n] + 7 * self.point) for n in failed]
         lines = {self.boxes: boxes, self.poles: poles, self.falls: falls, self.heads: heads}
         lines[self.crosses] = crosses
         for line, corners in lines.items():
@@ -233,12 +200,8 @@ class Stack:
         for artist in (self.over, self.refused):
             artist.set_visible(bool(words))
         self.refused.set_text(words)
-        wide, high = (
-            (points(words) if words else 0) / self.column,
-            min(size, self.top - 16 * self.point),
-        )
-        left = max(0.5, min(turn - wide / 2, self.columns + 0.5 - wide))
-        self.refused.set_position((left, high + 4 * self.point))
+        high = min(size, self.top - 16 * self.point) + 4 * self.point
+        self.refused.set_position((self._left(turn - points(words) / self.column / 2, words), high))
 
     def _set_ghost(self, window: float) -> None:
         """Draw the ghost up to a cross where it meets the wall."""
@@ -246,70 +209,44 @@ class Stack:
         shown = [*self.whole] if end is None else [*self.whole[: end - 1], window]
         self.ghost.set_data(range(1, len(shown) + 1), shown)
         self.ghost.set_markevery([end - 1] if end else [])
-        if shown and not self.refused.get_visible():
-            self.forgotten.set(x=len(shown), y=shown[-1] + 8 * self.point, text="nothing forgotten")
-        else:
-            self.forgotten.set_text("")
+        self.forgotten.set_visible(bool(shown) and not self.refused.get_visible())
+        self.forgotten.set_position((len(shown), max([0, *shown[-1:]]) + 8 * self.point))
+
+    def _set_note(self, table: "DataFrame", window: float) -> None:
+        """Say above the window what the first ghost is, if nothing else stands there."""
+        names, sizes = table["compaction"].to_list(), table["replaced_tokens"].to_list()
+        first = next((n for n, name in enumerate(names) if name in NOTES), None)
+        is_free = max(sizes) <= window and not (self.refused.get_visible() or self.whole)
+        self.note.set_visible(first is not None and is_free)
+        if first is not None:
+            x, words = first + 0.5 + 0.5 * _GHOST / self.column, NOTES[names[first]]
+            self.note.xy = x, sizes[first]
+            self.note.set(text=words, x=self._left(x, words), y=window + 6 * self.point)
+
+    def _left(self, x: float, words: str) -> float:
+        """Return where words begin that are to begin at x, so that they end within the axes."""
+        return max(0.5, min(x, self.columns + 0.5 - points(words) / self.column))
 
     def _set_names(self, table: "DataFrame", ends: Any, window: float) -> None:
-        """Name each kind in its area if there is room, or else at the right, and the ghosts."""
+        """Name each kind in its area if there is room, or else at the right."""
         names, threshold = table["compaction"].to_list(), float(table["threshold"].iloc[-1])
-        roof, wide = (threshold if 0 < threshold < window else window), -(-_GHOST // self.column)
-        bars = [n + i for n, name in enumerate(names) if name in NOTES for i in range(int(wide))]
-        free = np.zeros(self.columns)
-        free[: len(table)] = ends[-1][: self.columns]
-        free[[n for n in bars if n < self.columns]] = np.inf
-        self._set_notes(table, free, roof, window)
-        left = dict[str, Entry]()
-        end = wall_turn(ends[-1], window) or len(table) + 1
-        bars = [*(n for n in bars if n < len(table)), *range(end - 1, len(table))]
-        for (kind, entry), below, above in zip(self.key.items(), ends, ends[1:], strict=False):
-            low, high = below.copy(), above.clip(max=roof)
-            low[bars] = np.inf
-            place = _place(low, high, self._columns(entry.width), _LINE * self.point)
-            entry.put(place)
-            if place is None and (above - below > 1.2 * self.point).any():
-                left[kind] = entry
-        for name, there in ("pole", table["summary_request"].any()), ("failed", "failed" in names):
-            self.key[name].put(None)
-            left |= {name: self.key[name]} if there else {}
+        roof = threshold if 0 < threshold < window else window
+        busy = np.cumsum(ends[-1] > window) > 0  # from the refused prompt on
+        for n in (n for n, name in enumerate(names) if name in NOTES):
+            busy[n : n + int(-(-_GHOST // self.column))] = True
+        there = {"pole": table["summary_request"].any(), "failed": "failed" in names}
+        for kind, below, above in zip(LOOKS, ends, ends[1:], strict=False):
+            low, high = np.where(busy, np.inf, below), above.clip(max=roof)
+            span = int(-(-self.key[kind].width // self.column))
+            is_named = self.key[kind].put(_place(low, high, span, _LINE * self.point))
+            there[kind] = not is_named and (above - below > 1.2 * self.point).any()
         y, line = _LINE * self.point / 2, _LINE * self.point
-        taken = (
-            (window - 0.6 * line, window + 1.6 * line),
-            (threshold - 2.6 * line, threshold + 0.6 * line),
-        )
-        for entry in left.values():
-            while any(low < y < high for low, high in taken):
+        levels = (window - 0.6 * line, 2.2 * line), (threshold - 2.6 * line, 3.2 * line)
+        for name, entry in self.key.items():
+            while any(0 < y - low < high for low, high in levels):
                 y += line / 4
-            entry.list(self.columns + 0.5, y, 10 / self.column)
-            y += line
-
-    def _set_notes(self, table: "DataFrame", free: Any, roof: float, window: float) -> None:
-        """Say once what a ghost is: at its right if there is room, or else above the window."""
-        names, sizes = table["compaction"].to_list(), table["replaced_tokens"].to_list()
-        is_free = max(sizes) <= window and not (self.refused.get_visible() or self.whole)
-        self.leader.set_data([], [])
-        for name, note in self.notes.items():
-            span, lines = self.spans[name], 1 + NOTES[name].count("\n")
-            places = [n for n, each in enumerate(names) if each == name]
-            note.set_visible(False)
-            for n in places:
-                start = n + int(-(-_GHOST // self.column))
-                low, high = free[start : start + span], min(sizes[n], roof) - 3 * self.point
-                if len(low) == span and low.max() < high - lines * _LINE * self.point:
-                    note.set(x=start + 0.7, y=high, text=NOTES[name], va="top", visible=True)
-                    free[start : start + span] = np.inf
-                    break
-            else:
-                if places and is_free:
-                    x, y, is_free = places[0] + 0.5, window + 6 * self.point, False
-                    note.set(y=y, text=NOTES[name].replace("\n", " "), va="bottom", visible=True)
-                    note.set_x(min(x, self.columns + 0.5 - points(note.get_text()) / self.column))
-                    x += 0.5 * _GHOST / self.column
-                    self.leader.set_data([x, x], [y, sizes[places[0]]])
-
-    def _columns(self, width: float) -> int:
-        return int(-(-width // self.column))
+            entry.list(self.columns + 0.5, y, 10 / self.column, is_there=bool(there[name]))
+            y += line * bool(there[name])
 
 
 def _place(low: Any, high: Any, span: int, height: float) -> tuple[float, float] | None:
@@ -332,27 +269,26 @@ class Entry:
     """The name of a kind: in its area, or at the right of the axes with a swatch."""
 
     def __init__(self, axes: "Axes", name: str, colour: str, marker: str = "s") -> None:
-        self.name, self.colour = name, colour
         looks: Any = {"marker": marker, "color": colour, "markersize": 7, "clip_on": False}
-        looks["markeredgecolor"] = GREY if colour == "#FFFFFF" else colour
-        looks["markeredgewidth"] = 3 if marker == "|" else 1
+        looks |= {"mec": GREY if colour == "#FFFFFF" else colour, "mew": 3 if marker == "|" else 1}
         (self.swatch,) = axes.plot([], [], linestyle="", **looks)
-        words: Any = {"s": name, "fontsize": 9, "va": "center_baseline"}
-        self.inside = axes.text(0, 0, color=ink_on(colour), ha="center", **words)
+        words: Any = {"s": name, "fontsize": 9, "va": "center_baseline", "visible": False}
+        self.inside = axes.text(
+            0, 0, color=style.ink_on(colour), ha="center", clip_on=True, **words
+        )
         self.beside = axes.text(0, 0, color=DARK, **words)
         self.width = points(name) + 6
 
-    def put(self, place: tuple[float, float] | None) -> None:
+    def put(self, place: tuple[float, float] | None) -> bool:
         """Write the name at a place within the area, or nowhere."""
-        for artist in (self.inside, self.swatch, self.beside):
-            artist.set_visible(artist is self.inside and place is not None)
-        if place:
-            self.inside.set_position(place)
+        self.inside.set_visible(place is not None)
+        self.inside.set_position(place or (0, 0))
+        return place is not None
 
-    def list(self, x: float, y: float, step: float) -> None:
+    def list(self, x: float, y: float, step: float, *, is_there: bool) -> None:
         """Write the name at the right of x, behind its swatch."""
-        self.swatch.set(visible=True, data=([x + step], [y]))
-        self.beside.set(x=x + 1.7 * step, y=y, visible=True)
+        self.swatch.set(visible=is_there, data=([x + step], [y]))
+        self.beside.set(x=x + 1.7 * step, y=y, visible=is_there)
 
 
 class Level:
@@ -388,16 +324,16 @@ def sentence(table: "DataFrame") -> str:
     window, sent = int(table["window"].iloc[-1]), [int(n) for n in table["tokens"]]
     done = table["compaction"].isin(["auto", "manual", "reactive"])
     stand_ins = int((done & (table["summary_from"] == "stand-in")).sum())
-    compactions = many(int(done.sum()), "compaction")
+    compactions = style.many(int(done.sum()), "compaction")
     compactions += f" ({stand_ins} with a stand-in summary)" if stand_ins else ""
     parts = [
-        f"{many(len(table), 'turn')}, {sum(sent):,} tokens sent in all",
+        f"{style.many(len(table), 'turn')}, {sum(sent):,} tokens sent in all",
         f"largest prompt {max(sent):,} tokens at turn {sent.index(max(sent)) + 1}, "
         f"{100 * max(sent) // window}% of the window of {window:,}",
-        f"{compactions}, {many(int(table['cleared'].sum()), 'result')} cleared",
+        f"{compactions}, {style.many(int(table['cleared'].sum()), 'result')} cleared",
     ]
     if weighed := int((table["billed_from"] == "weighed").sum()):
-        parts.append(f"{many(weighed, 'prompt')} weighed, not billed")
+        parts.append(f"{style.many(weighed, 'prompt')} weighed, not billed")
     if turn := wall_turn(sent, window):
         parts.append(f"at turn {turn} the prompt is over the window: the API would refuse it")
-    return wrapped("; ".join(parts) + ".")
+    return style.wrapped("; ".join(parts) + ".")

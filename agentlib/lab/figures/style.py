@@ -102,7 +102,7 @@ def ink_on(colour: str) -> str:
 @cache
 def points(words: str) -> float:
     """Measure the width of words in points, at the size that labels have."""
-    return max(TextPath((0, 0), line, size=9).get_extents().x1 for line in words.split("\n"))
+    return TextPath((0, 0), words, size=9).get_extents().x1 if words else 0.0
 
 
 def patches(looks: Mapping[str, Look], edge: float = 0) -> list[Artist]:

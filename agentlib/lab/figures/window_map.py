@@ -16,19 +16,8 @@ from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 
 from agentlib.estimation import breakdown, message_tokens
-from agentlib.lab.figures.style import (
-    DARK,
-    GREY,
-    LOOKS,
-    NAMES,
-    Chart,
-    ink_on,
-    many,
-    patches,
-    plain,
-    points,
-    wrapped,
-)
+from agentlib.lab.figures import style
+from agentlib.lab.figures.style import DARK, GREY, LOOKS, NAMES, Chart
 from agentlib.messages import Message, blocks, kinds_of
 from agentlib.transcripts import Session
 
@@ -150,7 +139,7 @@ def window_maps(
     return maps(rows, window)
 
 
-@plain
+@style.plain
 def maps(
     rows: Mapping[str, Sequence[Tile]],
     window: int,
@@ -176,7 +165,7 @@ def maps(
         axes.spines[["top", "right"]].set_visible(True)
         axes.set_title("read row by row, from the left", loc="right", fontsize=9, color=GREY)
         small |= _draw(axes, row, window, cached or 0, 72 * high)
-    entries = patches({NAMES[kind]: look for kind, look in LOOKS.items() if kind in small})
+    entries = style.patches({NAMES[kind]: look for kind, look in LOOKS.items() if kind in small})
     if _TAKEN in small:
         entries.append(Patch(label=_TAKEN, **_GONE))
     if cached:
@@ -219,9 +208,13 @@ def _named(axes: Any, kind: str, areas: Sequence[Box], high: float) -> bool:
         return box.width * box.height * is_clear
 
     name, box = NAMES.get(kind, kind), max(areas, key=room)
-    if not room(box) or box.height * high < 13 or box.width / ACROSS * 6.9 * 72 < points(name) + 8:
+    if (
+        not room(box)
+        or box.height * high < 13
+        or box.width / ACROSS * 6.9 * 72 < style.points(name) + 8
+    ):
         return False
-    looks = {"color": ink_on(LOOKS[kind].colour), "bbox": None} if kind in LOOKS else {}
+    looks = {"color": style.ink_on(LOOKS[kind].colour), "bbox": None} if kind in LOOKS else {}
     place = box.left + box.width / 2, box.top + box.height / 2
     axes.text(*place, name, ha="center", **{**_WORDS, "va": "center", **looks})
     return True
@@ -245,8 +238,10 @@ def sentence(row: Sequence[Tile], window: int) -> str:
     1 block.
     """
     total, gone = sum(t.tokens for t in row), sum(t.gone for t in row)
-    text = f"{many(len(row), 'block')}, {total:,.0f} tokens, {100 * total // window:.0f}% of the"
+    text = (
+        f"{style.many(len(row), 'block')}, {total:,.0f} tokens, {100 * total // window:.0f}% of the"
+    )
     text += f" window of {window:,}"
     if less := sum(tile.gone > 0 for tile in row):
-        text += f"; {gone:,.0f} tokens taken away from {many(less, 'block')}"
-    return wrapped(f"{text}.")
+        text += f"; {gone:,.0f} tokens taken away from {style.many(less, 'block')}"
+    return style.wrapped(f"{text}.")
