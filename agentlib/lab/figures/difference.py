@@ -5,8 +5,12 @@ import html
 
 from agentlib.lab.figures.style import LINE
 
-_ROW = '<{tag} style="display: block; background: {colour}; text-decoration: none">{text}</{tag}>'
-_TAGS = {"-": ("del", "rgba(213, 94, 0, .25)"), "+": ("ins", "rgba(0, 158, 115, .22)")}
+_ROW = '<{tag} style="display: block; text-decoration: none; {style}">{text}</{tag}>'
+_TAGS = {
+    "-": ("del", "background: rgba(213, 94, 0, .25)"),
+    "+": ("ins", "background: rgba(0, 158, 115, .22)"),
+    " ": ("span", "white-space: nowrap; overflow: hidden; text-overflow: ellipsis"),
+}
 """The colours are half transparent, so they suit a light page and a dark one."""
 
 
@@ -32,6 +36,6 @@ class Difference:
     def _repr_html_(self) -> str:
         rows = ""
         for line in self.lines:
-            tag, colour = _TAGS.get(line[0], ("span", "transparent"))
-            rows += _ROW.format(tag=tag, colour=colour, text=html.escape(line))
+            tag, style = _TAGS[line[0]]
+            rows += _ROW.format(tag=tag, style=style, text=html.escape(line))
         return f'<div style="font: 12px/1.5 monospace; max-width: 720px">{rows}</div>'
