@@ -1,5 +1,7 @@
 """Dollars checked on paper against the dated price file, and the cap before a real socket."""
 
+import json
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,9 +10,11 @@ import pytest
 from fakes import good
 from loopback import Wire, served
 
+from agentlib.lab import spending
 from agentlib.lab.api.server import Reply, Server
 from agentlib.lab.cache import PromptCache
 from agentlib.lab.spending import (
+    RETRIES,
     Cap,
     CapReached,
     LiveError,
@@ -149,3 +153,125 @@ def test_a_cap_without_a_price_is_refused_before_anything_is_sent(wire: Wire):
     assert wire.headers == []
     with pytest.raises(anthropic.NotFoundError):
         ask(metered(wire, None), model="claude-x")
+
+
+def reply(usage: Any) -> Reply:
+    """A response with this usage. `usage` None: with none."""
+    message = {"id": "m", "type": "message", "role": "assistant", "model": MODEL, "content": []}
+    message |= {"stop_reason": "end_turn"} | ({} if usage is None else {"usage": usage})
+    return Reply(200, {"content-type": "application/json"}, json.dumps(message).encode())
+
+
+class Script(Server):
+    """A provider that sends these responses, and the last one again and again."""
+
+    def __init__(self, *replies: Reply) -> None:
+        super().__init__(good)
+        self.replies = list(replies)
+
+    def answer(self, *asked: Any) -> Reply:
+        return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+
+
+GOOD = {"input_tokens": 1_000, "output_tokens": 10}
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        [1],
+        {**GOOD, "input_tokens": None},
+        {**GOOD, "input_tokens": "1000"},
+        {**GOOD, "output_tokens": -1},
+        {**GOOD, "output_tokens": float("nan")},
+        {**GOOD, "cache_read_input_tokens": True},
+        {**GOOD, "cache_creation": {"ephemeral_1h_input_tokens": -5}},
+        {"prompt_tokens": 1_000, "completion_tokens": 10},
+    ],
+)
+def test_under_a_cap_a_reply_without_a_countable_usage_stops_the_run(usage: Any):
+    with served(Script(reply(usage))) as wire:
+        api = metered(wire, Cap(1.0))
+        ask(api)
+        with pytest.raises(LiveError, match="doesn't say how many tokens"):
+            ask(api)
+        assert len(wire.headers) == 1
+        ask(metered(wire, None))
+
+
+def test_null_counts_of_the_cache_are_countable():
+    usage = {**GOOD, "cache_read_input_tokens": None, "cache_creation": {"x": None}}
+    with served(Script(reply(usage))) as wire:
+        cap = Cap(1.0)
+        ask(metered(wire, cap))
+        assert cap.spent == pytest.approx(dollars(GOOD, MODEL))
+        cap.check()
+
+
+def busy(code: int = 529, **headers: str) -> Reply:
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    body = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+    return Reply(code, {"content-type": "application/json", **names}, json.dumps(body).encode())
+
+
+def patient(wire: Wire, said: list[str]) -> anthropic.Anthropic:
+    middleware = [guard(wire.url, None, said.append)]
+    return anthropic.Anthropic(
+        api_key="any", base_url=wire.url, middleware=middleware, max_retries=RETRIES
+    )
+
+
+@pytest.mark.parametrize("code", [429, 500, 529])
+def test_a_failure_that_passes_is_waited_for_and_said(code: int):
+    said: list[str] = []
+    failures = [busy(code, retry_after_ms="5")] * 4
+    with served(Script(*failures, reply(GOOD))) as wire:
+        assert ask(patient(wire, said)).stop_reason == "end_turn"
+    assert said == [f"{wire.url} can't answer now ({code}); trying again in 0.005 seconds"] * 4
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"),
+    [
+        ({"retry_after": "3600"}, "3,600"),
+        ({"retry_after": "61"}, "61"),
+        ({"retry_after": "1e9"}, "1,000,000,000"),
+        ({"retry_after": "Fri, 31 Dec 2100 23:59:59 GMT"}, r"\d,\d{3},\d{3},\d{3}"),
+        ({"retry_after_ms": "99000", "retry_after": "1"}, "99"),
+    ],
+)
+def test_a_wait_of_more_than_a_minute_ends_the_run_with_the_number(asked: Any, seconds: str):
+    said: list[str] = []
+    number = pytest.raises(LiveError, match=rf"asks to wait {seconds} seconds \(429\)")
+    with served(Script(busy(429, **asked))) as wire, number:
+        ask(patient(wire, said))
+    assert (len(wire.headers), said) == (1, [])
+
+
+def test_all_waits_of_a_request_together_are_bounded(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(spending, "PATIENCE", 0.2)
+    end = pytest.raises(LiveError, match=r"asks to wait 0 seconds \(500\): go on later")
+    with served(Script(busy(500, retry_after_ms="60"))) as wire, end:
+        ask(patient(wire, []))
+    assert 2 <= len(wire.headers) <= 8
+
+
+def test_after_the_last_try_the_error_is_the_apis():
+    said: list[str] = []
+    with served(Script(busy(retry_after_ms="1"))) as wire, pytest.raises(anthropic.APIStatusError):
+        ask(patient(wire, said))
+    assert len(wire.headers) == len(said) + 1 == RETRIES + 1
+
+
+def test_silence_ends_the_run_without_another_try():
+    class Silent(Server):
+        def answer(self, *asked: Any) -> Reply:
+            time.sleep(0.3)
+            return reply(GOOD)
+
+    with served(Silent(good)) as wire:
+        api = patient(wire, []).with_options(timeout=0.1)
+        with pytest.raises(LiveError, match=r"Nobody answers at .* timed out"):
+            ask(api)
+    assert len(wire.headers) == 1

@@ -126,7 +126,9 @@ class Terminal:
         self.model = arguments.model or model_id(arguments.live, env=arguments.env)
         click.echo(notice(self.model, arguments))
         window, cap, env = self.settings.context_window, arguments.cap, arguments.env
-        self.client = client(arguments.live, window=window, max_usd=cap, env=env, say=str)
+        self.client = client(
+            arguments.live, window=window, max_usd=cap, env=env, say=str, warn=warn
+        )
         self.session = old or Session.create(arguments.folder, settings=self.settings)
 
     def enter(self, source: Path | None) -> None:
@@ -303,6 +305,11 @@ def confirm(command: str) -> bool:
     with suppress(EOFError):
         return is_person and input("Run it? [y/N] ").strip().lower() in ("y", "yes")
     return False
+
+
+def warn(text: str) -> None:
+    """Print a line about a wait."""
+    click.echo(f"[{text}]", err=True)
 
 
 def notice(model: str, arguments: Arguments) -> str:

@@ -23,7 +23,7 @@ import httpx2
 from agentlib.lab.api.faults import Fault
 from agentlib.lab.api.server import Model, Server
 from agentlib.lab.model import HABITS, Habits, reply
-from agentlib.lab.spending import Cap, LiveError, guard, price_list, rates
+from agentlib.lab.spending import RETRIES, Cap, LiveError, guard, price_list, rates
 from agentlib.settings import MODEL
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ def client(
     habits: Habits = HABITS,
     model: Model | None = None,
     say: Callable[[str], object] = _log.warning,
+    warn: Callable[[str], object] = _log.warning,
 ) -> "anthropic.Anthropic":
     """Return an `anthropic.Anthropic`, offline by default.
 
@@ -100,12 +101,13 @@ def client(
     has to set a key. ANTHROPIC_CUSTOM_HEADERS is the SDK's, which always reads it from the
     environment. Redirects are not followed. `say` gets the address, if it is not Anthropic's, and
     the price before anything is sent. After the request that reached `max_usd` the next one raises
-    spending.CapReached. Raises LiveError if there is no key, a wrong key or no network.
+    spending.CapReached. If the API is overloaded, a request is tried for about a minute, and `warn`
+    gets a line before each wait. Raises LiveError if there is no key, a wrong key or no network.
     """
     if not live:
         model = model or partial(reply, habits=habits)
         return _offline(Server(model, window=window, faults=faults, clock=clock))
-    api = _live(_source(env), max_usd)
+    api = _live(_source(env), None if max_usd is None else Cap(max_usd), warn)
     try:
         notice = price_notice(model_id(live, env=env), max_usd)
     except ValueError as error:  # without a cap, a model without a price may run
@@ -127,7 +129,9 @@ def _offline(server: Server) -> "anthropic.Anthropic":
     )
 
 
-def _live(values: Mapping[str, str], max_usd: float | None) -> "anthropic.Anthropic":
+def _live(
+    values: Mapping[str, str], cap: Cap | None, warn: Callable[[str], object]
+) -> "anthropic.Anthropic":
     import anthropic
 
     base, key = values.get("ANTHROPIC_BASE_URL"), values.get("ANTHROPIC_API_KEY")
@@ -145,7 +149,8 @@ def _live(values: Mapping[str, str], max_usd: float | None) -> "anthropic.Anthro
         default_headers={"x-api-key": key} if base and key else None,
         # A redirect to another host would take that header along.
         http_client=anthropic.DefaultHttpxClient(follow_redirects=False),
-        middleware=[guard(_address(values), None if max_usd is None else Cap(max_usd))],
+        middleware=[guard(_address(values), cap, warn)],
+        max_retries=RETRIES,
     )
 
 

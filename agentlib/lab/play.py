@@ -248,7 +248,7 @@ def _played(
         run = Run(settings=settings, session=session)
         work = _Work(
             run=run,
-            client=llm.with_options(max_retries=parts.get("retries", 2)),
+            client=llm.with_options(max_retries=parts.get("retries", llm.max_retries)),
             model=model_id(live),
             session=session,
             workspace=ToolBench(folder, sandbox=live, added=tuple(parts.get("tools", ()))),

@@ -6,8 +6,11 @@ no price here. Batches, fast mode and regional surcharges are not priced.
 
 import json
 import re
+import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -15,6 +18,11 @@ from typing import Any
 from agentlib.estimation import prompt_tokens
 
 MILLION = 1_000_000
+PATIENCE, RETRIES = 60.0, 10
+"""Most seconds that a request waits for its last try, and most tries after the first.
+
+The SDK's own waits begin at half a second, double up to eight, and are some 50 seconds together.
+"""
 Usage = Mapping[str, Any]
 
 
@@ -94,13 +102,23 @@ class Cap:
 
     max_usd: float
     spent: float = 0.0
+    is_void: bool = False
+    """Whether a response didn't say what it cost."""
 
     def __post_init__(self) -> None:
         if not self.max_usd >= 0:  # refuses nan too, which nothing ever reaches
             raise ValueError(f"max_usd={self.max_usd!r}; choose dollars, 0 or more")
 
     def check(self) -> None:
-        """Raise CapReached if the cap is reached. Call it before each request."""
+        """Raise CapReached if the cap is reached, LiveError if it can't be held.
+
+        Call it before each request.
+        """
+        if self.is_void:
+            raise LiveError(
+                "The cap can't be held: the endpoint doesn't say how many tokens a request had. "
+                "Nothing more was sent; go on without max_usd if you trust it."
+            )
         if self.spent >= self.max_usd:
             raise CapReached(
                 f"the cap of ${self.max_usd:.4f} is reached: ${self.spent:.4f} were spent. "
@@ -114,35 +132,87 @@ class Cap:
         return price
 
 
-def guard(base_url: str, cap: Cap | None) -> Callable[[Any, Any], Any]:
+def usage_of(reply: bytes) -> Usage | None:
+    """Return the usage of a response's body, None if its tokens can't be counted.
+
+    >>> usage_of(b'{"usage": {"input_tokens": null}}') is None
+    True
+    """
+    try:
+        usage = json.loads(reply)["usage"]
+        counts = [usage["input_tokens"], usage["output_tokens"]]
+        counts += [usage.get(f"cache_{kind}_input_tokens") or 0 for kind in ("read", "creation")]
+        counts += (count or 0 for count in (usage.get("cache_creation") or {}).values())
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return None
+    return usage if all(type(count) is int and count >= 0 for count in counts) else None
+
+
+def guard(
+    base_url: str, cap: Cap | None, say: Callable[[str], object] = str
+) -> Callable[[Any, Any], Any]:
     """Return a middleware for `anthropic.Anthropic(middleware=[guard(…)])`. `cap` None: no limit.
 
-    It runs once for each attempt. It raises CapReached before a request, and LiveError if the key
-    is refused, if nobody answers at `base_url`, if it redirects or is no Messages API, or if the
-    cap can't be held: without a price, or for a streamed answer.
+    It runs once for each attempt, and `say` gets a line before each wait. It raises CapReached
+    before a request, and LiveError if the key is refused, if nobody answers at `base_url`, if the
+    wait would be longer than `PATIENCE`, if it redirects or is no Messages API, or if the cap can't
+    be held: without a price, for a streamed answer, or after a reply without a countable usage.
     """
     import anthropic
 
+    first_failure = 0.0
+
     def handle(request: Any, call_next: Any) -> Any:
+        nonlocal first_failure
         body: dict[str, Any] = request.json or {}
         model: str = "" if "count_tokens" in request.url else body.get("model", "")
         if cap and model:
             _check(cap, model, body)
         try:
             response = call_next(request)
-        except anthropic.APITimeoutError:
-            raise
-        except anthropic.APIConnectionError as error:
+        except anthropic.APIConnectionError as error:  # also ten minutes of silence
             reason = error.__cause__ or error
-            raise LiveError(
-                f"Nobody answers at {base_url}: is there a network? {reason}"
-            ) from error
+            is_last = request.retries_taken > 1 or isinstance(error, anthropic.APITimeoutError)
+            text = f"Nobody answers at {base_url}: is there a network? {reason}"
+            # The SDK tries again if its own error is the cause.
+            raise LiveError(text) from (reason if is_last else error)
         _check_response(response, base_url)
+        if not request.retries_taken:
+            first_failure = time.monotonic()
+        _check_wait(request, response, base_url, time.monotonic() - first_failure, say)
         if cap and model and response.http_response.is_success:
-            cap.add(json.loads(response.http_response.read()).get("usage") or {}, model)
+            usage = usage_of(response.http_response.read())
+            cap.is_void = usage is None
+            cap.add(usage or {}, model)
         return response
 
     return handle
+
+
+def _check_wait(
+    request: Any, response: Any, base_url: str, waited: float, say: Callable[[str], object]
+) -> None:
+    """Say that the SDK tries again, and when. Raise LiveError if that takes too long."""
+    code, headers = response.status_code, response.headers
+    again = (code in (408, 409, 429) or code >= 500) and headers.get("x-should-retry") != "false"
+    if not again or request.retries_taken >= RETRIES:
+        return
+    wait = _retry_after(headers)
+    if waited + wait > PATIENCE:
+        long = f"asks to wait {wait:,.0f} seconds" if wait else f"has failed for {waited:,.0f} s"
+        raise LiveError(f"{base_url} {long} ({code}): go on later, nothing is lost.")
+    when = f" in {wait:g} seconds" if wait else ""
+    say(f"{base_url} can't answer now ({code}); trying again{when}")
+
+
+def _retry_after(headers: Mapping[str, str]) -> float:
+    """Return the seconds that a response asks to wait, 0 if it doesn't ask, as the SDK reads it."""
+    for name, unit in (("retry-after-ms", 1_000), ("retry-after", 1)):
+        with suppress(KeyError, ValueError):
+            return max(0.0, float(headers[name]) / unit)
+    with suppress(KeyError, ValueError):
+        return max(0.0, parsedate_to_datetime(headers["retry-after"]).timestamp() - time.time())
+    return 0.0
 
 
 def _check(cap: Cap, model: str, body: Mapping[str, Any]) -> None:
