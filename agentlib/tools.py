@@ -29,6 +29,9 @@ from agentlib.shell import CAP
 
 Definition = dict[str, Any]
 
+LARGEST = 20_000_000
+"""Most bytes of a file that is read or edited."""
+
 ROOM = 120
 """Characters of a cut result that are kept free for the notes below it."""
 
@@ -225,10 +228,13 @@ class Workspace:
             raise ToolError(f"{name} is not UTF-8, so it is not edited; use bash") from None
         newline = "\r\n" if "\r\n" in text else "\n"
         old, new = (re.sub("\r?\n", newline, part) for part in (old_text, new_text))
-        first, last = text.find(old), text.rfind(old)
+        first = text.find(old)
         expect(old, "old_text is empty; write_file makes a new file")
         expect(first >= 0, f"old_text is not in {name}; read it again and copy every space")
-        expect(first == last, f"old_text is in {name} more than once; add the lines around it")
+        expect(
+            text.find(old, first + 1) < 0,
+            f"old_text is in {name} more than once; add the lines around it",
+        )
         file.write_bytes(text.replace(old, new).encode())
         return f"Edited {name}"
 
@@ -311,6 +317,8 @@ def page(lines: Sequence[str], offset: int = 0, limit: int | None = None) -> str
 def _bytes(file: Path, name: str) -> bytes:
     """Read a text file."""
     expect(file.is_file(), f"there is no file {name}; list the folder with bash")
+    size = file.stat().st_size
+    expect(size <= LARGEST, f"{name} has {size:,} bytes, too many at once; use bash")
     data = file.read_bytes()
     expect(b"\0" not in data, f"{name} is a binary file of {len(data)} bytes; look at it with bash")
     return data

@@ -186,7 +186,11 @@ class Session:
             parent = whole[-1]["uuid"]
         with file.defer_ctrl_c():
             if self.path:
-                file.append(self.path, whole)
+                try:
+                    file.append(self.path, whole)
+                except OSError as error:
+                    error.filename = str(self.path)
+                    raise
             self.count += len(whole)
             for line in whole:
                 self.fold(line)

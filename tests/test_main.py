@@ -123,7 +123,7 @@ def test_a_session_in_which_nothing_was_said_leaves_nothing(here, capsys):
     said = capsys.readouterr()
     assert "the budget is 29,440" in said.err
     assert "[session: " not in said.out
-    assert files(here / "t") == []
+    assert files(here / "t") == [".gitignore"]
 
 
 def test_piped_lines_are_prompts_and_commands(here, capsys, monkeypatch):
@@ -197,7 +197,7 @@ def test_a_session_is_resumed_by_one_process_at_a_time(here, way):
     with program(*resume) as third:
         assert third.communicate()[1] == ""
     assert third.returncode == 0
-    assert files(here / "t") == [file.name, f"{file.stem}.workspace"]
+    assert files(here / "t") == [".gitignore", file.name, f"{file.stem}.workspace"]
     assert load(file).skipped == []
 
 
@@ -226,6 +226,15 @@ def test_the_terminal_imports_nothing_of_the_notebooks():
     code = "import sys, agentlib.cli.main; print(*sys.modules)"
     modules = subprocess.check_output([sys.executable, "-c", code], encoding="utf-8").split()
     assert not {"anthropic", "pandas", "matplotlib", "ipywidgets", "jupyterlab"} & set(modules)
+
+
+def test_without_any_stream_there_is_no_traceback(here, monkeypatch):
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    code = agent()
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        stream.close()
+    assert code == DONE
 
 
 def test_a_reader_that_goes_away_is_no_traceback():

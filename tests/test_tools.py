@@ -4,6 +4,7 @@ import inspect
 import os
 import re
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -163,6 +164,22 @@ def test_an_edit_without_one_clear_place_is_refused(workspace, content, old, mes
     inputs = {"path": "a.py", "old_text": old, "new_text": "new"}
     assert message in failure(workspace, "edit_file", inputs)
     assert (workspace.root / "a.py").read_bytes() == content.encode()
+
+
+def test_no_edit_takes_long(workspace):
+    (workspace.root / "a").write_text("a" * 5_000_000)
+    inputs = {"path": "a", "old_text": "a" * 5_000 + "b" + "a" * 5_000, "new_text": ""}
+    started = time.process_time()
+    assert "is not in a" in failure(workspace, "edit_file", inputs)
+    assert time.process_time() - started < 2
+
+
+def test_a_file_too_large_for_the_memory_is_left_to_bash(workspace):
+    with (workspace.root / "image").open("wb") as image:
+        image.truncate(6_000_000_000)
+    for name, more in (("read_file", {}), ("edit_file", {"old_text": "a", "new_text": "b"})):
+        said = failure(workspace, name, {"path": "image"} | more)
+        assert said == "image has 6,000,000,000 bytes, too many at once; use bash"
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])

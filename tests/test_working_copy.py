@@ -86,6 +86,36 @@ def test_a_folder_that_is_too_large_leaves_nothing_behind(source, tmp_path):
     assert not (tmp_path / "copy").exists()
 
 
+def test_a_file_that_is_too_large_is_not_even_begun(source, tmp_path, monkeypatch):
+    with (source / "image").open("wb") as image:
+        image.truncate(3_000_000_000)
+    copied = []
+    monkeypatch.setattr("shutil.copy2", lambda file, _: copied.append(Path(file).name))
+    with pytest.raises(ValueError, match="--in-place"):
+        copy_folder(source, tmp_path / "copy")
+    assert "image" not in copied
+
+
+class Killed(BaseException):
+    """Ends the copying as a kill does: nothing is tidied up."""
+
+
+def test_half_a_copy_is_never_taken_for_a_whole_one(source, tmp_path, monkeypatch):
+    def kill(*_):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.copy2", kill)
+        patch.setattr("shutil.rmtree", lambda *_, **__: None)
+        with pytest.raises(Killed):
+            copy_folder(source, tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+    write(tmp_path / "copy.part", "old.py")
+    copy_folder(source, tmp_path / "copy")
+    assert files(tmp_path / "copy") == ["a.py", "sub/b.py"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy", "project"]
+
+
 def test_an_older_copy_is_never_written_over(source, tmp_path):
     write(tmp_path / "copy", "mine.txt")
     with pytest.raises(FileExistsError):

@@ -33,6 +33,9 @@ DONE, FAILED, STOPPED = 0, 1, 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code. An error is one line."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:  # it was closed before the start
+            setattr(sys, name, io.TextIOWrapper(io.BytesIO()))
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a console or a pipe may lack characters
             stream.reconfigure(encoding="utf-8" if os.name == "nt" else None, errors="replace")

@@ -21,38 +21,44 @@ def copy_folder(
     virtual environments and the folder `avoid` are left out. Symlinks stay as they are: an absolute
     one into `source` still leads to `source`, not into the copy.
 
-    Raises ValueError past `max_bytes`, and OSError if there is a `target` already or it can't be
-    written. Then no copy stays behind.
+    The copy is made under another name and then renamed, so a `target` is always whole. Raises
+    ValueError before it would exceed `max_bytes`, and OSError if there is a `target` already or it
+    can't be written. Then no copy stays behind.
 
     >>> copy_folder(Path("demo"), Path("copy"))                                  # doctest: +SKIP
     '1 files, 4 bytes'
     """
     files = size = 0
-    missing = ""
+    missing, part = "", target.with_name(f"{target.name}.part")
+    if target.exists():
+        raise FileExistsError(f"{target} is there already")
 
     def ignore(folder: str, names: list[str]) -> set[str]:
-        is_venv, own = "pyvenv.cfg" in names, (avoid, target)
+        is_venv, own = "pyvenv.cfg" in names, (avoid, part)
         left_out = {name for name in names if is_venv or Path(folder, name) in own}
         return left_out | _LEFT_OUT(folder, names) | {name for name in names if holds_keys(name)}
 
     def copy(file: str, place: str) -> None:
         nonlocal files, size
-        shutil.copy2(file, place)
-        files, size = files + 1, size + Path(place).stat().st_size
-        if size > max_bytes:
+        more = Path(file).stat().st_size
+        if size + more > max_bytes:
             raise ValueError(
                 f"{source} holds more than {max_bytes / 1e6:,.0f} MB: name a smaller folder, "
                 "or let the agent work in this one with --in-place"
             )
+        shutil.copy2(file, place)
+        files, size = files + 1, size + more
 
-    target.mkdir(mode=0o700, parents=True)
+    shutil.rmtree(part, ignore_errors=True)  # a kill left it behind
+    part.mkdir(mode=0o700, parents=True)
     try:
-        shutil.copytree(source, target, True, ignore, copy, dirs_exist_ok=True)
+        shutil.copytree(source, part, True, ignore, copy, dirs_exist_ok=True)
     except shutil.Error as error:
         paths = [Path(path).relative_to(source).as_posix() for path, _, _ in error.args[0]]
         missing = f"; could not be copied: {', '.join(paths[:5])}"
     except BaseException:
-        shutil.rmtree(target, ignore_errors=True)
+        shutil.rmtree(part, ignore_errors=True)
         raise
-    target.chmod(0o700)  # copytree gave it the mode of `source`
+    part.chmod(0o700)  # copytree gave it the mode of `source`
+    part.rename(target)
     return f"{files:,} files, {size:,} bytes{missing}"
