@@ -23,7 +23,7 @@ from agentlib.session_file import Repeat
 from agentlib.settings import MODEL, Settings
 from agentlib.step import ContextEngine, Outcome, Reason, Step
 from agentlib.tools import ToolError, Workspace, result
-from agentlib.transcripts import INTERRUPTED, Session
+from agentlib.transcripts import Session, interrupted
 
 if TYPE_CHECKING:
     import anthropic
@@ -184,7 +184,7 @@ class Agent:
         if session.resumed or (session.settings, session.system, session.tools) != terms:
             session.begin(*terms, at=self.now())
         for name in session.pending:
-            session.answer({**_result(name, INTERRUPTED), "is_error": True}, at=self.now())
+            session.answer(*interrupted(name)["content"], at=self.now())
 
     def has_work(self) -> bool:
         """Return whether there is anything to send: words or results."""

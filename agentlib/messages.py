@@ -69,6 +69,29 @@ def blocks(message: Message) -> list[Block]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
+def is_content(content: object) -> bool:
+    """Return whether a message of ours can have this content: text, or blocks that lack nothing.
+
+    >>> is_content([{"type": "text", "text": "hi"}]), is_content([{"type": "text"}])
+    (True, False)
+    """
+    if not isinstance(content, list):
+        return isinstance(content, str) and bool(content.strip())
+    return all(map(_is_block, cast(list[Any], content))) and stripped(content) == content
+
+
+def _is_block(block: Any) -> bool:
+    match block:
+        case {"type": "tool_use", "id": str(name), "name": str(), "input": dict()}:
+            return not _SIGN.search(name)
+        case {"type": "tool_result", "tool_use_id": str()}:
+            return is_content(cast(Block, block).get("content") or "none")
+        case {"type": "text" | "thinking" | "redacted_thinking" as kind}:
+            return isinstance(cast(Block, block).get("data" if "_" in kind else kind), str)
+        case _:
+            return False
+
+
 def of_type(message: Message, kind: str) -> list[Block]:
     """Return the message's blocks of one type, in order."""
     return [block for block in blocks(message) if block["type"] == kind]

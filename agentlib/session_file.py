@@ -12,7 +12,7 @@ import sys
 import threading
 import uuid
 import weakref
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,6 +23,7 @@ from agentlib.messages import Message
 from agentlib.step import Outcome, Step
 
 Line = dict[str, Any]
+_DECODER = json.JSONDecoder()
 
 SETTINGS = "agentlib_settings"
 MICRO = "microcompact_boundary"
@@ -74,25 +75,30 @@ def append(path: Path, lines: Sequence[Line]) -> None:
             raise
 
 
-def read(path: Path) -> tuple[list[Line], list[str]]:
-    """Read a file's JSON objects, and the texts between them that are none.
+def numbered(path: Path) -> Iterator[tuple[int, Line | str]]:
+    """Yield a file's JSON objects and the texts between them that are none, with their lines.
 
     Claude Code's files sometimes have two objects on one line, glued by a resume after a kill.
-    They are read as two.
+    They are read as two. Raises ValueError if the file is a folder, a pipe or a device.
     """
-    lines, skipped = list[Line](), list[str]()
-    for rest in path.read_bytes().decode("utf-8-sig", errors="replace").split("\n"):
-        while rest := rest.strip():
-            try:
-                value, end = json.JSONDecoder().raw_decode(rest)
-            except json.JSONDecodeError:
-                value, end = None, len(rest)
-            if isinstance(value, dict):
-                lines.append(cast(Line, value))
-            else:
-                skipped.append(rest[:end])
-            rest = rest[end:]
-    return lines, skipped
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is not a regular file")
+    with path.open("rb") as file:
+        for number, raw in enumerate(file, 1):
+            text, at = raw.decode("utf-8-sig", errors="replace").strip(), 0
+            while at < len(text):
+                try:
+                    value, end = _DECODER.raw_decode(text, at)
+                except (ValueError, RecursionError):  # a number or a nesting can be too long, too
+                    value, end = None, len(text)
+                yield number, cast(Line, value) if isinstance(value, dict) else text[at:end]
+                at = next((i for i in range(end, len(text)) if not text[i].isspace()), len(text))
+
+
+def read(path: Path) -> tuple[list[Line], list[str]]:
+    """Read a file's JSON objects, and the texts between them that are none."""
+    parts = [part for _, part in numbered(path)]
+    return [p for p in parts if isinstance(p, dict)], [p for p in parts if isinstance(p, str)]
 
 
 @contextmanager

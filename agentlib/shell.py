@@ -21,12 +21,10 @@ from agentlib.session_file import defer_ctrl_c
 CAP = 50_000
 """Most characters of one result, as in learn-claude-code's s06."""
 
-PASSED = (
-    "PATH HOME USER LOGNAME SHELL TMPDIR LD_LIBRARY_PATH PYTHONPATH VIRTUAL_ENV CONDA_PREFIX "
-    "JAVA_HOME GOPATH CARGO_HOME RUSTUP_HOME NVM_DIR SSL_CERT_FILE SSL_CERT_DIR NIX_PATH "
-    "APPDATA LOCALAPPDATA PROGRAMDATA PROGRAMFILES USERPROFILE USERNAME HOMEDRIVE HOMEPATH "
-    "SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT TEMP TMP MSYSTEM"
-)
+PASSED = """PATH HOME USER LOGNAME SHELL TMPDIR LD_LIBRARY_PATH PYTHONPATH VIRTUAL_ENV CONDA_PREFIX
+JAVA_HOME GOPATH CARGO_HOME RUSTUP_HOME NVM_DIR SSL_CERT_FILE SSL_CERT_DIR APPDATA LOCALAPPDATA
+PROGRAMDATA PROGRAMFILES USERPROFILE USERNAME HOMEDRIVE HOMEPATH SYSTEMROOT SYSTEMDRIVE WINDIR
+COMSPEC PATHEXT TEMP TMP MSYSTEM"""
 """Names of the variables that a command gets from this process. Any other could hold a key."""
 
 FIXED = {
@@ -44,14 +42,8 @@ FIXED = {
 FILE_LIMIT, MEMORY_LIMIT = 1_000_000, 4_000_000
 """Most kilobytes of each file that a command writes, and of the memory of each of its processes."""
 
-_WATCHED = f"""
-exec 3<&0 < /dev/null
-( (read -r _ <&3; kill -KILL 0) > /dev/null 2>&1 & )
-exec 3<&-
-ulimit -f {FILE_LIMIT} 2> /dev/null
-ulimit -d {MEMORY_LIMIT} 2> /dev/null
-exec "$@"
-"""
+_WATCHED = f"""( (read -r _; kill -KILL 0) <&0 > /dev/null 2>&1 & ); exec < /dev/null
+ulimit -f {FILE_LIMIT} 2> /dev/null; ulimit -d {MEMORY_LIMIT} 2> /dev/null; exec "$@" """
 """Limits a command, and kills its process group once nobody holds the other end of its input.
 
 The watcher is no child of the command, which may wait for all of its children.

@@ -156,9 +156,7 @@ class Workspace:
         expect(name in offered, f"there is no tool {name!r}; there are {', '.join(offered)}")
         arguments = check_inputs(offered[name], inputs)
         try:
-            return self.without_keys(self.tools[name](**arguments))
-        except ToolError as error:
-            raise ToolError(self.without_keys(str(error))) from None
+            return self.tools[name](**arguments)
         except OSError as error:  # such as a full disk, or a command too long to start
             raise ToolError(f"{arguments.get('path', name)}: {error.strerror}") from error
 
@@ -271,9 +269,10 @@ def result(call: Block, workspace: Workspace) -> Block:
     """
     answer: Block = {"type": "tool_result", "tool_use_id": call["id"]}
     try:
-        return answer | {"content": workspace.run(call["name"], call["input"])}
+        text = workspace.run(call["name"], call["input"])
+        return answer | {"content": workspace.without_keys(text)}
     except ToolError as error:
-        return answer | {"content": str(error), "is_error": True}
+        return answer | {"content": workspace.without_keys(str(error)), "is_error": True}
 
 
 def fit(text: str, cut: int = 0, *notes: str) -> str:

@@ -22,6 +22,7 @@ from agentlib.step import Step
 
 INTERRUPTED = "interrupted; check before repeating"
 """The result of a call that a crash or Ctrl-C cut short."""
+MISSING = "[a message that is not in the file]"
 
 
 @dataclass(kw_only=True, eq=False)
@@ -44,6 +45,8 @@ class Session:
     """Lengths of the history at which the person began again with an empty context."""
     skipped: list[str] = field(default_factory=list[str])
     """Texts that `load` couldn't read: torn lines, and lines that are no JSON object."""
+    damage: list[str] = field(default_factory=list[str])
+    """What `load` found damaged and how it was repaired, with numbers of lines in the file."""
     settled: int = 0
     """Number of leading messages of the context that no layer will touch again."""
     resumed: bool = False
@@ -186,14 +189,37 @@ class Session:
             parent = whole[-1]["uuid"]
         with file.defer_ctrl_c():
             if self.path:
-                try:
-                    file.append(self.path, whole)
-                except OSError as error:
-                    error.filename = str(self.path)
-                    raise
+                file.append(self.path, whole)
             self.count += len(whole)
             for line in whole:
                 self.fold(line)
+
+    def mend(self, line: Line, seen: set[str]) -> Iterator[str]:
+        """Close the gap before a line of a damaged file. Yields what is missing there.
+
+        `seen`: the uuids of earlier lines. Raises ValueError if the line itself can't be taken in.
+        """
+        kind, uuid = line.get("subtype") or line.get("type"), line.get("uuid") or ""
+        message = line["message"] if kind in ("user", "assistant") else {"content": "none"}
+        file.seconds(line["timestamp"]) if kind == "assistant" else None
+        if uuid in seen or not messages.is_content(message["content"]):
+            raise ValueError("it is there twice, or a block of it is incomplete")
+        pending, ids = self.pending, {r["tool_use_id"] for r in of_type(message, "tool_result")}
+        if not ids <= {*pending}:
+            raise ValueError("its call is missing")
+        seen |= {uuid} - {""}
+        if (line.get("logicalParentUuid") or line.get("parentUuid", self._parent)) != self._parent:
+            yield "a line before it is missing"
+            # Thinking is bound to everything before it.
+            self.context, self._changed = drop_thinking(self.context, 0), True
+        if ids or kind not in ("user", "assistant", file.MICRO, file.COMPACT):
+            return
+        for name in pending:
+            yield f"the call {name} has no result before it and counts as interrupted"
+            self._fold_user({"uuid": f"{uuid}/{name}", "message": interrupted(name)})
+        if kind == "assistant" and not (self.context and self.context[-1]["role"] == "user"):
+            yield "the message before it is missing"
+            self._add({"role": "user", "content": MISSING}, {"uuid": f"{uuid}/before"})
 
     # -- what a line means ------------------------------------------------------------------------
 
@@ -272,7 +298,9 @@ class Session:
     def _fold_summary(self, message: Message, line: Line) -> None:
         boundary = self._boundary or {**line, "compactMetadata": {"trigger": "auto"}}
         uuids = file.kept_uuids(boundary)
-        kept = [i for i, name in enumerate(self._ids) if name in uuids]
+        # Results stay with their calls, even if the file is damaged.
+        calls = [i - (_has_only_results(m) and i > 0) for i, m in enumerate(self.context)]
+        kept = [i for i, call in enumerate(calls) if self._ids[call] in uuids]
         place = file.summary_place(kept)
         context, ids = [self.context[i] for i in kept], [self._ids[i] for i in kept]
         context.insert(place, message)
@@ -282,6 +310,12 @@ class Session:
         self.compactions.append(file.compaction(boundary, message, len(self.history)))
 
 
+def interrupted(name: str) -> Message:
+    """Make the message that answers a call as interrupted."""
+    result = {"type": "tool_result", "tool_use_id": name, "content": INTERRUPTED, "is_error": True}
+    return {"role": "user", "content": [result]}
+
+
 def _has_only_results(message: Message) -> bool:
     return message["role"] == "user" and all(b["type"] == "tool_result" for b in blocks(message))
 
@@ -289,20 +323,27 @@ def _has_only_results(message: Message) -> bool:
 def load(path: Path | str) -> Session:
     """Read a session back from its file. Go on with it by `loop.run(session=…)`.
 
-    Texts that can't be read are listed in `skipped`, calls without a result in `pending`.
-    Raises ValueError if the file is no session's, or if one of its lines is incomplete.
+    Texts that can't be read are listed in `skipped`, calls without a result in `pending`. A damaged
+    file is repaired so far that no request breaks a rule of the API: a line that is incomplete,
+    doubled or lacks its call is left out, a lost result counts as interrupted, and `MISSING` stands
+    for a lost message. The file stays as it is, and `damage` tells. Raises ValueError if the file
+    is no session's.
     """
     path = Path(path)
-    lines, skipped = file.read(path)
-    count = len(lines) + len(skipped)
-    name = next((line["sessionId"] for line in lines if line.get("sessionId")), None)
+    parts = list(file.numbered(path))
+    names = (line.get("sessionId") for _, line in parts if isinstance(line, dict))
+    name = next((name for name in names if name and isinstance(name, str)), None)
+    count, seen = len(parts), set[str]()
     if name is None:
         raise ValueError(f"{path} is not a session file: none of its {count} lines has a sessionId")
-    session = Session(session_id=name, path=path, skipped=skipped, count=count, resumed=True)
-    for number, line in enumerate(lines, 1):
+    session = Session(session_id=name, path=path, count=count, resumed=True)
+    for number, line in parts:
         try:
+            if isinstance(line, str):
+                session.skipped.append(line)
+                raise ValueError("it is no JSON object")
+            session.damage += [f"line {number}: {gap}" for gap in session.mend(line, seen)]
             session.fold(line)
-        except (AttributeError, KeyError, TypeError) as error:
-            text = f"line {number} of the session, of type {line.get('type')!r}, is incomplete"
-            raise ValueError(f"{text} ({error!r}): mend it or take it out") from error
+        except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as error:
+            session.damage.append(f"line {number} is left out: {error!r:.200}")
     return session

@@ -173,7 +173,7 @@ def test_a_session_that_was_killed_goes_on_at_once(here, capsys):
     capsys.readouterr()
     assert main(["--resume", str(file)]) == 0
     said = capsys.readouterr()
-    assert "broken lines skipped: 1" in said.err
+    assert "is damaged; line 7 is left out" in said.err
     assert "I wrote REPORT.md" in said.out
     assert "interrupted; check before repeating" in file.read_text(encoding="utf-8")
 
@@ -644,6 +644,17 @@ def test_a_fault_of_the_offline_model_is_one_line_too(desk):
     here = desk(lambda body: {}["nothing"])
     assert here.obey("one") == FAILED
     assert here.printed() == ["[error: KeyError: 'nothing']"]
+
+
+def test_an_error_of_the_disk_names_the_file(desk, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    here = desk()
+    monkeypatch.setattr("agentlib.session_file.append", full)
+    assert here.obey("one") == FAILED
+    text = f"[error: {here.terminal.file}: [Errno 28] No space left on device]"
+    assert here.printed() == [text]
 
 
 @pytest.mark.parametrize("reason", ["max_tokens", "refusal"])

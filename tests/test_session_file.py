@@ -137,7 +137,7 @@ def test_a_full_disk_writes_all_lines_or_none(tmp_path):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 600, hard))
     try:
-        with pytest.raises(OSError, match=rf"large: '{session.path}'"):
+        with pytest.raises(OSError, match="large"):
             session.say("x" * 1_000, at=0)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

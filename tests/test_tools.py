@@ -373,11 +373,16 @@ def test_no_result_shows_a_key(workspace):
     (workspace.root / "a").write_text("four-0123456789")
     masked = text.replace("one-0123456789", "[masked: a key]")
     masked = masked.replace("two-0123456789", "[masked: a key]")
-    assert keyed.run("bash", {"command": "cat .env"}) == f"{masked}SHORT_KEY=three"
-    assert failure(keyed, "bash", {"command": "cat a; exit 3"}) == "[masked: a key]\n(exit code 3)"
-    assert keyed.run("read_file", {"path": "a"}) == "[masked: a key]"
+
+    def shown(workspace: Workspace, name: str, **inputs: str) -> str:
+        call = {"type": "tool_use", "id": "toolu_1", "name": name, "input": inputs}
+        return result(call, workspace)["content"]
+
+    assert shown(keyed, "bash", command="cat .env") == f"{masked}SHORT_KEY=three"
+    assert shown(keyed, "bash", command="cat a; exit 3") == "[masked: a key]\n(exit code 3)"
+    assert shown(keyed, "read_file", path="a") == "[masked: a key]"
+    assert shown(replace(keyed, secret="four"), "read_file", path="a") == "four-0123456789"
     assert "four" not in repr(keyed)
-    assert replace(keyed, secret="four").run("read_file", {"path": "a"}) == "four-0123456789"
 
 
 @posix

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from shutil import rmtree
 from textwrap import indent
@@ -128,10 +129,9 @@ class Terminal:
         self.settings = arguments.settings(old.settings if old else None)
         self.model = arguments.model or model_id(arguments.live, env=arguments.env)
         click.echo(notice(self.model, arguments))
-        window, cap, env = self.settings.context_window, arguments.cap, arguments.env
-        self.client = client(
-            arguments.live, window=window, max_usd=cap, env=env, say=str, warn=warn
-        )
+        live, cap, env = arguments.live, arguments.cap, arguments.env
+        window, warn = self.settings.context_window, partial(click.echo, err=True)
+        self.client = client(live, window=window, max_usd=cap, env=env, say=str, warn=warn)
         self.session = old or Session.create(arguments.folder, settings=self.settings)
 
     def enter(self, source: Path | None) -> None:
@@ -241,7 +241,8 @@ class Terminal:
             raise
         except Exception as error:
             code = FAILED
-            click.echo(f"[error: {sentence(error)}]", err=True)
+            where = f"{self.file}: " if getattr(error, "filename", "") is None else ""
+            click.echo(f"[error: {where}{sentence(error)}]", err=True)
         sent = self.session.requests[requests:]
         usages = [usage for c in self.session.compactions[compactions:] for usage in c.usage]
         if usages := usages + [request.usage for request in sent]:
@@ -292,11 +293,11 @@ class Terminal:
 
 def resumed(path: Path) -> tuple[Session, Hold]:
     """Hold and load a session of this agent. Raises ValueError for another program's file."""
-    if SETTINGS not in path.read_text(encoding="utf-8", errors="replace"):
+    if not path.is_file() or SETTINGS not in path.read_text(encoding="utf-8", errors="replace"):
         raise ValueError(f"{path} is not a session of this agent; name a file that it wrote")
     held, session = hold(path), load(path)
-    if session.skipped:
-        click.echo(f"[{path}: broken lines skipped: {len(session.skipped)}]", err=True)
+    for what in session.damage:
+        click.echo(f"[{path} is damaged; {plain(what)}]", err=True)
     return session, held
 
 
@@ -308,11 +309,6 @@ def confirm(command: str) -> bool:
     with suppress(EOFError):
         return is_person and input("Run it? [y/N] ").strip().lower() in ("y", "yes")
     return False
-
-
-def warn(text: str) -> None:
-    """Print a line about a wait."""
-    click.echo(f"[{text}]", err=True)
 
 
 def notice(model: str, arguments: Arguments) -> str:

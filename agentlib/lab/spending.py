@@ -142,7 +142,8 @@ def usage_of(reply: bytes) -> Usage | None:
         usage = json.loads(reply)["usage"]
         counts = [usage["input_tokens"], usage["output_tokens"]]
         counts += [usage.get(f"cache_{kind}_input_tokens") or 0 for kind in ("read", "creation")]
-        counts += (count or 0 for count in (usage.get("cache_creation") or {}).values())
+        split: Usage = usage.get("cache_creation") or {}
+        counts += [count or 0 for count in split.values()]
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return None
     return usage if all(type(count) is int and count >= 0 for count in counts) else None

@@ -12,17 +12,24 @@ files, so a context holds the messages and nothing else.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from agentlib import session_file as file
 from agentlib import transcripts
 from agentlib.auto_compact import summary_message
 from agentlib.estimation import message_tokens
-from agentlib.messages import PLACEHOLDER, Block, Message, blocks, of_type, stripped, tool_names
+from agentlib.messages import (
+    PLACEHOLDER,
+    Block,
+    Message,
+    blocks,
+    of_type,
+    stripped,
+    tool_names,
+)
 from agentlib.session_file import Line
-from agentlib.transcripts import INTERRUPTED, Session
+from agentlib.transcripts import MISSING, Session, interrupted
 
-MISSING = "[a message that is not in the file]"
 _REQUIRED_KEY = {"text": "text", "tool_use": "id", "tool_result": "tool_use_id"}
 
 
@@ -43,7 +50,7 @@ def load(path: Path | str) -> Session:
     lines, skipped = file.read(path)
     if any(line.get("subtype") == file.SETTINGS for line in lines):
         return transcripts.load(path)
-    events = _events(lines)
+    events = _events([line for line in lines if _is_sound(line)])
     if not any(event.kind in ("response", "words") for event in events):
         raise ValueError(
             f"{path} holds no conversation: none of its {len(lines)} lines is a message. "
@@ -51,8 +58,11 @@ def load(path: Path | str) -> Session:
         )
     session = Session(session_id=path.stem, skipped=skipped)
     for i, event in enumerate(events):
-        for line in _our_lines(event, events[:i], session):
-            session.fold(line)
+        try:
+            for line in _our_lines(event, events[:i], session):
+                session.fold(line)
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+            session.damage.append(f"the event {event.name} is left out: {error!r:.200}")
     return session
 
 
@@ -150,10 +160,23 @@ def _kind(line: Line, subagent: bool) -> str | None:
 
 
 def _is_message(message: Any) -> bool:
+    """Return whether its content is a text, or blocks with the text or id that is asked of them."""
     try:
-        return all(_REQUIRED_KEY.get(b["type"], "type") in b for b in blocks(message))
+        keys = ((b, _REQUIRED_KEY.get(b["type"], "type")) for b in blocks(message))
+        return all(isinstance(block[key], str) for block, key in keys)
     except (KeyError, TypeError):
         return False
+
+
+def _is_sound(line: Line) -> bool:
+    """Return whether the fields that are looked at have the types that Claude Code gives them."""
+    message: Any = line.get("message") or {}
+    if not isinstance(message, dict):
+        return False
+    usage: Any = cast(Line, message).get("usage") or {}
+    texts = [line.get(name) for name in ("uuid", "parentUuid", "type", "subtype", "timestamp")]
+    texts += [cast(Line, message).get(name) for name in ("id", "model", "stop_reason")]
+    return all(isinstance(text, str | None) for text in texts) and isinstance(usage, dict)
 
 
 def _seconds(line: Line) -> float:
@@ -227,7 +250,8 @@ def _exchange(event: _Event) -> list[Line]:
     stop = (stops or ["tool_use" if event.results else "end_turn"])[-1]
     content = [b for b in event.blocks() if b["type"] != "tool_use" or b["id"] in event.results]
     results = [result for result in event.results.values() if result]
-    results += [_interrupted(name) for name, result in event.results.items() if not result]
+    lost = [interrupted(name) for name, result in event.results.items() if not result]
+    results += [block for message in lost for block in blocks(message)]
     lines = [_line(event, "assistant", stripped(content), usage=usage, stop_reason=stop)]
     return lines + [_line(event, "user", stripped(results), part="/results")] * bool(results)
 
@@ -240,10 +264,6 @@ def _answer(event: _Event, usages: Sequence[Mapping[str, Any]]) -> int:
     count = max(usage.get("output_tokens") or 0 for usage in usages)
     weight = round(message_tokens({"role": "assistant", "content": event.blocks()}))
     return count if 2 * count >= weight else weight
-
-
-def _interrupted(name: str) -> Block:
-    return {"type": "tool_result", "tool_use_id": name, "content": INTERRUPTED, "is_error": True}
 
 
 def _boundary(event: _Event, before: Sequence[_Event], archive: str) -> Line:
