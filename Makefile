@@ -74,8 +74,10 @@ sweeps: $(STAMP) ## run policies on generated tasks and store the table that the
 bench-faults: $(STAMP) ## let the summariser fail in every way, ever more often (ARGS=10: a tenth of the sessions)
 	@$(PY) -m tests.benchmarks.faults $(ARGS)
 
-stress: $(STAMP) ## run the agent far past its window, many times
+stress: $(STAMP) ## run the agent far past its window, damage its files, and kill it, many times
 	@$(PY) -m tests.benchmarks.stress $(ARGS)
+	@$(PY) -m tests.benchmarks.fuzz
+	@$(PY) -m tests.benchmarks.kills
 
 reset: $(STAMP) ## start one lesson of the workbook again (LESSON=03)
 	@$(PY) -m tools.reset $(LESSON)

@@ -22,9 +22,8 @@ CAP = 50_000
 """Most characters of one result, as in learn-claude-code's s06."""
 
 PASSED = """PATH HOME USER LOGNAME SHELL TMPDIR LD_LIBRARY_PATH PYTHONPATH VIRTUAL_ENV CONDA_PREFIX
-JAVA_HOME GOPATH CARGO_HOME RUSTUP_HOME NVM_DIR SSL_CERT_FILE SSL_CERT_DIR APPDATA LOCALAPPDATA
-PROGRAMDATA PROGRAMFILES USERPROFILE USERNAME HOMEDRIVE HOMEPATH SYSTEMROOT SYSTEMDRIVE WINDIR
-COMSPEC PATHEXT TEMP TMP MSYSTEM"""
+JAVA_HOME GOPATH CARGO_HOME RUSTUP_HOME NVM_DIR SSL_CERT_FILE SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC
+PATHEXT APPDATA LOCALAPPDATA PROGRAMDATA PROGRAMFILES USERPROFILE USERNAME TEMP TMP MSYSTEM"""
 """Names of the variables that a command gets from this process. Any other could hold a key."""
 
 FIXED = {
@@ -123,8 +122,7 @@ def holds_keys(path: str) -> bool:
     >>> holds_keys("api/.env"), holds_keys(".env.local"), holds_keys(".env.example")
     (True, True, False)
     """
-    samples = "example|sample|template|dist"
-    return re.search(rf"(?i)(^|/)\.env([. :](?!({samples})$)[^/]*)?$", path) is not None
+    return bool(re.search(r"(?i)(^|/)\.env([. :](?!(example|sample|template|dist)$)[^/]*)?$", path))
 
 
 def keys_in(folder: Path) -> list[str]:

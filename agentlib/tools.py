@@ -316,8 +316,7 @@ def page(lines: Sequence[str], offset: int = 0, limit: int | None = None) -> str
 def _bytes(file: Path, name: str) -> bytes:
     """Read a text file."""
     expect(file.is_file(), f"there is no file {name}; list the folder with bash")
-    size = file.stat().st_size
-    expect(size <= LARGEST, f"{name} has {size:,} bytes, too many at once; use bash")
+    expect(file.stat().st_size <= LARGEST, f"{name} has more than {LARGEST:,} bytes; use bash")
     data = file.read_bytes()
     expect(b"\0" not in data, f"{name} is a binary file of {len(data)} bytes; look at it with bash")
     return data

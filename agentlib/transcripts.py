@@ -199,11 +199,14 @@ class Session:
 
         `seen`: the uuids of earlier lines. Raises ValueError if the line itself can't be taken in.
         """
-        kind, uuid = line.get("subtype") or line.get("type"), line.get("uuid") or ""
-        message = line["message"] if kind in ("user", "assistant") else {"content": "none"}
-        file.seconds(line["timestamp"]) if kind == "assistant" else None
-        if uuid in seen or not messages.is_content(message["content"]):
-            raise ValueError("it is there twice, or a block of it is incomplete")
+        kind, uuid, message = line.get("subtype") or line.get("type"), "", {"content": "none"}
+        if kind in ("user", "assistant"):
+            uuid, message, _ = line["uuid"], line["message"], file.seconds(line["timestamp"])
+        usage: Block = message.get("usage") or {}
+        texts: Block = (line.get("microcompactMetadata") or {}).get("replacements") or {}
+        is_sound = messages.is_content(message["content"]) and {*map(type, texts.values())} <= {str}
+        if uuid in seen or not is_sound or messages.received({"usage": usage})["usage"] != usage:
+            raise ValueError("it is there twice, or a part of it is missing or wrong")
         pending, ids = self.pending, {r["tool_use_id"] for r in of_type(message, "tool_result")}
         if not ids <= {*pending}:
             raise ValueError("its call is missing")

@@ -10,7 +10,6 @@ import sys
 import threading
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from shutil import rmtree
 from textwrap import indent
@@ -130,7 +129,7 @@ class Terminal:
         self.model = arguments.model or model_id(arguments.live, env=arguments.env)
         click.echo(notice(self.model, arguments))
         live, cap, env = arguments.live, arguments.cap, arguments.env
-        window, warn = self.settings.context_window, partial(click.echo, err=True)
+        window, warn = self.settings.context_window, click.echo
         self.client = client(live, window=window, max_usd=cap, env=env, say=str, warn=warn)
         self.session = old or Session.create(arguments.folder, settings=self.settings)
 

@@ -239,3 +239,7 @@ def _check_response(response: Any, base_url: str) -> None:
     kind = response.headers.get("content-type", "")
     if response.status_code == 200 and "json" not in kind and "event-stream" not in kind:
         raise LiveError(f"{base_url} is not a Messages API: it sent {kind or '?'}.")
+    if response.status_code == 200 and "json" in kind:
+        start = response.http_response.read().strip()[:1]
+        if start != b"{":
+            raise LiveError(f"{base_url} is not a Messages API: its answer is no JSON object.")
