@@ -77,7 +77,8 @@ def is_content(content: object) -> bool:
     """
     if not isinstance(content, list):
         return isinstance(content, str) and bool(content.strip())
-    return all(map(_is_block, cast(list[Any], content))) and stripped(content) == content
+    parts = cast(list[Any], content)
+    return all(map(_is_block, parts)) and stripped(parts) == parts
 
 
 def _is_block(block: Any) -> bool:

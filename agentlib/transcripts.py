@@ -199,11 +199,11 @@ class Session:
 
         `seen`: the uuids of earlier lines. Raises ValueError if the line itself can't be taken in.
         """
-        kind, uuid, message = line.get("subtype") or line.get("type"), "", {"content": "none"}
+        kind, uuid, message = line.get("subtype") or line.get("type"), "", Message(content="none")
         if kind in ("user", "assistant"):
             uuid, message, _ = line["uuid"], line["message"], file.seconds(line["timestamp"])
-        usage: Block = message.get("usage") or {}
-        texts: Block = (line.get("microcompactMetadata") or {}).get("replacements") or {}
+        usage = message.get("usage") or Block()
+        texts: Block = (line.get("microcompactMetadata") or Block()).get("replacements") or Block()
         is_sound = messages.is_content(message["content"]) and {*map(type, texts.values())} <= {str}
         if uuid in seen or not is_sound or messages.received({"usage": usage})["usage"] != usage:
             raise ValueError("it is there twice, or a part of it is missing or wrong")

@@ -78,7 +78,7 @@ WHOLE: dict[str, Reply] = {
     "empty": reply(b""),
     "null body": reply(None),
     "a list": reply([1]),
-    "10 MB of text": reply(message({"type": "text", "text": "x" * 10_000_000})),
+    "1 MB of text": reply(message({"type": "text", "text": "x" * 1_000_000})),
     "a web page": Reply(200, {"content-type": "text/html"}, b"<html>Log in</html>"),
     "a redirect": Reply(307, {"location": "http://127.0.0.1:9/v1/messages"}, b""),
     "400 without a reason": reply({}, 400),
@@ -138,6 +138,7 @@ def survives(odd: Reply, folder: Path, monkeypatch: Any, pause: float = 0.0, **m
         assert before[:3] == session.history[:3]
         assert len(before) >= 3
         loaded = load(session.path)
+        api = api.with_options(timeout=30)
         *_, last = loop.run(api, "Go on.", workspace, session=loaded, **terms)
     assert last.stop_reason == "end_turn"
     assert load(session.path).history[: len(before)] == before
