@@ -254,3 +254,11 @@ def test_the_sentence_says_what_was_forgotten_and_what_was_weighed():
     assert "0 compactions" in sentence(weighed)
     assert "1 prompt\nweighed" in sentence(weighed)
     assert sentence(DataFrame()) == "No request yet."
+
+
+def test_a_tier_is_a_line_across_at_its_share_of_the_window():
+    plain, marked = turns(GROWING), turns(GROWING, tiers=(0.65, 0.75))
+    heights = [[line.get_ydata()[0] for line in chart.figure.axes[0].lines if len(line.get_ydata())]
+               for chart in (plain, marked)]  # fmt: skip
+    assert set(heights[1]) - set(heights[0]) == {650, 750}
+    assert {"65%", "75%"} <= {text.get_text() for text in marked.figure.axes[0].texts}

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
-from agentlib.auto_compact import summary_message
+from agentlib.auto_compact import excess, summary_message
 from agentlib.estimation import estimate_tokens
 from agentlib.head_and_tail import summary_budget
 from agentlib.lab.lessons import check, checking, exercises
@@ -30,14 +31,12 @@ from agentlib.messages import (
     exchanges,
     last_assistant,
     of_type,
-    result_text,
     tool_names,
     unanswered,
     with_results,
 )
 from agentlib.micro_compact import micro_compact as clear
 from agentlib.micro_compact import replacements
-from agentlib.pipeline import compact
 from agentlib.settings import Settings
 from agentlib.tools import result
 from agentlib.transcripts import INTERRUPTED
@@ -51,6 +50,7 @@ SECOND_EDITION = [
     "03_auto_compact",
     "04_manual_compact",
     "05_transcripts",
+    "07_recovery",
 ]
 """Lessons in which the learner's functions run in the agent."""
 CHECK = re.compile(r'^check\("(\d\d\.\d+)", .+\)\s*\Z', re.MULTILINE)
@@ -383,28 +383,67 @@ def falling(tokens):
     return int(next(share for most, share in shares if tokens <= most) * tokens)
 
 
-def hasty(messages, ask):
-    return [summary_message(ask(messages), "t.jsonl", active_request(messages))]
-
-
-def credulous(messages, ask):
+def careful(messages, ask, *, whole=("end_turn", "stop_sequence"), caught=Exception, most=1.0):
+    """Solve exercise 07.1, or one of its wrong answers."""
     try:
-        return hasty(messages, ask)
-    except Exception:
+        reply = ask(messages)
+    except caught:
         return messages
+    text = "\n".join(block["text"] for block in of_type(reply, "text"))
+    smaller = reply["usage"]["output_tokens"] < most * estimate_tokens(messages)
+    if not (text.strip() and reply["stop_reason"] in whole and smaller):
+        return messages
+    return [summary_message(text, "t.jsonl", active_request(messages))]
+
+
+def first_block(messages, ask):
+    return [summary_message(ask(messages)["content"][0]["text"], "t.jsonl")]
+
+
+def twice(messages, ask):
+    new = careful(messages, ask)
+    return new if new == messages else careful(messages, ask)
+
+
+def no_bad_reason(messages, ask):
+    return careful(messages, ask, whole=("end_turn", "stop_sequence", "tool_use", "pause_turn"))
 
 
 def is_open(outcomes, turns, limit, rest):
     return outcomes[-limit:] == ["failed"] * limit and turns < rest
 
 
-def all_errors(messages):
-    blocks = [block for message in messages for block in of_type(message, "tool_result")]
-    return [("error", result_text(block)) for block in blocks if block["is_error"]]
+def again(messages, ask, shrink, *, only=excess, most=2):
+    """Solve exercise 07.3, or one of its wrong answers."""
+    for _ in range(most - 1):
+        try:
+            return messages, ask(messages)
+        except Exception as error:
+            if not only(error):
+                raise
+            messages = shrink(messages)
+    return messages, ask(messages)
 
 
-def never(messages, settings, **options):
-    return compact(messages, replace(settings, auto=False), **options)
+def same_again(messages, ask, shrink):
+    try:
+        return messages, ask(messages)
+    except Exception:
+        shrink(messages)
+        return messages, ask(messages)
+
+
+def ends(lines, room, *, share=4, gap="[{} lines left out]"):
+    """Solve exercise 07.4, or one of its wrong answers."""
+    old = room // share
+    new = len(lines) - (room - old)
+    return lines if room >= len(lines) else [*lines[:old], gap.format(new - old), *lines[new:]]
+
+
+def one_at_least(lines, room):
+    old, most = (room // 4 or 1), min(room, len(lines) - 1)
+    gap = f"[{len(lines) - most} lines left out]"
+    return lines if room >= len(lines) else [*lines[:old], gap, *lines[old - most :]]
 
 
 WRONG: dict[str, list[tuple[Any, str]]] = {
@@ -603,29 +642,38 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (lambda summary: f"No instruction. {'x' * 500}\n{summary}", "517 characters"),
     ],
     "07.1": [
-        (hasty, "it raised SummaryFailed"),
-        (credulous, "if the summary is ''"),
-        (lambda messages, ask: messages, "if the summary is '1.py"),
+        (first_block, "it raised"),
+        (lambda messages, ask: messages, "one message with all its text"),
+        (
+            lambda m, ask: careful(m, ask, caught=BaseException),
+            "KeyboardInterrupt, which is Ctrl-C",
+        ),
+        (lambda m, ask: careful(m, ask, caught=ConnectionError), "it raised SummaryFailed"),
+        (lambda m, ask: careful(m, ask, whole=("end_turn",)), "stop_reason is 'stop_sequence'"),
+        (lambda m, ask: careful(m, ask, most=100), "9,000 tokens"),
+        (no_bad_reason, "calls a tool"),
+        (twice, "it asked 2 times"),
     ],
     "07.2": [
-        (lambda text, stop, tokens, old: bool(text.strip()) and tokens < old, "a reply cut off"),
-        (lambda text, stop, tokens, old: stop == "end_turn" and tokens < old, "an empty reply"),
-        (lambda text, stop, tokens, old: bool(text.strip()) and stop == "end_turn", "as large as"),
-    ],
-    "07.3": [
         (lambda o, turns, limit, rest: o.count("failed") >= limit and turns < rest, "a success"),
         (lambda o, turns, limit, rest: o[-limit:] == ["failed"] * limit, "the probe goes through"),
         (lambda o, turns, limit, rest: is_open(o, turns, 3, rest), "if the limit is 1"),
+        (is_open, "with a limit of 0"),
+    ],
+    "07.3": [
+        (lambda messages, ask, shrink: (messages, ask(messages)), "2 requests should be made"),
+        (partial(again, only=lambda error: True), "if the API is overloaded"),
+        (partial(again, most=5), "both prompts are too long, 2 requests"),
+        (same_again, "what shrink returned"),
+        (lambda messages, ask, shrink: ask(messages), "return what was sent, and its reply"),
     ],
     "07.4": [
-        (all_errors, "'Error: old'"),
-        (lambda m: all_errors(m)[-1:] or [("none", "")], "the texts should be []"),
-        (lambda messages: [], "yours are []"),
-    ],
-    "07.5": [
-        (compact, "should be None; yours is 'auto'"),
-        (never, "should be 'auto'; yours is None"),
-        (lambda messages, settings, **options: messages, "it raised"),
+        (lambda lines, room: lines[-room:], "not ['e', 'f', 'g', 'h']"),
+        (lambda lines, room: lines[:room], "not ['a', 'b', 'c', 'd']"),
+        (partial(ends, share=2), "not ['a', 'b', '[4 lines left out]', 'g', 'h']"),
+        (partial(ends, gap="[lines left out]"), "not ['a', '[lines left out]'"),
+        (lambda lines, room: ends(lines, min(room, 7)), "all lines fit"),
+        (one_at_least, "3 // 4 is 0"),
     ],
 }
 

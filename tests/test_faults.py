@@ -87,3 +87,13 @@ def test_an_answer_may_be_larger_than_all_that_was_shown():
     answer = ask(Fault("larger"), messages=shown)
     assert answer.stop_reason == "end_turn"
     assert answer.usage.output_tokens > ask(messages=shown).usage.input_tokens
+
+
+@pytest.mark.parametrize("tools", [[], [{"name": "bash", "input_schema": {"type": "object"}}]])
+def test_a_call_of_a_tool_may_come_in_place_of_the_answer(tools: Any):
+    api = client(model=model, faults=[Fault("tool_use")])
+    answer = api.messages.create(model=MODEL, max_tokens=500, messages=SUMMARY, tools=tools)
+    kinds = [block.type for block in answer.content]
+    assert (kinds, answer.stop_reason) == (
+        (["text", "tool_use"], "tool_use") if tools else (["text"], "end_turn")
+    )

@@ -9,9 +9,18 @@ from random import Random
 
 import pytest
 
+from agentlib import presets
 from agentlib.lab.cache import SHORT
 from agentlib.lab.play import play
-from agentlib.lab.tasks.generated import CLEARING, MOMENTS, SURVIVAL, SWEEPS, generated
+from agentlib.lab.tasks.generated import (
+    CLEARING,
+    FAILING,
+    MOMENTS,
+    SURVIVAL,
+    SWEEPS,
+    TRADES,
+    generated,
+)
 from agentlib.settings import Settings
 from tests.benchmarks import sweeps
 
@@ -67,6 +76,22 @@ def test_rows_of_the_table_of_clearing_can_be_made_again():
     print(today, row)
     again = sweeps.clearing_row(int(row["keep_recent"]), int(row["seed"]))
     assert {name: str(value) for name, value in again.items()} == row
+
+
+def test_rows_of_the_trades_and_of_failing_summaries_can_be_made_again():
+    today = date.today().isoformat()
+    traded, failing = (
+        list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+        for path in (TRADES, FAILING)
+    )
+    assert len(traded) == len(sweeps.TRADED) * sweeps.SEEDS
+    assert len(failing) == len(presets.ALL) * len(sweeps.SHARES) * sweeps.FAILS
+    one, other = Random(today).choice(traded), Random(today).choice(failing)
+    print(today, one, other)
+    again = sweeps.row(one["policy"], int(one["seed"]))
+    assert {name: str(value) for name, value in again.items()} == one
+    again = sweeps.failing_row((other["preset"], float(other["share"])), int(other["seed"]))
+    assert {name: str(value) for name, value in again.items()} == other
 
 
 def lost(policy: str) -> float:

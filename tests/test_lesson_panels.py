@@ -223,7 +223,7 @@ def test_each_slider_of_the_tail_panel_moves_its_own_part():
 def test_faults_change_the_fate_of_the_session():
     start = Settings(micro="off", manual=False, threshold=10_000, summary_tokens=12_500)
     panel = lessons.fault_panel(SURVEY, start.scaled(32_000))
-    assert panel.values == {"rate": 50, "how": "empty"}
+    assert panel.values == {"rate": 50, "length": 2_000, "how": "tool_use"}
     assert "timeout" not in lessons.FAULTS
     texts = {}
     for rate in (0, 100):
@@ -231,6 +231,13 @@ def test_faults_change_the_fate_of_the_session():
         texts[rate] = panel.text.replace("\n", " ")
     assert "0 cut to size, 0 failed" in texts[0]
     assert "compactions: 0 done, 1 cut to size" in texts[100]
+
+
+def test_without_any_summary_a_short_stand_in_never_finishes_the_report():
+    panel = lessons.fault_panel(REVIEW, replace(START, threshold_pct=65, threshold=None))
+    for length, done in ((1_250, "no"), (1_500, "yes")):
+        panel.move(rate=100, length=length)
+        assert f"done {done}" in panel.text.replace("\n", " ")
 
 
 def test_the_wall_has_each_block_once_and_the_refused_request_goes_through_it():

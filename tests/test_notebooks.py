@@ -132,6 +132,7 @@ SECOND_EDITION = [
     "03_auto_compact",
     "04_manual_compact",
     "05_transcripts",
+    "07_recovery",
 ]
 FOLD = re.compile(r"<details>.*?</details>", re.DOTALL)
 LIMITS = {"words": 1_600, "cells": 24, "exercises": 4, "predictions": 5, "minutes": 50}

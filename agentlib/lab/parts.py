@@ -130,7 +130,6 @@ class Parts(LearnersParts, total=False):
     focus: str
     hooks: Hooks
     notes: str
-    retries: int
     model: Model
     stop: Callable[[Session], str]
     max_turns: int | tuple[int, ...]

@@ -160,7 +160,7 @@ def asked_at(session: Session) -> list[int]:
     ]
 
 
-_REMEMBERED = {"engine", "compact_after", "focus", "notes", "retries", "max_turns"}
+_REMEMBERED = {"engine", "compact_after", "focus", "notes", "max_turns"}
 """A run with any other part is made again each time: such a function may change in between."""
 
 
@@ -206,7 +206,6 @@ def play(
                       ValueError if the task has no such turn
     hooks             as in `loop.run`
     notes             the text of a NOTES.md, which is put back after each compaction
-    retries           how often the SDK tries again (2)
     model             answers in place of the offline model; a KeyboardInterrupt of it ends the run
     stop              (session) -> why to stop after this turn, or ""
     max_turns         requests for each prompt, one number for all or one for each; with `loop`,
@@ -248,7 +247,7 @@ def _played(
         run = Run(settings=settings, session=session)
         work = _Work(
             run=run,
-            client=llm.with_options(max_retries=parts.get("retries", llm.max_retries)),
+            client=llm,
             model=model_id(live),
             session=session,
             workspace=ToolBench(folder, sandbox=live, added=tuple(parts.get("tools", ()))),
@@ -413,10 +412,10 @@ class _Work:
             if result["tool_use_id"] in session.pending:
                 session.answer(result, at=self._now())
         session.show(messages)
-        self.run.steps.append(Step(messages=list(messages)))
         sent = {"model": self.model, "system": session.system, "tools": session.tools}
         sent |= {"messages": messages, "max_tokens": ANSWER}
         reply: dict[str, Any] = send(self.client, sent).to_dict()
+        self.run.steps.append(Step(messages=list(messages)))
         session.reply(reply, at=self._now())
         self.run.usages.append(reply["usage"])
         return reply

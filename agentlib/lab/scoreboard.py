@@ -95,14 +95,16 @@ def played(lesson: str) -> Run:
 
 
 def row(lesson: str) -> dict[str, Any]:
-    """What the session came to with the layers of one lesson.
+    """What the session came to with the layers of one lesson. Raises ValueError."""
+    return {"lesson": lesson, **measures(played(lesson))}
+
+
+def measures(run: Run) -> dict[str, Any]:
+    """What a run of the session came to, by the scorecard's columns.
 
     `turns` are requests answered, `tokens sent` those of all prompts, summary requests included.
-    Raises ValueError.
     """
-    run = played(lesson)
     return {
-        "lesson": lesson,
         "turns": run.turns,
         "tokens sent": run.sent,
         DOLLARS: round(run.dollars(MODEL), 4),

@@ -4,8 +4,9 @@ The lessons read them for claims that one run can't carry. `agentlib/lab/tasks/s
 for each policy and seed. `clearing.csv` has renaming tasks, which need two results at a time: a row
 for each KEEP_RECENT and seed, with clearing alone. `moments.csv` has one compaction by hand, at
 each turn of each task, beside lesson 03's layer. `survival.csv` says what became of the person's
-rule: a row for each way of `TELLINGS` and seed. `make sweeps ARGS=3` only shows the means of three
-seeds.
+rule: a row for each way of `TELLINGS` and seed. `trades.csv` has the presets and the lengths of
+DEFAULT's summaries, as `sweeps.csv`. `failing.csv` has the course's report under each preset, while
+a share of the summaries fails. `make sweeps ARGS=3` only shows the means of three seeds.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,11 +19,20 @@ from pandas import DataFrame
 from rich.progress import track
 
 from agentlib import presets
+from agentlib.lab.api.faults import Fault
 from agentlib.lab.generations import places, planted
 from agentlib.lab.model import HABITS, Habits
 from agentlib.lab.play import Run, asked_at, play, repeated
 from agentlib.lab.scoreboard import EVIDENCE, PRICED_AS, Stage, with_focus
-from agentlib.lab.tasks.generated import CLEARING, MOMENTS, SURVIVAL, SWEEPS, generated
+from agentlib.lab.tasks.generated import (
+    CLEARING,
+    FAILING,
+    MOMENTS,
+    SURVIVAL,
+    SWEEPS,
+    TRADES,
+    generated,
+)
 from agentlib.lab.tasks.scenarios import REVIEW, Scenario
 from agentlib.messages import of_type
 from agentlib.settings import MODEL, Settings
@@ -50,9 +60,22 @@ POLICIES = {
 """Each policy's name, settings before scaling, and engine. A tail or a head brings the update."""
 
 
+LENGTHS = (1_000, 2_000, 3_000, 5_000, 7_000, 9_000, 12_500)
+TRADED = {
+    "nothing forgotten": POLICIES["nothing forgotten"],
+    "KEEP_RECENT 0": Stage(settings=Settings(keep_recent=0)),
+    **{name: Stage(settings=preset) for name, preset in presets.ALL.items() if name != "default"},
+    **{
+        f"DEFAULT, {tokens:,}": Stage(settings=replace(presets.DEFAULT, summary_tokens=tokens))
+        for tokens in LENGTHS
+    },
+}
+"""Whole agents, to be compared by what they cost and keep."""
+
+
 def row(policy: str, seed: int) -> dict[str, Any]:
     """Run one task under one policy."""
-    task, stage = generated(seed), POLICIES[policy]
+    task, stage = generated(seed), {**POLICIES, **TRADED}[policy]
     settings = stage.settings.scaled(WINDOW) if stage.settings.enabled else stage.settings
     run = play(task, settings, engine=stage.engine, habits=stage.habits, max_turns=LONGEST)
     return {
@@ -162,6 +185,19 @@ def report_turn(run: Run) -> int:
     return 1 + ["write_file" in names for names in calls].index(True)
 
 
+SHARES, FAILS = (0.5, 0.75, 0.9, 1.0), 10
+
+
+def failing_row(case: tuple[str, float], seed: int) -> dict[str, Any]:
+    """Run the report under a preset while a share of its summaries is answered by a tool call."""
+    preset, share = case
+    fault = Fault("tool_use", rate=share, seed=seed, only="summary")
+    run = play(REVIEW, presets.ALL[preset].scaled(WINDOW), faults=(fault,), max_turns=LONGEST)
+    names = ("described", "facts", "done")
+    checks = {name: run.checks[name] for name in names}
+    return {"preset": preset, "share": share, "seed": seed, "turns": run.turns, **checks}
+
+
 def rows(
     make: Callable[..., dict[str, Any]], policies: Iterable[Any], seeds: Iterable[int]
 ) -> list[dict[str, Any]]:
@@ -178,6 +214,8 @@ def main(seeds: int) -> None:
         (clearing_row, KEEPS, RENAMINGS, CLEARING),
         (moment_row, MOMENTS_TRIED, SEEDS, MOMENTS),
         (survival_row, TELLINGS, SEEDS, SURVIVAL),
+        (row, TRADED, SEEDS, TRADES),
+        (failing_row, list(product(presets.ALL, SHARES)), FAILS, FAILING),
     ):
         table = DataFrame(rows(make, policies, range(min(seeds, most))))
         if seeds == SEEDS:

@@ -27,6 +27,8 @@ def finished(
     if fault == "larger":
         text = "And so on. " * (len(str(body["messages"])) // 8)
         return [{"type": "text", "text": text}], "end_turn"
+    if fault == "tool_use":
+        reply = _call_instead(body)
     content = [_with_id(block, f"{seed} {i}") for i, block in enumerate(reply["content"])]
     if thinking_mode(body) == "adaptive":
         content.insert(0, thought(content, body))
@@ -60,6 +62,14 @@ def fitting(content: Sequence[Block], limit: int) -> list[Block]:
 def _cut(text: str, limit: int) -> str:
     lengths = range(len(text) + 1)
     return text[: max(0, bisect_right(lengths, limit, key=lambda k: text_tokens(text[:k])) - 1)]
+
+
+def _call_instead(body: Body) -> Body:
+    """Answer with a line of text and a call of the first tool that the request offers."""
+    names = [tool["name"] for tool in body.get("tools", [])[:1]]
+    calls = [{"type": "tool_use", "name": name, "input": {"command": "ls"}} for name in names]
+    text = {"type": "text", "text": "I will look at the folder once more before I summarise."}
+    return {"content": [text, *calls], "stop_reason": "tool_use" if calls else "end_turn"}
 
 
 def _with_id(block: Block, seed: str) -> Block:

@@ -13,8 +13,9 @@ from agentlib.lab.api.errors import Refusal, too_long
 from agentlib.messages import Message, asks_for_summary
 
 Kind = Literal[
-    "429", "529", "500", "timeout", "too_long", "truncated", "empty", "refusal", "larger"
-]
+    "429", "529", "500", "timeout", "too_long",
+    "truncated", "empty", "refusal", "larger", "tool_use",
+]  # fmt: skip
 WAIT = {"retry-after-ms": "10"}
 """The real API gives whole seconds (429) or nothing (529, 500). A lesson need not wait so long."""
 
@@ -39,7 +40,8 @@ class Fault:
     429 rate limit, 529 overloaded, 500 server error: the SDK retries them, twice by default.
     timeout: no answer. too_long: 400, as if the prompt were over the window. truncated: half the
     answer, stop_reason max_tokens. empty: no content. refusal: stop_reason refusal. larger: an
-    answer longer than the whole prompt, whatever max_tokens says.
+    answer longer than the whole prompt, whatever max_tokens says. tool_use: a line of text and a
+    call of the first tool.
 
     >>> Fault("529", at=(1, 2)).strikes(2)
     True

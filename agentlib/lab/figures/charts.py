@@ -35,7 +35,7 @@ class TurnChart(Chart):
     `tables`: by name, a row per turn. `top`: the top of the axis in tokens, and `turns`: the
     turns it has room for; by default, what these tables need. `ghost`: tokens of each prompt
     had nothing been forgotten. `refused`: by name, the API's words about the request after the
-    last turn. Raises ValueError for a table without rows.
+    last turn. `tiers`: shares of the window to mark. Raises ValueError for a table without rows.
     """
 
     @style.plain
@@ -48,6 +48,7 @@ class TurnChart(Chart):
         turns: int = 0,
         ghost: Sequence[float] = (),
         refused: Mapping[str, str] | None = None,
+        tiers: Sequence[float] = (),
     ) -> None:
         runs, refused = list(tables.values()), refused or {}
         if any(table.empty for table in runs):
@@ -69,6 +70,10 @@ class TurnChart(Chart):
             )
             self.stacks.append(Stack(axes, plot, ghost, refused.get(name, "")))
             self.stacks[-1].set(table)
+            for share in tiers:
+                size = share * table["window"].iloc[-1]
+                axes.axhline(size, color=GREY, linestyle=":", linewidth=0.8)
+                axes.text(0.7, size, f"{share:.0%}", fontsize=8, color=GREY, va="top")
         self.figure.axes[-1].set_xlabel("turn (one request each)")
 
     def update(self, *tables: "DataFrame") -> None:

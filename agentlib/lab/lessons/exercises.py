@@ -3,6 +3,7 @@
 Those that a table can check are in `tables.toml`.
 """
 
+import contextlib
 import json
 import tomllib
 from collections.abc import Sequence
@@ -15,9 +16,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from agentlib.auto_compact import SummaryFailed, summary_message
-from agentlib.estimation import TokenMeter, estimate_tokens, message_tokens
+from agentlib.estimation import estimate_tokens, message_tokens
 from agentlib.head_and_tail import summary_budget
 from agentlib.lab import model
+from agentlib.lab.api.faults import Fault
+from agentlib.lab.client import client
 from agentlib.lab.lessons import checking
 from agentlib.lab.lessons.checking import Answer, conversation, exercise, require, shown, text_of
 from agentlib.lab.parts import results
@@ -32,7 +35,7 @@ from agentlib.messages import (
     result_text,
 )
 from agentlib.micro_compact import micro_compact
-from agentlib.settings import Settings
+from agentlib.settings import MODEL, Settings
 
 TABLES: dict[str, dict[str, Any]] = tomllib.loads(checking.read("tables.toml"))
 """The exercises that a table can check."""
@@ -475,53 +478,76 @@ def _next_calls(text: str) -> str:
     return str([block.get("input") for block in model.reply(body)["content"]])
 
 
-# Lesson 07: going on without, rejecting, resting, putting back, an engine
+# Lesson 07: a bad summary, a refused prompt, no summary at all
 
 
-def _outcome(outcome: Exception | str, *_: Any) -> str:
-    """Summarise as a model that fails in this way, or that gives this summary."""
-    if isinstance(outcome, Exception):
+@exercise("07.1", "a request that fails ends no session, and a bad reply is no summary.")
+def _careful(answer: Answer) -> None:
+    messages = conversation(800, 800)
+    replies = tomllib.loads(checking.read("replies.toml"))
+    good = replies.pop("good")
+    for error in (SummaryFailed("overloaded"), ConnectionError("no network")):
+        replies[f"ask raises {error!r}"] = error
+    for case, reply in replies.items():
+        outcome = reply if isinstance(reply, Exception) else good | reply
+        new = answer.call(messages, partial(_outcome, outcome))
+        require(new == messages, f"if {case}, the messages should stay as they were.")
+    for reason in ("end_turn", "stop_sequence"):
+        asked: list[Any] = []
+        ask = partial(_outcome, good | {"stop_reason": reason}, noted=asked)
+        new = answer.messages(messages, ask)
+        words = all(block["text"] in text_of(new) for block in of_type(good, "text"))
+        case = f"if stop_reason is {reason!r} and the reply begins with a thinking block"
+        require(words and len(new) == 1, f"{case}, one message with all its text should be left.")
+        lost = active_request(new) != active_request(messages)
+        require(not lost, f"{case}, the person's words should stand beside the summary.")
+        require(len(asked) == 1, f"it asked {len(asked)} times; each time costs a whole prompt.")
+    with contextlib.suppress(KeyboardInterrupt):
+        answer.call(messages, partial(_outcome, KeyboardInterrupt()))
+        require(False, "KeyboardInterrupt, which is Ctrl-C, should pass; catch Exception.")
+
+
+def _outcome(outcome: Any, *request: Any, noted: list[Any] | None = None) -> Any:
+    """Stand for a function that fails in this way, or returns this; `noted` gets each request."""
+    if noted is not None:
+        noted.append(request)
+    if isinstance(outcome, BaseException):
         raise outcome
     return outcome
 
 
-@exercise("07.1", "no failure of the summary's call can end the session any more.")
-def _goes_on_without(answer: Answer) -> None:
-    messages = conversation(800, 800)
-    for outcome in (SummaryFailed("the model is overloaded"), ConnectionError("no network"), ""):
-        new = answer.call(messages, partial(_outcome, outcome))
-        case = f"if the summary is {outcome!r}"
-        require(new == messages, f"{case}, the messages should stay as they were.")
-    new = answer.messages(messages, partial(_outcome, SUMMARY))
-    right = SUMMARY in text_of(new) and active_request(new) == active_request(messages)
-    require(right, f"if the summary is {SUMMARY!r}, it and the person's words should be left.")
+@exercise("07.3", "refused for its size, the prompt is made smaller and sent once more.")
+def _once_more(answer: Answer) -> None:
+    import anthropic
 
-
-@exercise("07.4", "the newest error stands beside the summary, in the words of the tool.")
-def _puts_back(answer: Answer) -> None:
-    newest = "Error: make: *** no rule for step2"
-    for texts, right in (
-        (["fine", newest, "fine"], [newest]),
-        (["Error: old", "fine", newest], [newest]),
-        (["fine", "fine"], []),
+    messages, smaller = conversation(800, 800), conversation(800)
+    empty: Message = {"role": "user", "content": []}
+    unfit = [*messages, empty]  # the API refuses this, not for its size
+    for case, fault, sent, right, passes in (
+        ("the API takes the prompt", Fault("too_long", at=9), messages, [messages], False),
+        ("the prompt is too long", Fault("too_long", at=1), messages, [messages, smaller], False),
+        ("both prompts are too long", Fault("too_long"), messages, [messages, smaller], True),
+        ("the API is overloaded", Fault("529"), messages, [messages], True),
+        ("the API refuses the prompt for its form", Fault("too_long", at=9), unfit, [unfit], True),
     ):
-        messages = conversation(*texts)
-        for block in [block for m in messages for block in of_type(m, "tool_result")]:
-            block["is_error"] = result_text(block).startswith("Error")
-        given = [text for _, text in answer.call(messages)]
-        case = f"with the results {texts}, the texts should be {right}"
-        require(given == right, f"{case}; yours are {given}.")
+        asked = list[Any]()
+        outcome: Any = "the API's error"
+        ask = partial(_ask, client(faults=[fault]), asked)
+        with contextlib.suppress(anthropic.APIError):
+            outcome = answer.call(sent, ask, partial(_outcome, smaller))
+        counts = f"{len(right)} requests should be made, not {len(asked)}"
+        require(len(asked) == len(right), f"if {case}, {counts}.")
+        require(asked == right, f"if {case}, the second request should have what shrink returned.")
+        raised, result = outcome == "the API's error", f"yours gives {shown(outcome)}"
+        require(raised or not passes, f"if {case}, the API's error should pass; {result}.")
+        pair = outcome.__class__ is tuple and outcome[0] == right[-1] and "usage" in outcome[1]
+        require(pair or passes, f"if {case}, return what was sent, and its reply; {result}.")
 
 
-@exercise("07.5", "a new policy in a few lines; the finished layers do the rest.")
-def _is_engine(answer: Answer) -> None:
-    settings = Settings(context_window=4_000, output_reserve=400, buffer=400, micro="off")
-    engine = partial(answer.function, meter=TokenMeter(), summarize=summarize, archive=str)
-    for count, reason, right in ((3, "auto", None), (6, "auto", "auto"), (3, "manual", "manual")):
-        step = engine(conversation(*[6_000] * count), settings, reason=reason)
-        case = f"with {count} exchanges over the threshold and reason={reason!r}"
-        compaction = f"compaction should be {right!r}; yours is {step.compaction!r}"
-        require(step.compaction == right, f"{case}, {compaction}.")
+def _ask(llm: Any, asked: list[Any], messages: list[Message]) -> dict[str, Any]:
+    asked.append(messages)
+    sent = llm.with_options(max_retries=0).messages
+    return sent.create(model=MODEL, max_tokens=99, messages=messages).to_dict()
 
 
 def of_lesson(lesson: str) -> list[str]:

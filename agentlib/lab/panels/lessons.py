@@ -444,11 +444,12 @@ def excerpt(text: str, search: str = "") -> str:
     return f"{'…' * (start > 0)}{line[start:stop]}{'…' * (stop < len(line))}"
 
 
-def fault_panel(scenario: Scenario, settings: Settings, *, turns: int = 60, seed: int = 0) -> Panel:
+def fault_panel(scenario: Scenario, settings: Settings, *, turns: int = 63, seed: int = 0) -> Panel:
     """Lesson 07: the task is run again while the summariser fails as the controls say.
 
-    `rate` is in percent of the requests for a summary, drawn by `seed`, and `how` is the failure.
-    `turns`: how many the axis has room for, so that runs compare.
+    `rate` is in percent of the requests for a summary, drawn by `seed`, `length` is that of each
+    summary, and `how` is the failure. `turns`: how many the axis has room for, so that
+    runs compare. A run in circles ends there: each prompt may take three fewer.
     """
     chart = charts.turns(
         play(scenario, settings).table(),
@@ -457,17 +458,23 @@ def fault_panel(scenario: Scenario, settings: Settings, *, turns: int = 60, seed
         turns=turns,
     )
 
-    def draw(rate: int, how: Kind) -> tuple[bytes, str]:
+    def draw(rate: int, length: int, how: Kind) -> tuple[bytes, str]:
         faults = (Fault(how, rate=rate / 100, seed=seed, only="summary"),) if rate else ()
-        run = play(scenario, settings, faults=faults)
+        moved = replace(settings, summary_tokens=length)
+        run = play(scenario, moved, faults=faults, max_turns=turns - 3)
         chart.update(run.table())
         counts = outcomes(run.session)
         made = ", ".join(f"{counts[name]} {name}" for name in ("done", "cut to size", "failed"))
         return chart.png(), run_sentence(run, f"compactions: {made}")
 
     meaning = "share of the requests for a summary that fail, in percent"
-    rate = slider("fails, %", 50, (0, 100, 10), meaning, waits=True)
-    return Panel({"rate": rate, "how": choice("how", "empty", FAULTS, "the failure")}, draw)
+    start = settings.summary_tokens
+    controls = {
+        "rate": slider("fails, %", 50, (0, 100, 10), meaning, waits=True),
+        "length": slider("length", start, (500, 3_000, 250), LENGTH, waits=True),
+        "how": choice("how", "tool_use", FAULTS, "the failure"),
+    }
+    return Panel(controls, draw)
 
 
 def map_over_time(session: Session, settings: Settings | None = None) -> Panel:

@@ -21,6 +21,8 @@ MOMENTS = SWEEPS.with_name("moments.csv")
 """One compaction by hand at each turn of each task; seed 0 is the review. Also `make sweeps`."""
 SURVIVAL = SWEEPS.with_name("survival.csv")
 """What became of the rule in lesson 03's runs. Also `make sweeps`."""
+TRADES, FAILING = SWEEPS.with_name("trades.csv"), SWEEPS.with_name("failing.csv")
+"""Presets and lengths of a summary on these tasks; presets while a share of the summaries fails."""
 _WORDS = """
 anchor archive barrel beacon bridge cable canal cargo cellar clinic compass convoy crate depot dock
 engine ferry filter fleet foundry garage gauge granary harbour hangar invoice kettle ladder lantern

@@ -1,0 +1,73 @@
+"""The picture of the trade: what a task costs against what is left of it at the end.
+
+The lessons show presets in it, and the bench the learner's own trials.
+"""
+
+# pyright: reportUnknownMemberType=false
+# matplotlib leaves its keyword arguments without types.
+
+from collections.abc import Mapping
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.ticker import MaxNLocator
+
+from agentlib.lab.figures.style import GREY, RED, Chart, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.transforms import Bbox
+
+Dots = Mapping[str, tuple[float, float]]
+"""By name: the dollars of a run, and how much of the task is left."""
+_DOT = "#8A919B"
+_SIDES = [*product((9, -9), (0,)), *product((0, 9, -9), (9, -9)), *product((9, -9, 0), (22, -22))]
+"""Where a name may stand beside its dot, in points; the first free place is taken."""
+
+
+@plain
+def trade(dots: Dots, trail: Dots, *, title: str, left: str, most: int) -> Chart:
+    """Draw each run as a named dot: dollars to the right, what is left of the task upwards.
+
+    `trail`: the runs that the picture is about, in their order; the last one is the largest.
+    `left`: the words of the upward axis, which ends at `most`.
+    """
+    chart = Chart(3.7, title)
+    axes = chart.frame(0.72, 0.55, 6.2, 2.6, "")
+    every = [*dots.values(), *trail.values()]
+    low, high = min(x for x, _ in every), max(x for x, _ in every)
+    wide = (high - low) or high or 1
+    axes.set(xlim=(low - 0.18 * wide, high + 0.2 * wide), ylim=(0, 1.2 * most))
+    axes.set(xlabel="price of the task", ylabel=left)
+    axes.xaxis.set_major_locator(MaxNLocator(6))
+    axes.xaxis.set_major_formatter(lambda dollars, _: f"{100 * dollars:.3g} ¢")
+    axes.set_yticks([*range(0, most - most // 8, max(1, most // 4)), most])
+    axes.plot(*zip(*trail.values(), strict=True), color=RED, linewidth=1.4, alpha=0.5)
+    axes.text(high, most / 2, "↖ cheaper, and less lost", color=_DOT, fontsize=9, ha="right")
+    taken = [text.get_window_extent() for text in axes.texts]
+    last = list(trail)[-1]
+    for name, dot in {**trail, **dots}.items():
+        colour, size = (RED, 11 if name == last else 5) if name in trail else (_DOT, 9)
+        taken.append(axes.plot(*dot, "o", color=colour, markersize=size)[0].get_window_extent())
+    for name, dot in {**trail, **dots}.items():
+        colour, size = (RED, 10) if name in trail else (GREY, 9)
+        _name(axes, name, dot, taken, color=colour, fontsize=size)
+    return chart
+
+
+def _name(
+    axes: "Axes", name: str, dot: tuple[float, float], taken: "list[Bbox]", **looks: Any
+) -> None:
+    """Write a name beside its dot where nothing else stands, or else to the right of it."""
+    for x, y in _SIDES:
+        across = "left" if x > 0 else "right" if x else "center"
+        up = "bottom" if y > 0 else "top" if y else "center"
+        place: Any = {"xytext": (x, y), "textcoords": "offset points", "ha": across, "va": up}
+        text = axes.annotate(name, dot, **place, **looks)
+        box = text.get_window_extent()
+        inside = axes.bbox.x0 < box.x0 and box.x1 < axes.bbox.x1
+        if inside and not any(box.overlaps(other) for other in taken):
+            taken.append(box)
+            return
+        text.remove()
+    axes.annotate(name, dot, xytext=(9, 0), textcoords="offset points", **looks)

@@ -1,0 +1,41 @@
+"""The picture of the trade: every run has its dot and its name, and no name hides another."""
+
+from itertools import combinations
+
+from agentlib.lab.figures.style import Chart
+from agentlib.lab.figures.trade import trade
+
+DOTS = {"nothing forgotten": (0.0209, 19), "KEEP_RECENT 0": (0.0221, 19), "s24": (0.0216, 2)}
+DOTS |= {"the Java agent": (0.0327, 2), "learn-claude-code": (0.0334, 2), "Hermes": (0.0217, 8)}
+TRAIL = {"1,000": (0.0207, 2), "5,000": (0.0225, 11), "DEFAULT: 9,000": (0.0232, 19)}
+
+
+def drawn() -> Chart:
+    return trade(DOTS, TRAIL, title="More money, more files", left="files", most=19)
+
+
+def test_every_run_is_named_and_no_name_covers_another_or_leaves_the_picture():
+    chart = drawn()
+    chart.png()
+    [axes] = chart.figure.axes
+    boxes = {text.get_text(): text.get_window_extent() for text in axes.texts}
+    assert boxes.keys() >= {*DOTS, *TRAIL}
+    assert [
+        pair for pair in combinations(boxes, 2) if boxes[pair[0]].overlaps(boxes[pair[1]])
+    ] == []
+    page = chart.figure.bbox
+    assert all(page.x0 <= box.x0 and box.x1 <= page.x1 for box in boxes.values())
+
+
+def test_the_newest_trial_is_the_largest_dot_and_has_the_trails_colour():
+    chart = drawn()
+    [axes] = chart.figure.axes
+    sizes = {line.get_xydata()[0][0]: line for line in axes.lines if len(line.get_xydata()) == 1}
+    last, first, other = (sizes[x] for x in (0.0232, 0.0207, 0.0217))
+    assert last.get_markersize() > other.get_markersize() > first.get_markersize()
+    assert last.get_color() == first.get_color() != other.get_color()
+
+
+def test_a_single_trial_can_be_drawn():
+    one = {"yours": (0.02, 3)}
+    assert trade({}, one, title="", left="files", most=4).png().startswith(b"\x89PNG")
