@@ -18,7 +18,7 @@ from agentlib.auto_compact import Summarize, SummaryFailed
 from agentlib.estimation import TokenMeter, prompt_tokens
 from agentlib.hooks import Hooks
 from agentlib.lab.api.server import Model
-from agentlib.messages import Message, of_type, with_results
+from agentlib.messages import Message, of_type, violation, with_results
 from agentlib.settings import Settings
 from agentlib.step import ContextEngine, Step
 from agentlib.tools import Definition, Workspace
@@ -250,7 +250,8 @@ def _noted(step: Step, view: list[Message], session: OpenSession) -> Step:
     head = next((n for n, place in enumerate(kept) if n != place), len(kept))
     others = [*view[:head], *view[head + 1 :]]
     is_compaction = new == [head] and [before[place] for place in kept] == others
-    if is_compaction and view[head]["role"] == "user":
+    # A view that the API would refuse is sent as it is: the session would mend it.
+    if is_compaction and view[head]["role"] == "user" and not violation(view):
         noted = replace(step, compaction=step.reason, kept=kept, settled=head + 1)
         return replace(noted, messages=view, archive=session.archive())
     session.show(view)
