@@ -204,12 +204,11 @@ class Session:
             uuid, message, _ = line["uuid"], line["message"], file.seconds(line["timestamp"])
         usage = message.get("usage") or Block()
         texts: Block = (line.get("microcompactMetadata") or Block()).get("replacements") or Block()
-        is_sound = messages.is_content(message["content"]) and {*map(type, texts.values())} <= {str}
-        if uuid in seen or not is_sound or messages.received({"usage": usage})["usage"] != usage:
-            raise ValueError("it is there twice, or a part of it is missing or wrong")
         pending, ids = self.pending, {r["tool_use_id"] for r in of_type(message, "tool_result")}
-        if not ids <= {*pending}:
-            raise ValueError("its call is missing")
+        is_sound = messages.is_content(message["content"]) and {*map(type, texts.values())} <= {str}
+        is_known = messages.received({"usage": usage})["usage"] == usage and ids <= {*pending}
+        if uuid in seen or not is_sound or not is_known:
+            raise ValueError("it is there twice, or its call or a part of it is missing or wrong")
         seen |= {uuid} - {""}
         if (line.get("logicalParentUuid") or line.get("parentUuid", self._parent)) != self._parent:
             yield "a line before it is missing"

@@ -133,4 +133,4 @@ class Life(RuleBasedStateMachine):
 
 
 TestLife = Life.TestCase
-TestLife.settings = settings(max_examples=12, stateful_step_count=12)
+TestLife.settings = settings(max_examples=8, stateful_step_count=12)
