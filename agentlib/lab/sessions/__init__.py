@@ -174,9 +174,9 @@ def _is_sound(line: Line) -> bool:
     if not isinstance(message, dict):
         return False
     usage: Any = cast(Line, message).get("usage") or {}
-    texts = [line.get(name) for name in ("uuid", "parentUuid", "type", "subtype", "timestamp")]
-    texts += [cast(Line, message).get(name) for name in ("id", "model", "stop_reason")]
-    return all(isinstance(text, str | None) for text in texts) and isinstance(usage, dict)
+    names = [line.get(name) for name in ("uuid", "parentUuid", "type", "subtype", "timestamp")]
+    names += [cast(Line, message).get(name) for name in ("id", "model", "stop_reason")]
+    return all(isinstance(name, str | int | None) for name in names) and isinstance(usage, dict)
 
 
 def _seconds(line: Line) -> float:
