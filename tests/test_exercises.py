@@ -175,8 +175,7 @@ DEFINITION = {
 }
 
 
-def outline(source: str) -> str:
-    starts = ("def ", "class ", "async def ")
+def outline(source: str, starts: tuple[str, ...] = ("def ", "class ", "async def ")) -> str:
     lines = enumerate(source.splitlines(), 1)
     return "\n".join(f"{n}: {line}" for n, line in lines if line.lstrip().startswith(starts))
 
@@ -205,6 +204,19 @@ def made_up(calls, workspace):
 
 def only_once(messages, ask, workspace):
     messages.append({"role": "assistant", "content": ask(messages)["content"]})
+
+
+def one_turn(messages, ask, workspace):
+    only_once(messages, ask, workspace)
+    if calls := of_type(messages[-1], "tool_use"):
+        messages.append({"role": "user", "content": carried_out(calls, workspace)})
+
+
+def a_message_each(messages, ask, workspace):
+    while messages[-1]["role"] == "user":
+        only_once(messages, ask, workspace)
+        for each in carried_out(of_type(messages[-1], "tool_use"), workspace):
+            messages.append({"role": "user", "content": [each]})
 
 
 # 01 and 02: estimates, and results that are cleared
@@ -454,6 +466,8 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (looping(carried_out, whole=False), "refused request 2: messages.1.content.0: unexpected"),
         (looping(carried_out, ends=False), "must end with a user message"),
         (looping(made_up), "does every call get its own result"),
+        (one_turn, "the last message is still the user's: go on asking"),
+        (a_message_each, "two calls got two messages"),
     ],
     "00.2": [
         (lambda base, growth, turns: base + growth * (turns - 1), "is 3,000, not 1,400"),
@@ -461,18 +475,29 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
     ],
     "00.3": [
         (outline, "give a pair"),
-        (({**DEFINITION, "description": "x"}, outline), "say in it what the tool does"),
+        (({**DEFINITION, "description": "Lists"}, outline), "say in two words or more"),
+        (
+            ({**DEFINITION, "description": "This tool is very good."}, outline),
+            "what the tool lists: a file's definitions",
+        ),
         (({**DEFINITION, "name": "list"}, outline), "should stay 'outline'"),
         (({**DEFINITION, "input_schema": {"properties": {}}}, outline), "path, a string"),
         ((DEFINITION, lambda path: Path(path).read_text()), "it raised"),
-        ((DEFINITION, lambda source: "1: class Parcel:"), "the line 2: async def weigh"),
-        ((DEFINITION, lambda source: source), "should have the line 1"),
+        ((DEFINITION, lambda source: "1: class Parcel:"), "the line '2:     async def weigh"),
+        ((DEFINITION, lambda source: source), "should have the line '1: class"),
         ((DEFINITION, lambda source: f"{outline(source)}\n3: return"), "4 lines"),
+        ((DEFINITION, lambda source: outline(source, ("def", "class", "async"))), "4 lines"),
+        (
+            (DEFINITION, lambda source: outline(source).replace("     ", " ")),
+            "with its indent",
+        ),
     ],
     "01.1": [
         (words_only, "a call in a list"),
         (lambda messages: 0, "a request"),
         (lambda messages: len(json.dumps(messages)) // 4, "a result in Chinese"),
+        (lambda messages: len(str(messages)) / 4, "the answer is 15, not 15."),
+        (lambda messages: round(len(str(messages)) / 4), "the answer is"),
     ],
     "01.2": [
         (lambda threshold, off: threshold * (1 + off / 100), "is 200, not 50"),
@@ -505,7 +530,12 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
             "only 4 have to be guessed",
         ),
     ],
-    "01.4": [(-8, "rings past 184,000"), (-6, "larger error"), (7, "larger error")],
+    "01.4": [
+        (-14, "with -14 the alarm rings past 184,000"),
+        (-6, "with -6 the alarm rings in time"),
+        (7, "negative means low"),
+        ("-7", "is no number; give whole percent"),
+    ],
     "02.1": [
         (lambda messages: None, "toolu_1 should read"),
         (lambda messages: in_place(messages, keep_recent=1), "toolu_4 should be left whole"),
@@ -537,17 +567,17 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         ({"keep_recent": 40, "context_window": 10**6}, "and no other number"),
     ],
     "02.4": [
-        (lambda behind, cleared, read, write: write * behind / (read * cleared), "not 7.5"),
+        (lambda behind, cleared, read, write: write * behind / (read * cleared), "not 12.5"),
         (
             lambda behind, cleared, read, write: (write - read) / read,
-            "the answer is 7.2, not 23.99",
+            "at the prices of Opus 5.5",
         ),
         (lambda behind, cleared, read, write: 24 * behind / cleared, "Haiku 4.5"),
         (
             lambda behind, cleared, read, write: (
                 (write - read) * (behind + cleared) / (read * cleared)
             ),
-            "the answer is 7.2, not 31.2",
+            "the answer is 12.0, not 36",
         ),
     ],
     "03.1": [

@@ -123,6 +123,15 @@ def test_values_of_all_kinds_are_compared_in_words():
     ]
 
 
+def test_a_text_in_place_of_a_number_or_a_truth_is_told_what_to_give():
+    predict("00.row", answered="22", finishes="yes", remarks="all")
+    assert compare("00.row", answered=22, finishes=True, remarks="all").splitlines() == [
+        "answered: you said the text '22'; give a number. It is 22",
+        "finishes: you said the text 'yes'; give True or False. It is yes",
+        "remarks: you said all, and so it is",
+    ]
+
+
 def test_a_misspelt_or_unnamed_prediction_is_told_so(folder):
     assert predict("00.wall", 18) == ("Name your prediction, as in predict('00.wall', turns=18).")
     assert not (folder / ".progress").exists()

@@ -115,14 +115,14 @@ def test_messages_past_the_window_stand_below_its_line():
 
 
 def test_the_same_messages_give_the_same_bytes():
-    one = wm.window_maps({"a": HISTORY, "b": HISTORY}, window=4_000)
-    again = wm.window_maps({"a": HISTORY, "b": HISTORY}, window=4_000)
+    one = wm.maps({"a": wm.tiles(HISTORY), "b": wm.tiles(HISTORY)}, 4_000)
+    again = wm.maps({"a": wm.tiles(HISTORY), "b": wm.tiles(HISTORY)}, 4_000)
     assert one.png() == again.png()
 
 
 def test_no_view_is_refused():
     with pytest.raises(ValueError, match="nothing to draw"):
-        wm.window_maps({}, window=100)
+        wm.maps({}, 100)
 
 
 def test_the_sentence_says_what_is_there_and_what_went():

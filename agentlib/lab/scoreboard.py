@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 WINDOW = 32_000
 DOLLARS = f"$ {MODEL.removeprefix('claude-')}"
 """The column of dollars, which names their model."""
-COLUMNS = ("turns", "tokens sent", DOLLARS, "rule kept", "re-read", "done")
-"""The scorecard's columns in the first edition."""
 LOSSES = ("turns", DOLLARS, "rule kept", "described", "facts", "re-read", "done")
 """Columns that show what was lost: of 19 files described, and of 4 planted facts kept."""
 PRICED_AS = "claude-opus-5-5"
@@ -115,7 +113,7 @@ def measures(run: Run) -> dict[str, Any]:
     }
 
 
-def scorecard(upto: str, columns: Sequence[str] = COLUMNS) -> "DataFrame":
+def scorecard(upto: str, columns: Sequence[str] = LOSSES) -> "DataFrame":
     """A row for each lesson from the first to `upto`. Raises ValueError as `row` does."""
     import pandas
 

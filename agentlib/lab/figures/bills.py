@@ -160,10 +160,11 @@ def spread(table: "DataFrame", *, title: str, **columns: str) -> Chart:
         axes.plot(places, times.median(axis=1), color=BLUE, linewidth=3)
         axes.plot(places, times.where(~done), "x", color=RED, markersize=7, markeredgewidth=1.6)
         axes.set_yscale("log", base=2)
-        axes.set_yticks([1, 2, 4, 8], ["lowest", "× 2", "× 4", "× 8"])
+        axes.set_yticks([1, 2, 4, 8], ["1", "2", "4", "8"])
         axes.tick_params(labelleft=not place)
         axes.set(ylim=(0.93, 11.5), xlabel="KEEP_RECENT")
         axes.set_xticks(places, [str(keep) for keep in wide.index])
+    chart.figure.axes[0].set_ylabel("times the task's lowest")
     words = {"each thin line is one task": "#666666", "the thick one the median": BLUE}
     for row, (line, colour) in enumerate({**words, "✕ the task was not done": RED}.items()):
         chart.figure.text(0.24, 0.73 - 0.055 * row, line, color=colour, fontsize=9)

@@ -274,8 +274,9 @@ class Entry:
     """The name of a kind: in its area, or at the right of the axes with a swatch."""
 
     def __init__(self, axes: "Axes", name: str, colour: str, marker: str = "s") -> None:
-        looks: Any = {"marker": marker, "color": colour, "markersize": 7, "clip_on": False}
-        looks |= {"mec": GREY if colour == "#FFFFFF" else colour, "mew": 3 if marker == "|" else 1}
+        sign, ink = ("$////$", GREY) if colour == "#FFFFFF" else (marker, colour)  # as the area is
+        looks: Any = {"marker": sign, "color": ink, "markersize": 7, "clip_on": False, "mec": ink}
+        looks |= {"mew": 3 if marker == "|" else 0.4 if sign != marker else 1}
         (self.swatch,) = axes.plot([], [], linestyle="", **looks)
         words: Any = {"s": name, "fontsize": 9, "va": "center_baseline", "visible": False}
         self.inside = axes.text(

@@ -54,7 +54,7 @@ def _bills_and_estimate(axes: "Axes", table: "DataFrame", window: int) -> None:
     red: Any = {"color": RED, "fontsize": 9}
     arrow = {"arrowstyle": "-|>", "color": DARK, "linewidth": 1.6, "shrinkA": 0, "shrinkB": 0}
     axes.stairs(sent, [n + 0.5 for n in range(len(sent) + 1)], fill=True, color=ROOM)
-    axes.text(len(sent) / 5, 0.06 * window, "billed", fontsize=9, color=DARK)
+    axes.text(len(sent) / 4, 0.06 * window, "area: billed", fontsize=9, color=DARK)
     for row in rows[len(sent) :]:
         axes.bar(row.turn, row.billed, 1, facecolor=_REFUSED, edgecolor=RED, linewidth=1.4)
         axes.text(row.turn - 0.8, row.billed, f"refused: {row.billed:,}", **red, ha="right")
@@ -87,7 +87,7 @@ def shares(settings: Settings, rings: float, off: int = 0) -> Chart:
     axes.plot([point, point], [0.22, 0.92], color=DARK, linestyle="--", linewidth=1.3)
     side, gap, low = ("left", 0.008, 0.78) if rings < point else ("right", -0.008, 0.87)
     axes.text(point + gap * top, low, f"set to {point:,}", ha=side, **words)
-    axes.plot([rings, rings], [0, 0.6], color=colour, linewidth=2)
+    axes.plot([rings, rings], [0.22, 0.6], color=colour, linewidth=2)
     axes.plot(rings, 0.64, "v", markersize=13, color=colour)
     if off:
         way: Any = {"xy": (rings, 0.72), "xytext": (point, 0.87)}

@@ -21,8 +21,8 @@ class Wall(Chart):
     def __init__(self, added: Sequence[Sequence[Tile]], window: int) -> None:
         super().__init__(3.96)
         self.window, self.sizes = window, [sum(tile.tokens for tile in tiles) for tiles in added]
-        rows, room = len(added), max(1.12 * window, sum(self.sizes))
-        axes = self.frame(0.5, 0.92, 6.55, 2.6, "")
+        rows, room = len(added), max(1.12 * window, 1.03 * sum(self.sizes))
+        axes = self.frame(0.56, 0.92, 6.5, 2.6, "")
         axes.grid(visible=False)
         axes.set(xlim=(0, room), ylim=(rows + 0.5, 0.5), xlabel="tokens", ylabel="request")
         axes.xaxis.set_major_formatter(axes.yaxis.get_major_formatter())

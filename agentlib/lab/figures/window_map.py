@@ -117,26 +117,9 @@ def _slenderness(row: Sequence[float], width: float) -> float:
     return sum(ratio * a for ratio, a in ratios) / sum(row) if ratios else float("inf")
 
 
-def window_map(messages: Sequence[Message], *, title: str = "", **options: Any) -> Chart:
-    """Map one request. The options are those of `window_maps`."""
-    return window_maps({title: messages}, **options)
-
-
-def window_maps(
-    views: Mapping[str, Sequence[Message]],
-    *,
-    window: int,
-    history: Sequence[Message] | None = None,
-    billed: int | None = None,
-    session: Session | None = None,
-) -> Chart:
-    """Map views below each other, to the same scale. The names are their titles.
-
-    `history`: the messages that all the views were made of. The other options are those of
-    `tiles`. Raises ValueError without a view.
-    """
-    rows = {name: tiles(view, history, billed, session) for name, view in views.items()}
-    return maps(rows, window)
+def window_map(messages: Sequence[Message], window: int, title: str = "", **known: Any) -> Chart:
+    """Map one request. The other arguments are those of `tiles`."""
+    return maps({title: tiles(messages, **known)}, window)
 
 
 @style.plain

@@ -143,6 +143,9 @@ def compare(name: str, **actual: Any) -> Note:
 def _compared(prediction: Any, value: Any) -> str:
     if prediction is None:
         return f"you said nothing, it is {_shown(value)}"
+    if isinstance(prediction, str) and not isinstance(value, str):
+        form = "True or False" if isinstance(value, bool) else "a number"
+        return f"you said the text {prediction!r}; give {form}. It is {_shown(value)}"
     if prediction == value or _shown(prediction) == _shown(value):
         return f"you said {_shown(prediction)}, and so it is"
     return f"you said {_shown(prediction)}, it is {_shown(value)}{_distance(prediction, value)}"

@@ -108,11 +108,14 @@ class Answer:
         return ", ".join(f"{name}={shown(value)}" for name, value in short)
 
     def hit(self, right: int, *, how: str, low: str, high: str) -> None:
-        """Require the right number. Say `low` or `high` of any other, and how to find one."""
-        given = f"the answer is {shown(self.value)}"
-        require(type(self.value) in (int, float), f"{given}; {how}.")
-        require(self.value >= right, f"{given}: {low}.")
-        require(self.value <= right, f"{given}: {high}.")
+        """Require the right number. Say `low` or `high` of any other, and how to find one.
+
+        Where `low` and `high` have braces, they name the learner's number.
+        """
+        given = shown(self.value)
+        require(type(self.value) in (int, float), f"{given} is no number; {how}.")
+        require(self.value >= right, low.format(given))
+        require(self.value <= right, high.format(given))
 
 
 def require_messages(value: Any) -> list[Message]:

@@ -65,34 +65,41 @@ def _loop(answer: Answer) -> None:
     run = play(REVIEW, Settings(enabled=False), loop=answer.function)
     require(not run.refused, f"the API refused request {run.turns + 1}: {run.refused}")
     require(run.turns, "it asks nothing: call ask(messages) while the last message is a user's.")
-    reason = f"it ended after {run.turns} requests, and there is no true report"
-    require(run.checks["done"], f"{reason}: does every call get its own result?")
+    roles, ended = [m["role"] for m in run.session.context], f"it ended after {run.turns} requests"
+    require(roles[-1] != "user", f"{ended}; the last message is still the user's: go on asking.")
+    one = "a reply with two calls got two messages; put all its results into one message."
+    require(roles == ["user", "assistant"] * (len(roles) // 2), one)
+    require(run.checks["done"], f"{ended}, no true report: does every call get its own result?")
 
 
 SOURCE = """class Parcel:
     async def weigh(self):
         return "def nothing(): a text"
 
+default = 1
 def deliver(parcel): ...
 """
-OUTLINE = {"1": "class Parcel:", "2": "async def weigh(self):", "5": "def deliver(parcel): ..."}
+OUTLINE = ("1: class Parcel:", "2:     async def weigh(self):", "6: def deliver(parcel): ...")
 """The lines of `SOURCE` that define something."""
+ABOUT = ("def", "class", "func", "method", "line", "name", "symbol", "signature", "struct")
+"""Beginnings of words that say what an outline holds."""
 
 
-@exercise("00.3", "five lines became three.")
+@exercise("00.3", "six lines became three.")
 def _tool(answer: Answer) -> None:
     definition, function = answer.typed(tuple, "give a pair: the definition and the function")
-    words = str(definition.get("description", "")).split()
-    require(len(words) > 3, "the model sees only the description; say in it what the tool does.")
+    words = str(definition.get("description", "")).lower()
+    says = len(words.split()) > 1 and any(word in words for word in ABOUT)
+    seen = "the model sees only the description; say in two words or more what the tool lists"
+    require(says, f"{seen}: a file's definitions, its classes, its functions.")
     require(definition.get("name") == "outline", "the tool's name should stay 'outline'.")
     schema = definition["input_schema"]
     types = {name: each.get("type") for name, each in schema["properties"].items()}
     require(types == {"path": "string"}, f"the one property should be path, a string: {types}.")
     require(schema.get("required") == ["path"], '"path" is not in "required".')
     lines = str(Answer(function).call(SOURCE)).splitlines()
-    for number, text in OUTLINE.items():
-        listed = any(each.startswith(number) and each.endswith(text) for each in lines)
-        require(listed, f"the outline should have the line {number}: {text}")
+    for line in OUTLINE:
+        require(line in lines, f"the outline should have the line {line!r}, with its indent.")
     require(len(lines) == 3, f"the outline has {len(lines)} lines; only three define something.")
 
 
@@ -105,7 +112,7 @@ def _chars_over_four(answer: Answer) -> None:
     names = ("a request, its role and its brackets", "a call in a list", "a result in Chinese")
     for count, name in enumerate((*names, "another call", "a result in English"), 1):
         cases[name] = (estimate_tokens(messages[:count]), messages[:count])
-    answer.agree(cases, checking.near(3))
+    answer.agree(cases)
 
 
 @exercise("01.2", "so many tokens are really there when the alarm rings.")

@@ -75,7 +75,7 @@ def wall_panel(run: Run) -> Panel:
         table = f'<div style="display: flex; gap: 8px">{boxes}</div>'
         return Drawing(chart.png(), wrapped(text), table)
 
-    return Panel({"request": slider("request", 1, span, "which request of the run")}, draw)
+    return Panel({"request": slider("request", min(8, len(pages)), span, "of the run")}, draw)
 
 
 def exchanged(run: Run) -> list[tuple[dict[str, Any], dict[str, Any], list[Tile]]]:
@@ -94,7 +94,7 @@ def exchanged(run: Run) -> list[tuple[dict[str, Any], dict[str, Any], list[Tile]
     pages: list[tuple[dict[str, Any], dict[str, Any], list[Tile]]] = []
     for (context, answer), size in zip(said, sizes, strict=False):
         new, base = context[old:], None if old else session
-        sent = {"messages": [f"… the {old} messages before, word for word …", *new]}
+        sent = {"messages": [f"… the {many(old, 'message')} before, word for word …", *new]}
         if base:
             sent = {"model": MODEL, "system": base.system, "tools": base.tools, "messages": new}
         pages.append((sent, answer, tiles(new, billed=size - before, session=base)))
@@ -154,8 +154,6 @@ def clearing_panel(
     clears. The axis has room for 160 turns, so that runs of different lengths compare. The panel's
     `run` gives the run at two numbers.
     """
-    title = "Tokens in each prompt, the task run again"
-    chart = charts.turns(play(scenario, settings).table(), title=title, turns=160)
 
     @cache
     def run(keep_recent: int, min_chars: int) -> Run:
@@ -163,8 +161,10 @@ def clearing_panel(
         return play(scenario, settings, layer=own, max_turns=MAX_TURNS)
 
     def draw(keep_recent: int, min_chars: int) -> tuple[bytes, str]:
-        chart.update(run(keep_recent, min_chars).table())
-        return chart.png(), run_sentence(run(keep_recent, min_chars))
+        done = run(keep_recent, min_chars)
+        end = "done" if done.checks["done"] else "not done"
+        options: Any = {"title": f"{many(done.turns, 'turn')}, {end}", "refused": done.refused}
+        return charts.turns(done.table(), turns=160, **options).png(), run_sentence(done)
 
     keep, size, span = settings.keep_recent, settings.min_chars, (0, 14_000, 100)
     sliders = {
