@@ -31,10 +31,10 @@ What is asked for, what was done and what was found, with names and values.
 Decisions, rules and constraints, in the words of whoever stated them.
 ## Active files
 The files that matter, and what is known of each.
-## Pending questions
+## Earlier questions
 What the user asked and nobody has answered.
-## Remaining work
-What is left to do.
+## Progress notes
+How far it has got.
 Use at most {{tokens:,}} tokens."""
 _UPDATE = (
     "\nAn earlier summary stands above, between its marks. Update it: carry over what still holds, "

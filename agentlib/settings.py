@@ -97,7 +97,7 @@ class Settings:
     summary_model: str = "same"
     """The model that summarises: "same" or "auto" for the session's model, or a model's id."""
     reference_only: bool = True
-    """Whether a summary says that it is no instruction (Hermes). Try False to see why."""
+    """Whether a summary says that it is no instruction (Hermes). Lesson 06 shows why it should."""
     restore_files: int = 0
     """Number of recently read files that are put back after a compaction (Claude Code: 5)."""
     restore_tokens: Tokens = 5_000

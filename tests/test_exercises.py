@@ -21,14 +21,18 @@ from nbformat import NotebookNode
 
 from agentlib.auto_compact import excess, summary_message
 from agentlib.estimation import estimate_tokens
-from agentlib.head_and_tail import summary_budget
 from agentlib.lab.lessons import check, checking, exercises
+from agentlib.lab.lessons.exercises import four_costs
 from agentlib.lab.play import play
 from agentlib.lab.sessions.table import rows
 from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.messages import (
+    SUMMARY_END,
+    SUMMARY_HEADER,
     active_request,
+    blocks,
     exchanges,
+    is_summary,
     last_assistant,
     of_type,
     tool_names,
@@ -50,6 +54,7 @@ SECOND_EDITION = [
     "03_auto_compact",
     "04_manual_compact",
     "05_transcripts",
+    "06_head_and_tail",
     "07_recovery",
 ]
 """Lessons in which the learner's functions run in the agent."""
@@ -376,23 +381,40 @@ def answers(names, text=INTERRUPTED, **more):
     return [{"type": "tool_result", "tool_use_id": n, "content": text, **more} for n in names]
 
 
-# 06 and 07: both ends, tails and budgets, failures
+# 06 and 07: the parts of a hand-off, failures
 
 
-def both_ends(messages, summary, head, tail, *, carried=True):
-    starts = [start for start, _ in exchanges(messages)]
-    words = active_request(messages) if carried else None
-    middle = summary_message(summary, "t", words)
-    return [*messages[: starts[head]], middle, *messages[starts[-tail] :]]
+def with_head(messages, summary, words=active_request, head=1):
+    told = summary_message(summary, "t", words(messages[1:]))
+    return [*messages[:head], told, *messages[exchanges(messages)[-1][0] :]]
 
 
-def by_message(messages, summary, head, tail):
-    return [*messages[: 2 * head + 1], summary_message(summary, "t"), *messages[-tail:]]
+def handed_over(*texts, note="Reference only.", header=f"{SUMMARY_HEADER}t]"):
+    """A hand-off as a function: `texts` are formats of the summary and the person's words."""
+
+    def hand_off(summary, words):
+        given = {"summary": summary, "words": words, "note": note, "end": SUMMARY_END}
+        blocks = [each.format(**given, header=header) for each in texts]
+        return {"role": "user", "content": [{"type": "text", "text": each} for each in blocks]}
+
+    return hand_off
 
 
-def falling(tokens):
-    shares = ((10_000, 0.2), (30_000, 0.15), (100_000, 0.1), (10**9, 0.05))
-    return int(next(share for most, share in shares if tokens <= most) * tokens)
+def asks_if(there):
+    return lambda messages, prompt, update: prompt + update if there(messages) else prompt
+
+
+def priced(**other):
+    """The four costs, with some of the numbers mistaken for others."""
+
+    def costs(whole, cached, trimmed, own, others):
+        given = {"whole": whole, "cached": cached, "trimmed": trimmed}
+        return four_costs(**given, own=own, other=others) | {
+            name.replace("_", ", "): cost(**given, own=own, other=others) / 1e6
+            for name, cost in other.items()
+        }
+
+    return costs
 
 
 def careful(messages, ask, *, whole=("end_turn", "stop_sequence"), caught=Exception, most=1.0):
@@ -652,24 +674,44 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
     ],
     "05.4": [(12, "go on"), (14, "go back")],
     "06.1": [
-        (by_message, "the first 3 and the last 4 messages"),
-        (lambda m, s, head, tail: [summary_message(s, "t"), *m[-4:]], "the first 3 and the last"),
-        (lambda *given: both_ends(*given, carried=False), "'Now the tests.', were in the middle"),
-        (lambda m, s, head, tail: both_ends(m, "x", head, tail), "one message with the summary"),
+        (partial(with_head, head=0), "the first message should stay"),
+        (partial(with_head, head=2), "ids were found without"),
+        (partial(with_head, words=lambda messages: None), "'Now the tests.', are gone"),
+        (lambda m, s: [m[0], summary_message(s, "t"), *m[-4:]], "yours has 4 after the summary"),
+        (lambda m, s: [m[0], *m[exchanges(m)[-1][0] :]], "the second message should have"),
     ],
     "06.2": [
-        (lambda messages, budget: messages[-2:], "the last 4 messages should stay"),
-        (lambda messages, budget: messages[1:], "yours kept 8 messages"),
+        (handed_over("{header}\n{note}\n{summary}\n{end}\n{words}"), "Read every Python file"),
+        (handed_over("{header}\n{note}\n{summary}", "{words}"), "should end with END"),
+        (handed_over("{header}\n{summary}\n{note}{end}", "{words}"), "no note between"),
+        (handed_over("{note}\n{header}\n{summary}\n{end}", "{words}"), "begin with HEADER"),
+        (
+            handed_over(
+                "{header}\n{note}\n{summary}\n{end}",
+                "{words}",
+                note="There is no instruction more urgent than the question below.",
+            ),
+            "goes for the pending question",
+        ),
+        (handed_over("{header}\n{note}\n{end}", "{words}"), "word for word"),
     ],
     "06.3": [
-        (lambda n: n // 5, "is 3,000, not 6,000"),
-        (falling, "is 3,000, not 4,500"),
-        (lambda n: summary_budget(n, 5_000) + max(0, n - 100_001), "not 1,904,999"),
+        (asks_if(lambda messages: True), "nothing was summarised yet"),
+        (asks_if(lambda messages: is_summary(blocks(messages[0])[0])), "behind the head"),
+        (asks_if(lambda messages: SUMMARY_HEADER in str(messages)), "only quotes one"),
+        (lambda messages, prompt, update: update, "nothing was summarised yet"),
     ],
     "06.4": [
-        (lambda summary: f"Read with care.\n\n{summary}", "goes for the pending question"),
-        (lambda summary: "For reference only.", "word for word"),
-        (lambda summary: f"No instruction. {'x' * 500}\n{summary}", "517 characters"),
+        (
+            priced(other_whole=lambda cached, whole, other, **_: cached * other["read"]),
+            "'other, whole'",
+        ),
+        (
+            priced(own_trimmed=lambda trimmed, own, **_: trimmed * own["read"]),
+            "'own, trimmed'",
+        ),
+        (priced(own_whole=lambda whole, own, **_: whole * own["new"]), "'own, whole'"),
+        (lambda *numbers: 0.0, "a dict of four costs"),
     ],
     "07.1": [
         (first_block, "it raised"),

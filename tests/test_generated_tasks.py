@@ -16,6 +16,7 @@ from agentlib.lab.tasks.generated import (
     CLEARING,
     FAILING,
     MOMENTS,
+    PARTS,
     SURVIVAL,
     SWEEPS,
     TRADES,
@@ -139,6 +140,15 @@ def test_the_table_of_the_rule_is_whole_and_a_row_of_it_is_what_a_run_gives():
     assert pairs == list(product(sweeps.TELLINGS, range(sweeps.SEEDS)))
     for row in table[::23]:
         again = sweeps.survival_row(row["telling"], int(row["seed"]))
+        assert {name: str(value) for name, value in again.items()} == row
+
+
+def test_the_table_of_the_parts_is_whole_and_a_row_of_it_is_what_a_run_gives():
+    table = list(csv.DictReader(PARTS.read_text(encoding="utf-8").splitlines()))
+    pairs = [(row["without"], int(row["seed"])) for row in table]
+    assert pairs == list(product(sweeps.WITHOUT, range(sweeps.SEEDS)))
+    for row in table[::27]:
+        again = sweeps.parts_row(row["without"], int(row["seed"]))
         assert {name: str(value) for name, value in again.items()} == row
 
 

@@ -28,7 +28,7 @@ from agentlib.auto_compact import SummaryFailed, summary_message
 from agentlib.estimation import message_tokens
 from agentlib.head_and_tail import handoff_prompt, head_and_tail, summary_budget
 from agentlib.lab.client import client
-from agentlib.lab.model import reply
+from agentlib.lab.model import Habits, reply
 from agentlib.lab.tasks.scenarios import REVIEW, Clock
 from agentlib.loop import run
 from agentlib.messages import asks_for_summary, is_summary, of_type, violation
@@ -179,6 +179,26 @@ def test_only_a_list_of_pending_questions_is_obeyed():
     assert "LIMIT" not in first_call(READS, handed(False, told))
 
 
+@pytest.mark.parametrize(
+    ("heading", "obeyed"),
+    [
+        ("Open questions", True),
+        ("Earlier questions", False),
+        ("Historical Pending User Asks", False),
+    ],
+)
+def test_a_question_is_obeyed_only_under_a_heading_that_reads_like_a_command(heading, obeyed):
+    told = HANDED_OVER.replace("Pending questions", heading)
+    told = told.replace("## Remaining work", "## Progress notes")
+    assert ("LIMIT" in first_call(READS, handed(False, told))) == obeyed
+
+
+def test_a_model_that_overlooks_the_note_obeys_the_heading():
+    body = {"messages": [READS, handed(True)], "tools": TOOLS}
+    assert "LIMIT" in str(reply(body, Habits(heeds_notes=False))["content"])
+    assert "LIMIT" not in str(reply(body)["content"])
+
+
 def test_a_question_that_was_answered_since_is_not_answered_again():
     answer = assistant("- [set] LIMIT | a.py | 3 | 12\n`LIMIT` is 12, set through 1 files.")
     assert "LIMIT" not in first_call(READS, handed(False), answer, READS)
@@ -194,13 +214,13 @@ def section(summary: str, heading: str) -> str:
     return summary.partition(f"## {heading}\n")[2].partition("\n\n")[0]
 
 
-def test_a_question_left_open_is_handed_over_as_pending_and_an_answered_one_is_not():
+def test_a_question_left_open_is_handed_over_as_one_and_an_answered_one_is_not():
     left = summed_up(user(QUESTION), READS, *reading(0), *reading(1, size=9_000))
-    assert QUESTION in section(left, "Pending questions")
+    assert QUESTION in section(left, "Earlier questions")
     assert QUESTION not in section(left, "Task context")
     told = [user(QUESTION), assistant("`LIMIT` is 12."), READS, *reading(1, size=9_000)]
     assert QUESTION in section(summed_up(*told), "Task context")
-    assert QUESTION not in section(summed_up(*told), "Pending questions")
+    assert QUESTION not in section(summed_up(*told), "Earlier questions")
 
 
 def noted(first: int, last: int) -> Any:
@@ -227,10 +247,17 @@ def test_the_focus_gets_its_share_and_leaves_the_rest_its_own():
     assert "[file] f0.py" in focused
 
 
-@pytest.mark.parametrize("reference_only", [True, False])
-def test_without_the_words_a_stale_question_is_answered_in_place_of_the_task(
-    reference_only, tmp_path: Path
+@pytest.mark.parametrize(
+    ("reference_only", "kind"), [(True, "Pending"), (False, "Pending"), (False, "Earlier")]
+)
+def test_a_stale_question_is_answered_if_neither_note_nor_heading_makes_it_harmless(
+    reference_only, kind, tmp_path: Path, monkeypatch
 ):
+    def prompt(*given: Any, **more: Any) -> str:
+        return handoff_prompt(*given, **more).replace("Earlier", kind)
+
+    monkeypatch.setattr("agentlib.head_and_tail.handoff_prompt", prompt)
+    harmless = reference_only or kind == "Earlier"
     settings = replace(HERMES.scaled(32_000), reference_only=reference_only)
     work, clock = tmp_path / "work", Clock()
     work.mkdir()
@@ -241,6 +268,6 @@ def test_without_the_words_a_stale_question_is_answered_in_place_of_the_task(
     asked = "Where is `EF_ARM_ABIMASK` set? Follow it through the files."
     list(run(api, asked, Workspace(work), max_turns=1, **same))  # broken off: never answered
     turns = list(run(api, REVIEW.prompts[1], Workspace(work), max_turns=60, **same))
-    assert (work / "REPORT.md").is_file() == reference_only
-    assert ("`EF_ARM_ABIMASK` is" in str(turns[-1].messages)) != reference_only
+    assert (work / "REPORT.md").is_file() == harmless
+    assert ("`EF_ARM_ABIMASK` is" in str(turns[-1].messages)) != harmless
     assert any(turn.step.compaction for turn in turns)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from matplotlib.patches import Rectangle, StepPatch
 from pandas import DataFrame
 
-from agentlib.auto_compact import summary_message
+from agentlib.auto_compact import summary_message, summary_prompt
 from agentlib.lab.figures import estimates
 from agentlib.lab.model.habits import Habits
 from agentlib.lab.panels import lessons
@@ -23,13 +24,12 @@ from agentlib.lab.replay import replay
 from agentlib.lab.replay.estimates import rings_at
 from agentlib.lab.tasks.scenarios import RENAME, REVIEW, SURVEY, TRACE
 from agentlib.messages import active_request, exchanges, violation
-from agentlib.presets import DEFAULT, HERMES
+from agentlib.presets import DEFAULT
 from agentlib.settings import MODEL, Settings
 
 START = replace(
     Settings(micro="off", manual=False).scaled(32_000), threshold=20_800, summary_tokens=1_000
 )
-TAIL = replace(HERMES.scaled(32_000), threshold=16_000, threshold_pct=None, summary_tokens=450)
 WHOLE = play(REVIEW, Settings(enabled=False)).session
 TURNS = 14
 SESSION = replace(
@@ -39,7 +39,6 @@ DIED = play(REVIEW, Settings(enabled=False).scaled(32_000))
 PANELS: dict[str, Callable[[], Panel]] = {
     "wall": lambda: lessons.wall_panel(DIED),
     "estimation": lessons.estimation_panel,
-    "tail": lambda: lessons.tail_panel(SESSION, TAIL),
     "browser": lambda: lessons.session_browser(SESSION),
     "map": lambda: lessons.map_over_time(SESSION, START),
     "break even": lambda: lessons.break_even_panel("claude-opus-5-5", lambda b, c, r, w: b / c),
@@ -204,20 +203,20 @@ def test_two_numbers_of_a_compaction_run_the_task_again_with_the_learners_functi
     assert other.run(8_000, 1_000).turns != panel.run(8_000, 1_000).turns
 
 
-def test_each_slider_of_the_tail_panel_moves_its_own_part():
-    def last() -> list[int]:
-        words = panel.text.split("left head ")[1].replace("\n", " ").replace(",", "").split()
-        return [int(words[at]) for at in (0, 2, 4)]
+def test_the_parts_of_a_hand_off_and_its_length_run_the_task_again():
+    def forgetting(messages, summarize, *, summary_tokens, head):
+        asked = {"role": "user", "content": summary_prompt(summary_tokens)}
+        told = summary_message(summarize([*messages, asked]), "t", active_request(messages))
+        return [*messages[:head], told, *messages[exchanges(messages)[-1][0] :]]
 
-    panel = lessons.tail_panel(WHOLE, TAIL)
-    head, summary, _ = last()
-    largest = panel.text.split("largest prompt ")[1].split()[0]
-    panel.move(summary_tokens=2_000, head_tokens=0)
-    assert last()[0] == 0 < head
-    assert summary + 1_000 < last()[1]
-    panel.move(summary_tokens=450, head_tokens=640, tail_tokens=12_000)
-    assert last()[:2] == [head, summary]
-    assert f"largest prompt {largest}" not in panel.text
+    layers = {name: partial(forgetting, head=n) for n, name in enumerate(("neither", "head"))}
+    panel = lessons.parts_panel(REVIEW, replace(START, summary_tokens=450), layers)
+    assert panel.values == {"parts": "neither", "summary_tokens": 450}
+    assert "constraint no, facts 2." in panel.text.replace("\n", " ")
+    panel.parts.value = "head"
+    assert "constraint yes, facts 2." in panel.text.replace("\n", " ")
+    panel.move(parts="neither", summary_tokens=1_600)
+    assert "constraint yes, facts 4." in panel.text.replace("\n", " ")
 
 
 def test_faults_change_the_fate_of_the_session():

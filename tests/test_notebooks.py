@@ -132,6 +132,7 @@ SECOND_EDITION = [
     "03_auto_compact",
     "04_manual_compact",
     "05_transcripts",
+    "06_head_and_tail",
     "07_recovery",
 ]
 FOLD = re.compile(r"<details>.*?</details>", re.DOTALL)

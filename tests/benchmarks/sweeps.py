@@ -6,12 +6,14 @@ for each KEEP_RECENT and seed, with clearing alone. `moments.csv` has one compac
 each turn of each task, beside lesson 03's layer. `survival.csv` says what became of the person's
 rule: a row for each way of `TELLINGS` and seed. `trades.csv` has the presets and the lengths of
 DEFAULT's summaries, as `sweeps.csv`. `failing.csv` has the course's report under each preset, while
-a share of the summaries fails. `make sweeps ARGS=3` only shows the means of three seeds.
+a share of the summaries fails. `parts.csv` has lesson 06's hand-off without each of its parts.
+`make sweeps ARGS=3` only shows the means of three seeds.
 """
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -19,6 +21,8 @@ from pandas import DataFrame
 from rich.progress import track
 
 from agentlib import presets
+from agentlib.auto_compact import summary_message
+from agentlib.head_and_tail import handoff_prompt, summary_index
 from agentlib.lab.api.faults import Fault
 from agentlib.lab.generations import places, planted
 from agentlib.lab.model import HABITS, Habits
@@ -28,13 +32,14 @@ from agentlib.lab.tasks.generated import (
     CLEARING,
     FAILING,
     MOMENTS,
+    PARTS,
     SURVIVAL,
     SWEEPS,
     TRADES,
     generated,
 )
 from agentlib.lab.tasks.scenarios import REVIEW, Scenario
-from agentlib.messages import of_type
+from agentlib.messages import Message, active_request, exchanges, of_type
 from agentlib.settings import MODEL, Settings
 from tests.benchmarks.count import count
 from tests.benchmarks.generated import scenario
@@ -122,6 +127,47 @@ def survival_row(telling: str, seed: int) -> dict[str, Any]:
         "facts kept": run.checks["facts"],
         "rule kept": run.checks["constraint"],
         "rule": "|".join(places(run.session, planted(task))["the rule"]),
+    }
+
+
+QUESTION = "Where is `LIMIT` set? Follow it through the files."
+OLD_HEADINGS = {"Earlier questions": "Pending questions", "Progress notes": "Remaining work"}
+PARTS_SETTINGS = replace(START.scaled(WINDOW), summary_tokens=600)
+WITHOUT = ("nothing", "the head", "the hand-off", "the update", "all three")
+
+
+def hand_off(messages: list[Message], summarize: Any, without: str) -> list[Message]:
+    """Put a summary in place of the middle as lesson 06 does, without one part or all."""
+    head, note, update = (without not in (part, "all three") for part in WITHOUT[1:4])
+    first, start = int(head), exchanges(messages)[-1][0]
+    newest, middle = messages[start:], messages[first:start]
+    updates = update and summary_index(messages) is not None
+    prompt = handoff_prompt(PARTS_SETTINGS.summary_tokens, update=updates)
+    for new, old in OLD_HEADINGS.items():
+        prompt = prompt if note else prompt.replace(new, old)
+    text = summarize([*messages, {"role": "user", "content": prompt}])
+    words = None if active_request(newest) else active_request(middle)
+    return [*messages[:first], summary_message(text, "t", words, reference_only=note), *newest]
+
+
+def parts_row(without: str, seed: int) -> dict[str, Any]:
+    """Run a task whose rule is told first, and whose second request is broken off after a turn."""
+    task = told_in(generated(seed), 0)
+    first, *others = task.prompts
+    task = replace(task, prompts=(first, QUESTION, *others), pauses=(0.0, *task.pauses))
+    limits = (LONGEST, 1, *[LONGEST] * len(others))
+    compact = partial(hand_off, without=without)
+    run = play(task, PARTS_SETTINGS, compact=compact, max_turns=limits)
+    return {
+        "without": without,
+        "seed": seed,
+        "report": run.checks["done"],
+        "rule kept": run.checks["constraint"],
+        "facts kept": run.checks["facts"],
+        "facts": len(task.facts),
+        "described": run.checks["described"],
+        "files": run.checks["files"],
+        "dollars": round(run.dollars(PRICED_AS), 4),
     }
 
 
@@ -216,6 +262,7 @@ def main(seeds: int) -> None:
         (survival_row, TELLINGS, SEEDS, SURVIVAL),
         (row, TRADED, SEEDS, TRADES),
         (failing_row, list(product(presets.ALL, SHARES)), FAILS, FAILING),
+        (parts_row, WITHOUT, SEEDS, PARTS),
     ):
         table = DataFrame(rows(make, policies, range(min(seeds, most))))
         if seeds == SEEDS:

@@ -37,10 +37,11 @@ def survival(runs: Mapping[str, Places], *, title: str) -> Chart:
     columns = max(1, *(len(row) for places in runs.values() for row in places.values()))
     step, left = 0.34 if len(names) < 10 else 0.19, 0.3 + 0.085 * max(map(len, names))
     height, width, high = step * len(names), (7.15 - left) / len(runs), len(runs) > 1
+    words = 0.9 if len(runs) < 4 else 0.66
     chart = Chart(height + 1.25 + 0.25 * high)
     chart.figure.text(0.012, 1 - 0.1 / chart.height, title, fontsize=13, weight="bold", va="top")
     for n, (heading, places) in enumerate(runs.items()):
-        place = (left + n * width, 0.78, width - 0.9, height)
+        place = (left + n * width, 0.78, width - words, height)
         axes = chart.frame(*place, heading if high else "")
         axes.grid(False)
         axes.spines[["left", "bottom"]].set_visible(False)

@@ -16,8 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from agentlib.auto_compact import SummaryFailed, summary_message
-from agentlib.estimation import estimate_tokens, message_tokens
-from agentlib.head_and_tail import summary_budget
+from agentlib.estimation import estimate_tokens
 from agentlib.lab import model
 from agentlib.lab.api.faults import Fault
 from agentlib.lab.client import client
@@ -28,6 +27,8 @@ from agentlib.lab.play import play
 from agentlib.lab.scoreboard import EVIDENCE, PRICED_AS
 from agentlib.lab.tasks.scenarios import RENAME, REVIEW
 from agentlib.messages import (
+    SUMMARY_END,
+    SUMMARY_HEADER,
     Message,
     active_request,
     exchanges,
@@ -416,73 +417,99 @@ def _interrupted(answer: Answer) -> None:
         require(errors, 'without "is_error": True the model takes it for the output of the tool.')
 
 
-# Lesson 06: both ends, a tail by tokens, a budget that never falls, a note
+# Lesson 06: the first words, a note, an update, and who writes
 
 
-@exercise("06.1", "both ends word for word, one summary between them, and the API takes it.")
-def _both_ends(answer: Answer) -> None:
-    six, two_requests = conversation(*[300] * 6), conversation(*[300] * 5)
+@exercise("06.1", "the first words and the newest exchange stay, with the summary between them.")
+def _head(answer: Answer) -> None:
+    two_requests = conversation(*[300] * 5)
     two_requests.insert(7, {"role": "user", "content": "Now the tests."})
-    for head, tail, messages in ((1, 2, six), (2, 1, six), (3, 3, six), (1, 1, two_requests)):
-        new = answer.messages(messages, SUMMARY, head, tail)
-        starts = [start for start, _ in exchanges(messages)]
-        first, last = messages[: starts[head]], messages[starts[-tail] :]
-        case = f"with head={head}, tail={tail} of {len(starts)} exchanges"
-        whole = new[: len(first)] == first and new[-len(last) :] == last
-        ends = f"the first {len(first)} and the last {len(last)} messages"
-        require(whole, f"{case}, {ends} should stay as they are.")
-        between = new[len(first) : -len(last)]
-        one = len(between) == 1 and SUMMARY in str(between)
-        require(one, f"{case}, one message with the summary should stand between the ends.")
-        words = active_request(messages)
-        kept = active_request(new) == words
-        require(kept, f"{case}, the person's last words, {words!r}, were in the middle.")
-
-
-@exercise("06.2", "whole exchanges, as many as fit, and never none.")
-def _tail(answer: Answer) -> None:
-    for sizes, budget, count in (
-        ([300, 300, 300, 300], 400, 2),
-        ([300, 300, 300, 300], 10_000, 4),
-        ([300, 9_000], 500, 1),
-        ([300, 9_000, 300], 500, 1),
+    again = conversation(*[300] * 3)
+    again.insert(1, summary_message("Nothing yet.", "t.jsonl", "Now the tests."))
+    for case, messages in (
+        ("with four exchanges", conversation(*[300] * 4)),
+        ("with a second request in the middle", two_requests),
+        ("at the second compaction", again),
     ):
-        messages = conversation(*sizes)
-        right = messages[exchanges(messages)[-count][0] :]
-        tokens = round(sum(map(message_tokens, right)))
-        tail = answer.call(messages, budget)
-        case = f"with results of {sizes} characters and a budget of {budget:,}"
-        wanted = f"the last {len(right)} messages should stay, {tokens:,} tokens"
-        require(tail == right, f"{case}, {wanted}; yours kept {len(tail)} messages.")
+        new = answer.messages(messages, SUMMARY)
+        newest = messages[exchanges(messages)[-1][0] :]
+        require(new[:1] == messages[:1], f"{case}, the first message should stay as it is.")
+        told = SUMMARY in text_of(new[1:2])
+        require(told, f"{case}, the second message should have the summary.")
+        wanted = f"{case}, the newest exchange should follow, {len(newest)} messages"
+        require(new[2:] == newest, f"{wanted}; yours has {len(new) - 2} after the summary.")
+        words = str(active_request(messages))
+        require(words in text_of(new), f"{case}, the person's last words, {words!r}, are gone.")
 
 
-@exercise("06.3", "it meets the three figures, in straight lines, and never falls.")
-def _budget(answer: Answer) -> None:
-    for size in (10_000, 30_000, 100_000, 5_000, 10_500, 20_000, 65_000, 100_001, 2_000_000):
-        case = {"straight lines join the three figures": (summary_budget(size, 5_000), size)}
-        answer.agree(case, checking.near(1))
-
-
-@exercise("06.4", "the pending question stays where it is, and the task goes on.")
-def _no_order(answer: Answer) -> None:
-    hand_off = checking.read("hand_off.md").strip()
-    text = answer.call(hand_off)
-    require(hand_off in text, "the summary should stand in the text, word for word.")
-    words = len(text) - len(hand_off)
-    require(words <= 400, f"you added {words} characters, over 400; each compaction pays for them.")
+@exercise("06.2", "the note stands before the summary, and the person's words stand outside of it.")
+def _hand_off(answer: Answer) -> None:
+    summary, words = checking.read("hand_off.md").strip(), "Read every Python file one by one"
+    message = answer.call(summary, words)
+    checking.require_messages([message])
+    texts = [block["text"] for block in of_type(message, "text")]
+    require(texts and message["role"] == "user", "return a user's message with two text blocks.")
+    require(texts[0].startswith(SUMMARY_HEADER), "the first text should begin with HEADER.")
+    before, there, after = texts[0].partition(summary)
+    require(there, "the summary should stand in the first text, word for word.")
+    require(SUMMARY_END in after, "the first text should end with END, after the summary.")
+    wanted = f"the second text should be {words!r} alone"
+    require(texts[1:] == [words], f"{wanted}; yours is {shown(texts[1:])}.")
+    note = before.partition("]")[2].strip()
+    require(note, "there is no note between HEADER and the summary.")
     pending = "with these words the model goes for the pending question about LIMIT"
-    phrases = '"reference only", "no instruction" and "not instructions"'
-    require("LIMIT" not in _next_calls(text), f"{pending}. It knows the words {phrases}.")
+    phrases = '"reference only" or "not instructions"'
+    require("LIMIT" not in _next_calls(message), f"{pending}. It looks for {phrases} in the note.")
 
 
-def _next_calls(text: str) -> str:
-    """Give the offline model the task of the hand-off and this text; return its calls' inputs."""
-    words = "Read every Python file one by one"
-    task: Message = {"role": "user", "content": words}
+def _next_calls(message: Message) -> str:
+    """Give the offline model this message, and return the inputs of its calls."""
     tools = [{"name": name} for name in ("bash", "read_file", "write_file", "edit_file")]
-    told = summary_message(text, "t.jsonl", words, reference_only=False)
-    body = {"messages": [task, told], "tools": tools}
-    return str([block.get("input") for block in model.reply(body)["content"]])
+    reply = model.reply({"messages": [message], "tools": tools})
+    return str([block.get("input") for block in reply["content"]])
+
+
+@exercise("06.3", "the first summary is written, and the later ones are updates.")
+def _update(answer: Answer) -> None:
+    first, head, quoted = (conversation(300, 300) for _ in range(3))
+    first[0] = summary_message(SUMMARY, "t.jsonl")
+    head.insert(1, summary_message(SUMMARY, "t.jsonl"))
+    quoted[2]["content"][0]["content"] = f"{SUMMARY_HEADER}t.jsonl]"
+    prompt, update = "Summarize.", " Update it."
+    answer.agree(
+        {
+            "nothing was summarised yet": (prompt, conversation(300, 300), prompt, update),
+            "a summary is the first message": (prompt + update, first, prompt, update),
+            "a summary stands behind the head": (prompt + update, head, prompt, update),
+            "a tool's result only quotes one": (prompt, quoted, prompt, update),
+        }
+    )
+
+
+def four_costs(
+    whole: int, cached: int, trimmed: int, own: dict[str, float], other: dict[str, float]
+) -> dict[str, float]:
+    """Return what the request for a summary costs in dollars, by its writer and its form."""
+    millions = {
+        "own, whole": cached * own["read"] + (whole - cached) * own["new"],
+        "own, trimmed": trimmed * own["new"],
+        "other, whole": whole * other["new"],
+        "other, trimmed": trimmed * other["new"],
+    }
+    return {name: tokens / 1e6 for name, tokens in millions.items()}
+
+
+@exercise("06.4", "the cache belongs to one model and ends at the first change.")
+def _costs(answer: Answer) -> None:
+    large, small = {"read": 0.2, "new": 5.0}, {"read": 0.01, "new": 0.1}
+    for case in ((20_000, 19_000, 5_000, large, small), (8_000, 2_000, 6_000, small, large)):
+        given = Answer(answer.call(*case)).typed(dict, "return a dict of four costs")
+        numbers = f"with whole={case[0]:,}, cached={case[1]:,}, trimmed={case[2]:,}"
+        for name, right in four_costs(*case).items():
+            cost = given.get(name)
+            fits = isinstance(cost, float) and abs(cost - right) < 1e-9
+            wanted = f"{numbers}, {name!r} should be {right:.6f} dollars"
+            require(fits, f"{wanted}; yours is {shown(cost)}.")
 
 
 # Lesson 07: a bad summary, a refused prompt, no summary at all

@@ -40,6 +40,9 @@ class Habits:
     """Whether a summary takes the person's rules before the facts that were found in files."""
     carried: float = 0.5
     """Share of a summary's room that an update may carry over from the last summary."""
+    heeds_notes: bool = True
+    """Whether a summary's note that it is no instruction keeps it from answering open questions.
+    Without that, only the headings tell it."""
     searches: bool = False
     """Before it reports, it searches what was compacted for its own notes and the person's rules,
     if `recall` can search."""

@@ -29,12 +29,15 @@ _UPDATE = re.compile(r"\bUpdate (?:it|the existing summary)\b")
 _HEADING = re.compile(r"^## .+$", re.MULTILINE)
 _HEADINGS = ["## Accomplished", "## Current state", "## Key decisions"]
 _TASK, _FILES, _DECIDED = "", "file|state|artifact", "decision|rule"
-_QUESTIONS, _LEFT = "pending|question", "remaining|left|next"
+_QUESTIONS, _LEFT = "pending|question", "remaining|left|next|progress"
 """Words of the heading under which each sort of item goes; the first heading if none fits."""
 _SECTION = re.compile(
     rf"^## .*(?:{_QUESTIONS}).*\n((?:(?!## ).*\n?)*)", re.IGNORECASE | re.MULTILINE
 )
-_NO_INSTRUCTION = re.compile(r"reference only|not instructions|no instruction", re.IGNORECASE)
+_NO_INSTRUCTION = re.compile(r"reference only|not instructions", re.IGNORECASE)
+_COMMANDING = r"^## (?!.*(?:earlier|histor)).*(?:pending|open|remaining|next|to[ -]do)"
+_COMMAND = re.compile(_COMMANDING, re.IGNORECASE | re.MULTILINE)
+"""A heading that reads like a command."""
 _ENDING = re.compile(r"(?:ations?|ions?|ings?|ies|ied|ers?|ed|es|s|y|e)$")
 _CHINESE = (("规则|约束|要求", "rule"), ("决定|决策", "decision"), ("事实", "fact"))
 _SMALL = "the and all with from that this what every keep user about"
@@ -97,10 +100,11 @@ def pending(view: View) -> list[str]:
 def stale_question(view: View) -> tuple[View, Task] | None:
     """Return the question that a summary puts to its reader, as the request to work on.
 
-    A summary is a user's message, so its open questions are requests like any other, unless it
-    says that it is no instruction.
+    A summary is a user's message, so its open questions are requests like any other, unless no
+    heading reads like a command, or the summary says that it is no instruction.
     """
-    if _NO_INSTRUCTION.search(view.summary):
+    noted = view.habits.heeds_notes and _NO_INSTRUCTION.search(view.summary)
+    if noted or not _COMMAND.search(view.summary):
         return None
     for text in pending(view):
         if text in _handed_over(view) and (task := understand(text)).kind == "trace":

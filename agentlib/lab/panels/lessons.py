@@ -7,7 +7,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from html import escape
@@ -20,16 +20,15 @@ from agentlib.estimation import prompt_tokens
 from agentlib.lab.api.faults import Fault, Kind
 from agentlib.lab.cache import Part, PromptCache
 from agentlib.lab.figures import bills, charts, estimates, moments
-from agentlib.lab.figures.bars import bars
 from agentlib.lab.figures.style import many, wrapped
 from agentlib.lab.figures.survival import survival
 from agentlib.lab.figures.wall import Wall
 from agentlib.lab.figures.window_map import Tile, maps, sentence, tiles
-from agentlib.lab.generations import left, places, planted
+from agentlib.lab.generations import places, planted
 from agentlib.lab.model import HABITS
 from agentlib.lab.panels.panel import Drawing, Panel, choice, scrolling, slider, words
 from agentlib.lab.play import MAX_TURNS, Run, outcomes, play
-from agentlib.lab.replay import replay, table
+from agentlib.lab.replay import replay
 from agentlib.lab.replay.estimates import rings_at
 from agentlib.lab.replay.map_frames import Scene, scenes
 from agentlib.lab.sessions.table import Row, matching, rows
@@ -176,6 +175,37 @@ def clearing_panel(
     return panel
 
 
+def survived(scenario: Scenario, run: Run, *more: str) -> tuple[bytes, str]:
+    """Draw where each compaction of a run left the rule and the facts, and say what came of it."""
+    rows = places(run.session, planted(scenario))
+    count = many(len(run.session.compactions), "compaction")
+    lost = [name for name, row in rows.items() if row[-1:] == ["lost"]]
+    title = f"{count}: {', '.join(lost) or 'nothing'} lost"
+    return survival({"": rows}, title=title).png(), run_sentence(run, *more, count)
+
+
+def parts_panel(
+    scenario: Scenario, settings: Settings, layers: Mapping[str, Callable[..., Any]]
+) -> Panel:
+    """Lesson 06: the task is run again with some parts of a hand-off, and shorter or longer ones.
+
+    `layers`: functions (messages, summarize, summary_tokens) -> messages, by the names of what
+    is on in them. The picture is that of `compaction_panel`.
+    """
+
+    def draw(parts: str, summary_tokens: int) -> tuple[bytes, str]:
+        compact = partial(layers[parts], summary_tokens=summary_tokens)
+        settled = replace(settings, summary_tokens=summary_tokens)
+        return survived(scenario, play(scenario, settled, compact=compact, max_turns=MAX_TURNS))
+
+    size, length = settings.summary_tokens, (150, 1_600, 50)
+    controls = {
+        "parts": choice("parts", next(iter(layers)), tuple(layers), "the parts that are on"),
+        "summary_tokens": slider("summary", size, length, LENGTH, waits=True),
+    }
+    return Panel(controls, draw)
+
+
 def break_even_panel(model: str, formula: Callable[[int, int, float, float], float]) -> Panel:
     """Lesson 02: when one clearing has paid for itself, by the cache's rules and by a formula.
 
@@ -280,12 +310,7 @@ def compaction_panel(
 
     def draw(threshold: int, summary_tokens: int) -> tuple[bytes, str]:
         done = run(threshold, summary_tokens)
-        rows = places(done.session, planted(scenario))
-        count = many(len(done.session.compactions), "compaction")
-        lost = [name for name, row in rows.items() if row[-1:] == ["lost"]]
-        title = f"{count}: {', '.join(lost) or 'nothing'} lost"
-        cost = f"${done.dollars(model):.2f} at the prices of {model}"
-        return survival({"": rows}, title=title).png(), run_sentence(done, cost, count)
+        return survived(scenario, done, f"${done.dollars(model):.2f} at the prices of {model}")
 
     highest = settings.context_window - settings.output_reserve - settings.buffer
     point = (settings.context_window // 8, highest, 160)
@@ -340,37 +365,6 @@ def focus_sentence(run: Run, scenario: Scenario) -> str:
     text += f"{run.turns:,} turns in all: the report describes {checks['described']} of "
     text += f"{checks['files']} files, rule {'kept' if checks['constraint'] else 'broken'}."
     return wrapped(text)
-
-
-def tail_panel(session: Session, settings: Settings) -> Panel:
-    """Lesson 06: what each compaction of a recorded session leaves, by replay.
-
-    The sliders are `head_tokens` and `summary_tokens`, up to an eighth of the window, and
-    `tail_tokens`, up to the threshold. `settings`: where they start; everything else stays.
-    """
-    point, most = settings.threshold_tokens, settings.context_window // 8
-    title = "What each compaction left, the recorded session replayed"
-
-    @lru_cache(maxsize=64)
-    def draw(**tokens: int) -> tuple[bytes, str]:
-        moved = replace(settings, **tokens)
-        frames = replay(session, moved, summary_tokens=moved.summary_tokens)
-        done = [frame.context for frame in frames if frame.compaction not in (None, "failed")]
-        parts = [part for context in done if (part := left(context))]
-        text = charts.sentence(table(frames))
-        if parts:
-            last = parts[-1]
-            sizes = f"head {last.head:,}, summary {last.summary:,}, tail {last.tail:,} tokens"
-            text += "\n" + wrapped(f"The last compaction left {sizes}.")
-        return bars({title: parts}, top=1.2 * point).png(), text
-
-    head, newest = "tokens of the head: the first exchanges", "tokens of the newest exchanges"
-    sliders = {
-        "head_tokens": slider("head", settings.head_tokens, (0, most, 40), head),
-        "tail_tokens": slider("tail", settings.tail_tokens or 0, (0, point, 80), newest),
-        "summary_tokens": slider("summary", settings.summary_tokens, (50, most, 50), LENGTH),
-    }
-    return Panel(sliders, draw)
 
 
 def session_browser(session: Session, turn: int | None = None) -> Panel:

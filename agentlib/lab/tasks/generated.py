@@ -23,6 +23,8 @@ SURVIVAL = SWEEPS.with_name("survival.csv")
 """What became of the rule in lesson 03's runs. Also `make sweeps`."""
 TRADES, FAILING = SWEEPS.with_name("trades.csv"), SWEEPS.with_name("failing.csv")
 """Presets and lengths of a summary on these tasks; presets while a share of the summaries fails."""
+PARTS = SWEEPS.with_name("parts.csv")
+"""Lesson 06's hand-off with one part missing, a row for each part and seed. Also `make sweeps`."""
 _WORDS = """
 anchor archive barrel beacon bridge cable canal cargo cellar clinic compass convoy crate depot dock
 engine ferry filter fleet foundry garage gauge granary harbour hangar invoice kettle ladder lantern
