@@ -77,8 +77,9 @@ def test_and_with_an_async_client(tmp_path):
         server = Server(brain, window=SMALL.context_window, clock=Clock())
         http = httpx2.AsyncClient(transport=server.transport())
         async with anthropic.AsyncAnthropic(api_key="offline", http_client=http) as model:
+            plain = client(model=brain, window=SMALL.context_window, clock=Clock())
             workspace = a_workspace(tmp_path / "async")
-            return [s async for s in my_async_loop(model, "Read a.txt.", workspace, SMALL)]
+            return [s async for s in my_async_loop(model, plain, "Read a.txt.", workspace, SMALL)]
 
     found = asyncio.run(steps())
     brain.turns = 0

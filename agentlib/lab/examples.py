@@ -9,7 +9,7 @@ compaction, files put back. See `step.Step` for what an engine returns.
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -48,40 +48,48 @@ def relevant(messages, settings, *, meter, archive, reason: Reason = "auto", **_
     return replace(done, settled=1, tokens_after=meter.estimate(view))
 
 
+def layers(
+    model: "anthropic.Anthropic", workspace: Workspace, settings: Settings
+) -> dict[str, Any]:
+    """Return what `compact` needs by name. The summaries come from `model`."""
+    asked: Any = {"model": MODEL, "system": SYSTEM, "tools": workspace.definitions}
+    summarize = auto_compact.summarizer(model, **asked, summary_tokens=settings.summary_tokens)
+    archive = {"archive": lambda: "mine.jsonl"}
+    return {"meter": meter("anchored"), "summarize": with_less(summarize), **archive}
+
+
 def my_loop(
     model: "anthropic.Anthropic", prompt: str, workspace: Workspace, settings: Settings
 ) -> Iterator[Step]:
     """Compact, send, observe, act: all that a loop needs of the layers."""
     messages: list[Message] = [{"role": "user", "content": prompt}]
-    settled, size, tools = 0, meter("anchored"), workspace.definitions
-    asked = auto_compact.summarizer(
-        model, model=MODEL, system=SYSTEM, tools=tools, summary_tokens=settings.summary_tokens
-    )
-    layers = {"meter": size, "summarize": with_less(asked), "archive": lambda: "mine.jsonl"}
+    settled, needed, tools = 0, layers(model, workspace, settings), workspace.definitions
     while messages[-1]["role"] == "user":
-        step = compact(messages, settings, settled=settled, **layers)
+        step = compact(messages, settings, settled=settled, **needed)
         settled = step.settled
         sent = request(MODEL, SYSTEM, tools, step.messages, settings.output_reserve, settled)
         reply: dict[str, Any] = send(model, sent).to_dict()
-        size.observe(step.messages, reply["usage"])
+        needed["meter"].observe(step.messages, reply["usage"])
         messages = after(step, reply, workspace)
         yield step
 
 
 async def my_async_loop(
-    model: "anthropic.AsyncAnthropic", prompt: str, workspace: Workspace, settings: Settings
+    model: "anthropic.AsyncAnthropic",
+    summaries: "anthropic.Anthropic",
+    prompt: str,
+    workspace: Workspace,
+    settings: Settings,
 ) -> AsyncIterator[Step]:
-    """Do the same with AsyncAnthropic; the layers wait in a thread for the event loop."""
+    """Do the same with AsyncAnthropic. The layers run in a thread, so `summaries` may block."""
     messages: list[Message] = [{"role": "user", "content": prompt}]
-    settled, size, tools = 0, meter("anchored"), workspace.definitions
-    asked = asked_by(model, workspace, settings)
-    layers = {"meter": size, "summarize": asked, "archive": lambda: "mine.jsonl"}
+    settled, needed, tools = 0, layers(summaries, workspace, settings), workspace.definitions
     while messages[-1]["role"] == "user":
-        step = await asyncio.to_thread(compact, messages, settings, settled=settled, **layers)
+        step = await asyncio.to_thread(compact, messages, settings, settled=settled, **needed)
         settled = step.settled
         sent = request(MODEL, SYSTEM, tools, step.messages, settings.output_reserve, settled)
         reply: dict[str, Any] = (await model.messages.create(**sent)).to_dict()
-        size.observe(step.messages, reply["usage"])
+        needed["meter"].observe(step.messages, reply["usage"])
         messages = after(step, reply, workspace)
         yield step
 
@@ -94,24 +102,3 @@ def after(step: Step, reply: dict[str, Any], workspace: Workspace) -> list[Messa
     if calls := msg.of_type(messages[-1], "tool_use"):
         messages.append({"role": "user", "content": [result(call, workspace) for call in calls]})
     return messages
-
-
-def asked_by(model: "anthropic.AsyncAnthropic", workspace: Workspace, settings: Settings) -> Any:
-    """A `summarize` for a layer that runs in a thread. Call this in the event loop."""
-    import anthropic
-
-    loop, tools = asyncio.get_running_loop(), workspace.definitions
-
-    async def ask(messages: Sequence[Message], focus: str) -> str:
-        text = auto_compact.summary_prompt(settings.summary_tokens, focus)
-        wish = {"role": "user", "content": text}
-        sent = request(MODEL, SYSTEM, tools, [*messages, wish], settings.summary_max_tokens)
-        try:
-            return auto_compact.accepted(await model.messages.create(**sent), sent["max_tokens"])
-        except anthropic.APIError as error:
-            raise auto_compact.SummaryFailed(str(error)) from error
-
-    def summarize(messages: Sequence[Message], focus: str) -> str:
-        return asyncio.run_coroutine_threadsafe(ask(messages, focus), loop).result()
-
-    return summarize
