@@ -202,6 +202,8 @@ def test_the_compacted_prompt_is_a_ghost_with_an_arrow_down_to_what_was_sent():
     assert 1.5 < x < 2.5
     assert 150 < y < 200  # on the bar of turn 2
     assert (stack.note.get_text(), stack.note.get_visible()) == (NOTES["auto"], True)
+    [left, right], _ = stack.leader.get_data()
+    assert left == right  # straight up, so it crosses no bar but its own
     assert len(turns(GROWING).stacks[0].boxes.get_xydata()) == 0
 
 
@@ -209,6 +211,14 @@ def test_a_failed_compaction_is_a_cross_over_its_prompt():
     rows = table({"user": 500}, {"user": 900, "compaction": "failed", "replaced_tokens": 900})
     [(x, y)] = turns(rows).stacks[0].crosses.get_xydata()
     assert (x, y > 900) == (2, True)
+
+
+def test_the_key_is_in_one_piece_with_the_thresholds_label_above_it_if_need_be():
+    rows = COMPACTED.assign(threshold=500)
+    entries = compare({"One": rows, "Two": rows}).stacks[0].key.values()
+    places = [e.beside.get_position()[1] for e in entries if e.beside.get_visible()]
+    assert len(places) == 3
+    assert np.ptp(np.diff(places)) < 1
 
 
 def test_a_level_is_left_out_if_there_is_none():
@@ -247,8 +257,9 @@ def test_a_table_without_turns_is_refused():
 
 def test_the_sentence_says_what_was_forgotten_and_what_was_weighed():
     assert sentence(COMPACTED).replace("\n", " ") == (
-        "3 turns, 1,209 tokens sent in all; largest prompt 700 tokens at turn 1, 70% of the window "
-        "of 1,000; 1 compaction (1 with a stand-in summary), 2 results cleared."
+        "3 turns, 2,029 tokens sent in all, 820 of them to ask for summaries; largest prompt 700 "
+        "tokens at turn 1, 70% of the window of 1,000; 1 compaction (1 with a stand-in summary), "
+        "2 results cleared."
     )
     weighed = table({"user": 900, "compaction": "failed", "billed_from": "weighed"})
     assert "0 compactions" in sentence(weighed)

@@ -289,8 +289,21 @@ def kept_until_nine(messages, summary, keep=1):
     return [head(messages, summary), *kept]
 
 
-def held_all(old, new):
-    return "\n".join([new, *(line for line in old.splitlines() if line not in new)])
+def by_hand(messages, summary, keep=1):
+    """Right, but for the header of a summary."""
+    kept = messages[exchanges(messages)[-keep:][0][0] :] if keep else []
+    return [user(f"{summary}\n{active_request(messages)}"), *kept]
+
+
+def held_all(old, new, mark="", known=None):
+    known = new if known is None else known
+    lines = [line for line in old.splitlines() if mark in line and line not in (known or [])]
+    return "\n".join([new, *lines])
+
+
+def rules_before(old, new):
+    rules = [line for line in old.splitlines() if line.startswith("- [rule]")]
+    return "\n".join([*(rule for rule in rules if rule not in new), new])
 
 
 def whole_summary(messages, summarize):
@@ -303,6 +316,16 @@ def results_only(messages, summarize):
 
 def request_gone(messages, summarize):
     return [user(summarize(messages)), *messages[last_assistant(messages) :]]
+
+
+def first_request(messages, summarize):
+    summary = summary_message(summarize(messages), "saved", messages[0]["content"])
+    return [summary, *messages[last_assistant(messages) :]]
+
+
+def newest_two(messages, summarize):
+    summary = summary_message(summarize(messages), "saved", active_request(messages))
+    return [summary, *messages[-2:]]
 
 
 def nothing_summarised(messages, summarize):
@@ -336,6 +359,15 @@ def newest_write(messages):
     return any_write(messages[newest:]) if newest >= 0 else None
 
 
+def written(messages, good=None, focus="rules"):
+    """Solve exercise 04.4, or look at all results of the turn, or give another focus."""
+    if newest_write(messages) is None:
+        return None
+    blocks = of_type(messages[-1], "tool_result")
+    fine = [not block.get("is_error") for block in blocks]
+    return focus if (good(fine) if good else fine[0]) else None
+
+
 def as_strings(message):
     return json.loads(json.dumps(message, default=str))
 
@@ -346,6 +378,11 @@ def as_strings(message):
 def added(path, text):
     with path.open("a", encoding="utf-8") as file:
         file.write(text)
+
+
+def written_again(message, path):
+    old = path.read_text(encoding="utf-8") if path.exists() else ""
+    path.write_text(f"{old}{json.dumps(message)}\n", encoding="utf-8")
 
 
 def emptied(message, path):
@@ -370,6 +407,11 @@ def up_to_a_torn_line(path):
     return messages
 
 
+def ending_well(path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines if line.endswith("}")]
+
+
 def or_nothing(path):
     try:
         return all_lines(path)
@@ -379,6 +421,11 @@ def or_nothing(path):
 
 def answers(names, text=INTERRUPTED, **more):
     return [{"type": "tool_result", "tool_use_id": n, "content": text, **more} for n in names]
+
+
+def one_message(messages):
+    results = answers(unanswered(messages), is_error=True)
+    return [{"role": "user", "content": results}] if results else []
 
 
 # 06 and 07: the parts of a hand-off, failures
@@ -603,7 +650,7 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         ),
     ],
     "03.1": [
-        (lambda m, s: [*m[:1], user(s)], "should be in the first message"),
+        (lambda m, s: [*m[:1], user(s)], "nothing of the old ones stays"),
         (lambda m, s: [user("Compressed.")], "the summary should be in the first"),
         (lambda m, s: [user(s), assistant("Understood."), user("Go on.")], "returned 3 messages"),
         (lambda m, s: [user(s), assistant("Understood.")], "prefill"),
@@ -616,12 +663,16 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (lambda m, s, keep=1: [head(m, s), *m[exchanges(m)[-keep][0] :]], "with keep=0"),
         (kept_until_nine, "list index out of range"),
         (lambda m, s, keep=1: [user(s), *kept_until_nine(m, s, keep)[1:]], "the request is gone"),
+        (by_hand, "the first message has no header"),
     ],
     "03.3": [
         (lambda old, new: new, "'- [rule] Use tabs.' should be there once, not 0 times"),
-        (lambda old, new: f"{old}\n{new}", "should be there once, not 2 times"),
+        (lambda old, new: f"{old}\n{new}", "'- [file] rule.py'] is back; only rules come back"),
+        (lambda old, new: held_all(old, new, "rule"), "'- [file] rule.py'] is back"),
+        (lambda old, new: held_all(old, f"{new}\n", "- [rule]", ""), "once, not 2 times"),
+        (rules_before, "the rule at its end"),
         (lambda old, new: old, "yours lacks ['- [file] 3.py']"),
-        (held_all, "'- [file] 1.py'] is back"),
+        (held_all, "'- [file] rule.py'] is back"),
     ],
     "03.4": [
         ({"threshold": 27_200}, "All of it should be kept"),
@@ -640,16 +691,22 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (lambda m, summarize: [user(summarize(m)), *m[1:]], "yours keeps toolu_1, toolu_2"),
         (request_gone, "the person's request 'Read every file, then report.' is gone"),
         (nothing_summarised, "a summary of what is replaced"),
+        (first_request, "a second request, the person's request 'And d.py.' is gone"),
+        (newest_two, "the API would refuse this"),
     ],
     "04.3": [
         ("keep everything important", "2 of 4 facts and not the rule"),
         ("rules of the user", "2 of 4 facts and the rule"),
         ("FACT: the probe for musl may take 7 seconds. " * 2, "60 have to do"),
+        ("rules of the user; facts and decisions found in files", "match the [file] lines"),
     ],
     "04.4": [
         (any_write, "if the file was written a turn before"),
         (newest_write, "if the newest write failed"),
         (lambda messages: "rules", "if the newest turn has read a file"),
+        (partial(written, good=any), "if the write failed and the read beside it did not"),
+        (partial(written, good=all), "if the read failed and the write beside it did not"),
+        (partial(written, focus=""), "the answer should be a focus, not ''"),
     ],
     "05.1": [
         (lambda message, path: None, "the file is not there"),
@@ -657,12 +714,14 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (lambda message, path: added(path, json.dumps(message)), "should end with"),
         (lambda message, path: added(path, f"{message}\n"), "the last line should be the"),
         (lambda message, path: added(path, f"{json.dumps(message, indent=1)}\n"), "1 lines"),
+        (written_again, "it reads what is there and writes it again"),
     ],
     "05.2": [
         (all_lines, "it raised JSONDecodeError"),
         (but_the_last, "from a file of 5 whole lines, 5 messages should come back"),
         (up_to_a_torn_line, "a torn line with whole lines behind it"),
         (or_nothing, "whose last line is torn, 2 messages"),
+        (ending_well, "it raised JSONDecodeError"),
         (lambda path: None, "yours returned None"),
     ],
     "05.3": [
@@ -671,6 +730,8 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (lambda messages: answers(tool_names(messages), is_error=True), "should be empty"),
         (lambda m: answers(unanswered(m)[:1], is_error=True), "toolu_2, toolu_3, toolu_4 should"),
         (lambda messages: answers(unanswered(messages), "done", is_error=True), "INTERRUPTED"),
+        (lambda m: answers(unanswered(m), "INTERRUPTED", is_error=True), "without quotes"),
+        (one_message, "not a message that holds them"),
     ],
     "05.4": [(12, "go on"), (14, "go back")],
     "06.1": [

@@ -147,8 +147,7 @@ class Stack:
         self.key["pole"] = Entry(axes, "summary request", LOOKS["summary"].colour, "|")
         self.key["failed"] = Entry(axes, "failed attempt", RED, "X")
         looks: Any = {"fontsize": 9, "color": GREY, "clip_on": True}
-        leader = {"arrowstyle": "-", "color": GREY, "linewidth": 0.8, "relpos": (0, 0)}
-        self.note = axes.annotate("", (0, 0), (0, 0), arrowprops=leader, **looks)
+        self.leader, self.note = line(color=GREY, linewidth=0.8), axes.text(0, 0, "", **looks)
         self.refused = axes.text(0, 0, "", fontsize=9, color=RED, clip_on=True)
         self.forgotten = axes.text(0, 0, "nothing forgotten", ha="center", **looks)
         self.words = [text for text in axes.texts if not text.get_clip_on()]
@@ -222,11 +221,13 @@ class Stack:
         names, sizes = table["compaction"].to_list(), table["replaced_tokens"].to_list()
         first = next((n for n, name in enumerate(names) if name in NOTES), None)
         is_free = max(sizes) <= window and not (self.refused.get_visible() or self.whole)
-        self.note.set_visible(first is not None and is_free)
+        for artist in (self.note, self.leader):
+            artist.set_visible(first is not None and is_free)
         if first is not None:
             x, words = first + 0.5 + 0.5 * _GHOST / self.column, NOTES[names[first]]
-            self.note.xy = x, sizes[first]
-            self.note.set(text=words, x=self._left(x, words), y=window + 6 * self.point)
+            self.leader.set_data([x, x], [sizes[first], window + 5 * self.point])
+            side = "left" if self._left(x, words) == x else "right"
+            self.note.set(text=words, x=x, y=window + 6 * self.point, ha=side)
 
     def _left(self, x: float, words: str) -> float:
         """Return where words begin that are to begin at x, so that they end within the axes."""
@@ -246,7 +247,11 @@ class Stack:
             is_named = self.key[kind].put(_place(low, high, span, _LINE * self.point))
             there[kind] = not is_named and (above - below > 1.2 * self.point).any()
         y, line = _LINE * self.point / 2, _LINE * self.point
-        levels = (window - 0.6 * line, 2.2 * line), (threshold - 2.6 * line, 3.2 * line)
+        needed = line * sum(map(bool, there.values()))
+        rises = needed > threshold - 2.6 * line and window > window - threshold > 2.6 * line
+        self.threshold.text.set_y(threshold + 2.4 * line * rises)
+        low = threshold - line * (0 if rises else 2.6)
+        levels = (window - 0.6 * line, 2.2 * line), (low, 3.2 * line)
         for name, entry in self.key.items():
             while any(0 < y - low < high for low, high in levels):
                 y += line / 4
@@ -320,7 +325,7 @@ def sentence(table: "DataFrame") -> str:
     """Say what the chart shows, for those who can't see it.
 
     >>> from pandas import DataFrame
-    >>> quiet = {"compaction": None, "summary_from": None, "billed_from": "recorded"}
+    >>> quiet = {"compaction": None, "summary_from": "", "billed_from": "", "summary_request": 0}
     >>> print(sentence(DataFrame({"tokens": [40, 90], "cleared": [0, 2], "window": 100, **quiet})))
     2 turns, 130 tokens sent in all; largest prompt 90 tokens at turn 2, 90%
     of the window of 100; 0 compactions, 2 results cleared.
@@ -328,12 +333,14 @@ def sentence(table: "DataFrame") -> str:
     if table.empty:
         return "No request yet."
     window, sent = int(table["window"].iloc[-1]), [int(n) for n in table["tokens"]]
+    asked = int(table["summary_request"].sum())
+    whole = f", {asked:,} of them to ask for summaries" if asked else ""
     done = table["compaction"].isin(["auto", "manual", "reactive"])
     stand_ins = int((done & (table["summary_from"] == "stand-in")).sum())
     compactions = style.many(int(done.sum()), "compaction")
     compactions += f" ({stand_ins} with a stand-in summary)" if stand_ins else ""
     parts = [
-        f"{style.many(len(table), 'turn')}, {sum(sent):,} tokens sent in all",
+        f"{style.many(len(table), 'turn')}, {sum(sent) + asked:,} tokens sent in all{whole}",
         f"largest prompt {max(sent):,} tokens at turn {sent.index(max(sent)) + 1}, "
         f"{100 * max(sent) // window}% of the window of {window:,}",
         f"{compactions}, {style.many(int(table['cleared'].sum()), 'result')} cleared",

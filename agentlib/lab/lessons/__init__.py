@@ -95,7 +95,7 @@ def hint(exercise: str, step: int = 1) -> Note:
     find(exercise)
     hints = HINTS[exercise]
     if not 1 <= step <= len(hints):
-        return _wrapped(f"{exercise} has {len(hints)} hints, and no hint {step}.")
+        return _wrapped(f"{exercise} has no hint {step}; its last is hint {len(hints)}.")
     return _wrapped(f"Hint {step} of {len(hints)}: {hints[step - 1]}")
 
 

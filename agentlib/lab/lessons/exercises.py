@@ -15,13 +15,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from agentlib.auto_compact import SummaryFailed, summary_message
+from agentlib.auto_compact import SummaryFailed, summary_message, summary_text
 from agentlib.estimation import estimate_tokens
 from agentlib.lab import model
 from agentlib.lab.api.faults import Fault
 from agentlib.lab.client import client
 from agentlib.lab.lessons import checking
 from agentlib.lab.lessons.checking import Answer, conversation, exercise, require, shown, text_of
+from agentlib.lab.model.summary import stems
 from agentlib.lab.parts import results
 from agentlib.lab.play import play
 from agentlib.lab.scoreboard import EVIDENCE, PRICED_AS
@@ -212,7 +213,8 @@ FOLLOW_UP: Message = {"role": "user", "content": "And d.py."}
 def _in_place_of_all(answer: Answer) -> None:
     old = conversation(400, 400, 400)
     new = answer.messages(old, SUMMARY)
-    require(SUMMARY in text_of(new[:1]), "the summary should be in the first message.")
+    first = "the summary should be in the first message, and nothing of the old ones stays."
+    require(SUMMARY in text_of(new[:1]), first)
     require(len(new) == 1, f"it returned {len(new)} messages; one with the summary will do.")
     kept = any(part in str(new) for part in ("Read every file", "toolu_", "# 1 # 1"))
     require(not kept, "the text of old messages is still there; only the summary may stay.")
@@ -233,10 +235,14 @@ def _keeps(answer: Answer) -> None:
         right = new[1:] == kept and SUMMARY in text_of(new[:1])
         require(right, f"{wanted}; yours returned {len(new)} messages.")
         require(str(active_request(old)) in text_of(new), f"{case}, the request is gone.")
+        header = "make it with summary_message: the model knows a summary by the header"
+        require(
+            summary_text(new[0]) == SUMMARY, f"{case}, the first message has no header; {header}."
+        )
 
 
 OLD_SUMMARY, NEW_SUMMARY = (
-    "## State\n- [file] 1.py\n- [file] 2.py\n- [rule] Use tabs.\n- [rule] Be brief.",
+    "## State\n- [file] rule.py\n- [file] 2.py\n- [rule] Use tabs.\n- [rule] Be brief.",
     "## State\n- [file] 2.py\n- [file] 3.py\n- [rule] Be brief.",
 )
 
@@ -253,11 +259,15 @@ def _holds(answer: Answer) -> None:
         lines = Answer(answer.call(old, new)).typed(str, "return a text").splitlines()
         missing = [line for line in new.splitlines() if line not in lines]
         require(not missing, f"if {case}, yours lacks {missing[:1]} of the new summary.")
+        again = [line for line in lines if "[file]" in line and line not in new]
+        require(
+            not again, f"if {case}, {again[:1]} is back; only rules come back, or it would grow."
+        )
         for rule in (line for line in old.splitlines() if line.startswith("- [rule]")):
             count = lines.count(rule)
             require(count == 1, f"if {case}, {rule!r} should be there once, not {count} times.")
-        again = [line for line in lines if "[file]" in line and line not in new]
-        require(not again, f"if {case}, {again[:1]} is back; that way a summary only grows.")
+        begins = "\n".join(lines).startswith(new)
+        require(begins, f"if {case}, the new summary should come first, and the rule at its end.")
 
 
 @exercise("03.4")
@@ -303,12 +313,13 @@ def _focus(answer: Answer) -> None:
 
 @exercise("04.2", "the siblings' results stay, the API is content, and the request is there.")
 def _siblings(answer: Answer) -> None:
-    turns: list[list[checking.Result]] = [[600, {}], [{}], [{}, 600, "short"]]
-    for newest in turns:
+    turns = [[600, {}], [{}], [{}, 600, "short"], [600, {}], [600, {}]]
+    for place, newest in zip((0, 0, 0, 3, 5), turns, strict=True):
         messages = conversation(400, newest)
+        messages[place:place] = [FOLLOW_UP] if place else []
         new = answer.messages(messages, summarize)
-        right, given = list(results(messages[-1:])), list(results(new))
-        case = f"with {len(newest)} calls in the newest turn"
+        right, given = list(results(messages[3:])), list(results(new))
+        case = f"with {len(newest)} calls in the newest turn" + ", a second request" * bool(place)
         wanted = f"{case}, the model has not seen {', '.join(right)}, and only they should stay"
         require(given == right, f"{wanted}; yours keeps {', '.join(given) or 'none'}.")
         first = f"{case}, the first message should be a summary of what is replaced"
@@ -324,28 +335,34 @@ def _kept(answer: Answer) -> str:
     kept = play(REVIEW, BY_HAND, compact_after=36, focus=focus).kept(REVIEW)
     rule = "the rule" if kept["rule"] else "not the rule"
     held = f"the summary holds {kept['facts']} of 4 facts and {rule}"
-    missing = "Look at the lines that are missing. What kind of thing is each of them?"
-    require(kept["facts"] == 4 and kept["rule"], f"{held}. {missing}")
+    reason = "Look at the lines that are missing. What kind of thing is each of them?"
+    if stems(focus) & stems("note file"):
+        reason = "Your words also match the [file] lines, and those fill the room."
+    require(kept["facts"] == 4 and kept["rule"], f"{held}. {reason}")
     return f"{held}, and the names of {kept['names']} functions and classes."
 
 
 @exercise("04.4", "the call is over, the file is written, and nothing else compacts.")
 def _finished(answer: Answer) -> None:
     written, failed, read = (conversation(400, 400) for _ in range(3))
-    for messages in (written, failed):
+    beside, after = (conversation(400, [400, 400]) for _ in range(2))
+    for messages in (written, failed, beside, after):
         messages[-2]["content"][0]["name"] = "write_file"
-    failed[-1]["content"][0]["is_error"] = True
+    for message, number in ((failed[-1], 0), (beside[-1], 0), (after[-1], 1)):
+        message["content"][number]["is_error"] = True
     older = [*written, *conversation(400)[1:]]
     for case, messages, right in (
         ("if the newest turn has written a file", written, True),
         ("if the newest turn has read a file", read, False),
         ("if the file was written a turn before", older, False),
         ("if the newest write failed (is_error)", failed, False),
+        ("if the write failed and the read beside it did not", beside, False),
+        ("if the read failed and the write beside it did not", after, True),
         ("if the model has said nothing yet", conversation(), False),
     ):
         focus = answer.call(messages)
         wanted = "a focus" if right else "None"
-        fits = isinstance(focus, str) if right else focus is None
+        fits = isinstance(focus, str) and focus.strip() if right else focus is None
         require(fits, f"{case}, the answer should be {wanted}, not {shown(focus)}.")
 
 
@@ -368,6 +385,11 @@ def _append(answer: Answer) -> None:
             require(len(lines) == count, f"{wanted}. Add to the end, one line for each message.")
             written = f"{case}, the last line should be the message as JSON; it is"
             require(_parsed(lines[-1]) == message, f"{written} {shown(lines[-1])}.")
+        path.write_bytes(b"\xff torn\n")
+        with contextlib.suppress(UnicodeDecodeError):
+            answer.call(messages[0], path)
+        kept = path.read_bytes().startswith(b"\xff torn\n{")
+        require(kept, "it reads what is there and writes it again; add to the file unread.")
 
 
 def _parsed(line: str) -> Any:
@@ -381,7 +403,7 @@ def _parsed(line: str) -> Any:
 def _load(answer: Answer) -> None:
     messages = conversation(300, 90)
     whole = [json.dumps(message) for message in messages]
-    torn = whole[2][:60]
+    torn = whole[2][: whole[2].index("}") + 1]
     resumed = [*whole[:2], torn, *whole[3:]]
     with TemporaryDirectory() as folder:
         path = Path(folder, "session.jsonl")
@@ -406,13 +428,16 @@ def _interrupted(answer: Answer) -> None:
         messages = conversation(300, sizes)[:-1]
         calls = of_type(messages[-1], "tool_use")
         results = answer.call(messages)
-        given = [block.get("tool_use_id") for block in Answer(results).typed(list, "give a list")]
+        listed = Answer(results).typed(list, "give a list of blocks, not a message")
+        require("role" not in str(listed), "give the blocks alone, not a message that holds them.")
+        given = [block.get("tool_use_id") for block in listed]
         right, names = [call["id"] for call in calls], ", ".join(map(str, given))
         wanted = f"{', '.join(right)} should get a result; yours answers"
         require(given == right, f"{wanted} {names or 'none'}.")
         checking.require_answered(calls, {"role": "user", "content": results})
         says = all("interrupted" in result_text(block) for block in results)
-        require(says, "the text should be INTERRUPTED: nobody knows how far the call came.")
+        value = "the content should be the value of INTERRUPTED, without quotes"
+        require(says, f"{value}: nobody knows how far the call came.")
         errors = all(block.get("is_error") is True for block in results)
         require(errors, 'without "is_error": True the model takes it for the output of the tool.')
 
