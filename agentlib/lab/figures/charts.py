@@ -247,11 +247,10 @@ class Stack:
             is_named = self.key[kind].put(_place(low, high, span, _LINE * self.point))
             there[kind] = not is_named and (above - below > 1.2 * self.point).any()
         y, line = _LINE * self.point / 2, _LINE * self.point
-        needed = line * sum(map(bool, there.values()))
-        rises = needed > threshold - 2.6 * line and window > window - threshold > 2.6 * line
-        self.threshold.text.set_y(threshold + 2.4 * line * rises)
-        low = threshold - line * (0 if rises else 2.6)
-        levels = (window - 0.6 * line, 2.2 * line), (low, 3.2 * line)
+        needed, reach = line * sum(map(bool, there.values())), 2.6 * line
+        rise = reach * (needed > threshold - reach and window > window - threshold > reach)
+        self.threshold.text.set_y(threshold + rise)  # the label stands above if the key needs room
+        levels = (window - 0.6 * line, 2.2 * line), (threshold - reach + rise, 3.2 * line)
         for name, entry in self.key.items():
             while any(0 < y - low < high for low, high in levels):
                 y += line / 4

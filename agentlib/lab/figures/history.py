@@ -46,11 +46,9 @@ def history(session: Session, killed: int, *, title: str) -> Chart:
     for compaction in session.compactions:
         turn = 1 + sum(sent.seen < compaction.seen for sent in session.requests)
         place = (turn - 0.5, max(view[turn - 2 : turn]))
-        side, start = ("left", 0) if turn < last - 5 else ("center", 0.5)
-        axes.annotate("compacted", place, xytext=(turn - 0.5, 1.16 * window), ha=side,
+        axes.annotate("compacted", place, xytext=(turn - 0.5, window), ha="center", va="center",
                       fontsize=9, color=DARK, bbox={"facecolor": "white", "edgecolor": "none",
-                      "pad": 1.5}, arrowprops={"arrowstyle": "->", "color": DARK,
-                      "relpos": (start, 0)})  # fmt: skip
+                      "pad": 1.5}, arrowprops={"arrowstyle": "->", "color": DARK})  # fmt: skip
     axes.set(xlim=(0.5, last), ylim=(0, top), xlabel="turn")
     axes.set_ylabel("tokens")
     return chart

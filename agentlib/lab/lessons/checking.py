@@ -87,9 +87,7 @@ class Answer:
         return messages
 
     def agree(
-        self,
-        cases: Mapping[str, Sequence[Any]],
-        same: Callable[[Any, Any], bool] = same_value,
+        self, cases: Mapping[str, Sequence[Any]], same: Callable[[Any, Any], bool] = same_value
     ) -> None:
         """Call the learner's function in each case: the right result, then the arguments.
 

@@ -222,11 +222,9 @@ def _in_place_of_all(answer: Answer) -> None:
 
 @exercise("03.2", "the newest exchanges stay whole, calls with results, and the request with them.")
 def _keeps(answer: Answer) -> None:
-    for count, keep, more in (
-        *((4, 1, []), (5, 3, []), (4, 0, []), (3, 3, []), (3, 9, [])),
-        *((4, 1, [FOLLOW_UP]), (4, 0, [FOLLOW_UP])),
-    ):
-        old = [*conversation(*[400] * count), *more]
+    plain = (4, 1, 0), (5, 3, 0), (4, 0, 0), (3, 3, 0), (3, 9, 0)
+    for count, keep, more in (*plain, (4, 1, 1), (4, 0, 1)):
+        old = [*conversation(*[400] * count), *[FOLLOW_UP] * more]
         new = answer.messages(old, SUMMARY, keep=keep)
         newest = exchanges(old)[-keep:] if keep else []
         kept = old[newest[0][0] :] if newest else []
@@ -235,10 +233,8 @@ def _keeps(answer: Answer) -> None:
         right = new[1:] == kept and SUMMARY in text_of(new[:1])
         require(right, f"{wanted}; yours returned {len(new)} messages.")
         require(str(active_request(old)) in text_of(new), f"{case}, the request is gone.")
-        header = "make it with summary_message: the model knows a summary by the header"
-        require(
-            summary_text(new[0]) == SUMMARY, f"{case}, the first message has no header; {header}."
-        )
+        header = "the first message has no summary's header; make it with summary_message"
+        require(summary_text(new[0]) == SUMMARY, f"{case}, {header}.")
 
 
 OLD_SUMMARY, NEW_SUMMARY = (
@@ -260,14 +256,11 @@ def _holds(answer: Answer) -> None:
         missing = [line for line in new.splitlines() if line not in lines]
         require(not missing, f"if {case}, yours lacks {missing[:1]} of the new summary.")
         again = [line for line in lines if "[file]" in line and line not in new]
-        require(
-            not again, f"if {case}, {again[:1]} is back; only rules come back, or it would grow."
-        )
+        require(not again, f"if {case}, {again[:1]} is back; only rules should come back.")
         for rule in (line for line in old.splitlines() if line.startswith("- [rule]")):
             count = lines.count(rule)
             require(count == 1, f"if {case}, {rule!r} should be there once, not {count} times.")
-        begins = "\n".join(lines).startswith(new)
-        require(begins, f"if {case}, the new summary should come first, and the rule at its end.")
+        require("\n".join(lines).startswith(new), f"if {case}, rules should stand at the end.")
 
 
 @exercise("03.4")
@@ -333,8 +326,7 @@ def _kept(answer: Answer) -> str:
     focus = answer.typed(str, "give the words of the focus, as in 'details of every file'")
     require(len(focus) <= 60, f"{len(focus)} characters; 60 have to do.")
     kept = play(REVIEW, BY_HAND, compact_after=36, focus=focus).kept(REVIEW)
-    rule = "the rule" if kept["rule"] else "not the rule"
-    held = f"the summary holds {kept['facts']} of 4 facts and {rule}"
+    held = f"the summary holds {kept['facts']} of 4 facts and {'not ' * (not kept['rule'])}the rule"
     reason = "Look at the lines that are missing. What kind of thing is each of them?"
     if stems(focus) & stems("note file"):
         reason = "Your words also match the [file] lines, and those fill the room."
@@ -344,20 +336,18 @@ def _kept(answer: Answer) -> str:
 
 @exercise("04.4", "the call is over, the file is written, and nothing else compacts.")
 def _finished(answer: Answer) -> None:
-    written, failed, read = (conversation(400, 400) for _ in range(3))
-    beside, after = (conversation(400, [400, 400]) for _ in range(2))
-    for messages in (written, failed, beside, after):
+    written, failed, beside = (conversation(400, [400, 400]) for _ in range(3))
+    for messages in (written, failed, beside):
         messages[-2]["content"][0]["name"] = "write_file"
-    for message, number in ((failed[-1], 0), (beside[-1], 0), (after[-1], 1)):
-        message["content"][number]["is_error"] = True
+    failed[-1]["content"][0]["is_error"] = beside[-1]["content"][1]["is_error"] = True
+    read = conversation(400, 400)
     older = [*written, *conversation(400)[1:]]
     for case, messages, right in (
         ("if the newest turn has written a file", written, True),
         ("if the newest turn has read a file", read, False),
         ("if the file was written a turn before", older, False),
-        ("if the newest write failed (is_error)", failed, False),
-        ("if the write failed and the read beside it did not", beside, False),
-        ("if the read failed and the write beside it did not", after, True),
+        ("if the newest write failed (is_error), and the read beside it did not", failed, False),
+        ("if the read failed, and the write beside it did not", beside, True),
         ("if the model has said nothing yet", conversation(), False),
     ):
         focus = answer.call(messages)
@@ -436,8 +426,7 @@ def _interrupted(answer: Answer) -> None:
         require(given == right, f"{wanted} {names or 'none'}.")
         checking.require_answered(calls, {"role": "user", "content": results})
         says = all("interrupted" in result_text(block) for block in results)
-        value = "the content should be the value of INTERRUPTED, without quotes"
-        require(says, f"{value}: nobody knows how far the call came.")
+        require(says, "the content should be the value of INTERRUPTED, without quotes.")
         errors = all(block.get("is_error") is True for block in results)
         require(errors, 'without "is_error": True the model takes it for the output of the tool.')
 

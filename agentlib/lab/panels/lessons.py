@@ -180,7 +180,7 @@ def survived(scenario: Scenario, run: Run, *more: str) -> tuple[bytes, str]:
     rows = places(run.session, planted(scenario))
     count = many(len(run.session.compactions), "compaction")
     lost = [name for name, row in rows.items() if row[-1:] == ["lost"]]
-    title = f"{count}: {', '.join(lost) or 'nothing'} lost"
+    title = f"Lost in {count}: {', '.join(lost) or 'nothing'}"
     return survival({"": rows}, title=title).png(), run_sentence(run, *more, count)
 
 

@@ -18,15 +18,7 @@ from agentlib import session_file as file
 from agentlib import transcripts
 from agentlib.auto_compact import summary_message
 from agentlib.estimation import message_tokens
-from agentlib.messages import (
-    PLACEHOLDER,
-    Block,
-    Message,
-    blocks,
-    of_type,
-    stripped,
-    tool_names,
-)
+from agentlib.messages import PLACEHOLDER, Block, Message, blocks, of_type, stripped, tool_names
 from agentlib.session_file import Line
 from agentlib.transcripts import MISSING, Session, interrupted
 
