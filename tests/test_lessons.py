@@ -89,7 +89,7 @@ def test_hints_come_in_steps_and_end():
     assert hint("00.2", 2).startswith("Hint 2 of 2: sum(…)")
     assert repr(hint("00.2")) == str(hint("00.2"))
     for step in (3, 0, -1):
-        assert hint("00.2", step) == f"00.2 has 2 hints, and no hint {step}."
+        assert hint("00.2", step) == f"00.2 has no hint {step}; its last is hint 2."
 
 
 def test_without_a_number_there_is_no_prediction_and_nothing_is_written(folder):
