@@ -306,8 +306,8 @@ def _focus(answer: Answer) -> None:
 
 @exercise("04.2", "the siblings' results stay, the API is content, and the request is there.")
 def _siblings(answer: Answer) -> None:
-    turns = [[600, {}], [{}], [{}, 600, "short"], [600, {}], [600, {}]]
-    for place, newest in zip((0, 0, 0, 3, 5), turns, strict=True):
+    turns: list[list[checking.Result]] = [[600, {}], [{}], [{}, 600, "short"]]
+    for place, newest in zip((0, 0, 0, 3, 5), turns + turns[:1] * 2, strict=True):
         messages = conversation(400, newest)
         messages[place:place] = [FOLLOW_UP] if place else []
         new = answer.messages(messages, summarize)
