@@ -100,7 +100,10 @@ class PromptCache:
             self._keep(trail[hit][0], now, self._entries[trail[hit][0]][1])
         for i in points:
             self._keep(trail[i][0], now, lives[i])
-        return _split(trail, points, hit, [i for i in points if lives[i] > SHORT])
+        sizes = [*(tokens for _, tokens, _ in trail), 0]  # the last one if nothing is read
+        read, hours = sizes[hit], [i for i in points if lives[i] > SHORT]
+        cached, long = (max([read, *map(sizes.__getitem__, ends)]) for ends in (points, hours))
+        return Bill(read, cached - read, max(sizes) - cached, long - read)
 
     def _look_back(self, trail: Sequence[tuple[int, int, int]], at: int, now: float) -> int:
         near = takewhile(lambda i: trail[at][2] - trail[i][2] < LOOK_BACK, range(at, -1, -1))
@@ -124,13 +127,3 @@ def _trail(parts: Sequence[Part]) -> list[tuple[int, int, int]]:
         kind = part.kind
         trail.append((prefix, tokens, position))
     return trail
-
-
-def _split(
-    trail: Sequence[tuple[int, int, int]], points: Sequence[int], hit: int, hour: Sequence[int]
-) -> Bill:
-    total = trail[-1][1] if trail else 0
-    read = trail[hit][1] if hit >= 0 else 0
-    cached = max(read, trail[points[-1]][1]) if points else read
-    long = max(0, trail[hour[-1]][1] - read) if hour else 0
-    return Bill(read, cached - read, total - cached, long)

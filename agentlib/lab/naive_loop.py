@@ -3,7 +3,7 @@
 The layer gets the context before each request and returns the next one, which is sent as it is.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from agentlib.auto_compact import summarizer
 from agentlib.estimation import TokenMeter
@@ -59,9 +59,7 @@ def needs(
         summary_tokens=settings.summary_tokens,
     )
 
-    def size(messages: Sequence[Message]) -> int:
-        return TokenMeter(len(system) + len(str(TOOLS))).estimate(messages)
-
+    size = TokenMeter(len(system) + len(str(TOOLS))).estimate
     room = settings.context_window - 4 * settings.summary_tokens
     ask = with_less(summarize, fits=lambda messages: size(messages) <= room)
 

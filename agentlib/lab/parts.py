@@ -150,17 +150,15 @@ def composed(session: OpenSession, parts: Parts) -> ContextEngine:
         if estimate := parts.get("estimate"):
             given["meter"] = _Estimate(given["meter"], named(estimate, (int, float)), session)
         if summarize := parts.get("summarize"):
-            function = named(summarize, str, passes=(SummaryFailed,))
-            given["summarize"] = partial(_summary, function, given["summarize"])
+            ask, function = given["summarize"], named(summarize, str, passes=(SummaryFailed,))
+
+            def summary(messages: Sequence[Message], focus: str) -> str:
+                return function(list(messages), focus, ask)
+
+            given["summarize"] = summary
         return engine(messages, settings, **given)
 
     return step
-
-
-def _summary(
-    function: Callable[..., str], ask: Summarize, messages: Sequence[Message], focus: str
-) -> str:
-    return function(list(messages), focus, ask)
 
 
 @dataclass

@@ -245,15 +245,8 @@ def _played(
         stem = re.sub(r"[^\w. -]", "-", task.name)
         session = OpenSession.create(name, settings=settings, session_id=stem, clock=clock)
         run = Run(settings=settings, session=session)
-        work = _Work(
-            run=run,
-            client=llm,
-            model=model_id(live),
-            session=session,
-            workspace=ToolBench(folder, sandbox=live, added=tuple(parts.get("tools", ()))),
-            clock=clock,
-            parts=parts,
-        )
+        bench = ToolBench(folder, sandbox=live, added=tuple(parts.get("tools", ())))
+        work = _Work(run, llm, model_id(live), session, bench, clock, parts)
         try:
             work.through(task)
         except KeyboardInterrupt:
@@ -268,7 +261,7 @@ class _TurnsOver(BaseException):
     """Stop a learner's loop at its last request; its own `except Exception` doesn't catch this."""
 
 
-@dataclass(kw_only=True)
+@dataclass
 class _Work:
     """What a run needs at hand."""
 

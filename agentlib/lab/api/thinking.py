@@ -8,7 +8,7 @@ are not checked.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any
 
@@ -25,13 +25,7 @@ _BOUND = (
     f"That setting requires the `{BETA}` value in the `anthropic-beta` header."
 )
 """The API adds which part of the conversation differs."""
-_DROP = {"prefix_mismatch_behavior": "drop_block"}
-_BINDINGS: Sequence[Body] = (
-    {},
-    _DROP,
-    {"prefix_mismatch_behavior": "error"},
-    {"prefix_mismatch_behavior": None},
-)
+_BINDINGS = [{}, *({"prefix_mismatch_behavior": each} for each in (None, "error", "drop_block"))]
 _json = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
 
 
@@ -63,7 +57,7 @@ def drops_blocks(body: Body, betas: str) -> bool:
         raise invalid(f"{path}: Extra inputs are not permitted")
     if binding not in _BINDINGS:
         raise invalid(f"{path}.prefix_mismatch_behavior: Input should be 'error' or 'drop_block'")
-    return binding == _DROP
+    return binding == {"prefix_mismatch_behavior": "drop_block"}
 
 
 def check_thinking(body: Body, betas: str = "") -> None:

@@ -58,7 +58,6 @@ class Wall(Chart):
         self.new.set(y=request - 0.5, x=old, width=size - old)
         self.over.set(y=request - 0.5, width=max(0, size - self.window))
         again = f", {old:,.0f} of them again" if old else ""
-        fits, text = size <= self.window, f"Request {request} sends {size:,.0f} tokens{again}"
-        self.headline.set_text(
-            text if fits else f"Request {request} is too long: {size:,.0f} tokens"
-        )
+        sent = f"Request {request} sends {size:,.0f} tokens{again}"
+        refused = f"Request {request} is too long: {size:,.0f} tokens"
+        self.headline.set_text(refused if size > self.window else sent)

@@ -9,6 +9,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from html import unescape
 from itertools import pairwise
 from typing import Any, cast
@@ -57,13 +58,15 @@ def _dumped(text: str) -> Iterator[Message]:
 
 
 def _value(text: str) -> Any:
-    try:
+    with suppress(ValueError):
         return json.JSONDecoder().raw_decode(text)[0]
-    except ValueError:
-        try:
-            return ast.literal_eval(text)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            return None
+    return literal(text)
+
+
+def literal(text: str) -> Any:
+    """Return the value of a Python literal, None for any other text."""
+    with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+        return ast.literal_eval(text)
 
 
 def _blocks(content: Any) -> list[Block]:

@@ -4,7 +4,6 @@ Both search for the name, read around a hit and act on what they see there. If t
 file can't be seen together, they look again, and after a few times they give that place up openly.
 """
 
-import ast
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from itertools import takewhile
 from shlex import quote
 from typing import NamedTuple
 
+from agentlib.lab.model.conversation import literal
 from agentlib.lab.model.notes import Note, last, listed, note, number, one_line
 from agentlib.lab.model.prompts import Task
 from agentlib.lab.model.replies import Reply, gives_up, say
@@ -161,9 +161,8 @@ def _expression(view: View, place: Place, name: str) -> str | None:
 
 def _told(chain: Sequence[Note]) -> str:
     links = (link.parts for link in chain)
-    return "\n".join(
-        f"`{name}` is set to `{what}` in {path}:{at}" for name, path, at, what in links
-    )
+    lines = (f"`{name}` is set to `{what}` in {path}:{at}" for name, path, at, what in links)
+    return "\n".join(lines)
 
 
 def _answer(chain: Sequence[Note]) -> str:
@@ -184,20 +183,12 @@ def value(expression: str, known: Mapping[str, object]) -> object:
     >>> value("limits.BASE * 2", {"BASE": 15})
     30
     """
-    factors = [
-        known.get(each.rpartition(".")[2], _literal(each)) for each in expression.split(" * ")
-    ]
+    words = expression.split(" * ")
+    factors = [known.get(word.rpartition(".")[2], literal(word)) for word in words]
     numbers = [each for each in factors if isinstance(each, int | float)]
     if len(factors) == 1:
         return factors[0]
     return math.prod(numbers) if len(numbers) == len(factors) else None
-
-
-def _literal(text: str) -> object:
-    try:
-        return ast.literal_eval(text)
-    except (SyntaxError, ValueError):
-        return None
 
 
 # -- another name for it --------------------------------------------------------------------------

@@ -125,9 +125,7 @@ def _scanner(phrases: Mapping[str, Sequence[str]]) -> re.Pattern[str]:
     return re.compile(f"{_START}(?:{either}){_END}", _FLAGS)
 
 
-_SCANNERS: Mapping[Kind, re.Pattern[str]] = {
-    kind: _scanner(TABLE["task"][kind]["phrases"]) for kind in _KINDS
-}
+_SCANNERS = {kind: _scanner(TABLE["task"][kind]["phrases"]) for kind in _KINDS}
 _FILLER = _scanner({})
 
 

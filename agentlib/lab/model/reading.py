@@ -53,8 +53,7 @@ def listing_command(folder: str, endings: Sequence[str]) -> str:
     return (
         rf"{check}find {place} -type f {which}-not -path '*/.*' {without} -exec wc -lc {{}} + | "
         rf"sed -E 's|^ *([0-9]+) +([0-9]+) (\./)?|\1 \2 |' | grep -Ev '^[0-9]+ [0-9]+ total$' | "
-        "LC_ALL=C sort -k 3 | "
-        f"sed -n '1,{LISTED}p'"
+        f"LC_ALL=C sort -k 3 | sed -n '1,{LISTED}p'"
     )
 
 

@@ -41,9 +41,8 @@ def gives_up(view: View, patience: int | None = None) -> str:
     if same and all(c.name == "bash" or not c.text for c in newest):
         return "I stop here: three times the same call has shown me nothing."
     made = view.calls[-patience:]
-    if len(made) == patience and not any(
-        _FINDINGS.fullmatch(n.kind) for c in made for n in c.notes
-    ):
+    kinds = [each.kind for call in made for each in call.notes]
+    if len(made) == patience and not any(map(_FINDINGS.fullmatch, kinds)):
         return f"I stop here: {patience} calls in a row brought nothing new."
     return ""
 

@@ -23,15 +23,12 @@ def readings(run: "Run") -> "pandas.DataFrame":
     import pandas
 
     steps = run.steps or [turn.step for turn in run.rounds]
-    refused = re.findall(r"(\d+) tokens >", run.refused)
+    sizes = [*run.sizes, *map(int, re.findall(r"(\d+) tokens >", run.refused))]
     rows = [
-        {"turn": turn, "billed": billed, "said": step.tokens_before - step.tokens_cleared}
-        | {"rang": bool(step.compaction)}
-        for turn, (billed, step) in enumerate(
-            zip([*run.sizes, *map(int, refused)], steps, strict=False), 1
-        )
+        (turn, billed, step.tokens_before - step.tokens_cleared, bool(step.compaction))
+        for turn, (billed, step) in enumerate(zip(sizes, steps, strict=False), 1)
     ]
-    return pandas.DataFrame(rows)
+    return pandas.DataFrame(rows, columns=["turn", "billed", "said", "rang"])
 
 
 def rings_at(threshold: float, percent: float) -> int:

@@ -96,25 +96,17 @@ def filled(
                 DATA / project, folder, False, pycache, shutil.copyfile, dirs_exist_ok=True
             )
         for name in packages:
-            copy_package(name, folder, largest=largest)
+            source = Path(str(files(name)))
+            for file in source.rglob("*.py"):
+                if file.stat().st_size <= largest:
+                    target = folder / name / file.relative_to(source)
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(file, target)
         for path, line in planted.items():
             text = f"# {line}\n\n{text_of(folder / path)}"
             (folder / path).write_text(text, encoding="utf-8", newline="\n")
 
     return make_workspace
-
-
-def copy_package(name: str, folder: Path, *, largest: int) -> None:
-    """Copy the Python files of an installed package of at most `largest` bytes to `folder/name`.
-
-    Raises ModuleNotFoundError.
-    """
-    source = Path(str(files(name)))
-    for file in source.rglob("*.py"):
-        if file.stat().st_size <= largest:
-            target = folder / name / file.relative_to(source)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, target)
 
 
 # -- checks --------------------------------------------------------------------------------------
