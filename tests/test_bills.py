@@ -10,6 +10,7 @@ from agentlib.lab.cache import Bill
 from agentlib.lab.figures import bills as bills_figure
 from agentlib.lab.play import Run, play
 from agentlib.lab.replay import bills, replay
+from agentlib.lab.spending import dollars
 from agentlib.lab.tasks.scenarios import RENAME, REVIEW
 from agentlib.presets import CLAUDE_CODE, DEFAULT, HERMES
 from agentlib.settings import MODEL, Settings
@@ -27,11 +28,11 @@ def simulated(made: Run, settings: Settings) -> list[bills.Billed]:
 
 
 def sent(billed: list[bills.Billed]) -> float:
-    return bills.table(billed, MODEL)[["read", "written", "uncached"]].sum().sum()
+    return sum(prompt_tokens(usage) for each in billed for usage in each.usages)
 
 
 def spent(billed: list[bills.Billed]) -> float:
-    return bills_figure.total(bills.table(billed, MODEL))
+    return sum(dollars(usage, MODEL) for each in billed for usage in each.usages)
 
 
 def test_as_recorded_it_is_what_was_billed_the_summaries_too():
@@ -84,24 +85,7 @@ def test_clearing_old_results_costs_what_the_cache_had():
 
 
 def _read(billed: list[bills.Billed]) -> float:
-    return float(bills.table(billed, MODEL)["read"].sum())
-
-
-def test_the_table_sums_to_the_dollars_of_its_model():
-    found = bills.bills(run().session, replay(run().session, START))
-    table = bills.table(found, MODEL)
-    assert bills_figure.total(table) == pytest.approx(spent(found))
-    assert table.attrs["model"] == MODEL
-    with pytest.raises(ValueError, match="no price is known"):
-        bills.table(found, "a model without a price")
-
-
-def test_writing_for_an_hour_is_dearer():
-    split = {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 1_000_000}
-    usage = {"cache_creation_input_tokens": 1_000_000, "cache_creation": split}
-    short = bills.table([bills.Billed(1, {**usage, "cache_creation": None})], MODEL)
-    long = bills.table([bills.Billed(1, usage)], MODEL)
-    assert long["$ written"].item() == pytest.approx(1.6 * short["$ written"].item())
+    return sum(usage["cache_read_input_tokens"] for each in billed for usage in each.usages)
 
 
 def test_an_expired_cache_is_written_again():
@@ -123,21 +107,6 @@ def test_a_session_that_wrote_for_an_hour_is_billed_so_under_other_settings():
     assert short_bill["cache_creation"]["ephemeral_1h_input_tokens"] == 0
     written = long_bill["cache_creation_input_tokens"]
     assert long_bill["cache_creation"]["ephemeral_1h_input_tokens"] == written > 0
-
-
-def test_the_picture_and_its_sentence_have_the_numbers_of_the_table():
-    made = play(RENAME, START)
-    table = bills.table(bills.bills(made.session, replay(made.session, START)), MODEL)
-    axes = bills_figure.bills(table, table[:9]).figure.axes
-    for side, prefix in zip(axes, ("", "$ "), strict=True):
-        highest = side.patches[-1].get_data().values[-1]
-        assert highest == pytest.approx(sum(table[f"{prefix}{kind}"].sum() for kind in bills.KINDS))
-        ghost, cross = side.lines
-        assert (ghost.get_xdata()[-1], list(cross.get_xdata())) == (9, [9])
-    assert len(bills_figure.bills(table, table).figure.axes[0].lines) == 1
-    text = bills_figure.sentence(table, table[:9], 10).replace("\n", " ")
-    assert f"${bills_figure.total(table):.4f} in all" in text
-    assert text.endswith(f"${bills_figure.total(table[:9]):.4f} until turn 10 is refused.")
 
 
 def test_each_request_is_drawn_with_its_tokens_and_its_cents():

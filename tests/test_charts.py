@@ -107,18 +107,17 @@ def test_steps_stack_up_to_the_tokens_of_each_turn():
 @given(st.lists(st.integers(1, 2_000), min_size=1, max_size=9), st.integers(100, 2_500))
 def test_sentence_and_picture_have_the_same_numbers(sizes: list[int], window: int):
     rows = table(*({"user": size} for size in sizes), window=window)
-    stack, text = turns(rows, ghost=sizes).stacks[0], sentence(rows).replace("\n", " ")
+    stack, text = turns(rows).stacks[0], sentence(rows).replace("\n", " ")
     drawn = list(stack.total.get_data().values)
     assert f"{sum(drawn):,} tokens sent in all" in text
     assert f"largest prompt {max(drawn):,} tokens" in text
     assert stack.window.text.get_text() == f"window {window:,}"
     end = wall_turn(drawn, window)
     assert (f"at turn {end} the prompt is over the window" in text) == (end is not None)
-    assert list(stack.ghost.get_ydata()) == ([*sizes[: end - 1], window] if end else sizes)
 
 
 def test_an_update_makes_the_picture_that_a_new_chart_makes():
-    alike: dict[str, Any] = {"top": 2_000, "ghost": [400, 900, 1_300]}
+    alike: dict[str, Any] = {"top": 2_000}
     kept, fresh = turns(GROWING, **alike), turns(COMPACTED, **alike)
     kept.update(GROWING)
     first = kept.png()

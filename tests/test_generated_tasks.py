@@ -13,8 +13,10 @@ from agentlib import presets
 from agentlib.lab.cache import SHORT
 from agentlib.lab.play import play
 from agentlib.lab.tasks.generated import (
+    BENCH,
     CLEARING,
     FAILING,
+    HUMP,
     MOMENTS,
     PARTS,
     SURVIVAL,
@@ -93,6 +95,30 @@ def test_rows_of_the_trades_and_of_failing_summaries_can_be_made_again():
     assert {name: str(value) for name, value in again.items()} == one
     again = sweeps.failing_row((other["preset"], float(other["share"])), int(other["seed"]))
     assert {name: str(value) for name, value in again.items()} == other
+
+
+def test_rows_of_the_bench_and_of_the_hump_can_be_made_again():
+    today = date.today().isoformat()
+    bench, hump = (
+        list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+        for path in (BENCH, HUMP)
+    )
+    assert [row["preset"] for row in bench] == list(sweeps.PRESETS)
+    assert len(hump) == len(sweeps.HUMP_KEEPS) * sweeps.RENAMINGS
+    one, other = Random(today).choice(bench), Random(today).choice(hump)
+    print(today, one, other)
+    again = sweeps.bench_row(one["preset"], 0)
+    assert {name: str(value) for name, value in again.items()} == one
+    again = sweeps.hump_row(int(other["keep_recent"]), int(other["seed"]))
+    assert {name: str(value) for name, value in again.items()} == other
+
+
+def test_clearing_is_most_expensive_in_the_middle_on_every_task():
+    rows = list(csv.DictReader(HUMP.read_text(encoding="utf-8").splitlines()))
+    for seed in range(sweeps.RENAMINGS):
+        cost = {int(r["keep_recent"]): float(r["dollars"]) for r in rows if r["seed"] == str(seed)}
+        assert 4 <= max(cost, key=lambda keep: cost[keep]) <= 8
+        assert max(cost[0], cost[20]) < 0.8 * max(cost.values())
 
 
 def lost(policy: str) -> float:

@@ -15,16 +15,12 @@ from pandas import DataFrame
 
 from agentlib.auto_compact import summary_message, summary_prompt
 from agentlib.lab.figures import estimates
-from agentlib.lab.model.habits import Habits
 from agentlib.lab.panels import lessons
 from agentlib.lab.panels.panel import Panel
-from agentlib.lab.panels.what_if import RECORDED, what_if
 from agentlib.lab.play import play
-from agentlib.lab.replay import replay
 from agentlib.lab.replay.estimates import rings_at
 from agentlib.lab.tasks.scenarios import RENAME, REVIEW, SURVEY, TRACE
-from agentlib.messages import active_request, exchanges, violation
-from agentlib.presets import DEFAULT
+from agentlib.messages import active_request, exchanges
 from agentlib.settings import MODEL, Settings
 
 START = replace(
@@ -40,9 +36,7 @@ PANELS: dict[str, Callable[[], Panel]] = {
     "wall": lambda: lessons.wall_panel(DIED),
     "estimation": lessons.estimation_panel,
     "browser": lambda: lessons.session_browser(SESSION),
-    "map": lambda: lessons.map_over_time(SESSION, START),
     "break even": lambda: lessons.break_even_panel("claude-opus-5-5", lambda b, c, r, w: b / c),
-    "what if": lambda: what_if(SESSION, START),
 }
 
 
@@ -74,27 +68,6 @@ def test_any_position_shows_what_it_would_show_if_it_were_the_first(name: str):
             assert panel.text.startswith("ValueError: ")
 
     moves()
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.data())
-def test_any_position_of_the_what_if_panel_has_settings_that_break_no_rule_or_says_why(data: Any):
-    panel = WHAT_IF
-    values = {n: data.draw(st.sampled_from(places(each)), n) for n, each in panel.controls.items()}
-    panel.move(preset=RECORDED)
-    panel.move(**values)
-    if panel.png:
-        frames = replay(SESSION, panel.settings)
-        assert [violation(frame.context) for frame in frames] == [None] * TURNS
-        assert panel.settings.threshold_tokens == values["threshold"]
-        code = panel.text.split(")")[0] + ")"
-        assert eval(code, {"Settings": Settings}) == panel.settings
-    else:
-        named = (values["context_window"], values["threshold"])
-        assert any(f"{number:,}" in panel.text for number in named)
-
-
-WHAT_IF = what_if(SESSION, START)
 
 
 def test_the_shares_of_the_window_and_the_alarm():
@@ -168,18 +141,6 @@ def test_the_numbers_in_the_folds_of_lesson_02_hold():
     whole = play(REVIEW, replace(roomy, micro="off")).dollars(model)
     for more, times in (({}, 2.1), ({"clear_at_least": 20_000}, 1.1)):
         assert round(play(REVIEW, replace(roomy, **more)).dollars(model) / whole, 1) == times
-
-
-def test_habits_run_the_task_again():
-    settings = replace(DEFAULT, summary_tokens=3_500).scaled(32_000)
-    panel = lessons.habits_panel(REVIEW, settings)
-    assert panel.text == lessons.run_sentence(play(REVIEW, settings))
-    for name, percent in (("page", 10), ("carried", 0)):
-        panel.reset()
-        before = panel.text
-        getattr(panel, name).value = percent
-        run = play(REVIEW, settings, habits=replace(Habits(), **{name: percent / 100}))
-        assert panel.text == lessons.run_sentence(run) != before
 
 
 def keeps(messages, summary):

@@ -39,3 +39,13 @@ def test_the_newest_trial_is_the_largest_dot_and_has_the_trails_colour():
 def test_a_single_trial_can_be_drawn():
     one = {"yours": (0.02, 3)}
     assert trade({}, one, title="", left="files", most=4).png().startswith(b"\x89PNG")
+
+
+def test_a_hollow_dot_lost_more_than_its_height_shows_and_the_best_has_a_ring():
+    chart = trade(DOTS, TRAIL, title="", left="files", most=19, hollow={"s24"}, best="1,000")
+    [axes] = chart.figure.axes
+    dots = [line for line in axes.lines if len(line.get_xydata()) == 1]
+    inside = {(line.get_xydata()[0][0], line.get_markerfacecolor()) for line in dots}
+    assert {x for x, colour in inside if colour == "white"} == {DOTS["s24"][0]}
+    assert {x for x, colour in inside if colour == "none"} == {TRAIL["1,000"][0]}
+    assert any("○" in text.get_text() for text in axes.texts)

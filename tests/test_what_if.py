@@ -1,105 +1,176 @@
-"""The what-if panel is tested as a learner uses it: controls are moved, the button is clicked."""
+"""The bench is tested as a learner uses it: controls are moved, and the picture is read."""
+
+from dataclasses import replace
+from datetime import date
+from random import Random
+from typing import Any
 
 import pytest
 
-from agentlib.estimation import prompt_tokens
-from agentlib.lab.figures import charts
-from agentlib.lab.panels.what_if import (
-    BILLS,
-    RECORDED,
-    as_code,
-    bases,
-    comparison,
-    positions,
-    settings_at,
-    what_if,
-)
+from agentlib.lab.figures.style import SHOWN
+from agentlib.lab.model import HABITS
+from agentlib.lab.panels import what_if as bench
+from agentlib.lab.panels.what_if import PRESETS, as_code, positions, settings_at, what_if
 from agentlib.lab.play import play
-from agentlib.lab.replay import bills, replay, table
-from agentlib.lab.spending import dollars
-from agentlib.lab.tasks.scenarios import RENAME, TRACE
-from agentlib.presets import CLAUDE_CODE
+from agentlib.lab.tasks.scenarios import REVIEW, SURVEY, TRACE
+from agentlib.messages import violation
 from agentlib.settings import MODEL, Settings
+from agentlib.transcripts import Session
 
-START = Settings(auto=False, manual=False, keep_recent=5).scaled(32_000)
-SESSION = play(RENAME, START).session
-PANEL = what_if(SESSION, scenario=TRACE)
+RECORDED = play(TRACE, Settings().scaled(32_000)).session
 
 
 @pytest.fixture
 def panel():
-    PANEL.reset()
-    return PANEL
+    return what_if()
 
 
-def test_it_opens_on_the_recorded_settings_with_every_layer_on(panel):
-    assert panel.settings == bases(START)[RECORDED]
-    rows = table(replay(SESSION, panel.settings))
-    assert panel.text.endswith(
-        f"{charts.sentence(rows)}\nWith nothing forgotten it would meet the wall at turn 28."
+def cents(settings: Settings, model: str = MODEL) -> str:
+    return f"{100 * play(REVIEW, settings).dollars(model):.3g} ¢"
+
+
+def test_it_opens_on_the_default_with_every_presets_dot(panel):
+    default = PRESETS["default"].scaled(32_000)
+    assert panel.settings == default
+    assert panel.text.startswith(f"default, {cents(default)} (at the prices of {MODEL}). 34 turns.")
+    assert panel.text.endswith(f"loses nothing: default, {cents(default)}.")
+    for picture in (panel.picture, panel.below):
+        assert bytes(picture.value).startswith(b"\x89PNG")
+    for name in PRESETS:
+        assert f">{name}<" in panel.table.value.replace("▶ ", "")
+    assert panel.table.value.count("nothing</td>") == len(
+        [trial for trial in panel.presets.values() if trial.lost == "nothing"]
     )
 
 
-def test_a_preset_moves_all_controls(panel):
-    panel.preset.value = "claude-code"
-    assert panel.settings == CLAUDE_CODE.scaled(32_000)
-    panel.preset.value = RECORDED
-    assert panel.settings == bases(START)[RECORDED]
-
-
-@pytest.mark.parametrize("recorded", [START, Settings(), Settings(threshold=50_000)])
-def test_a_browser_can_show_every_preset_as_it_is(recorded):
-    # The browser's sliders move a value that is off their steps, and send it back.
-    controls = what_if(SESSION, recorded).controls
-    named = bases(recorded)
-    for name, preset in named.items():
-        values = positions(preset)
-        assert settings_at(named, {"preset": name, **values}) == preset
-        assert eval(as_code(preset), {"Settings": Settings}) == preset
-        for control, value in values.items():
-            each = controls[control]
-            assert not hasattr(each, "step") or (value - each.min) % each.step == 0, control
-
-
-def test_controls_that_exclude_each_other_are_told_and_the_picture_stays(panel):
+def test_a_trial_is_a_run_of_the_agent_and_says_what_it_lost(panel):
     before = panel.picture.value
-    panel.threshold.value = 40_000
-    assert "threshold=40,000 is larger than context_window=32,000" in panel.text
-    assert panel.picture.value == before
-
-
-def test_the_bills_name_their_model_and_end_with_the_ghost(panel):
-    panel.shows.value = BILLS
+    panel.summary_tokens.value = 320
+    run = play(REVIEW, panel.settings)
+    lost, facts = 19 - run.checks["described"], 4 - run.checks["facts"]
     text = panel.text.replace("\n", " ")
-    assert f"in all at the prices of {MODEL}" in text
-    assert text.endswith("until turn 28 is refused.")
-    with pytest.raises(ValueError, match="no price is known"):
-        what_if(SESSION, model="a model without a price")
+    assert f"summary 320, {cents(panel.settings)} (from default, at" in text
+    assert f"{run.turns} turns. Lost: {lost} files" in text
+    assert (facts > 0) == panel.tried[panel.name].is_hollow
+    assert panel.picture.value != before
 
 
-def test_the_pane_runs_the_agent_under_the_settings_above(panel):
-    assert repr(panel.run).startswith("The button runs the agent")
-    panel.preset.value = "course start"
-    panel.run.button.click()
-    run = play(TRACE, panel.settings)
-    text = repr(panel.run).replace("\n", " ")
-    assert text.startswith(f"{run.turns} turns, {run.repeated} calls made again, {run.sent:,}")
-    assert f"${run.dollars(MODEL):.4f} at the prices of {MODEL}" in text
-    assert as_code(panel.settings).removeprefix("Settings(")[:20] in panel.run.table.value
-    panel.threshold.value = 40_000
-    panel.run.button.click()
-    assert repr(panel.run).startswith("ValueError: threshold=40,000")
+def test_the_cheapest_that_loses_nothing_is_found_and_kept(panel):
+    panel.keep_recent.value = 0
+    best = panel.name
+    assert panel.text.endswith(f"loses nothing: {best}, {cents(panel.settings)}.")
+    panel.summary_tokens.value = 320  # cheaper, and loses
+    assert panel.tried[panel.name].price[MODEL] < panel.tried[best].price[MODEL]
+    assert f"loses nothing: {best}, " in panel.text.replace("\n", " ")
 
 
-def test_settings_compared_have_the_numbers_of_the_replay():
-    settings = {"as it was": START, "keep 20": Settings(keep_recent=20).scaled(32_000)}
-    rows = comparison(SESSION, settings, model="claude-opus-5-5")
-    frames = replay(SESSION, settings["keep 20"])
-    usages = [
-        usage
-        for billed in bills.bills(SESSION, frames)
-        for usage in (billed.usage, *billed.summaries)
-    ]
-    assert rows["sent"]["keep 20"] == sum(map(prompt_tokens, usages))
-    spent = sum(dollars(usage, "claude-opus-5-5") for usage in usages)
-    assert rows["$ opus-5-5"]["keep 20"] == round(spent, 4)
+def test_a_preset_moves_all_controls_and_a_trial_is_gone_back_to(panel):
+    panel.keep_recent.value = 0
+    name, settings = panel.name, panel.settings
+    panel.preset.value = "hermes"
+    assert panel.settings == PRESETS["hermes"].scaled(32_000)
+    assert panel.trial.value == "hermes"
+    panel.trial.value = name
+    assert (panel.settings, panel.preset.value, panel.name) == (settings, "default", name)
+
+
+def test_the_prices_of_another_model_can_be_taken(panel):
+    other = panel.model.options[-1]
+    panel.model.value = other
+    assert f"{cents(panel.settings, other)} (at the prices of {other})" in panel.text
+
+
+@pytest.mark.parametrize("window", [32_000, 200_000, 123_600])
+def test_a_browser_can_show_every_preset_as_it_is(window: int):
+    # The browser's sliders move a value that is off their steps, and send it back.
+    starts = {name: each.scaled(window) for name, each in PRESETS.items()}
+    controls = bench._controls(starts, window)
+    for name, preset in starts.items():
+        places = positions(preset)
+        assert settings_at(starts, {"preset": name, **places}) == preset
+        assert eval(as_code(preset), {"Settings": Settings}) == preset
+        for field, value in places.items():
+            each = controls[field]
+            if hasattr(each, "step") and window != 123_600:
+                assert each.min <= value <= each.max, (name, field)
+                assert (value - each.min) % each.step == 0, (name, field)
+
+
+def places(control: Any) -> list[Any]:
+    """Every option of a drop-down, or five positions of a slider."""
+    if hasattr(control, "options"):
+        return list(control.options)
+    steps = (control.max - control.min) // control.step
+    return [control.min + control.step * (steps * n // 4) for n in range(5)]
+
+
+def holds(panel: Any) -> None:
+    """The picture is drawn, no view breaks a rule, and each greyed control says why."""
+    assert panel.png
+    frames = panel.source.frames(panel.settings)
+    assert frames
+    assert [violation(frame.context) for frame in frames] == [None] * len(frames)
+    for control in panel.controls.values():
+        assert control.disabled == (control.description in panel.why.value)
+
+
+def test_pairs_of_controls_at_random_places_break_no_rule(panel):
+    today = date.today().isoformat()
+    rng = Random(today)
+    fields = [name for name in panel.controls if name not in ("trial", "model")]
+    for _ in range(6):
+        values = {n: rng.choice(places(panel.controls[n])) for n in rng.sample(fields, 2)}
+        print(today, values)
+        for name, value in values.items():
+            panel.controls[name].value = value
+        holds(panel)
+
+
+@pytest.mark.parametrize(
+    ("places", "greyed"),
+    [
+        ({"preset": "hermes"}, {"keep_recent"}),
+        ({"preset": "java-l06"}, {"keep_recent"}),
+        ({"preset": "claude-code"}, set()),  # in an emergency it clears
+        ({"preset": "claude-code", "threshold": 16_000}, {"keep_recent"}),
+        ({"preset": "course start"}, {"tail_tokens", "summary_tokens", "restore_files"}),
+        ({"preset": "default", "clear_when": "never", "keep_recent": 3}, {"keep_recent"}),
+        ({"preset": "default"}, set()),
+    ],
+)
+def test_a_greyed_control_would_change_nothing(panel, places: dict[str, Any], greyed: set[str]):
+    for name, value in places.items():
+        panel.controls[name].value = value
+    assert {name for name, each in panel.controls.items() if each.disabled} == greyed
+    usages = play(REVIEW, panel.settings).usages
+    for name in greyed:
+        least = replace(panel.settings, **{name: max(1, panel.controls[name].min)})
+        most = replace(panel.settings, **{name: panel.controls[name].max})
+        assert play(REVIEW, least).usages == usages == play(REVIEW, most).usages, name
+    holds(panel)
+
+
+def test_another_task_and_other_habits_run_the_presets_too(monkeypatch: pytest.MonkeyPatch):
+    few = {name: PRESETS[name] for name in ("default", "s24")}
+    monkeypatch.setattr(bench, "PRESETS", few)
+    habits = replace(HABITS, notes=False)
+    panel = what_if(SURVEY, habits)
+    run = play(SURVEY, few["s24"].scaled(32_000), habits=habits)
+    assert panel.presets["s24"].price[MODEL] == run.dollars(MODEL)
+    assert panel.presets["s24"].kept == run.checks["described"]
+
+
+def test_a_recorded_session_is_replayed_and_says_what_it_cannot_know():
+    panel = what_if(RECORDED)
+    assert "A replay can't say which facts would be lost." in panel.text.replace("\n", " ")
+    turns = len(RECORDED.requests)
+    assert f"{turns} turns. Lost: " in panel.text.replace("\n", " ")
+    assert panel.presets["as recorded"].most == turns
+    panel.threshold.value = panel.threshold.min
+    holds(panel)
+    assert panel.picture.layout.width == panel.below.layout.width == f"{SHOWN}px"
+
+
+def test_a_session_without_requests_is_refused():
+    with pytest.raises(ValueError, match="no request yet"):
+        what_if(Session(session_id="empty"))

@@ -7,7 +7,9 @@ each turn of each task, beside lesson 03's layer. `survival.csv` says what becam
 rule: a row for each way of `TELLINGS` and seed. `trades.csv` has the presets and the lengths of
 DEFAULT's summaries, as `sweeps.csv`. `failing.csv` has the course's report under each preset, while
 a share of the summaries fails. `parts.csv` has lesson 06's hand-off without each of its parts.
-`make sweeps ARGS=3` only shows the means of three seeds.
+`bench.csv` has the bench's presets on that report, with dollars by model, and `hump.csv` the
+generated tasks with plain `Settings()`, a row for each KEEP_RECENT and seed. `make sweeps ARGS=3`
+only shows the means of three seeds.
 """
 
 from collections.abc import Callable, Iterable
@@ -26,11 +28,14 @@ from agentlib.head_and_tail import handoff_prompt, summary_index
 from agentlib.lab.api.faults import Fault
 from agentlib.lab.generations import places, planted
 from agentlib.lab.model import HABITS, Habits
+from agentlib.lab.panels.what_if import PRESETS
 from agentlib.lab.play import Run, asked_at, play, repeated
 from agentlib.lab.scoreboard import EVIDENCE, PRICED_AS, Stage, with_focus
 from agentlib.lab.tasks.generated import (
+    BENCH,
     CLEARING,
     FAILING,
+    HUMP,
     MOMENTS,
     PARTS,
     SURVIVAL,
@@ -244,6 +249,28 @@ def failing_row(case: tuple[str, float], seed: int) -> dict[str, Any]:
     return {"preset": preset, "share": share, "seed": seed, "turns": run.turns, **checks}
 
 
+PRICES = (MODEL, "claude-sonnet-5-5", PRICED_AS, "claude-opus-4-8", "claude-haiku-4-5")
+
+
+def bench_row(preset: str, seed: int) -> dict[str, Any]:
+    """Run the report under a preset. There is one seed, and it changes nothing."""
+    run = play(REVIEW, PRESETS[preset].scaled(WINDOW))
+    checks = {name: run.checks[name] for name in ("files", "described", "facts", "constraint")}
+    prices = {model: round(run.dollars(model), 6) for model in PRICES}
+    return {"preset": preset, "seed": seed, **checks, **prices}
+
+
+HUMP_KEEPS = (0, 1, 2, 3, 4, 5, 6, 8, 12, 20)
+
+
+def hump_row(keep_recent: int, seed: int) -> dict[str, Any]:
+    """Run one task that reads and reports, with plain `Settings()` but for this number."""
+    run = play(generated(seed), replace(Settings(), keep_recent=keep_recent).scaled(WINDOW))
+    done, spent = run.checks["done"], round(run.dollars(MODEL), 4)
+    numbers = {"turns": run.turns, "dollars": spent, "done": done}
+    return {"keep_recent": keep_recent, "seed": seed, **numbers}
+
+
 def rows(
     make: Callable[..., dict[str, Any]], policies: Iterable[Any], seeds: Iterable[int]
 ) -> list[dict[str, Any]]:
@@ -263,6 +290,8 @@ def main(seeds: int) -> None:
         (row, TRADED, SEEDS, TRADES),
         (failing_row, list(product(presets.ALL, SHARES)), FAILS, FAILING),
         (parts_row, WITHOUT, SEEDS, PARTS),
+        (bench_row, PRESETS, 1, BENCH),
+        (hump_row, HUMP_KEEPS, RENAMINGS, HUMP),
     ):
         table = DataFrame(rows(make, policies, range(min(seeds, most))))
         if seeds == SEEDS:

@@ -1,7 +1,4 @@
-"""The pictures of bills: what each request read from the prompt cache and wrote, and its price.
-
-`bills` draws a table of `lab.replay.bills.table`. The others belong to lesson 02.
-"""
+"""The pictures of bills: what requests read from the prompt cache and wrote, and their price."""
 
 # pyright: reportUnknownMemberType=false
 # matplotlib leaves its keyword arguments without types.
@@ -9,21 +6,14 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.lines import Line2D
-from matplotlib.ticker import EngFormatter, StrMethodFormatter
-
 from agentlib.lab.figures.style import (
     BLUE,
     DARK,
-    GHOST,
     OCHRE,
     PALE,
     RED,
     Chart,
-    Look,
-    patches,
     plain,
-    wrapped,
 )
 from agentlib.lab.replay.bills import KINDS
 from agentlib.lab.spending import Usage, priced, rates
@@ -38,69 +28,6 @@ _BARS = {
     "answers": ("answers", "#98A2AE", "output"),
 }
 """How tokens are billed: the words of the label, the colour, and the name of the price."""
-
-
-@plain
-def bills(table: "DataFrame", ghost: "DataFrame") -> Chart:
-    """Draw two charts side by side: tokens and dollars up to each turn.
-
-    `ghost`: the table of the same session with nothing forgotten, only the turns before the wall.
-    A cross ends it if it has fewer turns.
-    """
-    chart, looks = Chart(3.3), {kind: Look(colour) for kind, (_, colour, _) in _BARS.items()}
-    titles = {"": "Tokens billed so far", "$ ": f"Dollars, {table.attrs['model']}"}
-    forms = (EngFormatter(sep=" "), StrMethodFormatter("${x:.4g}"))
-    for n, (prefix, title) in enumerate(titles.items()):
-        axes = chart.frame(0.68 + n * 3.67, 1.02, 2.7, 1.91, title)
-        axes.yaxis.set_major_formatter(forms[n])
-        edges, below = [turn + 0.5 for turn in range(len(table) + 1)], [0.0] * len(table)
-        for kind, above in _so_far(table, prefix).items():
-            axes.stairs(above, edges, baseline=below, **looks[kind].fill())
-            below = above
-        whole = _so_far(ghost, prefix)[KINDS[-1]]
-        axes.plot(range(1, len(whole) + 1), whole, **GHOST)
-        if 0 < len(whole) < len(table):
-            axes.plot(len(whole), whole[-1], "X", color=RED, markersize=9)
-        highest = 1.05 * max([*below, *whole])
-        axes.set(xlim=(0.5, len(table) + 0.5), ylim=(0, highest), xlabel="turn (one request each)")
-    shown = {_BARS[kind][0]: look for kind, look in looks.items() if table[kind].any()}
-    chart.key([*patches(shown), Line2D([], [], label="nothing forgotten", **GHOST)])
-    return chart
-
-
-def _so_far(table: "DataFrame", prefix: str) -> dict[str, list[float]]:
-    """For each kind the upper edge of its area: sums over the turns, upon the kinds below."""
-    sums = table[[f"{prefix}{kind}" for kind in KINDS]].cumsum().cumsum(axis=1)
-    return {kind: list(sums[f"{prefix}{kind}"]) for kind in KINDS}
-
-
-def sentence(table: "DataFrame", ghost: "DataFrame", wall_turn: int | None = None) -> str:
-    """Say what the picture shows. `wall_turn`: the turn that is refused if nothing is forgotten.
-
-    >>> from pandas import DataFrame
-    >>> row = {"read": 90, "written": 8, "uncached": 2, "answers": 5}
-    >>> table = DataFrame([row | {f"$ {kind}": 0.25 for kind in row}])
-    >>> table.attrs["model"] = "claude-opus-5-5"
-    >>> print(sentence(table, table))
-    100 prompt tokens billed: 90 read from the cache, 8 written to it, 2 not
-    cached; 5 tokens of answers. $1.0000 in all at the prices of
-    claude-opus-5-5, $0.2500 of it for what was read from the cache. With
-    nothing forgotten: $1.0000 to the end.
-    """
-    read, written, rest, answers = (int(table[kind].sum()) for kind in KINDS)
-    end = f"until turn {wall_turn} is refused" if wall_turn else "to the end"
-    return wrapped(
-        f"{read + written + rest:,} prompt tokens billed: {read:,} read from the cache, "
-        f"{written:,} written to it, {rest:,} not cached; {answers:,} tokens of answers. "
-        f"${total(table):.4f} in all at the prices of {table.attrs['model']}, "
-        f"${table['$ read'].sum():.4f} of it for what was read from the cache. "
-        f"With nothing forgotten: ${total(ghost):.4f} {end}."
-    )
-
-
-def total(table: "DataFrame") -> float:
-    """Sum the dollars of all kinds and turns."""
-    return float(table[[f"$ {kind}" for kind in KINDS]].sum().sum())
 
 
 @plain
@@ -143,18 +70,18 @@ def requests(
 
 
 @plain
-def spread(table: "DataFrame", *, title: str, **columns: str) -> Chart:
+def spread(table: "DataFrame", *, title: str, top: float = 11.5, **columns: str) -> Chart:
     """Draw what KEEP_RECENT does to each task, as multiples of the task's lowest value.
 
     `table`: a row for each `seed` and `keep_recent`, and whether the task was `done`. `columns`:
     two columns, and the title over each. A thin line is a task, the thick one the median, and a
-    cross a task that was not done.
+    cross a task that was not done. `top`: the largest multiple that there is room for.
     """
     chart = Chart(3.5, title)
+    done = table.pivot_table(index="keep_recent", columns="seed", values="done") == 1
     for place, (column, words) in enumerate(columns.items()):
         axes = chart.frame(0.62 + place * 3.35, 0.5, 3.1, 2.3, words)
         wide = table.pivot_table(index="keep_recent", columns="seed", values=column)
-        done = table.pivot_table(index="keep_recent", columns="seed", values="done") == 1
         times, places = wide / wide.min(), range(len(wide))
         axes.plot(places, times, color="#CCCCCC", linewidth=1)
         axes.plot(places, times.median(axis=1), color=BLUE, linewidth=3)
@@ -162,11 +89,12 @@ def spread(table: "DataFrame", *, title: str, **columns: str) -> Chart:
         axes.set_yscale("log", base=2)
         axes.set_yticks([1, 2, 4, 8], ["1", "2", "4", "8"])
         axes.tick_params(labelleft=not place)
-        axes.set(ylim=(0.93, 11.5), xlabel="KEEP_RECENT")
+        axes.set(ylim=(0.93, top), xlabel="KEEP_RECENT")
         axes.set_xticks(places, [str(keep) for keep in wide.index])
     chart.figure.axes[0].set_ylabel("times the task's lowest")
     words = {"each thin line is one task": "#666666", "the thick one the median": BLUE}
-    for row, (line, colour) in enumerate({**words, "✕ the task was not done": RED}.items()):
+    words |= {} if bool(done.all(axis=None)) else {"✕ the task was not done": RED}
+    for row, (line, colour) in enumerate(words.items()):
         chart.figure.text(0.24, 0.73 - 0.055 * row, line, color=colour, fontsize=9)
     return chart
 

@@ -33,9 +33,9 @@ class TurnChart(Chart):
     """Runs below each other on the same axes. `update` gives them other numbers.
 
     `tables`: by name, a row per turn. `top`: the top of the axis in tokens, and `turns`: the
-    turns it has room for; by default, what these tables need. `ghost`: tokens of each prompt
-    had nothing been forgotten. `refused`: by name, the API's words about the request after the
-    last turn. `tiers`: shares of the window to mark. Raises ValueError for a table without rows.
+    turns it has room for; by default, what these tables need. `refused`: by name, the API's words
+    about the request after the last turn. `tiers`: shares of the window to mark. Raises ValueError
+    for a table without rows.
     """
 
     @style.plain
@@ -46,7 +46,6 @@ class TurnChart(Chart):
         title: str = "",
         top: float = 0,
         turns: int = 0,
-        ghost: Sequence[float] = (),
         refused: Mapping[str, str] | None = None,
         tiers: Sequence[float] = (),
     ) -> None:
@@ -68,7 +67,7 @@ class TurnChart(Chart):
             axes.yaxis.set_major_formatter(
                 lambda tokens, _: f"{tokens / 1_000:g}k" if tokens else "0"
             )
-            self.stacks.append(Stack(axes, plot, ghost, refused.get(name, "")))
+            self.stacks.append(Stack(axes, plot, refused.get(name, "")))
             self.stacks[-1].set(table)
             for share in tiers:
                 size = share * table["window"].iloc[-1]
@@ -119,10 +118,8 @@ def wall_turn(tokens: Iterable[float], window: float) -> int | None:
 class Stack:
     """The artists of one run. `height`: inches of the axes; `words`: the API's, if it refused."""
 
-    def __init__(
-        self, axes: "Axes", height: float, ghost: Sequence[float] = (), words: str = ""
-    ) -> None:
-        self.whole, self.refusal = ghost, words
+    def __init__(self, axes: "Axes", height: float, words: str = "") -> None:
+        self.refusal = words
         (_, end), (_, top) = axes.get_xlim(), axes.get_ylim()
         self.columns, self.top = round(end - 0.5), top
         self.column, self.point = 72 * _ACROSS / self.columns, top / (72 * height)
@@ -140,7 +137,6 @@ class Stack:
         self.poles = line(color=LOOKS["summary"].colour, linewidth=3, solid_capstyle="butt")
         self.heads = line(color=RED, marker="v", linestyle="", markersize=6)
         self.crosses = line(color=RED, marker="X", linestyle="", markersize=9, markeredgecolor="w")
-        self.ghost = line(drawstyle="steps-mid", marker="X", ms=9, mfc=RED, mec=RED, **GHOST)
         self.window = Level(axes, "window", "-", 2.6, DARK, "bottom")
         self.threshold = Level(axes, "compacts\nat", "--", 1.3, RED, "top")
         self.key = {kind: Entry(axes, NAMES[kind], look.colour) for kind, look in LOOKS.items()}
@@ -149,7 +145,6 @@ class Stack:
         looks: Any = {"fontsize": 9, "color": GREY, "clip_on": True}
         self.leader, self.note = line(color=GREY, linewidth=0.8), axes.text(0, 0, "", **looks)
         self.refused = axes.text(0, 0, "", fontsize=9, color=RED, clip_on=True)
-        self.forgotten = axes.text(0, 0, "nothing forgotten", ha="center", **looks)
         self.words = [text for text in axes.texts if not text.get_clip_on()]
         artists = [*axes.patches, *axes.lines, *axes.texts]
         moving = [artist for artist in artists if artist not in self.words]
@@ -168,7 +163,6 @@ class Stack:
         self.threshold.set(table["threshold"].iloc[-1])
         self._set_compactions(table, tokens)
         self._set_refused(tokens, window)
-        self._set_ghost(window)
         self._set_note(table, window)
         self._set_names(table, ends, window)
 
@@ -207,20 +201,11 @@ class Stack:
         high = min(size, self.top - 16 * self.point) + 4 * self.point
         self.refused.set_position((self._left(turn - points(words) / self.column / 2, words), high))
 
-    def _set_ghost(self, window: float) -> None:
-        """Draw the ghost up to a cross where it meets the wall."""
-        end = wall_turn(self.whole, window)
-        shown = [*self.whole] if end is None else [*self.whole[: end - 1], window]
-        self.ghost.set_data(range(1, len(shown) + 1), shown)
-        self.ghost.set_markevery([end - 1] if end else [])
-        self.forgotten.set_visible(bool(shown) and not self.refused.get_visible())
-        self.forgotten.set_position((len(shown), max([0, *shown[-1:]]) + 8 * self.point))
-
     def _set_note(self, table: "DataFrame", window: float) -> None:
         """Say above the window what the first ghost is, if nothing else stands there."""
         names, sizes = table["compaction"].to_list(), table["replaced_tokens"].to_list()
         first = next((n for n, name in enumerate(names) if name in NOTES), None)
-        is_free = max(sizes) <= window and not (self.refused.get_visible() or self.whole)
+        is_free = max(sizes) <= window and not self.refused.get_visible()
         for artist in (self.note, self.leader):
             artist.set_visible(first is not None and is_free)
         if first is not None:

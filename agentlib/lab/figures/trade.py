@@ -6,13 +6,13 @@ The lessons show presets in it, and the bench the learner's own trials.
 # pyright: reportUnknownMemberType=false
 # matplotlib leaves its keyword arguments without types.
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import MaxNLocator
 
-from agentlib.lab.figures.style import GREY, RED, Chart, plain
+from agentlib.lab.figures.style import DARK, GREY, RED, Chart, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,11 +26,21 @@ _SIDES = [*product((9, -9), (0,)), *product((0, 9, -9), (9, -9)), *product((9, -
 
 
 @plain
-def trade(dots: Dots, trail: Dots, *, title: str, left: str, most: int) -> Chart:
+def trade(
+    dots: Dots,
+    trail: Dots,
+    *,
+    title: str,
+    left: str,
+    most: int,
+    hollow: Collection[str] = (),
+    best: str = "",
+) -> Chart:
     """Draw each run as a named dot: dollars to the right, what is left of the task upwards.
 
     `trail`: the runs that the picture is about, in their order; the last one is the largest.
-    `left`: the words of the upward axis, which ends at `most`.
+    `left`: the words of the upward axis, which ends at `most`. The dots of `hollow` lost something
+    that their height doesn't show. A ring marks the `best`.
     """
     chart = Chart(3.7, title)
     axes = chart.frame(0.72, 0.55, 6.2, 2.6, "")
@@ -43,12 +53,17 @@ def trade(dots: Dots, trail: Dots, *, title: str, left: str, most: int) -> Chart
     axes.xaxis.set_major_formatter(lambda dollars, _: f"{100 * dollars:.3g} ¢")
     axes.set_yticks([*range(0, most - most // 8, max(1, most // 4)), most])
     axes.plot(*zip(*trail.values(), strict=True), color=RED, linewidth=1.4, alpha=0.5)
-    axes.text(high, most / 2, "↖ cheaper, and less lost", color=_DOT, fontsize=9, ha="right")
+    words = "↖ cheaper, and less lost" + "\n○ the rule or a fact is lost" * bool(hollow)
+    axes.text(high, most / 2, words, color=_DOT, fontsize=9, ha="right", va="bottom")
     taken = [text.get_window_extent() for text in axes.texts]
     last = list(trail)[-1]
     for name, dot in {**trail, **dots}.items():
         colour, size = (RED, 11 if name == last else 5) if name in trail else (_DOT, 9)
-        taken.append(axes.plot(*dot, "o", color=colour, markersize=size)[0].get_window_extent())
+        looks: Any = {"mfc": "white"} if name in hollow else {}
+        (mark,) = axes.plot(*dot, "o", color=colour, markersize=size, mew=1.6, **looks)
+        if name == best:
+            (mark,) = axes.plot(*dot, "o", color=DARK, markersize=16, mfc="none", mew=1.6)
+        taken.append(mark.get_window_extent())
     for name, dot in {**trail, **dots}.items():
         colour, size = (RED, 10) if name in trail else (GREY, 9)
         _name(axes, name, dot, taken, color=colour, fontsize=size)

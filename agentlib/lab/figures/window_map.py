@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 
@@ -23,10 +22,9 @@ from agentlib.transcripts import Session
 
 _GONE: Any = {"facecolor": "#FFFFFF", "edgecolor": "#C9A96B", "hatch": "//", "linewidth": 0}
 _TAKEN = "taken away"
-_CACHED: Any = {"marker": "<", "color": DARK, "markersize": 10, "markeredgecolor": "white"}
 _WORDS: Any = {"fontsize": 9, "va": "bottom", "color": DARK,
                "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1.5}}  # fmt: skip
-ACROSS, _APART = 2.0, 0.5
+ACROSS, _APART, _HIGH = 2.0, 0.5, 1.5
 
 
 @dataclass(frozen=True)
@@ -126,20 +124,12 @@ def window_map(messages: Sequence[Message], window: int, title: str = "", **know
 def maps(
     rows: Mapping[str, Sequence[Tile]],
     window: int,
-    *,
-    top: float = 1.0,
-    high: float = 1.5,
-    cached: int | None = None,
 ) -> Chart:
-    """Map tiles. `top`: windows that there is room for; `high`: inches that a window is high.
-
-    `cached`: how many of the first tiles were read from the prompt cache. A sign points back at
-    them. Kinds too small for their names are in the legend, which always has room for two rows.
-    """
+    """Map tiles. Kinds too small for their names are in the legend."""
     if not rows:
         raise ValueError("there is nothing to draw: no view")
-    top = max(top, *(sum(t.tokens + t.gone for t in row) / window for row in rows.values()))
-    foot, plot = 0.59, high * top
+    top = max(1.0, *(sum(t.tokens + t.gone for t in row) / window for row in rows.values()))
+    foot, plot = 0.59, _HIGH * top
     chart, small = Chart(foot + len(rows) * (plot + _APART)), set[str]()
     for n, (name, row) in enumerate(rows.items(), 1):
         bottom = foot + (len(rows) - n) * (plot + _APART) + 0.1
@@ -147,21 +137,16 @@ def maps(
         axes.set(xlim=(0, ACROSS), ylim=(top, 0), xticks=[], yticks=[])
         axes.spines[["top", "right"]].set_visible(True)
         axes.set_title("read row by row, from the left", loc="right", fontsize=9, color=GREY)
-        small |= _draw(axes, row, window, cached or 0, 72 * high)
+        small |= _draw(axes, row, window)
     entries = style.patches({NAMES[kind]: look for kind, look in LOOKS.items() if kind in small})
     if _TAKEN in small:
         entries.append(Patch(label=_TAKEN, **_GONE))
-    if cached:
-        entries.append(Line2D([], [], label="cached up to here", linestyle="none", **_CACHED))
     chart.key(entries)
     return chart
 
 
-def _draw(axes: Any, row: Sequence[Tile], window: int, cached: int, high: float) -> set[str]:
-    """Draw the tiles of a kind as one path, and return the kinds that have no room for a name.
-
-    `high`: points that a window is high.
-    """
+def _draw(axes: Any, row: Sequence[Tile], window: int) -> set[str]:
+    """Draw the tiles of a kind as one path, and return the kinds that have no room for a name."""
     boxes = layout([ACROSS * (tile.tokens + tile.gone) / window for tile in row], ACROSS)
     full: dict[str, list[Box]] = {kind: [] for kind in LOOKS}
     gone = full[_TAKEN] = list[Box]()
@@ -175,15 +160,12 @@ def _draw(axes: Any, row: Sequence[Tile], window: int, cached: int, high: float)
         looks = _GONE if kind == _TAKEN else LOOKS[kind].fill()
         axes.add_artist(PathPatch(_path(areas), **looks))
     axes.add_artist(PathPatch(_path(boxes), facecolor="none", edgecolor="#333333", linewidth=0.4))
-    for last in boxes[:cached][-1:]:
-        end = last.left + last.width, last.top + last.height / 2
-        axes.plot(*end, clip_on=False, zorder=9, **_CACHED)
     axes.axhline(1.0, color=DARK, linewidth=3.5, zorder=9)  # the window ends here
     axes.text(ACROSS - 0.01, 0.985, f"window {window:,}", ha="right", zorder=9, **_WORDS)
-    return {kind for kind, areas in full.items() if areas and not _named(axes, kind, areas, high)}
+    return {kind for kind, areas in full.items() if areas and not _named(axes, kind, areas)}
 
 
-def _named(axes: Any, kind: str, areas: Sequence[Box], high: float) -> bool:
+def _named(axes: Any, kind: str, areas: Sequence[Box]) -> bool:
     """Write the name of a kind into its largest tile that is clear of the line, if it has room."""
 
     def room(box: Box) -> float:
@@ -193,7 +175,7 @@ def _named(axes: Any, kind: str, areas: Sequence[Box], high: float) -> bool:
     name, box = NAMES.get(kind, kind), max(areas, key=room)
     if (
         not room(box)
-        or box.height * high < 13
+        or box.height * 72 * _HIGH < 13
         or box.width / ACROSS * 6.9 * 72 < style.points(name) + 8
     ):
         return False

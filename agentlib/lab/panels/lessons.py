@@ -14,8 +14,6 @@ from html import escape
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, get_args
 
-from ipywidgets import Play, jslink
-
 from agentlib.estimation import prompt_tokens
 from agentlib.lab.api.faults import Fault, Kind
 from agentlib.lab.cache import Part, PromptCache
@@ -25,12 +23,9 @@ from agentlib.lab.figures.survival import survival
 from agentlib.lab.figures.wall import Wall
 from agentlib.lab.figures.window_map import Tile, maps, sentence, tiles
 from agentlib.lab.generations import places, planted
-from agentlib.lab.model import HABITS
 from agentlib.lab.panels.panel import Drawing, Panel, choice, scrolling, slider, words
 from agentlib.lab.play import MAX_TURNS, Run, outcomes, play
-from agentlib.lab.replay import replay
 from agentlib.lab.replay.estimates import rings_at
-from agentlib.lab.replay.map_frames import Scene, scenes
 from agentlib.lab.sessions.table import Row, matching, rows
 from agentlib.lab.spending import dollars, rates
 from agentlib.lab.tasks.scenarios import Scenario
@@ -263,36 +258,6 @@ def run_sentence(run: Run, *more: str) -> str:
     return wrapped(text + (f" The API ended it: {run.refused.rstrip('.')}." if run.refused else ""))
 
 
-def habits_panel(scenario: Scenario, settings: Settings, *, turns: int = 60) -> Panel:
-    """The bench: the task is run again with other habits of the offline model.
-
-    `notes` is whether it writes notes. `page` and `carried` are in percent.
-    `turns`: how many the axis has room for, so that runs compare. See `model.habits.Habits`.
-    """
-    chart = charts.turns(
-        play(scenario, settings).table(),
-        title="Tokens in each prompt, the model with other habits",
-        turns=turns,
-    )
-
-    def draw(notes: str, **percent: int) -> tuple[bytes, str]:
-        shares = {name: each / 100 for name, each in percent.items()}
-        run = play(scenario, settings, habits=replace(HABITS, notes=notes == "yes", **shares))
-        chart.update(run.table())
-        return chart.png(), run_sentence(run)
-
-    shares = {
-        "page": ((5, 50, 5), "share of the window that one result may take"),
-        "carried": ((0, 100, 10), "share of a summary's room that an update carries over"),
-    }
-    notes = choice("notes", "yes", ("yes", "no"), "whether it notes what it read")
-    controls: dict[str, Any] = {"notes": notes}
-    for name, (span, meaning) in shares.items():
-        start = round(100 * getattr(HABITS, name))
-        controls[name] = slider(f"{name}, %", start, span, meaning, waits=True)
-    return Panel(controls, draw)
-
-
 def compaction_panel(
     scenario: Scenario, settings: Settings, compact: Callable[..., Any], model: str
 ) -> Panel:
@@ -469,48 +434,3 @@ def fault_panel(scenario: Scenario, settings: Settings, *, turns: int = 63, seed
         "how": choice("how", "tool_use", FAULTS, "the failure"),
     }
     return Panel(controls, draw)
-
-
-def map_over_time(session: Session, settings: Settings | None = None) -> Panel:
-    """Show the map of each request, with a slider over the turns and a Play button.
-
-    The map hatches for one turn whatever a layer took from that request.
-    `settings`: the session is replayed under these; by default, its own. Raises ValueError for a
-    session without requests.
-    """
-    every = scenes(session, replay(session, settings or session.settings))
-    if not every:
-        raise ValueError("there is no turn to draw: the session has no request")
-    window = every[0].frame.settings.context_window
-    largest = max(sum(tile.tokens + tile.gone for tile in scene.tiles) for scene in every)
-
-    @lru_cache(maxsize=64)
-    def draw(turn: int) -> tuple[bytes, str]:
-        scene, title = every[turn - 1], "The window, request by request"
-        options = {"top": max(1.02, largest / window), "high": 2.3}
-        chart = maps({title: scene.tiles}, window, cached=scene.cached, **options)
-        return chart.png(), scene_sentence(scene, len(every))
-
-    turn = slider("turn", 1, (1, len(every), 1), "which request of the session")
-    player = Play(min=turn.min, max=turn.max, value=turn.value, interval=600)
-    jslink((player, "value"), (turn, "value"))
-    return Panel({"turn": turn}, draw, player)
-
-
-def scene_sentence(scene: Scene, turns: int) -> str:
-    """Say what a map shows, and what the layers did before its request."""
-    frame, blocks = scene.frame, sum(tile.tokens > 0 for tile in scene.tiles)
-    gone, window = sum(tile.gone for tile in scene.tiles), frame.settings.context_window
-    text = f"Turn {frame.turn} of {turns}: {blocks} blocks, {frame.prompt_tokens:,} tokens, "
-    text += f"{100 * frame.prompt_tokens // window}% of the window of {window:,}."
-    if frame.step.cleared and frame.compaction in (None, "failed"):
-        text += f" Micro-compact took {gone:,.0f} tokens from "
-        text += f"{many(len(frame.step.cleared), 'result')}."
-    if frame.compaction == "failed":
-        text += " A compaction failed; the messages stayed."
-    elif frame.compaction:
-        text += f" A compaction ({frame.compaction}) put a summary of {scene.summary:,.0f} tokens"
-        text += f" in place of {scene.replaced} messages, {gone:,.0f} tokens."
-    read = scene.usage.get("cache_read_input_tokens") or 0
-    new = prompt_tokens(scene.usage) - read
-    return wrapped(f"{text} {read:,} tokens were read from the cache, {new:,} were not in it.")

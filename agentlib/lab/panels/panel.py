@@ -59,8 +59,8 @@ class Panel(VBox):
         self.line, self.table = HTML(), HTML()
         self.png, self.text = b"", ""
         self._ahead: asyncio.TimerHandle | None = None
-        bar = HBox(list(controls.values()), layout=Layout(flex_flow="row wrap"))
-        super().__init__([bar, self.picture, self.line, self.table, *more])
+        self.bar = HBox(list(controls.values()), layout=Layout(flex_flow="row wrap"))
+        super().__init__([self.bar, self.picture, self.line, self.table, *more])
         for name, control in self.controls.items():
             setattr(self, name, control)
             if isinstance(control, Button):

@@ -1,252 +1,346 @@
-"""The what-if panel: a recorded session replayed under any settings, and the agent run again.
+"""The bench: any settings on one task, drawn as dollars against what was kept.
 
-A replay keeps the recorded messages, so it can't say what the agent would have done. The pane
-below runs the offline agent under the same settings.
+The agent does the task again for each trial, so what was lost is known. A recorded session can
+take the task's place. It is replayed, and a replay can't know what the agent would have done, so
+the picture counts the turns that quote nothing forgotten.
 """
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
 # ipywidgets has no types.
 
-from collections.abc import Mapping
-from dataclasses import fields, replace
-from functools import lru_cache
-from math import gcd
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from html import escape
+from itertools import pairwise
+from typing import Any
 
-from ipywidgets import Button
+from ipywidgets import HTML, HBox, Image, Layout
 
 from agentlib import presets
-from agentlib.lab.figures import bills as bills_figure
 from agentlib.lab.figures import charts
-from agentlib.lab.figures.style import wrapped
-from agentlib.lab.panels.lessons import KEEP_RECENT, MIN_CHARS, run_sentence
-from agentlib.lab.panels.panel import Drawing, Panel, choice, scrolling, slider
+from agentlib.lab.figures.style import many, wrapped
+from agentlib.lab.figures.trade import trade
+from agentlib.lab.model import HABITS, Habits
+from agentlib.lab.panels.lessons import KEEP_RECENT, LENGTH
+from agentlib.lab.panels.panel import ONE_AT_A_TIME, Drawing, Panel, choice, scrolling, slider
 from agentlib.lab.play import play
-from agentlib.lab.replay import bills, replay, table
+from agentlib.lab.replay import Frame, bills, replay, table
 from agentlib.lab.replay.need import needs
-from agentlib.lab.tasks.scenarios import Scenario
-from agentlib.settings import MODEL, Settings
+from agentlib.lab.spending import dollars
+from agentlib.lab.tasks.generated import BENCH
+from agentlib.lab.tasks.scenarios import REVIEW, Scenario
+from agentlib.settings import Settings
 from agentlib.transcripts import Session
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-RECORDED = "as recorded"
-PROMPTS, BILLS = "tokens in each prompt", "the bill"
-_FIELDS = ("context_window", "threshold", "micro", "keep_recent", "min_chars", "clear_when",
-           "keep_exchanges")  # fmt: skip
+WINDOW, START, NEVER, SHOWN_TRIALS = 32_000, "default", "never", 6
+PRESETS = {**presets.ALL, "course start": Settings()}
+del PRESETS["learn-claude-code-ts"]  # its dot would hide its twin's
+AT_COMPACTION = ("head_tokens", "tail_tokens", "summary_tokens", "restore_files")
+"""Fields that only a compaction reads; the head also bounds clearing."""
+_FIELDS = ("threshold", "keep_recent", "clear_when", *AT_COMPACTION)
 """The controls that set a field, named like it."""
 
 
-class WhatIf(Panel):
-    """The panel. `settings` are those of the controls, and `run` is the pane that runs the agent.
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """What one run cost, and what was kept."""
 
-    `run` is None without a scenario. `settings` raises the ValueError that the panel shows if the
-    controls exclude each other.
+    price: Mapping[str, float]
+    """Dollars by model."""
+    kept: int
+    """How high its dot stands, `most` at the top."""
+    most: int
+    lost: str
+    """"nothing", or what."""
+    is_hollow: bool = False
+    """Whether it lost something that the height doesn't show."""
+
+
+class Played:
+    """A task that ends with a report. The agent does it again for each trial."""
+
+    left, window, note = "files described", WINDOW, ""
+
+    def __init__(self, task: Scenario, habits: Habits = HABITS) -> None:
+        self.task, self.habits = task, habits
+
+    def frames(self, settings: Settings) -> Sequence[Frame]:
+        return replay(play(self.task, settings, habits=self.habits).session, settings)
+
+    def tried(self, settings: Settings) -> Trial:
+        run = play(self.task, settings, habits=self.habits)
+        return described(self.task, run.checks, {m: run.dollars(m) for m in models()})
+
+    def presets(self) -> dict[str, Trial]:
+        """Take the table of `make sweeps`, or run them if task or habits are others."""
+        if (self.task, self.habits) != (REVIEW, HABITS):
+            return {n: self.tried(each.scaled(WINDOW)) for n, each in PRESETS.items()}
+        return {name: described(REVIEW, row, row) for name, row in stored().items()}
+
+
+@cache
+def stored() -> Any:
+    """Return the rows of `BENCH`, one for each preset on the review."""
+    import pandas
+
+    return pandas.read_csv(BENCH, index_col="preset").to_dict("index")
+
+
+def models() -> list[str]:
+    """List the models whose prices can be chosen: the table's columns that name one."""
+    return [name for name in stored()[START] if name.startswith("claude-")]
+
+
+def described(task: Scenario, checks: Mapping[str, Any], price: Mapping[str, float]) -> Trial:
+    """Judge a run by the task's checks."""
+    kept, files, broken = checks["described"], checks["files"], not checks["constraint"]
+    facts = len(task.facts) - checks["facts"]
+    missing = {many(files - kept, "file"): files - kept, many(facts, "fact"): facts}
+    lost = [name for name, count in {**missing, "the rule": broken}.items() if count]
+    return Trial(
+        price=price,
+        kept=kept,
+        most=files,
+        is_hollow=bool(facts or broken),
+        lost=", ".join(lost) or "nothing",
+    )
+
+
+class Replayed:
+    """A recorded session. All its bills are simulated, so that they compare."""
+
+    left = "turns that miss nothing"
+    note = " A replay can't say which facts would be lost."
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.window = session, session.settings.context_window // 400 * 400
+
+    def frames(self, settings: Settings) -> Sequence[Frame]:
+        return replay(self.session, settings)
+
+    def tried(self, settings: Settings) -> Trial:
+        frames = self.frames(settings)
+        billed = bills.bills(self.session, frames, simulate=True)
+        usages = [usage for each in billed for usage in each.usages]
+        pairs = zip(needs(frames), frames, strict=True)
+        missing = sum(bool(need.outputs) or frame.refused for need, frame in pairs)
+        return Trial(
+            price={model: sum(dollars(usage, model) for usage in usages) for model in models()},
+            kept=len(frames) - missing,
+            most=len(frames),
+            lost=many(missing, "turn") if missing else "nothing",
+        )
+
+    def presets(self) -> dict[str, Trial]:
+        every = {name: each.scaled(self.window) for name, each in PRESETS.items()}
+        every["as recorded"] = self.session.settings
+        return {name: self.tried(settings) for name, settings in every.items()}
+
+
+def what_if(source: Scenario | Session = REVIEW, habits: Habits = HABITS) -> "WhatIf":
+    """Open the bench on a task that ends with a report, or on a recorded session.
+
+    `habits`: those of the offline model that does the task. Raises ValueError for a session without
+    requests.
+    """
+    if isinstance(source, Scenario):
+        return WhatIf(Played(source, habits))
+    if not source.requests:
+        raise ValueError("the session has no request yet, so there is nothing to replay")
+    return WhatIf(Replayed(source))
+
+
+class WhatIf(Panel):
+    """The panel. `settings` are those of the controls, and `tried` has the trials by name.
+
+    A control that can't change this run is greyed, and the line below the controls says why.
     """
 
-    def __init__(self, session: Session, start: Settings, scenario: Scenario | None, model: str):
-        self.bases = bases(start)
-        self.run = _run_pane(self, scenario, model) if scenario else None
-        controls = _controls(self.bases)
-        controls["preset"].observe(self._take_preset, names="value")
-        draw = _drawing(session, self.bases, model)
-        super().__init__(controls, draw, *([self.run] if self.run else []))
+    def __init__(self, source: Played | Replayed) -> None:
+        self.source, self.presets = source, source.presets()
+        self.starts = {name: each.scaled(source.window) for name, each in PRESETS.items()}
+        self.known = {name: (name, settings) for name, settings in self.starts.items()}
+        self.tried: dict[str, Trial] = {}
+        self.why, self.below = HTML(), Image(format="png")
+        super().__init__(_controls(self.starts, source.window), self._draw)
+        self.below.layout = self.picture.layout
+        self.table.layout = Layout(flex="1 1 19em", max_width="34em")
+        row = HBox([self.picture, self.table], layout=Layout(flex_flow="row wrap"))
+        self.children = [self.bar, self.why, self.line, row, self.below]
 
     @property
     def settings(self) -> Settings:
-        return settings_at(self.bases, self.values)
+        return settings_at(self.starts, self.values)
 
-    def _take_preset(self, change: Any) -> None:
-        if not self.still:
-            self.move(**positions(self.bases[change["new"]]))
+    @property
+    def name(self) -> str:
+        """The name of the trial that is shown: a preset's, or a number and what was changed."""
+        settings, values = self.settings, self.values
+        for name, (_, known) in self.known.items():
+            if known == settings:
+                return name
+        moved = positions(self.starts[values["preset"]])
+        changes = [
+            f"{self.controls[field].description} {values[field]}"
+            for field in _FIELDS
+            if values[field] != moved[field]
+        ]
+        more = ", …" * (len(changes) > 2)
+        name = f"{len(self.known) - len(self.starts) + 1} · {', '.join(changes[:2])}{more}"
+        self.known[name] = values["preset"], settings
+        return name
 
     def _moved(self, change: Any = None, *, clicked: str = "") -> None:
+        if self.still:
+            return
+        if change and change["owner"] in (self.controls["preset"], self.controls["trial"]):
+            preset, settings = self.known[change["new"]]
+            self.move(preset=preset, **positions(settings))
+            return
+        self.line.value = "Running …"
         super()._moved(change, clicked=clicked)
-        if self.run and not self.still:
-            self.run.reset()  # its words were about other settings
+        self._show_turns()
+
+    def _draw(self, model: str, **values: Any) -> Drawing:
+        """Make the trial that the controls stand for, if it is new, and draw all."""
+        name, preset = self.name, values["preset"]
+        self.tried[name] = self.tried.pop(name, None) or self.source.tried(self.settings)
+        every, now = {**self.presets, **self.tried}, self.tried[name]
+        whole = [each for each, trial in every.items() if trial.lost == "nothing"]
+        best = min(whole, key=lambda each: every[each].price[model], default="")
+        labels = {each: each.partition(" · ")[0] for each in {**every, best: 0}} | {name: name}
+        dots = {labels[each]: (t.price[model], t.kept) for each, t in every.items()}
+        path = [each for each in self.tried if self.known[each][0] == preset][-SHOWN_TRIALS:]
+        trail = {labels[each]: dots.pop(labels[each]) for each in path}
+        chart = trade(
+            dots,
+            trail,
+            title=f"Cheapest that loses nothing: {_cents(best, every, model)}",
+            left=f"{self.source.left}, of {now.most}",
+            most=now.most,
+            hollow={labels[each] for each, trial in every.items() if trial.is_hollow},
+            best=labels[best],
+        )
+        start = f"from {preset}, " * (name != preset)
+        turns = many(len(self.source.frames(self.settings)), "turn")
+        text = f"{_cents(name, every, model)} ({start}at the prices of {model}). {turns}. "
+        text = wrapped(f"{text}Lost: {now.lost}.{self.source.note}")
+        text += f"\n{wrapped(f'Cheapest so far that loses nothing: {_cents(best, every, model)}.')}"
+        return Drawing(chart.png(), text, _as_table(every, name, model))
+
+    def _show_turns(self) -> None:
+        """Draw the turns of this trial, and grey the controls that can't change it."""
+        name, settings = self.name, self.settings
+        with ONE_AT_A_TIME:
+            frames = self.source.frames(settings)
+            self.below.value = charts.turns(table(frames), title=f"The turns of {name}").png()
+        reasons = without_effect(settings, frames)
+        for field, control in self.controls.items():
+            control.disabled = field in reasons
+        greyed = {why: list[str]() for why in reasons.values()}
+        for field, why in reasons.items():
+            greyed[why].append(self.controls[field].description)
+        lines = [f"Greyed: {', '.join(names)}, because {why}" for why, names in greyed.items()]
+        self.why.value = "<br>".join(map(escape, lines)) or "Every control can change this run."
+        self.still = True
+        self.controls["trial"].options = [*self.known]
+        self.controls["trial"].value = name
+        self.still = False
 
     def __repr__(self) -> str:
         return self.text
 
 
-def what_if(
-    session: Session,
-    settings: Settings | None = None,
-    *,
-    scenario: Scenario | None = None,
-    model: str = MODEL,
-) -> WhatIf:
-    """Open the panel over a recorded session, at `settings` or else at the session's own.
+def without_effect(settings: Settings, frames: Sequence[Frame]) -> dict[str, str]:
+    """Say for each control that can't change this run why not.
 
-    All layers are switched on, or the controls would do nothing. `scenario`: the task that the
-    second pane runs again. `model`: whose prices the dollars are at. Raises ValueError for a
-    session without requests, or a model without a price.
+    In an emergency old results are cleared in a warm cache too, and a head is never cleared.
     """
-    return WhatIf(session, settings or session.settings, scenario, model)
-
-
-def bases(recorded: Settings) -> dict[str, Settings]:
-    """Name the settings to start from, all for the recorded window and with all layers on."""
-    window = recorded.context_window
-    scaled = {name: preset.scaled(window) for name, preset in presets.ALL.items()}
-    every = {RECORDED: recorded, "course start": Settings().scaled(window), **scaled}
-    return {name: replace(each, enabled=True, auto=True) for name, each in every.items()}
+    reasons: dict[str, str] = {}
+    pause = max((b.request.at - a.request.at for a, b in pairwise(frames)), default=0)
+    compacts = any(frame.compaction for frame in frames)
+    calm = all(frame.step.tokens_before <= settings.emergency_tokens for frame in frames)
+    warm = calm and settings.clear_when == "cold" and pause <= settings.cache_ttl
+    if settings.micro != "clear":
+        counts = settings.micro == "truncate"
+        reasons["keep_recent"] = f"{'messages are counted' if counts else 'nothing is cleared'}."
+    elif warm:
+        reasons["keep_recent"] = f"no pause outlives the cache: the longest is {pause:,.0f} s."
+    if not compacts:
+        largest = max(frame.prompt_tokens for frame in frames)
+        why = f"nothing is compacted, the largest prompt has {largest:,} tokens."
+        clears = settings.micro != "off" and not warm
+        reasons |= dict.fromkeys(AT_COMPACTION[clears:], why)
+    return reasons
 
 
 def positions(settings: Settings) -> dict[str, Any]:
     """Place the controls where these settings are."""
     places = {name: getattr(settings, name) for name in _FIELDS}
-    return places | {"threshold": settings.threshold_tokens}
+    places |= {"threshold": settings.threshold_tokens, "tail_tokens": settings.tail_tokens or 0}
+    return places | ({"clear_when": NEVER} if settings.micro == "off" else {})
 
 
-def settings_at(bases: Mapping[str, Settings], values: Mapping[str, Any]) -> Settings:
-    """Make the settings that the controls stand for.
-
-    Fields without a control are the preset's. Raises ValueError with the offending numbers if the
-    controls exclude each other.
-    """
-    chosen = {name: values[name] for name in _FIELDS if name != "threshold"}
-    settings = replace(bases[values["preset"]], **chosen)
-    if settings.threshold_tokens == values["threshold"]:
-        return settings
-    return replace(settings, threshold=values["threshold"], threshold_pct=None)
+def settings_at(starts: Mapping[str, Settings], values: Mapping[str, Any]) -> Settings:
+    """Make the settings that the controls stand for. Fields without a control are the preset's."""
+    start, chosen = starts[values["preset"]], {name: values[name] for name in _FIELDS[1:]}
+    chosen["tail_tokens"] = values["tail_tokens"] or None
+    if values["clear_when"] == NEVER:
+        chosen |= {"micro": "off", "clear_when": start.clear_when}
+    elif start.micro == "off":
+        chosen["micro"] = "clear"
+    if start.threshold_tokens != values["threshold"]:
+        chosen |= {"threshold": values["threshold"], "threshold_pct": None}
+    return replace(start, **chosen)
 
 
 def as_code(settings: Settings) -> str:
     """Write the settings as Python: only what differs from `Settings()`.
 
     >>> print(as_code(Settings(keep_recent=5, context_window=100_000)))
-    Settings(context_window=100_000, keep_recent=5)
+    Settings(context_window=100000, keep_recent=5)
     """
-    plain, parts = Settings(), list[str]()
-    for field in fields(settings):
-        value = getattr(settings, field.name)
-        if value != getattr(plain, field.name):
-            number = isinstance(value, int) and not isinstance(value, bool)
-            parts.append(f"{field.name}={f'{value:_}' if number else repr(value)}")
-    return f"Settings({', '.join(parts)})".replace("'", '"')
+    values = ((field, getattr(settings, field.name)) for field in fields(settings))
+    parts = [f"{field.name}={value!r}" for field, value in values if value != field.default]
+    return f"Settings({', '.join(parts)})"
 
 
-def _controls(bases: Mapping[str, Settings]) -> dict[str, Any]:
-    """Make the controls, at the recorded settings. Their ranges go by the recorded window."""
-    start = bases[RECORDED]
-    window, at = start.context_window, positions(start)
-    every = [positions(each) for each in bases.values()]
-    # A browser shows no value between two steps, so every preset has to be on one.
-    step = gcd(window // 200, *(each["threshold"] for each in every), window)
-    reach = window * 3 // 2 // step * step
-    exchanges = "newest exchanges that a compaction leaves word for word"
-    return {
-        "preset": choice("preset", RECORDED, [*bases], "moves all other controls"),
-        "context_window": slider("window", window, (step, reach, step), "tokens of one request"),
-        "threshold": slider("threshold", at["threshold"], (step, reach, step), "tokens"),
-        "micro": choice("old results", at["micro"], ("clear", "truncate", "trim", "off"), "layer"),
-        "keep_recent": slider("KEEP_RECENT", at["keep_recent"], (0, 40, 1), KEEP_RECENT),
-        "min_chars": slider("min_chars", at["min_chars"], (0, 10_000, 100), MIN_CHARS),
-        "clear_when": choice("clear when", at["clear_when"], ("always", "cold"), "which turns"),
-        "keep_exchanges": slider("exchanges", at["keep_exchanges"], (0, 10, 1), exchanges),
-        "shows": choice("shows", PROMPTS, (PROMPTS, BILLS), "what is drawn"),
+def _cents(name: str, trials: Mapping[str, Trial], model: str) -> str:
+    return f"{name}, {100 * trials[name].price[model]:.3g} ¢" if name else "none yet"
+
+
+def _as_table(trials: Mapping[str, Trial], now: str, model: str) -> str:
+    """List all trials, the cheapest first, with a mark at the one that is shown."""
+    from pandas import DataFrame
+
+    names = sorted(trials, key=lambda name: trials[name].price[model])
+    cents = {name: f"{100 * trials[name].price[model]:.3g}" for name in names}
+    rows = [(f"{'▶ ' * (name == now)}{name}", cents[name], trials[name].lost) for name in names]
+    table = DataFrame(rows, columns=["trial", "¢", "lost"])
+    return scrolling(table, "table of the trials", "left")
+
+
+def _controls(starts: Mapping[str, Settings], window: int) -> dict[str, Any]:
+    """Make the controls. Every preset is on a step, or a browser would move it."""
+    at, small, wide = positions(starts[START]), window // 400, window // 200
+    spans = {
+        "threshold": ("compacts at", (window // 5, window, wide), "tokens of the prompt"),
+        "keep_recent": ("KEEP_RECENT", (0, 20, 1), KEEP_RECENT),
+        "head_tokens": ("head", (0, window // 8, small), "tokens of the head"),
+        "tail_tokens": ("tail", (0, window // 2, wide), "tokens; 0: the newest exchange"),
+        "summary_tokens": ("summary", (small, window // 8, small), LENGTH),
+        "restore_files": ("puts back", (0, 10, 1), "files put back after a compaction"),
     }
-
-
-def _drawing(session: Session, bases: Mapping[str, Settings], model: str) -> Any:
-    """Return the function that draws the panel."""
-    start = bases[RECORDED]
-    whole = replay(session, replace(start, enabled=False))
-    whole_bills = bills.table(bills.bills(session, whole, simulate=True), model)
-    sizes = [frame.prompt_tokens for frame in whole]
-    prompts = charts.turns(
-        table(whole),
-        title="Tokens in each prompt, by kind of block",
-        top=1.6 * start.context_window,
-        ghost=sizes,
-    )
-
-    @lru_cache(maxsize=64)
-    def draw(**values: Any) -> Drawing:
-        settings = settings_at(bases, values)
-        frames, end = replay(session, settings), charts.wall_turn(sizes, settings.context_window)
-        rows = table(frames)
-        if values["shows"] == PROMPTS:
-            prompts.update(rows)
-            fate = f"meet the wall at turn {end}" if end else f"need at most {max(sizes):,} tokens"
-            png, text = prompts.png(), charts.sentence(rows)
-            text += "\n" + wrapped(f"With nothing forgotten it would {fate}.")
-        else:
-            rows = bills.table(bills.bills(session, frames, simulate=True), model)
-            ghost = whole_bills[: end - 1] if end else whole_bills
-            png = bills_figure.bills(rows, ghost).png()
-            text = bills_figure.sentence(rows, ghost, end)
-        shown = scrolling(rows, "table of the turns", float_format=_number)
-        return Drawing(png, f"{wrapped(as_code(settings))}\n{text}", shown)
-
-    return draw
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value == round(value) or value >= 1 else f"{value:.6f}"
-
-
-def _run_pane(bench: WhatIf, scenario: Scenario, model: str) -> Panel:
-    """A button that runs the agent under the settings above, and a row for each run."""
-    runs: dict[str, dict[str, Any]] = {}
-
-    def draw(button: bool) -> Drawing:
-        from pandas import DataFrame
-
-        text = "The button runs the agent under the settings above."
-        if button:
-            run = play(scenario, bench.settings)
-            dollars = f"${run.dollars(model):.4f}"
-            code, counts = as_code(run.settings), {"turns": run.turns, "tokens sent": run.sent}
-            runs[code] = {**counts, "dollars": dollars, **run.checks, "settings": code}
-            text = run_sentence(run, f"{dollars} at the prices of {model}")
-        shown = scrolling(DataFrame(runs.values()), "table of the runs")
-        return Drawing(b"", text, shown if runs else "")
-
-    button = Button(description="Run the agent", icon="play", tooltip="runs the task again")
-    return Panel({"button": button}, draw)
-
-
-def comparison(
-    session: Session,
-    settings: Mapping[str, Settings],
-    *,
-    model: str = MODEL,
-    ttl: float | None = None,
-) -> "DataFrame":
-    """Replay a session under several settings: a row for each, with its dollars and its need.
-
-    Every bill is simulated, so that the rows can be compared. `need` counts the texts and calls, in
-    100 turns, that quote what their context no longer has. `$ re-read` is the price of reading that
-    again, and `$ in all` has both. `refused` prompts are over the window. `ttl`:
-    seconds that the prompt cache lives, 300 or 3,600, by default as in the recording. Raises
-    ValueError for a model without a price.
-    """
-    import pandas
-
-    rows = {name: _compared(session, each, model, ttl) for name, each in settings.items()}
-    return pandas.DataFrame.from_dict(rows, orient="index")
-
-
-def _compared(
-    session: Session, settings: Settings, model: str, ttl: float | None
-) -> dict[str, float]:
-    frames = replay(session, settings)
-    turns = bills.table(bills.bills(session, frames, ttl=ttl, simulate=True), model)
-    needed, total = needs(frames), bills_figure.total(turns)
-    sizes = [frame.prompt_tokens for frame in frames]
-    again = sum(need.dollars(size, model) for need, size in zip(needed, sizes, strict=True))
-    sent = int(turns[["read", "written", "uncached"]].sum().sum())
-    return {
-        "sent": sent,
-        "compacted": sum(frame.compaction not in (None, "failed") for frame in frames),
-        "cleared": sum(len(frame.step.cleared) for frame in frames),
-        "refused": sum(frame.refused for frame in frames),
-        "% cached": round(100 * turns["read"].sum() / (sent or 1)),
-        "need": round(100 * sum(need.outputs for need in needed) / len(frames), 1),
-        f"$ {model.removeprefix('claude-')}": round(total, 4),
-        "$ re-read": round(again, 4),
-        "$ in all": round(total + again, 4),
+    whens = ("always", "cold", NEVER)
+    controls: dict[str, Any] = {
+        "preset": choice("preset", START, [*starts], "moves all other controls"),
+        "trial": choice("back to", START, [*starts], "goes back to a trial"),
+        "model": choice("prices of", models()[0], models(), "whose prices the dollars are at"),
+        "clear_when": choice("clear when", at["clear_when"], whens, "always, or in a cold cache"),
     }
+    for name, (words, span, meaning) in spans.items():
+        controls[name] = slider(words, at[name], span, meaning, waits=True)
+    for control in controls.values():
+        control.layout.width, control.style.description_width = "24em", "8em"
+    return controls

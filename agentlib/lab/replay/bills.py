@@ -7,22 +7,18 @@ compared with another. A summary is a request of its own on the live prefix.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agentlib.auto_compact import summary_text
 from agentlib.estimation import estimate_text
 from agentlib.lab.cache import LONG, SHORT, Bill, Part, PromptCache
 from agentlib.lab.replay.frames import Frame, repeated_at
 from agentlib.lab.replay.weights import Weights
-from agentlib.lab.spending import Usage, priced
+from agentlib.lab.spending import Usage
 from agentlib.messages import PUT_BACK, SUMMARY_WANTED, Message, blocks, is_summary, with_results
 from agentlib.micro_compact import trim_results
 from agentlib.session_file import summary_place
 from agentlib.step import Outcome
 from agentlib.transcripts import Session
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 KINDS = ("read", "written", "uncached", "answers")
 """How tokens are billed, from the cheapest kind of prompt to the answers."""
@@ -37,6 +33,11 @@ class Billed:
     usage: Usage
     summaries: tuple[Usage, ...] = ()
     repeats: tuple[Usage, ...] = ()
+
+    @property
+    def usages(self) -> tuple[Usage, ...]:
+        """All of them."""
+        return self.usage, *self.summaries, *self.repeats
 
 
 def bills(
@@ -130,25 +131,3 @@ def _shown(messages: list[Message], frame: Frame) -> list[Message]:
         *messages[:head],
         *trim_results(middle, trim_over=over, trim_keep=keep, keep_unseen=False),
     ]
-
-
-def table(billed: Sequence[Billed], model: str) -> "DataFrame":
-    """Return a row a turn: tokens by how they were billed, and dollars by the same kinds.
-
-    The columns of dollars are "$ read" and so on, at the prices of `model`. `attrs["model"]` names
-    it. Raises ValueError for a model without a price.
-    """
-    import pandas
-
-    bill_table = pandas.DataFrame([{"turn": each.turn, **_sums(each, model)} for each in billed])
-    bill_table.attrs["model"] = model
-    return bill_table
-
-
-def _sums(billed: Billed, model: str) -> dict[str, float]:
-    sums = {name: 0.0 for kind in KINDS for name in (kind, f"$ {kind}")}
-    for usage in (billed.usage, *billed.summaries, *billed.repeats):
-        for kind, (tokens, dollars) in priced(usage, model).items():
-            sums[kind] += tokens
-            sums[f"$ {kind}"] += dollars
-    return sums

@@ -2,8 +2,8 @@
 
 A reply that repeats 40 characters or more of something said before needs it. If every block that
 said it is gone from the context, the agent would have had to read it again, or to do without. The
-log doesn't tell which. So the need is counted, and what it would cost to read again is added up
-beside the bill. Only verbatim use counts, and the recorded agent still held what it quoted.
+log doesn't tell which. So the need is counted, with the tokens of reading it again. Only verbatim
+use counts, and the recorded agent still held what it quoted.
 """
 
 from collections.abc import Sequence, Set
@@ -12,7 +12,6 @@ from functools import lru_cache
 
 from agentlib.estimation import message_tokens
 from agentlib.lab.replay.frames import Frame
-from agentlib.lab.spending import MILLION, rates
 from agentlib.messages import Block, Message, blocks, result_text
 from agentlib.transcripts import Session
 
@@ -22,10 +21,6 @@ _PIECE = QUOTED // 2
 """Every quote holds a whole piece of its source, if the source is cut into pieces of this size."""
 _PLACES = 8
 """How many of the newest places of a piece are looked at, because some lines stand everywhere."""
-_CALL = 200
-"""Tokens of a call that reads something again."""
-_VERBATIM = ("old_string", "old_text")
-"""Inputs of an edit that must be in the file as they are."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +32,6 @@ class Quote:
     """ids of the blocks that have it, the newest first."""
     tokens: int
     """Of the newest of them."""
-    in_edit: bool
 
 
 @dataclass(frozen=True)
@@ -46,22 +40,8 @@ class Need:
 
     outputs: int
     """Its texts and calls with such a quote."""
-    edits: int
-    """Its calls with such a quote in an edit, which needs it verbatim."""
     tokens: int
     """What it would read again: the newest source of each quote."""
-
-    def dollars(self, prompt_tokens: int, model: str) -> float:
-        """Return the price of reading it again: one call, after a prompt that is in the cache.
-
-        >>> Need(1, 0, 1_000).dollars(100_000, "claude-opus-5-5")   # 0.005 + 0.02 + 0.004
-        0.029
-        """
-        if not self.tokens:
-            return 0.0
-        rate = rates(model, prompt_tokens)
-        written, read = self.tokens * rate["cache_write_5m"], prompt_tokens * rate["cache_read"]
-        return round((written + read + _CALL * rate["output"]) / MILLION, 9)
 
 
 def needs(frames: Sequence[Frame]) -> list[Need]:
@@ -71,7 +51,7 @@ def needs(frames: Sequence[Frame]) -> list[Need]:
     nothing more.
 
     On paper: a file is read, its result is cleared, and an edit names 50 of its characters. That
-    request has a need of one output, one edit, and the tokens of the result.
+    request has a need of one output and the tokens of the result.
     """
     again, counted = set[int](), list[Need]()
     for frame in frames:
@@ -81,8 +61,7 @@ def needs(frames: Sequence[Frame]) -> list[Need]:
         sources = {q.sources[0]: q.tokens for quotes in lost for q in quotes}
         tokens = sum(tokens for source, tokens in sources.items() if source not in again)
         again |= sources.keys()
-        edits = sum(any(quote.in_edit for quote in quotes) for quotes in lost)
-        counted.append(Need(len(lost), edits, tokens))
+        counted.append(Need(len(lost), tokens))
     return counted
 
 
@@ -161,7 +140,6 @@ class _Index:
     def quotes(self, block: Block) -> list[Quote]:
         """Find what a block repeats, from its beginning on, each time as much as possible."""
         text = _text(block)
-        edits = [block["input"][name] for name in _VERBATIM if name in block.get("input", {})]
         found, start, at = list[Quote](), 0, 0
         while at <= len(text) - _PIECE:
             span = self._longest(text, start, at)
@@ -170,8 +148,7 @@ class _Index:
                 continue
             quoted = text[span[0] : span[1]]
             sources = [key for key, (said, _) in self.sources.items() if quoted in said][::-1]
-            tokens, in_edit = self.sources[sources[0]][1], any(quoted in edit for edit in edits)
-            found.append(Quote(quoted, tuple(sources), tokens, in_edit))
+            found.append(Quote(quoted, tuple(sources), self.sources[sources[0]][1]))
             start = at = span[1]
         return found
 

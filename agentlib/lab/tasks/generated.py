@@ -25,6 +25,8 @@ TRADES, FAILING = SWEEPS.with_name("trades.csv"), SWEEPS.with_name("failing.csv"
 """Presets and lengths of a summary on these tasks; presets while a share of the summaries fails."""
 PARTS = SWEEPS.with_name("parts.csv")
 """Lesson 06's hand-off with one part missing, a row for each part and seed. Also `make sweeps`."""
+BENCH, HUMP = SWEEPS.with_name("bench.csv"), SWEEPS.with_name("hump.csv")
+"""Presets on the review with dollars by model; these tasks with clearing, by KEEP_RECENT."""
 _WORDS = """
 anchor archive barrel beacon bridge cable canal cargo cellar clinic compass convoy crate depot dock
 engine ferry filter fleet foundry garage gauge granary harbour hangar invoice kettle ladder lantern
