@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from html import escape
 from itertools import pairwise
+from textwrap import shorten
 from typing import Any
 
 from ipywidgets import HTML, HBox, Image, Layout
@@ -186,8 +187,7 @@ class WhatIf(Panel):
             for field in _FIELDS
             if values[field] != moved[field]
         ]
-        more = ", …" * (len(changes) > 2)
-        name = f"{len(self.known) - len(self.starts) + 1} · {', '.join(changes[:2])}{more}"
+        name = f"{len(self.known) - len(self.starts) + 1} · {', '.join(changes)}"
         self.known[name] = values["preset"], settings
         return name
 
@@ -207,26 +207,30 @@ class WhatIf(Panel):
         name, preset = self.name, values["preset"]
         self.tried[name] = self.tried.pop(name, None) or self.source.tried(self.settings)
         every, now = {**self.presets, **self.tried}, self.tried[name]
-        whole = [each for each, trial in every.items() if trial.lost == "nothing"]
-        best = min(whole, key=lambda each: every[each].price[model], default="")
-        labels = {each: each.partition(" · ")[0] for each in {**every, best: 0}} | {name: name}
+        whole = {each: t.price[model] for each, t in every.items() if t.lost == "nothing"}
+        best = min(whole, key=lambda each: whole[each], default="")
+        labels = {each: each.partition(" · ")[0] for each in {**every, best: 0}}
+        shown = f"{'trial ' * (labels[best] != best)}{labels[best]}"
+        cheapest = f"{shown}, {100 * whole[best]:.3g} ¢" if best else "none yet"
+        labels[name] = shorten(name, 36, placeholder=" …")
         dots = {labels[each]: (t.price[model], t.kept) for each, t in every.items()}
         path = [each for each in self.tried if self.known[each][0] == preset][-SHOWN_TRIALS:]
         trail = {labels[each]: dots.pop(labels[each]) for each in path}
         chart = trade(
             dots,
             trail,
-            title=f"Cheapest that loses nothing: {_cents(best, every, model)}",
+            title=f"Cheapest that loses nothing: {cheapest}",
             left=f"{self.source.left}, of {now.most}",
             most=now.most,
             hollow={labels[each] for each, trial in every.items() if trial.is_hollow},
             best=labels[best],
         )
-        start = f"from {preset}, " * (name != preset)
+        start = f"from {preset}, " * (name != preset) + f"at the prices of {model}"
         turns = many(len(self.source.frames(self.settings)), "turn")
-        text = f"{_cents(name, every, model)} ({start}at the prices of {model}). {turns}. "
-        text = wrapped(f"{text}Lost: {now.lost}.{self.source.note}")
-        text += f"\n{wrapped(f'Cheapest so far that loses nothing: {_cents(best, every, model)}.')}"
+        text = f"{name}, {100 * now.price[model]:.3g} ¢ ({start}). {turns}. Lost: {now.lost}."
+        text = (
+            f"{wrapped(text + self.source.note)}\nCheapest so far that loses nothing: {cheapest}."
+        )
         return Drawing(chart.png(), text, _as_table(every, name, model))
 
     def _show_turns(self) -> None:
@@ -234,7 +238,9 @@ class WhatIf(Panel):
         name, settings = self.name, self.settings
         with ONE_AT_A_TIME:
             frames = self.source.frames(settings)
-            self.below.value = charts.turns(table(frames), title=f"The turns of {name}").png()
+            self.below.value = charts.turns(
+                table(frames), title=f"Turns: {shorten(name, 50)}"
+            ).png()
         reasons = without_effect(settings, frames)
         for field, control in self.controls.items():
             control.disabled = field in reasons
@@ -248,9 +254,6 @@ class WhatIf(Panel):
         self.controls["trial"].value = name
         self.still = False
 
-    def __repr__(self) -> str:
-        return self.text
-
 
 def without_effect(settings: Settings, frames: Sequence[Frame]) -> dict[str, str]:
     """Say for each control that can't change this run why not.
@@ -263,15 +266,13 @@ def without_effect(settings: Settings, frames: Sequence[Frame]) -> dict[str, str
     calm = all(frame.step.tokens_before <= settings.emergency_tokens for frame in frames)
     warm = calm and settings.clear_when == "cold" and pause <= settings.cache_ttl
     if settings.micro != "clear":
-        counts = settings.micro == "truncate"
-        reasons["keep_recent"] = f"{'messages are counted' if counts else 'nothing is cleared'}."
+        reasons["keep_recent"] = "results aren't cleared."
     elif warm:
         reasons["keep_recent"] = f"no pause outlives the cache: the longest is {pause:,.0f} s."
     if not compacts:
         largest = max(frame.prompt_tokens for frame in frames)
         why = f"nothing is compacted, the largest prompt has {largest:,} tokens."
-        clears = settings.micro != "off" and not warm
-        reasons |= dict.fromkeys(AT_COMPACTION[clears:], why)
+        reasons |= dict.fromkeys(AT_COMPACTION[settings.micro != "off" and not warm :], why)
     return reasons
 
 
@@ -304,10 +305,6 @@ def as_code(settings: Settings) -> str:
     values = ((field, getattr(settings, field.name)) for field in fields(settings))
     parts = [f"{field.name}={value!r}" for field, value in values if value != field.default]
     return f"Settings({', '.join(parts)})"
-
-
-def _cents(name: str, trials: Mapping[str, Trial], model: str) -> str:
-    return f"{name}, {100 * trials[name].price[model]:.3g} ¢" if name else "none yet"
 
 
 def _as_table(trials: Mapping[str, Trial], now: str, model: str) -> str:
