@@ -304,7 +304,7 @@ def as_code(settings: Settings) -> str:
     """
     values = ((field, getattr(settings, field.name)) for field in fields(settings))
     parts = [f"{field.name}={value!r}" for field, value in values if value != field.default]
-    return f"Settings({', '.join(parts)})"
+    return wrapped(f"Settings({', '.join(parts)})")
 
 
 def _as_table(trials: Mapping[str, Trial], now: str, model: str) -> str:
