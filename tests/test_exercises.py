@@ -490,6 +490,14 @@ def no_bad_reason(messages, ask):
     return careful(messages, ask, whole=("end_turn", "stop_sequence", "tool_use", "pause_turn"))
 
 
+def careful_until_it_works(messages, ask):
+    while True:
+        try:
+            return careful(messages, ask, caught=())
+        except Exception:
+            continue
+
+
 def is_open(outcomes, turns, limit, rest):
     return outcomes[-limit:] == ["failed"] * limit and turns < rest
 
@@ -512,6 +520,14 @@ def same_again(messages, ask, shrink):
     except Exception:
         shrink(messages)
         return messages, ask(messages)
+
+
+def until_it_fits(messages, ask, shrink):
+    while True:
+        try:
+            return messages, ask(messages)
+        except Exception:
+            messages = shrink(messages)
 
 
 def ends(lines, room, *, share=4, gap="[{} lines left out]"):
@@ -786,6 +802,7 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (lambda m, ask: careful(m, ask, most=100), "9,000 tokens"),
         (no_bad_reason, "calls a tool"),
         (twice, "it asked 2 times"),
+        (careful_until_it_works, "it asked 5 times"),
     ],
     "07.2": [
         (lambda o, turns, limit, rest: o.count("failed") >= limit and turns < rest, "a success"),
@@ -795,9 +812,10 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
     ],
     "07.3": [
         (lambda messages, ask, shrink: (messages, ask(messages)), "2 requests should be made"),
-        (partial(again, only=lambda error: True), "if the API is overloaded"),
-        (partial(again, most=5), "both prompts are too long, 2 requests"),
+        (partial(again, only=lambda error: True), "overloaded, 1 request should be made, not 2"),
+        (partial(again, most=4), "both prompts are too long, 2 requests"),
         (same_again, "what shrink returned"),
+        (until_it_fits, "it asked 5 times; send again only once"),
         (lambda messages, ask, shrink: ask(messages), "return what was sent, and its reply"),
     ],
     "07.4": [

@@ -29,8 +29,11 @@ LONGEST = 60
 """Characters of a value that fit into a sentence."""
 
 
-class Wrong(Exception):
-    """Raised by a checker. The message tells the learner which case failed, and why."""
+class Wrong(BaseException):
+    """Raised by a checker. The message tells the learner which case failed, and why.
+
+    A learner's `except Exception` lets it pass, so what a checker lends them can end a loop.
+    """
 
 
 def require(condition: object, reason: str) -> None:

@@ -538,11 +538,11 @@ def _careful(answer: Answer) -> None:
         replies[f"ask raises {error!r}"] = error
     for case, reply in replies.items():
         outcome = reply if isinstance(reply, Exception) else good | reply
-        new = answer.call(messages, partial(_outcome, outcome))
+        new = answer.call(messages, partial(_outcome, outcome, []))
         require(new == messages, f"if {case}, the messages should stay as they were.")
     for reason in ("end_turn", "stop_sequence"):
         asked: list[Any] = []
-        ask = partial(_outcome, good | {"stop_reason": reason}, noted=asked)
+        ask = partial(_outcome, good | {"stop_reason": reason}, asked)
         new = answer.messages(messages, ask)
         words = all(block["text"] in text_of(new) for block in of_type(good, "text"))
         case = f"if stop_reason is {reason!r} and the reply begins with a thinking block"
@@ -551,14 +551,14 @@ def _careful(answer: Answer) -> None:
         require(not lost, f"{case}, the person's words should stand beside the summary.")
         require(len(asked) == 1, f"it asked {len(asked)} times; each time costs a whole prompt.")
     with contextlib.suppress(KeyboardInterrupt):
-        answer.call(messages, partial(_outcome, KeyboardInterrupt()))
+        answer.call(messages, partial(_outcome, KeyboardInterrupt(), []))
         require(False, "KeyboardInterrupt, which is Ctrl-C, should pass; catch Exception.")
 
 
-def _outcome(outcome: Any, *request: Any, noted: list[Any] | None = None) -> Any:
-    """Stand for a function that fails in this way, or returns this; `noted` gets each request."""
-    if noted is not None:
-        noted.append(request)
+def _outcome(outcome: Any, asked: list[Any], *request: Any) -> Any:
+    """Stand for a function that fails in this way, or returns this; `asked` gets each request."""
+    asked.append(request)
+    require(len(asked) < 5, "it asked 5 times; each time costs a whole prompt.")
     if isinstance(outcome, BaseException):
         raise outcome
     return outcome
@@ -580,10 +580,10 @@ def _once_more(answer: Answer) -> None:
     ):
         asked = list[Any]()
         outcome: Any = "the API's error"
-        ask = partial(_ask, client(faults=[fault]), asked)
+        ask = partial(_ask, client(faults=[fault]).with_options(max_retries=0).messages, asked)
         with contextlib.suppress(anthropic.APIError):
-            outcome = answer.call(sent, ask, partial(_outcome, smaller))
-        counts = f"{len(right)} requests should be made, not {len(asked)}"
+            outcome = answer.call(sent, ask, partial(_outcome, smaller, []))
+        counts = f"{len(right)} request{'s' * (len(right) > 1)} should be made, not {len(asked)}"
         require(len(asked) == len(right), f"if {case}, {counts}.")
         require(asked == right, f"if {case}, the second request should have what shrink returned.")
         raised, result = outcome == "the API's error", f"yours gives {shown(outcome)}"
@@ -592,10 +592,10 @@ def _once_more(answer: Answer) -> None:
         require(pair or passes, f"if {case}, return what was sent, and its reply; {result}.")
 
 
-def _ask(llm: Any, asked: list[Any], messages: list[Message]) -> dict[str, Any]:
+def _ask(api: Any, asked: list[Any], messages: list[Message]) -> dict[str, Any]:
     asked.append(messages)
-    sent = llm.with_options(max_retries=0).messages
-    return sent.create(model=MODEL, max_tokens=99, messages=messages).to_dict()
+    require(len(asked) < 5, "it asked 5 times; send again only once.")
+    return api.create(model=MODEL, max_tokens=99, messages=messages).to_dict()
 
 
 def of_lesson(lesson: str) -> list[str]:
