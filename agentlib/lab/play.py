@@ -329,7 +329,8 @@ class _Work:
         if not self.run.ended and self.pause == len(self.session.requests):
             self.pause = None
             if "compact_after" in self.parts:
-                self._compact()
+                self.run.step = self._agent().compact_now(self.parts.get("focus", ""))
+                self.run.usages += self.run.step.usage
             else:
                 self._reopen()
             self._turns(None, most)
@@ -363,10 +364,6 @@ class _Work:
             clock=self.clock,
             hooks=self.hooks,
         )
-
-    def _compact(self) -> None:
-        self.run.step = self._agent().compact_now(self.parts.get("focus", ""))
-        self.run.usages += self.run.step.usage
 
     def _reopen(self) -> None:
         """Save the context by the learner's function, and go on with what is loaded."""

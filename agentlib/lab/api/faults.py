@@ -103,10 +103,7 @@ class Faults:
     def next(self, messages: Sequence[Message]) -> Kind | None:
         """Count a request. Returns the first fault, in the order given, that strikes it."""
         request = "summary" if asks_for_summary(messages) else "turn"
-        striking: list[Kind] = []
-        for i, fault in enumerate(self._faults):
-            if fault.only in (None, request):
-                self._counts[i] += 1
-                if fault.strikes(self._counts[i]):
-                    striking.append(fault.kind)
-        return striking[0] if striking else None
+        counting = [i for i, fault in enumerate(self._faults) if fault.only in (None, request)]
+        self._counts.update(counting)
+        striking = (i for i in counting if self._faults[i].strikes(self._counts[i]))
+        return next((self._faults[i].kind for i in striking), None)

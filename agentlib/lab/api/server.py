@@ -19,9 +19,9 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from agentlib.lab.api.body_schema import not_simulated
+from agentlib.lab.api.body_schema import Body, not_simulated
 from agentlib.lab.api.completion import finished
 from agentlib.lab.api.errors import Refusal
 from agentlib.lab.api.faults import Fault, Faults, NoAnswer
@@ -35,7 +35,6 @@ from agentlib.settings import MODEL
 if TYPE_CHECKING:
     import httpx2
 
-Body = dict[str, Any]
 Headers = Mapping[str, str]
 Model = Callable[[Body], Body]
 """body -> {"content": blocks, "stop_reason": str}, and the `stop_sequence` that it stopped at."""

@@ -57,10 +57,8 @@ def block_tokens(block: Block) -> int:
     37
     """
     match block["type"]:
-        case "text":
-            return TEXT + text_tokens(block["text"])
-        case "thinking":
-            return TEXT + text_tokens(block["thinking"])
+        case "text" | "thinking" as kind:
+            return TEXT + text_tokens(block[kind])
         case "tool_use":
             return CALL + text_tokens(block["name"]) + text_tokens(_json(block["input"]))
         case "tool_result":

@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -199,12 +200,10 @@ def conversation(
     [1, 1, 2, 2]
     """
     messages: list[Message] = [{"role": "user", "content": request}]
-    number = 0
+    numbers = count(1)
     for exchange in exchanges:
-        blocks = list[tuple[Block, Block]]()
-        for result in [exchange] if isinstance(exchange, int | str | Mapping) else exchange:
-            number += 1
-            blocks.append(_call_and_result(number, result))
+        results = [exchange] if isinstance(exchange, int | str | Mapping) else exchange
+        blocks = [_call_and_result(next(numbers), result) for result in results]
         calls, answers = map(list, zip(*blocks, strict=True))
         messages += [{"role": "assistant", "content": calls}, {"role": "user", "content": answers}]
     return messages

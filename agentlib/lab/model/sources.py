@@ -8,6 +8,7 @@ other language only the first comment is known.
 import ast
 import re
 import warnings
+from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -126,10 +127,8 @@ def _parsed(text: str) -> ast.Module | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about escapes in other people's code
         for end in (len(text), *starts[:-40:-1]):
-            try:
+            with suppress(SyntaxError, ValueError, MemoryError, RecursionError):
                 tree = ast.parse(text[:end])
-            except (SyntaxError, ValueError, MemoryError, RecursionError):
-                continue
-            if tree.body or end == len(text):
-                return tree
+                if tree.body or end == len(text):
+                    return tree
     return None

@@ -124,8 +124,7 @@ class _Replay:
             settled=self.settled,
             idle=self._idle(event.at),
         )
-        if step.replaced or step.compaction not in (None, Outcome.FAILED):
-            self.changed = True
+        self.changed |= bool(step.replaced) or step.compaction not in (None, Outcome.FAILED)
         if step.compaction:
             usages = recorded.usage if recorded else ()
             self.summary_request = max(map(prompt_tokens, usages), default=0)
@@ -178,6 +177,8 @@ class _Replay:
         usage = request.usage if as_recorded else {"input_tokens": weight}
         self.meter.observe(context, usage)
         tokens = prompt_tokens(usage) or weight
+        cleared = 0 if compacted.reason == "reactive" else compacted.tokens_cleared
+        replaced = compacted.tokens_before - cleared  # the prompt as it was refused, or cleared
         frame = Frame(
             session=self.session,
             turn=turn,
@@ -190,7 +191,7 @@ class _Replay:
             billed_from="recorded" if as_recorded else "weighed",
             summary_from=self.summary_from,
             compaction=compacted.compaction,
-            replaced_tokens=_replaced_tokens(compacted),
+            replaced_tokens=replaced if compacted.compaction else 0,
             summary_request=self.summary_request,
             kinds=self.weights.kinds(tokens),
         )
@@ -204,13 +205,6 @@ def _is_by_hand(compaction: Compaction, session: Session) -> bool:
     """Tell whether the person asked for it, and not the model by its tool."""
     history = session.history[: compaction.seen]
     return compaction.trigger == "manual" and requested_focus(history) is None
-
-
-def _replaced_tokens(step: Step) -> int:
-    """Return the size of the prompt that a step compacted: as the API refused it, or cleared."""
-    if not step.compaction:
-        return 0
-    return step.tokens_before - (0 if step.reason == "reactive" else step.tokens_cleared)
 
 
 def stand_in(tokens: int) -> str:
