@@ -72,6 +72,29 @@ def test_the_wall_is_reached_by_keyboard_with_everything_in_sight(lab: Lab, brow
             assert box["y"] + box["height"] <= 900
 
 
+def test_a_trial_is_made_by_keyboard_with_the_bench_in_sight(lab: Lab, browser: Browser):
+    with opened(browser, lab.url(BENCH)) as notebook:
+        notebook.page.set_viewport_size({"width": 1440, "height": 900})
+        notebook.run_all()
+        bench = notebook.panels()[0]
+        before = bench.settled()
+        keep_recent = bench.all(HANDLE)[1]
+        keep_recent.press("Home")
+        after = holds(bench)
+        assert after.pictures[0] != before.pictures[0]
+        assert after.pictures[1] != before.pictures[1]
+        words = bench.root.locator("[role=status]")
+        assert "1 · KEEP_RECENT 0" in words.inner_text()
+        bench.root.evaluate("each => each.scrollIntoView()")
+        notebook.page.screenshot(path=SHOTS / "what_if-trade.png")
+        picture = bench.root.locator("img.widget-image").first
+        for part in (*bench.all(HANDLE), words, picture, bench.root.locator("[role=region]")):
+            box = part.bounding_box()
+            assert box
+            assert box["y"] >= 0
+            assert box["y"] + box["height"] <= 900
+
+
 def test_a_click_in_the_session_browser_shows_a_summary_whole(lab: Lab, browser: Browser):
     with opened(browser, lab.url("05_transcripts.ipynb")) as lesson:
         lesson.run_all()
