@@ -19,7 +19,8 @@ from agentlib.estimation import prompt_tokens
 
 MILLION = 1_000_000
 PATIENCE, RETRIES = 60.0, 10
-"""Most seconds that a request waits for its last try, and most tries after the first.
+"""Most seconds that an endpoint may have a request wait in all, if it asks for the same wait each
+time, and most tries after the first.
 
 The SDK's own waits begin at half a second, double up to eight, and are some 50 seconds together.
 """
@@ -161,10 +162,7 @@ def guard(
     """
     import anthropic
 
-    first_failure = 0.0
-
     def handle(request: Any, call_next: Any) -> Any:
-        nonlocal first_failure
         body: dict[str, Any] = request.json or {}
         model: str = "" if "count_tokens" in request.url else body.get("model", "")
         if cap and model:
@@ -178,9 +176,7 @@ def guard(
             # The SDK tries again if its own error is the cause.
             raise LiveError(text) from (reason if is_last else error)
         _check_response(response, base_url)
-        if not request.retries_taken:
-            first_failure = time.monotonic()
-        _check_wait(request, response, base_url, time.monotonic() - first_failure, say)
+        _check_wait(request, response, base_url, say)
         if cap and model and response.http_response.is_success:
             usage = usage_of(response.http_response.read())
             cap.is_void = usage is None
@@ -190,18 +186,16 @@ def guard(
     return handle
 
 
-def _check_wait(
-    request: Any, response: Any, base_url: str, waited: float, say: Callable[[str], object]
-) -> None:
+def _check_wait(request: Any, response: Any, base_url: str, say: Callable[[str], object]) -> None:
     """Say that the SDK tries again, and when. Raise LiveError if that takes too long."""
     code, headers = response.status_code, response.headers
     again = (code in (408, 409, 429) or code >= 500) and headers.get("x-should-retry") != "false"
     if not again or request.retries_taken >= RETRIES:
         return
     wait = _retry_after(headers)
-    if waited + wait > PATIENCE:
-        long = f"asks to wait {wait:,.0f} seconds" if wait else f"has failed for {waited:,.0f} s"
-        raise LiveError(f"{base_url} {long} ({code}): go on later, nothing is lost.")
+    if (request.retries_taken + 1) * wait > PATIENCE:
+        asks = f"asks to wait {wait:,.0f} seconds ({code})"
+        raise LiveError(f"{base_url} {asks}: go on later, nothing is lost.")
     when = f" in {wait:g} seconds" if wait else ""
     say(f"{base_url} can't answer now ({code}); trying again{when}")
 
