@@ -101,8 +101,9 @@ def client(
     has to set a key. ANTHROPIC_CUSTOM_HEADERS is the SDK's, which always reads it from the
     environment. Redirects are not followed. `say` gets the address, if it is not Anthropic's, and
     the price before anything is sent. After the request that reached `max_usd` the next one raises
-    spending.CapReached. If the API is overloaded, a request is tried for about a minute, and `warn`
-    gets a line before each wait. Raises LiveError if there is no key, a wrong key or no network.
+    spending.CapReached. If the API is overloaded, a request is tried for one to three minutes, and
+    `warn` gets a line before each wait. Raises LiveError if there is no key, a wrong key or no
+    network.
     """
     if not live:
         model = model or partial(reply, habits=habits)
