@@ -223,7 +223,8 @@ def test_in_bubblewrap_only_the_workspace_can_be_written(tmp_path):
     assert workspace.bash("echo in > a; cat a; pwd; python -c 'print(1)'") == "in\n/workspace\n1"
     assert (tmp_path / "a").read_text() == "in\n"
     assert "Read-only" in failure(workspace, "echo out > /etc/agentlib-was-here")
-    assert workspace.bash("ls ~; cat /proc/net/route | wc -l") == "1"
+    at_home = Path(sys.prefix).parts[2:3] if sys.prefix.startswith("/tmp/") else ()
+    assert workspace.bash("ls ~; cat /proc/net/route | wc -l").split() == [*at_home, "1"]
     assert asked == []
 
 
