@@ -18,6 +18,7 @@ from agentlib import session_file, transcripts
 from agentlib.lab import sessions
 from agentlib.lab.replay import replay
 from agentlib.lab.sessions import MISSING
+from agentlib.lab.sessions.tools import files_of, kind_of
 from agentlib.messages import of_type, result_text, violation
 from agentlib.presets import ALL
 from agentlib.settings import Settings
@@ -257,6 +258,51 @@ def test_their_file_is_never_written_to_and_another_file_is_refused(tmp_path: Pa
     assert (tmp_path / "theirs.jsonl").read_bytes() == before
     with pytest.raises(ValueError, match="holds no conversation"):
         load(tmp_path, '{"messages": [', "]}")
+
+
+def test_a_folder_is_refused_and_the_files_in_it_are_found(tmp_path: Path) -> None:
+    session = load(tmp_path, user("u", "go"), reply("msg_1", text("ok")))
+    assert len(session.requests) == 1
+    (tmp_path / "a" / "subagents").mkdir(parents=True)
+    names = ["theirs.jsonl", "a/subagents/agent-1.jsonl", "a/session-2.json", "a/settings.json"]
+    for name in names[1:]:
+        (tmp_path / name).write_text("{}\n")
+    with pytest.raises(ValueError, match="is a folder"):
+        sessions.load(tmp_path)
+    found = sessions.files([tmp_path, tmp_path / "theirs.jsonl"])
+    assert sorted(found) == sorted(tmp_path / name for name in names[:3])
+    assert sessions.files([tmp_path / "a/settings.json"]) == [tmp_path / "a/settings.json"]
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        sessions.files([tmp_path / "nowhere"])
+
+
+PATCH = "*** Begin Patch\n*** Update File: a.py\n-x\n+y\n*** Add File: b.py\n+z\n*** End Patch"
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "kind", "paths"),
+    [
+        ("Read", {"file_path": "a.py"}, "read", ["a.py"]),
+        ("read", {"path": "a.py"}, "read", ["a.py"]),
+        ("read_file", {"absolute_path": "a.py"}, "read", ["a.py"]),
+        ("read_many_files", {"paths": ["a.py", "b.py"]}, "read", ["a.py", "b.py"]),
+        ("mcp__files__read_file", {"path": "a.py"}, "read", ["a.py"]),
+        ("MultiEdit", {"file_path": "a.py", "edits": [{"path": "no"}]}, "write", ["a.py"]),
+        ("replace", {"file_path": "a.py", "old_string": "x"}, "write", ["a.py"]),
+        ("apply_patch", {"input": PATCH}, "write", ["a.py", "b.py"]),
+        ("shell", {"command": ["apply_patch", PATCH]}, "write", ["a.py", "b.py"]),
+        ("exec_command", {"cmd": f"apply_patch <<'E'\n{PATCH}\nE"}, "write", ["a.py", "b.py"]),
+        ("exec_command", {"cmd": "cat a.py"}, "shell", []),
+        ("Grep", {"pattern": "x", "path": "src"}, "search", []),
+        ("Read", {"file_path": 7}, "read", []),
+        ("mcp__weather__forecast", {"path": "a.py"}, "other", []),
+    ],
+)
+def test_tools_of_other_agents_are_known_by_what_they_do(
+    name: str, given: Line, kind: str, paths: list[str]
+) -> None:
+    call = use("t1") | {"name": name, "input": given}
+    assert (kind_of(call), files_of(call)) == (kind, paths)
 
 
 CALLS = [(i, n) for i in (1, 2, 3) for n in "ab"]

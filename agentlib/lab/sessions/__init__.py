@@ -1,28 +1,36 @@
-"""Read Claude Code's own session files into the same `Session` as ours (lesson 10).
+"""Read session files of Claude Code, and ours, into the same `Session` (lesson 09).
 
-Such a file is a log, not a conversation. One response may be fourteen lines with its results
-between them, and there are copies, torn lines and other agents' lines. So the lines of one event
-are gathered first. Then each event is put into the form that `transcripts` folds: one line for a
-response, its results in one message after it, a compaction with our summary message.
-
-System prompt, tools and the files that are attached again after a compaction are not in those
-files, so a context holds the messages and nothing else.
+`load` tells the formats apart by what is in the file. `files` finds session files in folders.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, cast
 
 from agentlib import session_file as file
 from agentlib import transcripts
-from agentlib.auto_compact import summary_message
-from agentlib.estimation import message_tokens
-from agentlib.messages import PLACEHOLDER, Block, Message, blocks, of_type, stripped, tool_names
-from agentlib.session_file import Line
-from agentlib.transcripts import MISSING, Session, interrupted
+from agentlib.lab.sessions import claude_code
+from agentlib.transcripts import MISSING, Session
 
-_REQUIRED_KEY = {"text": "text", "tool_use": "id", "tool_result": "tool_use_id"}
+__all__ = ["MISSING", "PROJECTS", "Session", "files", "load"]
+
+PROJECTS = Path.home() / ".claude" / "projects"
+"""Where Claude Code keeps its session files."""
+_PATTERNS = ("*.jsonl", "session-*.json")
+
+
+def files(paths: Iterable[Path | str] = (PROJECTS,)) -> list[Path]:
+    """List the session files among these paths, and in these folders and the folders in them.
+
+    The files of subagents are in the list, because their requests were paid, too. A file that is
+    named itself is taken whatever its name is. Raises FileNotFoundError if a path doesn't exist.
+    """
+    found = list[Path]()
+    for path in map(Path, paths):
+        if not path.exists():
+            raise FileNotFoundError(f"{path} does not exist; name a session file or a folder")
+        inside = (each for pattern in _PATTERNS for each in path.rglob(pattern))
+        found += sorted(each for each in inside if each.is_file()) if path.is_dir() else [path]
+    return list(dict.fromkeys(found))
 
 
 def load(path: Path | str) -> Session:
@@ -33,256 +41,23 @@ def load(path: Path | str) -> Session:
 
     A call without a result gets one that says "interrupted", and `MISSING` stands for a lost user
     message, because the API's rules need both. The session has no path, so that their file is
-    never written to. Raises ValueError if the file holds no conversation.
+    never written to. Raises ValueError if the file holds no conversation or is a folder, OSError
+    if it can't be read.
 
     On paper: the lines user "hi", assistant msg_1 "\\n\\n", assistant msg_1 "Hello." are a history
     of two messages and one request, whose context is the user's message.
     """
     path = Path(path)
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; sessions.files([{str(path)!r}]) lists its sessions")
     lines, skipped = file.read(path)
     if any(line.get("subtype") == file.SETTINGS for line in lines):
         return transcripts.load(path)
-    events = _events([line for line in lines if _is_sound(line)])
-    if not any(event.kind in ("response", "words") for event in events):
+    try:
+        session = claude_code.session(lines, path.stem)
+    except ValueError as error:
         raise ValueError(
-            f"{path} holds no conversation: none of its {len(lines)} lines is a message. "
-            'A session file has one JSON object a line, with "type" and "message"'
-        )
-    session = Session(session_id=path.stem, skipped=skipped)
-    for i, event in enumerate(events):
-        try:
-            for line in _our_lines(event, events[:i], session):
-                session.fold(line)
-        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-            session.damage.append(f"the event {event.name} is left out: {error!r:.200}")
+            f'{path}: {error}. A session file has one JSON object a line, with "type" and "message"'
+        ) from error
+    session.skipped = skipped
     return session
-
-
-# -- which lines belong together ------------------------------------------------------------------
-
-
-@dataclass(kw_only=True)
-class _Event:
-    """A response, a user's words, a summary, a boundary of a compaction, or a beginning.
-
-    With all its lines.
-    """
-
-    kind: str
-    name: str
-    """The uuid of its first line."""
-    at: float
-    """Seconds since the epoch. For a response: when its request was sent."""
-    lines: list[Line] = field(default_factory=list[Line])
-    uuids: set[str] = field(default_factory=set[str])
-    """The uuids of all its lines, and of the lines of its results."""
-    results: dict[str, Block | None] = field(default_factory=dict[str, Block | None])
-    """A result for each of its calls, None if there is none in the file."""
-
-    def blocks(self, *types: str) -> list[Block]:
-        """List its blocks of these types, or all, without blank texts and repeated blocks."""
-        distinct = list[Block]()
-        for block in (b for line in self.lines for b in blocks(line["message"])):
-            is_blank = block["type"] == "text" and not block["text"].strip()
-            if (block["type"] in types or not types) and not is_blank and block not in distinct:
-                distinct.append(block)
-        return distinct
-
-
-def _events(lines: Sequence[Line]) -> list[_Event]:
-    """Gather the lines of the main conversation. A response stands where its first line stands.
-
-    A file that has only sidechain lines is a subagent's. There they are the conversation. Words
-    that descend from another root than those before begin a conversation with an empty context.
-    """
-    events, seen, newest = dict[str, _Event](), set[str](), 0.0
-    beginnings = _beginnings(lines)
-    messages = [line for line in lines if line.get("type") in ("user", "assistant")]
-    subagent = all(line.get("isSidechain") for line in messages)
-    for number, line in enumerate(lines):
-        kind, uuid, at = _kind(line, subagent), line.get("uuid") or f"line {number}", _seconds(line)
-        if kind and uuid not in seen:  # a resume or a fork copies lines
-            key, begin = uuid, at
-            if kind == "response":
-                key, begin = line["message"].get("id") or uuid, newest or at
-            if kind == "words" and events and uuid in beginnings:
-                events[f"{key}/cleared"] = _Event(kind=file.CLEARED, name=uuid, at=begin)
-            event = events.setdefault(key, _Event(kind=kind, name=uuid, at=begin))
-            event.lines.append(line)
-            event.uuids.add(uuid)
-        seen.add(uuid)
-        newest = max(newest, at)
-    _hand_out_results(list(events.values()))
-    return list(events.values())
-
-
-def _beginnings(lines: Sequence[Line]) -> set[str]:
-    """Return the uuids of the user's lines that begin a conversation: their chain has a new root.
-
-    The chain goes on behind a compaction, whose boundary has no parent either.
-    """
-    roots, begun, beginnings = dict[str, str](), set[str](), set[str]()
-    newest = ""
-    for line in lines:
-        uuid, parent = line.get("uuid"), line.get("parentUuid", "")
-        if not uuid or uuid in roots or line.get("isSidechain"):
-            continue
-        is_root = parent is None and line.get("subtype") != file.COMPACT
-        roots[uuid] = newest = uuid if is_root else roots.get(parent or "", newest)
-        if line.get("type") in ("user", "assistant") and newest not in begun:
-            beginnings |= {uuid} if begun and line["type"] == "user" else set[str]()
-            begun.add(newest)
-    return beginnings
-
-
-def _kind(line: Line, subagent: bool) -> str | None:
-    """Name the kind of event that a line belongs to, None if it is no part of the conversation."""
-    match line:
-        case {"type": "system", "subtype": file.COMPACT | file.MICRO as kind}:
-            return kind
-        case {"isSidechain": True} if not subagent:
-            return None
-        case {"type": "user", "message": message} if _is_message(message):
-            return "summary" if line.get("isCompactSummary") else "words"
-        case {"type": "assistant", "message": message} if _is_message(message):
-            failed = line.get("isApiErrorMessage") or message.get("model") == "<synthetic>"
-            return None if failed else "response"
-        case _:
-            return None
-
-
-def _is_message(message: Any) -> bool:
-    """Return whether its content is a text, or blocks with the text or id that is asked of them."""
-    try:
-        keys = ((b, _REQUIRED_KEY.get(b["type"], "type")) for b in blocks(message))
-        return all(isinstance(block[key], str) for block, key in keys)
-    except (KeyError, TypeError):
-        return False
-
-
-def _is_sound(line: Line) -> bool:
-    """Return whether the fields that are looked at have the types that Claude Code gives them."""
-    message: Any = line.get("message") or {}
-    if not isinstance(message, dict):
-        return False
-    usage: Any = cast(Line, message).get("usage") or {}
-    names = [line.get(name) for name in ("uuid", "parentUuid", "type", "subtype", "timestamp")]
-    names += [cast(Line, message).get(name) for name in ("id", "model", "stop_reason")]
-    return all(isinstance(name, str | int | None) for name in names) and isinstance(usage, dict)
-
-
-def _seconds(line: Line) -> float:
-    try:
-        return file.seconds(line["timestamp"])
-    except (KeyError, TypeError, ValueError):
-        return 0.0
-
-
-def _hand_out_results(events: Sequence[_Event]) -> None:
-    """Give each result to the response that asked for it first, wherever the result's line is."""
-    responses = dict[str, _Event]()
-    for response in (event for event in events if event.kind == "response"):
-        for call in response.blocks("tool_use"):
-            if responses.setdefault(call["id"], response) is response:
-                response.results[call["id"]] = None
-    for words in (event for event in events if event.kind == "words"):
-        for result in words.blocks("tool_result"):
-            name = result["tool_use_id"]
-            if (response := responses.get(name)) and response.results[name] is None:
-                del response.results[name]
-                response.results[name] = result  # in the order of the file
-                response.uuids |= words.uuids
-
-
-# -- in our form ----------------------------------------------------------------------------------
-
-
-def _our_lines(event: _Event, before: Sequence[_Event], session: Session) -> list[Line]:
-    """Put an event into the lines that `transcripts` folds. `before`: all earlier events."""
-    names = (other.name for other in reversed(before) if other.kind in ("response", "words"))
-    archive = f"{session.session_id}.jsonl#{next(names, '')}"
-    match event.kind:
-        case "response":
-            is_answer = session.context and session.context[-1]["role"] == "user"
-            lost = [] if is_answer else [_line(event, "user", MISSING, part="/before")]
-            return [*lost, *_exchange(event)]
-        case "words":
-            content = event.lines[0]["message"]["content"]
-            words = [block for block in event.blocks() if block["type"] != "tool_result"]
-            content = content if isinstance(content, str) else words
-            return [_line(event, "user", content)] if words else []
-        case "summary":
-            text = "\n".join(block["text"] for block in event.blocks("text"))
-            content = summary_message(text, archive, reference_only=False)["content"]
-            return [{**_line(event, "user", content), "isCompactSummary": True}]
-        case file.CLEARED:
-            return [{"type": "system", "subtype": file.CLEARED, "uuid": event.name + "/cleared"}]
-        case file.COMPACT:
-            return [_boundary(event, before, archive)]
-        case _:
-            return [_micro(event, session.context)]
-
-
-def _line(event: _Event, role: str, content: Any, part: str = "", **more: Any) -> Line:
-    message = {"role": role, "content": content, **more}
-    stamp = file.timestamp(event.at)
-    return {"type": role, "uuid": event.name + part, "timestamp": stamp, "message": message}
-
-
-def _exchange(event: _Event) -> list[Line]:
-    """Make one line of a response, and one of the results of all its calls.
-
-    The first lines of a response carry the token count that its stream began with, and most have
-    no stop_reason. So the last usage is taken with the largest count, and any stop_reason.
-    """
-    messages = [line["message"] for line in event.lines]
-    usages = [message["usage"] for message in messages if message.get("usage")] or [{}]
-    usage = {**usages[-1], "output_tokens": _answer(event, usages)}
-    stops = [message["stop_reason"] for message in messages if message.get("stop_reason")]
-    stop = (stops or ["tool_use" if event.results else "end_turn"])[-1]
-    content = [b for b in event.blocks() if b["type"] != "tool_use" or b["id"] in event.results]
-    results = [result for result in event.results.values() if result]
-    lost = [interrupted(name) for name, result in event.results.items() if not result]
-    results += [block for message in lost for block in blocks(message)]
-    lines = [_line(event, "assistant", stripped(content), usage=usage, stop_reason=stop)]
-    return lines + [_line(event, "user", stripped(results), part="/results")] * bool(results)
-
-
-def _answer(event: _Event, usages: Sequence[Mapping[str, Any]]) -> int:
-    """Return the tokens of a response: the largest count, or the estimate of its blocks.
-
-    Three counts of four are of a stream's beginning. A count under half of the estimate is one.
-    """
-    count = max(usage.get("output_tokens") or 0 for usage in usages)
-    weight = round(message_tokens({"role": "assistant", "content": event.blocks()}))
-    return count if 2 * count >= weight else weight
-
-
-def _boundary(event: _Event, before: Sequence[_Event], archive: str) -> Line:
-    """Note a compaction with the exchanges that stay: whole, whichever of their lines it names."""
-    theirs: dict[str, Any] = event.lines[0].get("compactMetadata") or {}
-    segment: dict[str, str] = theirs.get("preservedSegment") or {}
-    ends = {segment.get("headUuid"), segment.get("tailUuid")}
-    places = [i for i, other in enumerate(before) if other.uuids & ends]
-    uuids = file.kept_uuids({"compactMetadata": theirs})
-    stay = [other for other in before if other.uuids & uuids]
-    stay += before[places[0] : places[-1] + 1] if places else []
-    names = [other.name + part for other in stay for part in ("", "/results")]
-    ours = {"preservedMessages": {"uuids": names}, "archive": archive}
-    details = {"trigger": "auto", **theirs, **ours}
-    stamp = file.timestamp(event.at)
-    return {"type": "system", "subtype": event.kind, "timestamp": stamp, "compactMetadata": details}
-
-
-def _micro(event: _Event, context: Sequence[Message]) -> Line:
-    """Note the results that were cleared, with our placeholder if it is shorter."""
-    details: dict[str, Any] = event.lines[0].get("microcompactMetadata") or {}
-    listed: list[str] = details.get("compactedToolIds") or []
-    tools, replacements = tool_names(context), dict[str, str]()
-    for result in (result for message in context for result in of_type(message, "tool_result")):
-        name = result["tool_use_id"]
-        placeholder = f"{PLACEHOLDER}{tools[name]}]"
-        if name in listed and len(placeholder) < len(str(result.get("content") or "")):
-            replacements[name] = placeholder
-    details = {**details, "replacements": replacements}
-    return {"type": "system", "subtype": event.kind, "microcompactMetadata": details}
