@@ -80,6 +80,7 @@ def test_lines_of_one_response_are_one_message_one_request_and_one_bill(tmp_path
     assert request.reply == session.history[1]
     assert {name: request.usage[name] for name in BILLED} == BILLED
     assert (request.usage["output_tokens"], request.stop_reason) == (144, "tool_use")
+    assert request.usage["model"] == "m"
     assert session_file.timestamp(request.at) == "2026-01-01T00:00:02.000Z"
 
 

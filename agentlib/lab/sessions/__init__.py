@@ -37,7 +37,8 @@ def load(path: Path | str) -> Session:
     """Read a session from Claude Code's file, or from ours.
 
     One response becomes one request, whose `at` is the newest time in the file before it. Lines of
-    subagents, hooks and failed requests are left out. The settings are a guess, `Settings()`.
+    subagents, hooks and failed requests are left out. The settings are a guess, `Settings()`. The
+    `usage` of a request also has the `model` that answered, because the bill depends on it.
 
     A call without a result gets one that says "interrupted", and `MISSING` stands for a lost user
     message, because the API's rules need both. The session has no path, so that their file is

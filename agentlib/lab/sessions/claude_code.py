@@ -220,7 +220,8 @@ def _exchange(event: _Event) -> list[Line]:
     """
     messages = [line["message"] for line in event.lines]
     usages = [message["usage"] for message in messages if message.get("usage")] or [{}]
-    usage = {**usages[-1], "output_tokens": _answer(event, usages)}
+    model = messages[0].get("model") or ""
+    usage = {**usages[-1], "output_tokens": _answer(event, usages), "model": model}
     stops = [message["stop_reason"] for message in messages if message.get("stop_reason")]
     stop = (stops or ["tool_use" if event.results else "end_turn"])[-1]
     content = [b for b in event.blocks() if b["type"] != "tool_use" or b["id"] in event.results]
