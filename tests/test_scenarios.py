@@ -18,7 +18,6 @@ from agentlib.lab.tasks.scenarios import (
     LONG,
     RENAME,
     REVIEW,
-    RULE,
     SURVEY,
     TRACE,
     Scenario,
@@ -52,8 +51,8 @@ def test_the_long_one_passes_400_000_tokens_and_the_caches_life_three_times(tmp_
     assert 400_000 < max(prompt_tokens(usage) for usage in played.usages) < LONG.window
     assert sum(pause > 300 for pause in LONG.pauses) == 3
     assert sum(usage["cache_read_input_tokens"] == 0 for usage in played.usages) == 1 + 3
-    assert RULE in LONG.prompts[0]
-    assert RULE not in LONG.prompts[-1]
+    assert LONG.constraint in LONG.prompts[0]
+    assert LONG.constraint not in LONG.prompts[-1]
 
 
 def test_the_review_reads_code_of_the_right_size(tmp_path: Path) -> None:

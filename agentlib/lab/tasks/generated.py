@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 
 from agentlib.lab.cache import SHORT
-from agentlib.lab.tasks.scenarios import Scenario, report_checks
+from agentlib.lab.tasks.scenarios import TABLE, Scenario, report_checks
 
 SWEEPS = Path(__file__).with_name("sweeps.csv")
 """Policies on these tasks, a row for each policy and seed. `make sweeps` writes it."""
@@ -27,22 +27,8 @@ PARTS = SWEEPS.with_name("parts.csv")
 """Lesson 06's hand-off with one part missing, a row for each part and seed. Also `make sweeps`."""
 BENCH, HUMP = SWEEPS.with_name("bench.csv"), SWEEPS.with_name("hump.csv")
 """Presets on the review with dollars by model; these tasks with clearing, by KEEP_RECENT."""
-_WORDS = """
-anchor archive barrel beacon bridge cable canal cargo cellar clinic compass convoy crate depot dock
-engine ferry filter fleet foundry garage gauge granary harbour hangar invoice kettle ladder lantern
-ledger locker market mill mooring orchard pallet permit pier pump quarry reservoir sail seam sensor
-check clean count drain inspect label merge pack paint round seal sort split weigh
-crates hours litres metres minutes sheets tonnes visits
-"""
-_NOUNS, _VERBS, _UNITS = (_WORDS.split()[a:b] for a, b in ((0, 44), (44, 58), (58, 66)))
-_WHEN = ("before the night shift", "for the whole season", "once a week", "with the oldest first")
-_FACTS = (
-    "FACT: the {noun} holds at most {number} {unit}.",
-    "FACT: nobody may {verb} the {noun} for {number} {unit} after an alarm.",
-    "DECISION: we {verb} the {noun} every {number} {unit}, never sooner.",
-)
-_RULE = "A rule for all that follows: the first line of every report must be '{}'."
-_READ = "Read every Python file in the {}/ directory one by one"
+_MADE_OF = TABLE["generated"]
+_NOUNS, _VERBS, _UNITS = (_MADE_OF[name].split() for name in ("nouns", "verbs", "units"))
 
 
 @cache
@@ -57,12 +43,12 @@ def generated(seed: int) -> Scenario:
     files = _files(rng, folders)
     facts = _plant(rng, files, [path for path in files if not path.startswith(f"{folders[-1]}/")])
     rule = f"# For {rng.choice(('Ada', 'Grace', 'Edsger'))}, number {rng.randint(2, 99)}"
-    prompts = [f"{_READ.format(folder)}." for folder in folders[:-1]]
+    prompts = [f"{_MADE_OF['read'].format(folder)}." for folder in folders[:-1]]
     told = rng.randrange(len(prompts))
-    prompts[told] = f"{_RULE.format(rule)} {prompts[told]}"
+    prompts[told] = f"{_MADE_OF['rule'].format(rule)} {prompts[told]}"
     return Scenario(
         name=f"generated {seed}",
-        prompts=(*prompts, f"{_READ.format(folders[-1])} and write a report."),
+        prompts=(*prompts, f"{_MADE_OF['read'].format(folders[-1])} and write a report."),
         make_workspace=partial(write_files, files=files),
         checks=partial(report_checks, below=folders[-1], facts=facts, first=rule),
         facts=facts,
@@ -90,7 +76,8 @@ def _plant(rng: Random, files: dict[str, str], paths: list[str]) -> tuple[str, .
     facts: list[str] = []
     for noun in rng.sample(_NOUNS, rng.randint(2, 6)):
         words = {"verb": rng.choice(_VERBS), "unit": rng.choice(_UNITS)}
-        facts.append(rng.choice(_FACTS).format(noun=noun, number=rng.randint(3, 480), **words))
+        form = rng.choice(_MADE_OF["facts"])
+        facts.append(form.format(noun=noun, number=rng.randint(3, 480), **words))
         path = rng.choice(paths)
         files[path] = f"# {facts[-1]}\n\n{files[path]}"
     return tuple(facts)
@@ -110,4 +97,5 @@ def _module(rng: Random, noun: str) -> str:
 
 def _about(rng: Random, verb: str, noun: str) -> str:
     units = " and ".join(rng.sample(_UNITS, 2))
-    return ", ".join([f"{verb} the {noun} by {units}", *rng.sample(_WHEN, rng.randint(0, 3))]) + "."
+    when = rng.sample(_MADE_OF["when"], rng.randint(0, 3))
+    return ", ".join([f"{verb} the {noun} by {units}", *when]) + "."

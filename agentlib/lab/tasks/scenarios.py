@@ -7,12 +7,12 @@ works.
 
 import re
 import shutil
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from agentlib.lab.tasks.fact_check import check_report
@@ -24,8 +24,10 @@ DATA = Path(__file__).parent / "data"
 Checks = dict[str, Any]
 """`done` (bool) first, then the measures of this scenario by name."""
 
-RULE = "# Reviewed for Ada"
-_RULE_STATED = f"A rule for all that follows: the first line of every report must be '{RULE}'."
+TABLE: dict[str, Any] = tomllib.loads(
+    Path(__file__).with_name("scenarios.toml").read_text(encoding="utf-8")
+)
+"""The tasks in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +83,7 @@ def filled(
     *packages: str,
     project: str = "",
     largest: int = 10**9,
-    planted: Mapping[str, str] = MappingProxyType({}),
+    planted: Mapping[str, str] | None = None,
 ) -> Callable[[Path], None]:
     """Return a function that copies installed packages and a project of `DATA` into a folder.
 
@@ -102,7 +104,7 @@ def filled(
                     target = folder / name / file.relative_to(source)
                     target.parent.mkdir(parents=True, exist_ok=True)
                     shutil.copyfile(file, target)
-        for path, line in planted.items():
+        for path, line in (planted or {}).items():
             text = f"# {line}\n\n{text_of(folder / path)}"
             (folder / path).write_text(text, encoding="utf-8", newline="\n")
 
@@ -170,28 +172,29 @@ def lines_with(name: str, texts: Iterable[str]) -> int:
 
 # -- the tasks -----------------------------------------------------------------------------------
 
-_REVIEW_FACTS = {
-    "packaging/_elffile.py": "DECISION: the reader of ELF files never writes one.",
-    "packaging/_manylinux.py": "FACT: the oldest glibc that our users have is 2.17.",
-    "packaging/_musllinux.py": "FACT: the probe for musl may take 7 seconds.",
-    "packaging/_parser.py": "DECISION: an error names the position, never a guess.",
-}
-FACTS = tuple(_REVIEW_FACTS.values())
 
-REVIEW = Scenario(
-    name="review",
-    prompts=(
-        f"{_RULE_STATED} For now, read every Python file in the packaging/licenses/ directory.",
-        "Read every Python file in the packaging/ directory one by one and write a report.",
-    ),
-    make_workspace=filled("packaging", largest=45_000, planted=_REVIEW_FACTS),
-    checks=partial(report_checks, facts=FACTS, first=RULE),
-    facts=FACTS,
-    constraint=RULE,
-    pauses=(0.0, 400.0),
-)
-"""Review every file of `packaging` (its files over 45,000 bytes left out) and report. The rule is
-in the first request, the facts in the files read first."""
+def _scenario(
+    name: str, checks: Callable[[Path, Sequence[Message]], Checks] | None = None, below: str = "."
+) -> Scenario:
+    """Make a task of its table. Without `checks` of its own it is done by a report on `below`."""
+    row = TABLE[name]
+    rule, planted = row.get("constraint", ""), row.get("planted", {})
+    facts = tuple(row.get("facts") or planted.values())
+    return Scenario(
+        name=row["name"],
+        prompts=tuple(row["prompts"]),
+        make_workspace=filled(
+            *row.get("packages", ()),
+            project=row.get("project", ""),
+            largest=row.get("largest", 10**9),
+            planted=planted,
+        ),
+        checks=checks or partial(report_checks, below=below, facts=facts, first=rule),
+        facts=facts,
+        constraint=rule,
+        pauses=tuple(row.get("pauses", ())),
+        window=row.get("window", Scenario.window),
+    )
 
 
 def _trace_checks(folder: Path, history: Sequence[Message]) -> Checks:
@@ -200,16 +203,6 @@ def _trace_checks(folder: Path, history: Sequence[Message]) -> Checks:
     named = sum(path in answer for path in chain)
     value = re.search(r"`RETRY_LIMIT` is 12(?![.\d]*\d)", answer) is not None
     return {"done": value and named == len(chain), "value": value, "files": named}
-
-
-TRACE = Scenario(
-    name="trace",
-    prompts=("Find where RETRY_LIMIT is set and follow it through the files to its value.",),
-    make_workspace=filled(project="fetch"),
-    checks=_trace_checks,
-)
-"""Follow a value through three files to the number it is, 12. An old value stands in the change
-log, another one in the tests."""
 
 
 _PLACES = 29
@@ -224,69 +217,21 @@ def _rename_checks(folder: Path, history: Sequence[Message]) -> Checks:
     return {"done": done, "left": left, "renamed": renamed, "tests": passed}
 
 
-RENAME = Scenario(
-    name="rename",
-    prompts=("Rename MAX_WEIGHT to WEIGHT_LIMIT everywhere and run the tests.",),
-    make_workspace=filled(project="parcels"),
-    checks=_rename_checks,
-)
+REVIEW = _scenario("review")
+"""Review every file of `packaging` (its files over 45,000 bytes left out) and report. The rule is
+in the first request, the facts in the files read first."""
+TRACE = _scenario("trace", _trace_checks)
+"""Follow a value through three files to the number it is, 12. An old value stands in the change
+log, another one in the tests."""
+RENAME = _scenario("rename", _rename_checks)
 """Rename a constant in 29 lines of seven files, five of which have tables that make them 6,500
 tokens long, and run the tests, which print no times."""
-
-
-_LONG_PLANTED = {
-    "packaging/_elffile.py": "DECISION: the reader of ELF files never writes one.",
-    "packaging/_manylinux.py": "FACT: the oldest glibc that our users have is 2.17.",
-    "jinja2/async_utils.py": "DECISION: templates are rendered without threads.",
-    "jsonschema/_format.py": "FACT: the form of dates is checked by the caller.",
-}
-_LONG_FACTS = tuple(_LONG_PLANTED.values())
-
-LONG = Scenario(
-    name="long",
-    prompts=(
-        f"{_RULE_STATED} Read every Python file in the packaging/ directory one by one.",
-        "Now read every Python file in the jinja2/ directory one by one.",
-        "Now read every Python file in the jsonschema/ directory one by one.",
-        "Last, read every Python file in the traitlets/ directory one by one and write a report.",
-    ),
-    make_workspace=filled("packaging", "jinja2", "jsonschema", "traitlets", planted=_LONG_PLANTED),
-    checks=partial(report_checks, below="traitlets", facts=_LONG_FACTS, first=RULE),
-    facts=_LONG_FACTS,
-    constraint=RULE,
-    pauses=(0.0, 400.0, 900.0, 4_000.0),
-    window=1_000_000,
-)
+LONG = _scenario("long", below="traitlets")
 """Four packages in one conversation, over 400,000 tokens when nothing is forgotten. The rule is
 in the first request and must show in the last answer's report."""
+SURVEY = _scenario("survey", below="gauge")
+"""Two folders of generated files, about 25,000 tokens, and a report on the second. The name says
+from which seed of `tests/benchmarks/generated.py` it was made; no setting was tuned on it."""
 
 ALL = {scenario.name: scenario for scenario in (REVIEW, TRACE, RENAME, LONG)}
 """The tasks that presets are compared on, by name."""
-
-
-_SURVEY_RULE = "# For Barbara, number 94"
-_SURVEY_FACTS = (
-    "FACT: the archive holds at most 29 minutes.",
-    "FACT: 269 tonnes of the warehouse belong to the quota next door.",
-    "FACT: nobody may check the seam for 207 visits after an alarm.",
-    "DECISION: the tram is done by hand, at 285 litres a turn.",
-    "FACT: nobody may drain the locker for 257 litres after an alarm.",
-    "FACT: nobody may test the crate for 212 minutes after an alarm.",
-    "FACT: the reservoir holds at most 251 crates.",
-)
-
-SURVEY = Scenario(
-    name="survey 1015",
-    prompts=(
-        f"A rule for all that follows: the first line of every report must be '{_SURVEY_RULE}'.",
-        "Please go through each Python file in the depot/ directory, one after another.",
-        "Read every Python file in the gauge/ directory one by one and write a report.",
-    ),
-    make_workspace=filled(project="survey"),
-    checks=partial(report_checks, below="gauge", facts=_SURVEY_FACTS, first=_SURVEY_RULE),
-    facts=_SURVEY_FACTS,
-    constraint=_SURVEY_RULE,
-    pauses=(0.0, 20.0, 900.0),
-)
-"""Two folders of generated files, about 25,000 tokens, and a report on the second. The name says
-from which seed of `tests/benchmarks/generated.py` it was made; no setting was tuned on it."""
