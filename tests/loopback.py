@@ -14,7 +14,7 @@ class Wire:
     def __init__(self, server: Server) -> None:
         self.server = server
         self.headers: list[Headers] = []
-        self.http = listen(self)
+        self.http = listen(self.answer)
         self.url = f"http://127.0.0.1:{self.http.server_port}"
 
     def answer(self, method: str, path: str, headers: Headers, raw: bytes) -> Reply:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agentlib.lab.api.errors import Refusal
-from agentlib.lab.api.thinking import BETA, check_thinking, thought, without_unbound
+from agentlib.lab.api.thinking import BETA, check_thinking, thought
 from agentlib.lab.client import client
 from agentlib.settings import MODEL
 
@@ -26,6 +26,11 @@ def user(text: str) -> Body:
 def thoughtful(before: Body) -> Body:
     answer = {"type": "text", "text": "Good."}
     return {"role": "assistant", "content": [thought([answer], before), answer]}
+
+
+def dropped(*messages: Body) -> list[Body]:
+    """What is left of the messages if the request asks for `drop_block`."""
+    return list(check_thinking({**request(*messages), "thinking": DROP}, BETA)["messages"])
 
 
 HI, MORE, END = user("Hi"), user("More"), user("End")
@@ -56,10 +61,9 @@ def test_dropping_needs_the_header_and_a_behavior_of_the_api():
 
 def test_only_what_follows_the_change_is_dropped():
     longer = [*WHOLE["messages"], thoughtful(WHOLE), END]
-    assert without_unbound(request(*longer)) == request(*longer)
-    changed = request(*longer[:2], user("Less"), *longer[3:])
+    assert dropped(*longer) == longer
     without = {"role": "assistant", "content": SECOND["content"][1:]}
-    kept = without_unbound(changed)["messages"]
+    kept = dropped(*longer[:2], user("Less"), *longer[3:])
     assert kept == [*longer[:2], user("Less"), without, *longer[4:]]
 
 
@@ -68,8 +72,7 @@ def test_the_thinking_behind_a_dropped_block_goes_with_it():
     hidden = {"type": "redacted_thinking", "data": "x"}
     alone = {"role": "assistant", "content": [first, hidden]}
     apart = {"role": "assistant", "content": [first, answer, hidden]}
-    changed = request(user("Ho"), alone, MORE, apart, END, SECOND, END)
-    kept = without_unbound(changed)["messages"]
+    kept = dropped(user("Ho"), alone, MORE, apart, END, SECOND, END)
     rest = {"role": "assistant", "content": [answer, hidden]}
     assert kept == [user("Ho"), MORE, rest, END, SECOND, END]
 

@@ -1,9 +1,10 @@
 """Serve the offline API over HTTP on this machine, for an agent in any language."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 
 import click
 
@@ -11,15 +12,15 @@ from agentlib.lab.api.server import Headers, Reply, Server
 from agentlib.lab.model import reply
 from agentlib.settings import MODEL
 
-
-class Api(Protocol):
-    """Anything that answers requests as a Server does."""
-
-    def answer(self, method: str, path: str, headers: Headers, raw: bytes) -> Reply: ...
+Answer = Callable[[str, str, Headers, bytes], Reply]
+"""method, path, headers, body -> response, such as a server's `answer`."""
 
 
-def listen(api: Api, port: int = 0) -> ThreadingHTTPServer:
-    """Put `api` behind a port of 127.0.0.1; 0 takes a free one. Raises OSError if it is taken."""
+def listen(answers: Answer, port: int = 0) -> ThreadingHTTPServer:
+    """Put a server behind a port of 127.0.0.1; 0 takes a free one.
+
+    Raises OSError if the port is taken.
+    """
     lock = Lock()
 
     class Handler(BaseHTTPRequestHandler):
@@ -27,7 +28,7 @@ def listen(api: Api, port: int = 0) -> ThreadingHTTPServer:
             headers = {name.lower(): value for name, value in self.headers.items()}
             raw = self.rfile.read(int(headers.get("content-length", 0)))
             with lock:
-                reply = api.answer(self.command, self.path.partition("?")[0], headers, raw)
+                reply = answers(self.command, self.path.partition("?")[0], headers, raw)
             with suppress(ConnectionError):  # an agent may be stopped while it waits
                 self.send_response(reply.status)
                 for name, value in reply.headers.items():
@@ -50,7 +51,7 @@ def listen(api: Api, port: int = 0) -> ThreadingHTTPServer:
 def main(port: int, window: int) -> None:
     """Serve the offline Messages API on 127.0.0.1. Any key will do. Ctrl-C stops it."""
     try:
-        http = listen(Server(reply, window=window), port)
+        http = listen(Server(reply, window=window).answer, port)
     except OSError as error:
         reason = f"port {port}: {error.strerror}; choose another --port, or 0 for a free one"
         raise click.ClickException(reason) from None

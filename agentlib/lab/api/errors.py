@@ -1,7 +1,15 @@
 """An error response of the offline API, raised when a request breaks a rule or a fault strikes."""
 
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+TABLE: dict[str, Any] = tomllib.loads(
+    Path(__file__).with_name("rules.toml").read_text(encoding="utf-8")
+)
+WORDINGS: Mapping[str, str] = TABLE["wordings"]
+"""The API's longer sentences. `{}` stands for a value."""
 
 
 class Refusal(Exception):

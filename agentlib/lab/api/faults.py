@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal, get_args
 
-from agentlib.lab.api.errors import Refusal, too_long
+from agentlib.lab.api.errors import WORDINGS, Refusal, too_long
 from agentlib.messages import Message, asks_for_summary
 
 Kind = Literal[
@@ -19,14 +19,11 @@ Kind = Literal[
 WAIT = {"retry-after-ms": "10"}
 """The real API gives whole seconds (429) or nothing (529, 500). A lesson need not wait so long."""
 
-_RATE_LIMIT = (
-    "This request would exceed the rate limit for your organization "
-    "(00000000-0000-0000-0000-000000000000) of 50,000 input tokens per minute. For details, refer "
-    "to: https://docs.claude.com/en/api/rate-limits. You can see the response headers for current "
-    "usage. Please reduce the prompt length or the maximum tokens requested, or try again later. "
-    "You may also contact sales at https://www.anthropic.com/contact-sales to discuss your options "
-    "for a rate limit increase."
-)
+_ERRORS = {
+    "429": (429, "rate_limit_error", WORDINGS["rate_limit"], {"retry-after": "1", **WAIT}),
+    "529": (529, "overloaded_error", "Overloaded", {"x-should-retry": "true", **WAIT}),
+    "500": (500, "api_error", "Overloaded", WAIT),
+}
 
 
 class NoAnswer(Exception):
@@ -84,21 +81,14 @@ class Faults:
 
         Returns the kind of a fault that shows in the answer, or None.
         """
-        match kind := self.next(messages):
-            case "timeout":
-                raise NoAnswer
-            case "429":
-                headers = {"retry-after": "1", **WAIT}
-                raise Refusal(429, "rate_limit_error", _RATE_LIMIT, headers)
-            case "529":
-                headers = {"x-should-retry": "true", **WAIT}
-                raise Refusal(529, "overloaded_error", "Overloaded", headers)
-            case "500":
-                raise Refusal(500, "api_error", "Overloaded", WAIT)
-            case "too_long":
-                raise too_long(max(tokens, window + 1), window)
-            case _:
-                return kind
+        kind = self.next(messages)
+        if kind == "timeout":
+            raise NoAnswer
+        if kind == "too_long":
+            raise too_long(max(tokens, window + 1), window)
+        if kind in _ERRORS:
+            raise Refusal(*_ERRORS[kind])
+        return kind
 
     def next(self, messages: Sequence[Message]) -> Kind | None:
         """Count a request. Returns the first fault, in the order given, that strikes it."""

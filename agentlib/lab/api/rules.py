@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from agentlib.lab.api.body_schema import Body, check_shape
-from agentlib.lab.api.errors import Refusal, invalid, too_long
+from agentlib.lab.api.errors import WORDINGS, Refusal, invalid, too_long
 from agentlib.lab.api.thinking import check_thinking, thinking_mode
 from agentlib.lab.api.tokens import pieces
 from agentlib.messages import THINKING, violation
@@ -22,18 +22,6 @@ CHARS_PER_TOKEN = 20
 
 _SURROGATE = re.compile(r"\\\\|\\ud[89ab]..\\ud[c-f]..|(\\ud[89a-f]..)", re.IGNORECASE)
 """An escaped backslash, an escaped pair, or (group 1) one half of a pair alone."""
-_ENABLED = (
-    '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and '
-    '"output_config.effort" to control thinking behavior.'
-)
-_NO_THINKING = (
-    "When thinking is disabled, an `assistant` message in the final position cannot contain "
-    "`thinking`. To use thinking blocks, enable `thinking` in your request."
-)
-_TTL_ORDER = (
-    "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that "
-    "blocks are processed in the following order: `tools`, `system`, `messages`."
-)
 
 
 def read_body(raw: bytes) -> Body:
@@ -52,23 +40,23 @@ def read_body(raw: bytes) -> Body:
 
 def check(
     body: Body, *, model_ids: Sequence[str], counts_only: bool = False, betas: str = ""
-) -> None:
-    """Raise the Refusal of the first rule that a request's body breaks.
+) -> Body:
+    """Return a request's body as the model gets it: without nulls and unbound thinking.
 
-    `counts_only`: the body is for count_tokens, which needs no max_tokens. `betas`: the header
-    `anthropic-beta`.
+    Raises the Refusal of the first rule that the body breaks. `counts_only`: the body is for
+    count_tokens, which needs no max_tokens. `betas`: the header `anthropic-beta`.
     """
     check_shape(body)  # the checks after it rely on the shape
     if body["model"] not in model_ids:
         raise Refusal(404, "not_found_error", f"model: {body['model']}")
     _check_max_tokens(body, counts_only)
     if thinking_mode(body) == "enabled":
-        raise invalid(_ENABLED)
+        raise invalid(WORDINGS["enabled_thinking"])
     _check_final_thinking(body)
     _check_cache_marks(body)
     if problem := violation(body["messages"]):
         raise invalid(problem)
-    check_thinking(body, betas)
+    return check_thinking({k: value for k, value in body.items() if value is not None}, betas)
 
 
 def check_size(chars: int, tokens: int, window: int) -> None:
@@ -87,17 +75,15 @@ def _check_max_tokens(body: Body, counts_only: bool) -> None:
     if not isinstance(tokens, int) or tokens < 0:
         raise invalid("max_tokens: Input should be a valid integer, 0 or more")
     if tokens > MAX_OUTPUT:
-        raise invalid(
-            f"max_tokens: {tokens} > {MAX_OUTPUT}, which is the maximum allowed number of output "
-            f"tokens for {body['model']}"
-        )
+        what = WORDINGS["max_tokens"].format(tokens, MAX_OUTPUT, body["model"])
+        raise invalid(f"max_tokens: {what}")
 
 
 def _check_final_thinking(body: Body) -> None:
     last = f"messages.{len(body['messages']) - 1}."
     for path, role, block in pieces(body) if thinking_mode(body) == "disabled" else ():
         if path.startswith(last) and role != "user" and block["type"] in THINKING:
-            raise invalid(f"{path}: {_NO_THINKING}")
+            raise invalid(f"{path}: {WORDINGS['final_thinking']}")
 
 
 def _check_cache_marks(body: Body) -> None:
@@ -115,4 +101,4 @@ def _check_cache_marks(body: Body) -> None:
     hours = [block["cache_control"].get("ttl") == "1h" for _, block in marked]
     for (path, _), (before, hour) in zip(marked[1:], pairwise(hours), strict=False):
         if hour and not before:
-            raise invalid(f"{path}cache_control.ttl: {_TTL_ORDER}")
+            raise invalid(f"{path}cache_control.ttl: {WORDINGS['ttl_order']}")

@@ -27,7 +27,6 @@ from agentlib.lab.api.errors import Refusal
 from agentlib.lab.api.faults import Fault, Faults, NoAnswer
 from agentlib.lab.api.rules import check, check_size, read_body
 from agentlib.lab.api.streaming import events, server_sent
-from agentlib.lab.api.thinking import drops_blocks, without_unbound
 from agentlib.lab.api.tokens import block_tokens, lay_out
 from agentlib.lab.cache import PromptCache
 from agentlib.settings import MODEL
@@ -124,9 +123,7 @@ class Server:
 
     def _read(self, raw: bytes, betas: str, counts_only: bool = False) -> Body:
         body = read_body(raw)
-        check(body, model_ids=self.model_ids, counts_only=counts_only, betas=betas)
-        body = {name: value for name, value in body.items() if value is not None}
-        return without_unbound(body) if drops_blocks(body, betas) else body
+        return check(body, model_ids=self.model_ids, counts_only=counts_only, betas=betas)
 
     def _message(self, raw: bytes, betas: str) -> Body | str:
         now, body = self.clock(), self._read(raw, betas)

@@ -12,19 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any
 
-from agentlib.lab.api.errors import invalid
+from agentlib.lab.api.errors import WORDINGS, invalid
 from agentlib.lab.api.tokens import pieces
 from agentlib.messages import THINKING, Block, Message, blocks, last_assistant
 
 Body = Mapping[str, Any]
 BETA = "thinking-binding-controls-2026-08-01"
 """The value of the header `anthropic-beta` that a request with `block_binding` needs."""
-_BOUND = (
-    "Invalid `signature` in `thinking` block. The block is bound to a different conversation. "
-    'Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block". '
-    f"That setting requires the `{BETA}` value in the `anthropic-beta` header."
-)
-"""The API adds which part of the conversation differs."""
 _BINDINGS = [{}, *({"prefix_mismatch_behavior": each} for each in (None, "error", "drop_block"))]
 _json = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
 
@@ -43,8 +37,28 @@ def thought(content: list[Block], body: Body) -> Block:
     return {"type": "thinking", "thinking": text, "signature": signature}
 
 
-def drops_blocks(body: Body, betas: str) -> bool:
-    """Tell whether a request asks for `drop_block`. `betas`: its header `anthropic-beta`.
+def check_thinking(body: dict[str, Any], betas: str = "") -> dict[str, Any]:
+    """Return the body without thinking that is sent after another conversation than its own.
+
+    Raises a Refusal if there is such thinking and the request doesn't ask for `drop_block`. The
+    thinking of the newest assistant message may stand after any conversation. A message that held
+    nothing but dropped thinking goes too. `betas`: the header `anthropic-beta`.
+    """
+    drops = _drops_blocks(body, betas)
+    paths = list(_unbound(body))
+    if paths and not drops:
+        raise invalid(f"{paths[0]}: {WORDINGS['bound']}")
+    messages: list[Message] = []
+    for i, message in enumerate(body["messages"] if paths else ()):
+        whole = list(enumerate(blocks(message)))
+        kept = [block for j, block in whole if f"messages.{i}.content.{j}" not in paths]
+        same = len(kept) == len(whole)
+        messages += [message if same else {**message, "content": kept}] if kept or same else []
+    return {**body, "messages": messages} if paths else body
+
+
+def _drops_blocks(body: Body, betas: str) -> bool:
+    """Tell whether a request asks for `drop_block`.
 
     Raises a Refusal for a `block_binding` that the API doesn't know, or without the header.
     """
@@ -60,50 +74,17 @@ def drops_blocks(body: Body, betas: str) -> bool:
     return binding == {"prefix_mismatch_behavior": "drop_block"}
 
 
-def check_thinking(body: Body, betas: str = "") -> None:
-    """Raise a Refusal if a thinking block is sent after another conversation than its own.
-
-    Thinking of the newest assistant message may stand after any conversation. A request that asks
-    for `drop_block` is not refused.
-    """
-    if drops_blocks(body, betas):
-        return
-    for path in unbound(body):
-        raise invalid(f"{path}: {_BOUND}")
-
-
-def without_unbound(body: dict[str, Any]) -> dict[str, Any]:
-    """Return the body without unbound thinking blocks, as the API drops them.
-
-    The thinking right behind such a block goes too, and so does a message that held nothing else.
-    """
-    paths = set(unbound(body))
-    if not paths:
-        return body
-    messages = [_bound(i, message, paths) for i, message in enumerate(body["messages"])]
-    return {**body, "messages": [message for message in messages if message["content"]]}
-
-
-def _bound(i: int, message: Message, paths: set[str]) -> Message:
-    """Return the message with index `i` without the unbound thinking."""
-    kept: list[Block] = []
-    drops = False
-    for j, block in enumerate(blocks(message)):
-        drops = block["type"] in THINKING and (drops or f"messages.{i}.content.{j}" in paths)
-        if not drops:
-            kept.append(block)
-    return message if len(kept) == len(blocks(message)) else {**message, "content": kept}
-
-
-def unbound(body: Body) -> Iterator[str]:
-    """Yield the paths of thinking blocks that are sent after another conversation than theirs."""
+def _unbound(body: Body) -> Iterator[str]:
+    """Yield the paths of unbound thinking blocks, and of the thinking right behind them."""
     whole = list(pieces(body))
     if not any(block.get("type") == "thinking" for _, _, block in whole):
         return
     newest = f"messages.{last_assistant(body['messages'])}."
+    follows = False
     for path, block, expected in _signed(whole):
-        is_bound = block.get("type") == "thinking" and not path.startswith(newest)
-        if is_bound and block["signature"] != expected:
+        is_bound = block.get("signature", expected) == expected or path.startswith(newest)
+        follows = block.get("type") in THINKING and (follows or not is_bound)
+        if follows:
             yield path
 
 

@@ -9,7 +9,7 @@ before. The median error is 9 %. The two sessions with the newest tokenizer are 
 
 import json
 import re
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from math import ceil
 from typing import Any, NamedTuple
@@ -99,9 +99,9 @@ def lay_out(body: Mapping[str, Any]) -> Layout:
             parts.append(Part(_json(settings), 0, positions=0))
         if mark := block.get("cache_control"):
             marks[len(parts)] = _lifetime(mark)
-        key = (role, _key(block))
+        key = (role, _json({k: v for k, v in block.items() if k != "cache_control"}))
         if role == "tool":
-            parts.append(Part(key, TOOL + text_tokens(str(key[1])), "tool"))
+            parts.append(Part(key, TOOL + text_tokens(key[1]), "tool"))
         else:
             parts.append(Part(key, block_tokens(block), block["type"]))
     if mark := body.get("cache_control"):
@@ -126,10 +126,3 @@ def pieces(body: Mapping[str, Any]) -> Iterator[tuple[str, str, Block]]:
     for i, message in enumerate(body["messages"]):
         for j, block in enumerate(blocks(message)):
             yield f"messages.{i}.content.{j}", message["role"], block
-
-
-def _key(block: Block) -> Hashable:
-    """Return the block without its marker: as a tuple if all values are texts, else as JSON."""
-    content = {name: block[name] for name in sorted(block) if name != "cache_control"}
-    flat = all(isinstance(value, str | bool) for value in content.values())
-    return tuple(content.items()) if flat else _json(content)
