@@ -16,7 +16,7 @@ export PYTHONUTF8 = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test test-browser browser lint format notebooks html lock bench bench-panels bench-faults compare sweeps stress reset clean
+.PHONY: help setup lab test test-browser browser lint format notebooks html address lock bench bench-panels bench-faults compare sweeps stress reset clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' Makefile | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -53,8 +53,11 @@ format: $(STAMP) ## let ruff fix and format code and notebooks
 notebooks: $(STAMP) ## run the notebooks and store their outputs, normalised (ARGS="--check" only compares)
 	@$(PY) tools/notebooks.py $(ARGS)
 
-html: $(STAMP) ## make web pages of the notebooks, in build/html
-	@$(PY) tools/pages.py
+html: $(STAMP) ## make the web pages, in build/html
+	@$(PY) -m tools.pages
+
+address: $(STAMP) ## write the links to your copy on GitHub into the README (REPO=owner/name)
+	@$(PY) -m tools.address $(REPO)
 
 lock: $(STAMP) ## write requirements.lock from pyproject.toml (ARGS="--upgrade" takes the newest versions)
 	$(PY) -m uv pip compile pyproject.toml $(UV_FLAGS) --custom-compile-command "make lock" --quiet $(ARGS) -o requirements.lock

@@ -1,5 +1,6 @@
 """pyproject, lock, conda environment and wheel agree with each other. Nothing is downloaded."""
 
+import json
 import os
 import re
 import subprocess
@@ -16,6 +17,8 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from rattler import MatchSpec
+
+from tools import pages
 
 ROOT = Path(__file__).parent.parent
 COURSE = {"jupyterlab", "anthropic", "matplotlib", "pandas", "ipywidgets", "nbval"}
@@ -82,6 +85,26 @@ def test_conda_gets_the_same_versions_as_the_lock():
     }
     assert environment()[1][-1] == "-e .[lab]"
     assert "lab" in project()["optional-dependencies"]
+
+
+def test_binder_gets_the_lock_and_makes_the_workbook():
+    folder = ROOT / ".binder"
+    included = re.findall(r"^-r (.+)$", (folder / "requirements.txt").read_text("utf-8"), re.M)
+    assert [(folder / name).resolve() for name in included] == [ROOT / "requirements.lock"]
+    python = (folder / "runtime.txt").read_text("utf-8").strip().removeprefix("python-")
+    assert f"{python}.0" in SpecifierSet(project()["requires-python"])
+    assert "python -m tools.workbook\n" in (folder / "postBuild").read_text("utf-8")
+
+
+def test_codespaces_and_the_pages_workflow_run_targets_of_the_makefile():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M))
+    container = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text("utf-8"))
+    workflow = yaml.safe_load((ROOT / ".github/workflows/pages.yml").read_text("utf-8"))
+    steps = workflow["jobs"]["build"]["steps"]
+    run = [container["postCreateCommand"], *(step["run"] for step in steps if "run" in step)]
+    assert set(re.findall(r"make ([a-z-]+)", " ".join(run))) == {"setup", "html"} <= targets
+    [uploaded] = [step["with"]["path"] for step in steps if "path" in step.get("with", {})]
+    assert ROOT / uploaded == pages.OUT
 
 
 def test_conda_can_read_its_part_of_the_environment():

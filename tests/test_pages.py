@@ -1,15 +1,46 @@
-"""The web pages: where links lead, and what a screen reader says. A person judges their looks."""
+"""The web pages: where links lead, how large they are, whether they are valid HTML.
 
+`tests/browser/test_pages_in_a_browser.py` opens them. A person judges their looks.
+"""
+
+import re
+from collections import Counter
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
-from nbformat import NotebookNode, v4
+import turbohtml
+from justhtml import JustHTML
+from turbohtml.conformance import check
 
-from tools import pages
-from tools.pages import described, linked, page, title
+from tools import address, pages
+from tools.pages import NOTEBOOKS, aim, build, framed, linked, make, minutes, read, title
 
-NOTEBOOKS = pages.ROOT / "notebooks"
 KNOWN = {NOTEBOOKS / "01_estimation.ipynb", NOTEBOOKS / "GLOSSARY.md", pages.ROOT / "README.md"}
+MILLION = 1_000_000
+LOADED = re.compile(r'<(?:img|script|link)\b[^>]*?\b(?:src|href)="([^"]+)"')
+TARGET = re.compile(r' (?:href|src)="([^"]+)"')
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("site")
+    build(out)
+    return out
+
+
+def texts(site: Path) -> dict[str, str]:
+    return {path.name: path.read_text(encoding="utf-8") for path in sorted(site.glob("*.html"))}
+
+
+def loaded(page: Path) -> set[Path]:
+    """Return the files that a browser fetches to show a page, the page among them."""
+    names = LOADED.findall(page.read_text(encoding="utf-8"))
+    return {page, *(page.parent / name for name in names if not name.startswith("data:"))}
+
+
+def weight(page: Path) -> int:
+    return sum(file.stat().st_size for file in loaded(page))
 
 
 def lesson(*texts: str) -> tuple[str, set[Path]]:
@@ -45,66 +76,73 @@ def test_a_dead_link_is_an_error_that_names_it(href):
         lesson(f'<a href="{href}">')
 
 
-def test_the_title_of_a_page_is_its_first_heading():
-    cells = [v4.new_markdown_cell("[back](x)\n\n# 00 · The wall\n"), v4.new_code_cell("# no")]
-    assert title(v4.new_notebook(cells=cells)) == "00 · The wall"
+def test_every_link_of_the_site_leads_to_a_file_and_to_a_place_in_it(site: Path):
+    pages = texts(site)
+    ids = {name: set(re.findall(r' id="([^"]+)"', text)) for name, text in pages.items()}
+    dead: list[str] = []
+    for name, text in pages.items():
+        for link in set(TARGET.findall(text)):
+            parts = urlsplit(link.replace("&amp;", "&"))
+            target = unquote(parts.path) or name
+            if parts.scheme:
+                continue
+            there = (site / target).is_file()
+            place = unquote(parts.fragment)
+            if not there or (place and place not in ids.get(target, {place})):
+                dead.append(f"{name}: {link}")
+    assert dead == []
 
 
-PIXEL = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
-)
+def test_the_front_page_is_small_and_so_is_each_lesson(site: Path):
+    assert weight(site / "index.html") < MILLION
+    weights = {path.name: weight(path) for path in site.glob("*.html")}
+    assert {name: size for name, size in weights.items() if size > 3 * MILLION} == {}
 
 
-def shown(text: str, printed: str = "") -> NotebookNode:
-    picture = v4.new_output("display_data", {"image/png": PIXEL, "text/plain": text})
-    words = v4.new_output("stream", name="stdout", text=printed)
-    return v4.new_notebook(cells=[v4.new_code_cell("1", outputs=[picture, words])])
+def test_the_front_page_leads_to_every_other_page(site: Path):
+    front = set(TARGET.findall((site / "index.html").read_text(encoding="utf-8")))
+    assert {path.name for path in site.glob("*.html")} - front == {"index.html"}
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
-def test_no_link_of_the_repositorys_own_texts_is_dead(name):
-    linked(page(pages.ROOT / name), pages.ROOT / name, KNOWN)
+def test_the_pages_load_nothing_from_other_servers(site: Path):
+    assert {
+        name
+        for path in site.glob("*.html")
+        for name in LOADED.findall(path.read_text("utf-8"))
+        if ":" in name and not name.startswith("data:")
+    } == set()
+    assert not [path for path in site.glob("*.css") if "url(" in path.read_text("utf-8")]
 
 
-def test_a_picture_is_described_by_the_words_beside_it():
-    assert described(shown("window 8,000:\n13 turns", "more")) == ["window 8,000: 13 turns"]
-    assert described(shown("<Chart with 1 Axes>", "17 turns,\n4 cleared\n")) == [
-        "17 turns, 4 cleared"
-    ]
+def test_the_pages_are_valid_html(site: Path):
+    faults: list[str] = []
+    for name, text in texts(site).items():
+        document = turbohtml.parse(text)
+        found = [*document.errors, *JustHTML(text, collect_errors=True).errors]
+        faults += [f"{name}: {each}" for each in (*found, *check(document).errors)]
+    assert faults == []
 
 
-def test_a_page_loads_nothing_from_other_servers_and_follows_the_readers_theme(tmp_path):
-    file = tmp_path / "lesson.ipynb"
-    file.write_text(v4.writes(shown('window "8,000"')), encoding="utf-8")
-    text = page(file)
-    assert 'alt="window &quot;8,000&quot;"' in text
-    assert "No description has been provided" not in text
-    assert "(prefers-color-scheme: dark)" in text
-    assert not [each for each in ('src="http', "src='http", "@import") if each in text]
+def test_no_id_is_used_twice_on_a_page(site: Path):
+    for name, text in texts(site).items():
+        ids = Counter(re.findall(r' id="([^"]+)"', text))
+        assert (name, [each for each in ids if ids[each] > 1]) == (name, [])
 
 
-def test_a_solution_stays_folded(tmp_path):
-    file = tmp_path / "lesson.md"
-    fold = "<details><summary>Solution</summary>\n\n```python\nanswer = 42\n```\n\n</details>\n"
-    file.write_text(fold, encoding="utf-8")
-    folded = page(file).partition("<summary>Solution</summary>")[2].partition("</details>")[0]
-    assert "42" in folded
+def test_social_tags_need_an_address(monkeypatch: pytest.MonkeyPatch):
+    path = NOTEBOOKS / "00_the_wall.ipynb"
+    page = make(path, read(path), [path, *pages.sources()])
+    without = framed(page, {})
+    monkeypatch.setattr(address, "repository", lambda *_: "Ada/course")
+    assert "og:image" not in without
+    assert 'og:title" content="00 · The wall"' in without
+    assert 'og:image" content="https://ada.github.io/course/' in framed(page, {})
 
 
-def test_the_glossarys_terms_can_be_linked_to():
-    assert 'id="tool-use"' in page(NOTEBOOKS / "GLOSSARY.md")
-
-
-def test_the_answer_to_a_prediction_is_folded_and_a_later_output_is_not(tmp_path):
-    def cell(source: str, printed: str) -> NotebookNode:
-        outputs = [v4.new_output("stream", name="stdout", text=printed)]
-        return v4.new_code_cell(source, outputs=outputs)
-
-    cells = [cell('predict("02.x", n=None)', "no guess"), cell("1", "it is 42"), cell("2", "then")]
-    file = tmp_path / "lesson.ipynb"
-    file.write_text(v4.writes(v4.new_notebook(cells=cells)), encoding="utf-8")
-    before, _, after = page(file).partition("<summary>The answer</summary>")
-    answer, _, rest = after.partition("</details>")
-    assert "no guess" in before
-    assert "it is 42" in answer
-    assert "then" in rest
+def test_title_aim_and_minutes_are_read_from_the_text():
+    text = (
+        "[back](x)\n\n# 00 · The wall\n\n**Aim.** See [it](x) `run`.\n\n**Takes** about 36 minutes."
+    )
+    assert (title(text), aim(text), minutes(text)) == ("00 · The wall", "See it run.", "36")
+    assert aim("# A\n\nTwo lines\nof *text*.\n\nMore.") == "Two lines of text."
+    assert minutes("# A") == ""

@@ -1,53 +1,67 @@
-"""Make web pages of the lessons, in build/html. They need no kernel and no network.
+"""Make the course's web site, in build/html. Its pages need no kernel and no network.
 
-The notebooks, the glossary and the README become pages that link to each other. Source files that
-they link to are copied along. A link to a missing file is an error.
+The notebooks, the glossary and the repository's own texts become pages that link to each other,
+and `index.html` is the front page. A prediction becomes a form, and its answer is folded. Source
+files that a text links to are copied along, and a link to a missing file is an error. `cells` turns
+the cells into HTML. The templates, the style and the script are in `tools/site`.
 """
 
 import html
 import re
+import shutil
 import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
 
 import nbformat
-from jinja2 import DictLoader
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 from nbformat import NotebookNode, v4
 
+from tools import address
+from tools.cells import Part, is_navigation, parts, reader
+
 ROOT = Path(__file__).resolve().parent.parent
+NOTEBOOKS = ROOT / "notebooks"
+FRONT = NOTEBOOKS / "index.ipynb"
 OUT = ROOT / "build/html"
-REMOTE = ("mathjax_url", "require_js_url", "jquery_url", "widget_renderer_url")
-"""Options of nbconvert for scripts from other servers. The lessons need none of them."""
+SITE = Path(__file__).with_name("site")
+STATIC = ("site.css", "site.js", "icon.svg")
 LINK = re.compile(r'( (?:href|src)=")(?![a-z]+:|#)([^"#]+)(?=["#])')
-STYLE = """<style>
-.folded > summary {{ cursor: pointer; margin: 0.5em 0 0.5em 80px }}
-.highlight pre {{ font: var(--jp-code-font-size)/1.3 var(--jp-code-font-family) }}
-@media (prefers-color-scheme: dark) {{ {} }}
-</style></head>"""
-TEMPLATE = """{%- extends "lab/index.html.j2" -%}
-{% block input_group %}
-{% if "setup" in cell.metadata.tags %}<details class="folded"><summary>Imports and helpers</summary>
-{{ super() }}</details>{% else %}{{ super() }}{% endif %}
-{% endblock %}
-{% block output_group %}
-{% if "answer" in cell.metadata.tags %}<details class="folded"><summary>The answer</summary>
-{{ super() }}</details>{% else %}{{ super() }}{% endif %}
-{% endblock %}"""
-"""The set-up is folded, and so are the outputs that answer a prediction."""
-PICTURE = "image/png"
-NO_ALT = 'alt="No description has been provided for this image"'
+LINKS = "[all lessons](notebooks/index.ipynb) · [glossary](notebooks/GLOSSARY.md)"
+"""The row of links on a page whose source has none."""
+LESSON = re.compile(r"\d\d_")
 
 
-@cache
-def exporter():
-    # Importing nbconvert takes a second, and most of this module doesn't need it.
-    from nbconvert import HTMLExporter
+@dataclass(frozen=True)
+class Page:
+    """A page without its frame, and the files that it links to."""
 
-    loader = DictLoader({"lesson.html.j2": TEMPLATE})
-    options = dict.fromkeys(REMOTE, "")
-    return HTMLExporter(template_file="lesson.html.j2", extra_loaders=[loader], **options)
+    name: str
+    title: str
+    aim: str
+    minutes: str
+    links: tuple[Markup, Markup]
+    parts: list[Part]
+    files: frozenset[Path]
+
+    @property
+    def cover(self) -> Markup:
+        """The first picture."""
+        shown = (output for part in self.parts for output in part.outputs)
+        return next((output for output in shown if output.startswith("<img")), Markup())
+
+
+def sources() -> list[Path]:
+    """Return the files that become pages, the front page's among them."""
+    return [
+        *sorted(NOTEBOOKS.glob("*.ipynb")),
+        NOTEBOOKS / "GLOSSARY.md",
+        *sorted(ROOT.glob("*.md")),
+    ]
 
 
 def read(path: Path) -> NotebookNode:
@@ -57,46 +71,49 @@ def read(path: Path) -> NotebookNode:
     return v4.new_notebook(cells=[v4.new_markdown_cell(path.read_text(encoding="utf-8"))])
 
 
-def title(notebook: NotebookNode) -> str:
+def make(path: Path, notebook: NotebookNode, pages: Iterable[Path]) -> Page:
+    """Make a page of a notebook. `pages` are the sources of all pages, to link to."""
+    files: set[Path] = set()
+    convert = reader()
+
+    def markdown(text: str, source: Path = path) -> Markup:
+        moved, more = linked(convert(text), source, pages)
+        files.update(more)
+        return Markup(moved)
+
+    rows = [markdown(cell.source) for cell in notebook.cells if is_navigation(cell)]
+    rows = rows or [markdown(LINKS, ROOT / "README.md")]
+    body = parts(notebook, markdown)
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    return Page(
+        path.stem,
+        *(title(text), aim(text), minutes(text)),
+        links=(rows[0], rows[-1]),
+        parts=body,
+        files=frozenset(files),
+    )
+
+
+def title(text: str) -> str:
     heading = re.search(r"^# (.+)$", text, re.MULTILINE)
     return heading[1] if heading else "A lesson"
 
 
-def described(notebook: NotebookNode) -> list[str]:
-    """Return the words printed beside or below each picture, for screen readers."""
-    texts: list[str] = []
-    for cell in notebook.cells:
-        outputs = cell.get("outputs", [])
-        printed = " ".join(output.get("text", "") for output in outputs)
-        shown = (output.data for output in outputs if PICTURE in output.get("data", {}))
-        texts += [text if "<" not in (text := data["text/plain"]) else printed for data in shown]
-    return [" ".join(text.split()) for text in texts]
+def aim(text: str) -> str:
+    """Return a notebook's aim, or the first paragraph of any other text, in one line."""
+    paragraph = re.search(r"^\*\*Aim\.\*\* (.+)$|^(?=\w)((?:.+\n?)+)", text, re.MULTILINE)
+    words = (paragraph[1] or paragraph[2]) if paragraph else ""
+    return " ".join(re.sub(r"\[([^\]]*)\]\([^)]*\)|[`*]", r"\1", words).split())
 
 
-def mark_answers(notebook: NotebookNode) -> None:
-    """Tag the cell that follows each prediction."""
-    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    for cell, answer in pairwise(cells):
-        if cell.source.startswith("predict("):
-            answer.metadata.tags = [*answer.metadata.get("tags", []), "answer"]
+def minutes(text: str) -> str:
+    """Return the minutes that a lesson takes, or ""."""
+    takes = re.search(r"\*\*Takes\*\* about (\d+) minutes", text)
+    return takes[1] if takes else ""
 
 
-def page(path: Path) -> str:
-    """Return one notebook or text as HTML, light or dark as the reader's system is."""
-    notebook = read(path)
-    mark_answers(notebook)
-    resources = {"metadata": {"name": title(notebook)}}
-    text, _ = exporter().from_notebook_node(notebook, resources=resources)
-    for description in described(notebook):
-        text = text.replace(NO_ALT, f'alt="{html.escape(description)}"', 1)
-    environment = exporter().environment
-    dark = environment.loader.get_source(environment, "static/theme-dark.css")[0]
-    return text.replace("</head>", STYLE.format(dark), 1)
-
-
-def linked(text: str, source: Path, pages: set[Path]) -> tuple[str, set[Path]]:
-    """Return the page with links that fit the site, and the files to copy along.
+def linked(text: str, source: Path, pages: Iterable[Path]) -> tuple[str, set[Path]]:
+    """Return HTML with links that fit the site, and the files to copy along.
 
     Raises `FileNotFoundError` for a link to a missing file.
     """
@@ -120,19 +137,50 @@ def place(path: Path) -> Path:
     return name if name.suffix == ".png" else name.with_name(f"{name.name}.txt")
 
 
+@cache
+def environment() -> Environment:
+    return Environment(loader=FileSystemLoader(SITE), autoescape=True, undefined=StrictUndefined)
+
+
+def framed(page: Page, pages: Mapping[str, Page]) -> str:
+    """Return a whole page as HTML. The front page shows all `pages`, which are by name."""
+    front = page.name == FRONT.stem
+    template = environment().get_template("front.html" if front else "page.html")
+    lessons = [each for name, each in pages.items() if LESSON.match(name)]
+    others = [each for name, each in pages.items() if not LESSON.match(name) and each is not page]
+    repository = address.repository()
+    return template.render(
+        page=page,
+        lessons=lessons,
+        others=others,
+        address=address.site(),
+        ways=address.ways(repository) if repository else {},
+    )
+
+
+def build(out: Path) -> list[Path]:
+    """Write the whole site into a folder, and return the paths of its pages."""
+    paths = sources()
+    pages = {path.stem: make(path, read(path), paths) for path in paths}
+    for file in frozenset().union(*(page.files for page in pages.values())):
+        copy(file, out / place(file))
+    for name in STATIC:
+        copy(SITE / name, out / name)
+    for name, page in pages.items():
+        (out / f"{name}.html").write_text(framed(page, pages), encoding="utf-8", newline="\n")
+    return [out / f"{name}.html" for name in pages]
+
+
+def copy(file: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(file, target)
+
+
 def main() -> int:
-    notebooks = ROOT / "notebooks"
-    pages = {*notebooks.glob("*.ipynb"), notebooks / "GLOSSARY.md", ROOT / "README.md"}
-    OUT.mkdir(parents=True, exist_ok=True)
-    for source in sorted(pages):
-        text, files = linked(page(source), source, pages)
-        target = OUT / f"{source.stem}.html"
-        target.write_text(text, encoding="utf-8", newline="\n")
-        for file in files:
-            copy = OUT / place(file)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes(file.read_bytes())
-        print(target.relative_to(ROOT), flush=True)
+    shutil.rmtree(OUT, ignore_errors=True)
+    pages = build(OUT)
+    size = sum(path.stat().st_size for path in OUT.rglob("*") if path.is_file())
+    print(f"{len(pages)} pages, {size / 1e6:.1f} MB. Open {OUT.relative_to(ROOT)}/index.html")
     return 0
 
 

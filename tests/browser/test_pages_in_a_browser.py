@@ -1,0 +1,158 @@
+"""The web pages in a real Chromium: from the file system and from a server, light and dark."""
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page
+
+from agentlib.lab import lessons
+from tests.browser.servers import PATIENCE, ROOT
+from tools import pages
+
+SHOTS = ROOT / "build/screenshots"
+PHONE, TABLET, DESKTOP = 390, 1024, 1440
+NAMES = [path.stem for path in pages.sources()]
+SCHEMES = ("light", "dark")
+UNFOLD = "() => document.querySelectorAll('details').forEach(each => each.open = true)"
+TOO_WIDE = "() => document.documentElement.scrollWidth - innerWidth"
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("site")
+    pages.build(out)
+    return out
+
+
+@pytest.fixture(scope="session")
+def server(site: Path) -> Iterator[str]:
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            """Print nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=site)) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{running.server_port}"
+        running.shutdown()
+
+
+@contextmanager
+def opened(browser: Browser, url: str, **options: Any) -> Iterator[tuple[Page, list[str]]]:
+    """Open a page in a window of its own; yield it and the errors of its console."""
+    with browser.new_context(**options) as window:
+        page, errors = window.new_page(), list[str]()
+        page.set_default_timeout(PATIENCE * 1000)
+        page.on("console", lambda each: each.type == "error" and errors.append(each.text))
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("requestfailed", lambda request: errors.append(request.url))
+        page.goto(url, wait_until="load")
+        yield page, errors
+
+
+def findings(page: Page, **options: Any) -> list[str]:
+    """Return what axe finds at fault: the rule, how bad it is, and the first element."""
+    violations = Axe().run(page, options={"resultTypes": ["violations"], **options}).response
+    return [
+        f"{each['id']} ({each['impact']}): {each['nodes'][0]['html'][:120]}"
+        for each in violations["violations"]
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_opens_without_an_error_from_a_file_and_from_a_server(
+    browser: Browser, site: Path, server: str, name: str
+):
+    for address in (site.as_uri(), server):
+        with opened(browser, f"{address}/{name}.html") as (_, errors):
+            assert errors == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_axe_finds_no_fault_in_light_nor_in_dark(browser: Browser, site: Path, name: str):
+    url = (site / f"{name}.html").as_uri()
+    colours = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
+    for scheme, options in (("light", {}), ("dark", colours)):
+        with opened(browser, url, color_scheme=scheme) as (page, _):
+            page.evaluate(UNFOLD)
+            assert findings(page, **options) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_fits_a_telephone(browser: Browser, site: Path, name: str):
+    size = {"width": PHONE, "height": 844}
+    with opened(browser, (site / f"{name}.html").as_uri(), viewport=size) as (page, _):
+        page.evaluate(UNFOLD)
+        assert page.evaluate(TOO_WIDE) <= 0
+
+
+@pytest.mark.parametrize("name", ["index", "02_micro_compact"])
+def test_screenshots_are_taken_for_a_person_to_look_at(browser: Browser, site: Path, name: str):
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    for width in (PHONE, TABLET, DESKTOP):
+        for scheme in SCHEMES:
+            options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
+            with opened(browser, (site / f"{name}.html").as_uri(), **options) as (page, _):
+                page.screenshot(path=SHOTS / f"page-{name}-{width}-{scheme}.png", full_page=True)
+
+
+def test_a_prediction_is_made_and_answered_by_keyboard(browser: Browser, site: Path):
+    with opened(browser, (site / "02_micro_compact.html").as_uri()) as (page, _):
+        form, answer = page.locator("form.predict").first, page.locator("details.answer").first
+        assert not answer.locator("pre").first.is_visible()
+        form.locator("input").first.focus()
+        for key in ("ArrowRight", "Tab", "Space", "Tab", "Enter"):
+            page.keyboard.press(key)
+        assert answer.locator("pre").first.is_visible()
+        said = form.locator("output").inner_text().splitlines()
+        assert said == ["finishes: you said no, it is yes", "turns: you said more, and so it is"]
+        assert said[0] in answer.inner_text()
+
+
+def test_a_prediction_is_compared_as_in_a_notebook(
+    browser: Browser, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)  # predictions are written down beside the notebooks
+    for lesson, guesses in {
+        "00_the_wall": ("5", "7.3", "7.25", "21", "19.5", "60", ""),
+        "01_estimation": ("400000", "427500", "430000.5"),
+    }.items():
+        with opened(browser, (site / f"{lesson}.html").as_uri()) as (page, _):
+            for form in page.locator("form.predict").all():
+                fields = form.locator("input[type=number]")
+                if fields.count() == 1 and form.locator("fieldset").count() == 0:
+                    for guess in guesses:
+                        agrees(page, form, guess)
+
+
+def agrees(page: Page, form: Any, guess: str) -> None:
+    """Fill in a number; require the sentence that `lessons.compare` makes of it."""
+    form.locator("input").fill(guess)
+    form.locator("button").click()
+    line = page.locator(f"#{form.get_attribute('data-answer')} [data-value]")
+    name, value = (line.get_attribute(f"data-{key}") or "" for key in ("name", "value"))
+    lessons.predict("00.page", **{name: number(guess) if guess else None})
+    assert form.locator("output").inner_text() == lessons.compare(
+        "00.page", **{name: number(value)}
+    )
+
+
+def number(text: str) -> float:
+    plain = text.replace(",", "")
+    return float(plain) if "." in plain else int(plain)
+
+
+def test_without_javascript_the_answers_are_folds(browser: Browser, site: Path):
+    url = (site / "02_micro_compact.html").as_uri()
+    with opened(browser, url, java_script_enabled=False) as (page, _):
+        assert not page.locator("form.predict").first.is_visible()
+        answer = page.locator("details.answer").first
+        answer.locator("summary").click()
+        assert re.search("it is yes", answer.inner_text())

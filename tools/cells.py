@@ -1,0 +1,193 @@
+"""Turn the cells of a notebook into the parts of a web page: text, code, outputs, predictions."""
+
+import html
+import re
+import struct
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import mistune
+from markupsafe import Markup, escape
+from nbformat import NotebookNode
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+from agentlib.lab.lessons.checking import HINTS
+
+PICTURE = "image/png"
+NAVIGATION = re.compile(r"(\[[^\]]+\]\([^)]+\)( · )?)+")
+"""A cell of nothing but links, at the top or the end of a notebook."""
+PREDICTION = re.compile(r'predict\("([\d.]+\w+)", (.+)\)')
+COMPARED = re.compile(r"^([^\n:]+): you said nothing, it is (.+)$", re.MULTILINE)
+"""What `lessons.compare` prints if nothing was predicted: the name of a value, and the value."""
+OFFERED = re.compile(r'`"([^"`]+)"`')
+"""A word that a question offers as an answer."""
+NUMBER = re.compile(r"[\d,]+(\.\d+)?")
+EXERCISE = re.compile(r'^check\("([\d.]+)"', re.MULTILINE)
+NOTHING = Markup("")
+_CODE = HtmlFormatter(nowrap=True)
+
+
+@dataclass(frozen=True)
+class Field:
+    """One value of a prediction. Without choices it is a number."""
+
+    name: str
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Part:
+    """A cell as the template shows it.
+
+    A text has `text`, a prediction has `fields`, and any other cell has its `source`. If the
+    outputs answer a prediction, `answers` is the prediction's `id`.
+    """
+
+    id: str
+    text: Markup = NOTHING
+    fields: tuple[Field, ...] = ()
+    source: Markup = NOTHING
+    outputs: tuple[Markup, ...] = ()
+    setup: bool = False
+    hints: tuple[str, ...] = ()
+    answers: str = ""
+
+
+class _Renderer(mistune.HTMLRenderer):
+    """Writes headings with ids as in JupyterLab, colours Python, and loads no remote image."""
+
+    def __init__(self) -> None:
+        super().__init__(escape=False)
+        self.ids: set[str] = set()
+
+    def heading(self, text: str, level: int, **attrs: object) -> str:
+        plain = html.unescape(re.sub(r"<[^>]*>", "", text)).replace(" ", "-")
+        name = next(n for n in _numbered(plain) if n not in self.ids)
+        self.ids.add(name)
+        return f'<h{level} id="{html.escape(name)}">{text}</h{level}>\n'
+
+    def block_code(self, code: str, info: str | None = None) -> str:
+        return coloured(code) if info == "python" else f"<pre>{html.escape(code)}</pre>\n"
+
+    def table(self, text: str) -> str:
+        return f'<div class="wide"><table>\n{text}</table></div>\n'
+
+    def table_cell(self, text: str, align: str | None = None, head: bool = False) -> str:
+        style = f' style="text-align:{align}"' if align else ""
+        name = "th" if head and text else "td"
+        return f"<{name}{style}>{text}</{name}>\n"
+
+    def image(self, text: str, url: str, title: str | None = None) -> str:
+        return html.escape(text) if ":" in url else super().image(text, url, title)
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name}-{number}" for number in range(2, 100))
+
+
+def reader() -> Callable[[str], Markup]:
+    """Return a function that turns Markdown into HTML. Heading ids are unique among its results."""
+    convert = mistune.create_markdown(renderer=_Renderer(), plugins=["table", "strikethrough"])
+    return lambda text: Markup(convert(text))
+
+
+def coloured(code: str) -> Markup:
+    """Return Python code as HTML whose words have the classes of Pygments.
+
+    >>> print(coloured("x = 1"))
+    <pre class="code"><span class="n">x</span> <span class="o">=</span> <span class="mi">1</span>
+    </pre>
+    """
+    return Markup(f'<pre class="code">{highlight(code, PythonLexer(), _CODE)}</pre>\n')
+
+
+def parts(notebook: NotebookNode, markdown: Callable[[str], Markup]) -> list[Part]:
+    """Return the parts of a page, without the rows of links at its top and its end."""
+    cells = [cell for cell in notebook.cells if not is_navigation(cell)]
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    asked = [(cell, after) for cell, after in pairwise(code) if PREDICTION.match(cell.source)]
+    forms = {cell.id: after for cell, after in asked}
+    answers = {after.id: cell.id for cell, after in asked}
+    made: list[Part] = []
+    for before, cell in pairwise([None, *cells]):
+        if cell.cell_type == "markdown":
+            made.append(Part(cell.id, text=markdown(cell.source)))
+        elif cell.id in forms:
+            made.append(Part(cell.id, fields=_fields(cell, before, forms[cell.id])))
+        else:
+            made.append(_code(cell, markdown, answers.get(cell.id, "")))
+    return made
+
+
+def is_navigation(cell: NotebookNode) -> bool:
+    return cell.cell_type == "markdown" and NAVIGATION.fullmatch(cell.source) is not None
+
+
+def _fields(cell: NotebookNode, question: NotebookNode, answer: NotebookNode) -> tuple[Field, ...]:
+    """Return the fields of a prediction. The values in the answer tell what they take.
+
+    Raises `KeyError` if the answer names no such value.
+    """
+    values = dict(COMPARED.findall(printed(answer)))
+    offered = tuple(dict.fromkeys(OFFERED.findall(question.source.rpartition("**Predict")[2])))
+    names = re.findall(r"(\w+)=None", cell.source)
+    return tuple(_field(name.replace("_", " "), values, offered) for name in names)
+
+
+def _field(name: str, values: dict[str, str], offered: tuple[str, ...]) -> Field:
+    if values[name] in ("yes", "no"):
+        return Field(name, ("yes", "no"))
+    return Field(name, () if NUMBER.fullmatch(values[name]) else offered)
+
+
+def _code(cell: NotebookNode, markdown: Callable[[str], Markup], answers: str) -> Part:
+    exercise = EXERCISE.search(cell.source)
+    words = printed(cell)
+    return Part(
+        cell.id,
+        source=coloured(cell.source),
+        outputs=tuple(output(each, words, markdown) for each in cell.outputs),
+        setup="setup" in cell.metadata.get("tags", []),
+        hints=tuple(HINTS[exercise[1]]) if exercise else (),
+        answers=answers,
+    )
+
+
+def printed(cell: NotebookNode) -> str:
+    """Return what a cell printed or returned, pictures apart."""
+    texts = (each.get("text", each.get("data", {}).get("text/plain", "")) for each in cell.outputs)
+    return "\n".join(text for text in texts if not text.startswith("<"))
+
+
+def output(each: NotebookNode, words: str, markdown: Callable[[str], Markup]) -> Markup:
+    """Return an output as HTML: a picture if it has one. `words` describe it to a screen reader."""
+    data = each.get("data", {})
+    if PICTURE in data:
+        return picture(data[PICTURE], words)
+    if "text/markdown" in data:
+        return markdown(data["text/markdown"])
+    if "text/html" in data:
+        return Markup(data["text/html"])
+    text = str(escape(each.get("text", data.get("text/plain", ""))))
+    return Markup(f"<pre>{COMPARED.sub(_marked, text)}</pre>")
+
+
+def _marked(line: re.Match[str]) -> str:
+    """Mark a comparison, so that the page can write the reader's guess into it."""
+    return f'<span data-name="{line[1]}" data-value="{line[2]}">{line[0]}</span>'
+
+
+def picture(png: str, words: str) -> Markup:
+    """Return a picture of double density at half its size."""
+    content = b64decode(png)
+    width, height = struct.unpack(">II", content[16:24])
+    size = Markup('width="{}" height="{}"').format(width // 2, height // 2)
+    alt = " ".join(words.split())
+    return Markup('<img src="data:image/png;base64,{}" {} alt="{}" loading="lazy">').format(
+        png.replace("\n", ""), size, alt
+    )
