@@ -1,13 +1,13 @@
 """A small coding agent that outlives its context window. One module is one idea.
 
 It has about 2,000 lines of code, without the terminal and the lab. Begin with `loop.Agent.run`,
-which is the agent in 25 lines, then `pipeline.compact`, where all layers meet. Import from the
-modules; nothing is re-exported here: `from agentlib.micro_compact import micro_compact`.
+which is the agent in 25 lines, then `pipeline.compact`, where all layers meet. Nothing is
+re-exported here. Import from the modules: `from agentlib.micro_compact import micro_compact`.
 
 In the order in which one would read them, with the number of the lesson:
 
     messages        messages as plain JSON dicts, the marks in them, the API's rules
-    loop            prepare the context, ask, note the reply, act; again (00)
+    loop            prepare the context, ask, note the reply, act, and again (00)
     requests        a request with its cache markers
     tools, shell    what the agent can do in a folder: bash, read, write, edit, recall
     estimation      how many tokens is this? (01)
@@ -18,7 +18,7 @@ In the order in which one would read them, with the number of the lesson:
     session_file    the lines of its file, and writing them whole
     head_and_tail   both ends stay, a hand-off stands for the middle (06)
     recovery        when compaction fails: ask with less, rest, cut to size (07)
-    hooks           before and after a compaction; files put back beside the summary
+    hooks           before and after a compaction, and files put back beside the summary
     masks           keys and tokens are masked in summaries and in the terminal
     pipeline, step  the layers in order, and what they did before one request
     settings        every number that a layer reads, in one frozen dataclass
@@ -28,11 +28,11 @@ In the order in which one would read them, with the number of the lesson:
 
 Exceptions of its own:
 
-    auto_compact.SummaryFailed       there is no summary; nothing was changed
+    auto_compact.SummaryFailed       there is no summary, and nothing was changed
         auto_compact.SummaryTooLong  the API refused the request for its size
         recovery.CompactionRests     the breaker is open: no model was asked
     loop.RequestTooLarge             the person's words alone don't fit (a ValueError)
-    tools.ToolError                  a tool failed as tools may; the model is told
+    tools.ToolError                  a tool failed as tools may, and the model is told
 
 In a terminal: `python -m agentlib "Read every Python file here and write a report"`.
 """

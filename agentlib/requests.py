@@ -21,7 +21,7 @@ def request(
 ) -> dict[str, Any]:
     """Build the keyword arguments for `client.messages.create`, with cache markers on copies.
 
-    The API allows four markers; three are used: after the system prompt, after the `settled`
+    The API allows four markers. Three are used: after the system prompt, after the `settled`
     messages, which no layer will touch again, and, by `cache_control`, at the end.
     """
     marked = list(messages)

@@ -4,11 +4,11 @@ Trust model. The file tools are confined: no `..`, absolute path or symlink lead
 workspace. They read `.git`, `.envrc`, `.vscode` and `.github/workflows`, but never write them,
 because git, an editor or a server would run commands from there. They neither read nor write `.env`
 files, which hold keys, and no result shows a key of the workspace's `.env` as it is written there.
-No list of forbidden words makes a
-shell safe, so bash is not confined by itself. Either a person confirms each command (`confirm`), or
-it runs in bubblewrap (`sandbox`). With neither, let only a model you trust use it, such as the
-offline one. In every case a command gets only a few harmless variables, its time and output are
-limited, and its process group is killed when it ends.
+
+No list of forbidden words makes a shell safe, so bash is not confined by itself. Either a person
+confirms each command (`confirm`), or it runs in bubblewrap (`sandbox`). With neither, let only a
+model you trust use it, such as the offline one. In every case a command gets only a few harmless
+variables, its time and output are limited, and its process group is killed when it ends.
 
 To the model the folder is `/workspace`. The file tools take such paths. Commands do in bubblewrap
 only: elsewhere they use relative paths, and one that names `/workspace` is refused.

@@ -89,7 +89,7 @@ def test_hints_come_in_steps_and_end():
     assert hint("00.2", 2).startswith("Hint 2 of 2: sum(…)")
     assert repr(hint("00.2")) == str(hint("00.2"))
     for step in (3, 0, -1):
-        assert hint("00.2", step) == f"00.2 has no hint {step}; its last is hint 2."
+        assert hint("00.2", step) == f"00.2 has no hint {step}. Its last is hint 2."
 
 
 def test_without_a_number_there_is_no_prediction_and_nothing_is_written(folder):
@@ -126,8 +126,8 @@ def test_values_of_all_kinds_are_compared_in_words():
 def test_a_text_in_place_of_a_number_or_a_truth_is_told_what_to_give():
     predict("00.row", answered="22", finishes="yes", remarks="all")
     assert compare("00.row", answered=22, finishes=True, remarks="all").splitlines() == [
-        "answered: you said the text '22'; give a number. It is 22",
-        "finishes: you said the text 'yes'; give True or False. It is yes",
+        "answered: you said the text '22'. Give a number. It is 22",
+        "finishes: you said the text 'yes'. Give True or False. It is yes",
         "remarks: you said all, and so it is",
     ]
 

@@ -37,7 +37,7 @@ ORDINARY = [
     str(uuid.UUID(int=7)),
     hashlib.sha256(b"x").hexdigest(),
     "task_ant_colony_optimization_with_long_names".replace("_", "-"),
-    "risk-ant-abcdefghijklmnopqrstuvwxyz",
+    "risk-ant-" + "abcdefghijklmnopqrstuvwxyz",
     "sk-learn-contrib, sk-ant-short, desk-0123456789abcdef0123456789abcdef",
     "def npm_install_with_a_name_that_is_quite_long_indeed(): hf_hub_download()",
     f"if text.startswith('{BEGIN}'): raise ValueError",

@@ -21,6 +21,7 @@ from tools.notebooks import PICTURE, WIDGET, difference, dumps, keep_pictures, n
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+LESSONS = [path for path in NOTEBOOKS if path.stem[:2].isdigit()]
 BOLD = re.compile(r"\*\*(.+?)\*\*|__(.+?)__|<b>(.+?)</b>|<strong>(.+?)</strong>", re.DOTALL)
 CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
 NUMBER = re.compile(r"\d[\d,.]*\d|\d")
@@ -125,16 +126,6 @@ def test_a_notebook_breaks_no_rule_and_is_stored_normalised(path: Path):
     assert difference(path, dumps(normalise(notebook))) == ""
 
 
-SECOND_EDITION = [
-    "00_the_wall",
-    "01_estimation",
-    "02_micro_compact",
-    "03_auto_compact",
-    "04_manual_compact",
-    "05_transcripts",
-    "06_head_and_tail",
-    "07_recovery",
-]
 FOLD = re.compile(r"<details>.*?</details>", re.DOTALL)
 LIMITS = {"words": 1_600, "cells": 24, "exercises": 4, "predictions": 5, "minutes": 50}
 
@@ -152,9 +143,9 @@ def extent(notebook: NotebookNode) -> dict[str, float]:
     return {**counts, "predictions": predictions, "minutes": round(minutes, 1)}
 
 
-@pytest.mark.parametrize("name", SECOND_EDITION)
-def test_a_lesson_of_the_second_edition_keeps_to_its_length(name: str):
-    notebook = nbformat.read(ROOT / f"notebooks/{name}.ipynb", as_version=4)
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_a_lesson_keeps_to_its_length(path: Path):
+    notebook = nbformat.read(path, as_version=4)
     counts = extent(notebook)
     assert {each: n for each, n in counts.items() if n > LIMITS[each]} == {}
     text = "".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
@@ -162,9 +153,9 @@ def test_a_lesson_of_the_second_edition_keeps_to_its_length(name: str):
     assert counts["minutes"] <= int(stated) <= counts["minutes"] + 5
 
 
-@pytest.mark.parametrize("name", SECOND_EDITION)
-def test_the_set_up_is_one_folded_cell_and_a_prediction_stands_before_its_answer(name: str):
-    notebook = nbformat.read(ROOT / f"notebooks/{name}.ipynb", as_version=4)
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_the_set_up_is_one_folded_cell_and_a_prediction_stands_before_its_answer(path: Path):
+    notebook = nbformat.read(path, as_version=4)
     first, *cells = code_cells(notebook)
     assert first.metadata["tags"] == ["setup"]
     assert first.metadata["jupyter"] == {"source_hidden": True}
@@ -175,8 +166,7 @@ def test_the_set_up_is_one_folded_cell_and_a_prediction_stands_before_its_answer
 
 
 def test_each_lesson_links_to_the_one_before_it_and_the_one_after_it():
-    lessons = [path for path in NOTEBOOKS if path.stem[0].isdigit()]
-    for before, path, after in zip([None, *lessons], lessons, [*lessons[1:], None], strict=False):
+    for before, path, after in zip([None, *LESSONS], LESSONS, [*LESSONS[1:], None], strict=False):
         cells = nbformat.read(path, as_version=4).cells
         top, bottom = cells[0].source.splitlines()[0], cells[-1].source.splitlines()[-1]
         assert top == bottom

@@ -10,7 +10,15 @@ import pytest
 from agentlib.lab.figures.style import SHOWN
 from agentlib.lab.model import HABITS
 from agentlib.lab.panels import what_if as bench
-from agentlib.lab.panels.what_if import PRESETS, as_code, positions, settings_at, what_if
+from agentlib.lab.panels.what_if import (
+    PRESETS,
+    Trial,
+    as_code,
+    cheapest,
+    positions,
+    settings_at,
+    what_if,
+)
 from agentlib.lab.play import play
 from agentlib.lab.tasks.scenarios import REVIEW, SURVEY, TRACE
 from agentlib.messages import violation
@@ -26,7 +34,7 @@ def panel():
 
 
 def cents(settings: Settings, model: str = MODEL) -> str:
-    return f"{100 * play(REVIEW, settings).dollars(model):.3g} ¢"
+    return f"{100 * play(REVIEW, settings).dollars(model):.2f} ¢"
 
 
 def test_it_opens_on_the_default_with_every_presets_dot(panel):
@@ -62,6 +70,11 @@ def test_the_cheapest_that_loses_nothing_is_found_and_kept(panel):
     panel.summary_tokens.value = 320  # cheaper, and loses
     assert panel.tried[panel.name].price[MODEL] < panel.tried[best].price[MODEL]
     assert "loses nothing: trial 1, " in panel.text.replace("\n", " ")
+
+
+def test_of_equally_cheap_trials_the_one_shown_is_named():
+    twins = {name: Trial(price={MODEL: 0.02}, kept=1, most=1, lost="nothing") for name in "ab"}
+    assert [cheapest(twins, MODEL, name) for name in "ab"] == ["a", "b"]
 
 
 def test_a_preset_moves_all_controls_and_a_trial_is_gone_back_to(panel):

@@ -1,7 +1,9 @@
 """Find a Chromium for the browser tests. Install one only on request.
 
 python tools/browser.py              # print its path, or how to get one
-python tools/browser.py --install    # install one if there is none; `make browser` and .ci/run
+python tools/browser.py --install    # install one if there is none
+
+`make browser` and .ci/run install one this way.
 """
 
 import os
@@ -25,7 +27,7 @@ PLAYWRIGHT_FOLDERS = {
     "win32": Path.home() / "AppData/Local/ms-playwright",
 }
 MISSING = f"""The browser tests need a Chromium, and there is none here. Either install one:
-  python tools/browser.py --install       (Playwright's build; as root on Debian, the system's)
+  python tools/browser.py --install       (Playwright's, or Debian's if you are root)
 or name the one you have:
   {ENVIRONMENT}=/path/to/chrome make test-browser"""
 SECONDS = 60

@@ -1,9 +1,10 @@
 """Keep the learner's copies of the lessons in `workbook/`, apart from the files that git tracks.
 
-python -m tools.workbook    # make the workbook, or bring it up to date; `make lab` does this first
+python -m tools.workbook    # make the workbook, or bring it up to date
 
-A copy has no outputs, so no prediction is spoiled. A lesson that changes in git replaces its copy
-only if the learner hasn't edited the copy. Outputs don't count as edits.
+`make lab` does this first. A copy has no outputs, so no prediction is spoiled. A lesson that
+changes in git replaces its copy only if the learner hasn't edited the copy. Outputs don't count as
+edits.
 """
 
 import hashlib
@@ -36,7 +37,7 @@ def names(root: Path) -> list[str]:
 
 
 def _refresh(root: Path, name: str, committed: str | None) -> str:
-    """Bring one copy up to date; return what happened, or "" if nothing did."""
+    """Bring one copy up to date. Return what happened, or "" if nothing did."""
     copy, working = root / FOLDER / name, read(root / "notebooks" / name)
     lesson = working if committed is None else committed
     if not copy.exists():
@@ -95,7 +96,7 @@ def read(path: Path) -> str:
 
 
 def without_outputs(text: str) -> str:
-    """Return a notebook as if it had never been run; any other text stays the same."""
+    """Return a notebook as if it had never been run. Any other text stays the same."""
     notebook = _parsed(text)
     if not notebook:
         return text
@@ -106,9 +107,10 @@ def without_outputs(text: str) -> str:
 
 
 def fingerprint(text: str) -> str:
-    """Return a hash of a notebook's sources, or of any other text; "" for a damaged notebook.
+    """Return a hash of a notebook's sources, or of any other text.
 
-    Empty cells don't count, because JupyterLab adds one when the last cell is run.
+    A damaged notebook has the hash "". Empty cells don't count, because JupyterLab adds one when
+    the last cell is run.
     """
     notebook = _parsed(text)
     if notebook is None:

@@ -44,7 +44,7 @@ def named(
     returns: type | tuple[type, ...] = object,
     passes: tuple[type[Exception], ...] = (),
 ) -> Callable[..., Any]:
-    """Call the function; if it raises, or returns another type, say in which of its lines.
+    """Call the function. If it raises, or returns another type, say in which of its lines.
 
     Exceptions of the types `passes` are part of what the function may do and stay as they are.
     """
@@ -108,7 +108,7 @@ class ToolBench(Workspace):
 
 
 class LearnersParts(TypedDict, total=False):
-    """The parts that a learner writes; the docstring of `play` says what each is."""
+    """The parts that a learner writes. The docstring of `play` says what each is."""
 
     loop: Loop
     tools: Sequence[Tool]
@@ -163,7 +163,7 @@ def composed(session: OpenSession, parts: Parts) -> ContextEngine:
 
 @dataclass
 class _Estimate:
-    """A meter whose `estimate` is the learner's function; all else is the real one's.
+    """A meter whose `estimate` is the learner's function. All else is the real one's.
 
     The function takes (messages), or (billed, sent, messages) with the newest bill.
     """
@@ -186,7 +186,10 @@ class _Estimate:
 def _clearing(
     engine: ContextEngine, function: Callable[..., list[Message] | None], session: OpenSession
 ) -> ContextEngine:
-    """Put function(messages) -> messages in the place of micro-compact; None: it edited them."""
+    """Put function(messages) -> messages in the place of micro-compact.
+
+    A function that returns None has edited its messages.
+    """
 
     def step(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
         before = list(messages)

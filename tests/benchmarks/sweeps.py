@@ -17,6 +17,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 from pandas import DataFrame
@@ -281,18 +282,22 @@ def rows(
         return list(filter(None, track(runs, make.__name__, total=len(pairs))))
 
 
+TABLES: dict[Path, tuple[Callable[..., dict[str, Any]], list[Any], int]] = {
+    SWEEPS: (row, [*POLICIES], SEEDS),
+    CLEARING: (clearing_row, [*KEEPS], RENAMINGS),
+    MOMENTS: (moment_row, [*MOMENTS_TRIED], SEEDS),
+    SURVIVAL: (survival_row, [*TELLINGS], SEEDS),
+    TRADES: (row, [*TRADED], SEEDS),
+    FAILING: (failing_row, [*product(presets.ALL, SHARES)], FAILS),
+    PARTS: (parts_row, [*WITHOUT], SEEDS),
+    BENCH: (bench_row, [*PRESETS], 1),
+    HUMP: (hump_row, [*HUMP_KEEPS], RENAMINGS),
+}
+"""What makes a row of each table, the policies it is given, and the number of seeds."""
+
+
 def main(seeds: int) -> None:
-    for make, policies, most, path in (
-        (row, POLICIES, SEEDS, SWEEPS),
-        (clearing_row, KEEPS, RENAMINGS, CLEARING),
-        (moment_row, MOMENTS_TRIED, SEEDS, MOMENTS),
-        (survival_row, TELLINGS, SEEDS, SURVIVAL),
-        (row, TRADED, SEEDS, TRADES),
-        (failing_row, list(product(presets.ALL, SHARES)), FAILS, FAILING),
-        (parts_row, WITHOUT, SEEDS, PARTS),
-        (bench_row, PRESETS, 1, BENCH),
-        (hump_row, HUMP_KEEPS, RENAMINGS, HUMP),
-    ):
+    for path, (make, policies, most) in TABLES.items():
         table = DataFrame(rows(make, policies, range(min(seeds, most))))
         if seeds == SEEDS:
             table.to_csv(path, index=False, lineterminator="\n")

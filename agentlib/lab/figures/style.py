@@ -240,6 +240,15 @@ def many(count: int, thing: str) -> str:
     return f"{count:,} {thing}" + ("" if count == 1 else "s")
 
 
+def cents(dollars: float) -> str:
+    """Return a small amount of money in words.
+
+    >>> cents(0.0232)
+    '2.32 ¢'
+    """
+    return f"{100 * dollars:.2f} ¢"
+
+
 def wrapped(text: str, indent: str = "") -> str:
     """Break a sentence into printed lines; those after the first begin with `indent`."""
     return textwrap.fill(text, LINE, subsequent_indent=indent, break_on_hyphens=False)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import MaxNLocator
 
-from agentlib.lab.figures.style import DARK, GREY, RED, Chart, plain
+from agentlib.lab.figures.style import DARK, GREY, RED, Chart, cents, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +50,7 @@ def trade(
     axes.set(xlim=(low - 0.18 * wide, high + 0.2 * wide), ylim=(0, 1.2 * most))
     axes.set(xlabel="price of the task", ylabel=left)
     axes.xaxis.set_major_locator(MaxNLocator(6))
-    axes.xaxis.set_major_formatter(lambda dollars, _: f"{100 * dollars:.3g} ¢")
+    axes.xaxis.set_major_formatter(lambda dollars, _: cents(dollars))
     axes.set_yticks([*range(0, most - most // 8, max(1, most // 4)), most])
     axes.plot(*zip(*trail.values(), strict=True), color=RED, linewidth=1.4, alpha=0.5)
     words = "↖ cheaper, and less lost" + "\n○ the rule or a fact is lost" * bool(hollow)

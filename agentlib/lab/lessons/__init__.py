@@ -32,10 +32,10 @@ class Note(str):
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of `check`; true if the answer passed.
+    """The result of `check`. It is true if the answer passed.
 
-    >>> Verdict("02.1", False, "toolu_6 should be left whole; yours cleared it.")
-    02.1 not yet: toolu_6 should be left whole; yours cleared it.
+    >>> Verdict("02.1", False, "result toolu_6 should be left whole.")
+    02.1 not yet: result toolu_6 should be left whole.
     """
 
     exercise: str
@@ -95,7 +95,7 @@ def hint(exercise: str, step: int = 1) -> Note:
     find(exercise)
     hints = HINTS[exercise]
     if not 1 <= step <= len(hints):
-        return _wrapped(f"{exercise} has no hint {step}; its last is hint {len(hints)}.")
+        return _wrapped(f"{exercise} has no hint {step}. Its last is hint {len(hints)}.")
     return _wrapped(f"Hint {step} of {len(hints)}: {hints[step - 1]}")
 
 
@@ -145,7 +145,7 @@ def _compared(prediction: Any, value: Any) -> str:
         return f"you said nothing, it is {_shown(value)}"
     if isinstance(prediction, str) and not isinstance(value, str):
         form = "True or False" if isinstance(value, bool) else "a number"
-        return f"you said the text {prediction!r}; give {form}. It is {_shown(value)}"
+        return f"you said the text {prediction!r}. Give {form}. It is {_shown(value)}"
     if prediction == value or _shown(prediction) == _shown(value):
         return f"you said {_shown(prediction)}, and so it is"
     return f"you said {_shown(prediction)}, it is {_shown(value)}{_distance(prediction, value)}"

@@ -30,11 +30,8 @@ LONGEST = 60
 """Characters of a value that fit into a sentence."""
 
 
-class Wrong(BaseException):
-    """Raised by a checker. The message tells the learner which case failed, and why.
-
-    A learner's `except Exception` lets it pass, so what a checker lends them can end a loop.
-    """
+class Wrong(Exception):
+    """Raised by a checker. The message tells the learner which case failed, and why."""
 
 
 def require(condition: object, reason: str) -> None:
@@ -75,6 +72,15 @@ class Answer:
         """Return the answer, if it has one of the types."""
         require(isinstance(self.value, types), f"the answer is {shown(self.value)}; {reason}.")
         return self.value
+
+    def numbers(self, *names: str) -> dict[str, int]:
+        """Return the answer, if it is a dict of numbers with some of these names and no other."""
+        listed = ", ".join(f'"{name}": …' for name in names)
+        wanted = f"give {{{listed}}}"
+        numbers = self.typed(dict, wanted)
+        others = f"{wanted}, and no other number; yours is {shown(numbers)}."
+        require(set(numbers) <= set(names), others)
+        return numbers
 
     def call(self, given: Any, *more: Any, **options: Any) -> Any:
         """Call the learner's function on a copy of `given`, which it mustn't edit."""

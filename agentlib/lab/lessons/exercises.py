@@ -191,10 +191,7 @@ def _view(answer: Answer) -> None:
 
 @exercise("02.3")
 def _settings(answer: Answer) -> str:
-    wanted = 'give {"keep_recent": …, "min_chars": …}'
-    numbers = answer.typed(dict, wanted)
-    only = set(numbers) <= {"keep_recent", "min_chars"}
-    require(only, f"{wanted}, and no other number; yours is {shown(numbers)}.")
+    numbers = answer.numbers("keep_recent", "min_chars")
     start = Settings(auto=False, manual=False).scaled(32_000)
     run = play(RENAME, replace(start, **numbers))
     cost = f"{run.turns} turns, {run.repeated} calls made again, {run.sent:,} tokens sent"
@@ -265,10 +262,7 @@ def _holds(answer: Answer) -> None:
 
 @exercise("03.4")
 def _two_numbers(answer: Answer) -> str:
-    wanted = 'give {"threshold": …, "summary_tokens": …}'
-    numbers = answer.typed(dict, wanted)
-    only = set(numbers) <= {"threshold", "summary_tokens"}
-    require(only, f"{wanted}, and no other number; yours is {shown(numbers)}.")
+    numbers = answer.numbers("threshold", "summary_tokens")
     start = {"threshold": 20_800, "summary_tokens": 1_000}
     settings = replace(Settings(micro="off", manual=False).scaled(32_000), **(start | numbers))
     run = play(REVIEW, settings)
@@ -468,6 +462,7 @@ def _hand_off(answer: Answer) -> None:
     require(there, "the summary should stand in the first text, word for word.")
     require(SUMMARY_END in after, "the first text should end with END, after the summary.")
     wanted = f"the second text should be {words!r} alone"
+    require(len(texts) > 1, f"there is no second text block; {wanted}.")
     require(texts[1:] == [words], f"{wanted}; yours is {shown(texts[1:])}.")
     note = before.partition("]")[2].strip()
     require(note, "there is no note between HEADER and the summary.")
@@ -489,6 +484,7 @@ def _update(answer: Answer) -> None:
     first[0] = summary_message(SUMMARY, "t.jsonl")
     head.insert(1, summary_message(SUMMARY, "t.jsonl"))
     quoted[2]["content"][0]["content"] = f"{SUMMARY_HEADER}t.jsonl]"
+    said = conversation(300, 300, request="Read every file, then write a summary.")
     prompt, update = "Summarize.", " Update it."
     answer.agree(
         {
@@ -496,6 +492,7 @@ def _update(answer: Answer) -> None:
             "a summary is the first message": (prompt + update, first, prompt, update),
             "a summary stands behind the head": (prompt + update, head, prompt, update),
             "a tool's result only quotes one": (prompt, quoted, prompt, update),
+            "the person only says the word": (prompt, said, prompt, update),
         }
     )
 
@@ -529,6 +526,11 @@ def _costs(answer: Answer) -> None:
 # Lesson 07: a bad summary, a refused prompt, no summary at all
 
 
+COSTS = "each time costs a whole prompt"
+PATIENCE = 5
+"""The number of the request that works whatever fails, so that an endless loop ends there."""
+
+
 @exercise("07.1", "a request that fails ends no session, and a bad reply is no summary.")
 def _careful(answer: Answer) -> None:
     messages = conversation(800, 800)
@@ -537,28 +539,30 @@ def _careful(answer: Answer) -> None:
     for error in (SummaryFailed("overloaded"), ConnectionError("no network")):
         replies[f"ask raises {error!r}"] = error
     for case, reply in replies.items():
-        outcome = reply if isinstance(reply, Exception) else good | reply
-        new = answer.call(messages, partial(_outcome, outcome, []))
+        outcome, asked = reply if isinstance(reply, Exception) else good | reply, list[Any]()
+        new = answer.call(messages, partial(_outcome, outcome, good, asked))
+        require(len(asked) < 2, f"if {case}, it asked {len(asked)} times; {COSTS}.")
         require(new == messages, f"if {case}, the messages should stay as they were.")
     for reason in ("end_turn", "stop_sequence"):
-        asked: list[Any] = []
-        ask = partial(_outcome, good | {"stop_reason": reason}, asked)
+        asked = list[Any]()
+        ask = partial(_outcome, good | {"stop_reason": reason}, good, asked)
         new = answer.messages(messages, ask)
         words = all(block["text"] in text_of(new) for block in of_type(good, "text"))
         case = f"if stop_reason is {reason!r} and the reply begins with a thinking block"
         require(words and len(new) == 1, f"{case}, one message with all its text should be left.")
         lost = active_request(new) != active_request(messages)
         require(not lost, f"{case}, the person's words should stand beside the summary.")
-        require(len(asked) == 1, f"it asked {len(asked)} times; each time costs a whole prompt.")
+        require(len(asked) == 1, f"it asked {len(asked)} times; {COSTS}.")
     with contextlib.suppress(KeyboardInterrupt):
-        answer.call(messages, partial(_outcome, KeyboardInterrupt(), []))
+        answer.call(messages, partial(_outcome, KeyboardInterrupt(), good, []))
         require(False, "KeyboardInterrupt, which is Ctrl-C, should pass; catch Exception.")
 
 
-def _outcome(outcome: Any, asked: list[Any], *request: Any) -> Any:
-    """Stand for a function that fails in this way, or returns this; `asked` gets each request."""
-    asked.append(request)
-    require(len(asked) < 5, "it asked 5 times; each time costs a whole prompt.")
+def _outcome(outcome: Any, good: Any, asked: list[Any], messages: list[Message]) -> Any:
+    """Stand for an `ask` that raises or returns the outcome. `asked` gets each request."""
+    asked.append(messages)
+    if len(asked) >= PATIENCE:
+        return good
     if isinstance(outcome, BaseException):
         raise outcome
     return outcome
@@ -569,20 +573,21 @@ def _once_more(answer: Answer) -> None:
     import anthropic
 
     messages, smaller = conversation(800, 800), conversation(800)
+    both, struck = [messages, smaller], range(1, PATIENCE)
     empty: Message = {"role": "user", "content": []}
     unfit = [*messages, empty]  # the API refuses this, not for its size
     for case, fault, sent, right, passes in (
         ("the API takes the prompt", Fault("too_long", at=9), messages, [messages], False),
-        ("the prompt is too long", Fault("too_long", at=1), messages, [messages, smaller], False),
-        ("both prompts are too long", Fault("too_long"), messages, [messages, smaller], True),
-        ("the API is overloaded", Fault("529"), messages, [messages], True),
+        ("the prompt is too long", Fault("too_long", at=1), messages, both, False),
+        ("both prompts are too long", Fault("too_long", at=struck), messages, both, True),
+        ("the API is overloaded", Fault("529", at=struck), messages, [messages], True),
         ("the API refuses the prompt for its form", Fault("too_long", at=9), unfit, [unfit], True),
     ):
         asked = list[Any]()
         outcome: Any = "the API's error"
         ask = partial(_ask, client(faults=[fault]).with_options(max_retries=0).messages, asked)
         with contextlib.suppress(anthropic.APIError):
-            outcome = answer.call(sent, ask, partial(_outcome, smaller, []))
+            outcome = answer.call(sent, ask, lambda messages: smaller)
         counts = f"{len(right)} request{'s' * (len(right) > 1)} should be made, not {len(asked)}"
         require(len(asked) == len(right), f"if {case}, {counts}.")
         require(asked == right, f"if {case}, the second request should have what shrink returned.")
@@ -594,7 +599,6 @@ def _once_more(answer: Answer) -> None:
 
 def _ask(api: Any, asked: list[Any], messages: list[Message]) -> dict[str, Any]:
     asked.append(messages)
-    require(len(asked) < 5, "it asked 5 times; send again only once.")
     return api.create(model=MODEL, max_tokens=99, messages=messages).to_dict()
 
 

@@ -20,7 +20,7 @@ from ipywidgets import HTML, HBox, Image, Layout
 
 from agentlib import presets
 from agentlib.lab.figures import charts
-from agentlib.lab.figures.style import many, wrapped
+from agentlib.lab.figures.style import cents, many, wrapped
 from agentlib.lab.figures.trade import trade
 from agentlib.lab.model import HABITS, Habits
 from agentlib.lab.panels.lessons import KEEP_RECENT, LENGTH
@@ -204,34 +204,42 @@ class WhatIf(Panel):
 
     def _draw(self, model: str, **values: Any) -> Drawing:
         """Make the trial that the controls stand for, if it is new, and draw all."""
-        name, preset = self.name, values["preset"]
+        name = self.name
         self.tried[name] = self.tried.pop(name, None) or self.source.tried(self.settings)
-        every, now = {**self.presets, **self.tried}, self.tried[name]
-        whole = {each: t.price[model] for each, t in every.items() if t.lost == "nothing"}
-        best = min(whole, key=lambda each: whole[each], default="")
-        labels = {each: each.partition(" · ")[0] for each in {**every, best: 0}}
-        shown = f"{'trial ' * (labels[best] != best)}{labels[best]}"
-        cheapest = f"{shown}, {100 * whole[best]:.3g} ¢" if best else "none yet"
-        labels[name] = shorten(name, 36, placeholder=" …")
-        dots = {labels[each]: (t.price[model], t.kept) for each, t in every.items()}
-        path = [each for each in self.tried if self.known[each][0] == preset][-SHOWN_TRIALS:]
-        trail = {labels[each]: dots.pop(labels[each]) for each in path}
-        chart = trade(
+        trials = {**self.presets, **self.tried}
+        best = cheapest(trials, model, name)
+        price = f"{_shown(best)}, {cents(trials[best].price[model])}" if best else "none yet"
+        text = wrapped(self._result(model) + self.source.note)
+        text += f"\nCheapest so far that loses nothing: {price}."
+        title = f"Cheapest that loses nothing: {price}"
+        return Drawing(self._chart(model, best, title), text, _as_table(trials, name, model))
+
+    def _chart(self, model: str, best: str, title: str) -> bytes:
+        """Draw every trial. Those that began at this preset are the trail."""
+        now, trials = self.name, {**self.presets, **self.tried}
+        labels = {"": "", **{name: _label(name) for name in trials}}
+        labels[now] = shorten(now, 36, placeholder=" …")
+        dots = {labels[name]: (each.price[model], each.kept) for name, each in trials.items()}
+        preset, _ = self.known[now]
+        path = [name for name in self.tried if self.known[name][0] == preset]
+        trail = {labels[name]: dots.pop(labels[name]) for name in path[-SHOWN_TRIALS:]}
+        return trade(
             dots,
             trail,
-            title=f"Cheapest that loses nothing: {cheapest}",
-            left=f"{self.source.left}, of {now.most}",
-            most=now.most,
-            hollow={labels[each] for each, trial in every.items() if trial.is_hollow},
+            title=title,
+            left=f"{self.source.left}, of {trials[now].most}",
+            most=trials[now].most,
+            hollow={labels[name] for name, each in trials.items() if each.is_hollow},
             best=labels[best],
-        )
+        ).png()
+
+    def _result(self, model: str) -> str:
+        """Say what the trial that is shown cost, and what it lost."""
+        name, trial = self.name, self.tried[self.name]
+        preset, _ = self.known[name]
         start = f"from {preset}, " * (name != preset) + f"at the prices of {model}"
         turns = many(len(self.source.frames(self.settings)), "turn")
-        text = f"{name}, {100 * now.price[model]:.3g} ¢ ({start}). {turns}. Lost: {now.lost}."
-        text = (
-            f"{wrapped(text + self.source.note)}\nCheapest so far that loses nothing: {cheapest}."
-        )
-        return Drawing(chart.png(), text, _as_table(every, name, model))
+        return f"{name}, {cents(trial.price[model])} ({start}). {turns}. Lost: {trial.lost}."
 
     def _show_turns(self) -> None:
         """Draw the turns of this trial, and grey the controls that can't change it."""
@@ -253,6 +261,22 @@ class WhatIf(Panel):
         self.controls["trial"].options = [*self.known]
         self.controls["trial"].value = name
         self.still = False
+
+
+def cheapest(trials: Mapping[str, Trial], model: str, shown: str) -> str:
+    """Name the cheapest trial that loses nothing, or return "". Of equals, prefer the one shown."""
+    whole = {name: each.price[model] for name, each in trials.items() if each.lost == "nothing"}
+    return min(whole, key=lambda name: (whole[name], name != shown), default="")
+
+
+def _label(name: str) -> str:
+    """Return the name of a trial's dot: a preset's, or a number."""
+    return name.partition(" · ")[0]
+
+
+def _shown(name: str) -> str:
+    """Return the short name of a trial for a sentence."""
+    return f"{'trial ' * (_label(name) != name)}{_label(name)}"
 
 
 def without_effect(settings: Settings, frames: Sequence[Frame]) -> dict[str, str]:
@@ -312,9 +336,10 @@ def _as_table(trials: Mapping[str, Trial], now: str, model: str) -> str:
     from pandas import DataFrame
 
     names = sorted(trials, key=lambda name: trials[name].price[model])
-    cents = {name: f"{100 * trials[name].price[model]:.3g}" for name in names}
-    rows = [(f"{'▶ ' * (name == now)}{name}", cents[name], trials[name].lost) for name in names]
-    table = DataFrame(rows, columns=["trial", "¢", "lost"])
+    prices = [cents(trials[name].price[model]) for name in names]
+    marked = [f"{'▶ ' * (name == now)}{name}" for name in names]
+    lost = [trials[name].lost for name in names]
+    table = DataFrame({"trial": marked, "price": prices, "lost": lost})
     return scrolling(table, "table of the trials", "left")
 
 
