@@ -576,6 +576,10 @@ def _once_more(answer: Answer) -> None:
     both, struck = [messages, smaller], range(1, PATIENCE)
     empty: Message = {"role": "user", "content": []}
     unfit = [*messages, empty]  # the API refuses this, not for its size
+
+    def shrink(_: list[Message]) -> list[Message]:
+        return smaller
+
     for case, fault, sent, right, passes in (
         ("the API takes the prompt", Fault("too_long", at=9), messages, [messages], False),
         ("the prompt is too long", Fault("too_long", at=1), messages, both, False),
@@ -587,7 +591,7 @@ def _once_more(answer: Answer) -> None:
         outcome: Any = "the API's error"
         ask = partial(_ask, client(faults=[fault]).with_options(max_retries=0).messages, asked)
         with contextlib.suppress(anthropic.APIError):
-            outcome = answer.call(sent, ask, lambda messages: smaller)
+            outcome = answer.call(sent, ask, shrink)
         counts = f"{len(right)} request{'s' * (len(right) > 1)} should be made, not {len(asked)}"
         require(len(asked) == len(right), f"if {case}, {counts}.")
         require(asked == right, f"if {case}, the second request should have what shrink returned.")
