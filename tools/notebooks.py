@@ -31,17 +31,23 @@ Floating point differs between machines, and nobody sees so small a difference.
 """
 
 
-def execute(notebook: NotebookNode, folder: Path) -> NotebookNode:
-    """Run the notebook in a fresh kernel in `folder`. An unexpected error of a cell propagates."""
+def execute(
+    notebook: NotebookNode, folder: Path, *, start: str = "", timeout: int = 60
+) -> NotebookNode:
+    """Run the notebook in a fresh kernel in `folder`. An unexpected error of a cell propagates.
+
+    `start`: code that the kernel runs first. `timeout`: seconds for a cell.
+    """
     fresh = nbformat.from_dict(notebook)
+    lines = [f"--IPKernelApp.exec_lines={start}"] if start else []
     client = NotebookClient(
         fresh,
-        timeout=60,
+        timeout=timeout,
         kernel_name="python3",
         record_timing=False,
         store_widget_state=False,
         coalesce_streams=True,
-        extra_arguments=["--IPKernelApp.log_level=ERROR"],
+        extra_arguments=["--IPKernelApp.log_level=ERROR", *lines],
         resources={"metadata": {"path": str(folder)}},
     )
     return client.execute()

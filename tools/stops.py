@@ -1,0 +1,47 @@
+"""The positions of controls that the web pages offer, if not all: a page can't hold them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+STOPS: Mapping[str, Mapping[str, Any]] = {
+    "01_estimation": {
+        "window": (100_000, 200_000, 400_000),
+        "reserve": (0, 16_000, 32_000),
+        "buffer": (0, 13_000, 26_000),
+        "off": range(-80, 101, 10),
+    },
+    "02_micro_compact": {
+        "min_chars": (0, 100, 4_000),
+        "cleared": range(2_000, 40_001, 2_000),
+        "behind": range(2_000, 40_001, 2_000),
+    },
+    "03_auto_compact": {
+        "threshold": (4_000, 6_400, 8_800, 12_000, 16_000, 20_800, 24_000, 27_360),
+        "summary_tokens": (100, 200, 400, 600, 1_000, 2_000, 4_000),
+    },
+    "04_manual_compact": {
+        "after": (2, *range(5, 36, 3), 36, 37),
+        "summary_tokens": (480, 1_000, 1_440),
+        "words": ("", "rules of the user"),
+    },
+    "05_transcripts": {"search": ("",)},
+    "06_head_and_tail": {"summary_tokens": (150, 300, 450, 600, 750, 900, 1_200, 1_600)},
+    "07_recovery": {
+        "rate": (0, 20, 50, 80, 100),
+        "length": (500, 1_000, 1_500, 2_000, 3_000),
+        "how": ("500", "truncated", "empty", "tool_use"),
+    },
+    "what_if": {
+        "default": {
+            "clear_when": ("always", "cold", "never"),
+            "keep_recent": (0, 1, 3, 5, 8, 12, 20),
+            "summary_tokens": (800, 1_120, 1_440, 2_000),
+        },
+        "course start": {"keep_recent": range(21), "clear_when": ("always", "never")},
+        "": {"keep_recent": (0, 1, 3, 5, 8, 12, 20)},
+    },
+}
+"""Positions that pages offer, by notebook and control. Any other control has all of its own.
+
+Those of the bench are by preset: "" stands for any other.
+"""
