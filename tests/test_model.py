@@ -176,12 +176,12 @@ def test_a_file_put_back_is_quoted_and_read_all_the_same() -> None:
     assert "Never push." in words(answer(summary(text, READ), user("Rule: be brief.")))
 
 
-def test_a_folder_that_is_not_there_is_named() -> None:
+def test_nothing_else_is_read_if_the_folder_is_not_there() -> None:
     command = {"command": listing_command("agents", ("py",))}
     asked = user("Read every Python file in the agents/ directory")
     said = answer(asked, *calls("", ("bash", command, "no such directory")))
-    assert words(said) == "- [no folder] agents"
-    assert used(said) == [("bash", LIST)]
+    assert words(said) == "I found no .py file in agents/."
+    assert not used(said)
 
 
 def test_an_outline_is_used_for_larger_files_if_it_is_offered() -> None:

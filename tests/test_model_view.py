@@ -109,15 +109,6 @@ def test_notes_stay_if_the_rest_of_the_dump_was_cut_off():
     assert all(note in said for note in noted)
 
 
-def test_calls_that_are_printed_behind_the_words_are_read():
-    call = {"name": "read_file", "args": {"path": "b.py"}, "id": "t2", "type": "tool_call"}
-    text = f'Human: {READ}\nAI: {NOTED}[{call}]\nTool: """Builds."""\n'
-    _, (_, said, result) = messages_in(text)
-    assert said["content"][0]["text"] == NOTED
-    assert said["content"][1]["input"] == {"path": "b.py"}
-    assert result["content"][0]["tool_use_id"] == "t2"
-
-
 @pytest.mark.parametrize("text", ["Continue.", "please go on", "Continue from where you left off."])
 def test_a_person_who_only_says_go_on_means_the_request_before(text: str):
     summary = user(f"[Conversation compressed. Transcript: t.jsonl]\n\n- [task] {READ}\n{NOTED}")
@@ -165,20 +156,18 @@ def test_lines_that_begin_with_a_role_are_messages(roles: tuple[str, str]):
     text = f"{roles[0]}: {READ}\n{roles[1]}: {NOTED}\n- [done] c.py\nTool: x = 1"
     words_before, messages = messages_in(f"总结:\n{text}")
     assert words_before == "总结:"
-    assert [m["role"] for m in messages] == ["user", "assistant", "user"]
+    assert [m["role"] for m in messages] == ["user", "assistant"]
     assert messages[1]["content"][0]["text"].endswith("- [done] c.py")
 
 
-def test_tagged_messages_are_read_with_their_calls():
+def test_words_in_tags_are_read_and_results_are_not():
     text = (
-        f'<message type="ai">\n  <content>{NOTED}</content>\n'
-        '  <tool_call id="toolu_1" name="read_file">{"path": "b.py"}</tool_call>\n</message>\n'
-        '<message type="tool">x &lt; 1</message>'
+        f'<message type="human">Is x &lt; 1?</message>\n<message type="ai">\n'
+        f'  <content>{NOTED}</content>\n</message>\n<message type="tool">x = 1</message>'
     )
-    _, [said, result] = messages_in(text)
-    call = {"type": "tool_use", "id": "toolu_1", "name": "read_file", "input": {"path": "b.py"}}
-    assert said["content"] == [{"type": "text", "text": NOTED}, call]
-    assert result["content"][0]["content"] == "x < 1"
+    _, [asked, said] = messages_in(text)
+    assert asked["content"] == [{"type": "text", "text": "Is x < 1?"}]
+    assert said["content"] == [{"type": "text", "text": NOTED}]
 
 
 @given(st.text())

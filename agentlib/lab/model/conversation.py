@@ -2,7 +2,9 @@
 
 Many agents ask for a summary that way. They send `json.dumps(messages)`, `str(messages)`, lines
 that begin with "Human:" and "AI:", or tags such as `<message type="ai">`. `messages_in` makes
-messages of such a text again. It loses what it can't read, such as a message that was cut off.
+messages of such a text again. It loses what it can't read, such as a message that was cut off. In
+lines and tags it reads what was said, and passes over the results of tools. A file whose result is
+only there counts as not seen, unless a note tells of it.
 """
 
 import ast
@@ -27,8 +29,6 @@ _SPOKEN = re.compile(
 _TEXT = re.compile(r"TextBlock\(.*?\btext=(.+), type='text'\)", re.DOTALL)
 _CALL = re.compile(r"ToolUseBlock\(id='([^']+)',.*?input=(\{.*\}), name='(\w+)'", re.DOTALL)
 _TAG = re.compile(r"^ *<content>|</content>$|</message>", re.MULTILINE)
-_GLUED = re.compile(r"\[\{'name': .*'type': 'tool_call'\}\]\s*\Z", re.DOTALL)
-_TAGGED_CALL = re.compile(r'<tool_call id="([^"]*)" name="([^"]*)">(.*?)</tool_call>', re.DOTALL)
 
 
 def messages_in(text: str) -> tuple[str, list[Message]]:
@@ -38,15 +38,11 @@ def messages_in(text: str) -> tuple[str, list[Message]]:
     >>> words, asked["content"], said["role"]
     ('Summarize this:', [{'type': 'text', 'text': 'Read all.'}], 'assistant')
     """
-    dumped = [match.start() for match in _DUMPED.finditer(text)]
-    spoken = list(_SPOKEN.finditer(text))
-    if dumped:
-        parts = [text[i:j] for i, j in pairwise([*dumped, len(text)])]
-        return text[: dumped[0]].rstrip("[ \n"), [m for p in parts for m in _dumped(p)]
-    starts = [match.start() for match in spoken]
-    ends = [j for _, j in pairwise([*starts, len(text)])]
-    turns = [(m[1].lower(), text[m.end() : end]) for m, end in zip(spoken, ends, strict=True)]
-    return text[: spoken[0].start() if spoken else None].strip(), list(_spoken(turns))
+    form, read = (_DUMPED, _dumped) if _DUMPED.search(text) else (_SPOKEN, _spoken)
+    starts = [match.start() for match in form.finditer(text)]
+    parts = [text[start:end] for start, end in pairwise([*starts, len(text)])]
+    words = text[: starts[0] if starts else None].strip().rstrip("[ \n")
+    return words, [message for part in parts for message in read(part)]
 
 
 def _dumped(text: str) -> Iterator[Message]:
@@ -77,9 +73,7 @@ def _blocks(content: Any) -> list[Block]:
 def _block(part: Any) -> Iterator[Block]:
     """Read a block from a dict, from a text, or from what an object of the SDK prints."""
     if isinstance(part, dict):
-        block: Block = {**cast(Block, part)}
-        if block.get("type") == "tool_call":
-            block |= {"type": "tool_use", "input": block.pop("args", None) or {}}
+        block = cast(Block, part)
         if _KEYS.get(block.get("type", ""), {""}) <= block.keys():
             yield block
     elif match := _CALL.match(str(part)):
@@ -91,23 +85,10 @@ def _block(part: Any) -> Iterator[Block]:
         yield {"type": "text", "text": str(part)}
 
 
-def _spoken(turns: list[tuple[str, str]]) -> Iterator[Message]:
-    """Make messages of turns; a tool's text answers the oldest call that has no answer yet."""
-    waiting: list[str] = []
-    for speaker, text in turns:
-        said = unescape(_TAG.sub("", text)).strip() if "</message>" in text else text.strip()
-        if (role := _ROLES[speaker]) == "tool":
-            ids, waiting = waiting[:1], waiting[1:]
-            answer = {"type": "tool_result", "content": said}
-            yield {"role": "user", "content": [{**answer, "tool_use_id": call} for call in ids]}
-            continue
-        glued = _GLUED.search(said)
-        plain = _TAGGED_CALL.sub("", said[: glued.start()] if glued else said).strip()
-        tagged = [
-            {"type": "tool_call", "id": call, "name": name, "args": _value(inputs)}
-            for call, name, inputs in _TAGGED_CALL.findall(said)
-        ]
-        content = _blocks(_value(plain) or plain if plain.startswith("[{") else plain)
-        content += _blocks([*tagged, *((_value(glued[0]) if glued else None) or ())])
-        waiting += [block["id"] for block in content if block["type"] == "tool_use"]
-        yield {"role": role, "content": content}
+def _spoken(text: str) -> Iterator[Message]:
+    """Read what a person or the model said; the result of a tool is passed over."""
+    speaker = _SPOKEN.match(text)
+    if speaker and (role := _ROLES[speaker[1].lower()]) != "tool":
+        said = _TAG.sub("", text[speaker.end() :]).strip()
+        said = unescape(said) if text.startswith("<") else said
+        yield {"role": role, "content": _blocks(_value(said) or said if said[:2] == "[{" else said)}

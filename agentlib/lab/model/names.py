@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from agentlib.lab.model.conversation import literal
 from agentlib.lab.model.notes import Note, last, listed, note, number, one_line
-from agentlib.lab.model.prompts import Task
-from agentlib.lab.model.replies import Reply, gives_up, say
+from agentlib.lab.model.prompts import COMMANDS, Task
+from agentlib.lab.model.replies import Reply, answer, gives_up
 from agentlib.lab.model.view import Call, View
 from agentlib.messages import Block
 
@@ -23,14 +23,7 @@ _CONTEXTS = ((0, 0), (1, 0), (0, 1), (1, 1), (2, 2), (4, 4))
 """Lines above and below that an edit may take along to be unique."""
 _PROSE = (".md", ".rst", ".txt")
 _NO_NAME = re.compile(r"None|True|False|and|or|not|if|else|int|float|str|self")
-_FIND_TESTS = (
-    "grep -hoE '(python3? -m [a-z_.]*test[a-z_.]*|pytest|npm test|make test|mvn test|go test|"
-    "cargo test)[^`\"]*' README.md README.rst README.txt Makefile pyproject.toml package.json "
-    "2>/dev/null | sed -n 1p"
-)
 _DEFAULT_TESTS = "python -m unittest -q"
-_RUN_TESTS = "({}) 2>&1 | sed -E 's/ in [0-9.]+ ?s.*$//'; echo \"exit code ${PIPESTATUS[0]}\""
-"""Runs the tests, without the times that some runners print, and prints their exit code."""
 _PLAIN_COMMAND = re.compile(r"[\w./ =:-]+")
 _FORBIDS = re.compile(r"\b(?:never|not)\b|n't\b|不|勿", re.IGNORECASE | re.ASCII)
 _PATH = re.compile(r"(?<![\w.])[\w.-]+/[\w./-]*(?<!\.)", re.ASCII)
@@ -53,16 +46,13 @@ class Stretch(NamedTuple):
 
 def search_command(name: str) -> str:
     """Write a search for a whole word, sorted, without hidden folders."""
-    return (
-        f"grep -rnwIF --exclude-dir='.?*' --exclude-dir=__pycache__ --exclude-dir=node_modules "
-        f"--exclude-dir=venv -e {quote(name)} . | LC_ALL=C sort -t: -k1,1 -k2,2n"
-    )
+    return COMMANDS["search"].format(name=quote(name))
 
 
-def _search(view: View, name: str, text: str) -> tuple[list[Place], Reply | None]:
+def _search(view: View, name: str) -> tuple[list[Place], Reply | None]:
     """Return the hits of the newest search, or the reply that searches."""
     hits, call = view.printed(search_command(name), _HIT)
-    return [Place(*hit) for hit in hits], call and say(text, call)
+    return [Place(*hit) for hit in hits], call and answer(view, "", call)
 
 
 def stretches(view: View, path: str) -> list[Stretch]:
@@ -91,23 +81,22 @@ def _edited(call: Call) -> Note | None:
 
 def trace(view: View, task: Task) -> Reply:
     """Search for the next name, read the file that sets it, or answer with the whole chain."""
-    text, chain = "", chain_of(view, task.names[0])
+    chain = chain_of(view, task.names[0])
     while name := next_name(chain) if chain else task.names[0]:
         if stop := gives_up(view):
-            return say(f"{text}\n{stop}\n{_told(chain)}")
-        hits, step = _search(view, name, text)
+            return answer(view, f"{stop}\n{_told(chain)}")
+        hits, step = _search(view, name)
         if step:
             return step
         place = _setting(hits, name)
         if place is None:
-            return say(f"{text}\nNothing in the files sets `{name}`.\n{_told(chain)}")
+            return answer(view, f"Nothing in the files sets `{name}`.\n{_told(chain)}")
         expression = _expression(view, place, name)
         if expression is None:
-            return say(text, view.again(view.use("read_file", path=place.path)))
-        found = note("set", name, place.path, place.line, expression)
-        text, view = f"{text}\n{found}", view.noting(found)
+            return answer(view, "", view.again(view.use("read_file", path=place.path)))
+        view = view.noting(note("set", name, place.path, place.line, expression))
         chain = chain_of(view, task.names[0])
-    return say(f"{text}\n{_answer(chain)}")
+    return answer(view, _answer(chain))
 
 
 def chain_of(view: View, name: str) -> list[Note]:
@@ -197,18 +186,17 @@ def value(expression: str, known: Mapping[str, object]) -> object:
 def rename(view: View, task: Task) -> Reply:
     """Edit the next place. If none is left, run the tests, search once more and say how it went."""
     old, new = task.names
-    text = _tested(view)
-    view = view.noting(text)
+    view = view.noting(_tested(view))
     if stop := gives_up(view):
-        return say(f"{text}\n{stop} {view.edits} edits were made; places may be left.")
-    hits, step = _search(view, old, text)
+        return answer(view, f"{stop} {view.edits} edits were made; places may be left.")
+    hits, step = _search(view, old)
     if step:
         return step
     call = view.use("bash", command=search_command(old))
     if view.newest and view.newest.name == "edit_file" and view.newest.interrupted:
-        return say(f"{text}\nThe edit was interrupted; I look again first.", call)
+        return answer(view, "The edit was interrupted; I look again first.", call)
     if not hits and not view.edits:
-        return say(f"{text}\n`{old}` isn't in any file here, so there is nothing to rename.")
+        return answer(view, f"`{old}` isn't in any file here, so there is nothing to rename.")
     index = max(i for i, c in enumerate(view.calls) if c.input == call["input"])
     edits = [edit.parts[1:] for c in view.calls[index + 1 :] if (edit := _edited(c))]
     over = {*edits, *(n.parts[:2] for n in view.own if n.kind == "left")}
@@ -216,9 +204,9 @@ def rename(view: View, task: Task) -> Reply:
     for place in (p for p in hits if p[:2] not in over and not p.path.startswith(never)):
         edit, words = _edit(view, place, hits, old, new)
         if edit:
-            return say(f"{text}\n{words}", edit)
-        text, view = f"{text}\n{words}", view.noting(words)
-    return _finish(view, task, text, hits, edited=bool(edits))
+            return answer(view, words, edit)
+        view = view.noting(words)
+    return _finish(view, task, hits, edited=bool(edits))
 
 
 def _never(rules: Sequence[str]) -> tuple[str, ...]:
@@ -273,27 +261,25 @@ def _renamed(line: str, old: str, new: str) -> str:
     return re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", lambda _: new, line)
 
 
-def _finish(view: View, task: Task, text: str, hits: Sequence[Place], *, edited: bool) -> Reply:
+def _finish(view: View, task: Task, hits: Sequence[Place], *, edited: bool) -> Reply:
     """Find the tests, run them, search again, answer."""
     old, new = task.names
     command, tests = last(view.own, "command"), last(view.own, "tests")
     steps = [call.name == "edit_file" for call in view.calls if _is_test(call) or _edited(call)]
     if command is None:
-        find = view.use("bash", command=_FIND_TESTS)
-        return say(f"{text}\nNothing is left to edit; I look for the tests.", find)
+        find = view.use("bash", command=COMMANDS["find_tests"])
+        return answer(view, "Nothing is left to edit; I look for the tests.", find)
     if tests is None or (edited and steps[-1:] == [True]):
-        run = _RUN_TESTS.replace("{}", command.text)
-        return say(f"{text}\nNow the tests.", view.use("bash", command=run))
+        run = COMMANDS["run_tests"].format(tests=command.text)
+        return answer(view, "Now the tests.", view.use("bash", command=run))
     if edited:
-        return say(f"{text}\nOne more search.", view.use("bash", command=search_command(old)))
+        return answer(view, "One more search.", view.use("bash", command=search_command(old)))
     places = ", ".join(f"{hit.path}:{hit.line}" for hit in hits[:20])
     rest = f"{len(hits)} places are left{': ' if places else ''}{places}"
     protected = sum(hit.path.startswith(_never(view.rules)) for hit in hits)
     rest += f"; a rule protects {protected} of them" if protected else ""
-    return say(
-        f"{text}\nRenamed {old} to {new}: {view.edits} edits made; {rest}. "
-        f"Tests {tests.parts[0]}: {tests.parts[1]}"
-    )
+    told = f"Renamed {old} to {new}: {view.edits} edits made; {rest}."
+    return answer(view, f"{told} Tests {tests.parts[0]}: {tests.parts[1]}")
 
 
 def _is_test(call: Call) -> bool:
@@ -306,7 +292,7 @@ def _tested(view: View) -> str:
     if not call or not call.text:
         return ""
     lines = [line.strip() for line in call.text.split("\n") if line.strip()]
-    if call.input.get("command") == _FIND_TESTS:
+    if call.input.get("command") == COMMANDS["find_tests"]:
         return note("command", lines[0] if _PLAIN_COMMAND.fullmatch(lines[0]) else _DEFAULT_TESTS)
     if not _is_test(call):
         return ""

@@ -18,7 +18,6 @@ and finds it again in its own earlier text or in a summary.
     [command]   how the tests are run
     [tests]     pass or fail | the last line
     [report]    name | the last file in it so far | how many files without details
-    [no folder] a folder that isn't there
     [before]    the summary that stood there when the request came
     [progress]  number of what | how many summaries have repeated it
 """
@@ -27,6 +26,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
+
+from agentlib.lab.model.prompts import TABLE
 
 _LINE = re.compile(r"^- \[([a-z ]+)\] (.+)$", re.MULTILINE)
 _SEPARATOR = " | "
@@ -62,17 +63,6 @@ def note(kind: str, *parts: object) -> str:
     return str(Note(kind, tuple(str(part).partition("\n")[0] for part in parts)))
 
 
-_PARTS: dict[str, tuple[int, int]] = {
-    **dict.fromkeys(("file", "outline"), (3, 99)),
-    "done": (1, 10_000),
-    **dict.fromkeys(("skipped", "done to", "tests", "progress"), (2, 2)),
-    **dict.fromkeys(("fact", "rule", "task", "request", "command", "no folder", "before"), (1, 1)),
-    **dict.fromkeys(("edit", "left", "report"), (3, 3)),
-    "set": (4, 4),
-}
-"""How few and how many parts a note of a kind has. The last one may hold the separator."""
-
-
 @lru_cache(maxsize=2_048)
 def notes_in(text: str) -> tuple[Note, ...]:
     """Read the notes of a text, in order. Every other line is passed over.
@@ -82,7 +72,7 @@ def notes_in(text: str) -> tuple[Note, ...]:
     """
     found: list[Note] = []
     for kind, rest in _LINE.findall(text):
-        least, most = _PARTS.get(kind, (1, 0))
+        least, most = TABLE["notes"].get(kind, (1, 0))
         parts = tuple(rest.split(_SEPARATOR, most - 1)) if most else ()
         found += [Note(kind, parts)] if len(parts) >= least else []
     return tuple(found)

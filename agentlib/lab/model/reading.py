@@ -10,11 +10,11 @@ from shlex import quote
 from typing import NamedTuple
 
 from agentlib.lab.model.notes import SO_FAR, WHOLE, Note, last, note, number, one_line
-from agentlib.lab.model.prompts import Task
-from agentlib.lab.model.replies import Reply, gives_up, say
+from agentlib.lab.model.prompts import COMMANDS, Task
+from agentlib.lab.model.replies import Reply, answer, gives_up, say
 from agentlib.lab.model.report import LOST, closing, counted, opening, section
 from agentlib.lab.model.sources import BARE, describe
-from agentlib.lab.model.view import Call, View
+from agentlib.lab.model.view import NO_FOLDER, Call, View
 from agentlib.messages import Block
 
 LISTED = 400
@@ -25,11 +25,9 @@ _SHOWN = 40
 """The most files that a closing word names."""
 _FRAME = 150
 """Tokens of a reply that writes: its calls, the report's name, its first lines."""
-_NO_FOLDER = "no such directory"
 _SOUGHT = ("- [f", "rule")
 """Words to search for: the beginning of its notes on files and facts, and the person's rules."""
 _ROW = re.compile(r"^(\d+) (\d+) (.+)$", re.MULTILINE)
-_SKIPPED_FOLDERS = ("node_modules", "__pycache__", "venv", "site-packages")
 
 
 class File(NamedTuple):
@@ -41,48 +39,35 @@ class File(NamedTuple):
 
 
 def listing_command(folder: str, endings: Sequence[str]) -> str:
-    """Write the command that prints lines, bytes and path of each file below a folder.
-
-    Plain enough for Linux, macOS and Git's bash.
-    """
+    """Write the command that prints lines, bytes and path of each file below a folder."""
     kinds = " -o ".join(f"-name '*.{ending}'" for ending in endings)
-    without = " ".join(f"-not -path '*/{name}/*'" for name in _SKIPPED_FOLDERS)
     place = quote(folder)
-    check = "" if folder == "." else f"[ -d {place} ] || {{ echo '{_NO_FOLDER}'; exit; }}; "
+    check = "" if folder == "." else f"[ -d {place} ] || {{ echo '{NO_FOLDER}'; exit; }}; "
     which = rf"\( {kinds} \) " if kinds else ""
-    return (
-        rf"{check}find {place} -type f {which}-not -path '*/.*' {without} -exec wc -lc {{}} + | "
-        rf"sed -E 's|^ *([0-9]+) +([0-9]+) (\./)?|\1 \2 |' | grep -Ev '^[0-9]+ [0-9]+ total$' | "
-        f"LC_ALL=C sort -k 3 | sed -n '1,{LISTED}p'"
-    )
+    return COMMANDS["list"].format(check=check, place=place, which=which, most=LISTED)
 
 
-def listing(view: View, task: Task, text: str = "") -> tuple[list[File], Reply | None]:
+def listing(view: View, task: Task) -> tuple[list[File], Reply | None]:
     """Return the files of the folder that the task names, or the reply that lists them."""
-    missing = [each.text for each in view.own if each.kind == "no folder"]
-    folder = "." if task.folder in missing else task.folder
-    rows, call = view.printed(listing_command(folder, task.endings), _ROW)
-    if call and (made := view.ran(call)) and made.text.startswith(_NO_FOLDER):
-        return listing(view.noting(gone := note("no folder", folder)), task, f"{text}\n{gone}")
+    rows, call = view.printed(listing_command(task.folder, task.endings), _ROW)
     files = [File(path, int(size), int(lines)) for lines, size, path in rows]
-    return [file for file in files if file.path != task.report], call and say(text, call)
+    return [file for file in files if file.path != task.report], call and answer(view, "", call)
 
 
 # -- notes ----------------------------------------------------------------------------------------
 
 
-def take_notes(view: View) -> str:
+def take_notes(view: View) -> View:
     """Write notes on everything that was read and isn't noted yet, and on what can't be read."""
-    text = ""
     reads = [call for call in view.calls if call.name in ("read_file", "outline")]
     for call in reads:
         if lines := "" if view.is_done(call.path) else _notes_on(view, call):
-            text, view = f"{text}\n{lines}", view.noting(lines)
+            view = view.noting(lines)
     lost = [call.path for call in reads if not call.text and not view.is_done(call.path)]
     for path in dict.fromkeys(lost):
         if lost.count(path) > view.habits.rereads:
-            text += "\n" + note("skipped", path, "cleared before I can read it")
-    return text.strip("\n")
+            view = view.noting(note("skipped", path, "cleared before I can read it"))
+    return view
 
 
 def _notes_on(view: View, call: Call) -> str:
@@ -116,7 +101,7 @@ def _described(view: View, call: Call, before: Note | None = None) -> str:
 def in_sight(view: View) -> View:
     """Return the view with the notes that a model without notes makes up from what still stands."""
     reads = [] if view.habits.notes else [c for c in view.calls if c.name == "read_file"]
-    return view.noting("\n".join(_described(view, c) for c in reads if c.text and not c.start))
+    return view.knowing("\n".join(_described(view, c) for c in reads if c.text and not c.start))
 
 
 # -- the next files -------------------------------------------------------------------------------
@@ -142,28 +127,24 @@ def _next_reads(view: View, todo: Sequence[File], room: int) -> list[Block]:
     return [view.again(view.use("read_file", path=file.path)) for file in batch]
 
 
-def _read_on(
-    view: View, task: Task, end: Callable[[View, Task, str, Sequence[File]], Reply], text: str = ""
-) -> Reply:
-    """Take notes and read on; if everything is read, come to the `end`."""
-    text = f"{text}\n{take_notes(view)}"
-    view = view.noting(text)
-    files, reply = listing(view, task, text)
+def _read_on(view: View, task: Task, end: Callable[[View, Task, Sequence[File]], Reply]) -> Reply:
+    """Read on; if everything is read, come to the `end`."""
+    files, reply = listing(view, task)
     if left := [file for file in files if not view.is_done(file.path)]:
         room = min(_PART, int(view.window * view.habits.page * 3.5) or _PART)
-        return say(text, *_next_reads(view, left, room))
+        return answer(view, "", *_next_reads(view, left, room))
     if not files and not reply:
         kind = f".{task.endings[0]} file" if task.endings else "file"
         place = "this workspace" if task.folder == "." else f"{task.folder}/"
-        return say(f"{text}\nI found no {kind} in {place}.")
-    return reply or end(view, task, text, files)
+        return answer(view, f"I found no {kind} in {place}.")
+    return reply or end(view, task, files)
 
 
 def read(view: View, task: Task) -> Reply:
     """Read every file and note what is found, then write the report or a closing word."""
-    text, call = take_notes(view), view.newest
-    if stop := gives_up(view.noting(text)):
-        return say(f"{text}\n{stop}")
+    view, call = take_notes(view), view.newest
+    if stop := gives_up(view):
+        return answer(view, stop)
     if call and call.error and last(call.notes, "report"):
         return say(f"I could not write {task.report}: {call.error[:200]}")
     return _read_on(view, task, _report if task.kind == "report" else _closing)
@@ -172,35 +153,36 @@ def read(view: View, task: Task) -> Reply:
 def until(view: View, task: Task) -> Reply:
     """Read on, round and round, until a summary stands in the context or enough is enough."""
     if view.compacted:
-        text = take_notes(view)
-        done = counted(view.noting(text).done_count)
-        return say(
-            f"{text}\nCompression has triggered: a summary stands in place of our conversation. "
-            f"I stop reading; I have been through {done}."
+        view = take_notes(view)
+        return answer(
+            view,
+            "Compression has triggered: a summary stands in place of our conversation. "
+            f"I stop reading; I have been through {counted(view.done_count)}.",
         )
     if stop := gives_up(view, patience=10**9):
         return say(stop)
-    return _read_on(view, task, _once_more, view.before if view.first else "")
+    return _read_on(take_notes(view.noting(view.before if view.first else "")), task, _once_more)
 
 
-def _once_more(view: View, task: Task, text: str, files: Sequence[File]) -> Reply:
+def _once_more(view: View, task: Task, files: Sequence[File]) -> Reply:
     """Read the file again that was read the fewest times, a few times at most."""
     reads = [call.path for call in view.calls if call.name == "read_file"]
     least = min((file.path for file in files), key=reads.count)
     if reads.count(least) < view.habits.passes:
-        again = f"{text}\nNothing is left; I read {least} again."
-        return say(again, view.use("read_file", path=least))
-    return say(
-        f"{text}\nCompression did not trigger: I have read {counted(len(files))} "
+        again = view.use("read_file", path=least)
+        return answer(view, f"Nothing is left; I read {least} again.", again)
+    return answer(
+        view,
+        f"Compression did not trigger: I have read {counted(len(files))} "
         f"{view.habits.passes} times each and see no summary. A smaller window or threshold would "
-        "do it."
+        "do it.",
     )
 
 
 # -- the report -----------------------------------------------------------------------------------
 
 
-def _closing(view: View, task: Task, text: str, files: Sequence[File]) -> Reply:
+def _closing(view: View, task: Task, files: Sequence[File]) -> Reply:
     """Say how many files were read, and in a line each what they are, as far as is known."""
     paths = [file.path for file in files]
     view = in_sight(view)
@@ -209,21 +191,18 @@ def _closing(view: View, task: Task, text: str, files: Sequence[File]) -> Reply:
     lines = [f"{path}: {known.get(path, LOST)}" for path in paths[:shown]]
     lines += [f"... and {len(paths) - shown} more"] if len(paths) > shown else []
     lost = len(paths) - len(known)
-    return say("\n".join([text, f"I read {_told(view, files, lost)}", *lines]))
+    return answer(view, "\n".join([f"I read {_told(files, lost)}", *lines]))
 
 
-def _told(view: View, files: Sequence[File], lost: int) -> str:
+def _told(files: Sequence[File], lost: int) -> str:
     """Say how many files there are, and what the person should know about them."""
-    gone = last(view.own, "no folder")
     text = counted(len(files)) + (f"; of {lost} the details are lost." if lost else ".")
-    if gone:
-        text += f" There is no directory {gone.text}/, so they are the whole workspace's."
     if len(files) >= LISTED - 1:
         text += f" I list {LISTED} at most, so there may be more."
     return text
 
 
-def _report(view: View, task: Task, text: str, files: Sequence[File]) -> Reply:
+def _report(view: View, task: Task, files: Sequence[File]) -> Reply:
     """Write the report, and say so when it is there."""
     view, paths = in_sight(view), [file.path for file in files]
     looks = view.use("bash", command=f"test ! -e {quote(task.report)} || echo 'there is one'")
@@ -235,7 +214,7 @@ def _report(view: View, task: Task, text: str, files: Sequence[File]) -> Reply:
         older = f" It replaces an older {task.report}." if is_there else ""
         cut = sum(path > written.parts[1] for path in paths)
         missing = f" {counted(cut)} found no room in it." if cut else ""
-        told = _told(view, files, number(written.parts[2]))
+        told = _told(files, number(written.parts[2]))
         return say(f"I wrote {task.report}: {told}{missing}{older}")
     skipped = {each.parts[0]: each.parts[1] for each in view.known if each.kind == "skipped"}
     texts = [section(path, view.files.get(path), skipped.get(path)) for path in paths]
@@ -243,15 +222,15 @@ def _report(view: View, task: Task, text: str, files: Sequence[File]) -> Reply:
     can = view.habits.searches and view.summary and "search" in view.tools.get("recall", ())
     searches = [view.use("recall", search=words) for words in _SOUGHT if can]
     if calls := [call for call in searches if not view.ran(call)]:
-        return say(f"{text}\nI search what was compacted before I write.", *calls)
-    text = "\n".join([text, *(note("rule", rule) for rule in view.rules)])
+        return answer(view, "I search what was compacted before I write.", *calls)
+    view = view.noting("\n".join(note("rule", rule) for rule in view.rules))
     # A reply that is cut off writes nothing, and what is said beside the report needs room too.
     # A Chinese character has three bytes and is about a token. So are two letters of short words.
-    room = 2 * (view.max_tokens - _FRAME - (len(text) + len(end)) // 3)
+    room = 2 * (view.max_tokens - _FRAME - (len(view.said) + len(end)) // 3)
     count = max(1, sum(size <= room for size in accumulate(len(t.encode()) + 8 for t in texts)))
     cut = [f"No room for {counted(len(paths) - count)} more."] if count < len(paths) else []
     lost = sum(LOST in part for part in texts[:count])
-    text += "\n" + note("report", task.report, paths[count - 1], f"{lost} lost")
+    words = note("report", task.report, paths[count - 1], f"{lost} lost")
     title = opening(view, f"Report on {counted(len(files))}")
     content = f"{title}\n" + "\n\n".join([*texts[:count], *cut]) + f"\n{end}"
-    return say(text, looks, view.use("write_file", path=task.report, content=content))
+    return answer(view, words, looks, view.use("write_file", path=task.report, content=content))

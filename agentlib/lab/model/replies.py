@@ -27,6 +27,11 @@ def say(text: str, *calls: Block) -> Reply:
     return {"content": [*words, *calls], "stop_reason": "tool_use" if calls else "end_turn"}
 
 
+def answer(view: View, words: str, *calls: Block) -> Reply:
+    """Make a reply of what was noted right now, more words, and calls."""
+    return say(f"{view.said}\n{words}", *calls)
+
+
 def gives_up(view: View, patience: int | None = None) -> str:
     """Return the sentence with which it stops when it gets no further, "" while it does.
 

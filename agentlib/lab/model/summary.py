@@ -62,7 +62,7 @@ def summarise(view: View, prompt: str, *, newest_stay: bool) -> str:
     headings = _HEADING.findall(prompt) or _HEADINGS
     if not view.request and not view.known:
         return f"{headings[0]}\nNothing of the conversation was shown to me."
-    view = in_sight(view if newest_stay else view.noting(take_notes(view)))
+    view = in_sight(view if newest_stay else take_notes(view))
     bounds = [int(view.habits.summary * view.size), view.max_tokens]
     if most := _ASKED.search(prompt):
         bounds.append(int(number(most[1]) * (1.3 if most[2] == "word" else 1)))
@@ -131,7 +131,7 @@ def _first(view: View, room: int, asked: Sequence[str]) -> list[Item]:
     """Return what comes first in every summary: task, what is done, questions, progress."""
     lines = [note("task", one_line(view.request)), *_files_done(view, room)]
     lines += map(str, listed(view.own, "skipped")[-5:])
-    lines += [str(n) for kind in ("no folder", "set", "left") for n in listed(view.own, kind)]
+    lines += [str(n) for kind in ("set", "left") for n in listed(view.own, kind)]
     newest = (last(view.own, kind) for kind in ("command", "tests", "report"))
     lines += [*(str(each) for each in newest if each), *map(str, view.reading.values())]
     grown, before = progress(view, understand(view.request).kind), last(view.own, "progress")

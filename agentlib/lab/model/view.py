@@ -21,7 +21,7 @@ from agentlib.lab.model.habits import Habits
 from agentlib.lab.model.notes import Note, last, listed, note, notes_in, number, one_line
 from agentlib.messages import Block, Message
 
-NOTHING = "(no output)"
+NOTHING, NO_FOLDER = "(no output)", "no such directory"
 _MARK = re.compile(r"\s*[\[<][^\n]*[\]>]\s*")
 _TRIMMED = re.compile(r"\[\.\.\. \d+ characters trimmed(?:; recall \S+ returns them)? \.\.\.\]")
 _OFFER = re.compile(re.escape(msg.PLACEHOLDER) + r"\w+; recall (\S+) returns it\]")
@@ -112,6 +112,8 @@ class View:
     compacted_at: int
     """0 if the system prompt names no compaction point."""
     max_tokens: int
+    said: str = ""
+    """What it writes in the reply that is being made."""
 
     @cached_property
     def files(self) -> dict[str, Note]:
@@ -210,13 +212,17 @@ class View:
         call = self.use("bash", command=command)
         made = self.ran(call)
         found = form.findall(made.text) if made else []
-        is_seen = found or (made and made.text.strip() == NOTHING)
+        is_seen = found or (made and made.text.strip() in (NOTHING, NO_FOLDER))
         return found, None if is_seen else self.again(call)
 
-    def noting(self, text: str) -> "View":
-        """Return the view with what is being noted right now."""
+    def knowing(self, text: str) -> "View":
+        """Return the view with the notes of a text."""
         new = notes_in(text)
         return replace(self, own=(*self.own, *new), known=(*self.known, *new))
+
+    def noting(self, text: str) -> "View":
+        """Return the view with notes that the reply will hold."""
+        return replace(self.knowing(text), said=f"{self.said}\n{text}".strip("\n"))
 
 
 def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -> View:
