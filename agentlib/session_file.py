@@ -12,7 +12,7 @@ import sys
 import threading
 import uuid
 import weakref
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -75,16 +75,17 @@ def append(path: Path, lines: Sequence[Line]) -> None:
             raise
 
 
-def numbered(path: Path) -> Iterator[tuple[int, Line | str]]:
+def numbered(path: Path, see: Callable[[bytes], bytes] = bytes) -> Iterator[tuple[int, Line | str]]:
     """Yield a file's JSON objects and the texts between them that are none, with their lines.
 
     Claude Code's files sometimes have two objects on one line, glued by a resume after a kill.
-    They are read as two. Raises ValueError if the file is a folder, a pipe or a device.
+    They are read as two. `see` gets the bytes of each line before it is read, and returns them.
+    Raises ValueError if the file is a folder, a pipe or a device.
     """
     if path.exists() and not path.is_file():
         raise ValueError(f"{path} is not a regular file")
     with path.open("rb") as file:
-        for number, raw in enumerate(file, 1):
+        for number, raw in enumerate(map(see, file), 1):
             text, at = raw.decode("utf-8-sig", errors="replace").strip(), 0
             while at < len(text):
                 try:

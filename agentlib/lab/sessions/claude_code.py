@@ -11,8 +11,9 @@ files, so a context holds the messages and nothing else.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
+from agentlib import messages
 from agentlib import session_file as file
 from agentlib.auto_compact import summary_message
 from agentlib.estimation import message_tokens
@@ -20,24 +21,39 @@ from agentlib.messages import PLACEHOLDER, Block, Message, blocks, of_type, stri
 from agentlib.session_file import Line
 from agentlib.transcripts import MISSING, Session, interrupted
 
-_REQUIRED_KEY = {"text": "text", "tool_use": "id", "tool_result": "tool_use_id"}
+_NEEDED = ("message", "compactMetadata", "microcompactMetadata")
+
+
+BROKEN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What a line can raise that has other fields than expected."""
+
+
+def is_message(line: Line) -> bool:
+    """Return whether a line is a message in Claude Code's envelope."""
+    return line.get("type") in ("user", "assistant") and isinstance(line.get("message"), dict)
 
 
 def session(lines: Iterable[Line], name: str) -> Session:
-    """Make a session of the lines of a file. One that breaks a rule is left out, as `damage` tells.
+    """Make a session of the lines of a file. What breaks a rule is left out, as `damage` tells.
 
-    Raises ValueError if no line is a message.
+    Only what the session needs of a line stays in memory. Raises ValueError if none is a message.
     """
-    events = _events([line for line in lines if _is_sound(line)])
-    if not any(event.kind in ("response", "words") for event in events):
-        raise ValueError("it holds no conversation: none of its lines is a message")
-    session = Session(session_id=name)
-    for i, event in enumerate(events):
+    session, gathered, past = Session(session_id=name), _Gathered(), list[_Event]()
+    for number, line in enumerate(lines, 1):
         try:
-            for line in _our_lines(event, events[:i], session):
+            gathered.add(line, f"line {number}")
+        except BROKEN as error:
+            session.damage.append(f"line {number} is left out: {error!r:.200}")
+    for event in gathered.all():
+        try:
+            for line in _our_lines(event, past, session):
                 session.fold(line)
-        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        except BROKEN as error:
             session.damage.append(f"the event {event.name} is left out: {error!r:.200}")
+        event.lines, event.results = [], {}  # the session has their blocks
+        past.append(event)
+    if not session.history:
+        raise ValueError("it holds no conversation: none of its lines is a message")
     return session
 
 
@@ -57,65 +73,80 @@ class _Event:
     at: float
     """Seconds since the epoch. For a response: when its request was sent."""
     lines: list[Line] = field(default_factory=list[Line])
+    """What is needed of its lines, each different one once."""
     uuids: set[str] = field(default_factory=set[str])
     """The uuids of all its lines, and of the lines of its results."""
     results: dict[str, Block | None] = field(default_factory=dict[str, Block | None])
     """A result for each of its calls, None if there is none in the file."""
+
+    def add(self, line: Line) -> None:
+        """Keep what is needed of a line, without the copies of results and the bookkeeping."""
+        needed = {key: line[key] for key in _NEEDED if key in line}
+        if needed not in self.lines:
+            self.lines.append(needed)
 
     def blocks(self, *types: str) -> list[Block]:
         """List its blocks of these types, or all, without blank texts and repeated blocks."""
         distinct = list[Block]()
         for block in (b for line in self.lines for b in blocks(line["message"])):
             is_blank = block["type"] == "text" and not block["text"].strip()
-            if (block["type"] in types or not types) and not is_blank and block not in distinct:
+            is_known = block in distinct or block.get("id") in tool_names([{"content": distinct}])
+            if (block["type"] in types or not types) and not is_blank and not is_known:
                 distinct.append(block)
         return distinct
 
 
-def _events(lines: Sequence[Line]) -> list[_Event]:
-    """Gather the lines of the main conversation. A response stands where its first line stands.
+class _Gathered:
+    """The events of the main conversation. A response stands where its first line stands.
 
-    A file that has only sidechain lines is a subagent's. There they are the conversation. Words
-    that descend from another root than those before begin a conversation with an empty context.
+    A file that has only sidechain lines is a subagent's. There they are the conversation.
     """
-    events, seen, newest = dict[str, _Event](), set[str](), 0.0
-    beginnings = _beginnings(lines)
-    messages = [line for line in lines if line.get("type") in ("user", "assistant")]
-    subagent = all(line.get("isSidechain") for line in messages)
-    for number, line in enumerate(lines):
-        kind, uuid, at = _kind(line, subagent), line.get("uuid") or f"line {number}", _seconds(line)
-        if kind and uuid not in seen:  # a resume or a fork copies lines
+
+    def __init__(self) -> None:
+        self._events, self._seen, self._newest = dict[str, _Event](), set[str](), 0.0
+        self._subagent = True
+        self._roots, self._begun, self._root = dict[str, str](), set[str](), ""
+
+    def all(self) -> list[_Event]:
+        """List the events, each response with its results."""
+        _hand_out_results(list(self._events.values()))
+        return list(self._events.values())
+
+    def add(self, line: Line, number: str) -> None:
+        """Add the next line to its event. `number`: its name, if it has no uuid."""
+        if self._subagent and is_message(line) and not line.get("isSidechain"):
+            marks = (file.COMPACT, file.MICRO)
+            self._events = {key: e for key, e in self._events.items() if e.kind in marks}
+            self._subagent = False
+        kind, uuid = _kind(line, self._subagent), line.get("uuid") or number
+        at, begins = _seconds(line) or self._newest, self._begins(line)
+        if kind and uuid not in self._seen:  # a resume or a fork copies lines
             key, begin = uuid, at
             if kind == "response":
-                key, begin = line["message"].get("id") or uuid, newest or at
-            if kind == "words" and events and uuid in beginnings:
-                events[f"{key}/cleared"] = _Event(kind=file.CLEARED, name=uuid, at=begin)
-            event = events.setdefault(key, _Event(kind=kind, name=uuid, at=begin))
-            event.lines.append(line)
+                key, begin = line["message"].get("id") or uuid, self._newest or at
+            if kind == "words" and self._events and begins:
+                self._events[f"{key}/cleared"] = _Event(kind=file.CLEARED, name=uuid, at=begin)
+            event = self._events.setdefault(key, _Event(kind=kind, name=uuid, at=begin))
+            event.add(line)
             event.uuids.add(uuid)
-        seen.add(uuid)
-        newest = max(newest, at)
-    _hand_out_results(list(events.values()))
-    return list(events.values())
+        self._seen.add(uuid)
+        self._newest = max(self._newest, at)
 
+    def _begins(self, line: Line) -> bool:
+        """Return whether words begin a conversation with an empty context: from a new root.
 
-def _beginnings(lines: Sequence[Line]) -> set[str]:
-    """Return the uuids of the user's lines that begin a conversation: their chain has a new root.
-
-    The chain goes on behind a compaction, whose boundary has no parent either.
-    """
-    roots, begun, beginnings = dict[str, str](), set[str](), set[str]()
-    newest = ""
-    for line in lines:
+        The chain goes on behind a compaction, whose boundary has no parent either.
+        """
         uuid, parent = line.get("uuid"), line.get("parentUuid", "")
-        if not uuid or uuid in roots or line.get("isSidechain"):
-            continue
+        if not uuid or uuid in self._roots or line.get("isSidechain"):
+            return False
         is_root = parent is None and line.get("subtype") != file.COMPACT
-        roots[uuid] = newest = uuid if is_root else roots.get(parent or "", newest)
-        if line.get("type") in ("user", "assistant") and newest not in begun:
-            beginnings |= {uuid} if begun and line["type"] == "user" else set[str]()
-            begun.add(newest)
-    return beginnings
+        self._root = uuid if is_root else self._roots.get(parent or "", self._root)
+        self._roots[uuid] = self._root
+        if not is_message(line) or self._root in self._begun:
+            return False
+        self._begun.add(self._root)
+        return len(self._begun) > 1 and line["type"] == "user"
 
 
 def _kind(line: Line, subagent: bool) -> str | None:
@@ -135,23 +166,23 @@ def _kind(line: Line, subagent: bool) -> str | None:
 
 
 def _is_message(message: Any) -> bool:
-    """Return whether its content is a text, or blocks with the text or id that is asked of them."""
-    try:
-        keys = ((b, _REQUIRED_KEY.get(b["type"], "type")) for b in blocks(message))
-        return all(isinstance(block[key], str) for block, key in keys)
-    except (KeyError, TypeError):
-        return False
+    """Return whether its content is a text, or blocks that have what is asked of their type."""
+    content = message.get("content")
+    return isinstance(content, str | list) and all(map(_is_block, blocks({"content": content})))
 
 
-def _is_sound(line: Line) -> bool:
-    """Return whether the fields that are looked at have the types that Claude Code gives them."""
-    message: Any = line.get("message") or {}
-    if not isinstance(message, dict):
-        return False
-    usage: Any = cast(Line, message).get("usage") or {}
-    names = [line.get(name) for name in ("uuid", "parentUuid", "type", "subtype", "timestamp")]
-    names += [cast(Line, message).get(name) for name in ("id", "model", "stop_reason")]
-    return all(isinstance(name, str | int | None) for name in names) and isinstance(usage, dict)
+def _is_block(block: Any) -> bool:
+    match block:
+        case {"type": "tool_result", "tool_use_id": str()}:
+            return _is_message({"content": block.get("content") or ""})
+        case {"type": "tool_use", "id": str(), "name": str(), "input": dict()}:
+            return True
+        case {"type": "text" | "thinking" as kind}:
+            return isinstance(block.get(kind), str)
+        case {"type": str(kind)}:
+            return kind not in ("tool_result", "tool_use")
+        case _:
+            return False
 
 
 def _seconds(line: Line) -> float:
@@ -191,7 +222,7 @@ def _our_lines(event: _Event, before: Sequence[_Event], session: Session) -> lis
             return [*lost, *_exchange(event)]
         case "words":
             content = event.lines[0]["message"]["content"]
-            words = [block for block in event.blocks() if block["type"] != "tool_result"]
+            words = [b for b in event.blocks() if b["type"] not in ("tool_result", "tool_use")]
             content = content if isinstance(content, str) else words
             return [_line(event, "user", content)] if words else []
         case "summary":
@@ -218,13 +249,14 @@ def _exchange(event: _Event) -> list[Line]:
     The first lines of a response carry the token count that its stream began with, and most have
     no stop_reason. So the last usage is taken with the largest count, and any stop_reason.
     """
-    messages = [line["message"] for line in event.lines]
-    usages = [message["usage"] for message in messages if message.get("usage")] or [{}]
-    model = messages[0].get("model") or ""
+    parts = [line["message"] for line in event.lines]
+    usages = [_bill(part) for part in parts if part.get("usage")] or [{}]
+    model = str(parts[0].get("model") or "")
     usage = {**usages[-1], "output_tokens": _answer(event, usages), "model": model}
-    stops = [message["stop_reason"] for message in messages if message.get("stop_reason")]
+    stops = [str(part["stop_reason"]) for part in parts if part.get("stop_reason")]
     stop = (stops or ["tool_use" if event.results else "end_turn"])[-1]
-    content = [b for b in event.blocks() if b["type"] != "tool_use" or b["id"] in event.results]
+    said = (block for block in event.blocks() if block["type"] != "tool_result")
+    content = [b for b in said if b["type"] != "tool_use" or b["id"] in event.results]
     results = [result for result in event.results.values() if result]
     lost = [interrupted(name) for name, result in event.results.items() if not result]
     results += [block for message in lost for block in blocks(message)]
@@ -232,12 +264,25 @@ def _exchange(event: _Event) -> list[Line]:
     return lines + [_line(event, "user", stripped(results), part="/results")] * bool(results)
 
 
+def _bill(message: Message) -> Mapping[str, Any]:
+    """Return the usage of a response. Raises what `BROKEN` lists if no API can have sent it."""
+    usage: Block = messages.received(message)["usage"]
+    counts = [count for name, count in usage.items() if name.endswith("_tokens")]
+    split: Block = usage.get("cache_creation") or {}
+    if not all(0 <= (count or 0) < 10**9 for count in (*counts, *split.values())):
+        raise ValueError("no response has so many tokens")
+    return usage
+
+
 def _answer(event: _Event, usages: Sequence[Mapping[str, Any]]) -> int:
     """Return the tokens of a response: the largest count, or the estimate of its blocks.
 
-    Three counts of four are of a stream's beginning. A count under half of the estimate is one.
+    Three counts of four are of a stream's beginning. A count under half of the estimate is one,
+    unless the file is another agent's, whose counts are exact.
     """
     count = max(usage.get("output_tokens") or 0 for usage in usages)
+    if event.lines[0]["message"].get("exact"):
+        return count
     weight = round(message_tokens({"role": "assistant", "content": event.blocks()}))
     return count if 2 * count >= weight else weight
 
