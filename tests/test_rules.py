@@ -65,7 +65,6 @@ def bad(wording: str, case: Any) -> Entry:
     return Entry(400, "invalid_request_error", wording, case)
 
 
-THINKING = {"type": "thinking", "thinking": "Hm.", "signature": "forged"}
 BOUND = (
     "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a "
     "different conversation. Remove the block, or set "
@@ -118,12 +117,6 @@ ON_RECORD = [
         asked([text("a", cache_control=MARK), text("b", cache_control=HOUR)]),
     ),
     bad(BOUND, changed_system),
-    bad(
-        "messages.1.content.0: When thinking is disabled, an `assistant` message in the final "
-        "position cannot contain `thinking`. To use thinking blocks, enable `thinking` in your "
-        "request.",
-        asked("Hi", [THINKING]),
-    ),
     bad(
         '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" '
         'and "output_config.effort" to control thinking behavior.',

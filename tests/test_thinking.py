@@ -51,12 +51,12 @@ def test_an_earlier_block_is_refused_after_a_change_unless_it_may_be_dropped(cha
     check_thinking(WHOLE | change | {"thinking": DROP}, f"other-beta,{BETA}")
 
 
-def test_dropping_needs_the_header_and_a_behavior_of_the_api():
-    with pytest.raises(Refusal, match=r"^thinking.adaptive.block_binding: Extra inputs"):
-        check_thinking(WHOLE | {"thinking": DROP})
-    odd = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "keep"}}
-    with pytest.raises(Refusal, match="should be 'error' or 'drop_block'"):
-        check_thinking(WHOLE | {"thinking": odd}, BETA)
+@pytest.mark.parametrize(("behavior", "betas"), [("drop_block", ""), ("error", BETA)])
+def test_a_block_is_dropped_only_with_the_header_and_the_behavior(behavior: str, betas: str):
+    binding = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": behavior}}
+    changed = WHOLE | {"system": "Be quick.", "thinking": binding}
+    with pytest.raises(Refusal, match="bound to a different conversation"):
+        check_thinking(changed, betas)
 
 
 def test_only_what_follows_the_change_is_dropped():

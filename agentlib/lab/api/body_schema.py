@@ -14,7 +14,7 @@ from agentlib.lab.api.errors import TABLE, WORDINGS, Refusal, invalid
 
 Body = dict[str, Any]
 
-_TYPES = {"string": str, "dictionary": dict, "list": list, "boolean": bool, "any": object}
+_TYPES = {"string": str, "integer": int, "boolean": bool, "list": list, "dictionary": dict}
 _KEYS: Mapping[str, Mapping[str, Mapping[str, str]]] = TABLE["keys"]
 """Kind of object -> required, optional and not_simulated -> key -> type or feature."""
 _BLOCKS = ("text", "thinking", "redacted_thinking", "tool_use", "tool_result")
@@ -89,7 +89,8 @@ def _check_keys(path: str, value: Any, kind: str) -> None:
     for name, each in given.items():
         if name not in types:
             raise invalid(f"{path}{name}: Extra inputs are not permitted")
-        if not isinstance(each, _TYPES[types[name]]) and (each is not None or name in required):
+        is_null = each is None and name not in required
+        if not is_null and not isinstance(each, _TYPES.get(types[name], object)):
             raise invalid(f"{path}{name}: Input should be a valid {types[name]}")
         if name == "cache_control" and each is not None:
             _check_type(f"{path}{name}", each, ("ephemeral",))

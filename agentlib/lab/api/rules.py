@@ -14,7 +14,7 @@ from agentlib.lab.api.body_schema import Body, check_shape
 from agentlib.lab.api.errors import WORDINGS, Refusal, invalid, too_long
 from agentlib.lab.api.thinking import check_thinking, thinking_mode
 from agentlib.lab.api.tokens import pieces
-from agentlib.messages import THINKING, violation
+from agentlib.messages import violation
 
 MAX_OUTPUT = 128_000
 CHARS_PER_TOKEN = 20
@@ -52,7 +52,6 @@ def check(
     _check_max_tokens(body, counts_only)
     if thinking_mode(body) == "enabled":
         raise invalid(WORDINGS["enabled_thinking"])
-    _check_final_thinking(body)
     _check_cache_marks(body)
     if problem := violation(body["messages"]):
         raise invalid(problem)
@@ -61,29 +60,21 @@ def check(
 
 def check_size(chars: int, tokens: int, window: int) -> None:
     """Raise a Refusal for a prompt over the window: `chars` in the body, `tokens` as counted."""
-    if tokens <= window:
-        return
-    if chars > CHARS_PER_TOKEN * window:
+    if tokens > window and chars > CHARS_PER_TOKEN * window:
         raise Refusal(413, "invalid_request_error", "Request size exceeds model context window")
-    raise too_long(tokens, window)
+    if tokens > window:
+        raise too_long(tokens, window)
 
 
 def _check_max_tokens(body: Body, counts_only: bool) -> None:
-    if "max_tokens" not in body and not counts_only:
+    if body.get("max_tokens") is None and not counts_only:
         raise invalid("max_tokens: Field required")
-    tokens = body.get("max_tokens", 0)
-    if not isinstance(tokens, int) or tokens < 0:
-        raise invalid("max_tokens: Input should be a valid integer, 0 or more")
+    tokens = body.get("max_tokens") or 0
+    if tokens < 0:
+        raise invalid("max_tokens: Input should be greater than or equal to 0")
     if tokens > MAX_OUTPUT:
         what = WORDINGS["max_tokens"].format(tokens, MAX_OUTPUT, body["model"])
         raise invalid(f"max_tokens: {what}")
-
-
-def _check_final_thinking(body: Body) -> None:
-    last = f"messages.{len(body['messages']) - 1}."
-    for path, role, block in pieces(body) if thinking_mode(body) == "disabled" else ():
-        if path.startswith(last) and role != "user" and block["type"] in THINKING:
-            raise invalid(f"{path}: {WORDINGS['final_thinking']}")
 
 
 def _check_cache_marks(body: Body) -> None:
@@ -98,7 +89,6 @@ def _check_cache_marks(body: Body) -> None:
         raise invalid(
             f"A maximum of 4 blocks with cache_control may be provided. Found {len(marked)}."
         )
-    hours = [block["cache_control"].get("ttl") == "1h" for _, block in marked]
-    for (path, _), (before, hour) in zip(marked[1:], pairwise(hours), strict=False):
-        if hour and not before:
+    for (_, earlier), (path, later) in pairwise(marked):
+        if later["cache_control"].get("ttl") == "1h" != earlier["cache_control"].get("ttl"):
             raise invalid(f"{path}cache_control.ttl: {WORDINGS['ttl_order']}")

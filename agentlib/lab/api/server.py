@@ -8,8 +8,7 @@ serves it over HTTP.
 
     rules, body_schema, thinking  which requests are refused, in the API's words
     tokens                        how many tokens a request has
-    completion                    from the model's reply to an answer
-    streaming                     from an answer to the events of a stream
+    completion                    from the model's reply to an answer, or to a stream of events
     faults                        errors on request
 """
 
@@ -19,20 +18,18 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import httpx2
 
 from agentlib.lab.api.body_schema import Body, not_simulated
-from agentlib.lab.api.completion import finished
+from agentlib.lab.api.completion import events, finished, server_sent
 from agentlib.lab.api.errors import Refusal
 from agentlib.lab.api.faults import Fault, Faults, NoAnswer
 from agentlib.lab.api.rules import check, check_size, read_body
-from agentlib.lab.api.streaming import events, server_sent
 from agentlib.lab.api.tokens import block_tokens, lay_out
 from agentlib.lab.cache import PromptCache
 from agentlib.settings import MODEL
-
-if TYPE_CHECKING:
-    import httpx2
 
 Headers = Mapping[str, str]
 Model = Callable[[Body], Body]
@@ -72,9 +69,8 @@ class Server:
         self._times_answered: Counter[str] = Counter()
         self._requests = 0
 
-    def transport(self) -> "httpx2.MockTransport":
+    def transport(self) -> httpx2.MockTransport:
         """Return this server as the transport of an `httpx2.Client`."""
-        import httpx2
 
         def handle(request: httpx2.Request) -> httpx2.Response:
             try:

@@ -19,7 +19,6 @@ from agentlib.messages import THINKING, Block, Message, blocks, last_assistant
 Body = Mapping[str, Any]
 BETA = "thinking-binding-controls-2026-08-01"
 """The value of the header `anthropic-beta` that a request with `block_binding` needs."""
-_BINDINGS = [{}, *({"prefix_mismatch_behavior": each} for each in (None, "error", "drop_block"))]
 _json = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
 
 
@@ -42,9 +41,12 @@ def check_thinking(body: dict[str, Any], betas: str = "") -> dict[str, Any]:
 
     Raises a Refusal if there is such thinking and the request doesn't ask for `drop_block`. The
     thinking of the newest assistant message may stand after any conversation. A message that held
-    nothing but dropped thinking goes too. `betas`: the header `anthropic-beta`.
+    nothing but dropped thinking goes too. `betas`: the header `anthropic-beta`. Without its value
+    there, a `block_binding` counts as not given.
     """
-    drops = _drops_blocks(body, betas)
+    thinking: Body = body.get("thinking") or {}
+    binding: Body = thinking.get("block_binding") or {}
+    drops = BETA in betas and binding.get("prefix_mismatch_behavior") == "drop_block"
     paths = list(_unbound(body))
     if paths and not drops:
         raise invalid(f"{paths[0]}: {WORDINGS['bound']}")
@@ -55,23 +57,6 @@ def check_thinking(body: dict[str, Any], betas: str = "") -> dict[str, Any]:
         same = len(kept) == len(whole)
         messages += [message if same else {**message, "content": kept}] if kept or same else []
     return {**body, "messages": messages} if paths else body
-
-
-def _drops_blocks(body: Body, betas: str) -> bool:
-    """Tell whether a request asks for `drop_block`.
-
-    Raises a Refusal for a `block_binding` that the API doesn't know, or without the header.
-    """
-    thinking: Body = body.get("thinking") or {}
-    binding = thinking.get("block_binding")
-    if binding is None:
-        return False
-    path = f"thinking.{thinking_mode(body)}.block_binding"
-    if BETA not in betas or thinking_mode(body) == "disabled":
-        raise invalid(f"{path}: Extra inputs are not permitted")
-    if binding not in _BINDINGS:
-        raise invalid(f"{path}.prefix_mismatch_behavior: Input should be 'error' or 'drop_block'")
-    return binding == {"prefix_mismatch_behavior": "drop_block"}
 
 
 def _unbound(body: Body) -> Iterator[str]:

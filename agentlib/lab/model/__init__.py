@@ -7,7 +7,7 @@ is no language model, and its behaviour is no evidence about one.
     habits                     the numbers of its behaviour
     conversation, view, notes  what it can see
     prompts                    what is asked of it
-    reading, report, names     what it does next
+    reading, names             what it does next
     sources                    what it finds in a file
     summary                    what it writes when asked for a summary
 
@@ -59,10 +59,9 @@ def reply(body: Mapping[str, Any], habits: Habits = HABITS) -> Reply:
     ...        "tools": [{"name": "compact"}]})["content"][1]["name"]
     'compact'
     """
-    prompt, messages, newest_stay = conversation_of(body)
+    prompt, messages = conversation_of(body)
     seen = view(body, habits, messages)
-    wanted = prompt is not None
-    answer = say(summarise(seen, prompt, newest_stay=newest_stay)) if wanted else _next(seen)
+    answer = _next(seen) if prompt is None else say(summarise(seen, prompt))
     return stopped(chosen(answer, body), body.get("stop_sequences") or ())
 
 

@@ -6,7 +6,7 @@ file can't be seen together, they look again, and after a few times they give th
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from shlex import quote
 from typing import NamedTuple
@@ -55,11 +55,10 @@ def _search(view: View, name: str) -> tuple[list[Place], Reply | None]:
     return [Place(*hit) for hit in hits], call and answer(view, "", call)
 
 
-def stretches(view: View, path: str) -> list[Stretch]:
-    """Return what can be seen of a file, newest first, as it is after the edits that followed."""
-    found: list[Stretch] = []
+def stretches(view: View, path: str) -> Iterator[Stretch]:
+    """Yield what can be seen of a file, newest first, as it is after the edits that followed."""
     calls = [call for call in view.calls if call.path == path]
-    for i, call in enumerate(calls):
+    for i, call in reversed(list(enumerate(calls))):
         if call.name != "read_file" or not call.text:
             continue
         text = "\n".join(call.lines)
@@ -67,8 +66,7 @@ def stretches(view: View, path: str) -> list[Stretch]:
             old, new = (str(edit.input.get(key)) for key in ("old_text", "new_text"))
             text = text.replace(old, new, 1)
         lines = dict(enumerate(text.split("\n"), call.start + 1))
-        found.append(Stretch(lines, whole=not call.start and not call.next_line))
-    return found[::-1]
+        yield Stretch(lines, whole=not call.start and not call.next_line)
 
 
 def _edited(call: Call) -> Note | None:

@@ -10,13 +10,14 @@ from shlex import quote
 from typing import NamedTuple
 
 from agentlib.lab.model.notes import SO_FAR, WHOLE, Note, last, note, number, one_line
-from agentlib.lab.model.prompts import COMMANDS, Task
+from agentlib.lab.model.prompts import COMMANDS, Task, required_line
 from agentlib.lab.model.replies import Reply, answer, gives_up, say
-from agentlib.lab.model.report import LOST, closing, counted, opening, section
-from agentlib.lab.model.sources import BARE, describe
+from agentlib.lab.model.sources import BARE, UNPARSED, describe
 from agentlib.lab.model.view import NO_FOLDER, Call, View
 from agentlib.messages import Block
 
+LOST = "(details lost)"
+"""Stands for what was noted and can't be seen any more. It is neither made up nor read again."""
 LISTED = 400
 """The most files in a listing. The report says so if there may be more."""
 _PART = 48_000
@@ -117,8 +118,7 @@ def _next_reads(view: View, todo: Sequence[File], room: int) -> list[Block]:
             return [call]
     if begun or first.size > room:
         where = {"offset": begun.upto} if begun else {}
-        too_large = sum(call.cut for call in view.calls if call.path == first.path)
-        limit = max(1, room * first.lines // max(1, first.size) >> too_large)
+        limit = max(1, room * first.lines // max(1, first.size))
         return [view.use("read_file", path=first.path, **where, limit=limit)]
     small = takewhile(lambda file: file.size <= habits.small, todo[: habits.batch])
     count = sum(size <= habits.together for size in accumulate(file.size for file in small))
@@ -234,3 +234,45 @@ def _report(view: View, task: Task, files: Sequence[File]) -> Reply:
     title = opening(view, f"Report on {counted(len(files))}")
     content = f"{title}\n" + "\n\n".join([*texts[:count], *cut]) + f"\n{end}"
     return answer(view, words, looks, view.use("write_file", path=task.report, content=content))
+
+
+def counted(files: int) -> str:
+    """Say how many files.
+
+    >>> counted(1), counted(2)
+    ('1 file', '2 files')
+    """
+    return f"{files} file{'' if files == 1 else 's'}"
+
+
+def section(path: str, noted: Note | None, skipped: str | None = None) -> str:
+    """Write what is known about one file.
+
+    >>> print(section("a.py", Note("file", ("a.py", "9 lines", "Adds.", "add: Return the sum."))))
+    ## a.py
+    Purpose: Adds.
+    - `add`: Return the sum.
+    """
+    if noted is None:
+        return f"## {path}\n{f'({skipped})' if skipped else LOST}"
+    if noted.kind == "outline":
+        return "\n".join([f"## {path}", "(seen as an outline)", *noted.parts[1:]])
+    if noted.parts[2] == UNPARSED:
+        return f"## {path}\n({UNPARSED})"
+    names = (name.partition(": ") for name in noted.parts[3:])
+    lines = [f"- {name}" if " " in name else f"- `{name}`{of}{what}" for name, of, what in names]
+    return "\n".join([f"## {path}", f"Purpose: {noted.parts[2]}", *lines])
+
+
+def opening(view: View, title: str) -> str:
+    """Write the report's first lines."""
+    first = required_line(view.rules, first=True)
+    return "\n".join([*([first] if first else []), f"# {title}"]) + "\n"
+
+
+def closing(view: View, files: int) -> str:
+    """Write the report's last lines: the facts found, and a line that a rule wants there."""
+    found = ["## Facts and decisions", *(f"- {fact}" for fact in view.facts)] if view.facts else []
+    last = required_line(view.rules, first=False)
+    parts = ["\n".join(found), f"{counted(files)} in all.", last or ""]
+    return "\n" + "\n\n".join(part for part in parts if part) + "\n"

@@ -104,24 +104,29 @@ def _plain(line: str) -> str:
 
 
 def _python(text: str) -> tuple[str, tuple[str, ...]]:
-    tree = _parsed(text)
+    tree = parsed(text)
     if tree is None:
         return UNPARSED, ()
     purpose = ast.get_docstring(tree) or top_comment(text)
-    defined = [
-        (node.name, first_sentence(ast.get_docstring(node) or ""))
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-        and not node.name.startswith("_")
-    ]
-    known = [name for name, _ in defined]
-    once = [(name, what) for name, what in defined if known.count(name) == 1]
+    public = [(name, what) for name, what in defined_in(tree) if not name.startswith("_")]
+    known = [name for name, _ in public]
+    once = [(name, first_sentence(what)) for name, what in public if known.count(name) == 1]
     best = sorted(once, key=lambda pair: not pair[1])[:2]
     names = tuple(f"{name}: {what or _NO_DOCSTRING}" for name, what in best)
-    return first_sentence(purpose) or _NO_DOCSTRING, names or (() if defined else (BARE,))
+    return first_sentence(purpose) or _NO_DOCSTRING, names or (() if public else (BARE,))
 
 
-def _parsed(text: str) -> ast.Module | None:
+def defined_in(tree: ast.Module) -> list[tuple[str, str]]:
+    """Return the functions and classes at the top level, each with its docstring."""
+    return [
+        (node.name, ast.get_docstring(node) or "")
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    ]
+
+
+@lru_cache(maxsize=512)  # all runs of a task read the same files
+def parsed(text: str) -> ast.Module | None:
     """Parse a text. If its end was cut off, leave out the statement that the cut is in."""
     starts = [match.start() for match in re.finditer(r"^(?=[^\s#)\]}])", text, re.MULTILINE)]
     with warnings.catch_warnings():

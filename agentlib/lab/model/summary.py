@@ -14,30 +14,22 @@ from typing import NamedTuple
 
 from agentlib.lab.model.names import chain_of, next_name, progress
 from agentlib.lab.model.notes import last, listed, note, notes_in, number, one_line
-from agentlib.lab.model.prompts import Task, understand
+from agentlib.lab.model.prompts import TABLE, Task, understand
 from agentlib.lab.model.reading import in_sight, take_notes
 from agentlib.lab.model.view import View, rough_tokens
+from agentlib.messages import SUMMARY_WANTED
 
 _DONE = 0.6
 """Share of the room that the list of finished files may take before it becomes one line."""
-_ASKED = re.compile(
-    r"(?:at most|under|within|max(?:imum)?(?: of)?) ([\d,]+) (token|word)", re.IGNORECASE
+_ASKED, _FOCUS, _GIVEN, _HEADING, _UPDATE, _HANDED_OVER, _COMMAND, _NO_INSTRUCTION = (
+    re.compile("|".join(phrases), re.IGNORECASE | re.MULTILINE)
+    for name, phrases in TABLE["summary"].items()
+    if name not in ("word", "of_talk")
 )
-_FOCUS = re.compile(r"^(?:Focus|Additional instructions):\s*(.*)$", re.MULTILINE | re.IGNORECASE)
-_GIVEN = re.compile(r"([\d,]+) of these tokens to the focus")
-_UPDATE = re.compile(r"\bUpdate (?:it|the existing summary)\b")
-_HEADING = re.compile(r"^## .+$", re.MULTILINE)
 _HEADINGS = ["## Accomplished", "## Current state", "## Key decisions"]
 _TASK, _FILES, _DECIDED = "", "file|state|artifact", "decision|rule"
 _QUESTIONS, _LEFT = "pending|question", "remaining|left|next|progress"
 """Words of the heading under which each sort of item goes; the first heading if none fits."""
-_SECTION = re.compile(
-    rf"^## .*(?:{_QUESTIONS}).*\n((?:(?!## ).*\n?)*)", re.IGNORECASE | re.MULTILINE
-)
-_NO_INSTRUCTION = re.compile(r"reference only|not instructions", re.IGNORECASE)
-_COMMANDING = r"^## (?!.*(?:earlier|histor)).*(?:pending|open|remaining|next|to[ -]do)"
-_COMMAND = re.compile(_COMMANDING, re.IGNORECASE | re.MULTILINE)
-"""A heading that reads like a command."""
 _ENDING = re.compile(r"(?:ations?|ions?|ings?|ies|ied|ers?|ed|es|s|y|e)$")
 _CHINESE = (("规则|约束|要求", "rule"), ("决定|决策", "decision"), ("事实", "fact"))
 _SMALL = "the and all with from that this what every keep user about"
@@ -53,16 +45,16 @@ class Item(NamedTuple):
     words: str = ""
 
 
-def summarise(view: View, prompt: str, *, newest_stay: bool) -> str:
+def summarise(view: View, prompt: str) -> str:
     """Write a summary under the headings that the prompt asks for, within every known bound.
 
-    The bounds: what the prompt asks for, max_tokens, and a share of what is shown. If the newest
-    exchange stays beside the summary, what has just been read there is left out.
+    The bounds: what the prompt asks for, max_tokens, and a share of what is shown. In the course's
+    agent the newest exchange stays beside the summary, so what was just read there is left out.
     """
     headings = _HEADING.findall(prompt) or _HEADINGS
     if not view.request and not view.known:
         return f"{headings[0]}\nNothing of the conversation was shown to me."
-    view = in_sight(view if newest_stay else take_notes(view))
+    view = in_sight(view if prompt.startswith(SUMMARY_WANTED) else take_notes(view))
     bounds = [int(view.habits.summary * view.size), view.max_tokens]
     if most := _ASKED.search(prompt):
         bounds.append(int(number(most[1]) * (1.3 if most[2] == "word" else 1)))
@@ -114,7 +106,7 @@ def stale_question(view: View) -> tuple[View, Task] | None:
 
 def _handed_over(view: View) -> list[str]:
     """Return the requests under a summary's heading for pending questions."""
-    section = _SECTION.search(view.summary)
+    section = _HANDED_OVER.search(view.summary)
     return [each.text for each in listed(notes_in(section[1]), "request")] if section else []
 
 

@@ -46,8 +46,6 @@ class Call:
     error: str = ""
     succeeded: bool = False
     """It has a result and no error, even if that can't be seen."""
-    cut: bool = False
-    """A layer has cut the middle out of its result, so nothing of it counts as seen."""
     offer: str = ""
     """The id under which `recall` returns a cleared result."""
 
@@ -270,11 +268,8 @@ def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -
     )
 
 
-def conversation_of(body: Mapping[str, Any]) -> tuple[str | None, list[Message], bool]:
+def conversation_of(body: Mapping[str, Any]) -> tuple[str | None, list[Message]]:
     """Return the prompt that asks for a summary, None if there is none, and the conversation.
-
-    The third value tells whether the newest exchange stays beside the summary. This is so in the
-    course's agent, and nobody knows it of others.
 
     A request asks for a summary if its last text does, in any words, and is none of the tasks. If
     tools are offered, the text must also be long and name the conversation.
@@ -284,15 +279,14 @@ def conversation_of(body: Mapping[str, Any]) -> tuple[str | None, list[Message],
     texts = _words(messages[-1]) if body.get("tools") else _texts(messages[-1])
     text = texts[-1] if texts else ""
     if not _wants_summary(body, text):
-        return None, messages, False
+        return None, messages
     rest = [b for b in msg.blocks(messages[-1]) if b.get("text") != text]
     before = [*messages[:-1], *([{**messages[-1], "content": rest}] if rest else [])]
     prompt, spoken = messages_in(text)
     if not spoken and notes_in(text):
-        return prompt[:2_000], [*before, {"role": "assistant", "content": text}], False
+        return prompt[:2_000], [*before, {"role": "assistant", "content": text}]
     earlier: list[Message] = [{"role": "user", "content": prompt}] if notes_in(prompt) else []
-    newest_stay = not spoken and text.startswith(msg.SUMMARY_WANTED)
-    return prompt, [*before, *earlier, *spoken], newest_stay
+    return prompt, [*before, *earlier, *spoken]
 
 
 def _wants_summary(body: Mapping[str, Any], text: str) -> bool:
@@ -341,7 +335,6 @@ def _calls(messages: Sequence[Message]) -> Iterator[Call]:
             # Nobody knows how far an interrupted call came.
             error=text if error and not text.startswith("interrupted") else "",
             succeeded=bool(result) and not error,
-            cut=_is_trimmed(msg.result_text(result)),
             offer=offer[1] if offer else "",
         )
 
@@ -350,13 +343,10 @@ def _seen(result: Block | None) -> str:
     """Return what can be seen of a result: all of it or nothing."""
     text = msg.result_text(result) if result else msg.PLACEHOLDER
     is_mark = text.startswith(msg.PLACEHOLDER) or text.endswith(msg.TRUNCATED)
-    is_seen = not (is_mark or _is_trimmed(text) or _MARK.fullmatch(text))
-    return (text if text.strip() else NOTHING) if is_seen else ""
-
-
-def _is_trimmed(text: str) -> bool:
     # A layer leaves as much before its mark as after it; a file that quotes the mark does not.
-    return any(m.start() == len(text) - m.end() for m in _TRIMMED.finditer(text))
+    trimmed = any(m.start() == len(text) - m.end() for m in _TRIMMED.finditer(text))
+    is_seen = not (is_mark or trimmed or _MARK.fullmatch(text))
+    return (text if text.strip() else NOTHING) if is_seen else ""
 
 
 def _put_back(summary: str) -> Iterator[Call]:

@@ -6,18 +6,17 @@ level, and what the report says about it must be in its docstring. Only Python f
 
 import ast
 import re
-import tokenize
-import warnings
-from functools import lru_cache
-from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
-from agentlib.lab.model.report import LOST
+from agentlib.lab.model.reading import LOST
+from agentlib.lab.model.sources import defined_in, parsed
 
 _SECTION = re.compile(r"^## (\S.*\.py)\n((?:(?!## ).*\n?)*)", re.MULTILINE)
 _STATEMENT = re.compile(r"^(?:Purpose: |- (?:`([^`]+)`: )?)(.+)$", re.MULTILINE)
 """A name, or nothing for the file as a whole, and what the report says about it."""
+
+_COMMENT = re.compile(r"^[ \t]*#+(.*)", re.MULTILINE)
 
 
 class Checked(NamedTuple):
@@ -38,10 +37,7 @@ def check_report(report: str, folder: Path) -> Checked:
     described = [(path, text) for path, text in sections if "Purpose: " in text]
     false: list[str] = []
     for path, text in described:
-        try:
-            source = _read(folder / path)
-        except (SyntaxError, ValueError, tokenize.TokenError):
-            continue  # this Python can't parse the file, so nothing can be checked
+        source = _read(folder / path)
         statements = _STATEMENT.findall(text)
         false += [f"{path}: {s}" for subject, s in statements if not _holds(source, subject, s)]
     return Checked(len(described), sum(LOST in text for _, text in sections), tuple(false))
@@ -50,34 +46,27 @@ def check_report(report: str, folder: Path) -> Checked:
 class _Source(NamedTuple):
     docstring: str
     comments: str
-    names: dict[str, list[str]]
-    """Functions and classes at the top level, with the docstrings of each."""
+    names: list[tuple[str, str]]
+    """Functions and classes at the top level, with their docstrings."""
 
 
 def _read(file: Path) -> _Source | None:
-    return _parse(file.read_text("utf-8-sig", "replace")) if file.is_file() else None
-
-
-@lru_cache(maxsize=128)  # all runs of a task read the same files
-def _parse(text: str) -> _Source:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about escapes in other people's code
-        tree = ast.parse(text)
-    names: dict[str, list[str]] = {}
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names.setdefault(node.name, []).append(_plain(ast.get_docstring(node)))
-    tokens = tokenize.generate_tokens(StringIO(text).readline)
-    comments = " ".join(t.string.lstrip("#") for t in tokens if t.type == tokenize.COMMENT)
-    return _Source(_plain(ast.get_docstring(tree)), _plain(comments), names)
+    """Return what a file says about itself, None if there is none that this Python can parse."""
+    text = file.read_text("utf-8-sig", "replace") if file.is_file() else ""
+    tree = parsed(text) if file.is_file() else None
+    if tree is None:
+        return None
+    names = [(name, _plain(what)) for name, what in defined_in(tree)]
+    return _Source(_plain(ast.get_docstring(tree)), _plain(" ".join(_COMMENT.findall(text))), names)
 
 
 def _holds(source: _Source | None, subject: str, statement: str) -> bool:
     if source is None or subject.startswith("_"):
         return False
     if statement == "no public names":
-        return all(name.startswith("_") for name in source.names)
-    docstrings = source.names.get(subject, []) if subject else [source.docstring]
+        return all(name.startswith("_") for name, _ in source.names)
+    named = [what for name, what in source.names if name == subject]
+    docstrings = named if subject else [source.docstring]
     if statement in ("no docstring", "empty file"):
         return bool(docstrings) and not any(docstrings)
     texts = docstrings if subject else [*docstrings, source.comments]
