@@ -5,6 +5,7 @@ wrong answers are a table: a plausible mistake, and the case that the verdict ha
 """
 
 import json
+import math
 import os
 import re
 import subprocess
@@ -532,6 +533,36 @@ def one_at_least(lines, room):
     return lines if room >= len(lines) else [*lines[:old], gap, *lines[old - most :]]
 
 
+def summary_pays(
+    left: float,
+    read: float,
+    write: float,
+    answer: float,
+    answer_as: str = "answer",
+    reads_it: bool = True,
+    gone: Callable[[float], float] = lambda left: 1 - left,
+) -> float:
+    """Solve exercise 08.2, or one of its wrong answers."""
+    answer = write if answer_as == "write" else answer
+    return (read * reads_it + (answer + write - read) * left) / (read * gone(left))
+
+
+def kept_alive(
+    pause: float,
+    read: float,
+    write: float,
+    first: float = 300,
+    whole: Callable[[float], int] = math.ceil,
+) -> float:
+    """Solve exercise 08.3, or one of its wrong answers."""
+    return write - read - whole((pause - first) / 270) * read if pause > 300 else 0.0
+
+
+def clear_unseen_too(messages: list[Any], idle: float) -> list[Any]:
+    ids = [r["tool_use_id"] for m in messages for r in of_type(m, "tool_result")]
+    return with_results(messages, dict.fromkeys(ids, "[gone]")) if idle > 300 else messages
+
+
 WRONG: dict[str, list[tuple[Any, str]]] = {
     "00.1": [
         (lambda messages, ask, workspace: None, "it asks nothing"),
@@ -820,6 +851,45 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (partial(ends, gap="[lines left out]"), "not ['a', '[lines left out]'"),
         (lambda lines, room: ends(lines, min(room, 7)), "all lines fit"),
         (one_at_least, "3 // 4 is 0"),
+    ],
+    "08.1": [
+        (lambda gone, behind, read, write: write * behind / (read * gone), "not 12.5"),
+        (lambda gone, behind, read, write: (write - read) * gone / (read * behind), "not 48.0"),
+        (lambda gone, behind, read, write: 24 * behind / gone, "at Haiku 4.5"),
+    ],
+    "08.2": [
+        (
+            lambda left, read, write, answer: (write - read) * left / (read * (1 - left)),
+            "a tenth is left",
+        ),
+        (partial(summary_pays, answer_as="write"), "a tenth is left, at the prices of Opus 5.5"),
+        (partial(summary_pays, reads_it=False), "a tenth is left, at the prices of Opus 5.5"),
+        (partial(summary_pays, gone=lambda left: 1.0), "a tenth is left"),
+        (lambda left, *prices: (1 + 124 * left) / (1 - left), "at the prices of Haiku 4.5"),
+    ],
+    "08.3": [
+        (partial(kept_alive, first=0), "takes one repeat"),
+        (lambda pause, read, write: kept_alive(pause, read, write + read), "takes one repeat"),
+        (
+            lambda pause, read, write: write - read - max(0, math.ceil((pause - 300) / 270)) * read,
+            "after 200 seconds",
+        ),
+        (partial(kept_alive, whole=math.floor), "takes one repeat"),
+        (lambda *given: max(0.0, kept_alive(*given)), "26 repeats"),
+    ],
+    "08.4": [
+        (lambda messages, idle: messages, "it costs 100 % of forgetting nothing"),
+        (lambda messages, idle: clear(messages, keep_recent=5), "at most 95 %"),
+        (
+            lambda messages, idle: messages if idle > 300 else clear(messages, keep_recent=5),
+            "at most 95 %",
+        ),
+        (lambda messages, idle: messages[-5:], "the API would refuse this"),
+        (
+            lambda messages, idle: [messages[0], *messages[-4:]] if idle > 300 else messages,
+            "pieces are needed again",
+        ),
+        (clear_unseen_too, "the newest result should stay"),
     ],
 }
 

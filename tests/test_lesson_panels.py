@@ -19,6 +19,7 @@ from agentlib.lab.panels import lessons
 from agentlib.lab.panels.panel import Panel
 from agentlib.lab.play import play
 from agentlib.lab.replay.estimates import rings_at
+from agentlib.lab.spending import rates
 from agentlib.lab.tasks.scenarios import RENAME, REVIEW, SURVEY, TRACE
 from agentlib.messages import active_request, exchanges
 from agentlib.settings import MODEL, Settings
@@ -36,6 +37,8 @@ PANELS: dict[str, Callable[[], Panel]] = {
     "wall": lambda: lessons.wall_panel(DIED),
     "estimation": lessons.estimation_panel,
     "browser": lambda: lessons.session_browser(SESSION),
+    "compacting": lambda: lessons.compacting_panel("claude-opus-5-5", lambda left, *_: 50 * left),
+    "alive": lambda: lessons.alive_panel("claude-opus-5-5", lambda p, r, w: 900 - p, [700.0]),
     "break even": lambda: lessons.break_even_panel("claude-opus-5-5", lambda b, c, r, w: b / c),
 }
 
@@ -134,6 +137,55 @@ def test_a_clearing_pays_when_the_formula_says_so_by_the_rules_of_the_cache():
         saved = lessons.saved_by_clearing(cleared, behind, model, 1_000)
         first = next(n for n, cents in enumerate(saved, 1) if cents > -1e-9)
         assert first == math.ceil(formula(behind, cleared, 0.2, 5.0) - 1e-9)
+
+
+@pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-haiku-4-5"])
+@pytest.mark.parametrize("left", [0.02, 0.1, 0.2])
+def test_a_compaction_pays_when_the_formula_says_so_whatever_its_size(model: str, left: float):
+    rate = rates(model)
+    read, write, answer = (rate[name] for name in ("cache_read", "cache_write_5m", "output"))
+    right = (read + (answer + write - read) * left) / (read * (1 - left))
+    for size in (50_000, 400_000):
+        saved = lessons.saved_by_compacting(size, left, model, 60)
+        pays = next(n for n, cents in enumerate(saved, 1) if cents > -1e-9)
+        assert abs(pays - right) <= 1.01  # system prompt and tools are read once more
+        assert saved[-1] > 0
+
+
+def test_the_panel_of_a_compaction_shows_both_and_says_if_it_never_pays():
+    panel = lessons.compacting_panel("claude-opus-5-5", lambda left, *prices: 100 * left)
+    assert "pays from request 15 on; the formula says 10.0" in panel.text.replace("\n", " ")
+    panel.left.value = 40
+    assert "not within 60 requests; the formula says 40.0" in panel.text.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("pause", "most", "cents"),
+    [
+        (200, 40, 0),  # the cache is still alive
+        (400, 40, 46),
+        (1_200, 40, 40),
+        (6_700, 40, 0),  # 24 repeats cost what one writing costs
+        (7_200, 40, -4),
+        (1_200, 3, -6),  # given up too early
+        (1_100, 3, 42),
+    ],
+)
+def test_repeats_save_a_writing_for_a_few_readings(pause: float, most: int, cents: float):
+    assert lessons.saved_by_repeats(pause, most, "claude-opus-5-5") == pytest.approx(cents)
+
+
+def test_the_panel_of_repeats_compares_the_cache_with_a_learners_formula():
+    def formula(pause: float, read: float, write: float) -> float:
+        return 3_000 - pause
+
+    panel = lessons.alive_panel("claude-opus-5-5", formula, [400.0, 7_200.0])
+    said = panel.text.replace("\n", " ")
+    assert "pay up to 112 minutes" in said
+    assert "up to 50 by the formula" in said
+    assert "In the 2 pauses of the sessions they save -2 cents" in said
+    panel.most.value = 1
+    assert "pay up to 8 minutes" in panel.text.replace("\n", " ")
 
 
 def test_the_numbers_in_the_folds_of_lesson_02_hold():

@@ -3,7 +3,7 @@
 from itertools import combinations
 
 from agentlib.lab.figures.style import Chart
-from agentlib.lab.figures.trade import trade
+from agentlib.lab.figures.trade import policies, trade
 
 DOTS = {"nothing forgotten": (0.0209, 19), "KEEP_RECENT 0": (0.0221, 19), "s24": (0.0216, 2)}
 DOTS |= {"the Java agent": (0.0327, 2), "learn-claude-code": (0.0334, 2), "Hermes": (0.0217, 8)}
@@ -49,3 +49,20 @@ def test_a_hollow_dot_lost_more_than_its_height_shows_and_the_best_has_a_ring():
     assert {x for x, colour in inside if colour == "white"} == {DOTS["s24"][0]}
     assert {x for x, colour in inside if colour == "none"} == {TRAIL["1,000"][0]}
     assert any("○" in text.get_text() for text in axes.texts)
+
+
+def test_a_policy_has_its_dot_at_its_means_and_lines_to_the_ends_of_its_intervals():
+    spreads = {
+        "presets": {"dollars": [100.0, 90.0, 110.0], "need": [8.0, 7.0, 10.0]},
+        "yours": {"dollars": [80.0, 70.0, 85.0], "need": [2.0, 0.0, 3.0]},
+    }
+    [axes] = policies(spreads, ["yours"], title="Yours is cheaper").figure.axes
+    dots = {tuple(line.get_xydata()[0]): line for line in axes.lines if len(line.get_xydata()) == 1}
+    assert dots.keys() == {(100.0, 8.0), (80.0, 2.0)}
+    assert dots[80.0, 2.0].get_color() != dots[100.0, 8.0].get_color()
+    ends = {tuple(map(tuple, line.get_xydata())) for line in axes.lines}
+    assert {((70.0, 2.0), (85.0, 2.0)), ((80.0, 0.0), (80.0, 3.0))} <= ends
+    assert [text.get_text() for text in axes.texts] == ["presets", "yours"]
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    assert left < 70 < 110 < right
+    assert low < 0 < 10 < high

@@ -100,13 +100,25 @@ def spread(table: "DataFrame", *, title: str, top: float = 11.5, **columns: str)
 
 
 @plain
-def break_even(saved: Sequence[float], at: float, title: str) -> Chart:
-    """Draw the cents that a clearing has saved up to each request, and where a formula says 0."""
+def savings(
+    places: Sequence[float],
+    saved: Sequence[float],
+    at: float,
+    title: str,
+    *,
+    across: str = "request",
+    span: tuple[float, float] = (-20, 40),
+) -> Chart:
+    """Draw the cents that were saved up to each place, and where a formula says 0.
+
+    `across`: the name of the axis. `span`: the cents that there is room for.
+    """
     chart = Chart(2.5, title)
     axes = chart.frame(0.75, 0.5, 6.2, 1.6, "")
-    axes.set(xlim=(0, len(saved)), ylim=(-20, 40), xlabel="request", ylabel="cents saved so far")
+    axes.set(xlim=(0, places[-1]), ylim=span, xlabel=across, ylabel="cents saved so far")
     axes.axhline(0, color=DARK, linewidth=1.2)
-    axes.plot(range(1, len(saved) + 1), saved, color=BLUE, linewidth=2.5)
+    axes.plot(places, saved, color=BLUE, linewidth=2.5)
     axes.plot(at, 0, "o", color=RED, markersize=10)
-    axes.text(at + 1, -1, f"the formula: {at:.1f}", color=RED, va="top", clip_on=True)
+    shift, side = (-1, "top") if saved[-1] > 0 else (span[1] / 20, "bottom")
+    axes.text(at + 1, shift, f"the formula: {at:.1f}", color=RED, va=side, clip_on=True)
     return chart

@@ -6,7 +6,7 @@ The lessons show presets in it, and the bench the learner's own trials.
 # pyright: reportUnknownMemberType=false
 # matplotlib leaves its keyword arguments without types.
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +67,36 @@ def trade(
     for name, dot in {**trail, **dots}.items():
         colour, size = (RED, 10) if name in trail else (GREY, 9)
         _name(axes, name, dot, taken, color=colour, fontsize=size)
+    return chart
+
+
+@plain
+def policies(
+    spreads: Mapping[str, Mapping[str, Sequence[float]]], mine: Collection[str], *, title: str
+) -> Chart:
+    """Draw policies as named dots with their intervals: dollars to the right, need upwards.
+
+    `spreads`: by name, the mean of `dollars` (in percent) and of `need`, each with the ends of its
+    interval. Those in `mine` are red.
+    """
+    chart, every = Chart(3.7, title), spreads.values()
+    axes = chart.frame(0.72, 0.55, 6.2, 2.6, "")
+    top = max(each["need"][2] for each in every)
+    axes.set(ylim=(-0.12 * top, 1.1 * top), ylabel="needed again, in 100 turns")
+    axes.set(xlabel="dollars, % of what forgetting nothing costs")
+    axes.set_xlim(
+        min(each["dollars"][1] for each in every) - 4, max(each["dollars"][2] for each in every) + 6
+    )
+    taken = list["Bbox"]()
+    for name, each in spreads.items():
+        (x, *across), (y, *up) = each["dollars"], each["need"]
+        looks: Any = {"color": RED if name in mine else _DOT}
+        lines = axes.plot(across, [y, y], [x, x], up, linewidth=1, alpha=0.5, **looks)
+        lines += axes.plot(x, y, "o", markersize=9, **looks)
+        taken += [line.get_window_extent() for line in lines]
+    for name, each in spreads.items():
+        colour, dot = RED if name in mine else GREY, (each["dollars"][0], each["need"][0])
+        _name(axes, name, dot, taken, color=colour, fontsize=9)
     return chart
 
 

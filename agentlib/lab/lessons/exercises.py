@@ -25,7 +25,9 @@ from agentlib.lab.lessons.checking import Answer, conversation, exercise, requir
 from agentlib.lab.model.summary import stems
 from agentlib.lab.parts import results
 from agentlib.lab.play import play
+from agentlib.lab.replay.policies import KEEPS_ALL, engine, judge
 from agentlib.lab.scoreboard import EVIDENCE, PRICED_AS
+from agentlib.lab.tasks.generated import generated
 from agentlib.lab.tasks.scenarios import RENAME, REVIEW
 from agentlib.messages import (
     SUMMARY_END,
@@ -604,6 +606,29 @@ def _once_more(answer: Answer) -> None:
 def _ask(api: Any, asked: list[Any], messages: list[Message]) -> dict[str, Any]:
     asked.append(messages)
     return api.create(model=MODEL, max_tokens=99, messages=messages).to_dict()
+
+
+# Lesson 08: what forgetting costs
+
+
+@exercise("08.4")
+def _policy(answer: Answer) -> str:
+    messages = conversation(*[4_000] * 9)
+    for idle in (0.0, 3_600.0):
+        view = answer.messages(messages, idle)
+        case = f"with idle={idle:,.0f}"
+        kept = list(results(view).values())[-1:] == list(results(messages).values())[-1:]
+        require(kept, f"{case}, the newest result should stay: the model hasn't seen it yet.")
+        lost = active_request(view) != active_request(messages)
+        require(not lost, f"{case}, the person's words should stay.")
+    sessions = [play(generated(seed), KEEPS_ALL).session for seed in range(3)]
+    base = judge(sessions, KEEPS_ALL, PRICED_AS)
+    own = judge(sessions, KEEPS_ALL, PRICED_AS, engine(answer.function))
+    cost, need = 100 * own["dollars"].sum() / base["dollars"].sum(), own["need"].mean()
+    says = f"in three sessions it costs {cost:.0f} % of forgetting nothing, and in 100 turns "
+    says += f"{need:.1f} pieces are needed again"
+    require(cost <= 95 and need <= 5, f"{says}; find one with at most 95 % and 5 pieces.")
+    return f"{says}."
 
 
 def of_lesson(lesson: str) -> list[str]:

@@ -5,6 +5,7 @@
 # ipywidgets has no types.
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from agentlib.estimation import prompt_tokens
 from agentlib.lab.api.faults import Fault, Kind
-from agentlib.lab.cache import Part, PromptCache
+from agentlib.lab.cache import Bill, Part, PromptCache
 from agentlib.lab.figures import bills, charts, estimates, moments
 from agentlib.lab.figures.style import many, wrapped
 from agentlib.lab.figures.survival import survival
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 KEEP_RECENT = "how many of the newest results stay whole"
 MIN_CHARS = "results of at most so many characters stay whole"
 LENGTH = "tokens of each summary"
+REQUESTS = 60
+"""Requests over which a panel looks for a break-even."""
 SHOWN_ROWS, EXCERPT, LONGEST = 100, 90, 20_000
 """Rows of the session browser's table, and characters of a text before and after a click."""
 TOO_LONG = r"(\d+) tokens > \d+ maximum"
@@ -202,23 +205,19 @@ def parts_panel(
 
 
 def break_even_panel(model: str, formula: Callable[[int, int, float, float], float]) -> Panel:
-    """Lesson 02: when one clearing has paid for itself, by the cache's rules and by a formula.
+    """Lessons 02 and 08: when one clearing has paid for itself, by the cache and by a formula.
 
     The sliders are `cleared` and `behind`, the tokens behind the change. `formula`: (behind,
     cleared, read, write) -> requests, at the `model`'s prices of the cache.
     """
-    count, rate = 60, rates(model)
+    rate = rates(model)
 
     @lru_cache(maxsize=256)
     def draw(cleared: int, behind: int) -> tuple[bytes, str]:
-        saved = saved_by_clearing(cleared, behind, model, count)
-        pays = next((n for n, cents in enumerate(saved, 1) if cents > -1e-9), None)
+        saved = saved_by_clearing(cleared, behind, model, REQUESTS)
         at = formula(behind, cleared, rate["cache_read"], rate["cache_write_5m"])
-        when = f"from request {pays} on" if pays else f"not within {count} requests"
-        chart = bills.break_even(saved, at, f"This clearing pays {when}")
-        text = f"{cleared:,} tokens cleared, {behind:,} behind them. By the cache's rules it pays "
-        text += f"{when}; the formula says {at:.1f}."
-        return chart.png(), wrapped(text)
+        text = f"{cleared:,} tokens cleared, {behind:,} behind them."
+        return _paid("clearing", saved, at, text, span=(-20, 40))
 
     span = (1_000, 40_000, 1_000)
     sliders = {
@@ -228,24 +227,113 @@ def break_even_panel(model: str, formula: Callable[[int, int, float, float], flo
     return Panel(sliders, draw)
 
 
+def compacting_panel(model: str, formula: Callable[[float, float, float, float], float]) -> Panel:
+    """Lesson 08: when one compaction has paid for itself, by the cache and by a formula.
+
+    The sliders are `left`, the percent that a summary leaves, and `size`, the tokens it replaces.
+    `formula`: (share left, read, write, answer) -> requests, at the `model`'s prices.
+    """
+    rate = rates(model)
+
+    @lru_cache(maxsize=256)
+    def draw(left: int, size: int) -> tuple[bytes, str]:
+        saved = saved_by_compacting(size, left / 100, model, REQUESTS)
+        at = formula(left / 100, rate["cache_read"], rate["cache_write_5m"], rate["output"])
+        text = f"{size:,} tokens, of which a summary leaves {left} %."
+        return _paid("compaction", saved, at, text, span=(-size / 1_000, size / 1_000))
+
+    sliders = {
+        "left": slider("left, %", 10, (1, 40, 1), "share of the tokens that the summary leaves"),
+        "size": slider("replaced", 100_000, (20_000, 400_000, 20_000), "tokens that it replaces"),
+    }
+    return Panel(sliders, draw)
+
+
+def _paid(
+    edit: str, saved: Sequence[float], at: float, text: str, **looks: Any
+) -> tuple[bytes, str]:
+    """Draw the cents saved so far by an edit, and say when it pays."""
+    pays = next((n for n, cents in enumerate(saved, 1) if cents > -1e-9), None)
+    when = f"from request {pays} on" if pays else f"not within {len(saved)} requests"
+    turns = range(1, len(saved) + 1)
+    chart = bills.savings(turns, saved, at, f"This {edit} pays {when}", **looks)
+    rules = f"By the cache's rules it pays {when}; the formula says {at:.1f}."
+    return chart.png(), wrapped(f"{text} {rules}")
+
+
 def saved_by_clearing(cleared: int, behind: int, model: str, count: int) -> list[float]:
     """Return the cents that one clearing has saved up to each request, by the cache's rules.
 
     Everything was cached before. Each request brings 500 new tokens, with the clearing and
     without it.
     """
-    old, rest = Part("old results", cleared), Part("behind them", behind)
-    spent: list[list[float]] = []
-    for part in (old, Part("placeholders", 0)):
-        prompt_cache, parts = PromptCache(), [Part("system and tools", 1_000), old, rest]
-        prompt_cache.bill(parts, marks=(0, 2), now=0)
-        parts[1] = part
+    rest = Part("behind them", behind)
+    return _saved([Part("old", cleared), rest], [Part("placeholders", 0), rest], model, count)
+
+
+def saved_by_compacting(size: int, left: float, model: str, count: int) -> list[float]:
+    """Return the cents that one compaction has saved up to each request, by the cache's rules.
+
+    The summary's request reads all of it, and its answer is the summary.
+    """
+    old, summary = Part("old", size), Part("summary", round(left * size))
+    asked = dollars(Bill(1_000 + size, 0, 0).usage(summary.tokens), model)
+    return [cents - 100 * asked for cents in _saved([old], [summary], model, count)]
+
+
+def _saved(before: list[Part], after: list[Part], model: str, count: int) -> list[float]:
+    """Return the cents that a change of the prompt has saved up to each request."""
+    base, spent = Part("system and tools", 1_000), list[list[float]]()
+    for parts in (before, after):
+        prompt_cache, prompt = PromptCache(), [base, *parts]
+        prompt_cache.bill([base, *before], marks=(0, len(before)), now=0)
         spent.append([])
         for now in range(1, count + 1):
-            parts.append(Part(now, 500))
-            bill = prompt_cache.bill(parts, marks=(0, len(parts) - 1), now=now)
+            prompt.append(Part(now, 500))
+            bill = prompt_cache.bill(prompt, marks=(0, len(prompt) - 1), now=now)
             spent[-1].append(100 * dollars(bill.usage(0), model))
-    return list(accumulate(keep - clear for keep, clear in zip(*spent, strict=True)))
+    return list(accumulate(keep - change for keep, change in zip(*spent, strict=True)))
+
+
+def alive_panel(
+    model: str, formula: Callable[[float, float, float], float], pauses: Sequence[float]
+) -> Panel:
+    """Lesson 08: what repeats save in a pause, by its length, by the cache's rules.
+
+    The slider is `most`, the repeats after which the cache is given up. `formula`: (pause, read,
+    write) -> dollars per million tokens saved, if it isn't given up. `pauses`: seconds, to say what
+    so many repeats save in all of them.
+    """
+    rate, minutes = rates(model), range(0, 152, 2)
+    prices = rate["cache_read"], rate["cache_write_5m"]
+    longest = max(m for m in range(6, 600) if formula(60 * m, *prices) > -1e-9)
+
+    @lru_cache(maxsize=64)
+    def draw(most: int) -> tuple[bytes, str]:
+        curve = [saved_by_repeats(60 * m, most, model) for m in minutes]
+        total = sum(saved_by_repeats(pause, most, model) for pause in pauses)
+        title = f"At most {many(most, 'repeat')}: {total / len(pauses):.0f} cents for each pause"
+        looks: Any = {"across": "minutes of the pause", "span": (-52, 52)}
+        even = next((m - 2 for m, c in zip(minutes, curve, strict=True) if c < -1e-9), 150)
+        text = f"100,000 tokens. By the cache's rules the repeats pay up to {even} minutes; if the "
+        text += f"cache is never given up, up to {longest} by the formula. In the {len(pauses)} "
+        text += f"pauses of the sessions they save {total:,.0f} cents."
+        chart = bills.savings(minutes, curve, longest, title, **looks)
+        return chart.png(), wrapped(text)
+
+    meaning = "after so many repeats the cache is given up"
+    return Panel({"most": slider("repeats", 24, (1, 40, 1), meaning)}, draw)
+
+
+def saved_by_repeats(pause: float, most: int, model: str) -> float:
+    """Return the cents that repeats of 100,000 tokens save in a pause, by the cache's rules."""
+    spent, every = list[float](), Settings().repeat_after
+    times = min(most, max(0, math.ceil(pause / every) - 1))
+    for count in (0, times):
+        prompt_cache, uses = PromptCache(), [*(n * every for n in range(count + 1)), pause]
+        bought = (prompt_cache.bill([Part("prompt", 100_000)], (0,), now) for now in uses)
+        spent.append(100 * sum(dollars(bill.usage(0), model) for bill in bought))
+    return spent[0] - spent[1]
 
 
 def run_sentence(run: Run, *more: str) -> str:
