@@ -57,7 +57,7 @@ def needs(frames: Sequence[Frame]) -> list[Need]:
     for frame in frames:
         if frame.compaction or frame.step.replaced:
             again = set[int]()
-        lost = _lost(frame)
+        lost = lost_quotes(frame.session, frame.turn, frame.context)
         sources = {q.sources[0]: q.tokens for quotes in lost for q in quotes}
         tokens = sum(tokens for source, tokens in sources.items() if source not in again)
         again |= sources.keys()
@@ -65,13 +65,13 @@ def needs(frames: Sequence[Frame]) -> list[Need]:
     return counted
 
 
-def _lost(frame: Frame) -> list[list[Quote]]:
-    """Return the quotes of each output that the context doesn't hold, if there are any."""
-    said, table = _quotes(frame.session, len(frame.session.requests))
-    outputs = table[frame.turn - 1]
+def lost_quotes(session: Session, turn: int, context: Sequence[Message]) -> list[list[Quote]]:
+    """Return the quotes of each output of a turn that this context doesn't hold, if any are."""
+    said, table = _quotes(session, len(session.requests))
+    outputs = table[turn - 1]
     if not outputs:
         return []
-    held = dict(each for message in frame.context for each in _blocks(message))
+    held = dict(each for message in context for each in named_blocks(message))
     # A summary, or what is left of a cut result, may have the text too.
     texts = [_text(block) for key, block in held.items() if key not in said]
 
@@ -82,7 +82,7 @@ def _lost(frame: Frame) -> list[list[Quote]]:
     return [quotes for quotes in lost if quotes]
 
 
-def _blocks(message: Message) -> list[tuple[int, Block]]:
+def named_blocks(message: Message) -> list[tuple[int, Block]]:
     """Return the message's blocks with their ids, or the message's own if its content is a text."""
     if isinstance(message["content"], str):
         return [(id(message), block) for block in blocks(message)]
@@ -130,7 +130,7 @@ class _Index:
 
     def add(self, message: Message) -> None:
         """Take the blocks of a message as sources."""
-        for key, block in _blocks(message):
+        for key, block in named_blocks(message):
             text = _text(block)
             alone: Message = {"role": message["role"], "content": [block]}
             self.sources[key] = text, round(message_tokens(alone))

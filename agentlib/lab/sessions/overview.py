@@ -1,0 +1,139 @@
+"""Read many session files at once, and add up what they say.
+
+Each file is added up in a worker, so that no session travels between processes. A file that can't
+be read is named and never ends the run.
+"""
+
+import os
+import signal
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pandas
+from pandas import DataFrame
+
+from agentlib.lab.sessions import PROJECTS, files, load
+from agentlib.lab.sessions.one import calls_again, files_read, responses, window
+
+Result = TypeVar("Result")
+Track = Callable[..., Iterable[Any]]
+
+
+def in_silence(futures: Iterable[Any], *, total: int) -> Iterable[Any]:
+    """Show no progress. `rich.progress.track` shows some."""
+    return futures
+
+
+def each(
+    function: Callable[[Path], Result],
+    paths: Sequence[Path],
+    *,
+    jobs: int = 0,
+    executor: Executor | None = None,
+    track: Track = in_silence,
+) -> tuple[dict[Path, Result], dict[Path, str]]:
+    """Call a function for each file, in `jobs` processes, by default one a core.
+
+    Returns what it returned by path, and for other paths why it failed. `executor` takes the place
+    of the processes: any of `concurrent.futures`, or Dask's `Client.get_executor()`. The function
+    and what it returns have to be picklable.
+    """
+    if executor is None:
+        count = max(1, min(jobs or os.cpu_count() or 1, len(paths)))
+        ignored = (signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for this process
+        with ProcessPoolExecutor(count, initializer=signal.signal, initargs=ignored) as own:
+            return each(function, paths, executor=own, track=track)
+    under_way: dict[Future[Result], Path] = {executor.submit(function, p): p for p in paths}
+    found, failed = dict[Path, Result](), dict[Path, str]()
+    try:
+        for future in track(as_completed(under_way), total=len(under_way)):
+            if error := future.exception():  # whatever a file does to its reader
+                failed[under_way[future]] = f"{type(error).__name__}: {error}"
+            else:
+                found[under_way[future]] = future.result()
+    finally:
+        for future in under_way:
+            future.cancel()
+    return {path: found[path] for path in paths if path in found}, failed
+
+
+def project_of(path: Path) -> str:
+    """Name the project of a file: Claude Code's folder for it, or else the file's own folder.
+
+    >>> project_of(Path("/home/ada/.claude/projects/-home-ada-shop/5f1c/subagents/agent-1.jsonl"))
+    '-home-ada-shop'
+    """
+    *_, mark, folders = path.as_posix().rpartition(f"/{PROJECTS.name}/")
+    return folders.split("/")[0] if mark and "/" in folders else path.resolve().parent.name
+
+
+def kind_of(path: Path) -> str:
+    """Name whose conversation a file is, by the names that Claude Code gives.
+
+    >>> kind_of(Path("agent-a1.jsonl")), kind_of(Path("agent-acompact-a1.jsonl"))
+    ('subagent', 'compaction call')
+    """
+    if not path.name.startswith("agent-"):
+        return "session"
+    return "compaction call" if path.name.startswith("agent-acompact") else "subagent"
+
+
+def summarise(path: Path) -> dict[str, DataFrame]:
+    """Add up one file: the tables of `overview`, without its texts. Raises what `load` raises."""
+    session = load(path)
+    if not session.requests:
+        raise ValueError("it has no response")
+    spent = [
+        {**row, "where": where, "tokens": tokens, "dollars": dollars}
+        for row in responses(session)
+        for where, (tokens, dollars) in row.pop("spent").items()
+    ]
+    tables = {"spent": spent, "window": window(session), "files": files_read(session)}
+    damaged = bool(session.damage or session.skipped)
+    tables |= {"again": calls_again(session), "damage": [{"damaged": damaged}]}
+    file = {"session": path.stem, "project": project_of(path), "kind": kind_of(path)}
+    return {name: DataFrame(rows).assign(**file) for name, rows in tables.items()}
+
+
+def overview(paths: Iterable[Path | str] = (PROJECTS,), **options: Any) -> dict[str, DataFrame]:
+    """Read all session files among these paths and in these folders, and put them into tables.
+
+    Each row has the `session`, the `project` and the `kind` of its file:
+
+    - spent: a row for each response and each place where its tokens and dollars went
+    - window: what filled the windows up to the first compaction
+    - files: each time that a file was read
+    - again: each call that was made before
+    - not counted: how many responses and files are not in the sums, and why
+    - unread: which files couldn't be read, and why
+
+    A response that stands in two files, as after a resume, counts once. The options are those of
+    `each`. Raises FileNotFoundError if a path doesn't exist, ValueError if no file could be read.
+    """
+    found, failed = each(summarise, files(paths), **options)
+    if not found:
+        reasons = [f"{path}: {reason}" for path, reason in failed.items()]
+        raise ValueError("\n".join(["no session could be read", *reasons[:9]]))
+    names = next(iter(found.values()))
+    tables = {n: pandas.concat([t[n] for t in found.values()], ignore_index=True) for n in names}
+    spent, filled = tables["spent"], tables["window"]
+    is_copy = spent.duplicated(["at", "prompt", "answer", "model", "where"]) & (spent["at"] > 0)
+    spent["day"] = pandas.to_datetime(spent["at"], unit="s").dt.strftime("%Y-%m-%d")
+    spent["response"] = spent["session"] + "/" + spent["turn"].astype(str)
+    filled["share"] = filled["tokens"] / filled["tokens"].sum()
+    servers = filled[filled["tool"].str.startswith("mcp__")]
+    counts = {
+        "responses of a model without a known price": spent[spent["dollars"].isna()],
+        "responses that stand in a second file": spent[is_copy],
+    }
+    numbers = {what: rows["response"].nunique() for what, rows in counts.items()}
+    numbers["files with damaged lines"] = int(tables.pop("damage")["damaged"].sum())
+    numbers["files that could not be read"] = len(failed)
+    tables["spent"] = spent[~is_copy]
+    tables["servers"] = servers.assign(server=servers["tool"].str.split("__").str[1])
+    counted = [(what, number) for what, number in numbers.items() if number]
+    tables["not counted"] = DataFrame(counted, columns=["what", "number"])
+    tables["unread"] = DataFrame({"file": map(str, failed), "reason": [*failed.values()]})
+    return tables

@@ -1,0 +1,181 @@
+"""The report on sessions: named tables, which the terminal, the page and the JSON show.
+
+Keys and tokens of known shapes are masked. Without texts, a numbered stand-in takes the place of
+every word that isn't the program's own. Titles, sums and formats are in `report.toml`.
+"""
+
+import tomllib
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from math import isnan
+from typing import Any
+
+import jinja2
+from pandas import DataFrame
+from rich.box import SIMPLE
+from rich.table import Table
+from rich.text import Text
+
+from agentlib.cli.render import plain, short
+from agentlib.estimation import prompt_tokens
+from agentlib.lab.figures import charts
+from agentlib.lab.replay.weights import Weights
+from agentlib.lab.sessions.one import PAUSE, Row, compactions, losses, responses
+from agentlib.lab.sessions.tools import kind_of
+from agentlib.lab.sessions.what_if import set_this, window_of
+from agentlib.lab.spending import price_list
+from agentlib.messages import of_type
+from agentlib.transcripts import Session
+
+Report = dict[str, list[Row]]
+"""Tables by name, each a list of rows."""
+_HERE = files("agentlib.lab.sessions")
+WORDS: dict[str, Any] = tomllib.loads((_HERE / "report.toml").read_text(encoding="utf-8"))
+"""What each table adds up and how it is titled, and what stays when texts are left out."""
+_KNOWN = {*WORDS["known"]["words"], *price_list()["models"]}
+
+# -- the tables -----------------------------------------------------------------------------------
+
+
+def of_overview(tables: Mapping[str, DataFrame]) -> Report:
+    """Say what all sessions together cost, and what filled their windows."""
+    report = {name: _rows(tables[name]) for name in ("not counted", "unread")}
+    for name, spec in WORDS["tables"].items():
+        if "by" in spec and not tables[spec["from"]].empty:
+            report[name] = _rows(_summed(tables[spec["from"]], **spec))
+    return report
+
+
+def _summed(
+    table: DataFrame, by: list[str], sums: list[str], sort: str = "", **_: Any
+) -> DataFrame:
+    """Group a table and add up. The largest last sum comes first."""
+    groups, counted = (
+        table.groupby(by, sort=False),
+        {"sessions": "session", "responses": "response"},
+    )
+    columns: Any = {
+        name: groups[counted[name]].nunique() if name in counted else groups[name].sum(min_count=1)
+        for name in sums
+    }
+    summed = DataFrame(columns).reset_index()
+    return summed.sort_values(sort or sums[::-1], ascending=bool(sort))
+
+
+def of_session(session: Session) -> Report:
+    """Say what happened in one session: its pauses, silent clearings and compactions."""
+    every = responses(session)
+    for row, request in zip(every, session.requests, strict=True):
+        row["rewritten"], row["dollars"] = row["spent"].get(row["why"], (0, 0.0))
+        is_result = of_type(request.context[-1], "tool_result")
+        row["when"] = "in mid-turn" if is_result else "at a person's words"
+    shown = ("turn", "minutes", "prompt", "rewritten", "dollars")
+    return {
+        "pauses": [{name: row[name] for name in shown} for row in every if row["why"] == PAUSE],
+        "clearings": [
+            {n: row[n] for n in ("gone", "when", *shown)} for row in every if row["gone"]
+        ],
+        "compactions": compactions(session),
+        "lost": losses(session),
+    }
+
+
+def of_what_if(table: DataFrame) -> Report:
+    """Say what other settings would have cost, and which to set."""
+    columns = ["line", "dollars", "percent", "low", "high", "need"]
+    nothing = [{"line": "nothing is surely cheaper"}]
+    return {"what if": _rows(table), "set this": _rows(set_this(table)[columns]) or nothing}
+
+
+def _rows(table: DataFrame) -> list[Row]:
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
+# -- what may be shown ----------------------------------------------------------------------------
+
+
+def shareable(report: Mapping[str, list[Row]], *, texts: bool = True) -> Report:
+    """Mask keys in every text. Without texts, put a numbered stand-in for each word of a session.
+
+    The same word has the same stand-in in the whole report.
+
+    >>> shareable({"models": [{"model": "gpt", "tokens": 5}]}, texts=False)
+    {'models': [{'model': 'model 1', 'tokens': 5}]}
+    """
+    stand_ins = dict[str, dict[str, str]]()
+
+    def shown(column: str, value: Any) -> Any:
+        if not isinstance(value, str):
+            return None if isinstance(value, float) and isnan(value) else value
+        is_ours = column in WORDS["known"]["columns"] or value in _KNOWN
+        is_tool = column == "tool" and "__" not in value
+        if texts or is_ours or (is_tool and kind_of({"name": value, "input": {}}) != "other"):
+            return plain(value)
+        known = stand_ins.setdefault(column, {})
+        return known.setdefault(value, f"{column} {len(known) + 1}")
+
+    return {
+        name: [{column: shown(column, value) for column, value in row.items()} for row in rows]
+        for name, rows in report.items()
+    }
+
+
+# -- how it is shown ------------------------------------------------------------------------------
+
+
+def cell(column: str, value: Any) -> str:
+    """Write one value of a table as the column's format says.
+
+    >>> cell("dollars", 1.5), cell("dollars", None), cell("tokens", 1_500)
+    ('1.50', 'no price', '1,500')
+    """
+    if value is None:
+        return "no price" if column == "dollars" else ""
+    return (
+        value if isinstance(value, str) else WORDS["formats"].get(column, "{:,.0f}").format(value)
+    )
+
+
+def as_text(report: Report, most: int = 12) -> Iterator[Table]:
+    """Yield the tables for a terminal, `most` rows of each, and of each text one line."""
+    for name, spec in WORDS["tables"].items():
+        if rows := report.get(name):
+            rest = f"{len(rows) - most} more rows with --html or --json. " * (len(rows) > most)
+            left: Any = {"title_justify": "left", "caption_justify": "left"}
+            table = Table(
+                title=spec["title"], caption=rest + spec.get("note", ""), box=SIMPLE, **left
+            )
+            for column, value in rows[0].items():
+                side: Any = "left" if isinstance(value, str) else "right"
+                table.add_column(column, justify=side, no_wrap=True)
+            for row in rows[:most]:
+                table.add_row(*(Text(_line(cell(*each))) for each in row.items()))
+            yield table
+
+
+def _line(text: str) -> str:
+    """Cut a text to one line, or a path to its end."""
+    return f"…{text[-44:]}" if "/" in text and " " not in text and len(text) > 45 else short(text)
+
+
+def as_page(report: Report, chart: charts.TurnChart | None = None) -> str:
+    """Write the report as one page of HTML that loads nothing."""
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    template = environment.from_string((_HERE / "page.html.j2").read_text(encoding="utf-8"))
+    picture = b64encode(chart.png()).decode() if chart else ""
+    return template.render(report=report, tables=WORDS["tables"], cell=cell, picture=picture)
+
+
+def turn_chart(session: Session) -> charts.TurnChart:
+    """Draw the prompts of a session as they were billed."""
+    weights, made = Weights(session), {row["turn"]: row for row in compactions(session)}
+    rows = list[Row]()
+    for turn, request in enumerate(session.requests, 1):
+        weight = weights.prompt(request.context)
+        tokens = prompt_tokens(request.usage) or weight
+        row = made.get(turn, {"trigger": None, "before": 0})
+        compacted = {"compaction": row["trigger"], "replaced_tokens": row["before"]}
+        rows.append({**weights.kinds(tokens), "tokens": tokens, **compacted})
+    levels = {"window": window_of(session), "threshold": 0, "summary_request": 0}
+    return charts.turns(DataFrame(rows).assign(**levels), title="Tokens of each prompt, by kind")

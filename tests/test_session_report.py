@@ -1,0 +1,485 @@
+"""The report on session files: its sums, what it hides, how it is shown, and the command."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from click.testing import CliRunner
+from runs import ctrl_c
+from strategies import result, text, use
+
+from agentlib.lab import sessions
+from agentlib.lab.play import play
+from agentlib.lab.sessions.__main__ import command
+from agentlib.lab.sessions.one import (
+    COMPACTION,
+    FIRST,
+    GROWTH,
+    PAUSE,
+    READS,
+    WARM,
+    compactions,
+    losses,
+    responses,
+    window,
+)
+from agentlib.lab.sessions.overview import overview
+from agentlib.lab.sessions.report import WORDS, of_overview, shareable
+from agentlib.lab.sessions.what_if import Choice, choices, set_this, what_if
+from agentlib.lab.tasks.scenarios import TRACE
+from agentlib.presets import CLAUDE_CODE
+from agentlib.session_file import timestamp
+from agentlib.settings import Settings
+
+MODEL = "claude-opus-4-5"  # $5 a million tokens in, 6.25 written, 0.50 read, 25 out
+Line = dict[str, Any]
+CODE = "".join(f"def price_{n}(amount):\n    return amount * {n}\n\n\n" for n in range(60))
+QUOTE = "def price_7(amount):\n    return amount * 7"
+
+
+def stamp(second: float) -> str:
+    return timestamp(1_767_225_600 + second)  # the beginning of 2026
+
+
+def words(second: float, content: Any, **more: Any) -> Line:
+    message = {"role": "user", "content": content}
+    line = {"type": "user", "uuid": f"u{second}", "timestamp": stamp(second), "message": message}
+    return {**line, **more}
+
+
+def reply(second: float, block: Any, read: int = 0, new: int = 0, model: str = MODEL) -> Line:
+    usage = {"input_tokens": 0, "cache_creation_input_tokens": new, "cache_read_input_tokens": read}
+    message = {"id": f"msg_{second}", "model": model, "role": "assistant", "content": [block]}
+    message |= {"usage": {**usage, "output_tokens": 1_000}}
+    return {**words(second, ""), "type": "assistant", "message": message}
+
+
+def boundary(second: float, summary: str, **details: Any) -> list[Line]:
+    metadata = {"trigger": "auto", "preTokens": 9_000, **details}
+    line = {"type": "system", "subtype": "compact_boundary", "compactMetadata": metadata}
+    line |= {"uuid": f"b{second}", "timestamp": stamp(second), "logicalParentUuid": "gone"}
+    return [line, words(second + 0.5, summary, isCompactSummary=True)]
+
+
+def written(folder: Path, *lines: Line, name: str = "theirs") -> Path:
+    path = folder / f"{name}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def a_day(start: float = 0, quote: str = QUOTE) -> list[Line]:
+    """A read, a pause, a fall of the prompt, a compaction, and a quote of what it lost."""
+    read = {**use("t1", "Read"), "input": {"file_path": "/shop/prices.py"}}
+    again = {**use("t2", "Read"), "input": {"file_path": "/shop/prices.py"}}
+    lines = [
+        words(0, "Mend the prices."),
+        reply(10, read, new=10_000),
+        words(990, [result("t1", CODE)]),
+        reply(1_000, again, new=12_000),
+        words(1_010, [result("t2", CODE)]),
+        reply(1_020, text("The same."), read=12_000, new=1_000),
+        words(1_030, "Go on."),
+        reply(1_040, text("Yes."), read=2_000, new=9_000),
+        *boundary(1_050, "All is well."),
+        reply(1_060, text(f"It says {quote}."), read=3_000, new=2_000),
+    ]
+    for line in lines:
+        line["timestamp"] = stamp(start + float(line["uuid"][1:]))
+    return lines
+
+
+def run(*arguments: object) -> Any:
+    return CliRunner().invoke(command, [*map(str, arguments), "--jobs", "1"])
+
+
+# -- one session ----------------------------------------------------------------------------------
+
+
+def test_each_dollar_has_a_place(tmp_path: Path) -> None:
+    rows = responses(sessions.load(written(tmp_path, *a_day())))
+    assert [row["why"] for row in rows] == [FIRST, PAUSE, GROWTH, WARM, COMPACTION]
+    million = 1_000_000
+    assert rows[0]["spent"][FIRST] == pytest.approx((10_000, 62_500 / million))
+    assert rows[1]["spent"][PAUSE] == pytest.approx((10_000, 62_500 / million))
+    assert rows[1]["spent"][GROWTH] == pytest.approx((2_000, 12_500 / million))
+    assert rows[2]["spent"][READS] == pytest.approx((12_000, 6_000 / million))
+    assert rows[3]["spent"][WARM] == pytest.approx((9_000, 56_250 / million))
+    assert rows[4]["spent"][COMPACTION] == pytest.approx((2_000, 12_500 / million))
+    tokens = [row["prompt"] + row["answer"] for row in rows]
+    assert tokens == [sum(n for n, _ in row["spent"].values()) for row in rows]
+
+
+def test_a_prompt_that_shrinks_without_a_word_is_a_silent_clearing(tmp_path: Path) -> None:
+    rows = responses(sessions.load(written(tmp_path, *a_day())))
+    assert [row["gone"] for row in rows] == [0, 0, 0, 2_000, 0]
+
+
+def test_a_cache_of_an_hour_survives_the_pause(tmp_path: Path) -> None:
+    lines = a_day()
+    for line in (line for line in lines if line["type"] == "assistant"):
+        line["message"]["usage"]["cache_creation"] = {"ephemeral_1h_input_tokens": 1}
+    assert responses(sessions.load(written(tmp_path, *lines)))[1]["why"] == WARM
+
+
+def test_our_own_session_costs_what_its_usages_say() -> None:
+    played = play(TRACE, Settings()).session
+    sums = [sum(dollars for _, dollars in row["spent"].values()) for row in responses(played)]
+    assert sum(sums) > 0
+
+
+def test_a_window_is_full_of_what_was_sent_most_often(tmp_path: Path) -> None:
+    call = use("t9", "mcp__shop__prices")
+    more = [words(2, "Look."), reply(5, call, new=9_000), words(6, [result("t9", CODE)])]
+    rows = window(sessions.load(written(tmp_path, *more, reply(7, text("."), 9_000, 2_000))))
+    table = {(row["what"], row["tool"]): row["tokens"] for row in rows}
+    # The second prompt alone has the call and its result. Both share what came with them.
+    pair = table["calls", "mcp__shop__prices"] + table["results", "mcp__shop__prices"]
+    assert pair == pytest.approx(2_000)
+    assert sum(table.values()) == pytest.approx(9_000 + 11_000)
+
+
+def test_what_a_compaction_lost_and_was_asked_for_again_is_listed(tmp_path: Path) -> None:
+    session = sessions.load(written(tmp_path, *a_day()))
+    (made,) = compactions(session)
+    assert (made["turn"], made["before"], made["after"]) == (5, 9_000, 5_000)
+    assert made["summary"] == "All is well."
+    (lost,) = losses(session)
+    assert (lost["what"], lost["tool"], lost["file"]) == ("results", "Read", "/shop/prices.py")
+    assert (lost["compaction"], lost["turn"], lost["times"]) == (1, 5, 1)
+    assert "return amount * 7" in lost["quote"]
+
+
+def test_what_the_summary_still_has_is_not_lost(tmp_path: Path) -> None:
+    lines = a_day()
+    summary = next(line for line in lines if line.get("isCompactSummary"))
+    summary["message"]["content"] = f"Know this: {QUOTE}."
+    assert losses(sessions.load(written(tmp_path, *lines))) == []
+
+
+# -- many sessions --------------------------------------------------------------------------------
+
+
+def projects(folder: Path) -> Path:
+    """A folder like Claude Code's: two projects, a subagent, and a file that is none."""
+    home = folder / "projects"
+    written(home / "-shop", *a_day(), name="one")
+    other = [{**line, "uuid": f"x{n}"} for n, line in enumerate(a_day(90_000 - 3_600))]
+    written(home / "-inn", *other, name="two")
+    call = reply(7, text("Hi."), new=5_000, model="gpt-9")
+    written(home / "-inn" / "two" / "subagents", words(3, "Hello"), call, name="agent-a1")
+    (home / "-inn" / "bad.jsonl").write_text("no session at all\n")
+    return home
+
+
+def test_one_bad_file_never_ends_the_run(tmp_path: Path) -> None:
+    report = of_overview(overview([projects(tmp_path)], jobs=1))
+    (bad,) = report["unread"]
+    assert bad["file"].endswith("bad.jsonl")
+    assert bad["reason"]
+    assert {row["project"]: row["sessions"] for row in report["projects"]} == {
+        "-shop": 1,
+        "-inn": 2,
+    }
+    assert {row["kind"]: row["sessions"] for row in report["kinds"]} == {
+        "session": 2,
+        "subagent": 1,
+    }
+    assert [row["day"] for row in report["days"]] == ["2026-01-01", "2026-01-02"]
+    counted = {row["what"]: row["number"] for row in report["not counted"]}
+    assert counted["files that could not be read"] == 1
+    assert counted["responses of a model without a known price"] == 1
+
+
+def test_a_model_without_a_price_has_tokens_and_no_dollars(tmp_path: Path) -> None:
+    report = shareable(of_overview(overview([projects(tmp_path)], jobs=1)))
+    rows = {row["model"]: row for row in report["models"]}
+    assert (rows["gpt-9"]["tokens"], rows["gpt-9"]["dollars"]) == (6_000, None)
+    assert rows[MODEL]["dollars"] > 0
+
+
+def test_what_a_resume_copied_counts_once(tmp_path: Path) -> None:
+    home = projects(tmp_path)
+    before = of_overview(overview([home], jobs=1))
+    written(
+        home / "-shop",
+        *a_day(),
+        words(2_000, "On."),
+        reply(2_001, text("."), 5_000, 9),
+        name="fork",
+    )
+    after = of_overview(overview([home], jobs=1))
+    dollars = [sum(row["dollars"] for row in report["where"]) for report in (before, after)]
+    assert dollars[1] - dollars[0] == pytest.approx((5_000 * 0.5 + 9 * 6.25 + 1_000 * 25) / 1e6)
+    assert {"what": "responses that stand in a second file", "number": 5} in after["not counted"]
+
+
+def test_any_executor_gives_the_same_tables(tmp_path: Path) -> None:
+    home = projects(tmp_path)
+    expected = of_overview(overview([home], jobs=2))
+    with ThreadPoolExecutor(2) as threads:
+        assert str(of_overview(overview([home], executor=threads))) == str(expected)
+
+
+def test_a_dask_cluster_gives_the_same_tables(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    home = projects(tmp_path)
+    options = {"n_workers": 2, "processes": False, "dashboard_address": None}
+    options |= {"protocol": "tcp", "host": "127.0.0.1"}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        report = of_overview(overview([home], executor=client.get_executor()))
+    assert str(report) == str(of_overview(overview([home], jobs=1)))
+
+
+# -- what if --------------------------------------------------------------------------------------
+
+
+def long_sessions(folder: Path, count: int) -> Path:
+    """Sessions whose prompts grow by 12,000 tokens a turn, up to 180,000. Each begins elsewhere."""
+    for number in range(count):
+        lines, size = [words(0, "Begin.")], 4_000 + 9_000 * number
+        for turn in range(1, 15):
+            call = {**use(f"t{turn}", "Bash"), "input": {"command": f"make part-{turn}"}}
+            lines.append(reply(60 * turn, call, read=size, new=12_000))
+            lines.append(words(60 * turn + 30, [result(f"t{turn}", f"part {turn} " * 5_000)]))
+            size += 12_000
+        written(folder, *lines, name=f"long{number}")
+    return folder
+
+
+def test_a_lower_threshold_is_set_by_one_line_of_claude_code(tmp_path: Path) -> None:
+    table = what_if([long_sessions(tmp_path, 3)], choices(Settings(threshold=92_000)), jobs=1)
+    rows = table.set_index("policy")
+    assert rows.loc["claude-code", ["percent", "low", "high"]].tolist() == [0, 0, 0]
+    nearest = rows.loc["yours, nearest"]
+    assert nearest["line"] == '"autoCompactWindow": 125000'
+    assert nearest["compactions"] >= 3
+    assert nearest["low"] <= nearest["percent"] <= nearest["high"]
+    assert rows["dollars"].is_monotonic_increasing
+    assert "window 300,000" not in rows.index, "no session fills it"
+
+
+def test_only_what_is_surely_cheaper_is_advised(tmp_path: Path) -> None:
+    table = what_if([long_sessions(tmp_path, 3)], jobs=1)
+    advised = set_this(table)
+    assert (advised["high"] < 0).all()
+    assert (advised["line"] != "").all()
+    table["high"] = 1.0
+    assert set_this(table).empty
+
+
+def test_the_band_of_one_session_is_the_error_of_the_replay(tmp_path: Path) -> None:
+    folder = long_sessions(tmp_path, 1)
+    table = what_if([folder], {"small": Choice(Settings(threshold=50_000))}, jobs=1)
+    small = table.set_index("policy").loc["small"]
+    assert small["high"] - small["percent"] == pytest.approx(abs(table.attrs["error"]))
+    assert table.attrs["sessions"] == 1
+
+
+def test_a_session_without_a_price_is_tried_at_anothers(tmp_path: Path) -> None:
+    path = written(tmp_path, words(3, "Hello"), reply(7, text("Hi."), new=5_000, model="gpt-9"))
+    with pytest.raises(ValueError, match="gpt-9"):
+        what_if([path], jobs=1)
+    every = {"same": Choice(CLAUDE_CODE)}
+    assert what_if([path], every, jobs=1, price_as=MODEL)["dollars"].iloc[0] > 0
+
+
+# -- what may be shown ----------------------------------------------------------------------------
+
+FORM = ("type", "role", "subtype", "timestamp", "tool_use_id", "id", "uuid", "isCompactSummary")
+
+
+def planted(value: Any, seen: list[str], key: str = "") -> Any:
+    """Put a word of its own into every text of a line, but those that make it a line at all."""
+    match value:
+        case dict():
+            return {k: planted(v, seen, k) for k, v in value.items()}
+        case list():
+            return [planted(each, seen, key) for each in value]
+        case str() if key not in FORM:
+            seen.append(f"zq{len(seen)}wort")
+            return f"{value} {seen[-1]}" if " " in value or "\n" in value else seen[-1]
+        case _:
+            return value
+
+
+def test_without_texts_no_word_of_a_session_comes_out(tmp_path: Path) -> None:
+    envelope = {n: n for n in ("cwd", "gitBranch", "version", "slug", "requestId", "sessionId")}
+    seen, lines = list[str](), [{**line, **envelope} for line in a_day()]
+    mcp = {**use("t7", "mcp__geheim__werkzeug"), "input": {"file_path": "/geheim/ort.py"}}
+    lines[3:3] = [reply(30, mcp, read=10_000, new=90), words(31, [result("t7", "ja")])]
+    lines.append(words(1_200, "Noch ein Wort."))
+    lines.append(reply(1_300, text("geheim"), new=9_000, model="hausmodell"))
+    lines = [planted(line, seen) for line in lines]
+    path = written(tmp_path / "projects" / "-geheim-laden", *lines, name="geheimnis")
+    (path.parent / "kaputt-geheim.jsonl").write_text("geheim: kein JSON\n")
+    words_of_it = re.compile(r"zq\d+wort|geheim|hausmodell|werkzeug|/shop|price_7|kaputt", re.I)
+    assert len(seen) > 50
+    page = tmp_path / "page.html"
+    whole = run(path, "--json", "--what-if", "--price-as", MODEL).stdout
+    assert len(set(words_of_it.findall(whole))) > 10, "with texts they are there"
+    for target in (path, path.parent):
+        for form in (["--json"], ["--what-if", "--price-as", MODEL], ["--html", page]):
+            outcome = run(target, "--no-text", *form)
+            assert outcome.exit_code == 0, outcome.output
+            shown = outcome.stdout + (page.read_text(encoding="utf-8") if page.exists() else "")
+            assert words_of_it.findall(shown) == []
+            assert re.search(r"\b(tool|session|model) 1\b", shown)
+
+
+def test_a_stand_in_is_the_same_in_every_table() -> None:
+    rows = [{"file": "a.py", "tool": "Read"}, {"file": "b.py", "tool": "mcp__x__read"}]
+    hidden = shareable({"files": rows, "lost": rows[1:]}, texts=False)
+    assert hidden["files"] == [
+        {"file": "file 1", "tool": "Read"},
+        {"file": "file 2", "tool": "tool 1"},
+    ]
+    assert hidden["lost"] == hidden["files"][1:]
+
+
+def test_keys_are_masked_with_and_without_texts(tmp_path: Path) -> None:
+    key = "ghp_" + "a1" * 18
+    lines = a_day(quote=QUOTE)
+    summary = next(line for line in lines if line.get("isCompactSummary"))
+    summary["message"]["content"] = f"The token is {key}. " * 3
+    lines[1]["message"]["content"][0]["input"]["file_path"] = f"/shop/{key}/prices.py"
+    path = written(tmp_path, *lines)
+    for form in ([], ["--json"], ["--html", tmp_path / "out.html"]):
+        shown = run(path, *form).stdout
+        shown += (tmp_path / "out.html").read_text() if form[:1] == ["--html"] else ""
+        assert "ghp_" not in shown
+    assert "[masked: GitHub token]" in run(path, "--json").stdout
+
+
+# -- how it is shown ------------------------------------------------------------------------------
+
+
+class Tags(HTMLParser):
+    """The tags that are open, and every address that the page names."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open, self.addresses = list[str](), list[str]()
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.addresses += [value for name, value in attrs if name in ("src", "href")]
+        if tag not in ("meta", "img", "line", "circle"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in ("line", "circle"):
+            assert self.open.pop() == tag
+
+
+def test_the_page_is_whole_and_loads_nothing(tmp_path: Path) -> None:
+    lines = a_day()
+    lines[0]["message"]["content"] = "<script>alert(1)</script>"
+    lines[1]["message"]["content"][0]["input"]["file_path"] = "<img src=http://evil.example/x.png>"
+    page = tmp_path / "report.html"
+    assert run(written(tmp_path, *lines), "--what-if", "--html", page).exit_code == 0
+    tags = Tags(page.read_text(encoding="utf-8"))
+    assert tags.open == []
+    assert [each for each in tags.addresses if not each.startswith(("#", "data:image/png;"))] == []
+    assert {"#lost", "#compactions", "#what-if"} <= set(tags.addresses)
+
+
+def test_the_json_has_the_tables_that_the_words_name(tmp_path: Path) -> None:
+    report = json.loads(run(written(tmp_path, *a_day()), "--json", "--what-if").stdout)
+    assert set(report) <= set(WORDS["tables"])
+    assert all(rows[0].keys() == row.keys() for rows in report.values() for row in rows)
+    assert sum(row["dollars"] for row in report["where"]) == pytest.approx(0.346)
+
+
+def test_a_folder_is_told_in_a_terminal(tmp_path: Path) -> None:
+    outcome = run(projects(tmp_path))
+    assert outcome.exit_code == 0
+    assert "no price" in outcome.stdout
+    assert WORDS["tables"]["where"]["title"] in outcome.stdout
+
+
+def test_a_session_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
+    home = projects(tmp_path)
+    assert WORDS["tables"]["lost"]["title"] in run(home, "--session", "on").stdout
+    assert run(home, "--session", "three").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--set", "threshold=10", "--set", "keep_recent=many"], 2),
+        (["--set", "no_such_field=1"], 2),
+        (["--set", "micro=trim"], 0),
+        (["--preset", "hermes"], 0),
+    ],
+)
+def test_settings_of_ones_own_are_checked(arguments: list[str], code: int, tmp_path: Path) -> None:
+    outcome = run(written(tmp_path, *a_day()), *arguments)
+    assert outcome.exit_code == code
+    assert ("yours" in outcome.stdout) == (code == 0)
+
+
+def test_nothing_to_read_is_exit_code_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bad.jsonl").write_text("no\n")
+    outcome = run(tmp_path)
+    assert outcome.exit_code == 1
+    assert "bad.jsonl" in outcome.stderr
+    monkeypatch.setattr("agentlib.lab.sessions.__main__.PROJECTS", tmp_path / "nowhere")
+    outcome = run()
+    assert (outcome.exit_code, "nowhere" in outcome.stderr) == (1, True)
+    assert run(tmp_path / "nowhere").exit_code == 2
+
+
+def test_without_a_path_it_says_what_it_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentlib.lab.sessions.__main__.PROJECTS", projects(tmp_path))
+    outcome = run()
+    assert outcome.exit_code == 0
+    assert str(tmp_path / "projects") in outcome.stderr
+
+
+def test_a_failure_leaves_the_old_page_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "report.html"
+    page.write_text("the old one")
+
+    def broken(*_: Any, **__: Any) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", broken)
+    assert run(written(tmp_path, *a_day()), "--html", page).exit_code != 0
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html", "theirs.jsonl"]
+    assert page.read_text() == "the old one"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_ctrl_c_ends_the_command_and_its_workers(tmp_path: Path) -> None:
+    home = tmp_path / "many"
+    for number in range(20):
+        long_sessions(home / str(number), 1)
+    call = [sys.executable, "-m", "agentlib.lab.sessions", str(home), "--what-if", "--jobs", "2"]
+    page = tmp_path / "page.html"
+    pipe = subprocess.PIPE
+    with ctrl_c(), subprocess.Popen([*call, "--html", str(page)], stderr=pipe) as process:
+        while process.poll() is None and not psutil.Process(process.pid).children():
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        try:
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 130
+    assert b"Traceback" not in errors
+    assert list(tmp_path.iterdir()) == [home]
