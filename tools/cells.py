@@ -16,6 +16,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from agentlib.lab.lessons.checking import HINTS
+from tools.places import MIME, embed
 
 PICTURE = "image/png"
 NAVIGATION = re.compile(r"(\[[^\]]+\]\([^)]+\)( · )?)+")
@@ -151,7 +152,10 @@ def _code(cell: NotebookNode, markdown: Callable[[str], Markup], answers: str) -
     return Part(
         cell.id,
         source=coloured(cell.source),
-        outputs=tuple(output(each, words, markdown) for each in cell.outputs),
+        outputs=tuple(
+            figure(each, f"{cell.id}-{n}", words) or output(each, markdown)
+            for n, each in enumerate(cell.outputs)
+        ),
         setup="setup" in cell.metadata.get("tags", []),
         hints=tuple(HINTS[exercise[1]]) if exercise else (),
         answers=answers,
@@ -164,11 +168,20 @@ def printed(cell: NotebookNode) -> str:
     return "\n".join(text for text in texts if not text.startswith("<"))
 
 
-def output(each: NotebookNode, words: str, markdown: Callable[[str], Markup]) -> Markup:
-    """Return an output as HTML: a picture if it has one. `words` describe it to a screen reader."""
+def figure(output: NotebookNode, name: str, words: str, **options: bool) -> Markup:
+    """Return an output as a recording that plays, or as a picture; "" if it is neither.
+
+    `words` describe it to a screen reader. `options` are those of `places.embed`.
+    """
+    data, words = output.get("data", {}), " ".join(words.split())
+    if MIME in data:
+        return Markup(embed(name, data[MIME], words, **options))
+    return picture(data[PICTURE], words) if PICTURE in data else NOTHING
+
+
+def output(each: NotebookNode, markdown: Callable[[str], Markup]) -> Markup:
+    """Return an output that is no picture as HTML."""
     data = each.get("data", {})
-    if PICTURE in data:
-        return picture(data[PICTURE], words)
     if "text/markdown" in data:
         return markdown(data["text/markdown"])
     if "text/html" in data:
@@ -187,7 +200,6 @@ def picture(png: str, words: str) -> Markup:
     content = b64decode(png)
     width, height = struct.unpack(">II", content[16:24])
     size = Markup('width="{}" height="{}"').format(width // 2, height // 2)
-    alt = " ".join(words.split())
     return Markup('<img src="data:image/png;base64,{}" {} alt="{}" loading="lazy">').format(
-        png.replace("\n", ""), size, alt
+        png.replace("\n", ""), size, words
     )

@@ -21,15 +21,16 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from nbformat import NotebookNode, v4
 
-from tools import address
-from tools.cells import Part, is_navigation, parts, reader
+from tools import address, places
+from tools.cells import Part, figure, is_navigation, parts, reader
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
 FRONT = NOTEBOOKS / "index.ipynb"
 OUT = ROOT / "build/html"
 SITE = Path(__file__).with_name("site")
-STATIC = ("site.css", "site.js", "icon.svg")
+PLAYER = (Path(__file__).with_name("play.js"), Path(__file__).with_name("play.css"))
+STATIC = (*(SITE / name for name in ("site.css", "site.js", "icon.svg")), *PLAYER)
 LINK = re.compile(r'( (?:href|src)=")(?![a-z]+:|#)([^"#]+)(?=["#])')
 LINKS = "[all lessons](notebooks/index.ipynb) · [glossary](notebooks/GLOSSARY.md)"
 """The row of links on a page whose source has none."""
@@ -38,7 +39,11 @@ LESSON = re.compile(r"\d\d_")
 
 @dataclass(frozen=True)
 class Page:
-    """A page without its frame, and the files that it links to."""
+    """A page without its frame, and the files that it links to.
+
+    `moving` is its first picture, and `cover` the one that stands for it on the front page: that of
+    a cell with the tag "cover", or else the first.
+    """
 
     name: str
     title: str
@@ -47,12 +52,13 @@ class Page:
     links: tuple[Markup, Markup]
     parts: list[Part]
     files: frozenset[Path]
+    moving: NotebookNode | None
+    cover: NotebookNode | None
 
     @property
-    def cover(self) -> Markup:
-        """The first picture."""
-        shown = (output for part in self.parts for output in part.outputs)
-        return next((output for output in shown if output.startswith("<img")), Markup())
+    def plays(self) -> bool:
+        """Whether it needs the player."""
+        return any("data-play" in output for part in self.parts for output in part.outputs)
 
 
 def sources() -> list[Path]:
@@ -84,6 +90,7 @@ def make(path: Path, notebook: NotebookNode, pages: Iterable[Path]) -> Page:
     rows = [markdown(cell.source) for cell in notebook.cells if is_navigation(cell)]
     rows = rows or [markdown(LINKS, ROOT / "README.md")]
     body = parts(notebook, markdown)
+    pictures = figures(notebook)
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     return Page(
         path.stem,
@@ -91,7 +98,16 @@ def make(path: Path, notebook: NotebookNode, pages: Iterable[Path]) -> Page:
         links=(rows[0], rows[-1]),
         parts=body,
         files=frozenset(files),
+        moving=next(iter(pictures), None),
+        cover=next(iter(figures(notebook, "cover") + pictures), None),
     )
+
+
+def figures(notebook: NotebookNode, tag: str = "") -> list[NotebookNode]:
+    """Return the outputs that are pictures, of all cells or of those with a tag."""
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    tagged = [cell for cell in cells if not tag or tag in cell.metadata.get("tags", [])]
+    return [each for cell in tagged for each in cell.outputs if figure(each, "-", "")]
 
 
 def title(text: str) -> str:
@@ -144,31 +160,40 @@ def environment() -> Environment:
 
 def framed(page: Page, pages: Mapping[str, Page]) -> str:
     """Return a whole page as HTML. The front page shows all `pages`, which are by name."""
-    front = page.name == FRONT.stem
-    template = environment().get_template("front.html" if front else "page.html")
-    lessons = [each for name, each in pages.items() if LESSON.match(name)]
-    others = [each for name, each in pages.items() if not LESSON.match(name) and each is not page]
     repository = address.repository()
-    return template.render(
-        page=page,
-        lessons=lessons,
-        others=others,
-        address=address.site(),
-        ways=address.ways(repository) if repository else {},
-    )
+    shared = {
+        "page": page,
+        "address": address.site(),
+        "ways": address.ways(repository) if repository else {},
+    }
+    if page.name != FRONT.stem:
+        return environment().get_template("page.html").render(shared)
+    lessons = [each for name, each in pages.items() if LESSON.match(name)]
+    moving = figure(lessons[0].moving, "front", "", moves=True)
+    covers = [figure(each.cover, f"cover-{each.name[:2]}", "", still=True) for each in lessons]
+    front = {"lessons": [*zip(lessons, covers, strict=True)], "moving": moving}
+    return environment().get_template("front.html").render(shared, **front)
 
 
-def build(out: Path) -> list[Path]:
-    """Write the whole site into a folder, and return the paths of its pages."""
+def build(out: Path, notebooks: Mapping[Path, NotebookNode]) -> list[Path]:
+    """Write the whole site into a folder, and return the paths of its pages.
+
+    `notebooks` are those that aren't taken as they are stored.
+    """
     paths = sources()
-    pages = {path.stem: make(path, read(path), paths) for path in paths}
+    pages = {path.stem: make(path, notebooks.get(path) or read(path), paths) for path in paths}
     for file in frozenset().union(*(page.files for page in pages.values())):
         copy(file, out / place(file))
-    for name in STATIC:
-        copy(SITE / name, out / name)
+    for file in STATIC:
+        copy(file, out / file.name)
     for name, page in pages.items():
         (out / f"{name}.html").write_text(framed(page, pages), encoding="utf-8", newline="\n")
     return [out / f"{name}.html" for name in pages]
+
+
+def recorded() -> dict[Path, NotebookNode]:
+    """Run the notebooks whose panels play, or take what the last run recorded."""
+    return places.record(path for path in sources() if path.suffix == ".ipynb" and path != FRONT)
 
 
 def copy(file: Path, target: Path) -> None:
@@ -177,8 +202,9 @@ def copy(file: Path, target: Path) -> None:
 
 
 def main() -> int:
+    notebooks = recorded()
     shutil.rmtree(OUT, ignore_errors=True)
-    pages = build(OUT)
+    pages = build(OUT, notebooks)
     size = sum(path.stat().st_size for path in OUT.rglob("*") if path.is_file())
     print(f"{len(pages)} pages, {size / 1e6:.1f} MB. Open {OUT.relative_to(ROOT)}/index.html")
     return 0

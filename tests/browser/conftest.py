@@ -1,6 +1,7 @@
 """Share one JupyterLab and one Chromium per worker, and open and run each notebook once."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.browser.page import Notebook, opened
 from tests.browser.servers import NOTEBOOKS, Lab, chromium, jupyter_lab
+from tests.browser.site import served
+from tools import pages
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +24,20 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 def browser() -> Iterator[Browser]:
     with chromium() as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The web pages. This is quick if `make html` has recorded the panels before."""
+    out = tmp_path_factory.mktemp("site")
+    pages.build(out, pages.recorded())
+    return out
+
+
+@pytest.fixture(scope="session")
+def server(site: Path) -> Iterator[str]:
+    with served(site) as address:
+        yield address
 
 
 class ByNotebook(LoadScopeScheduling):

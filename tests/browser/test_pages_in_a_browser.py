@@ -1,11 +1,6 @@
 """The web pages in a real Chromium: from the file system and from a server, light and dark."""
 
 import re
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +9,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
 from agentlib.lab import lessons
-from tests.browser.servers import PATIENCE, ROOT
+from tests.browser.servers import ROOT
+from tests.browser.site import visited
 from tools import pages
 
 SHOTS = ROOT / "build/screenshots"
@@ -23,38 +19,6 @@ NAMES = [path.stem for path in pages.sources()]
 SCHEMES = ("light", "dark")
 UNFOLD = "() => document.querySelectorAll('details').forEach(each => each.open = true)"
 TOO_WIDE = "() => document.documentElement.scrollWidth - innerWidth"
-
-
-@pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("site")
-    pages.build(out)
-    return out
-
-
-@pytest.fixture(scope="session")
-def server(site: Path) -> Iterator[str]:
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_: Any) -> None:
-            """Print nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=site)) as running:
-        threading.Thread(target=running.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{running.server_port}"
-        running.shutdown()
-
-
-@contextmanager
-def opened(browser: Browser, url: str, **options: Any) -> Iterator[tuple[Page, list[str]]]:
-    """Open a page in a window of its own; yield it and the errors of its console."""
-    with browser.new_context(**options) as window:
-        page, errors = window.new_page(), list[str]()
-        page.set_default_timeout(PATIENCE * 1000)
-        page.on("console", lambda each: each.type == "error" and errors.append(each.text))
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("requestfailed", lambda request: errors.append(request.url))
-        page.goto(url, wait_until="load")
-        yield page, errors
 
 
 def findings(page: Page, **options: Any) -> list[str]:
@@ -71,7 +35,7 @@ def test_a_page_opens_without_an_error_from_a_file_and_from_a_server(
     browser: Browser, site: Path, server: str, name: str
 ):
     for address in (site.as_uri(), server):
-        with opened(browser, f"{address}/{name}.html") as (_, errors):
+        with visited(browser, f"{address}/{name}.html") as (_, errors):
             assert errors == []
 
 
@@ -80,7 +44,7 @@ def test_axe_finds_no_fault_in_light_nor_in_dark(browser: Browser, site: Path, n
     url = (site / f"{name}.html").as_uri()
     colours = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
     for scheme, options in (("light", {}), ("dark", colours)):
-        with opened(browser, url, color_scheme=scheme) as (page, _):
+        with visited(browser, url, color_scheme=scheme) as (page, _):
             page.evaluate(UNFOLD)
             assert findings(page, **options) == []
 
@@ -88,7 +52,7 @@ def test_axe_finds_no_fault_in_light_nor_in_dark(browser: Browser, site: Path, n
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_fits_a_telephone(browser: Browser, site: Path, name: str):
     size = {"width": PHONE, "height": 844}
-    with opened(browser, (site / f"{name}.html").as_uri(), viewport=size) as (page, _):
+    with visited(browser, (site / f"{name}.html").as_uri(), viewport=size) as (page, _):
         page.evaluate(UNFOLD)
         assert page.evaluate(TOO_WIDE) <= 0
 
@@ -99,12 +63,12 @@ def test_screenshots_are_taken_for_a_person_to_look_at(browser: Browser, site: P
     for width in (PHONE, TABLET, DESKTOP):
         for scheme in SCHEMES:
             options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
-            with opened(browser, (site / f"{name}.html").as_uri(), **options) as (page, _):
+            with visited(browser, (site / f"{name}.html").as_uri(), **options) as (page, _):
                 page.screenshot(path=SHOTS / f"page-{name}-{width}-{scheme}.png", full_page=True)
 
 
 def test_a_prediction_is_made_and_answered_by_keyboard(browser: Browser, site: Path):
-    with opened(browser, (site / "02_micro_compact.html").as_uri()) as (page, _):
+    with visited(browser, (site / "02_micro_compact.html").as_uri()) as (page, _):
         form, answer = page.locator("form.predict").first, page.locator("details.answer").first
         assert not answer.locator("pre").first.is_visible()
         form.locator("input").first.focus()
@@ -124,7 +88,7 @@ def test_a_prediction_is_compared_as_in_a_notebook(
         "00_the_wall": ("5", "7.3", "7.25", "21", "19.5", "60", ""),
         "01_estimation": ("400000", "427500", "430000.5"),
     }.items():
-        with opened(browser, (site / f"{lesson}.html").as_uri()) as (page, _):
+        with visited(browser, (site / f"{lesson}.html").as_uri()) as (page, _):
             for form in page.locator("form.predict").all():
                 fields = form.locator("input[type=number]")
                 if fields.count() == 1 and form.locator("fieldset").count() == 0:
@@ -151,7 +115,7 @@ def number(text: str) -> float:
 
 def test_without_javascript_the_answers_are_folds(browser: Browser, site: Path):
     url = (site / "02_micro_compact.html").as_uri()
-    with opened(browser, url, java_script_enabled=False) as (page, _):
+    with visited(browser, url, java_script_enabled=False) as (page, _):
         assert not page.locator("form.predict").first.is_visible()
         answer = page.locator("details.answer").first
         answer.locator("summary").click()
