@@ -12,6 +12,8 @@ from playwright.sync_api import Browser, Page
 
 from tests.browser.servers import PATIENCE
 
+DRAWN = "() => !document.querySelector('figure.play:not([data-ready])')"
+
 
 class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_: Any) -> None:
@@ -37,5 +39,6 @@ def visited(browser: Browser, url: str, **options: Any) -> Iterator[tuple[Page, 
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("requestfailed", lambda request: errors.append(request.url))
         page.goto(url, wait_until="load")
-        page.wait_for_function("() => !document.querySelector('figure.play:not([data-ready])')")
+        if options.get("java_script_enabled", True):
+            page.wait_for_function(DRAWN)
         yield page, errors

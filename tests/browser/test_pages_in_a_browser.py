@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, Response
 
 from agentlib.lab import lessons
 from tests.browser.servers import ROOT
@@ -14,6 +14,7 @@ from tests.browser.site import visited
 from tools import pages
 
 SHOTS = ROOT / "build/screenshots"
+MILLION = 1_000_000
 PHONE, TABLET, DESKTOP = 390, 1024, 1440
 NAMES = [path.stem for path in pages.sources()]
 SCHEMES = ("light", "dark")
@@ -22,11 +23,12 @@ TOO_WIDE = "() => document.documentElement.scrollWidth - innerWidth"
 
 
 def findings(page: Page, **options: Any) -> list[str]:
-    """Return what axe finds at fault: the rule, how bad it is, and the first element."""
+    """Return the barriers that axe finds: the rule, how bad it is, and the first element."""
     violations = Axe().run(page, options={"resultTypes": ["violations"], **options}).response
     return [
         f"{each['id']} ({each['impact']}): {each['nodes'][0]['html'][:120]}"
         for each in violations["violations"]
+        if each["impact"] in ("serious", "critical")
     ]
 
 
@@ -40,7 +42,7 @@ def test_a_page_opens_without_an_error_from_a_file_and_from_a_server(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_axe_finds_no_fault_in_light_nor_in_dark(browser: Browser, site: Path, name: str):
+def test_axe_finds_no_serious_barrier_in_light_nor_in_dark(browser: Browser, site: Path, name: str):
     url = (site / f"{name}.html").as_uri()
     colours = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
     for scheme, options in (("light", {}), ("dark", colours)):
@@ -50,11 +52,23 @@ def test_axe_finds_no_fault_in_light_nor_in_dark(browser: Browser, site: Path, n
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_page_is_light(browser: Browser, server: str, name: str):
+    with visited(browser, "about:blank") as (page, _):
+        responses: list[Response] = []
+        page.on("response", lambda each: responses.append(each))
+        page.goto(f"{server}/{name}.html", wait_until="networkidle")
+        size = sum(len(each.body()) for each in responses)
+    assert size < (MILLION if name == "index" else 3 * MILLION)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_page_fits_a_telephone(browser: Browser, site: Path, name: str):
     size = {"width": PHONE, "height": 844}
+    scrolling = {"runOnly": {"type": "rule", "values": ["scrollable-region-focusable"]}}
     with visited(browser, (site / f"{name}.html").as_uri(), viewport=size) as (page, _):
         page.evaluate(UNFOLD)
         assert page.evaluate(TOO_WIDE) <= 0
+        assert findings(page, **scrolling) == []
 
 
 @pytest.mark.parametrize("name", ["index", "02_micro_compact"])

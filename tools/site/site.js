@@ -1,5 +1,5 @@
 // Predictions: show what happened, and set the reader's guess beside it, as lessons.compare does.
-// Boxes that are wider than the window: let the keyboard scroll them.
+// Boxes that are larger than their room: let the keyboard scroll them.
 "use strict";
 
 const number = text => Number(text.replaceAll(",", ""));
@@ -46,13 +46,15 @@ function reveal(event) {
 }
 
 function letScroll() {
-  for (const box of document.querySelectorAll("pre, .wide")) {
-    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
-    else box.removeAttribute("tabindex");
+  for (const box of document.querySelectorAll("pre, .wide, .play-picture")) {
+    const scrolls = box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight;
+    if (scrolls && !box.hasAttribute("tabindex")) box.tabIndex = 0;
   }
 }
 
 document.querySelectorAll("form.predict").forEach(form => form.addEventListener("submit", reveal));
 document.addEventListener("toggle", letScroll, true);
 addEventListener("resize", letScroll);
+new MutationObserver(letScroll)
+  .observe(document.body, {subtree: true, attributeFilter: ["data-ready"]});
 letScroll();
