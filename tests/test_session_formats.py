@@ -5,6 +5,7 @@ The fixtures are written here, by the formats that each agent's own source publi
 
 import copy
 import json
+import os
 import tracemalloc
 from collections.abc import Iterator
 from contextlib import suppress
@@ -22,6 +23,7 @@ from agentlib.lab.replay import replay
 from agentlib.messages import of_type, result_text, violation
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
+from tests.benchmarks import count_sessions
 
 Line = dict[str, Any]
 
@@ -156,9 +158,11 @@ def output(second: int, name: str, kind: str = "function_call_output") -> Line:
     return item(second, kind, call_id=name, output="x = 1")
 
 
-def count(second: int, total: int, prompt: int, cached: int = 0, answer: int = 5) -> Line:
-    last = {"input_tokens": prompt, "cached_input_tokens": cached, "output_tokens": answer}
-    info = {"total_token_usage": {"total_tokens": total}, "last_token_usage": last}
+def count(second: int, total: int, prompt: int, cached: int = 0, read: int = 0) -> Line:
+    """A count of tokens. `total`, `read`: the sums of all prompts so far."""
+    last = {"input_tokens": prompt, "cached_input_tokens": cached, "output_tokens": 5}
+    sums = {"input_tokens": total, "cached_input_tokens": read}
+    info = {"total_token_usage": sums, "last_token_usage": last}
     return codex(second, "event_msg", type="token_count", info=info, rate_limits={})
 
 
@@ -177,15 +181,15 @@ CODEX = [
     codex(4, "event_msg", type="agent_message", message="Look."),
     called(4, "t1"),
     called(4, "t2"),
-    count(5, 105, 100, 60),
+    count(5, 100, 100, 60, 60),
     output(6, "t2"),
     output(7, "t1"),
-    count(8, 105, 100, 60),
+    count(8, 100, 100, 60, 60),
     item(9, "custom_tool_call", name="apply_patch", input="*** Begin Patch", call_id="t3"),
-    count(10, 215, 110, 100),
+    count(10, 210, 110, 100, 160),
     output(11, "t3", "custom_tool_call_output"),
     said(12, "assistant", "Done."),
-    count(13, 330, 115, 110),
+    count(13, 325, 115, 110, 270),
 ]
 
 
@@ -325,6 +329,22 @@ EXAMPLES: dict[str, list[Line]] = {
     "gemini-cli": [*in_lines()],
     "gemini-cli, whole": [WHOLE],
 }
+REAL = [str(path) for path in sessions.files([os.environ.get("REAL_SESSIONS") or Path(__file__)])]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_parser_of_its_own_counts_the_same(tmp_path: Path, name: str) -> None:
+    load(tmp_path, *EXAMPLES[name])
+    path = tmp_path / "theirs.jsonl"
+    assert count_sessions.by_reader(path) == count_sessions.by_hand(path)
+
+
+@pytest.mark.skipif("REAL_SESSIONS" not in os.environ, reason="needs REAL_SESSIONS=DIR")
+@pytest.mark.parametrize("path", REAL, ids=lambda path: Path(path).stem)
+def test_a_parser_of_its_own_counts_the_same_in_a_real_file(path: str) -> None:
+    assert count_sessions.by_reader(Path(path)) == count_sessions.by_hand(Path(path))
+
+
 JUNK: list[Any] = [None, 7, -1.5, True, "", "x", "\ud800", [], {}, [1], [{}], {"type": 1}, 10**400]
 
 

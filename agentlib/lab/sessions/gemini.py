@@ -38,18 +38,19 @@ class Reader:
             case {"$set": {"messages": records}}:
                 yield from self._snapshot(number, records)
             case {"type": "user", "content": content}:
+                self.names.add(name)
                 yield lines.message(name, "user", content)
             case {"type": "gemini"}:
                 more = {"id": name, "model": line.get("model"), "usage": _bill(line)}
                 uuid = f"{name}/{number}" if name in self.names else name
+                self.names.add(name)
                 yield lines.message(uuid, "assistant", list(_reply(line)), **more)
                 for call in _calls(line):
                     if given := call.get("result"):
                         result = lines.result(call["id"], given, failed=call["status"] == "error")
                         yield lines.message(f"{name}/{call['id']}", "user", result)
             case _:
-                return
-        self.names.add(name)
+                pass
 
     def _snapshot(self, number: str, records: list[Line]) -> Iterator[Line]:
         """Take the whole history. If it lacks messages, its first new one is their summary."""
