@@ -7,10 +7,11 @@ import pytest
 from matplotlib.patches import Rectangle
 from nbformat import v4
 
-from agentlib.lab.figures.style import Chart
+from agentlib.lab.figures.style import Chart, wrapped
 from agentlib.lab.panels.panel import Drawing, Panel, choice, slider, words
-from tools import places
-from tools.places import MIME, embed, fingerprint, first, panel, unpacked
+from tools import recorder
+from tools.places import MIME, embed, fingerprint, first, unpacked
+from tools.recorder import panel, unwrapped
 
 CHART = Chart(2)
 
@@ -57,13 +58,18 @@ def test_a_page_says_which_positions_it_does_not_have():
     [size, way] = data["controls"]
     assert (size["values"], size["start"], way["start"]) == ([0, 2, 10], 1, 1)
     assert data["fixed"] == (
-        "On this page, size has 3 of its 11 positions, search stays at nothing. “make lab” has "
-        "them all."
+        "On this page, size has 3 of its 11 positions, search stays empty. “make lab” has them all."
     )
 
 
+def test_a_sentence_keeps_the_line_ends_that_are_meant():
+    words = "one two three " * 12
+    text = f"{wrapped(words)}\nTwo lines:\n  this\n"
+    assert unwrapped(text) == f"{words.strip()}\nTwo lines:\n  this"
+
+
 def test_too_many_places_are_refused(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(places, "MOST", 20)
+    monkeypatch.setattr(recorder, "MOST", 20)
     with pytest.raises(ValueError, match="22 places are too many"):
         recorded()
 

@@ -1,11 +1,10 @@
-"""Run the notebooks and record each panel at many places, so that a web page can play it.
+"""Run the notebooks with the `recorder`, and put what it recorded into web pages.
 
 python -m tools.places notebooks/02_*.ipynb     run and record these, and print their sizes
 
-A panel is recorded at each position of its controls. If that would take long, `STOPS` names the
-positions that are offered, and a line under the controls says so. In the outputs of a recorded
-notebook a chart or a panel is of the type `MIME`. `embed` makes it HTML for `play.js`. What was
-recorded is kept in build/places until the notebook's code, agentlib or the recorder changes.
+In the outputs of a recorded notebook a chart or a panel is of the type `MIME`. `embed` makes it
+HTML for `play.js`. What was recorded is kept in build/places until the notebook's code, agentlib or
+the recorder changes.
 """
 
 import base64
@@ -13,153 +12,24 @@ import gzip
 import hashlib
 import html
 import json
-import re
 import sys
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from functools import cache, partial
-from itertools import product
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 
-from tools.drawing import Sheet, recording
 from tools.notebooks import execute, normalise
+from tools.recorder import MIME, packed
 from tools.stops import STOPS
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "build/places"
-MIME = "application/vnd.agent-course.play+json"
-MINUTES, PROCESSES, MOST = 20, 2, 2_000
-
-
-def install(stem: str) -> None:
-    """Let this kernel show charts and panels as recordings."""
-    from IPython.core.getipython import get_ipython
-
-    from agentlib.lab.figures.style import Chart
-    from agentlib.lab.panels.panel import Panel
-
-    shell: Any = get_ipython()
-    formatter = shell.display_formatter
-    formatter.formatters["image/png"].for_type(Chart, lambda _: None)
-    formatter.mimebundle_formatter.for_type(Chart, figure)
-    formatter.mimebundle_formatter.for_type(Panel, partial(panel, stops=STOPS.get(stem, {})))
-
-
-def figure(chart: Any) -> dict[str, Any]:
-    """Record a chart."""
-    sheet = Sheet()
-    place = [sheet.picture(chart), "", []]
-    return bundle("figure", sheet, [place], text=repr(chart))
-
-
-def panel(shown: Any, stops: Mapping[str, Any]) -> dict[str, Any]:
-    """Record a panel at each combination of its controls' values."""
-    from agentlib.lab.panels.what_if import WhatIf
-
-    if isinstance(shown, WhatIf):
-        return bench(shown, stops)
-    controls = {name: offered(name, each, stops) for name, each in shown.controls.items()}
-    values = [each["values"] for each in controls.values()]
-    sheet, places, chunks = Sheet(), list[Any](), dict[str, int]()
-    for at in product(*values):
-        picture, drawing = drawn(shown, dict(zip(controls, at, strict=True)), sheet)
-        parts = re.split(r"(?=<tr)", drawing.table) if drawing.table else []
-        table = [chunks.setdefault(part, len(chunks)) for part in parts]
-        places.append([picture, drawing.sentence, table])
-    if len(places) > MOST:
-        raise ValueError(f"{len(places):,} places are too many for a page; add stops for {values}")
-    moving = [each for each in controls.values() if len(each["values"]) > 1]
-    more = {"controls": moving, "chunks": [*chunks], "fixed": rest(controls)}
-    return bundle("panel", sheet, places, text=repr(shown), sentence=shown.text, **more)
-
-
-def bench(shown: Any, stops: Mapping[str, Any]) -> dict[str, Any]:
-    """Record a bench. It begins where its controls stand."""
-    from tools.trail import trail
-
-    controls = {name: offered(name, each, {}) for name, each in shown.controls.items()}
-    sheet, data = trail(shown, stops)
-    kept = [n for n in controls if n in ("preset", "trial", "model", *data["fields"])]
-    fixed = [each["label"] for name, each in controls.items() if name not in kept]
-    more = {
-        "controls": [controls[name] for name in kept],
-        "labels": {name: controls[name]["label"] for name in kept},
-        "start": shown.name,
-        "fixed": f"On this page, {', '.join(fixed)} stay where the preset has them, and the others"
-        " have some of their positions. “make lab” has them all.",
-    }
-    return bundle("trail", sheet, text=repr(shown), sentence=shown.text, **data, **more)
-
-
-def drawn(shown: Any, values: Mapping[str, Any], sheet: Sheet) -> tuple[Any, Any]:
-    """Return what a panel shows at one place: the picture if there is one, and the drawing."""
-    from agentlib.lab.panels.panel import Drawing
-
-    draw, pictures = getattr(shown.draw, "__wrapped__", shown.draw), list[Any]()
-    try:
-        with recording(sheet, pictures):
-            drawing = Drawing(*draw(**values))
-    except Exception as error:  # shown, as the panel does
-        return None, Drawing(b"", f"{type(error).__name__}: {error}")
-    return pictures[-1], drawing
-
-
-def offered(name: str, control: Any, stops: Mapping[str, Any]) -> dict[str, Any]:
-    """Describe a control for a page: its values there, and the words for each."""
-    if hasattr(control, "options"):
-        kind, every = "select", control.options
-    elif hasattr(control, "step"):
-        kind, every = "range", range(control.min, control.max + 1, control.step)
-    else:
-        kind, every = "select", ()
-    values = [*dict.fromkeys([*stops.get(name, every), control.value])]
-    if kind == "range":
-        values.sort()
-    return {
-        "name": name,
-        "label": control.description,
-        "help": control.tooltip,
-        "type": kind,
-        "values": values,
-        "shown": [f"{v:,}" if isinstance(v, int) else v or "nothing" for v in values],
-        "start": values.index(control.value),
-        "of": len(every),
-    }
-
-
-def rest(controls: Mapping[str, Mapping[str, Any]]) -> str:
-    """Say which positions a page doesn't have."""
-    lines: list[str] = []
-    for each in controls.values():
-        count, of = len(each["values"]), each["of"]
-        if count == 1:
-            lines.append(f"{each['label']} stays at {each['shown'][0]}")
-        elif not of:
-            lines.append(f"{each['label']} has {count} wordings")
-        elif count < of:
-            lines.append(f"{each['label']} has {count} of its {of} positions")
-    return f"On this page, {', '.join(lines)}. “make lab” has them all." if lines else ""
-
-
-def bundle(
-    kind: str, sheet: Sheet, places: Any, *, text: str, sentence: str = "", **more: Any
-) -> dict[str, Any]:
-    """Return the data of an output."""
-    data = {"kind": kind, **sheet.tables(), "places": places, **more}
-    every = [] if kind == "trail" else [place[0] for place in places]
-    high = max((picture[0] for picture in every if picture), default=0)
-    play = {"high": high / 10, "sentence": sentence, "data": packed(data)}
-    return {MIME: play, "text/plain": text}
-
-
-def packed(data: Any) -> str:
-    words = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    return base64.b64encode(gzip.compress(words.encode(), 9, mtime=0)).decode("ascii")
+MINUTES, PROCESSES = 20, 2
 
 
 def unpacked(play: Mapping[str, Any]) -> dict[str, Any]:
@@ -218,8 +88,8 @@ def recorded(path: Path) -> NotebookNode:
 
 def run(notebook: NotebookNode, path: Path) -> NotebookNode:
     """Run a notebook in a kernel that records."""
-    lines = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tools import places; "
-    lines += f"places.install({path.stem!r})"
+    lines = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tools import recorder; "
+    lines += f"recorder.install({path.stem!r})"
     return normalise(execute(notebook, path.parent, start=lines, timeout=60 * MINUTES))
 
 
@@ -242,7 +112,7 @@ def fingerprint(notebook: NotebookNode, stem: str) -> str:
 
 @cache
 def _of_files() -> str:
-    ours = [ROOT / f"tools/{name}.py" for name in ("places", "drawing", "trail", "notebooks")]
+    ours = [ROOT / f"tools/{name}.py" for name in ("recorder", "drawing", "trail", "notebooks")]
     hashed = hashlib.sha256()
     for file in (*ours, *sorted((ROOT / "agentlib").rglob("*"))):
         if file.is_file() and "__pycache__" not in file.parts:

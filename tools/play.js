@@ -271,7 +271,7 @@ class Trail {
     const {note} = this.data, prices = this.controls.model.shown[model];
     const from = now === this.preset ? '' : `from ${this.preset}, `;
     this.line.textContent = `${now}, ${run.cents[model]} ¢ (${from}at the prices of ${prices}). ` +
-      `${run.turns} turn${run.turns === 1 ? '' : 's'}. Lost: ${run.lost}.${note} ` +
+      `${run.turns} turn${run.turns === 1 ? '' : 's'}. Lost: ${run.lost}.${note}\n` +
       `Cheapest so far that loses nothing: ${cheapest}.`;
     const rows = [...every].sort((one, other) => one[1].dollars[model] - other[1].dollars[model])
       .map(([name, each]) => [`${name === now ? '▶ ' : ''}${name}`, each.cents[model], each.lost]);

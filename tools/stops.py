@@ -8,7 +8,7 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
         "window": (100_000, 200_000, 400_000),
         "reserve": (0, 16_000, 32_000),
         "buffer": (0, 13_000, 26_000),
-        "off": range(-80, 101, 10),
+        "off": range(-80, 101, 20),
     },
     "02_micro_compact": {
         "min_chars": (0, 100, 4_000),
