@@ -207,6 +207,11 @@ def one_turn(messages, ask, workspace):
         messages.append({"role": "user", "content": carried_out(calls, workspace)})
 
 
+def elsewhere(messages, ask, workspace):
+    """Work well, on a list of its own."""
+    looping(carried_out)(list(messages), ask, workspace)
+
+
 def a_message_each(messages, ask, workspace):
     while messages[-1]["role"] == "user":
         only_once(messages, ask, workspace)
@@ -571,6 +576,7 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (looping(carried_out, whole=False), "refused request 2: messages.1.content.0: unexpected"),
         (looping(carried_out, ends=False), "must end with a user message"),
         (looping(made_up), "does every call get its own result"),
+        (elsewhere, "append to that list, don't make a new one"),
         (one_turn, "the last message is still the user's: go on asking"),
         (a_message_each, "two calls got two messages"),
     ],
@@ -585,13 +591,19 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
             ({**DEFINITION, "description": "This tool is very good."}, outline),
             "what the tool lists: a file's definitions",
         ),
+        (
+            ({**DEFINITION, "description": "Delete functions, classes."}, outline),
+            "this tool changes files",
+        ),
         (({**DEFINITION, "name": "list"}, outline), "should stay 'outline'"),
         (({**DEFINITION, "input_schema": {"properties": {}}}, outline), "path, a string"),
         ((DEFINITION, lambda path: Path(path).read_text()), "it raised"),
         ((DEFINITION, lambda source: "1: class Parcel:"), "the line '2:     async def weigh"),
         ((DEFINITION, lambda source: source), "should have the line '1: class"),
         ((DEFINITION, lambda source: f"{outline(source)}\n3: return"), "4 lines"),
-        ((DEFINITION, lambda source: outline(source, ("def", "class", "async"))), "4 lines"),
+        ((DEFINITION, lambda source: outline(source).splitlines()), "return text"),
+        ((DEFINITION, lambda source: outline(source, ("def", "class ", "async def "))), "4 lines"),
+        ((DEFINITION, lambda source: outline(source, ("def ", "class ", "async "))), "4 lines"),
         (
             (DEFINITION, lambda source: outline(source).replace("     ", " ")),
             "with its indent",
@@ -639,7 +651,8 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (-14, "with -14 the alarm rings past 184,000"),
         (-6, "with -6 the alarm rings in time"),
         (7, "negative means low"),
-        ("-7", "is no number; give whole percent"),
+        ("-7", "is no whole number; give whole percent"),
+        (-6.5, "-6.5 is no whole number; give whole percent"),
     ],
     "02.1": [
         (lambda messages: None, "toolu_1 should read"),
@@ -649,7 +662,7 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
     ],
     "02.2": [
         (edited, "it edited what it was given"),
-        (lambda messages, keep_recent: messages, "toolu_1 should read"),
+        (lambda messages, keep_recent: messages, "(toolu_3 to toolu_7), result toolu_1 should"),
         (lambda m, keep_recent: clear(m, keep_recent=keep_recent + 5), "toolu_1 should read"),
         (
             lambda m, keep_recent: clear(m, keep_recent=keep_recent, keep_unseen=False),

@@ -3,7 +3,7 @@
 # pyright: reportUnknownMemberType=false
 # matplotlib leaves its keyword arguments without types.
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
@@ -123,8 +123,8 @@ def _title(settings: Settings, rings: float) -> str:
     return f"The alarm rings at {rings:,.0f}, {early}"
 
 
-def shares_sentence(settings: Settings, rings: float, growths: Sequence[int] = ()) -> str:
-    """Say what the bar shows. `growths`: tokens that recorded turns brought."""
+def shares_sentence(settings: Settings, rings: float) -> str:
+    """Say what the bar shows."""
     window, reserve, buffer = settings.context_window, settings.output_reserve, settings.buffer
     text = f"{window:,} - {reserve:,} - {buffer:,} = {settings.threshold_tokens:,}; the alarm"
     text += f" rings at {rings:,.0f}: "
@@ -134,8 +134,4 @@ def shares_sentence(settings: Settings, rings: float, growths: Sequence[int] = (
         text += f"too late for an answer of {reserve:,}."
     else:
         text += "in time."
-    if growths:
-        larger = sum(growth > buffer for growth in growths)
-        text += f" {larger} of {len(growths)} recorded turns brought more than the buffer; the"
-        text += f" largest {max(growths):,}."
     return wrapped(text)

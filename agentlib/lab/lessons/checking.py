@@ -121,7 +121,8 @@ class Answer:
         Where `low` and `high` have braces, they name the learner's number.
         """
         given = shown(self.value)
-        require(type(self.value) in (int, float), f"{given} is no number; {how}.")
+        whole = type(self.value) in (int, float) and self.value % 1 == 0
+        require(whole, f"{given} is no whole number; {how}.")
         require(self.value >= right, low.format(given))
         require(self.value <= right, high.format(given))
 

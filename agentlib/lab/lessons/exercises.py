@@ -70,6 +70,8 @@ def _loop(answer: Answer) -> None:
     require(not run.refused, f"the API refused request {run.turns + 1}: {run.refused}")
     require(run.turns, "it asks nothing: call ask(messages) while the last message is a user's.")
     roles, ended = [m["role"] for m in run.session.context], f"it ended after {run.turns} requests"
+    lost = "`messages` has no reply in it: append to that list, don't make a new one."
+    require("assistant" in roles, f"{ended}, but {lost}")
     require(roles[-1] != "user", f"{ended}; the last message is still the user's: go on asking.")
     one = "a reply with two calls got two messages; put all its results into one message."
     require(roles == ["user", "assistant"] * (len(roles) // 2), one)
@@ -78,7 +80,7 @@ def _loop(answer: Answer) -> None:
 
 SOURCE = """class Parcel:
     async def weigh(self):
-        return "def nothing(): a text"
+        async with self.scales: return "def nothing(): a text"
 
 default = 1
 def deliver(parcel): ...
@@ -87,6 +89,8 @@ OUTLINE = ("1: class Parcel:", "2:     async def weigh(self):", "6: def deliver(
 """The lines of `SOURCE` that define something."""
 ABOUT = ("def", "class", "func", "method", "line", "name", "symbol", "signature", "struct")
 """Beginnings of words that say what an outline holds."""
+CHANGES = ("delet", "remov", "writ", "edit", "chang", "renam")
+"""Beginnings of descriptions of a tool that changes files."""
 
 
 @exercise("00.3", "six lines became three.")
@@ -96,12 +100,15 @@ def _tool(answer: Answer) -> None:
     says = len(words.split()) > 1 and any(word in words for word in ABOUT)
     seen = "the model sees only the description; say in two words or more what the tool lists"
     require(says, f"{seen}: a file's definitions, its classes, its functions.")
+    changes = "by its description this tool changes files, and all it does is list"
+    require(not words.startswith(CHANGES), f"{changes}: begin with List or Show.")
     require(definition.get("name") == "outline", "the tool's name should stay 'outline'.")
     schema = definition["input_schema"]
     types = {name: each.get("type") for name, each in schema["properties"].items()}
     require(types == {"path": "string"}, f"the one property should be path, a string: {types}.")
     require(schema.get("required") == ["path"], '"path" is not in "required".')
-    lines = str(Answer(function).call(SOURCE)).splitlines()
+    text = Answer(Answer(function).call(SOURCE))
+    lines = text.typed(str, "return text, its lines joined by line breaks").splitlines()
     for line in OUTLINE:
         require(line in lines, f"the outline should have the line {line!r}, with its indent.")
     require(len(lines) == 3, f"the outline has {len(lines)} lines; only three define something.")
@@ -177,8 +184,8 @@ def _view(answer: Answer) -> None:
     bash[1]["content"][0]["name"] = "bash"
     short = conversation(200, 200, 200, 80, 80, 200)
     for case, messages, keep in (
-        ("with keep_recent=3 and five unseen results", unseen, 3),
-        ("with keep_recent=0 and five unseen results", unseen, 0),
+        ("with keep_recent=3 and five unseen results (toolu_3 to toolu_7)", unseen, 3),
+        ("with keep_recent=0 and five unseen results (toolu_3 to toolu_7)", unseen, 0),
         ("with keep_recent=9 and seven results", unseen, 9),
         ("with keep_recent=1 and results of 101, 100 and 200 characters", bash, 1),
         ("with keep_recent=3 and two short results among the newest three", short, 3),

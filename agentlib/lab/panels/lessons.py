@@ -112,16 +112,14 @@ def as_json(name: str, value: object) -> str:
 
 
 def estimation_panel(
-    growths: Sequence[int] = (),
     settings: Settings | None = None,
     rings: Callable[[int, int], float] = rings_at,
 ) -> Panel:
     """Lesson 01: window - reserve - buffer, and where the alarm rings if the estimate is off.
 
     The sliders are `window`, `reserve` and `buffer` in tokens, and `off`, the estimate's error in
-    percent (-60: it reads 60 % low). `growths`: tokens that each turn of a recorded session
-    brought, to be compared with the buffer. `rings`: (threshold, off) -> the real tokens at which
-    the alarm rings.
+    percent (-60: it reads 60 % low). `rings`: (threshold, off) -> the real tokens at which the
+    alarm rings.
     """
     start = settings or Settings()
 
@@ -129,7 +127,7 @@ def estimation_panel(
     def draw(window: int, reserve: int, buffer: int, off: int) -> tuple[bytes, str]:
         chosen = Settings(context_window=window, output_reserve=reserve, buffer=buffer)
         real = rings(chosen.threshold_tokens, off)
-        text = estimates.shares_sentence(chosen, real, growths)
+        text = estimates.shares_sentence(chosen, real)
         return estimates.shares(chosen, real, off).png(), text
 
     answer, turn, off = "kept for the answer", "for one more turn", "how far the estimate is off"
