@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from ipywidgets import HTML, Button, HBox, Image
+from ipywidgets import HTML, HBox, Image
 
 from agentlib.lab.panels.panel import PAUSE, Drawing, Panel, choice, slider, words
 
@@ -17,16 +17,15 @@ def counting(draw: Callable[..., Any] | None = None) -> Panel:
             "size": slider("size", 1, (0, 10, 1), "how much"),
             "way": choice("way", "this", ("this", "that"), "which way"),
             "search": words("search", "any words"),
-            "button": Button(description="Go"),
         },
         draw or drawn,
     )
 
 
-def drawn(size: int, way: str, search: str, button: bool) -> Drawing:
+def drawn(size: int, way: str, search: str) -> Drawing:
     if size > 5:
         raise ValueError(f"{size} <is> too much")
-    text = f"{size} {way}{search and f' {search}'}{' clicked' if button else ''}."
+    text = f"{size} {way}{search and f' {search}'}."
     return Drawing(text.encode(), text, f"<b>{size}</b>")
 
 
@@ -39,14 +38,6 @@ def test_setting_a_control_in_a_cell_changes_picture_words_and_table():
     assert panel.picture.value == b"3 that it."
     assert "3 that it." in panel.line.value
     assert panel.table.value == "<b>3</b>"
-
-
-def test_a_button_is_pressed_for_one_picture():
-    panel = counting()
-    panel.button.click()
-    assert panel.text == "1 this clicked."
-    panel.size.value = 2
-    assert panel.text == "2 this."
 
 
 def test_an_error_is_shown_and_the_picture_stays_until_the_next():
@@ -62,13 +53,11 @@ def test_an_error_is_shown_and_the_picture_stays_until_the_next():
     assert "No new picture" not in panel.line.value
 
 
-def test_several_controls_at_once_make_one_picture_and_reset_puts_them_back():
+def test_several_controls_at_once_make_one_picture():
     panel, pictures = counting(), list[Any]()
     panel.picture.observe(pictures.append, names="value")
     panel.move(size=4, way="that")
     assert (len(pictures), panel.text) == (1, "4 that.")
-    panel.reset()
-    assert (panel.size.value, panel.way.value, panel.text) == (1, "this", "1 this.")
 
 
 def test_a_notebook_that_is_not_run_shows_the_picture_and_the_numbers():
@@ -91,9 +80,9 @@ def test_only_widgets_that_strict_nbval_holds_and_words_for_screen_readers():
 
 
 def test_a_panel_without_a_picture_shows_no_empty_frame():
-    panel = Panel({"button": Button(description="Go")}, lambda button: (b"", "No picture."))
+    panel = Panel({"size": slider("size", 1, (0, 9, 1), "")}, lambda size: (b"", "No picture."))
     assert panel.picture.layout.display == "none"
-    assert repr(panel) == "No picture."
+    assert repr(panel) == "size 1:\nNo picture."
     assert counting().picture.layout.display is None
 
 
@@ -101,9 +90,9 @@ def ahead() -> tuple[Panel, list[int]]:
     sizes = list[int]()
 
     @lru_cache
-    def draw(size: int, way: str, search: str, button: bool) -> Drawing:
+    def draw(size: int, way: str, search: str) -> Drawing:
         sizes.append(size)
-        return drawn(size, way, search, button)
+        return drawn(size, way, search)
 
     return counting(draw), sizes
 

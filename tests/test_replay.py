@@ -109,7 +109,6 @@ def test_with_its_own_settings_the_contexts_are_the_same(session: Session) -> No
 def test_its_compactions_are_the_recorded_ones(session: Session) -> None:
     frames = replay(session, session.settings)
     assert sum(f.compaction is not None for f in frames) == len(session.compactions)
-    assert {f.summary_from for f in frames} == {None, "recorded"}
     known = [c.message for c in session.compactions if c.message]
     seen = [summary_of(f.context) for f in frames if f.compaction]
     assert [summary_text(m) for m in seen] == [summary_text(m) for m in known]
@@ -165,9 +164,8 @@ def test_weighed_prompts_are_near_what_the_same_request_is_billed(tmp_path: Path
 def test_a_stand_in_is_as_long_as_asked_and_marked(session: Session) -> None:
     settings = replace(Settings(threshold=4_000, micro="off"), context_window=40_000, buffer=0)
     frames = replay(session, settings, summary_tokens=300)
-    assert {f.summary_from for f in frames} >= {"stand-in"}
-    text = next(summary_text(summary_of(f.context)) for f in frames if f.summary_from == "stand-in")
-    assert text == stand_in(300).strip()
+    texts = [summary_text(summary_of(f.context)) for f in frames if f.compaction]
+    assert stand_in(300).strip() in texts
 
 
 @pytest.mark.parametrize("names", [("read_file", "path"), ("Read", "file_path")])

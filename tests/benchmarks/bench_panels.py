@@ -1,17 +1,16 @@
 """Time a panel from key press to new picture in a real JupyterLab. `make bench-panels`.
 
-A panel and `ipywidgets.interact` over pyplot's quickest chart, a stackplot, replay the same 200
-turns at each move and draw the same table. They take turns in one run, so the ratio holds on a busy
-machine too. No place is shown twice, so nothing comes from memory. Between a picture and the next
-key are 200 milliseconds, a person's quickest, in which the panel draws the next step ahead.
+The panel is lesson 01's, which draws each position from nothing. No place is shown twice, so
+nothing comes from memory. Between a picture and the next key are 200 milliseconds, a person's
+quickest, in which the panel draws the next step ahead.
 
 Then the bench: KEEP_RECENT goes up a step at a time, and each step is a new trial for which the
 agent does the whole task. On the way down the same trials are drawn again.
 
-The goal is a median of 60 milliseconds and a 95th percentile of 100. Measured on 2026-11-22 on two
-cores with six other jobs: 43 and 54 with the panel, 344 and 425 with `interact`. The bench has no
-goal but a second for a trial, because the agent runs. Measured on 2026-11-23, the cores busy: 1.2 s
-and 2.1 s for a trial, 0.4 s and 1.2 s for one drawn again, beside 60 and 104 ms for the panel.
+The goal is a median of 60 milliseconds and a 95th percentile of 100 on a quiet machine. Measured on
+2026-11-23 on two cores with six other jobs: 152 and 459, with 3.5 s and 4.3 s for a trial, and 1.0 s
+and 1.4 s for one drawn again. The bench has no goal but a second for a trial, because the agent
+runs.
 """
 
 import statistics
@@ -28,21 +27,10 @@ from tests.browser.servers import ROOT, chromium, jupyter_lab
 
 MOVES, PAUSE, TRIALS = 40, 200, 14
 ROUND = 18
-"""Moves of one side, no place twice. Then the window changes, and all pictures are new."""
+"""Moves, no place twice. Then the window changes, and all pictures are new."""
 CELLS = (
-    f"""import sys; sys.path.insert(0, {str(ROOT)!r})
-import matplotlib.pyplot as plt
-from ipywidgets import IntSlider, interact
-from agentlib.lab.figures.style import LOOKS
-from tests.benchmarks import two_hundred_turns as bench
-session = bench.session()""",
-    """def draw(keep_recent):
-    rows = bench.rows(session, keep_recent)
-    plt.figure(figsize=(7.2, 4))
-    plt.stackplot(rows["turn"], [rows[kind] for kind in LOOKS])
-    plt.show()
-_ = interact(draw, keep_recent=IntSlider(value=3, min=0, max=20))""",
-    "bench.panel(session)",
+    f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
+    "from agentlib.lab.panels.lessons import estimation_panel\nestimation_panel()",
     "from agentlib.lab.panels.what_if import what_if\nwhat_if()",
 )
 CLOCK = r"""
@@ -59,7 +47,7 @@ root => {
 
 @contextmanager
 def opened() -> Iterator[Notebook]:
-    """Open and run both sides, below each other in one notebook."""
+    """Open a notebook with the two panels, and run it."""
     with TemporaryDirectory() as folder, jupyter_lab(Path(folder)) as lab, chromium() as browser:
         cells = [nbformat.v4.new_code_cell(source) for source in CELLS]
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -78,7 +66,7 @@ def begin(panel: Panel) -> None:
     if handles.count() > 1:
         handles.first.press("ArrowRight")
     handles.last.press("Home")
-    handles.last.press("ArrowRight")  # 0 and 1 are the same picture, because the unseen stays
+    handles.last.press("ArrowRight")
     panel.page.wait_for_timeout(500)
     panel.page.wait_for_function("() => course.moving.size === 0")
 
@@ -111,16 +99,12 @@ def trials(panel: Panel, key: str) -> list[float]:
 
 
 def main(moves: int = MOVES) -> None:
+    taken = dict[str, list[float]]()
     with opened() as notebook:
-        *both, bench = notebook.panels()
-        panels = dict(zip(("interact", "panel"), both, strict=True))
-        taken: dict[str, list[float]] = {name: [] for name in panels}
-        for panel in panels.values():
-            presses(panel, 4)
-        for start in range(0, moves, ROUND):
-            for name, panel in panels.items():
-                panel.root.scroll_into_view_if_needed()
-                taken[name] += presses(panel, min(ROUND, moves - start))
+        panel, bench = notebook.panels()
+        presses(panel, 4)
+        rounds = (presses(panel, min(ROUND, moves - start)) for start in range(0, moves, ROUND))
+        taken["panel"] = [each for times in rounds for each in times]
         bench.root.scroll_into_view_if_needed()
         taken["trial"] = trials(bench, "ArrowRight")
         taken["trial again"] = trials(bench, "ArrowLeft")

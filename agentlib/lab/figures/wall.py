@@ -44,8 +44,7 @@ class Wall(Chart):
         lines = axes.hlines(apart, 0, room, "white", linewidth=22 / rows)
         wall = axes.axvline(window, color=DARK, linewidth=3)
         self.headline = self.figure.text(0.014, 0.97, "", fontsize=13, weight="bold", va="top")
-        moving = [*self.blocks, self.faint, lines, wall, self.new, self.over]
-        self.move(moving, [self.headline])
+        self.move(*self.blocks, self.faint, lines, wall, self.new, self.over, self.headline)
         self.show(rows)
 
     def show(self, request: int) -> None:

@@ -40,19 +40,17 @@ def require(condition: object, reason: str) -> None:
         raise Wrong(reason)
 
 
-def same_value(right: Any, result: Any) -> bool:
+def same_value(right: Any, result: Any, within: float = 1e-9) -> bool:
     """Compare two results. If one is right that is a truth, any other true value is, too.
 
-    Numbers with a fraction may differ in their last digits.
+    Numbers may differ by `within`, and those with a fraction in their last digits.
     """
-    if isinstance(right, float) and isinstance(result, (int, float)):
-        return math.isclose(right, result, rel_tol=1e-6, abs_tol=1e-9)
-    return right == (bool(result) if isinstance(right, bool) else result)
-
-
-def near(tolerance: float, share: float = 0) -> Callable[[Any, Any], bool]:
-    """Compare numbers that may differ by `tolerance`, or by a share of the right one."""
-    return lambda right, result: abs(result - right) <= max(tolerance, share * right)
+    if isinstance(right, bool):
+        return right == bool(result)
+    if isinstance(right, int | float) and isinstance(result, int | float):
+        share = 1e-6 if isinstance(right, float) else 0
+        return math.isclose(right, result, rel_tol=share, abs_tol=within)
+    return right == result
 
 
 @dataclass(frozen=True)
@@ -96,18 +94,17 @@ class Answer:
         require(not refusal, f"the API would refuse this: {refusal}")
         return messages
 
-    def agree(
-        self, cases: Mapping[str, Sequence[Any]], same: Callable[[Any, Any], bool] = same_value
-    ) -> None:
+    def agree(self, cases: Mapping[str, Sequence[Any]], within: float = 1e-9) -> None:
         """Call the learner's function in each case: the right result, then the arguments.
 
-        A case's name gives its reason, as in "a prompt as large as the window still fits".
+        A case's name gives its reason, as in "a prompt as large as the window still fits". Numbers
+        may differ by `within`.
         """
         for name, (right, *arguments) in cases.items():
             result = self.call(*arguments)
             given = f"with {listed} " if (listed := self._listed(arguments)) else ""
             verdict = f"{given}the answer is {shown(right)}, not {shown(result)}"
-            require(same(right, result), f"{name}: {verdict}.")
+            require(same_value(right, result, within), f"{name}: {verdict}.")
 
     def _listed(self, arguments: Sequence[Any]) -> str:
         """Name the arguments that are short enough: "base=600, growth=400"."""

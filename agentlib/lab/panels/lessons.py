@@ -496,18 +496,14 @@ def fault_panel(scenario: Scenario, settings: Settings, *, turns: int = 63, seed
     summary, and `how` is the failure. `turns`: how many the axis has room for, so that
     runs compare. A run in circles ends there: each prompt may take three fewer.
     """
-    chart = charts.turns(
-        play(scenario, settings).table(),
-        title="Tokens in each prompt, the summariser failing",
-        top=1.3 * settings.context_window,
-        turns=turns,
-    )
+    axes: Any = {"top": 1.3 * settings.context_window, "turns": turns}
 
     def draw(rate: int, length: int, how: Kind) -> tuple[bytes, str]:
         faults = (Fault(how, rate=rate / 100, seed=seed, only="summary"),) if rate else ()
         moved = replace(settings, summary_tokens=length)
         run = play(scenario, moved, faults=faults, max_turns=turns - 3)
-        chart.update(run.table())
+        title = "Tokens in each prompt, the summariser failing"
+        chart = charts.turns(run.table(), title=title, **axes)
         counts = outcomes(run.session)
         made = ", ".join(f"{counts[name]} {name}" for name in ("done", "cut to size", "failed"))
         return chart.png(), run_sentence(run, f"compactions: {made}")

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from ipywidgets import HTML, Button, Dropdown, HBox, Image, IntSlider, Layout, Text, VBox
+from ipywidgets import HTML, Dropdown, HBox, Image, IntSlider, Layout, Text, VBox
 
 from agentlib.lab.figures.style import SHOWN, wrapped
 
@@ -43,17 +43,15 @@ class Panel(VBox):
     """Controls by name, a picture, its sentence, and perhaps a table.
 
     `draw` takes the controls' values by name and returns a `Drawing`, or just PNG and sentence.
-    A button's value is True while the picture of its click is drawn. Each control is an
-    attribute, so `panel.keep_recent.value = 1` moves it. If `draw` raises, the panel shows the
-    error and keeps its last picture. If `draw` is cached by `functools.lru_cache`, the next step
-    in the same direction is drawn while the reader looks at this one.
+    Each control is an attribute, so `panel.keep_recent.value = 1` moves it. If `draw` raises, the
+    panel shows the error and keeps its last picture. If `draw` is cached by `functools.lru_cache`,
+    the next step in the same direction is drawn while the reader looks at this one.
     """
 
     def __init__(
         self, controls: Mapping[str, Any], draw: Callable[..., tuple[Any, ...]], *more: Any
     ) -> None:
-        self.controls, self.draw, self.clicked = dict(controls), draw, ""
-        self.start, self.still = self.values, False
+        self.controls, self.draw, self.still = dict(controls), draw, False
         natural = Layout(width=f"{SHOWN}px", max_width="100%", object_fit="contain")
         self.picture = Image(format="png", layout=natural)
         self.line, self.table = HTML(), HTML()
@@ -63,19 +61,13 @@ class Panel(VBox):
         super().__init__([self.bar, self.picture, self.line, self.table, *more])
         for name, control in self.controls.items():
             setattr(self, name, control)
-            if isinstance(control, Button):
-                control.on_click(self._click)
-            else:
-                control.observe(self._moved, names="value")
+            control.observe(self._moved, names="value")
         self._moved()
 
     @property
     def values(self) -> dict[str, Any]:
         """The positions of the controls."""
-        return {
-            name: name == self.clicked if isinstance(control, Button) else control.value
-            for name, control in self.controls.items()
-        }
+        return {name: control.value for name, control in self.controls.items()}
 
     def move(self, **values: Any) -> None:
         """Set several controls at once and draw one new picture."""
@@ -87,18 +79,9 @@ class Panel(VBox):
             self.still = False
         self._moved()
 
-    def reset(self, button: object = None) -> None:
-        """Put all controls back to where they first stood."""
-        buttons = [name for name, each in self.controls.items() if isinstance(each, Button)]
-        self.move(**{name: v for name, v in self.start.items() if name not in buttons})
-
-    def _click(self, button: Button) -> None:
-        self._moved(clicked=next(n for n, each in self.controls.items() if each is button))
-
-    def _moved(self, change: Any = None, *, clicked: str = "") -> None:
+    def _moved(self, change: Any = None) -> None:
         if self.still:
             return
-        self.clicked = clicked
         if self._ahead:
             self._ahead.cancel()
         try:
@@ -122,9 +105,7 @@ class Panel(VBox):
     def _draw_ahead(self, moved: Any, step: int) -> None:
         """Draw the next step soon. Without an event loop, as in a script, do nothing."""
         to = min(max(moved.value + step, moved.min), moved.max)
-        values = {
-            name: to if self.controls[name] is moved else v for name, v in self.values.items()
-        }
+        values = {n: to if self.controls[n] is moved else v for n, v in self.values.items()}
 
         def draw() -> None:
             with ONE_AT_A_TIME, contextlib.suppress(Exception):  # raised again when it is wanted
@@ -137,9 +118,9 @@ class Panel(VBox):
         values = ", ".join(
             f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}"
             for name, value in self.values.items()
-            if value != "" and not isinstance(value, bool)
+            if value != ""
         )
-        return f"{wrapped(f'{values}:')}\n{self.text}" if values else self.text
+        return f"{wrapped(f'{values}:')}\n{self.text}"
 
     def _repr_mimebundle_(self, **kwargs: object) -> Any:
         """The live panel, and the picture and its numbers for where no widget is shown."""

@@ -191,7 +191,7 @@ class WhatIf(Panel):
         self.known[name] = values["preset"], settings
         return name
 
-    def _moved(self, change: Any = None, *, clicked: str = "") -> None:
+    def _moved(self, change: Any = None) -> None:
         if self.still:
             return
         if change and change["owner"] in (self.controls["preset"], self.controls["trial"]):
@@ -199,7 +199,7 @@ class WhatIf(Panel):
             self.move(preset=preset, **positions(settings))
             return
         self.line.value = "Running …"
-        super()._moved(change, clicked=clicked)
+        super()._moved(change)
         self._show_turns()
 
     def _draw(self, model: str, **values: Any) -> Drawing:

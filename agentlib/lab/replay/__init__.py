@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from agentlib.auto_compact import SummaryFailed, summary_text
 from agentlib.estimation import estimate_text, message_tokens, meter, prompt_tokens
@@ -69,7 +69,6 @@ class _Replay:
         self.changed, self.as_recorded = False, True
         self.summary_request = 0
         self.tried: list[Compaction] = []
-        self.summary_from: Literal["recorded", "stand-in"] | None = None
 
     def frames(self) -> Iterator[Frame]:
         compactions = self.session.compactions
@@ -141,7 +140,6 @@ class _Replay:
     def _summary(self, recorded: Compaction | None, messages: Sequence[Message], focus: str) -> str:
         if recorded and recorded.failure:
             raise SummaryFailed(recorded.failure)
-        self.summary_from = "recorded" if recorded else "stand-in"
         if recorded and recorded.message:
             return summary_text(recorded.message)
         settings = self.settings
@@ -189,7 +187,6 @@ class _Replay:
             step=step,
             prompt_tokens=tokens,
             billed_from="recorded" if as_recorded else "weighed",
-            summary_from=self.summary_from,
             compaction=compacted.compaction,
             replaced_tokens=replaced if compacted.compaction else 0,
             summary_request=self.summary_request,
@@ -246,5 +243,4 @@ def _row(frame: Frame, need: Need) -> dict[str, object]:
         "need": need.outputs,
         "reread": need.tokens,
         "billed_from": frame.billed_from,
-        "summary_from": frame.summary_from,
     }

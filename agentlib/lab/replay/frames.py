@@ -27,8 +27,6 @@ class Frame:
     prompt_tokens: int
     """The bill for the prompt, or its weight."""
     billed_from: Literal["recorded", "weighed"]
-    summary_from: Literal["recorded", "stand-in"] | None
-    """The source of the summary in the context."""
     compaction: Outcome | None
     """The compaction before this request, if there was one."""
     replaced_tokens: int = 0
