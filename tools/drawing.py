@@ -42,7 +42,7 @@ class Sheet:
         recorder, ground = Recorder(chart, self), chart.figure.patch
         ground.set_visible(False)
         chart.figure.draw(recorder)
-        for artist in (*chart.words, *chart.moving):
+        for artist in chart.moving:
             artist.draw(recorder)
         ground.set_visible(True)
         return [round(chart.figure.bbox.height * UNITS), recorder.picture]
