@@ -74,7 +74,7 @@ def test_what_moves_is_drawn_last_and_the_rest_is_stored_once():
     chart, axes = framed()
     bar = axes.add_patch(Rectangle((0, 0), 1, 5, color=RED))
     axes.add_patch(Rectangle((0, 0), 1, 10, color=DARK))
-    chart.move([bar])
+    chart.move(bar)
     sheet = Sheet()
     _, first = sheet.picture(chart)
     count = len(sheet.marks)

@@ -8,8 +8,8 @@ Then the bench: KEEP_RECENT goes up a step at a time, and each step is a new tri
 agent does the whole task. On the way down the same trials are drawn again.
 
 The goal is a median of 60 milliseconds and a 95th percentile of 100 on a quiet machine. Measured on
-2026-11-23 on two cores with six other jobs: 152 and 459, with 3.5 s and 4.3 s for a trial, and 1 s
-and 1.4 s for one drawn again. The bench has no goal but a second for a trial, because the agent
+2026-11-23 on two cores with other jobs: 59 and 80, with 1.6 s and 2.1 s for a trial, and 0.4 s and
+0.7 s for one drawn again. The bench has no goal but a second for a trial, because the agent
 runs.
 """
 

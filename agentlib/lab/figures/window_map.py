@@ -13,6 +13,7 @@ from typing import Any
 
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
+from matplotlib.transforms import Affine2D
 
 from agentlib.estimation import breakdown, message_tokens
 from agentlib.lab.figures import style
@@ -186,13 +187,8 @@ def _named(axes: Any, kind: str, areas: Sequence[Box]) -> bool:
 
 
 def _path(boxes: Iterable[Box]) -> Path:
-    corners = [
-        (box.left + across * box.width, box.top + down * box.height)
-        for box in boxes
-        for across, down in ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))
-    ]
-    codes = [Path.MOVETO, *[Path.LINETO] * 3, Path.CLOSEPOLY] * (len(corners) // 5)
-    return Path(corners or [(0, 0)], codes or None)
+    squares = (Affine2D().scale(b.width, b.height).translate(b.left, b.top) for b in boxes)
+    return Path.make_compound_path(*map(Path.unit_rectangle().transformed, squares))
 
 
 def sentence(row: Sequence[Tile], window: int) -> str:
