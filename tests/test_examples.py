@@ -1,22 +1,30 @@
 """An engine of one's own, and the layers in loops of one's own: the examples that README shows."""
 
 import asyncio
+import inspect
+import re
+from pathlib import Path
 
 import anthropic
 import httpx2
+import nbformat
 import pytest
 from runs import READ, SMALL, a_session, a_workspace
 
 from agentlib.auto_compact import summary_text
 from agentlib.cli.main import main
+from agentlib.lab import examples
 from agentlib.lab.api.faults import Fault
 from agentlib.lab.api.server import Server
 from agentlib.lab.client import client
-from agentlib.lab.examples import my_async_loop, my_loop, relevant
+from agentlib.lab.examples import my_loop, relevant
 from agentlib.lab.tasks.scenarios import Clock
 from agentlib.loop import run
 from agentlib.messages import asks_for_summary, of_type, violation
 from agentlib.transcripts import load
+
+NOTEBOOK = Path(__file__).parent.parent / "notebooks/reference.ipynb"
+REFERENCE = "\n".join(cell.source for cell in nbformat.read(NOTEBOOK, as_version=4).cells)
 
 
 def brain(body):
@@ -72,6 +80,21 @@ def test_the_layers_in_a_loop_of_ones_own(tmp_path):
     assert all(violation(step.messages) is None for step in steps)
 
 
+def asynchronous():
+    """Make `my_loop` async by the lines that the reference notebook gives for AsyncAnthropic."""
+    [lines] = re.findall(r"^settled, needed.*?(?=^```)", REFERENCE, re.DOTALL | re.MULTILINE)
+    source = inspect.getsource(my_loop).replace(
+        "def my_loop(", "async def my_async_loop(summaries,"
+    )
+    for line in lines.splitlines():
+        start = re.escape(line.split(" = ")[0])
+        source, found = re.subn(rf"^( +){start} = .*", rf"\1{line}", source, flags=re.MULTILINE)
+        assert found == 1, line
+    names = {**vars(examples), "asyncio": asyncio}
+    exec(source, names)
+    return names["my_async_loop"]
+
+
 def test_and_with_an_async_client(tmp_path):
     async def steps():
         server = Server(brain, window=SMALL.context_window, clock=Clock())
@@ -79,7 +102,8 @@ def test_and_with_an_async_client(tmp_path):
         async with anthropic.AsyncAnthropic(api_key="offline", http_client=http) as model:
             plain = client(model=brain, window=SMALL.context_window, clock=Clock())
             workspace = a_workspace(tmp_path / "async")
-            return [s async for s in my_async_loop(model, plain, "Read a.txt.", workspace, SMALL)]
+            loop = asynchronous()(plain, model, "Read a.txt.", workspace, SMALL)
+            return [s async for s in loop]
 
     found = asyncio.run(steps())
     brain.turns = 0

@@ -1,4 +1,4 @@
-"""An engine of your own, and the layers in a loop of your own: three examples to copy from.
+"""An engine of your own, and the layers in a loop of your own: two examples to copy from.
 
 Each is the least that works. `loop.run` does more: sessions on disk, the breaker, reactive
 compaction, files put back. See `step.Step` for what an engine returns.
@@ -7,9 +7,8 @@ compaction, files put back. See `step.Step` for what an engine returns.
 # pyright: basic
 # Examples are there to be read, so they leave out types.
 
-import asyncio
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -69,26 +68,6 @@ def my_loop(
         settled = step.settled
         sent = request(MODEL, SYSTEM, tools, step.messages, settings.output_reserve, settled)
         reply: dict[str, Any] = send(model, sent).to_dict()
-        needed["meter"].observe(step.messages, reply["usage"])
-        messages = after(step, reply, workspace)
-        yield step
-
-
-async def my_async_loop(
-    model: "anthropic.AsyncAnthropic",
-    summaries: "anthropic.Anthropic",
-    prompt: str,
-    workspace: Workspace,
-    settings: Settings,
-) -> AsyncIterator[Step]:
-    """Do the same with AsyncAnthropic. The layers run in a thread, so `summaries` may block."""
-    messages: list[Message] = [{"role": "user", "content": prompt}]
-    settled, needed, tools = 0, layers(summaries, workspace, settings), workspace.definitions
-    while messages[-1]["role"] == "user":
-        step = await asyncio.to_thread(compact, messages, settings, settled=settled, **needed)
-        settled = step.settled
-        sent = request(MODEL, SYSTEM, tools, step.messages, settings.output_reserve, settled)
-        reply: dict[str, Any] = (await model.messages.create(**sent)).to_dict()
         needed["meter"].observe(step.messages, reply["usage"])
         messages = after(step, reply, workspace)
         yield step

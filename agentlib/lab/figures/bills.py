@@ -6,15 +6,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from agentlib.lab.figures.style import (
-    BLUE,
-    DARK,
-    OCHRE,
-    PALE,
-    RED,
-    Chart,
-    plain,
-)
+from agentlib.lab.figures.style import BLUE, DARK, OCHRE, PALE, RED, Chart, plain
 from agentlib.lab.replay.bills import KINDS
 from agentlib.lab.spending import Usage, priced, rates
 

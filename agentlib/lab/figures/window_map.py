@@ -122,10 +122,7 @@ def window_map(messages: Sequence[Message], window: int, title: str = "", **know
 
 
 @style.plain
-def maps(
-    rows: Mapping[str, Sequence[Tile]],
-    window: int,
-) -> Chart:
+def maps(rows: Mapping[str, Sequence[Tile]], window: int) -> Chart:
     """Map tiles. Kinds too small for their names are in the legend."""
     if not rows:
         raise ValueError("there is nothing to draw: no view")
