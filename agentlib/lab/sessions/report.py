@@ -20,6 +20,7 @@ from rich.text import Text
 from agentlib.cli.render import plain, short
 from agentlib.estimation import prompt_tokens
 from agentlib.lab.figures import charts
+from agentlib.lab.figures.style import Chart
 from agentlib.lab.replay.weights import Weights
 from agentlib.lab.sessions.one import PAUSE, Row, compactions, losses, responses
 from agentlib.lab.sessions.tools import kind_of
@@ -159,7 +160,7 @@ def _line(text: str) -> str:
     return f"…{text[-44:]}" if "/" in text and " " not in text and len(text) > 45 else short(text)
 
 
-def as_page(report: Report, chart: charts.TurnChart | None = None) -> str:
+def as_page(report: Report, chart: Chart | None = None) -> str:
     """Write the report as one page of HTML that loads nothing."""
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     template = environment.from_string((_HERE / "page.html.j2").read_text(encoding="utf-8"))
@@ -167,7 +168,7 @@ def as_page(report: Report, chart: charts.TurnChart | None = None) -> str:
     return template.render(report=report, tables=WORDS["tables"], cell=cell, picture=picture)
 
 
-def turn_chart(session: Session) -> charts.TurnChart:
+def turn_chart(session: Session) -> Chart:
     """Draw the prompts of a session as they were billed."""
     weights, made = Weights(session), {row["turn"]: row for row in compactions(session)}
     rows = list[Row]()
