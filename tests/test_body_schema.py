@@ -16,6 +16,7 @@ from agentlib.lab import model
 from agentlib.lab.api.errors import Refusal
 from agentlib.lab.api.rules import check, read_body
 from agentlib.lab.api.server import Server
+from agentlib.settings import MODEL
 
 Body = dict[str, Any]
 KEY = {"x-api-key": "any"}
@@ -24,7 +25,7 @@ CALL = {"type": "tool_use", "id": "t", "name": "bash", "input": {"command": "ls"
 INSIDE = [{"type": "text", "text": "ok"}]
 ANSWER = {"type": "tool_result", "tool_use_id": "t", "content": INSIDE, "is_error": False}
 WHOLE: Body = {
-    "model": "m",
+    "model": MODEL,
     "max_tokens": 9,
     "system": [{"type": "text", "text": "s", "cache_control": MARK}],
     "tools": [{"name": "bash", "description": "Run.", "input_schema": {}, "cache_control": MARK}],
@@ -49,7 +50,7 @@ def places(found: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 def said(body: Body, **how: Any) -> str | None:
     try:
-        check(body, model_ids=["m"], **how)
+        check(body, **how)
     except Refusal as refusal:
         return refusal.message
     return None
@@ -57,7 +58,7 @@ def said(body: Body, **how: Any) -> str | None:
 
 def asked(content: Any, **more: Any) -> Body:
     return {
-        "model": "m",
+        "model": MODEL,
         "max_tokens": 9,
         "messages": [{"role": "user", "content": content}],
         **more,
@@ -80,8 +81,8 @@ TAGS = "does not match any of the expected tags"
 @pytest.mark.parametrize(
     ("body", "wording"),
     [
-        ({"model": "m", "max_tokens": 9}, "messages: Field required"),
-        ({"model": "m", "messages": [TURN]}, "max_tokens: Field required"),
+        ({"model": MODEL, "max_tokens": 9}, "messages: Field required"),
+        ({"model": MODEL, "messages": [TURN]}, "max_tokens: Field required"),
         (asked("Hi", messages="Hi"), "messages: Input should be a valid list"),
         (asked("Hi", max_tokens="9"), "max_tokens: Input should be a valid integer"),
         (asked(5), "messages.0.content: Input should be a text or a list of blocks"),
@@ -133,9 +134,7 @@ def test_a_feature_that_is_not_simulated_is_named(more: Body, feature: str):
 
 @pytest.mark.parametrize("junk", [None, -1, 1.5, True, "中", [[]], {"type": ["x"]}], ids=repr)
 def test_a_value_of_a_wrong_type_anywhere_is_no_fault_of_ours(junk: Any):
-    server = Server(
-        model.reply, model_ids=["m"]
-    )  # the policy, too, has to bear what is let through
+    server = Server(model.reply)  # the policy, too, has to bear what is let through
     whole = server.answer("POST", "/v1/messages", KEY, json.dumps(WHOLE).encode())
     assert whole.status == 200
     for path in list(places(WHOLE)):

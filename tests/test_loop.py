@@ -135,7 +135,7 @@ def test_after_a_malformed_reply_the_session_goes_on(workspace, session, kind):
     go(brain, workspace, session, "And now?", seen=seen)
     go(brain, workspace, load(session.path), "And now?", seen=seen)
     for body in seen:
-        rules.check(body, model_ids=[MODEL])
+        rules.check(body)
     (line,) = [each for each in lines_of(session.path) if "rawContent" in each.get("message", {})]
     kept, sent = (
         json.dumps(c, sort_keys=True) for c in (line["message"]["rawContent"], JUNK[kind])

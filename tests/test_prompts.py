@@ -10,19 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentlib.lab.client import client
-from agentlib.lab.model import reply
-from agentlib.lab.model.prompts import (
-    EXAMPLES,
-    EXAMPLES_ZH,
-    Task,
-    required_line,
-    rules_in,
-    understand,
-)
+from agentlib.lab.model import prompts, reply
+from agentlib.lab.model.prompts import Task, required_line, rules_in, understand
 from agentlib.loop import run
 from agentlib.tools import Workspace
 
 TABLE = tomllib.loads((Path(__file__).parent / "data/prompts.toml").read_text(encoding="utf-8"))
+EXAMPLES, EXAMPLES_ZH = (prompts.TABLE["refusal"][n]["examples"] for n in ("english", "chinese"))
 PLAIN = [
     "Read every Python file in the agents/ directory one by one and write a report, NOTES.md",
     "Keep reading files until compression triggers automatically",

@@ -40,7 +40,7 @@ def test_done_when_everything_is_kept(scenario: Scenario, tmp_path: Path) -> Non
     played = play(scenario, WHOLE)
     assert played.checks["done"]
     assert played.checks.get("facts", 0) == len(scenario.facts)
-    assert max(prompt_tokens(usage) for usage in played.usages) < scenario.window
+    assert max(prompt_tokens(usage) for usage in played.usages) < 200_000
 
 
 def test_the_long_one_passes_400_000_tokens_and_the_caches_life_three_times(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_the_long_one_passes_400_000_tokens_and_the_caches_life_three_times(tmp_
     assert played.checks["done"]
     assert played.checks["constraint"]
     assert played.checks["facts"] == len(LONG.facts) == 4
-    assert 400_000 < max(prompt_tokens(usage) for usage in played.usages) < LONG.window
+    assert 400_000 < max(prompt_tokens(usage) for usage in played.usages) < 1_000_000
     assert sum(pause > 300 for pause in LONG.pauses) == 3
     assert sum(usage["cache_read_input_tokens"] == 0 for usage in played.usages) == 1 + 3
     assert LONG.constraint in LONG.prompts[0]

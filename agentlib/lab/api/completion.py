@@ -7,14 +7,12 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
-from typing import Any
 
+from agentlib.lab.api.body_schema import Body
 from agentlib.lab.api.faults import Kind
 from agentlib.lab.api.thinking import thinking_mode, thought
 from agentlib.lab.api.tokens import TEXT, block_tokens, text_tokens
 from agentlib.messages import Block
-
-Body = dict[str, Any]
 
 
 def finished(

@@ -6,7 +6,6 @@ public reports. `messages.violation` holds the rules that a list of messages alo
 
 import json
 import re
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +14,7 @@ from agentlib.lab.api.errors import WORDINGS, Refusal, invalid, too_long
 from agentlib.lab.api.thinking import check_thinking, thinking_mode
 from agentlib.lab.api.tokens import pieces
 from agentlib.messages import violation
+from agentlib.settings import MODEL
 
 MAX_OUTPUT = 128_000
 CHARS_PER_TOKEN = 20
@@ -38,16 +38,14 @@ def read_body(raw: bytes) -> Body:
     return body  # pyright: ignore[reportUnknownVariableType]
 
 
-def check(
-    body: Body, *, model_ids: Sequence[str], counts_only: bool = False, betas: str = ""
-) -> Body:
+def check(body: Body, *, counts_only: bool = False, betas: str = "") -> Body:
     """Return a request's body as the model gets it: without nulls and unbound thinking.
 
     Raises the Refusal of the first rule that the body breaks. `counts_only`: the body is for
     count_tokens, which needs no max_tokens. `betas`: the header `anthropic-beta`.
     """
     check_shape(body)  # the checks after it rely on the shape
-    if body["model"] not in model_ids:
+    if body["model"] != MODEL:
         raise Refusal(404, "not_found_error", f"model: {body['model']}")
     _check_max_tokens(body, counts_only)
     if thinking_mode(body) == "enabled":

@@ -29,7 +29,6 @@ from agentlib.lab.api.faults import Fault, Faults, NoAnswer
 from agentlib.lab.api.rules import check, check_size, read_body
 from agentlib.lab.api.tokens import block_tokens, lay_out
 from agentlib.lab.cache import PromptCache
-from agentlib.settings import MODEL
 
 Headers = Mapping[str, str]
 Model = Callable[[Body], Body]
@@ -58,13 +57,12 @@ class Server:
         model: Model,
         *,
         window: int = 200_000,
-        model_ids: Sequence[str] = (MODEL,),
         key: str | None = None,
         faults: Sequence[Fault] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.model, self.clock = model, clock
-        self.window, self.model_ids, self.key = window, model_ids, key
+        self.window, self.key = window, key
         self._faults, self._cache = Faults(faults), PromptCache()
         self._times_answered: Counter[str] = Counter()
         self._requests = 0
@@ -72,13 +70,11 @@ class Server:
     def transport(self) -> httpx2.MockTransport:
         """Return this server as the transport of an `httpx2.Client`."""
 
-        def handle(request: httpx2.Request) -> httpx2.Response:
+        def handle(sent: httpx2.Request) -> httpx2.Response:
             try:
-                reply = self.answer(
-                    request.method, request.url.path, request.headers, request.content
-                )
+                reply = self.answer(sent.method, sent.url.path, sent.headers, sent.content)
             except NoAnswer:
-                raise httpx2.ReadTimeout("The read operation timed out", request=request) from None
+                raise httpx2.ReadTimeout("The read operation timed out", request=sent) from None
             return httpx2.Response(reply.status, headers=reply.headers, content=reply.body)
 
         return httpx2.MockTransport(handle)
@@ -118,8 +114,7 @@ class Server:
                 raise Refusal(404, "not_found_error", "Not Found")
 
     def _read(self, raw: bytes, betas: str, counts_only: bool = False) -> Body:
-        body = read_body(raw)
-        return check(body, model_ids=self.model_ids, counts_only=counts_only, betas=betas)
+        return check(read_body(raw), counts_only=counts_only, betas=betas)
 
     def _message(self, raw: bytes, betas: str) -> Body | str:
         now, body = self.clock(), self._read(raw, betas)

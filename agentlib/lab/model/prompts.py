@@ -47,8 +47,6 @@ TABLE: dict[str, Any] = tomllib.loads(
 _ENDINGS: Mapping[str, Sequence[str]] = TABLE["endings"]
 _PARTS: Mapping[str, Sequence[str]] = {"KIND": list(_ENDINGS), **TABLE["parts"]}
 COMMANDS: Mapping[str, str] = TABLE["commands"]
-EXAMPLES, EXAMPLES_ZH = (TABLE["refusal"][each]["examples"] for each in ("english", "chinese"))
-"""The six tasks, each with a prompt that is understood."""
 
 
 def _any(phrases: Sequence[str]) -> str:

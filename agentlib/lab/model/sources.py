@@ -19,13 +19,7 @@ _EXPORTS = {
     for language in TABLE["exports"]
     for ending in language["endings"]
 }
-_TOP = re.compile(r"\s*(/\*.*?\*/|(?:[ \t]*(?://|#)[^\n]*(?:\n|\Z)|[ \t]*\n)+)", re.DOTALL)
-_TOOLS, _LEGAL = (re.compile("|".join(TABLE["comments"][name])) for name in ("tools", "legal"))
-_FACT = re.compile(
-    r"^[ \t]*(?:#|//|\*|--?)?[ \t]*((?:FACT|DECISION): .*[.!。])[ \t]*$", re.MULTILINE
-)
-_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|al|resp|approx|Dr|Mr|St|No)|\b[A-Z])\.$")
-_BREAK = re.compile(r"\n\s*\n|\n\s*([=\-~^*#\"'+])\1{2,}\s*(?:\n|\Z)")
+_FORMS = {name: re.compile(form) for name, form in TABLE["sources"].items()}
 _LONGEST = 160
 BARE = "no public names"
 COMMENT_ONLY = "only the first comment is read in this language"
@@ -51,7 +45,7 @@ def describe(path: str, text: str) -> Described:
     >>> describe("a.py", '"Adds. And more."\\ndef add(a, b):\\n    "Return the sum."\\n')
     Described(purpose='Adds.', names=('add: Return the sum.',), facts=())
     """
-    facts = tuple(dict.fromkeys(_FACT.findall(text)))
+    facts = tuple(dict.fromkeys(_FORMS["fact"].findall(text)))
     ending = path.rpartition(".")[2]
     if not text.strip() or text in ("(empty file)", "(no output)"):
         return Described("empty file")
@@ -72,10 +66,10 @@ def first_sentence(text: str) -> str:
     'Parse it, e.g. an address.'
     """
     # A note divides its parts by " | ".
-    first = " ".join(_BREAK.split(text.strip())[0].split())
+    first = " ".join(_FORMS["paragraph_end"].split(text.strip())[0].split())
     paragraph = first.lstrip("+-*|> ").partition(" | ")[0]
     ends = (end.end() for end in re.finditer(r"[.!?](?=\s|$)", paragraph))
-    end = next((end for end in ends if not _ABBREVIATION.search(paragraph[:end])), None)
+    end = next((end for end in ends if not _FORMS["abbreviation"].search(paragraph[:end])), None)
     sentence = paragraph[:end]
     if len(sentence) <= _LONGEST:
         return sentence
@@ -89,11 +83,11 @@ def top_comment(text: str) -> str:
     >>> top_comment("#!/bin/sh\\n# Licence: MIT\\n#\\n# Counts words.\\nx = 1")
     'Counts words.'
     """
-    found = _TOP.match(text)
+    found = _FORMS["comment_at_the_top"].match(text)
     lines = [_plain(line) for line in found[1].split("\n")] if found else []
-    comment = "\n".join("" if _TOOLS.match(line) else line for line in lines)
+    comment = "\n".join("" if _FORMS["for_tools"].match(line) else line for line in lines)
     for paragraph in re.split(r"\n(?:\W*\n)+", comment):
-        if re.search(r"\w{2}", paragraph) and not _LEGAL.search(paragraph):
+        if re.search(r"\w{2}", paragraph) and not _FORMS["legal"].search(paragraph):
             return paragraph.strip()
     return ""
 

@@ -21,11 +21,10 @@ from agentlib.messages import SUMMARY_WANTED
 
 _DONE = 0.6
 """Share of the room that the list of finished files may take before it becomes one line."""
-_ASKED, _FOCUS, _GIVEN, _HEADING, _UPDATE, _HANDED_OVER, _COMMAND, _NO_INSTRUCTION = (
-    re.compile("|".join(phrases), re.IGNORECASE | re.MULTILINE)
-    for name, phrases in TABLE["summary"].items()
-    if name not in ("word", "of_talk")
-)
+_FORMS = {
+    name: re.compile("|".join(forms), re.IGNORECASE | re.MULTILINE)
+    for name, forms in TABLE["summary_text"].items()
+}
 _HEADINGS = ["## Accomplished", "## Current state", "## Key decisions"]
 _TASK, _FILES, _DECIDED = "", "file|state|artifact", "decision|rule"
 _QUESTIONS, _LEFT = "pending|question", "remaining|left|next|progress"
@@ -51,12 +50,12 @@ def summarise(view: View, prompt: str) -> str:
     The bounds: what the prompt asks for, max_tokens, and a share of what is shown. In the course's
     agent the newest exchange stays beside the summary, so what was just read there is left out.
     """
-    headings = _HEADING.findall(prompt) or _HEADINGS
+    headings = _FORMS["heading"].findall(prompt) or _HEADINGS
     if not view.request and not view.known:
         return f"{headings[0]}\nNothing of the conversation was shown to me."
     view = in_sight(view if prompt.startswith(SUMMARY_WANTED) else take_notes(view))
     bounds = [int(view.habits.summary * view.size), view.max_tokens]
-    if most := _ASKED.search(prompt):
+    if most := _FORMS["asked"].search(prompt):
         bounds.append(int(number(most[1]) * (1.3 if most[2] == "word" else 1)))
     room = min(bounds)
     asked = pending(view) if any(_is_under(_QUESTIONS, each) for each in headings) else []
@@ -95,8 +94,8 @@ def stale_question(view: View) -> tuple[View, Task] | None:
     A summary is a user's message, so its open questions are requests like any other, unless no
     heading reads like a command, or the summary says that it is no instruction.
     """
-    noted = view.habits.heeds_notes and _NO_INSTRUCTION.search(view.summary)
-    if noted or not _COMMAND.search(view.summary):
+    noted = view.habits.heeds_notes and _FORMS["no_instruction"].search(view.summary)
+    if noted or not _FORMS["command"].search(view.summary):
         return None
     for text in pending(view):
         if text in _handed_over(view) and (task := understand(text)).kind == "trace":
@@ -106,7 +105,7 @@ def stale_question(view: View) -> tuple[View, Task] | None:
 
 def _handed_over(view: View) -> list[str]:
     """Return the requests under a summary's heading for pending questions."""
-    section = _HANDED_OVER.search(view.summary)
+    section = _FORMS["questions"].search(view.summary)
     return [each.text for each in listed(notes_in(section[1]), "request")] if section else []
 
 
@@ -162,12 +161,12 @@ def _items(view: View, asked: Sequence[str]) -> list[Item]:
 
 def _chosen(view: View, items: Sequence[Item], prompt: str, left: int, room: int) -> list[Item]:
     """Return what fits: the focus, what an update carries over, decisions, then the newest."""
-    focus, given = _FOCUS.search(prompt), _GIVEN.search(prompt)
+    focus, given = _FORMS["focus"].search(prompt), _FORMS["given"].search(prompt)
     words = stems(focus[1] if focus else "")
     decided = [item for item in items if item.heading == _DECIDED]
     if view.habits.rules_first:
         decided.sort(key=lambda item: item.text.startswith("- [rule]"), reverse=True)
-    before = decided if _UPDATE.search(prompt) else []
+    before = decided if _FORMS["update"].search(prompt) else []
     named = [item for item in items if words & stems(item.words)]
     taken = _fitting(named, min(left, number(given[1]) if given else left))
     carried = [item for item in before if item.text in view.summary]

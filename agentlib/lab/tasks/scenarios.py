@@ -51,8 +51,6 @@ class Scenario:
     """What the person demands early on, and must find kept at the end."""
     pauses: tuple[float, ...] = ()
     """Seconds before each prompt, for `Clock.pause`; none: no pauses."""
-    window: int = 200_000
-    """Tokens of a window in which the whole task fits when nothing is forgotten."""
 
 
 @dataclass
@@ -193,7 +191,6 @@ def _scenario(
         facts=facts,
         constraint=rule,
         pauses=tuple(row.get("pauses", ())),
-        window=row.get("window", Scenario.window),
     )
 
 
