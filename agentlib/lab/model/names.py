@@ -263,11 +263,10 @@ def _finish(view: View, task: Task, hits: Sequence[Place], *, edited: bool) -> R
     """Find the tests, run them, search again, answer."""
     old, new = task.names
     command, tests = last(view.own, "command"), last(view.own, "tests")
-    steps = [call.name == "edit_file" for call in view.calls if _is_test(call) or _edited(call)]
     if command is None:
         find = view.use("bash", command=COMMANDS["find_tests"])
         return answer(view, "Nothing is left to edit; I look for the tests.", find)
-    if tests is None or (edited and steps[-1:] == [True]):
+    if tests is None or (edited and not _tested(view)):
         run = COMMANDS["run_tests"].format(tests=command.text)
         return answer(view, "Now the tests.", view.use("bash", command=run))
     if edited:
@@ -280,10 +279,6 @@ def _finish(view: View, task: Task, hits: Sequence[Place], *, edited: bool) -> R
     return answer(view, f"{told} Tests {tests.parts[0]}: {tests.parts[1]}")
 
 
-def _is_test(call: Call) -> bool:
-    return "PIPESTATUS" in str(call.input.get("command"))
-
-
 def _tested(view: View) -> str:
     """Note what the newest call told about the tests."""
     call = view.newest
@@ -292,7 +287,7 @@ def _tested(view: View) -> str:
     lines = [line.strip() for line in call.text.split("\n") if line.strip()]
     if call.input.get("command") == COMMANDS["find_tests"]:
         return note("command", lines[0] if _PLAIN_COMMAND.fullmatch(lines[0]) else _DEFAULT_TESTS)
-    if not _is_test(call):
+    if "PIPESTATUS" not in str(call.input.get("command")):
         return ""
     if "Ran 0 tests" in call.text:  # some runners end well without any
         return note("tests", "fail", "no test was run")

@@ -99,11 +99,9 @@ def stopped(reply: Reply, sequences: Sequence[str]) -> Reply:
     >>> stopped(say("One. Two."), ["Two"])["content"]
     [{'type': 'text', 'text': 'One. '}]
     """
-    for i, block in enumerate(reply["content"]):
-        text = block.get("text", "")
-        if hits := [(text.find(each), each) for each in sequences if each in text]:
-            at, sequence = min(hits)
-            kept = [{**block, "text": text[:at]}] if text[:at].strip() else []
-            content = [*reply["content"][:i], *kept]
-            return {"content": content, "stop_reason": "stop_sequence", "stop_sequence": sequence}
-    return reply
+    text = "".join(block.get("text", "") for block in reply["content"])
+    hits = [(text.find(each), each) for each in sequences if each in text]
+    if not hits:
+        return reply
+    at, sequence = min(hits)
+    return {**say(text[:at]), "stop_reason": "stop_sequence", "stop_sequence": sequence}

@@ -203,9 +203,7 @@ class View:
             return self.use("recall", tool_use_id=made.offer)
         return call
 
-    def printed(
-        self, command: str, form: re.Pattern[str]
-    ) -> tuple[list[tuple[str, ...]], Block | None]:
+    def printed(self, command: str, form: re.Pattern[str]) -> tuple[list[Any], Block | None]:
         """Return what a command printed in a form, or the call to make if that can't be seen."""
         call = self.use("bash", command=command)
         made = self.ran(call)

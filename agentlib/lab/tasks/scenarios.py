@@ -23,6 +23,8 @@ DATA = Path(__file__).parent / "data"
 
 Checks = dict[str, Any]
 """`done` (bool) first, then the measures of this scenario by name."""
+Check = Callable[[Path, Sequence[Message]], Checks]
+"""(folder, history) -> measures of success, `done` among them."""
 
 TABLE: dict[str, Any] = tomllib.loads(
     Path(__file__).with_name("scenarios.toml").read_text(encoding="utf-8")
@@ -43,8 +45,7 @@ class Scenario:
     """What the person says, one after the other, in one conversation."""
     make_workspace: Callable[[Path], object]
     """Fill a folder that is empty or not there yet."""
-    checks: Callable[[Path, Sequence[Message]], Checks]
-    """(folder, history) -> measures of success, `done` among them."""
+    checks: Check
     facts: tuple[str, ...] = ()
     """Lines planted in files; a good run still knows them at the end."""
     constraint: str = ""
@@ -171,9 +172,7 @@ def lines_with(name: str, texts: Iterable[str]) -> int:
 # -- the tasks -----------------------------------------------------------------------------------
 
 
-def _scenario(
-    name: str, checks: Callable[[Path, Sequence[Message]], Checks] | None = None, below: str = "."
-) -> Scenario:
+def _scenario(name: str, checks: Check | None = None, below: str = ".") -> Scenario:
     """Make a task of its table. Without `checks` of its own it is done by a report on `below`."""
     row = TABLE[name]
     rule, planted = row.get("constraint", ""), row.get("planted", {})
