@@ -33,8 +33,9 @@ lab: $(STAMP) ## open your copies of the lessons in JupyterLab (ARGS="--no-brows
 test: $(STAMP) ## all tests that need no browser: the unit tests, and every notebook under strict nbval
 	@$(PY) -m pytest -n logical --maxprocesses=4 --dist=loadfile $(ARGS)
 
-test-browser: $(STAMP) ## every notebook in a real JupyterLab and a Chromium; pictures go to build/screenshots
+test-browser: $(STAMP) ## every notebook in a real JupyterLab, every web page; pictures go to build/screenshots
 	@$(PY) tools/browser.py
+	@$(PY) -m tools.pages
 	@$(PY) -m pytest tests/browser -p no:nbval -n logical --maxprocesses=3 --override-ini addopts= $(ARGS)
 
 browser: $(STAMP) ## install a Chromium for test-browser and bench-panels, if there is none
@@ -53,7 +54,7 @@ format: $(STAMP) ## let ruff fix and format code and notebooks
 notebooks: $(STAMP) ## run the notebooks and store their outputs, normalised (ARGS="--check" only compares)
 	@$(PY) tools/notebooks.py $(ARGS)
 
-html: $(STAMP) ## make the web pages, in build/html
+html: $(STAMP) ## make the web pages, in build/html; this runs every notebook that has changed
 	@$(PY) -m tools.pages
 
 address: $(STAMP) ## write the links to your copy on GitHub into the README (REPO=owner/name)

@@ -1,6 +1,6 @@
-"""The web pages: where links lead, how large they are, whether they are valid HTML.
+"""The web pages: where links lead, and whether they are valid HTML.
 
-`tests/browser/test_pages_in_a_browser.py` opens them. A person judges their looks.
+`tests/browser/test_pages_in_a_browser.py` opens and weighs them. A person judges their looks.
 """
 
 import re
@@ -17,7 +17,6 @@ from tools import address, pages
 from tools.pages import NOTEBOOKS, aim, build, framed, linked, make, minutes, read, title
 
 KNOWN = {NOTEBOOKS / "01_estimation.ipynb", NOTEBOOKS / "GLOSSARY.md", pages.ROOT / "README.md"}
-MILLION = 1_000_000
 LOADED = re.compile(r'<(?:img|script|link)\b[^>]*?\b(?:src|href)="([^"]+)"')
 TARGET = re.compile(r' (?:href|src)="([^"]+)"')
 
@@ -31,16 +30,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def texts(site: Path) -> dict[str, str]:
     return {path.name: path.read_text(encoding="utf-8") for path in sorted(site.glob("*.html"))}
-
-
-def loaded(page: Path) -> set[Path]:
-    """Return the files that a browser fetches to show a page, the page among them."""
-    names = LOADED.findall(page.read_text(encoding="utf-8"))
-    return {page, *(page.parent / name for name in names if not name.startswith("data:"))}
-
-
-def weight(page: Path) -> int:
-    return sum(file.stat().st_size for file in loaded(page))
 
 
 def lesson(*texts: str) -> tuple[str, set[Path]]:
@@ -91,12 +80,6 @@ def test_every_link_of_the_site_leads_to_a_file_and_to_a_place_in_it(site: Path)
             if not there or (place and place not in ids.get(target, {place})):
                 dead.append(f"{name}: {link}")
     assert dead == []
-
-
-def test_the_front_page_is_small_and_so_is_each_lesson(site: Path):
-    assert weight(site / "index.html") < MILLION
-    weights = {path.name: weight(path) for path in site.glob("*.html")}
-    assert {name: size for name, size in weights.items() if size > 3 * MILLION} == {}
 
 
 def test_every_page_can_be_reached_from_the_front_page(site: Path):
