@@ -18,9 +18,9 @@ from agentlib.step import Step
 Restore = Callable[[Sequence[Message]], Sequence[tuple[str, str]]]
 """(messages that are compacted) -> (name, text) of each thing to put back, most needed first."""
 
-READS = ("read_file", "Read")
-"""The tools whose result is a file's text, here and in Claude Code."""
-_FILE_TOOLS = (*READS, "edit_file", "write_file", "Edit", "MultiEdit", "Write")
+READS = ("read_file", "Read", "read")
+"""The tools whose result is a file's text, here, in Claude Code and in pi."""
+_FILE_TOOLS = (*READS, "edit_file", "write_file", "Edit", "MultiEdit", "Write", "edit", "write")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from strategies import result, text, use
 
 from agentlib import session_file, transcripts
+from agentlib.hooks import recent_files
 from agentlib.lab import sessions
 from agentlib.lab.replay import replay
 from agentlib.lab.sessions import MISSING
@@ -304,6 +305,12 @@ def test_tools_of_other_agents_are_known_by_what_they_do(
 ) -> None:
     call = use("t1") | {"name": name, "input": given}
     assert (kind_of(call), files_of(call)) == (kind, paths)
+
+
+@pytest.mark.parametrize("name", ["read_file", "Read", "read", "Edit", "edit", "write"])
+def test_a_file_that_another_agent_touched_can_be_put_back(name: str) -> None:
+    call = use("t1") | {"name": name, "input": {"path": "a.py"}}
+    assert recent_files({"a.py": "x = 1"}.get, 5)([{"role": "assistant", "content": [call]}])
 
 
 CALLS = [(i, n) for i in (1, 2, 3) for n in "ab"]

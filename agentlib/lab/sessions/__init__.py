@@ -9,7 +9,8 @@ from pathlib import Path
 
 from agentlib import session_file as file
 from agentlib import transcripts
-from agentlib.lab.sessions import claude_code, codex, gemini, pi
+from agentlib.lab.sessions import codex, gemini, pi
+from agentlib.lab.sessions.claude_code import BROKEN, Gathered, is_message
 from agentlib.session_file import Line
 from agentlib.transcripts import MISSING, Session
 
@@ -26,7 +27,7 @@ FORMATS: dict[str, tuple[str, Callable[[Line], bool], Callable[[], Reader] | Non
     "ours": ('"version": "agentlib"', lambda line: line.get("version") == "agentlib", None),
     "Claude Code": (
         '"type": "user", "message"',
-        claude_code.is_message,
+        is_message,
         lambda: lambda number, line: [line],
     ),
     "pi": ('"type": "session", "cwd"', pi.knows, pi.Reader),
@@ -78,8 +79,8 @@ def load(path: Path | str, progress: Callable[[int], object] = int) -> Session:
         if not begin:
             return transcripts.load(path)
         objects = _objects(path, skipped, progress)
-        session = claude_code.session(_translated(objects, begin(), damage), path.stem)
-    except claude_code.BROKEN as error:
+        session = _gathered(objects, begin(), damage).session(path.stem)
+    except BROKEN as error:
         raise ValueError(f"{path} can't be read: {error}") from error
     session.skipped, session.damage = skipped, damage + session.damage
     return session
@@ -113,10 +114,12 @@ def _objects(
             skipped.append(part[:200])
 
 
-def _translated(objects: Iterable[Line], read: Reader, damage: list[str]) -> Iterator[Line]:
+def _gathered(objects: Iterable[Line], read: Reader, damage: list[str]) -> Gathered:
+    gathered = Gathered()
     for number, line in enumerate(objects):
         try:
             for ours in read(str(number), line):
-                yield {"timestamp": line.get("timestamp"), **ours}
-        except claude_code.BROKEN as error:
+                gathered.add({"timestamp": line.get("timestamp"), **ours}, f"object {number}")
+        except BROKEN as error:
             damage.append(f"object {number} is left out: {error!r:.200}")
+    return gathered

@@ -33,30 +33,6 @@ def is_message(line: Line) -> bool:
     return line.get("type") in ("user", "assistant") and isinstance(line.get("message"), dict)
 
 
-def session(lines: Iterable[Line], name: str) -> Session:
-    """Make a session of the lines of a file. What breaks a rule is left out, as `damage` tells.
-
-    Only what the session needs of a line stays in memory. Raises ValueError if none is a message.
-    """
-    session, gathered, past = Session(session_id=name), _Gathered(), list[_Event]()
-    for number, line in enumerate(lines, 1):
-        try:
-            gathered.add(line, f"line {number}")
-        except BROKEN as error:
-            session.damage.append(f"line {number} is left out: {error!r:.200}")
-    for event in gathered.all():
-        try:
-            for line in _our_lines(event, past, session):
-                session.fold(line)
-        except BROKEN as error:
-            session.damage.append(f"the event {event.name} is left out: {error!r:.200}")
-        event.lines, event.results = [], {}  # the session has their blocks
-        past.append(event)
-    if not session.history:
-        raise ValueError("it holds no conversation: none of its lines is a message")
-    return session
-
-
 # -- which lines belong together ------------------------------------------------------------------
 
 
@@ -79,12 +55,6 @@ class _Event:
     results: dict[str, Block | None] = field(default_factory=dict[str, Block | None])
     """A result for each of its calls, None if there is none in the file."""
 
-    def add(self, line: Line) -> None:
-        """Keep what is needed of a line, without the copies of results and the bookkeeping."""
-        needed = {key: line[key] for key in _NEEDED if key in line}
-        if needed not in self.lines:
-            self.lines.append(needed)
-
     def blocks(self, *types: str) -> list[Block]:
         """List its blocks of these types, or all, without blank texts and repeated blocks."""
         distinct = list[Block]()
@@ -96,10 +66,11 @@ class _Event:
         return distinct
 
 
-class _Gathered:
+class Gathered:
     """The events of the main conversation. A response stands where its first line stands.
 
-    A file that has only sidechain lines is a subagent's. There they are the conversation.
+    Only what a session needs of a line stays in memory. A file that has only sidechain lines is a
+    subagent's. There they are the conversation.
     """
 
     def __init__(self) -> None:
@@ -107,18 +78,32 @@ class _Gathered:
         self._subagent = True
         self._roots, self._begun, self._root = dict[str, str](), set[str](), ""
 
-    def all(self) -> list[_Event]:
-        """List the events, each response with its results."""
-        _hand_out_results(list(self._events.values()))
-        return list(self._events.values())
+    def session(self, name: str) -> Session:
+        """Make the session. What breaks a rule is left out, and `damage` tells.
 
-    def add(self, line: Line, number: str) -> None:
-        """Add the next line to its event. `number`: its name, if it has no uuid."""
+        Call it once, because it gives the blocks away. Raises ValueError if there is no message.
+        """
+        session, past, events = Session(session_id=name), list[_Event](), self._events.values()
+        _hand_out_results(events)
+        for event in events:
+            try:
+                for line in _our_lines(event, past, session):
+                    session.fold(line)
+            except BROKEN as error:
+                session.damage.append(f"the event {event.name} is left out: {error!r:.200}")
+            event.lines, event.results = [], {}
+            past.append(event)
+        if not session.history:
+            raise ValueError("it holds no conversation: none of its lines is a message")
+        return session
+
+    def add(self, line: Line, name: str) -> None:
+        """Add the next line to its event. `name`: what it is called if it has no uuid."""
         if self._subagent and is_message(line) and not line.get("isSidechain"):
             marks = (file.COMPACT, file.MICRO)
             self._events = {key: e for key, e in self._events.items() if e.kind in marks}
             self._subagent = False
-        kind, uuid = _kind(line, self._subagent), line.get("uuid") or number
+        kind, uuid = _kind(line, self._subagent), line.get("uuid") or name
         at, begins = _seconds(line) or self._newest, self._begins(line)
         if kind and uuid not in self._seen:  # a resume or a fork copies lines
             key, begin = uuid, at
@@ -127,8 +112,9 @@ class _Gathered:
             if kind == "words" and self._events and begins:
                 self._events[f"{key}/cleared"] = _Event(kind=file.CLEARED, name=uuid, at=begin)
             event = self._events.setdefault(key, _Event(kind=kind, name=uuid, at=begin))
-            event.add(line)
             event.uuids.add(uuid)
+            needed = {key: line[key] for key in _NEEDED if key in line}
+            event.lines += [needed] if needed not in event.lines else []
         self._seen.add(uuid)
         self._newest = max(self._newest, at)
 
@@ -192,7 +178,7 @@ def _seconds(line: Line) -> float:
         return 0.0
 
 
-def _hand_out_results(events: Sequence[_Event]) -> None:
+def _hand_out_results(events: Iterable[_Event]) -> None:
     """Give each result to the response that asked for it first, wherever the result's line is."""
     responses = dict[str, _Event]()
     for response in (event for event in events if event.kind == "response"):
