@@ -31,6 +31,11 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
         "length": (500, 1_000, 1_500, 2_000, 3_000),
         "how": ("500", "truncated", "empty", "tool_use"),
     },
+    "08_cost": {
+        "cleared": (5_000, 10_000, 20_000, 30_000, 40_000),
+        "behind": (2_000, 5_000, 10_000, 15_000, 20_000, 30_000, 40_000),
+        "size": (100_000, 400_000),
+    },
     "what_if": {
         "default": {
             "clear_when": ("always", "cold", "never"),

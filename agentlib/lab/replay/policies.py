@@ -7,9 +7,8 @@ quote and it has forgotten, as if that had been read again. Only words that are 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from agentlib.lab.replay import replay
+from agentlib.lab.replay import replay, table
 from agentlib.lab.replay.bills import bills
-from agentlib.lab.replay.need import needs
 from agentlib.lab.spending import MILLION, dollars, rates
 from agentlib.messages import Message, blocks, is_summary
 from agentlib.pipeline import compact
@@ -51,13 +50,10 @@ def judge(
     rate, rows = rates(model), list[dict[str, float]]()
     for session in sessions:
         frames = replay(session, settings, engine=engine)
-        usages = [u for b in bills(session, frames, simulate=True) for u in b.usages]
-        spent, need = sum(dollars(usage, model) for usage in usages), needs(frames)
-        for frame, each in zip(frames, need, strict=True):
-            again = rate["cache_write_5m"] * each.tokens
-            again += rate["cache_read"] * frame.prompt_tokens * bool(each.outputs)
-            spent += again / MILLION
-        outputs = 100 * sum(each.outputs for each in need) / len(frames)
-        tokens = sum(frame.prompt_tokens for frame in frames)
-        rows.append({"tokens": tokens, "dollars": spent, "need": outputs})
+        turns, billed = table(frames), bills(session, frames, simulate=True)
+        again = rate["cache_write_5m"] * turns["reread"].sum()
+        again += rate["cache_read"] * turns["tokens"][turns["need"] > 0].sum()
+        spent = sum(dollars(usage, model) for bill in billed for usage in bill.usages)
+        need, spent = 100 * turns["need"].mean(), spent + again / MILLION
+        rows.append({"tokens": turns["tokens"].sum(), "dollars": spent, "need": need})
     return DataFrame(rows)
