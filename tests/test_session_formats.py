@@ -370,6 +370,10 @@ def test_each_byte_of_a_file_is_told_to_progress(tmp_path: Path) -> None:
         told = list[int]()
         sessions.load(tmp_path / "theirs.jsonl", told.append)
         assert sum(told) == (tmp_path / "theirs.jsonl").stat().st_size, name
+    ours, told = Session.create(tmp_path, settings=Settings(), session_id="s"), list[int]()
+    ours.say("Fix it.", at=1)
+    assert sessions.load(tmp_path / "s.jsonl", told.append).history == ours.history
+    assert sum(told) == (tmp_path / "s.jsonl").stat().st_size
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -77,6 +77,7 @@ def load(path: Path | str, progress: Callable[[int], object] = int) -> Session:
     try:
         begin = _reader(path)
         if not begin:
+            progress(path.stat().st_size)
             return transcripts.load(path)
         objects = _objects(path, skipped, progress)
         session = _gathered(objects, begin(), damage).session(path.stem)

@@ -252,7 +252,7 @@ def _exchange(event: _Event) -> list[Line]:
 
 def _bill(message: Message) -> Mapping[str, Any]:
     """Return the usage of a response. Raises what `BROKEN` lists if no API can have sent it."""
-    usage: Block = messages.received(message)["usage"]
+    usage: Block = messages.received({"usage": message["usage"]})["usage"]
     counts = [count for name, count in usage.items() if name.endswith("_tokens")]
     split: Block = usage.get("cache_creation") or {}
     if not all(0 <= (count or 0) < 10**9 for count in (*counts, *split.values())):

@@ -45,7 +45,7 @@ class Reader:
                 uuid = f"{name}/{number}" if name in self.names else name
                 self.names.add(name)
                 yield lines.message(uuid, "assistant", list(_reply(line)), **more)
-                for call in _calls(line):
+                for call in line.get("toolCalls") or ():
                     if given := call.get("result"):
                         result = lines.result(call["id"], given, failed=call["status"] == "error")
                         yield lines.message(f"{name}/{call['id']}", "user", result)
@@ -67,10 +67,6 @@ class Reader:
                     yield {"timestamp": record.get("timestamp"), **ours}
 
 
-def _calls(line: Line) -> list[Block]:
-    return line.get("toolCalls") or []
-
-
 def _bill(line: Line) -> Block:
     """Read a bill. Its input has the tokens read from the cache, its output has no thoughts."""
     tokens: Block = line.get("tokens") or {}
@@ -79,10 +75,9 @@ def _bill(line: Line) -> Block:
 
 
 def _reply(line: Line) -> Iterator[Block]:
-    thoughts: list[Block] = line.get("thoughts") or []
-    for thought in thoughts:
+    for thought in line.get("thoughts") or ():
         text = f"{thought['subject']}: {thought['description']}"
         yield {"type": "thinking", "thinking": text}
     yield from lines.blocks(line.get("content"))
-    for call in _calls(line):
+    for call in line.get("toolCalls") or ():
         yield {"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["args"]}
