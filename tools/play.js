@@ -158,7 +158,9 @@ class Mover {
     panel.controls[0].input.addEventListener('keydown', () => this.stop());
     bar.append(this.button);
     this.stop();
-    if (matchMedia('(prefers-reduced-motion: reduce)').matches) return;
+    const control = panel.controls[0], isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    control.index = isCalm ? control.shown.length - 1 : 0;
+    if (isCalm) return;
     const seen = new IntersectionObserver(([entry]) => {
       if (entry.isIntersecting) { seen.disconnect(); this.go(); }
     }, {threshold: 0.6});

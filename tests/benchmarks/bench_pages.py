@@ -13,6 +13,7 @@ from pathlib import Path
 from playwright.sync_api import Locator, Page
 
 from tests.browser.servers import chromium
+from tests.browser.site import DRAWN
 from tools.pages import OUT
 
 MOVES, PAUSE = 20, 100
@@ -39,7 +40,7 @@ def presses(slider: Locator) -> Iterator[float]:
 
 def timed(page: Page, file: Path) -> list[float]:
     page.goto(file.as_uri())
-    page.wait_for_function("() => !document.querySelector('figure.play:not([data-ready])')")
+    page.wait_for_function(DRAWN)
     sliders = page.locator("figure.play input[type=range]:enabled").all()
     return [milliseconds for slider in sliders for milliseconds in presses(slider)]
 

@@ -1,13 +1,10 @@
 """The recorded panels in a Chromium: every place on the page is the recorded one, and a sample of
 places is what the notebook's own panel shows there."""
 
-import functools
 import html
-import http.server
 import json
 import random
 import re
-import threading
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -18,6 +15,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page
 
 from tests.browser.servers import HERE, ROOT
+from tests.browser.site import DRAWN, served
 from tools import places
 from tools.notebooks import execute
 
@@ -58,11 +56,6 @@ EVERY = f"""(figure, places) => places.map(each => {{
 }})"""
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_: Any) -> None:
-        """Print nothing."""
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A site of nothing but recordings."""
@@ -74,11 +67,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[str]:
-    handler = functools.partial(Quiet, directory=folder)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
-        threading.Thread(target=running.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{running.server_port}"
-        running.shutdown()
+    with served(folder) as address:
+        yield address
 
 
 @pytest.fixture(scope="module", params=NOTEBOOKS, ids=lambda path: path.stem)
@@ -102,14 +92,10 @@ def page(browser: Browser, folder: Path, path: Path, plays: list[Any]) -> Iterat
     page.on("console", lambda each: errors.append(each.text))
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(file.as_uri())
-    ready(page)
+    page.wait_for_function(DRAWN)
     yield page
     page.close()
     assert errors == []
-
-
-def ready(page: Page) -> None:
-    page.wait_for_function("() => !document.querySelector('figure.play:not([data-ready])')")
 
 
 def figures(page: Page, plays: list[Any], *kinds: str) -> Iterator[tuple[Locator, dict[str, Any]]]:
@@ -125,7 +111,7 @@ def test_a_page_from_a_server_draws_what_one_from_a_file_draws(page: Page, serve
     shown = page.evaluate(pictures)
     with page.context.browser.new_page() as other:
         other.goto(f"{server}/{path.stem}.html")
-        ready(other)
+        other.wait_for_function(DRAWN)
         assert other.evaluate(pictures) == shown
         assert len(shown) >= other.locator("figure.play").count() > 0
 
