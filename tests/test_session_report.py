@@ -1,5 +1,6 @@
 """The report on session files: its sums, what it hides, how it is shown, and the command."""
 
+import io
 import json
 import os
 import re
@@ -8,19 +9,20 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from click.testing import CliRunner
 from runs import ctrl_c
 from strategies import result, text, use
 
 from agentlib.lab import sessions
 from agentlib.lab.play import play
-from agentlib.lab.sessions.__main__ import command
+from agentlib.lab.sessions.__main__ import main
 from agentlib.lab.sessions.one import (
     COMPACTION,
     FIRST,
@@ -99,8 +101,22 @@ def a_day(start: float = 0, quote: str = QUOTE) -> list[Line]:
     return lines
 
 
-def run(*arguments: object) -> Any:
-    return CliRunner().invoke(command, [*map(str, arguments), "--jobs", "1"])
+@dataclass
+class Outcome:
+    stdout: str
+    stderr: str
+    exit_code: object
+
+
+def run(*arguments: object) -> Outcome:
+    """Run the command in this process."""
+    code: object = 0
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as errors:
+        try:
+            main([*map(str, arguments), "--jobs", "1"])
+        except SystemExit as stop:
+            code = stop.code
+    return Outcome(out.getvalue(), errors.getvalue(), code)
 
 
 # -- one session ----------------------------------------------------------------------------------
@@ -331,7 +347,7 @@ def test_without_texts_no_word_of_a_session_comes_out(tmp_path: Path) -> None:
     for target in (path, path.parent):
         for form in (["--json"], ["--what-if", "--price-as", MODEL], ["--html", page]):
             outcome = run(target, "--no-text", *form)
-            assert outcome.exit_code == 0, outcome.output
+            assert outcome.exit_code == 0, outcome.stderr
             shown = outcome.stdout + (page.read_text(encoding="utf-8") if page.exists() else "")
             assert words_of_it.findall(shown) == []
             assert re.search(r"\b(tool|session|model) 1\b", shown)
@@ -473,8 +489,9 @@ def test_ctrl_c_ends_the_command_and_its_workers(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     pipe = subprocess.PIPE
     with ctrl_c(), subprocess.Popen([*call, "--html", str(page)], stderr=pipe) as process:
-        while process.poll() is None and not psutil.Process(process.pid).children():
-            time.sleep(0.05)
+        tree = psutil.Process(process.pid)
+        while process.poll() is None and len(tree.children(recursive=True)) < 4:
+            time.sleep(0.05)  # until both workers are there, beside multiprocessing's own two
         process.send_signal(signal.SIGINT)
         try:
             _, errors = process.communicate(timeout=60)

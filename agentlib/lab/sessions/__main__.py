@@ -5,51 +5,48 @@ import json
 import multiprocessing
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import track
+from rich.progress import Progress, track
 
 from agentlib import presets
-from agentlib.lab.sessions import PROJECTS, files, load
+from agentlib.lab.sessions import PROJECTS, files, load, report
 from agentlib.lab.sessions.overview import overview
-from agentlib.lab.sessions.report import (
-    as_page,
-    as_text,
-    of_overview,
-    of_session,
-    of_what_if,
-    shareable,
-    turn_chart,
-)
-from agentlib.lab.sessions.what_if import choices, what_if
+from agentlib.lab.sessions.what_if import LARGE, SMALL, choices, what_if
+from agentlib.lab.spending import price_list
 from agentlib.settings import Settings
+from agentlib.transcripts import Session
 
-NothingRead = click.ClickException
-"""There is no session to report on. The exit code is 1; a wrong argument gives 2."""
-STOPPED = 130
+NOTHING_READ, STOPPED = 1, 130
+"""Exit codes. A wrong argument gives 2."""
 _ALONE = ("projects", "days", "sessions")
 """Tables that say nothing about a single session."""
 _NO_PRICE = "no session has a model with a known price; --price-as MODEL takes that of another"
 
 
-def main() -> None:
-    """Run the command and exit with its code."""
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command and exit with its code. An error is one line."""
     try:
-        command.main(prog_name="agentlib-sessions", standalone_mode=False)
-    except click.Abort:
+        command.main(argv, "agentlib-sessions", standalone_mode=False)
+    except click.Abort:  # Ctrl-C, which the workers ignore
         for worker in multiprocessing.active_children():
             worker.terminate()
         sys.exit(STOPPED)
-    except click.ClickException as error:  # NothingRead, or UsageError with exit code 2
+    except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
+    except (ValueError, FileNotFoundError) as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(NOTHING_READ)
 
 
 _FILE, _COUNT = click.Path(path_type=Path, dir_okay=False), click.IntRange(0)
+_MODEL = click.Choice([*price_list()["models"]])
 
 
 @click.command()
@@ -60,8 +57,8 @@ _FILE, _COUNT = click.Path(path_type=Path, dir_okay=False), click.IntRange(0)
 @click.option("--threshold", type=_COUNT, help="Yours: compact above so many tokens.")
 @click.option("--keep-recent", type=_COUNT, help="Yours: results that stay whole.")
 @click.option("--set", "more", multiple=True, metavar="NAME=VALUE", help="Yours: any setting.")
-@click.option("--window", type=_COUNT, default=0, help="Tokens of the window.")
-@click.option("--price-as", default="", metavar="MODEL", help="Whose prices --what-if takes.")
+@click.option("--window", type=click.IntRange(50_000), help="Tokens of the window.")
+@click.option("--price-as", type=_MODEL, metavar="MODEL", help="Whose prices --what-if takes.")
 @click.option("--html", type=_FILE, help="Write a page.")
 @click.option("--json", "is_json", is_flag=True, help="Print whole tables as JSON.")
 @click.option("--no-text", is_flag=True, help="Leave out every word and name of the sessions.")
@@ -87,57 +84,58 @@ def command(paths: tuple[Path, ...], session: str, html: Path | None, **given: A
     Exit codes: 0 done, 1 no session could be read, 2 a wrong argument, 130 Ctrl-C.
     """
     found, own = _found(paths, session), _own(given)
-    alone, bar = found[1:] == [], partial(track, console=Console(stderr=True), transient=True)
-    try:
-        report = of_overview(overview(found, jobs=given["jobs"], track=bar))
-    except ValueError as error:
-        raise NothingRead(str(error)) from None
+    bar = partial(track, console=Console(stderr=True), transient=True)
+    tables = report.of_overview(overview(found, jobs=given["jobs"], track=bar))
+    alone = _loaded(found[0]) if len(found) == 1 else None
     if alone:
-        report = {name: report[name] for name in report if name not in _ALONE}
-        report |= of_session(load(found[0]))
+        tables = {name: tables[name] for name in tables if name not in _ALONE}
+        tables |= report.of_session(alone)
     if own or given["is_asked"]:
         known: Any = {name: given[name] for name in ("window", "price_as", "jobs")}
         try:
-            report |= of_what_if(what_if(found, choices(own), track=bar, **known))
+            tables |= report.of_what_if(what_if(found, choices(own), track=bar, **known))
         except ValueError:
-            report["set this"] = [{"line": _NO_PRICE}]
-    report = shareable(report, texts=not given["no_text"])
+            tables["set this"] = [{"line": _NO_PRICE}]
+    tables = report.shareable(tables, texts=not given["no_text"])
     if html:
-        _replace(html, as_page(report, turn_chart(load(found[0])) if alone else None))
+        _replace(html, report.as_page(tables, report.turn_chart(alone) if alone else None))
         click.echo(f"wrote {html}")
     elif given["is_json"]:
-        click.echo(json.dumps(report, indent=1))
+        click.echo(json.dumps(tables, indent=1))
     else:
-        Console().print(*as_text(report))
+        Console().print(*report.as_text(tables))
 
 
 def _found(paths: Sequence[Path], session: str) -> list[Path]:
-    """List the files to read."""
+    """List the files to read. Raises FileNotFoundError without Claude Code's own folder."""
     if not paths:
         click.echo(f"No path was given, so this reads {PROJECTS}.", err=True)
-    try:
-        found = files(paths or [PROJECTS])
-    except FileNotFoundError as error:
-        raise NothingRead(str(error)) from None
-    chosen = [path for path in found if path.stem.startswith(session)]
-    if session and len(chosen) != 1:
-        raise click.UsageError(f"{len(chosen)} sessions have an id that begins with {session}.")
-    return chosen
+    found = [path for path in files(paths or [PROJECTS]) if path.stem.startswith(session)]
+    if session and len(found) != 1:
+        raise click.UsageError(f"{len(found)} sessions have an id that begins with {session}.")
+    return found
+
+
+def _loaded(path: Path) -> Session:
+    """Load one session, which may be large, and show how far that is."""
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Reading", total=path.stat().st_size)
+        return load(path, lambda size: bar.advance(task, size))
 
 
 def _own(given: dict[str, Any]) -> Settings | None:
     """Make the learner's own settings, if the arguments have any."""
     changes = {n: given[n] for n in ("threshold", "keep_recent") if given[n] is not None}
     for name, _, value in (each.partition("=") for each in given["more"]):
-        try:
+        changes[name] = value
+        with suppress(ValueError, SyntaxError):
             changes[name] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
-            changes[name] = value
     if not changes and not given["preset"]:
         return None
+    window = given["window"] or (SMALL if (given["threshold"] or 0) <= SMALL else LARGE)
+    base = presets.ALL[given["preset"] or "default"]
     try:
-        base = presets.ALL[given["preset"] or "default"]
-        return Settings.from_env(base, environ={}, **changes)
+        return Settings.from_env(base, environ={}, **{"context_window": window, **changes})
     except (TypeError, ValueError) as error:
         raise click.UsageError(str(error)) from None
 

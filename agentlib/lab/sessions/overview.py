@@ -4,10 +4,17 @@ Each file is added up in a worker, so that no session travels between processes.
 be read is named and never ends the run.
 """
 
+import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import (
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    as_completed,
+)
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -41,9 +48,7 @@ def each(
     and what it returns have to be picklable.
     """
     if executor is None:
-        count = max(1, min(jobs or os.cpu_count() or 1, len(paths)))
-        ignored = (signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for this process
-        with ProcessPoolExecutor(count, initializer=signal.signal, initargs=ignored) as own:
+        with _pool(max(1, min(jobs or os.cpu_count() or 1, len(paths)))) as own:
             return each(function, paths, executor=own, track=track)
     under_way: dict[Future[Result], Path] = {executor.submit(function, p): p for p in paths}
     found, failed = dict[Path, Result](), dict[Path, str]()
@@ -57,6 +62,16 @@ def each(
         for future in under_way:
             future.cancel()
     return {path: found[path] for path in paths if path in found}, failed
+
+
+def _pool(jobs: int) -> Executor:
+    """Make an executor. A process that has threads, such as a notebook's, can't be forked."""
+    if jobs == 1:
+        return ThreadPoolExecutor(1)
+    ways = multiprocessing.get_all_start_methods()
+    context = multiprocessing.get_context("forkserver" if "forkserver" in ways else "spawn")
+    ignored = (signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
+    return ProcessPoolExecutor(jobs, context, initializer=signal.signal, initargs=ignored)
 
 
 def project_of(path: Path) -> str:

@@ -48,20 +48,14 @@ def of_overview(tables: Mapping[str, DataFrame]) -> Report:
     return report
 
 
-def _summed(
-    table: DataFrame, by: list[str], sums: list[str], sort: str = "", **_: Any
-) -> DataFrame:
-    """Group a table and add up. The largest last sum comes first."""
-    groups, counted = (
-        table.groupby(by, sort=False),
-        {"sessions": "session", "responses": "response"},
-    )
-    columns: Any = {
-        name: groups[counted[name]].nunique() if name in counted else groups[name].sum(min_count=1)
-        for name in sums
-    }
-    summed = DataFrame(columns).reset_index()
-    return summed.sort_values(sort or sums[::-1], ascending=bool(sort))
+def _summed(table: DataFrame, by: list[str], sums: list[str], **spec: str) -> DataFrame:
+    """Group a table and add up. The largest last sum comes first, or else the `sort` column."""
+    groups = table.groupby(by, sort=False)
+    columns: Any = {name: groups[name].sum(min_count=1) for name in sums if name in table}
+    counted = {"sessions": "session", "responses": "response"}
+    columns |= {name: groups[counted[name]].nunique() for name in sums if name in counted}
+    summed = DataFrame({name: columns[name] for name in sums}).reset_index()
+    return summed.sort_values(spec.get("sort", sums[::-1]), ascending="sort" in spec)
 
 
 def of_session(session: Session) -> Report:
@@ -72,11 +66,10 @@ def of_session(session: Session) -> Report:
         is_result = of_type(request.context[-1], "tool_result")
         row["when"] = "in mid-turn" if is_result else "at a person's words"
     shown = ("turn", "minutes", "prompt", "rewritten", "dollars")
+    more = (*shown, "gone", "when")
     return {
         "pauses": [{name: row[name] for name in shown} for row in every if row["why"] == PAUSE],
-        "clearings": [
-            {n: row[n] for n in ("gone", "when", *shown)} for row in every if row["gone"]
-        ],
+        "clearings": [{name: row[name] for name in more} for row in every if row["gone"]],
         "compactions": compactions(session),
         "lost": losses(session),
     }
@@ -133,9 +126,8 @@ def cell(column: str, value: Any) -> str:
     """
     if value is None:
         return "no price" if column == "dollars" else ""
-    return (
-        value if isinstance(value, str) else WORDS["formats"].get(column, "{:,.0f}").format(value)
-    )
+    form = "{}" if isinstance(value, str) else WORDS["formats"].get(column, "{:,.0f}")
+    return form.format(value)
 
 
 def as_text(report: Report, most: int = 12) -> Iterator[Table]:
@@ -143,10 +135,8 @@ def as_text(report: Report, most: int = 12) -> Iterator[Table]:
     for name, spec in WORDS["tables"].items():
         if rows := report.get(name):
             rest = f"{len(rows) - most} more rows with --html or --json. " * (len(rows) > most)
-            left: Any = {"title_justify": "left", "caption_justify": "left"}
-            table = Table(
-                title=spec["title"], caption=rest + spec.get("note", ""), box=SIMPLE, **left
-            )
+            table = Table(title=spec["title"], caption=rest + spec.get("note", ""), box=SIMPLE)
+            table.title_justify = table.caption_justify = "left"
             for column, value in rows[0].items():
                 side: Any = "left" if isinstance(value, str) else "right"
                 table.add_column(column, justify=side, no_wrap=True)

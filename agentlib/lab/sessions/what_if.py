@@ -88,8 +88,8 @@ def what_if(
     paths: Iterable[Path | str] = (PROJECTS,),
     every: Mapping[str, Choice] | None = None,
     *,
-    window: int = 0,
-    price_as: str = "",
+    window: int | None = None,
+    price_as: str | None = None,
     **options: Any,
 ) -> DataFrame:
     """Try choices on all session files among these paths. Returns a row for each, cheapest first.
@@ -158,7 +158,7 @@ def set_this(table: DataFrame) -> DataFrame:
 
 
 def tried(
-    path: Path, every: Mapping[str, Choice], window: int = 0, price_as: str = ""
+    path: Path, every: Mapping[str, Choice], window: int | None, price_as: str | None
 ) -> DataFrame:
     """Replay one file under each choice, a row for each. Raises ValueError without a price."""
     session = load(path)
