@@ -169,4 +169,6 @@ def turn_chart(session: Session) -> Chart:
         compacted = {"compaction": row["trigger"], "replaced_tokens": row["before"]}
         rows.append({**weights.kinds(tokens), "tokens": tokens, **compacted})
     levels = {"window": window_of(session), "threshold": 0, "summary_request": 0}
-    return charts.turns(DataFrame(rows).assign(**levels), title="Tokens of each prompt, by kind")
+    table = DataFrame(rows).assign(**levels)
+    title = f"{len(rows):,} prompts, the largest of {table['tokens'].max():,} tokens"
+    return charts.turns(table, title=title)
