@@ -34,7 +34,18 @@ def test_setting_an_address_writes_it_once_and_setting_another_replaces_it(copy:
         assert f"mybinder.org/v2/gh/{repo}/HEAD" in text(copy, "README.md")
     assert text(copy, "pyproject.toml").count("github.com") == 1
     assert "ada/course" not in text(copy, "README.md")
-    assert site(copy) == "https://eve.github.io/the-course.v2/"
+
+
+@pytest.mark.parametrize(
+    ("repo", "url"),
+    [
+        ("Ada/The-Course", "https://ada.github.io/The-Course/"),
+        ("Ada/ada.github.io", "https://ada.github.io/"),
+    ],
+)
+def test_the_web_pages_have_the_address_that_github_gives_them(repo, url):
+    assert site(repo) == url
+    assert f"[Read it on the web]({url})" in block(repo)
 
 
 def test_setting_the_same_address_again_changes_no_byte(copy: Path):

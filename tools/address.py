@@ -27,17 +27,21 @@ def repository(root: Path = ROOT) -> str:
     return project.get("urls", {}).get("Repository", "").removeprefix("https://github.com/")
 
 
-def site(root: Path = ROOT) -> str:
-    """Return the address of the web pages, with a slash at its end, or "" if none is set."""
-    owner, _, name = repository(root).partition("/")
-    return f"https://{owner.lower()}.github.io/{name}/" if name else ""
+def site(repo: str) -> str:
+    """Return the address of the web pages that GitHub publishes, with a slash at its end.
+
+    >>> site("Ada/course"), site("ada/ada.github.io")
+    ('https://ada.github.io/course/', 'https://ada.github.io/')
+    """
+    owner, _, name = repo.lower().partition("/")
+    host = f"{owner}.github.io"
+    return f"https://{host}/" if name == host else f"https://{host}/{repo.partition('/')[2]}/"
 
 
 def ways(repo: str) -> dict[str, str]:
     """Return where one can read or run the course without installing it."""
-    owner, _, name = repo.partition("/")
     return {
-        "Read it on the web": f"https://{owner.lower()}.github.io/{name}/",
+        "Read it on the web": site(repo),
         "Run it on Binder": f"https://mybinder.org/v2/gh/{repo}/HEAD?urlpath=lab/tree/{FIRST}",
         "Run it in Codespaces": f"https://codespaces.new/{repo}",
     }

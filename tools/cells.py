@@ -100,11 +100,10 @@ def reader() -> Callable[[str], Markup]:
 def coloured(code: str) -> Markup:
     """Return Python code as HTML whose words have the classes of Pygments.
 
-    >>> print(coloured("x = 1"))
-    <pre class="code"><span class="n">x</span> <span class="o">=</span> <span class="mi">1</span>
-    </pre>
+    >>> coloured("n")
+    Markup('<pre class="code"><span class="n">n</span></pre>')
     """
-    return Markup(f'<pre class="code">{highlight(code, PythonLexer(), _CODE)}</pre>\n')
+    return Markup(f'<pre class="code">{highlight(code, PythonLexer(), _CODE).rstrip()}</pre>')
 
 
 def parts(notebook: NotebookNode, markdown: Callable[[str], Markup]) -> list[Part]:

@@ -163,7 +163,7 @@ def framed(page: Page, pages: Mapping[str, Page]) -> str:
     repository = address.repository()
     shared = {
         "page": page,
-        "address": address.site(),
+        "address": address.site(repository) if repository else "",
         "ways": address.ways(repository) if repository else {},
     }
     if page.name != FRONT.stem:
