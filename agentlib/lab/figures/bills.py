@@ -107,7 +107,8 @@ def savings(
     """
     chart = Chart(2.5, title)
     axes = chart.frame(0.75, 0.5, 6.2, 1.6, "")
-    axes.set(xlim=(0, places[-1]), ylim=span, xlabel=across, ylabel="cents saved so far")
+    axes.set(xlim=(0, places[-1]), ylim=span, xlabel=across)
+    axes.set_ylabel("cents saved so far" if across == "request" else "cents saved")
     axes.axhline(0, color=DARK, linewidth=1.2)
     axes.plot(places, saved, color=BLUE, linewidth=2.5)
     axes.plot(at, 0, "o", color=RED, markersize=10)
