@@ -88,7 +88,7 @@ class Server:
         self._requests += 1
         request_id = f"req_{_digest(b'%d %s' % (self._requests, raw))}"
         try:
-            return _response(request_id, 200, self._route(method, path, headers, raw))
+            return _response(request_id, 200, {}, self._route(method, path, headers, raw))
         except Refusal as refusal:
             return _error(request_id, refusal)
         except NoAnswer:
@@ -148,18 +148,16 @@ def _error(request_id: str, refusal: Refusal) -> Reply:
     if refusal.details or refusal.status == 529:
         error["details"] = refusal.details
     body = {"type": "error", "error": error, "request_id": request_id}
-    return _response(request_id, refusal.status, body, refusal.headers)
+    return _response(request_id, refusal.status, refusal.headers, body)
 
 
-def _response(
-    request_id: str, status: int, content: Body | str, headers: Headers | None = None
-) -> Reply:
+def _response(request_id: str, status: int, headers: Headers, content: Body | str) -> Reply:
     """Return an object as JSON, and a text as a stream of events."""
     kind, text = "text/event-stream; charset=utf-8", content
     if not isinstance(text, str):
         kind, text = "application/json", json.dumps(text, ensure_ascii=False)
     standard = {"request-id": request_id, "content-type": kind}
-    return Reply(status, {**standard, **(headers or {})}, text.encode())
+    return Reply(status, {**standard, **headers}, text.encode())
 
 
 def _digest(raw: bytes) -> str:

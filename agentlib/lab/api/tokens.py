@@ -100,10 +100,9 @@ def lay_out(body: Mapping[str, Any]) -> Layout:
         if mark := block.get("cache_control"):
             marks[len(parts)] = _lifetime(mark)
         key = (role, _json({k: v for k, v in block.items() if k != "cache_control"}))
-        if role == "tool":
-            parts.append(Part(key, TOOL + text_tokens(key[1]), "tool"))
-        else:
-            parts.append(Part(key, block_tokens(block), block["type"]))
+        is_tool = role == "tool"
+        size = TOOL + text_tokens(key[1]) if is_tool else block_tokens(block)
+        parts.append(Part(key, size, "tool" if is_tool else block["type"]))
     if mark := body.get("cache_control"):
         marks.setdefault(len(parts) - 1, _lifetime(mark))
     return Layout(parts, marks)

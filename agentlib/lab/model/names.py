@@ -183,7 +183,7 @@ def value(expression: str, known: Mapping[str, object]) -> object:
 
 def rename(view: View, task: Task) -> Reply:
     """Edit the next place. If none is left, run the tests, search once more and say how it went."""
-    old, new = task.names
+    old, _ = task.names
     view = view.noting(_tested(view))
     if stop := gives_up(view):
         return answer(view, f"{stop} {view.edits} edits were made; places may be left.")
@@ -200,7 +200,7 @@ def rename(view: View, task: Task) -> Reply:
     over = {*edits, *(n.parts[:2] for n in view.own if n.kind == "left")}
     never = _never(view.rules)
     for place in (p for p in hits if p[:2] not in over and not p.path.startswith(never)):
-        edit, words = _edit(view, place, hits, old, new)
+        edit, words = _edit(view, task, place, hits)
         if edit:
             return answer(view, words, edit)
         view = view.noting(words)
@@ -217,18 +217,16 @@ def _never(rules: Sequence[str]) -> tuple[str, ...]:
     return tuple(path for rule in forbidding for path in _PATH.findall(rule))
 
 
-def _edit(
-    view: View, place: Place, hits: Sequence[Place], old: str, new: str
-) -> tuple[Block | None, str]:
+def _edit(view: View, task: Task, place: Place, hits: Sequence[Place]) -> tuple[Block | None, str]:
     """Return the call that brings a place forward and its words; no call: it is given up."""
     seen = stretches(view, place.path)
-    texts = next(filter(None, (replacement(each, place, old, new) for each in seen)), None)
+    texts = next(filter(None, (replacement(each, place, *task.names) for each in seen)), None)
     since = takewhile(lambda call: not _edited(call), reversed(view.calls))
     reads = sum(call.name == "read_file" and call.path == place.path for call in since)
     if not texts and reads < view.habits.rereads:
         return view.use("read_file", path=place.path), ""
     if not texts and sum(h.path == place.path and place.text in h.text for h in hits) == 1:
-        texts = place.text, _renamed(place.text, old, new)
+        texts = place.text, _renamed(place.text, *task.names)
     if not texts:
         why = "its line is not unique, and the file is cleared too soon"
         return None, note("left", *place[:2], why)

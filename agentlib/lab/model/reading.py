@@ -210,7 +210,7 @@ def _report(view: View, task: Task, files: Sequence[File]) -> Reply:
     # After an interruption nobody knows how far it came, so it is written once more.
     if written and not (view.newest and view.newest.interrupted):
         there = view.ran(looks)
-        is_there = there is not None and there.text.startswith("there is one")
+        is_there = there and there.text.startswith("there is one")
         older = f" It replaces an older {task.report}." if is_there else ""
         cut = sum(path > written.parts[1] for path in paths)
         missing = f" {counted(cut)} found no room in it." if cut else ""

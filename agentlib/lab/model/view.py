@@ -26,9 +26,7 @@ _MARK = re.compile(r"\s*[\[<][^\n]*[\]>]\s*")
 _TRIMMED = re.compile(r"\[\.\.\. \d+ characters trimmed(?:; recall \S+ returns them)? \.\.\.\]")
 _OFFER = re.compile(re.escape(msg.PLACEHOLDER) + r"\w+; recall (\S+) returns it\]")
 _MORE = re.compile(r"\n?\.\.\. \((\d+) more(?: lines)?(?:; continue with offset=(\d+))?\)\Z")
-_PUT_BACK = re.compile(
-    r"(.+?)\]\n(.*?)(?:\n\.\.\. \((\d+) more lines\))?(?:\n\[End of summary\])?", re.DOTALL
-)
+_PUT_BACK = re.compile(r"(.+?)\]\n(.*?)(?:\n\[End of summary\])?", re.DOTALL)
 _NUMBERED = re.compile(r"^ *\d+(?:\t|→)", re.MULTILINE)
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]")
 
@@ -351,11 +349,7 @@ def _put_back(summary: str) -> Iterator[Call]:
     """Yield the files put back beside a summary, each as if it had just been read."""
     for part in summary.split(f"\n\n{msg.PUT_BACK}")[1:]:
         if match := _PUT_BACK.fullmatch(part):
-            path, text, more = match.groups()
-            text = _unquoted(text)
-            limit = {"limit": text.count("\n") + 1} if more else {}
-            text += f"\n... ({more} more)" if more else ""
-            yield Call("read_file", {"path": path, **limit}, text=text, succeeded=True)
+            yield Call("read_file", {"path": match[1]}, text=_unquoted(match[2]), succeeded=True)
 
 
 def _searched(messages: Sequence[Message]) -> Iterator[Note]:
@@ -399,9 +393,8 @@ def _noted(messages: Sequence[Message]) -> Iterator[Note]:
 
 def _words(message: Message) -> list[str]:
     """Return what the person said in a message."""
-    if message["role"] != "user":
-        return []
-    return [b["text"] for b in msg.of_type(message, "text") if b not in _summaries(message)]
+    texts = msg.of_type(message, "text") if message["role"] == "user" else []
+    return [block["text"] for block in texts if block not in _summaries(message)]
 
 
 def _unanswered(messages: Sequence[Message]) -> Iterator[str]:
