@@ -251,11 +251,13 @@ class Trail {
     const model = this.controls.model.index, every = new Map(Object.entries(this.data.dots));
     for (const [name, each] of this.tried) every.set(name, each);
     const whole = [...every].filter(([, each]) => each.lost === 'nothing');
+    const costs = ([name, each]) => [each.dollars[model], name !== now];  // of equals, the one shown
+    const isLess = ([one, last], [other, first]) => one < other || (one === other && last < first);
     const [best, its] = whole.reduce(
-      (least, each) => least && least[1].dollars[model] <= each[1].dollars[model] ? least : each, null) || [''];
+      (least, each) => least && !isLess(costs(each), costs(least)) ? least : each, null) || [''];
     const short = name => name.split(' · ')[0];
     const cheapest = best ?
-      `${short(best) === best ? '' : 'trial '}${short(best)}, ${its.cents[model]} ¢` : 'none yet';
+      `${short(best) === best ? '' : 'trial '}${short(best)}, ${its.prices[model]}` : 'none yet';
     this.say(now, run, cheapest, every, model);
     const path = [...this.tried.keys()].filter(name => this.known.get(name).preset === this.preset).slice(-6);
     const dots = [...path, ...[...every.keys()].filter(name => !path.includes(name))].map(name => ({
@@ -272,13 +274,13 @@ class Trail {
   say(now, run, cheapest, every, model) {
     const {note} = this.data, prices = this.controls.model.shown[model];
     const from = now === this.preset ? '' : `from ${this.preset}, `;
-    this.line.textContent = `${now}, ${run.cents[model]} ¢ (${from}at the prices of ${prices}). ` +
+    this.line.textContent = `${now}, ${run.prices[model]} (${from}at the prices of ${prices}). ` +
       `${run.turns} turn${run.turns === 1 ? '' : 's'}. Lost: ${run.lost}.${note}\n` +
       `Cheapest so far that loses nothing: ${cheapest}.`;
     const rows = [...every].sort((one, other) => one[1].dollars[model] - other[1].dollars[model])
-      .map(([name, each]) => [`${name === now ? '▶ ' : ''}${name}`, each.cents[model], each.lost]);
+      .map(([name, each]) => [`${name === now ? '▶ ' : ''}${name}`, each.prices[model], each.lost]);
     this.table.innerHTML = '<div role="region" tabindex="0" aria-label="table of the trials"><table>' +
-      '<thead><tr><th>trial</th><th>¢</th><th>lost</th></tr></thead><tbody>' + rows.map(row =>
+      '<thead><tr><th>trial</th><th>price</th><th>lost</th></tr></thead><tbody>' + rows.map(row =>
         `<tr>${row.map(cell => `<td>${escaped(cell)}</td>`).join('')}</tr>`).join('') + '</tbody></table></div>';
   }
 
@@ -326,7 +328,7 @@ function trade(dots, {title, left, most, label}) {
     `<text x="${x}" y="${y}" style="--play-fill:${colour}" font-size="${size * POINT}" text-anchor="${anchor}" ${more}>${escaped(text)}</text>`;
   for (const dollars of ticks(low - 0.18 * span, top + 0.2 * span)) {
     under.push(line(`M${x(dollars)} ${y0}v49`, QUIET, 11),
-      words(`${Number((100 * dollars).toPrecision(3))} ¢`, x(dollars), y0 + 180, QUIET, 9, 'middle'));
+      words(`${(100 * dollars).toFixed(2)} ¢`, x(dollars), y0 + 180, QUIET, 9, 'middle'));
   }
   const step = Math.max(1, Math.floor(most / 4)), levels = [most];
   for (let kept = 0; kept < most - Math.floor(most / 8); kept += step) levels.unshift(kept);

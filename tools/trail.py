@@ -10,6 +10,7 @@ from itertools import product
 from typing import Any
 
 from agentlib.lab.figures import charts
+from agentlib.lab.figures.style import cents
 from agentlib.lab.panels.what_if import WhatIf, models, positions, settings_at, without_effect
 from agentlib.lab.replay import table
 from tools.drawing import Sheet
@@ -49,11 +50,11 @@ class Bench:
 
 
 def judged(trial: Any) -> dict[str, Any]:
-    """Return a trial as the page needs it: its dollars, and cents in words, for each model."""
+    """Return a trial as the page needs it: its dollars, and its price in words, for each model."""
     dollars = [float(trial.price[model]) for model in models()]
     return {
         "dollars": dollars,
-        "cents": [f"{100 * each:.3g}" for each in dollars],
+        "prices": [cents(each) for each in dollars],
         "kept": int(trial.kept),
         "lost": trial.lost,
         "hollow": bool(trial.is_hollow),

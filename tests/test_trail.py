@@ -1,0 +1,53 @@
+"""The recorded bench: each place has the run that its settings make, shared or not."""
+
+from itertools import product
+
+from agentlib.lab.panels.what_if import WhatIf, positions, settings_at, what_if, without_effect
+from agentlib.lab.play import play
+from agentlib.lab.tasks.scenarios import REVIEW
+from agentlib.settings import Settings
+from tools.trail import judged, trail
+
+STOPS = {
+    "default": {"clear_when": ("always", "cold", "never"), "keep_recent": (0, 3, 8)},
+    "": {"keep_recent": (1, 20)},
+}
+
+
+def bench() -> WhatIf:
+    return what_if(play(REVIEW, Settings().scaled(32_000)).session)
+
+
+def test_places_share_a_run_only_if_their_settings_make_the_same_one():
+    shown = bench()
+    _, data = trail(shown, STOPS)
+    shared = 0
+    for preset, start in shown.starts.items():
+        recorded = data["places"][preset]
+        grid = [*product(*recorded["values"].values())]
+        shared += len(grid) - len({run for _, run in recorded["places"]})
+        for at, (_, run) in zip(grid, recorded["places"], strict=True):
+            moved = dict(zip(recorded["values"], at, strict=True))
+            settings = settings_at(shown.starts, {**positions(start), "preset": preset, **moved})
+            kept, frames = data["runs"][run], shown.source.frames(settings)
+            assert {**kept, **judged(shown.source.tried(settings))} == kept
+            assert (kept["turns"], kept["why"]) == (len(frames), without_effect(settings, frames))
+    assert shared > 0
+
+
+def test_a_presets_own_numbers_are_where_its_controls_start():
+    shown = bench()
+    _, data = trail(shown, STOPS)
+    settings = set()
+    for preset, start in shown.starts.items():
+        recorded = data["places"][preset]
+        at = {field: recorded["values"][field][n] for field, n in recorded["start"].items()}
+        assert at == {field: positions(start)[field] for field in data["fields"]}
+        place = 0
+        for field in data["fields"]:
+            place = place * len(recorded["values"][field]) + recorded["start"][field]
+        number, run = recorded["places"][place]
+        settings.add(number)
+        trial = data["dots"][preset]
+        assert {**trial, **data["runs"][run]} == data["runs"][run]
+    assert len(settings) == len(shown.starts)
