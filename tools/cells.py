@@ -21,7 +21,8 @@ from tools.places import MIME, embed
 PICTURE = "image/png"
 NAVIGATION = re.compile(r"(\[[^\]]+\]\([^)]+\)( · )?)+")
 """A cell of nothing but links, at the top or the end of a notebook."""
-PREDICTION = re.compile(r'predict\("([\d.]+\w+)", (.+)\)')
+PREDICTION = 'predict("'
+"""How a cell begins that asks for a prediction."""
 COMPARED = re.compile(r"^([^\n:]+): you said nothing, it is (.+)$", re.MULTILINE)
 """What `lessons.compare` prints if nothing was predicted: the name of a value, and the value."""
 OFFERED = re.compile(r'`"([^"`]+)"`')
@@ -110,7 +111,7 @@ def parts(notebook: NotebookNode, markdown: Callable[[str], Markup]) -> list[Par
     """Return the parts of a page, without the rows of links at its top and its end."""
     cells = [cell for cell in notebook.cells if not is_navigation(cell)]
     code = [cell for cell in cells if cell.cell_type == "code"]
-    asked = [(cell, after) for cell, after in pairwise(code) if PREDICTION.match(cell.source)]
+    asked = [(cell, after) for cell, after in pairwise(code) if cell.source.startswith(PREDICTION)]
     forms = {cell.id: after for cell, after in asked}
     answers = {after.id: cell.id for cell, after in asked}
     made: list[Part] = []
@@ -152,7 +153,7 @@ def _code(cell: NotebookNode, markdown: Callable[[str], Markup], answers: str) -
         cell.id,
         source=coloured(cell.source),
         outputs=tuple(
-            figure(each, f"{cell.id}-{n}", words) or output(each, markdown)
+            figure(each, f"{cell.id}-{n}", words) if is_figure(each) else output(each, markdown)
             for n, each in enumerate(cell.outputs)
         ),
         setup="setup" in cell.metadata.get("tags", []),
@@ -167,15 +168,19 @@ def printed(cell: NotebookNode) -> str:
     return "\n".join(text for text in texts if not text.startswith("<"))
 
 
+def is_figure(output: NotebookNode) -> bool:
+    return not {MIME, PICTURE}.isdisjoint(output.get("data", {}))
+
+
 def figure(output: NotebookNode, name: str, words: str, **options: bool) -> Markup:
-    """Return an output as a recording that plays, or as a picture; "" if it is neither.
+    """Return an output as a recording that plays, or else as a picture.
 
     `words` describe it to a screen reader. `options` are those of `places.embed`.
     """
     data, words = output.get("data", {}), " ".join(words.split())
     if MIME in data:
         return Markup(embed(name, data[MIME], words, **options))
-    return picture(data[PICTURE], words) if PICTURE in data else NOTHING
+    return picture(data[PICTURE], words)
 
 
 def output(each: NotebookNode, markdown: Callable[[str], Markup]) -> Markup:

@@ -22,7 +22,7 @@ from markupsafe import Markup
 from nbformat import NotebookNode, v4
 
 from tools import address, places
-from tools.cells import Part, figure, is_navigation, parts, reader
+from tools.cells import Part, figure, is_figure, is_navigation, parts, reader
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
@@ -93,8 +93,10 @@ def make(path: Path, notebook: NotebookNode, pages: Iterable[Path]) -> Page:
     pictures = figures(notebook)
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     return Page(
-        path.stem,
-        *(title(text), aim(text), minutes(text)),
+        name=path.stem,
+        title=title(text),
+        aim=aim(text),
+        minutes=minutes(text),
         links=(rows[0], rows[-1]),
         parts=body,
         files=frozenset(files),
@@ -107,7 +109,7 @@ def figures(notebook: NotebookNode, tag: str = "") -> list[NotebookNode]:
     """Return the outputs that are pictures, of all cells or of those with a tag."""
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     tagged = [cell for cell in cells if not tag or tag in cell.metadata.get("tags", [])]
-    return [each for cell in tagged for each in cell.outputs if figure(each, "-", "")]
+    return [each for cell in tagged for each in cell.outputs if is_figure(each)]
 
 
 def title(text: str) -> str:
