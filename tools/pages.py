@@ -172,9 +172,11 @@ def framed(page: Page, pages: Mapping[str, Page]) -> str:
         return environment().get_template("page.html").render(shared)
     lessons = [each for name, each in pages.items() if LESSON.match(name)]
     moving = figure(lessons[0].moving, "front", "", moves=True)
-    covers = [figure(each.cover, f"cover-{each.name[:2]}", "", still=True) for each in lessons]
-    front = {"lessons": [*zip(lessons, covers, strict=True)], "moving": moving}
-    return environment().get_template("front.html").render(shared, **front)
+    cards = [
+        (each, figure(each.cover, f"cover-{each.name[:2]}", "", still=True) if each.cover else "")
+        for each in lessons
+    ]
+    return environment().get_template("front.html").render(shared, lessons=cards, moving=moving)
 
 
 def build(out: Path, notebooks: Mapping[Path, NotebookNode]) -> list[Path]:
