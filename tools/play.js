@@ -70,7 +70,10 @@ class Pencil {
       `${bold ? ' font-weight="bold"' : ''} ${clip || ''}${turn}>${escaped(words)}</text>`;
   }
 
+  /** The words of a screen reader are the picture's title, which is its first bold words, and a label. */
   svg([height, picture], label) {
+    const title = picture.map(n => this.marks[n]).find(mark => mark.length > 2 && mark[5]);
+    if (title) label = `${title[3].replace(/\.$/, '')}. ${label}`;
     const marks = picture.map(n => this.mark(this.marks[n])).join('');
     const defs = [...this.defs.values()].map(each => each.svg).join('');
     return `<svg viewBox="0 0 7200 ${height}" role="img" aria-label="${escaped(label)}">` +
