@@ -125,7 +125,7 @@ class _Index:
     """Where each piece of the texts so far stands."""
 
     def __init__(self) -> None:
-        self.sources: dict[int, tuple[str, int]] = {}  # block id -> text, tokens
+        self.sources: dict[int, tuple[str, int, int]] = {}  # block id -> text, tokens, number
         self._places: dict[str, list[tuple[int, int]]] = {}  # piece -> (block id, offset)
 
     def add(self, message: Message) -> None:
@@ -133,7 +133,7 @@ class _Index:
         for key, block in named_blocks(message):
             text = _text(block)
             alone: Message = {"role": message["role"], "content": [block]}
-            self.sources[key] = text, round(message_tokens(alone))
+            self.sources[key] = text, round(message_tokens(alone)), len(self.sources)
             for at in range(0, len(text) - _PIECE + 1, _PIECE):
                 self._places.setdefault(text[at : at + _PIECE], []).append((key, at))
 
@@ -147,10 +147,17 @@ class _Index:
                 at += 1
                 continue
             quoted = text[span[0] : span[1]]
-            sources = [key for key, (said, _) in self.sources.items() if quoted in said][::-1]
+            sources = self._holding(quoted)
             found.append(Quote(quoted, tuple(sources), self.sources[sources[0]][1]))
             start = at = span[1]
         return found
+
+    def _holding(self, quoted: str) -> list[int]:
+        """Return the ids of the blocks that have a quote, the newest first."""
+        pieces = {quoted[at : at + _PIECE] for at in range(len(quoted) - _PIECE + 1)}
+        near = {key for piece in pieces for key, _ in self._places.get(piece, ())}
+        holding = [key for key in near if quoted in self.sources[key][0]]
+        return sorted(holding, key=lambda key: self.sources[key][2], reverse=True)
 
     def _longest(self, text: str, start: int, at: int) -> tuple[int, int] | None:
         """Return the longest quote around the piece at `at`, not before `start`."""
