@@ -67,10 +67,13 @@ def first(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def record(paths: Iterable[Path]) -> dict[Path, NotebookNode]:
-    """Return the notebooks as they are now, with recorded outputs."""
-    paths = list(paths)
+    """Return the notebooks as they are now, with recorded outputs.
+
+    Those with the most stops come first: they take longest, and two run at a time.
+    """
+    queue = sorted(paths, key=lambda path: -len(str(STOPS.get(path.stem, ""))))
     with ProcessPoolExecutor(PROCESSES) as pool:
-        return dict(zip(paths, pool.map(recorded, paths), strict=True))
+        return dict(zip(queue, pool.map(recorded, queue), strict=True))
 
 
 def recorded(path: Path) -> NotebookNode:
@@ -78,7 +81,9 @@ def recorded(path: Path) -> NotebookNode:
     notebook = nbformat.read(path, as_version=4)
     file = KEPT / f"{path.stem}-{fingerprint(notebook, path.stem)}.ipynb"
     if not file.is_file():
+        began = time.monotonic()
         keep(path, run(notebook, path), file)
+        print(f"{path.name}: recorded in {time.monotonic() - began:.0f} s", flush=True)
     codes = (cell for cell in nbformat.read(file, as_version=4).cells if cell.cell_type == "code")
     for cell in notebook.cells:
         if cell.cell_type == "code":
@@ -127,9 +132,8 @@ def plays(notebook: NotebookNode) -> list[dict[str, Any]]:
 
 
 def main(*names: str) -> None:
-    began = time.monotonic()
     for path, notebook in record(map(Path, names)).items():
-        print(f"{path.name}, {time.monotonic() - began:.0f} s:")
+        print(f"{path.name}:")
         for play in plays(notebook):
             data = unpacked(play)
             print(f"  {data['kind']}, {len(data['places'])} places, {len(play['data']):,} bytes")
