@@ -130,12 +130,12 @@ def _bill(usages: Iterable[Usage], model: str) -> "dict[str, np.ndarray[Any, Any
 # -- what was in the window -----------------------------------------------------------------------
 
 
-def _calls(session: Session) -> dict[str, Block]:
+def calls_of(session: Session) -> dict[str, Block]:
     """Return each call by its id."""
     return {c["id"]: c for message in session.history for c in of_type(message, "tool_use")}
 
 
-def _what(block: Block, message: Message, calls: dict[str, Block]) -> Row:
+def what_of(block: Block, message: Message, calls: dict[str, Block]) -> Row:
     """Say what a block is, with its tool and its file."""
     call = block if "input" in block else calls.get(block.get("tool_use_id", ""))
     kind = message["role"] if block["type"] == "text" else block["type"]
@@ -150,7 +150,7 @@ def window(session: Session) -> list[Row]:
     A text counts once for each request that sent it. System prompt and tools are one lump, because
     session files don't have them.
     """
-    weights, calls = Weights(session), _calls(session)
+    weights, calls = Weights(session), calls_of(session)
     first = next((c.seen for c in session.compactions if c.message), len(session.history))
     contexts = [request.context for request in session.requests if request.seen < first]
     sent = Counter(id(message) for context in contexts for message in context)
@@ -159,13 +159,13 @@ def window(session: Session) -> list[Row]:
         parts = [(b, message_tokens({**message, "content": [b]})) for b in blocks(message)]
         tokens = sent[id(message)] * weights.of(message).tokens
         scale = tokens / (sum(guess for _, guess in parts) or 1)
-        rows += [{**_what(b, message, calls), "tokens": scale * guess} for b, guess in parts]
+        rows += [{**what_of(b, message, calls), "tokens": scale * guess} for b, guess in parts]
     return rows
 
 
 def files_read(session: Session) -> list[Row]:
     """Return a row for each time that a tool for files read a file."""
-    reads = (call for call in _calls(session).values() if kind_of(call) == "read")
+    reads = (call for call in calls_of(session).values() if kind_of(call) == "read")
     return [{"file": file, "reads": 1} for call in reads for file in files_of(call)]
 
 
@@ -176,7 +176,7 @@ def calls_again(session: Session) -> list[Row]:
     """
     results = {r["tool_use_id"]: r for m in session.history for r in of_type(m, "tool_result")}
     seen, again = dict[str, set[str]](), list[Row]()
-    for name, call in _calls(session).items():
+    for name, call in calls_of(session).items():
         key = json.dumps([call["name"], call["input"]], sort_keys=True)
         text = result_text(results.get(name, {}))
         if key in seen:
@@ -216,9 +216,9 @@ def losses(session: Session) -> list[Row]:
     `replay.need`. `turn` is when that happened first, `times` how often it did, and `quote` has the
     words. The agent may have found them again by other means.
     """
-    calls, lost = _calls(session), dict[int, Row]()
+    calls, lost = calls_of(session), dict[int, Row]()
     places = {
-        key: (place, _what(block, message, calls))
+        key: (place, what_of(block, message, calls))
         for place, message in enumerate(session.history)
         for key, block in named_blocks(message)
     }
