@@ -30,6 +30,8 @@ from agentlib.transcripts import Session
 if TYPE_CHECKING:
     import pandas
 
+_SHRUNK = 0.8
+"""A prompt that was billed less than this share of its messages' weight was sent without some."""
 _FILLER = "A stand-in for a summary: so long, and nothing in it. "
 
 
@@ -169,9 +171,9 @@ class _Replay:
     def _frame(self, turn: int, request: Request, step: Step, compacted: Step) -> Frame:
         """Make the frame of a request. `compacted`: the step with its compaction, if any."""
         context = self.view
-        as_recorded = context == request.context
-        self.as_recorded &= as_recorded
         weight = self.weights.prompt(context)
+        as_recorded = context == request.context and not _is_shrunk(request, weight)
+        self.as_recorded &= as_recorded
         usage = request.usage if as_recorded else {"input_tokens": weight}
         self.meter.observe(context, usage)
         tokens = prompt_tokens(usage) or weight
@@ -196,6 +198,11 @@ class _Replay:
         self.before, self.changed, self.last = context, False, request
         self.summary_request = 0
         return frame
+
+
+def _is_shrunk(request: Request, weight: int) -> bool:
+    """Tell whether less was sent than the file shows, as after a clearing that it doesn't note."""
+    return 0 < prompt_tokens(request.usage) < _SHRUNK * weight
 
 
 def _is_by_hand(compaction: Compaction, session: Session) -> bool:
