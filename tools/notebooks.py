@@ -80,8 +80,9 @@ def _cell_id(cell: NotebookNode, seen: set[str]) -> str:
 
 
 def _normalise_output(output: NotebookNode) -> None:
+    if "data" in output:
+        output.data.pop(WIDGET, None)  # its id differs each time
     if PICTURE in output.get("data", {}):
-        output.data.pop(WIDGET, None)
         output.data[PICTURE] = output.data[PICTURE].strip() + "\n"
     if output.output_type == "error":
         # Frames outside the notebook name files of this machine.

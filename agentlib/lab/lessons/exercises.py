@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from agentlib import presets
 from agentlib.auto_compact import SummaryFailed, summary_message, summary_text
 from agentlib.estimation import estimate_tokens
 from agentlib.lab import model
@@ -27,6 +28,7 @@ from agentlib.lab.parts import results
 from agentlib.lab.play import play
 from agentlib.lab.replay.policies import KEEPS_ALL, engine, judge
 from agentlib.lab.scoreboard import EVIDENCE, PRICED_AS
+from agentlib.lab.sessions.put_back import covered, forgotten
 from agentlib.lab.tasks.generated import generated
 from agentlib.lab.tasks.scenarios import RENAME, REVIEW
 from agentlib.messages import (
@@ -624,6 +626,24 @@ def _policy(answer: Answer) -> str:
     says = f"in three sessions it costs {cost:.0f} % of forgetting nothing, and in 100 turns "
     says += f"{need:.1f} pieces are needed again"
     require(cost <= 95 and need <= 5, f"{says}; find one with at most 95 % and 5 pieces.")
+    return f"{says}."
+
+
+# Lesson 09: what to put back after a compaction
+
+COMPACTS = replace(presets.CLAUDE_CODE.scaled(32_000), restore_files=0)
+"""How the lesson's tasks are compacted in a replay, with nothing put back."""
+ROOM = 600
+"""Tokens that a rule may put back after a compaction."""
+
+
+@exercise("09.3")
+def _score(answer: Answer) -> str:
+    sessions = [play(generated(seed), KEEPS_ALL).session for seed in range(5, 10)]
+    pieces = [piece for session in sessions for piece in forgotten(session, COMPACTS)]
+    share = 100 * covered(answer.function, pieces, ROOM)
+    says = f"on five other sessions it covers {share:.0f} % of what was needed"
+    require(share >= 70, f"{says}; find a rule that covers at least 70 %.")
     return f"{says}."
 
 

@@ -118,7 +118,7 @@ class Panel(VBox):
         values = ", ".join(
             f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}"
             for name, value in self.values.items()
-            if value != ""
+            if value != "" and not isinstance(value, bool)
         )
         return f"{wrapped(f'{values}:')}\n{self.text}"
 

@@ -67,13 +67,13 @@ def needs(frames: Sequence[Frame]) -> list[Need]:
 
 def lost_quotes(session: Session, turn: int, context: Sequence[Message]) -> list[list[Quote]]:
     """Return the quotes of each output of a turn that this context doesn't hold, if any are."""
-    said, table = _quotes(session, len(session.requests))
+    sources, table = _quotes(session, len(session.requests))
     outputs = table[turn - 1]
     if not outputs:
         return []
     held = dict(each for message in context for each in named_blocks(message))
     # A summary, or what is left of a cut result, may have the text too.
-    texts = [_text(block) for key, block in held.items() if key not in said]
+    texts = [said(block) for key, block in held.items() if key not in sources]
 
     def is_lost(quote: Quote) -> bool:
         return held.keys().isdisjoint(quote.sources) and not any(quote.text in t for t in texts)
@@ -89,7 +89,7 @@ def named_blocks(message: Message) -> list[tuple[int, Block]]:
     return [(id(block), block) for block in message["content"]]
 
 
-def _text(block: Block) -> str:
+def said(block: Block) -> str:
     """Return what a block says, as it would be quoted. Thinking is nobody's source."""
     match block["type"]:
         case "text":
@@ -131,7 +131,7 @@ class _Index:
     def add(self, message: Message) -> None:
         """Take the blocks of a message as sources."""
         for key, block in named_blocks(message):
-            text = _text(block)
+            text = said(block)
             alone: Message = {"role": message["role"], "content": [block]}
             self.sources[key] = text, round(message_tokens(alone)), len(self.sources)
             for at in range(0, len(text) - _PIECE + 1, _PIECE):
@@ -139,7 +139,7 @@ class _Index:
 
     def quotes(self, block: Block) -> list[Quote]:
         """Find what a block repeats, from its beginning on, each time as much as possible."""
-        text = _text(block)
+        text = said(block)
         found, start, at = list[Quote](), 0, 0
         while at <= len(text) - _PIECE:
             span = self._longest(text, start, at)

@@ -67,7 +67,7 @@ def put_back(score: Score, pieces: Iterable[Row], room: int) -> list[Row]:
 
 
 def covered(score: Score, pieces: Sequence[Row], room: int) -> float:
-    """Return the share of all needs that the rule had put back, for each compaction with so much room.
+    """Return the share of all needs that the rule had put back, in `room` tokens each time.
 
     Raises ValueError if nothing was needed.
     """

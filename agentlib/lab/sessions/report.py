@@ -158,7 +158,7 @@ def as_page(report: Report, chart: Chart | None = None) -> str:
     return template.render(report=report, tables=WORDS["tables"], cell=cell, picture=picture)
 
 
-def turn_chart(session: Session) -> Chart:
+def turn_chart(session: Session, title: str = "") -> Chart:
     """Draw the prompts of a session as they were billed."""
     weights, made = Weights(session), {row["turn"]: row for row in compactions(session)}
     rows = list[Row]()
@@ -170,5 +170,5 @@ def turn_chart(session: Session) -> Chart:
         rows.append({**weights.kinds(tokens), "tokens": tokens, **compacted})
     levels = {"window": window_of(session), "threshold": 0, "summary_request": 0}
     table = DataFrame(rows).assign(**levels)
-    title = f"{len(rows):,} prompts, the largest of {table['tokens'].max():,} tokens"
-    return charts.turns(table, title=title)
+    usual = f"{len(rows):,} prompts, the largest of {table['tokens'].max():,} tokens"
+    return charts.turns(table, title=title or usual)

@@ -35,7 +35,7 @@ SMALL, LARGE = 200_000, 1_000_000
 """The windows of Claude Code. A session with a larger prompt than the first had the second."""
 WINDOWS = (100_000, 125_000, 150_000, 175_000, 300_000, 400_000, 500_000, 700_000)
 """What is tried as `autoCompactWindow`. Claude Code takes 100,000 to 1,000,000."""
-_RESERVED = presets.CLAUDE_CODE.output_reserve + presets.CLAUDE_CODE.buffer
+RESERVED = presets.CLAUDE_CODE.output_reserve + presets.CLAUDE_CODE.buffer
 _RESAMPLED = 2_000
 
 
@@ -62,23 +62,23 @@ def choices(own: Settings | None = None) -> dict[str, Choice]:
     every = {name: Choice(settings) for name, settings in presets.ALL.items()}
     del every["learn-claude-code-ts"]
     for window in WINDOWS:
-        every[f"window {window:,}"] = _claude_code(window - _RESERVED)
+        every[f"window {window:,}"] = nearest(window - RESERVED)
     for name, ttl in {"5m": SHORT, "1h": LONG}.items():
         line = f'"promptCacheTtl": "{name}"'
         every[f"cache {name}"] = Choice(presets.CLAUDE_CODE, ttl, line)
     if own:
-        every |= {"yours": Choice(own), "yours, nearest": _claude_code(own.threshold_tokens)}
+        every |= {"yours": Choice(own), "yours, nearest": nearest(own.threshold_tokens)}
     return every
 
 
-def _claude_code(threshold: int) -> Choice:
+def nearest(threshold: int) -> Choice:
     """Make Claude Code compact at a threshold.
 
     Source: https://github.com/anthropics/claude-code/issues/31806 has its formulas.
     """
     settings = replace(presets.CLAUDE_CODE, context_window=LARGE, threshold=threshold)
-    line = f'"autoCompactWindow": {threshold + _RESERVED}'
-    if threshold + _RESERVED < WINDOWS[0]:
+    line = f'"autoCompactWindow": {threshold + RESERVED}'
+    if threshold + RESERVED < WINDOWS[0]:
         percent = 100 * threshold / (SMALL - presets.CLAUDE_CODE.output_reserve)
         line = f"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE={percent:.3g}"
     return Choice(settings, line=line)
@@ -169,7 +169,7 @@ def tried(
     rows, known, life = list[Row](), dict[Any, Row](), lifetime(session)
     for name, choice in every.items():
         key = fitted(choice.settings, window), choice.ttl or life
-        known[key] = known.get(key) or _trial(session, *key, model)
+        known[key] = known.get(key) or trial(session, *key, model)
         rows.append({"policy": name, **known[key]})
     checked = _check(session, window, model)
     return DataFrame(rows).assign(turns=len(session.requests), **checked)
@@ -194,7 +194,8 @@ def fitted(settings: Settings, window: int) -> Settings:
     return replace(settings, context_window=window, threshold=threshold)
 
 
-def _trial(session: Session, settings: Settings, ttl: float, model: str) -> Row:
+def trial(session: Session, settings: Settings, ttl: float, model: str) -> Row:
+    """Replay a session under settings. `ttl`: seconds that cache entries live. See `what_if`."""
     frames = replay(session, settings)
     usages = [u for bill in bills(session, frames, ttl=ttl) for u in bill.usages]
     found = needs(frames)
