@@ -11,6 +11,7 @@ from typing import Any
 from ipywidgets import ToggleButton
 
 from agentlib.lab.figures import charts
+from agentlib.lab.figures.style import wrapped
 from agentlib.lab.panels.panel import Drawing, Panel, slider, words
 from agentlib.lab.replay import replay, table
 from agentlib.lab.sessions import PROJECTS, files, load
@@ -42,7 +43,7 @@ def sessions_panel(session: Session, model: str) -> Panel:
         title = f"Told of {tell:,}: ${row['dollars']:.2f}, {row['compactions']} compactions"
         chart = charts.turns(table(replay(session, settings)), title=title)
         parts = f"${row['dollars']:.2f}, of which ${row['again']:.2f} for reading again"
-        return chart.png(), f"{parts}; {need:.1f} pieces needed again in 100 turns."
+        return chart.png(), wrapped(f"{parts}; {need:.1f} pieces needed again in 100 turns.")
 
     meaning = "the window that Claude Code is told; it compacts 33,000 tokens below"
     return Panel({"tell": slider("window", SMALL, (100_000, 200_000, 12_500), meaning)}, draw)
