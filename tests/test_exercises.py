@@ -557,11 +557,16 @@ def kept_alive(
     pause: float,
     read: float,
     write: float,
-    first: float = 300,
-    whole: Callable[[float], int] = math.ceil,
+    repeats: Callable[[float], float] = lambda pause: pause // 270,
+    expired: Callable[[float], bool] = lambda pause: pause >= 300,
 ) -> float:
     """Solve exercise 08.3, or one of its wrong answers."""
-    return write - read - whole((pause - first) / 270) * read if pause > 300 else 0.0
+    return (write - read) * expired(pause) - repeats(pause) * read
+
+
+def knows_the_end(pause: float) -> int:
+    """Repeat only as often as the pause needs, as if its end were known."""
+    return max(0, math.ceil((pause - 300) / 270))
 
 
 def clear_unseen_too(messages: list[Any], idle: float) -> list[Any]:
@@ -896,26 +901,38 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
     "08.2": [
         (
             lambda left, read, write, answer: (write - read) * left / (read * (1 - left)),
-            "a tenth is left",
+            "half is left",
         ),
-        (partial(summary_pays, answer_as="write"), "a tenth is left, at the prices of Opus 5.5"),
-        (partial(summary_pays, reads_it=False), "a tenth is left, at the prices of Opus 5.5"),
-        (partial(summary_pays, gone=lambda left: 1.0), "a tenth is left"),
+        (
+            lambda *given: summary_pays(*given) + given[0] / (1 - given[0]),
+            "the answer is 126.0, not 12",
+        ),
+        (partial(summary_pays, answer_as="write"), "half is left"),
+        (partial(summary_pays, reads_it=False), "half is left"),
+        (partial(summary_pays, gone=lambda left: 1.0), "half is left"),
+        (partial(summary_pays, gone=lambda left: 0.5), "a tenth is left"),
         (lambda left, *prices: (1 + 124 * left) / (1 - left), "at the prices of Haiku 4.5"),
     ],
     "08.3": [
-        (partial(kept_alive, first=0), "takes one repeat"),
+        (partial(kept_alive, repeats=lambda pause: math.ceil(pause / 270)), "takes one repeat"),
         (lambda pause, read, write: kept_alive(pause, read, write + read), "takes one repeat"),
+        (partial(kept_alive, expired=lambda pause: True), "after 200 seconds"),
+        (partial(kept_alive, repeats=knows_the_end), "is -0.2, not 0.0"),
+        (lambda *given: max(0.0, kept_alive(*given)), "a repeat was sent at 270"),
+        (partial(kept_alive, expired=lambda pause: pause > 300), "at 300 it is gone"),
         (
-            lambda pause, read, write: write - read - max(0, math.ceil((pause - 300) / 270)) * read,
-            "after 200 seconds",
+            partial(kept_alive, repeats=lambda pause: knows_the_end(pause) or pause // 270),
+            "at 270 and 540",
         ),
-        (partial(kept_alive, whole=math.floor), "takes one repeat"),
-        (lambda *given: max(0.0, kept_alive(*given)), "26 repeats"),
     ],
     "08.4": [
         (lambda messages, idle: messages, "it costs 100 % of forgetting nothing"),
         (lambda messages, idle: clear(messages, keep_recent=5), "at most 95 %"),
+        (lambda messages, idle: clear(messages, keep_recent=0), "4.5 pieces are needed again"),
+        (
+            lambda messages, idle: clear(messages, keep_recent=0) if idle > 300 else messages,
+            "4.5 pieces are needed again",
+        ),
         (
             lambda messages, idle: messages if idle > 300 else clear(messages, keep_recent=5),
             "at most 95 %",

@@ -162,7 +162,10 @@ def test_the_panel_of_a_compaction_shows_both_and_says_if_it_never_pays():
     ("pause", "most", "cents"),
     [
         (200, 40, 0),  # the cache is still alive
+        (280, 40, -2),  # it is, and a repeat was sent
+        (300, 40, 46),  # it has just expired
         (400, 40, 46),
+        (545, 40, 44),  # the agent didn't know that the person was about to return
         (1_200, 40, 40),
         (6_700, 40, 0),  # 24 repeats cost what one writing costs
         (7_200, 40, -4),
@@ -183,8 +186,16 @@ def test_the_panel_of_repeats_compares_the_cache_with_a_learners_formula():
     assert "pay up to 112 minutes" in said
     assert "up to 50 by the formula" in said
     assert "In the 2 pauses of the sessions they save -2 cents" in said
-    panel.most.value = 1
-    assert "pay up to 8 minutes" in panel.text.replace("\n", " ")
+    for most, minutes in ((1, 9), (9, 45)):
+        panel.most.value = most
+        assert f"pay up to {minutes} minutes" in panel.text.replace("\n", " ")
+
+
+@pytest.mark.parametrize("pause", [*range(7, 9_000, 410), 299, 300, 301, 539, 541, 6_749, 6_751])
+def test_a_pause_has_a_repeat_for_each_270_seconds_whenever_the_person_returns(pause: int):
+    cents = 480 * (pause >= 300) - 20 * (pause // 270)
+    saved = lessons.saved_by_repeats(pause, 99, "claude-opus-5-5")
+    assert saved == pytest.approx(cents / 10, abs=1e-9)
 
 
 def test_the_numbers_in_the_folds_of_lesson_02_hold():

@@ -85,7 +85,7 @@ def policies(
     axes.set(ylim=(-0.12 * top, 1.1 * top), ylabel="needed again, in 100 turns")
     axes.set(xlabel="dollars, % of what forgetting nothing costs")
     axes.set_xlim(
-        min(each["dollars"][1] for each in every) - 4, max(each["dollars"][2] for each in every) + 6
+        min(each["dollars"][1] for each in every) - 6, max(each["dollars"][2] for each in every) + 6
     )
     taken = list["Bbox"]()
     for name, each in spreads.items():

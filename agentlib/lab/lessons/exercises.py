@@ -625,7 +625,7 @@ def _policy(answer: Answer) -> str:
     cost, need = 100 * own["dollars"].sum() / base["dollars"].sum(), own["need"].mean()
     says = f"in three sessions it costs {cost:.0f} % of forgetting nothing, and in 100 turns "
     says += f"{need:.1f} pieces are needed again"
-    require(cost <= 95 and need <= 5, f"{says}; find one with at most 95 % and 5 pieces.")
+    require(cost <= 95 and need <= 3, f"{says}; find one with at most 95 % and 3 pieces.")
     return f"{says}."
 
 

@@ -302,7 +302,7 @@ def alive_panel(
     write) -> dollars per million tokens saved, if it isn't given up. `pauses`: seconds, to say what
     so many repeats save in all of them.
     """
-    rate, minutes = rates(model), range(0, 152, 2)
+    rate, minutes = rates(model), range(151)
     prices = rate["cache_read"], rate["cache_write_5m"]
     longest = max(m for m in range(6, 600) if formula(60 * m, *prices) > -1e-9)
 
@@ -310,9 +310,9 @@ def alive_panel(
     def draw(most: int) -> tuple[bytes, str]:
         curve = [saved_by_repeats(60 * m, most, model) for m in minutes]
         total = sum(saved_by_repeats(pause, most, model) for pause in pauses)
-        title = f"At most {many(most, 'repeat')}: {total / len(pauses):.0f} cents for each pause"
+        title = f"{many(most, 'repeat')} at most: saves {total / len(pauses):.0f} cents a pause"
         looks: Any = {"across": "minutes of the pause", "span": (-52, 52)}
-        even = next((m - 2 for m, c in zip(minutes, curve, strict=True) if c < -1e-9), 150)
+        even = next((m - 1 for m, c in zip(minutes, curve, strict=True) if c < -1e-9), 150)
         text = f"100,000 tokens. By the cache's rules the repeats pay up to {even} minutes; if the "
         text += f"cache is never given up, up to {longest} by the formula. In the {len(pauses)} "
         text += f"pauses of the sessions they save {total:,.0f} cents."
