@@ -1,0 +1,72 @@
+"""The panels of lesson 09: nothing is read unasked, and the report stays in the panel."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agentlib import presets
+from agentlib.lab.panels import sessions as panels
+from agentlib.lab.play import play
+from agentlib.lab.replay.policies import KEEPS_ALL
+from agentlib.lab.scoreboard import PRICED_AS
+from agentlib.lab.sessions.one import Row, lifetime
+from agentlib.lab.sessions.what_if import RESERVED, SMALL, fitted, nearest, trial
+from agentlib.lab.tasks.generated import generated
+from agentlib.transcripts import Session
+
+
+def newest(piece: Row) -> int:
+    return -piece["age"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with one session of ours."""
+    monkeypatch.setattr(panels, "PROJECTS", tmp_path / "no such folder")
+
+    def keep(session: Session) -> str:
+        assert session.path
+        shutil.copy(session.path, tmp_path / "planted-name.jsonl")
+        return ""
+
+    play(generated(1), replace(presets.DEFAULT).scaled(32_000), stop=keep)
+    return tmp_path
+
+
+def test_nothing_is_read_before_the_button_is_pressed(folder: Path):
+    panel = panels.own_sessions_panel(newest)
+    panel.folder.value = str(folder)
+    assert panel.text == "Nothing is read before you press the button."
+    assert panel.table.value == ""
+
+
+def test_the_report_stands_in_the_panel_and_not_in_what_a_notebook_stores(folder: Path):
+    panel = panels.own_sessions_panel(newest)
+    panel.move(folder=str(folder), read=True)
+    assert "srcdoc" in panel.table.value
+    assert "Where the dollars went" in panel.table.value
+    assert "The newest 1 files" in panel.text
+    bundle = panel._repr_mimebundle_()[0]
+    assert "planted-name" not in str(bundle)
+
+
+def test_a_folder_that_is_not_there_is_named(folder: Path):
+    panel = panels.own_sessions_panel(newest)
+    panel.move(folder="", read=True)
+    assert "no such folder does not exist" in panel.text
+
+
+def test_the_sentence_has_the_dollars_and_the_need_of_that_window():
+    session = play(generated(1), KEEPS_ALL).session
+    panel = panels.sessions_panel(session, PRICED_AS)
+    for tell in (100_000, 150_000):
+        panel.tell.value = tell
+        told = nearest(tell - RESERVED).settings
+        row = trial(session, fitted(told, SMALL), lifetime(session), PRICED_AS)
+        need = 100 * row["need"] / len(session.requests)
+        said = " ".join(panel.text.split())
+        assert f"${row['dollars']:.2f}, of which" in said
+        assert f"; {need:.1f} pieces needed again" in said
+    assert panel.png
