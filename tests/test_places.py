@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+from ipywidgets import ToggleButton
 from matplotlib.patches import Rectangle
 from nbformat import v4
 
@@ -45,7 +46,7 @@ def test_every_place_has_its_picture_its_sentence_and_its_table():
     for number, (picture, sentence, table) in enumerate(data["places"]):
         size, way = divmod(number, 2)
         if size == 3:
-            assert (picture, sentence, table) == (None, "ValueError: 3 < 4", [])
+            assert (picture, sentence, table) == (None, "No new picture. ValueError: 3 < 4", [])
             continue
         assert sentence == f"{size} {('this', 'that')[way]}."
         paths = [data["marks"][mark][1] for mark in picture[1]]
@@ -72,6 +73,17 @@ def test_too_many_places_are_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(recorder, "MOST", 20)
     with pytest.raises(ValueError, match="22 places are too many"):
         recorded()
+
+
+def test_a_panel_without_a_picture_is_not_pressed():
+    pressed = Panel(
+        {"folder": words("folder", "where"), "go": ToggleButton(description="read")},
+        lambda folder, go: Drawing(b"", "Nothing is read." if not go else "All is read."),
+    )
+    data = unpacked(panel(pressed, {})[MIME])
+    assert data["places"] == [[None, "Nothing is read.", []]]
+    assert data["controls"] == []
+    assert "folder stays empty, read stays off" in data["fixed"]
 
 
 def test_recording_leaves_the_panel_as_it_was():

@@ -100,8 +100,8 @@ def drawn(shown: Any, values: Mapping[str, Any], sheet: Sheet) -> tuple[Any, Any
         with recording(sheet, pictures):
             drawing = Drawing(*draw(**values))
     except Exception as error:  # shown, as the panel does
-        return None, Drawing(b"", f"{type(error).__name__}: {error}")
-    return pictures[-1], drawing
+        return None, Drawing(b"", f"No new picture. {type(error).__name__}: {error}")
+    return pictures[-1] if pictures else None, drawing
 
 
 def offered(name: str, control: Any, stops: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,7 +133,8 @@ def rest(controls: Mapping[str, Mapping[str, Any]]) -> str:
     for each in controls.values():
         count, of = len(each["values"]), each["of"]
         if count == 1:
-            where = f"at {each['shown'][0]}" if each["values"][0] != "" else "empty"
+            where = {"": "empty", "False": "off"}.get(str(each["values"][0]))
+            where = where or f"at {each['shown'][0]}"
             lines.append(f"{each['label']} stays {where}")
         elif not of:
             lines.append(f"{each['label']} has {count} wordings")

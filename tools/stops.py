@@ -12,8 +12,8 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
     },
     "02_micro_compact": {
         "min_chars": (0, 100, 4_000),
-        "cleared": range(2_000, 40_001, 2_000),
-        "behind": range(2_000, 40_001, 2_000),
+        "cleared": range(4_000, 40_001, 4_000),
+        "behind": range(2_000, 40_001, 4_000),
     },
     "03_auto_compact": {
         "threshold": (4_000, 6_400, 8_800, 12_000, 16_000, 20_800, 24_000, 27_360),
