@@ -956,6 +956,10 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (lambda reply, lost, context: quoted(reply, lost, ""), "still has the same words"),
         (partial(quoted, run=20), "27 characters are the same"),
         (partial(quoted, short=40), "40 last characters"),
+        (
+            lambda reply, lost, context: quoted(reply, lost, "") and not quoted(reply, context, ""),
+            "the context has the other one",
+        ),
         (lambda reply, lost, context: False, "what only the lost text has"),
     ],
     "09.3": [
@@ -964,6 +968,9 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (lambda piece: piece["tokens"], "at least 70 %"),
         (lambda piece: piece["what"] == "the model's words", "at least 70 %"),
         (lambda piece: piece["needed"], "it raised KeyError"),
+        (lambda piece: {"calls": 1}[piece["what"]], "it raised KeyError('thinking')"),
+        (lambda piece: 1 / piece["tokens"], "it raised ZeroDivisionError"),
+        (lambda piece: None, "it returned nothing"),
     ],
 }
 

@@ -47,7 +47,7 @@ def test_the_report_stands_in_the_panel_and_not_in_what_a_notebook_stores(folder
     panel.move(folder=str(folder), read=True)
     assert "srcdoc" in panel.table.value
     assert "Where the dollars went" in panel.table.value
-    assert "The newest 1 files" in panel.text
+    assert "Of 1 file:" in panel.text
     bundle = panel._repr_mimebundle_()[0]
     assert "planted-name" not in str(bundle)
 
@@ -56,6 +56,16 @@ def test_a_folder_that_is_not_there_is_named(folder: Path):
     panel = panels.own_sessions_panel(newest)
     panel.move(folder="", read=True)
     assert "no such folder does not exist" in panel.text
+    (folder / "empty").mkdir()
+    panel.folder.value = f" {folder}/empty "
+    assert panel.text == f"There is no session file in {folder}/empty."
+
+
+def test_a_rule_that_raises_is_told_and_the_report_stands(folder: Path):
+    panel = panels.own_sessions_panel(lambda piece: 1 / 0)
+    panel.move(folder=str(folder), read=True)
+    assert "ZeroDivisionError" in panel.text or "long enough" in panel.text
+    assert "srcdoc" in panel.table.value
 
 
 def test_the_sentence_has_the_dollars_and_the_need_of_that_window():

@@ -641,6 +641,9 @@ ROOM = 600
 def _score(answer: Answer) -> str:
     sessions = [play(generated(seed), KEEPS_ALL).session for seed in range(5, 10)]
     pieces = [piece for session in sessions for piece in forgotten(session, COMPACTS)]
+    odd = {"what": "thinking", "tool": "", "file": "", "tokens": 0, "age": 0}
+    scored = answer.function(dict(odd))
+    require(scored is not None, f"for the piece {odd} it returned nothing; return a number.")
     share = 100 * covered(answer.function, pieces, ROOM)
     says = f"on five other sessions it covers {share:.0f} % of what was needed"
     require(share >= 70, f"{says}; find a rule that covers at least 70 %.")

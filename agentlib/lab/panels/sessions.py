@@ -4,14 +4,16 @@
 # ipywidgets has no types.
 
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import lru_cache
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from ipywidgets import ToggleButton
 
 from agentlib.lab.figures import charts
-from agentlib.lab.figures.style import wrapped
+from agentlib.lab.figures.style import many, wrapped
 from agentlib.lab.panels.panel import Drawing, Panel, slider, words
 from agentlib.lab.replay import replay, table
 from agentlib.lab.sessions import PROJECTS, files, load
@@ -52,7 +54,7 @@ def sessions_panel(session: Session, model: str) -> Panel:
 def own_sessions_panel(rule: Score) -> Panel:
     """Lesson 09: report on one's own sessions, once `read` is pressed, and judge a rule on them.
 
-    Nothing is read before. `folder` is empty for Claude Code's. The report is shown by the panel
+    Nothing is read before. An empty `folder` is Claude Code's. The report is shown by the panel
     alone, so that no words of a session are stored with the notebook.
     """
 
@@ -64,13 +66,16 @@ def own_sessions_panel(rule: Score) -> Panel:
     def draw(folder: str, read: bool) -> Drawing:
         if not read:
             return Drawing(b"", "Nothing is read before you press the button.")
-        every = files([folder or PROJECTS])
+        every = files([Path(folder.strip() or PROJECTS).expanduser()])
+        if not every:
+            return Drawing(b"", f"There is no session file in {folder.strip() or PROJECTS}.")
         newest = sorted(every, key=lambda path: path.stat().st_mtime)[-NEWEST:]
         report = of_overview(overview(newest, track=tell))
-        report |= of_what_if(what_if(newest, choices(), track=tell))
+        with suppress(ValueError):  # no model of them has a known price
+            report |= of_what_if(what_if(newest, choices(), track=tell))
         page = escape(as_page(shareable(report)))
         frame = f'<iframe title="the report" srcdoc="{page}" width="100%" height="640"></iframe>'
-        return Drawing(b"", f"{_judged(rule, newest)} The newest {len(newest)} files:", frame)
+        return Drawing(b"", f"{_judged(rule, newest)} Of {many(len(newest), 'file')}:", frame)
 
     look = {"description": "read my sessions", "tooltip": "files are only read, and stay here"}
     controls = {"folder": words("folder", str(PROJECTS.relative_to(PROJECTS.parents[1])))}
@@ -86,4 +91,7 @@ def _judged(rule: Score, paths: Iterable[Any]) -> str:
     needed = sum(row[QUOTED] for row in pieces)
     if not needed:
         return "No session is long enough to judge your rule."
-    return f"Your rule covers {100 * covered(rule, pieces, ROOM):.0f} % of {needed} needs."
+    try:
+        return f"Your rule covers {100 * covered(rule, pieces, ROOM):.0f} % of {needed} needs."
+    except Exception as error:  # the learner's own function
+        return f"Your rule raised {error!r}: real pieces have other kinds, and some have 0 tokens."
