@@ -1,5 +1,6 @@
 """Cells as parts of a page: predictions become forms, answers and hints are folded."""
 
+import html
 from collections.abc import Sequence
 
 import pytest
@@ -68,7 +69,7 @@ def test_every_prediction_of_a_lesson_can_be_made_and_can_be_right(path):
     for form in forms:
         [answer] = [part for part in shown if part.answers == form.id]
         for field in form.fields:
-            text = "".join(answer.outputs)
+            text = html.unescape("".join(answer.outputs))
             value = text.partition(f'data-name="{field.name}" data-value="')[2].partition('"')[0]
             assert value in field.choices if field.choices else value.replace(",", "")[0].isdigit()
 
