@@ -8,7 +8,7 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
         "window": (100_000, 200_000, 400_000),
         "reserve": (0, 16_000, 32_000),
         "buffer": (0, 13_000, 26_000),
-        "off": range(-80, 101, 20),
+        "off": (-80, -60, -40, -20, 0, 20, 50, 100),
     },
     "02_micro_compact": {
         "min_chars": (0, 100, 4_000),
@@ -16,8 +16,8 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
         "behind": range(2_000, 40_001, 4_000),
     },
     "03_auto_compact": {
-        "threshold": (4_000, 6_400, 8_800, 12_000, 16_000, 20_800, 24_000, 27_360),
-        "summary_tokens": (100, 200, 400, 600, 1_000, 2_000, 4_000),
+        "threshold": (4_000, 8_800, 12_000, 16_000, 20_800, 27_360),
+        "summary_tokens": (100, 400, 1_000, 2_000, 4_000),
     },
     "04_manual_compact": {
         "after": (2, 8, 14, 20, 26, 32, 36, 37),
@@ -39,11 +39,11 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
     "what_if": {
         "default": {
             "clear_when": ("always", "cold", "never"),
-            "keep_recent": (0, 1, 3, 5, 8, 12, 20),
-            "summary_tokens": (800, 1_120, 1_440, 2_000),
+            "keep_recent": (0, 1, 3, 5, 8, 20),
+            "summary_tokens": (800, 1_440, 2_000),
         },
         "course start": {"keep_recent": range(21), "clear_when": ("always", "never")},
-        "": {"keep_recent": (0, 1, 3, 5, 8, 12, 20)},
+        "": {"keep_recent": (0, 3, 8, 20)},
     },
 }
 """Positions that pages offer, by notebook and control. Any other control has all of its own.
