@@ -19,7 +19,7 @@ Message = dict[str, Any]
 SUMMARY_WANTED = "Summarize this conversation for continuity."
 """Opens a request for a summary."""
 SUMMARY_HEADER = "[Conversation compressed. Transcript: "
-"""Opens the summary that a compaction leaves; the archive's name and `]` end its first line."""
+"""Opens the summary that a compaction leaves. The archive's name and `]` end its first line."""
 SUMMARY_END = "[End of summary]"
 PUT_BACK = "[Put back: "
 """Opens a text that was put back beside a summary, such as a file."""
@@ -60,7 +60,7 @@ _SIGN = re.compile("[^a-zA-Z0-9_-]")
 
 
 def blocks(message: Message) -> list[Block]:
-    """Return the content as blocks; a plain string is one text block.
+    """Return the content as blocks. A plain string is one text block.
 
     >>> blocks({"role": "user", "content": "hi"})
     [{'type': 'text', 'text': 'hi'}]
@@ -258,7 +258,7 @@ def _kind_of_text(block: Block, place: str) -> str:
 
 
 def drop_thinking(messages: Sequence[Message], start: int) -> list[Message]:
-    """Drop the thinking blocks from message `start` on; the API rejects them there.
+    """Drop the thinking blocks from message `start` on. The API rejects them there.
 
     Thinking is bound to everything before it, so a changed message makes what follows invalid.
     The newest assistant message keeps its thinking while its calls are being answered: the API
@@ -275,7 +275,7 @@ def drop_thinking(messages: Sequence[Message], start: int) -> list[Message]:
 def drop_newest_thinking(messages: Sequence[Message]) -> list[Message]:
     """Drop the thinking of the newest assistant message.
 
-    `drop_thinking` has to leave it there; the next reply makes it droppable.
+    `drop_thinking` has to leave it there, and the next reply makes it droppable.
     """
     newest = last_assistant(messages)
     return [_without_thinking(m) if i == newest else m for i, m in enumerate(messages)]

@@ -6,11 +6,11 @@
     api            the Messages API in this process: rules, tokens, faults
     model          the offline model's replies, from the request alone
     tasks          tasks with planted facts, their files, and checks of the result
-    play           run the agent on a task; naive_loop, crash and scoreboard use it
+    play           run the agent on a task, for naive_loop, crash and scoreboard too
     parts          the learner's own functions, put into the agent that play runs
     replay         a recorded session under other settings, weighed and billed
     sessions       files of Claude Code, read into the same Session
-    figures        pictures of tables; panels put sliders beside them
+    figures        pictures of tables, and panels put sliders beside them
     lessons        exercises, predictions and hints
     examples       an engine of your own, and the layers in a loop of your own
 

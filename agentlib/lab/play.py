@@ -1,7 +1,7 @@
 """Run a task from its first prompt to its last, with any part of the agent replaced by yours.
 
 Every run of every lesson goes through `play`. The offline agent works in a fresh folder, so what
-a setting made it forget shows in what it does next. Such a run illustrates a mechanism; it is no
+a setting made it forget shows in what it does next. Such a run illustrates a mechanism. It is no
 evidence about language models.
 """
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 MAX_TURNS, LEARNERS_TURNS = 200, 100
-"""Requests for each prompt; the second number holds for a run with a learner's part."""
+"""Requests for each prompt. The second number holds for a run with a learner's part."""
 ANSWER = 8_000
 """Tokens that a reply may have in a learner's loop."""
 KEPT = 64
@@ -56,15 +56,15 @@ class Run:
     checks: Checks = field(default_factory=dict[str, Any])
     """The task's own measures, `done` first."""
     ended: str = ""
-    """What ended the run before its time, with the API's status; "" if nothing did."""
+    """What ended the run before its time, with the API's status, or "" if nothing did."""
     refused: str = ""
     """The API's words, if an error of the API ended the run."""
     rounds: list[agent_loop.Turn] = field(default_factory=list[agent_loop.Turn])
     """What the loop reported after each request."""
     steps: list[Step] = field(default_factory=list[Step])
-    """What the layers did, in their order; with a part of the learner's only."""
+    """What the layers did, in their order, only if the run has a part of the learner's."""
     step: Step = field(default_factory=lambda: Step(messages=[]))
-    """The compaction by hand; `step.messages` is the context after it."""
+    """The compaction by hand. `step.messages` is the context after it."""
 
     @property
     def turns(self) -> int:
@@ -108,7 +108,7 @@ class Run:
         return sum(dollars(usage, model) for usage in self.usages)
 
     def events(self, *kinds: str) -> list[str]:
-        """The loop's events as lines with the number of the turn; of these kinds, or all."""
+        """The loop's events as lines with the number of the turn, of these kinds or all."""
         return [
             f"turn {number}: {event.kind}: {event.text}"
             for number, turn in enumerate(self.rounds, 1)
@@ -177,7 +177,7 @@ def play(
     """Do the task in a fresh folder, and return what it took and what came of it.
 
     The window on the wire is `settings.context_window`. `live`, `max_usd`, `faults` and `habits`
-    are those of `lab.client.client`; live, commands run in bubblewrap or not at all. An error of
+    are those of `lab.client.client`. Live, commands run in bubblewrap or not at all. An error of
     the API ends the run and stands in `Run.refused`. The same arguments give the same run, so it
     is made once and remembered, unless a function of yours other than `engine` is in it.
 
@@ -185,28 +185,28 @@ def play(
 
     engine            as `pipeline.compact`
     loop              (messages, ask, workspace): add replies and results to `messages` until the
-                      model is done; `ask(messages)` sends them and returns the reply
+                      model is done, where `ask(messages)` sends them and returns the reply
     tools             pairs of a definition with a `path` and a function of that file's text
     estimate          (messages) -> tokens, or (billed, sent, messages) -> tokens, with the last
                       bill and the number of messages it was for
-    layer             (messages) -> messages, before each request in place of micro-compact;
+    layer             (messages) -> messages, before each request in place of micro-compact.
                       None: it edited them
     compact           (messages) -> messages, before each request; or (messages, summary) or
                       (messages, summarize) -> messages, when it is time to compact
     on_compact_call   (messages) -> the focus that the model asked for, None if it did not ask
     save, load        (messages, folder, now) -> path and (path) -> messages: after `resume_after`
                       turns (10) the context is saved, and the run goes on with what is loaded
-    summarize         (messages, focus, ask) -> summary; the agent does not ask again or pause
+    summarize         (messages, focus, ask) -> summary. The agent does not ask again or pause
 
     If such a function raises, the run stops with a PartFailed that names the line.
 
     The circumstances:
 
-    compact_after     the turn after which the person compacts by hand, with a `focus`;
+    compact_after     the turn after which the person compacts by hand, with a `focus`.
                       ValueError if the task has no such turn
     hooks             as in `loop.run`
     notes             the text of a NOTES.md, which is put back after each compaction
-    model             answers in place of the offline model; a KeyboardInterrupt of it ends the run
+    model             answers in place of the offline model. A KeyboardInterrupt of it ends the run
     stop              (session) -> why to stop after this turn, or ""
     max_turns         requests for each prompt, one number for all or one for each; with `loop`,
                       for the whole run
@@ -258,7 +258,7 @@ def _played(
 
 
 class _TurnsOver(BaseException):
-    """Stop a learner's loop at its last request; its own `except Exception` doesn't catch this."""
+    """Stop a learner's loop at its last request. Its own `except Exception` doesn't catch this."""
 
 
 @dataclass

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def moment(table: "DataFrame", *, title: str, at: tuple[int, int], name: str) -> Chart:
     """Draw the files that a report describes, for each turn after which a person compacted.
 
-    `table`: a row for each `turn`; `from_report` is 0 where the report has just been written.
+    `table`: a row for each `turn`. Its `from_report` is 0 if the report has just been written.
     `at`: a turn and its files, marked in red as `name`.
     """
     chart = Chart(2.6, title)

@@ -32,7 +32,7 @@ _TAG = re.compile(r"^ *<content>|</content>$|</message>", re.MULTILINE)
 
 
 def messages_in(text: str) -> tuple[str, list[Message]]:
-    """Return the words before the conversation, and its messages; none if the text holds none.
+    """Return the words before the conversation, and its messages, none if the text holds none.
 
     >>> words, (asked, said) = messages_in("Summarize this:\\nHuman: Read all.\\nAI: I will.")
     >>> words, asked["content"], said["role"]
@@ -86,7 +86,7 @@ def _block(part: Any) -> Iterator[Block]:
 
 
 def _spoken(text: str) -> Iterator[Message]:
-    """Read what a person or the model said; the result of a tool is passed over."""
+    """Read what a person or the model said. The result of a tool is passed over."""
     speaker = _SPOKEN.match(text)
     if speaker and (role := _ROLES[speaker[1].lower()]) != "tool":
         said = _TAG.sub("", text[speaker.end() :]).strip()

@@ -19,7 +19,7 @@ from agentlib.lab.replay import replay, table
 from agentlib.lab.sessions import PROJECTS, files, load
 from agentlib.lab.sessions.one import lifetime
 from agentlib.lab.sessions.overview import overview
-from agentlib.lab.sessions.put_back import QUOTED, Score, covered, forgotten
+from agentlib.lab.sessions.put_back import NEEDED, Score, covered, forgotten
 from agentlib.lab.sessions.report import as_page, of_overview, of_what_if, shareable
 from agentlib.lab.sessions.what_if import RESERVED, SMALL, choices, fitted, nearest, trial, what_if
 from agentlib.presets import CLAUDE_CODE
@@ -88,7 +88,7 @@ def _judged(rule: Score, paths: Iterable[Any]) -> str:
     settings = fitted(CLAUDE_CODE, SMALL)
     lost = [forgotten(load(path), settings) for path in paths]
     pieces = [row for rows in lost for row in rows]
-    needed = sum(row[QUOTED] for row in pieces)
+    needed = sum(row[NEEDED] for row in pieces)
     if not needed:
         return "No session is long enough to judge your rule."
     try:

@@ -17,7 +17,7 @@ from agentlib.transcripts import Session
 
 Score = Callable[[Row], Any]
 """A rule: the piece with the highest score is put back first."""
-QUOTED = "needed"
+NEEDED = "needed"
 
 
 def forgotten(session: Session, settings: Settings) -> list[Row]:
@@ -38,12 +38,12 @@ def forgotten(session: Session, settings: Settings) -> list[Row]:
                 came.setdefault(key, frame.turn)
                 if frame.compaction and key not in held:
                     tokens = round(message_tokens({**message, "content": [block]}))
-                    row = {"tokens": tokens, "age": frame.turn - came[key], QUOTED: 0}
+                    row = {"tokens": tokens, "age": frame.turn - came[key], NEEDED: 0}
                     where = f"{session.session_id}, turn {frame.turn}"
                     lost[key] = {"at": where, **what_of(block, message, calls), **row}
         for quote in (q for qs in lost_quotes(session, frame.turn, frame.context) for q in qs):
             if quote.sources[0] in lost:
-                lost[quote.sources[0]][QUOTED] += 1
+                lost[quote.sources[0]][NEEDED] += 1
     return list(lost.values())
 
 
@@ -57,7 +57,7 @@ def put_back(score: Score, pieces: Iterable[Row], room: int) -> list[Row]:
     >>> put_back(lambda piece: piece["tokens"], [small, large], room=950)
     [{'tokens': 900, 'needed': 0}]
     """
-    seen = [({name: row[name] for name in row if name != QUOTED}, row) for row in pieces]
+    seen = [({name: row[name] for name in row if name != NEEDED}, row) for row in pieces]
     chosen, left = list[Row](), room
     for _, row in sorted(seen, key=lambda pair: score(pair[0]), reverse=True):
         if row["tokens"] <= left:
@@ -71,8 +71,8 @@ def covered(score: Score, pieces: Sequence[Row], room: int) -> float:
 
     Raises ValueError if nothing was needed.
     """
-    needed = sum(row[QUOTED] for row in pieces)
+    needed = sum(row[NEEDED] for row in pieces)
     if not needed:
         raise ValueError(f"no later reply quotes one of these {len(pieces)} pieces")
     groups = (list(group) for _, group in groupby(pieces, key=lambda row: row["at"]))
-    return sum(row[QUOTED] for group in groups for row in put_back(score, group, room)) / needed
+    return sum(row[NEEDED] for group in groups for row in put_back(score, group, room)) / needed
