@@ -52,7 +52,7 @@ format: $(STAMP) ## let ruff fix and format code and notebooks
 	$(PY) -m ruff format
 
 notebooks: $(STAMP) ## run the notebooks and store their outputs, normalised (ARGS="--check" only compares)
-	@$(PY) tools/notebooks.py $(ARGS)
+	@$(PY) -m tools.notebooks $(ARGS)
 
 html: $(STAMP) ## make the web pages, in build/html; this runs every notebook that has changed
 	@$(PY) -m tools.pages

@@ -1,8 +1,8 @@
 """Run the notebooks and write them back normalised. Running them twice changes no byte.
 
-python tools/notebooks.py                        all of notebooks/
-python tools/notebooks.py notebooks/00_*.ipynb   only these
-python tools/notebooks.py --check                fail if a file would change, and write none
+python -m tools.notebooks                        all of notebooks/
+python -m tools.notebooks notebooks/00_*.ipynb   only these
+python -m tools.notebooks --check                fail if a file would change, and write none
 """
 
 import argparse
@@ -11,7 +11,7 @@ import difflib
 import hashlib
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import nbformat
@@ -119,9 +119,12 @@ def dumps(notebook: NotebookNode) -> str:
 
 def rebuild(path: Path) -> str:
     """Run a notebook from its first cell to its last. Return the text its file should hold."""
-    stored = nbformat.read(path, as_version=4)
-    fresh = normalise(execute(stored, path.parent))
-    keep_pictures(fresh, normalise(stored))
+    return settled(path, normalise(execute(nbformat.read(path, as_version=4), path.parent)))
+
+
+def settled(path: Path, fresh: NotebookNode) -> str:
+    """Return a notebook's text after a run, with the stored pictures that look the same."""
+    keep_pictures(fresh, normalise(nbformat.read(path, as_version=4)))
     return dumps(fresh)
 
 
@@ -135,14 +138,21 @@ def difference(path: Path, fresh: str) -> str:
     return "\n".join(shown) or f"{path}: only the line ends differ"
 
 
-def update(path: Path, check: bool) -> bool:
-    """Bring one notebook up to date, or only compare it. Return whether its file is right."""
+def update(path: Path) -> bool:
+    """Bring one notebook up to date. Return whether that was possible."""
     try:
-        fresh = rebuild(path)
+        return settle(path, rebuild(path), check=False)
     except CellExecutionError as error:
         print(f"{path}: a cell failed\n{error}")
         return False
-    return settle(path, fresh, check)
+
+
+def compare(paths: Iterable[Path]) -> list[bool]:
+    """Compare notebooks with the runs that the web pages show. Return whether each is equal."""
+    from tools import places
+
+    fresh = {path: normalise(places.plain(run)) for path, run in places.record(paths).items()}
+    return [settle(path, settled(path, run), check=True) for path, run in fresh.items()]
 
 
 def settle(path: Path, fresh: str, check: bool) -> bool:
@@ -166,7 +176,7 @@ def main() -> int:
     paths = arguments.paths or sorted(Path("notebooks").glob("*.ipynb"))
     if not paths:
         print("There is no notebook yet.")
-    right = [update(path, arguments.check) for path in paths]
+    right = compare(paths) if arguments.check else [*map(update, paths)]
     return 0 if all(right) else 1
 
 

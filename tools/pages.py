@@ -197,7 +197,7 @@ def build(out: Path, notebooks: Mapping[Path, NotebookNode]) -> list[Path]:
 
 def recorded() -> dict[Path, NotebookNode]:
     """Run the notebooks whose panels play, or take what the last run recorded."""
-    return places.record(path for path in sources() if path.suffix == ".ipynb" and path != FRONT)
+    return places.record(path for path in sources() if path.suffix == ".ipynb")
 
 
 def copy(file: Path, target: Path) -> None:

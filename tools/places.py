@@ -16,7 +16,6 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +24,13 @@ from nbformat import NotebookNode
 
 from tools.notebooks import execute, normalise
 from tools.recorder import MIME, packed
-from tools.stops import STOPS
+from tools.runs import ROOT, source
+from tools.stops import SLOWEST, STOPS
 
-ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "build/places"
 MINUTES, PROCESSES = 20, 2
+PARTS = [ROOT / f"tools/{name}.py" for name in ("recorder", "drawing", "trail", "notebooks")]
+"""What makes a recording, agentlib apart."""
 
 
 def unpacked(play: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,9 +70,9 @@ def first(data: dict[str, Any]) -> dict[str, Any]:
 def record(paths: Iterable[Path]) -> dict[Path, NotebookNode]:
     """Return the notebooks as they are now, with recorded outputs.
 
-    Those with the most stops come first: they take longest, and two run at a time.
+    The slowest come first, because two run at a time.
     """
-    queue = sorted(paths, key=lambda path: -len(str(STOPS.get(path.stem, ""))))
+    queue = sorted(paths, key=lambda path: path.stem not in SLOWEST)
     with ProcessPoolExecutor(PROCESSES) as pool:
         return dict(zip(queue, pool.map(recorded, queue), strict=True))
 
@@ -87,7 +88,8 @@ def recorded(path: Path) -> NotebookNode:
     codes = (cell for cell in nbformat.read(file, as_version=4).cells if cell.cell_type == "code")
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            cell.outputs = next(codes).outputs
+            fresh = next(codes)
+            cell.outputs, cell.execution_count = fresh.outputs, fresh.execution_count
     return notebook
 
 
@@ -111,18 +113,17 @@ def keep(path: Path, notebook: NotebookNode, file: Path) -> None:
 def fingerprint(notebook: NotebookNode, stem: str) -> str:
     """Hash the code of a notebook and all that its outputs depend on."""
     cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-    words = f"{cells}{STOPS.get(stem)}{_of_files()}"
+    words = f"{cells}{STOPS.get(stem)}{source(*PARTS)}"
     return hashlib.sha256(words.encode()).hexdigest()[:16]
 
 
-@cache
-def _of_files() -> str:
-    ours = [ROOT / f"tools/{name}.py" for name in ("recorder", "drawing", "trail", "notebooks")]
-    hashed = hashlib.sha256()
-    for file in (*ours, *sorted((ROOT / "agentlib").rglob("*"))):
-        if file.is_file() and "__pycache__" not in file.parts:
-            hashed.update(file.read_bytes())
-    return hashed.hexdigest()
+def plain(notebook: NotebookNode) -> NotebookNode:
+    """Return a recorded notebook as it would be without its recordings."""
+    usual = nbformat.from_dict(notebook)
+    for cell in usual.cells:
+        for output in cell.get("outputs", []):
+            output.get("data", {}).pop(MIME, None)
+    return usual
 
 
 def plays(notebook: NotebookNode) -> list[dict[str, Any]]:

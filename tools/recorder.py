@@ -14,6 +14,7 @@ from itertools import pairwise, product
 from typing import Any
 
 from agentlib.lab.figures.style import LINE
+from tools import runs
 from tools.drawing import Sheet, recording
 from tools.stops import STOPS
 
@@ -23,17 +24,23 @@ MOST = 2_000
 
 
 def install(stem: str) -> None:
-    """Let this kernel show charts and panels as recordings."""
+    """Let this kernel add a recording to the outputs of each chart and each panel."""
     from IPython.core.getipython import get_ipython
 
     from agentlib.lab.figures.style import Chart
     from agentlib.lab.panels.panel import Panel
 
+    runs.install()
     shell: Any = get_ipython()
-    formatter = shell.display_formatter
-    formatter.formatters["image/png"].for_type(Chart, lambda _: None)
-    formatter.mimebundle_formatter.for_type(Chart, figure)
-    formatter.mimebundle_formatter.for_type(Panel, partial(panel, stops=STOPS.get(stem, {})))
+    formatter = shell.display_formatter.mimebundle_formatter
+    formatter.for_type(Chart, figure)
+    formatter.for_type(Panel, partial(beside, stops=STOPS.get(stem, {})))
+
+
+def beside(shown: Any, stops: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
+    """Return a panel's usual outputs and its recording."""
+    usual, metadata = shown._repr_mimebundle_()
+    return usual | panel(shown, stops), metadata
 
 
 def figure(chart: Any) -> dict[str, Any]:

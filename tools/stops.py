@@ -11,6 +11,7 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
         "off": (-80, -60, -40, -20, 0, 20, 50, 100),
     },
     "02_micro_compact": {
+        "keep_recent": (*range(9), 10, 12, 16, 20, 30, 40),
         "min_chars": (0, 100, 4_000),
         "cleared": range(4_000, 40_001, 4_000),
         "behind": range(2_000, 40_001, 4_000),
@@ -28,7 +29,7 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
     "06_head_and_tail": {"summary_tokens": (150, 300, 450, 600, 750, 900, 1_200, 1_600)},
     "07_recovery": {
         "rate": (0, 20, 50, 80, 100),
-        "length": (500, 1_000, 1_500, 2_000, 3_000),
+        "length": (500, 1_000, 3_000),
         "how": ("500", "truncated", "empty", "tool_use"),
     },
     "08_cost": {
@@ -50,3 +51,6 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
 
 Those of the bench are by preset: "" stands for any other.
 """
+
+SLOWEST = ("what_if", "07_recovery", "02_micro_compact")
+"""The notebooks that take longest to record."""

@@ -7,7 +7,7 @@ is asked through JupyterLab's own connection to the kernel.
 import ast
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -256,6 +256,10 @@ class Panel:
     def put_back(self) -> None:
         """Set every control, in the kernel, to its value at the first call."""
         self.notebook.probe("put_back", self.model)
+
+    def at(self, places: Sequence[dict[str, Any]]) -> list[Any]:
+        """Move the panel through its places; return its sentence, pictures and table at each."""
+        return self.notebook.probe("at", self.model, json.dumps(places))
 
     def differences(self) -> list[str]:
         """Differences from what the kernel draws again for the same values."""

@@ -116,6 +116,9 @@ def _environment(folder: Path) -> dict[str, str]:
         "MPLCONFIGDIR": "matplotlib",
     }
     probe = shutil.copytree(HERE / "kernel", folder / "kernel")
+    start = folder / "ipython/profile_default/startup/runs.py"
+    start.parent.mkdir(parents=True)
+    start.write_text("from tools import runs\n\nruns.install()\n", encoding="utf-8")
     own_folders = {name: str(folder / value) for name, value in own.items()}
     code = os.pathsep.join([str(probe), str(ROOT)])
     return os.environ | own_folders | {"PYTHONPATH": code}

@@ -8,7 +8,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.browser.servers import PATIENCE
 
@@ -32,13 +32,22 @@ def served(folder: Path) -> Iterator[str]:
 @contextmanager
 def visited(browser: Browser, url: str, **options: Any) -> Iterator[tuple[Page, list[str]]]:
     """Open a page in a window of its own; yield it and the errors of its console."""
-    with browser.new_context(**options) as window:
-        page, errors = window.new_page(), list[str]()
-        page.set_default_timeout(PATIENCE * 1000)
-        page.on("console", lambda each: each.type == "error" and errors.append(each.text))
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("requestfailed", lambda request: errors.append(request.url))
-        page.goto(url, wait_until="load")
-        if options.get("java_script_enabled", True):
-            page.wait_for_function(DRAWN)
-        yield page, errors
+    plays = options.get("java_script_enabled", True)
+    with browser.new_context(**options) as window, visiting(window, url, plays) as shown:
+        yield shown
+
+
+@contextmanager
+def visiting(
+    window: BrowserContext, url: str, plays: bool = True
+) -> Iterator[tuple[Page, list[str]]]:
+    """Open a page in a window; yield it, once it `plays`, and the errors of its console."""
+    page, errors = window.new_page(), list[str]()
+    page.set_default_timeout(PATIENCE * 1000)
+    page.on("console", lambda each: each.type == "error" and errors.append(each.text))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("requestfailed", lambda request: errors.append(request.url))
+    page.goto(url, wait_until="load")
+    if plays:
+        page.wait_for_function(DRAWN)
+    yield page, errors

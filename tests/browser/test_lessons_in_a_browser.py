@@ -1,16 +1,20 @@
 """Every notebook of the workbook in a real JupyterLab: its links, its run, and its controls."""
 
 import json
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator
 
 from tests.browser.page import WIDTH, Notebook, Panel, State, drag, opened, press
+from tests.browser.recordings import agree, figures, page_of, sample, trials
 from tests.browser.servers import ROOT, Lab
+from tools import places
 
 PICTURES = "[...document.querySelectorAll('.jp-OutputArea-output img')]"
 HANDLE = ".noUi-handle"
 SHOTS = ROOT / "build/screenshots"
+SHOTS.mkdir(parents=True, exist_ok=True)
 TALL = 4_000
 BENCH = "what_if.ipynb"
 LINKS = (
@@ -21,6 +25,14 @@ LINKS = (
     ("agentlib/loop.py", "agentlib/loop.py", "import"),
 )
 """Links of lesson 00: their text, the file that each opens, and some text of that file."""
+
+
+DESKTOP = {"width": 1440, "height": 900}
+
+
+def only(name: str) -> pytest.MarkDecorator:
+    """Let a test share the visit of this notebook."""
+    return pytest.mark.parametrize("name", [name], indirect=True)
 
 
 @pytest.fixture(scope="module")
@@ -36,77 +48,74 @@ def holds(panel: Panel) -> State:
     return state
 
 
-def test_the_links_of_a_lesson_open_in_jupyterlab(lab: Lab, browser: Browser):
-    with opened(browser, lab.url("00_the_wall.ipynb")) as lesson:
-        for link, path, heading in LINKS:
-            opened_path, text = lesson.follow(link)
-            assert opened_path == path
-            assert heading in text
-        assert lesson.console == []
+def test_a_sample_of_a_pages_places_is_what_the_panel_shows(
+    panels: list[Panel], browser: Browser, name: str, tmp_path: Path
+):
+    plays = places.plays(places.recorded(ROOT / "notebooks" / name))
+    with page_of(browser, tmp_path, "page", plays) as page:
+        shown = [*figures(page, plays, "panel", "trail")]
+        walks = [trials(*each) if each[1]["kind"] == "trail" else sample(*each) for each in shown]
+        for panel, walk in zip(panels, walks, strict=True):
+            values, states = zip(*walk, strict=True)
+            for state, answer in zip(states, panel.at(values), strict=True):
+                agree(state, *answer)
 
 
-def test_the_wall_is_reached_by_keyboard_with_everything_in_sight(lab: Lab, browser: Browser):
-    with opened(browser, lab.url("00_the_wall.ipynb")) as lesson:
-        lesson.page.set_viewport_size({"width": 1440, "height": 900})
-        lesson.run_all()
-        wall = lesson.panels()[0]
-        [knob], [sent, answer] = wall.all(HANDLE), wall.all("pre[role=region]")
-        for key, sentence in (("Home", "Request 1 of 18"), ("End", "prompt is too long")):
-            before = wall.settled()
-            knob.press(key)
-            after = holds(wall)
-            assert after.pictures != before.pictures
-            assert sentence in wall.root.locator("[role=status]").inner_text()
-        assert "tool_result" in sent.inner_text()
-        assert "prompt is too long" in answer.inner_text()
-        knob.press("Tab")
-        lesson.page.keyboard.press("Tab")  # past the number, which can be typed
-        assert sent.evaluate("each => each === document.activeElement")
-        wall.root.evaluate("each => each.scrollIntoView()")
-        SHOTS.mkdir(parents=True, exist_ok=True)
-        lesson.page.screenshot(path=SHOTS / "00_the_wall-scrubber.png")
-        for part in (knob, wall.root.locator("img.widget-image"), sent, answer):
-            box = part.bounding_box()
-            assert box
-            assert box["y"] >= 0
-            assert box["y"] + box["height"] <= 900
+@only("00_the_wall.ipynb")
+def test_the_wall_is_reached_by_keyboard_with_everything_in_sight(run: Notebook):
+    run.page.set_viewport_size(DESKTOP)
+    wall = run.panels()[0]
+    [knob], [sent, answer] = wall.all(HANDLE), wall.all("pre[role=region]")
+    for key, sentence in (("Home", "Request 1 of 18"), ("End", "prompt is too long")):
+        before = wall.settled()
+        knob.press(key)
+        after = holds(wall)
+        assert after.pictures != before.pictures
+        assert sentence in wall.root.locator("[role=status]").inner_text()
+    assert "tool_result" in sent.inner_text()
+    assert "prompt is too long" in answer.inner_text()
+    knob.press("Tab")
+    run.page.keyboard.press("Tab")  # past the number, which can be typed
+    assert sent.evaluate("each => each === document.activeElement")
+    in_sight(wall, knob, wall.root.locator("img.widget-image"), sent, answer)
+    run.page.screenshot(path=SHOTS / "00_the_wall-scrubber.png")
 
 
-def test_a_trial_is_made_by_keyboard_with_the_bench_in_sight(lab: Lab, browser: Browser):
-    with opened(browser, lab.url(BENCH)) as notebook:
-        notebook.page.set_viewport_size({"width": 1440, "height": 900})
-        notebook.run_all()
-        bench = notebook.panels()[0]
-        before = bench.settled()
-        keep_recent = bench.all(HANDLE)[1]
-        keep_recent.press("Home")
-        after = holds(bench)
-        assert after.pictures[0] != before.pictures[0]
-        assert after.pictures[1] != before.pictures[1]
-        words = bench.root.locator("[role=status]")
-        assert "1 · KEEP_RECENT 0" in words.inner_text()
-        bench.root.evaluate("each => each.scrollIntoView()")
-        notebook.page.screenshot(path=SHOTS / "what_if-trade.png")
-        picture = bench.root.locator("img.widget-image").first
-        for part in (*bench.all(HANDLE), words, picture, bench.root.locator("[role=region]")):
-            box = part.bounding_box()
-            assert box
-            assert box["y"] >= 0
-            assert box["y"] + box["height"] <= 900
+@only(BENCH)
+def test_a_trial_is_made_by_keyboard_with_the_bench_in_sight(run: Notebook):
+    run.page.set_viewport_size(DESKTOP)
+    bench = run.panels()[0]
+    before = bench.settled()
+    bench.all(HANDLE)[1].press("Home")
+    after = holds(bench)
+    assert after.pictures[0] != before.pictures[0]
+    assert after.pictures[1] != before.pictures[1]
+    words = bench.root.locator("[role=status]")
+    assert "1 · KEEP_RECENT 0" in words.inner_text()
+    picture = bench.root.locator("img.widget-image").first
+    in_sight(bench, *bench.all(HANDLE), words, picture, bench.root.locator("[role=region]"))
+    run.page.screenshot(path=SHOTS / "what_if-trade.png")
 
 
-def test_a_click_in_the_session_browser_shows_a_summary_whole(lab: Lab, browser: Browser):
-    with opened(browser, lab.url("05_transcripts.ipynb")) as lesson:
-        lesson.run_all()
-        [row] = lesson.panels()[0].all("details")
-        whole = row.locator("pre")
-        assert not whole.is_visible()
-        row.locator("summary").click()
-        assert whole.is_visible()
-        lines = whole.inner_text().split("\n")
-        assert "## Current state" in lines
-        SHOTS.mkdir(parents=True, exist_ok=True)
-        lesson.panels()[0].root.screenshot(path=SHOTS / "05_transcripts-browser.png")
+def in_sight(panel: Panel, *parts: Locator) -> None:
+    """Require that the window shows all these parts of a panel at once."""
+    panel.root.evaluate("each => each.scrollIntoView()")
+    for part in parts:
+        box = part.bounding_box()
+        assert box
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= DESKTOP["height"]
+
+
+@only("05_transcripts.ipynb")
+def test_a_click_in_the_session_browser_shows_a_summary_whole(run: Notebook):
+    [row] = run.panels()[0].all("details")
+    whole = row.locator("pre")
+    assert not whole.is_visible()
+    row.locator("summary").click()
+    assert whole.is_visible()
+    assert "## Current state" in whole.inner_text().split("\n")
+    run.panels()[0].root.screenshot(path=SHOTS / "05_transcripts-browser.png")
 
 
 def test_a_notebook_that_is_not_run_shows_its_stored_pictures(lab: Lab, browser: Browser):
@@ -186,9 +195,17 @@ def test_the_pages_console_has_no_error(run: Notebook):
 def test_nothing_is_cut_off_in_either_theme(run: Notebook, name: str, theme: str):
     run.page.set_viewport_size({"width": WIDTH, "height": TALL})
     run.set_theme(f"JupyterLab {theme}")
-    SHOTS.mkdir(parents=True, exist_ok=True)
     for number in run.each_view():
         run.page.screenshot(
             path=SHOTS / f"{name.removesuffix('.ipynb')}-{theme.lower()}-{number}.png"
         )
     assert run.cut_off() == []
+
+
+@only("00_the_wall.ipynb")
+def test_the_links_of_a_lesson_open_in_jupyterlab(run: Notebook):
+    """It is the last, because what it opens stays open."""
+    for link, path, heading in LINKS:
+        opened_path, text = run.follow(link)
+        assert opened_path == path
+        assert heading in text

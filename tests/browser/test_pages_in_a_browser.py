@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, Response
 
 from agentlib.lab import lessons
 from tests.browser.servers import ROOT
-from tests.browser.site import visited
+from tests.browser.site import visited, visiting
 from tools import pages
 
 SHOTS = ROOT / "build/screenshots"
@@ -33,42 +33,36 @@ def findings(page: Page, **options: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_page_opens_without_an_error_from_a_file_and_from_a_server(
-    browser: Browser, site: Path, server: str, name: str
+def test_a_page_keeps_nobody_out_in_light_in_dark_and_on_a_telephone(
+    browser: Browser, site: Path, name: str
 ):
-    for address in (site.as_uri(), server):
-        with visited(browser, f"{address}/{name}.html") as (_, errors):
+    """Everything that the file itself shows, in one visit."""
+    with visited(browser, (site / f"{name}.html").as_uri()) as (page, errors):
+        assert errors == []  # axe makes some of its own
+        page.evaluate(UNFOLD)
+        assert findings(page) == []
+        page.emulate_media(color_scheme="dark")
+        assert findings(page, runOnly=rule("color-contrast")) == []
+        page.set_viewport_size({"width": PHONE, "height": 844})
+        assert page.evaluate(TOO_WIDE) <= 0
+        assert findings(page, runOnly=rule("scrollable-region-focusable")) == []
+
+
+def rule(name: str) -> dict[str, Any]:
+    return {"type": "rule", "values": [name]}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_from_a_server_opens_without_an_error_and_is_light(
+    browser: Browser, server: str, name: str
+):
+    responses: list[Response] = []
+    with browser.new_context() as window:
+        window.on("response", lambda each: responses.append(each))
+        with visiting(window, f"{server}/{name}.html") as (_, errors):
             assert errors == []
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_axe_finds_no_serious_barrier_in_light_nor_in_dark(browser: Browser, site: Path, name: str):
-    url = (site / f"{name}.html").as_uri()
-    colours = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
-    for scheme, options in (("light", {}), ("dark", colours)):
-        with visited(browser, url, color_scheme=scheme) as (page, _):
-            page.evaluate(UNFOLD)
-            assert findings(page, **options) == []
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_page_is_light(browser: Browser, server: str, name: str):
-    with visited(browser, "about:blank") as (page, _):
-        responses: list[Response] = []
-        page.on("response", lambda each: responses.append(each))
-        page.goto(f"{server}/{name}.html", wait_until="networkidle")
         size = sum(len(each.body()) for each in responses)
     assert size < (MILLION if name == "index" else 3 * MILLION)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_page_fits_a_telephone(browser: Browser, site: Path, name: str):
-    size = {"width": PHONE, "height": 844}
-    scrolling = {"runOnly": {"type": "rule", "values": ["scrollable-region-focusable"]}}
-    with visited(browser, (site / f"{name}.html").as_uri(), viewport=size) as (page, _):
-        page.evaluate(UNFOLD)
-        assert page.evaluate(TOO_WIDE) <= 0
-        assert findings(page, **scrolling) == []
 
 
 @pytest.mark.parametrize("name", ["index", "02_micro_compact"])

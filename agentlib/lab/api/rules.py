@@ -27,15 +27,19 @@ _SURROGATE = re.compile(r"\\\\|\\ud[89ab]..\\ud[c-f]..|(\\ud[89a-f]..)", re.IGNO
 def read_body(raw: bytes) -> Body:
     """Parse a request's body. Raises a Refusal if it is no JSON object."""
     try:
-        text = raw.decode("utf-8", "replace")
-        if lone := next((match for match in _SURROGATE.finditer(text) if match[1]), None):
-            raise json.JSONDecodeError("no low surrogate in string", text, lone.end())
+        if b"\\ud" in raw.lower():
+            _refuse_half_pairs(raw.decode("utf-8", "replace"))
         body: Any = json.loads(raw)
     except ValueError as error:
         raise invalid(f"The request body is not valid JSON: {error}") from None
     if not isinstance(body, dict):
         raise invalid("The request body is not valid JSON: it is not an object")
     return body  # pyright: ignore[reportUnknownVariableType]
+
+
+def _refuse_half_pairs(text: str) -> None:
+    if lone := next((match for match in _SURROGATE.finditer(text) if match[1]), None):
+        raise json.JSONDecodeError("no low surrogate in string", text, lone.end())
 
 
 def check(body: Body, *, counts_only: bool = False, betas: str = "") -> Body:

@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +97,7 @@ def filled(
                 DATA / project, folder, False, pycache, shutil.copyfile, dirs_exist_ok=True
             )
         for name in packages:
-            source = Path(str(files(name)))
+            source = _installed(name)
             for file in source.rglob("*.py"):
                 if file.stat().st_size <= largest:
                     target = folder / name / file.relative_to(source)
@@ -108,6 +108,14 @@ def filled(
             (folder / path).write_text(text, encoding="utf-8", newline="\n")
 
     return make_workspace
+
+
+def _installed(package: str) -> Path:
+    """Return an installed package's folder. Importing the package could take seconds."""
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError(f"the task reads {package!r}: pip install {package}")
+    return Path(spec.submodule_search_locations[0])
 
 
 # -- checks --------------------------------------------------------------------------------------

@@ -15,6 +15,8 @@ from ipywidgets.widgets.widget_int import _BoundedInt
 from ipywidgets.widgets.widget_selection import _Selection
 
 from agentlib.lab.panels.panel import ONE_AT_A_TIME
+from agentlib.lab.panels.what_if import WhatIf
+from tools.drawing import Sheet, recording
 
 CONTROLS = (_BoundedInt, _Selection, Checkbox, Text, Textarea)
 
@@ -46,6 +48,39 @@ def differences(model_id: str) -> str:
     """Draw each panel again for its values; return what differs from what it shows."""
     panels: list[Any] = [w for w in walk(_instances[model_id]) if hasattr(w, "draw")]
     return json.dumps([fault for panel in panels for fault in stale(panel)])
+
+
+def at(model_id: str, places: str) -> str:
+    """Move a panel through its places, and back. Return what it says and draws at each.
+
+    A bench remembers its trials, so a new one is moved in its stead.
+    """
+    panel: Any = _instances[model_id]
+    own = panel.values
+    moving = WhatIf(panel.source) if isinstance(panel, WhatIf) else panel
+    shown = [moved(moving, values) for values in json.loads(places)]
+    panel.move(**own)
+    return json.dumps(shown)
+
+
+def moved(panel: Any, values: dict[str, Any]) -> tuple[str, list[Any], str]:
+    """Return the sentence, the marks of each picture, and the table.
+
+    A bench is moved a control at a time, because its presets and trials move the others.
+    """
+    sheet, pictures = Sheet(), list[Any]()
+    draw, panel.draw = panel.draw, getattr(panel.draw, "__wrapped__", panel.draw)
+    with recording(sheet, pictures):
+        if isinstance(panel, WhatIf):
+            for name, value in values.items():
+                known = [*panel.known]
+                panel.controls[name].value = known[value] if name == "trial" else value
+        else:
+            panel.move(**values)
+    panel.draw = draw
+    marks = [*sheet.marks]
+    drawn = [[marks[mark][1:] for mark in picture] for _, picture in pictures]
+    return panel.text, drawn, panel.table.value
 
 
 def stale(panel: Any) -> Iterator[str]:
