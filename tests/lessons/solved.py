@@ -3,19 +3,22 @@
 Each exercise fails as delivered, passes with its published solution, and refuses wrong answers.
 """
 
-import json
-import os
 import re
-import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
 import nbformat
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
 from nbformat import NotebookNode
+from traitlets.config import Config
 
+from agentlib.lab import lessons
 from agentlib.lab.lessons import check, hint
 from agentlib.lab.lessons.exercises import of_lesson
 
@@ -69,14 +72,17 @@ class Lesson:
             [output] = notebook.cells[place].outputs
             assert output.data["text/plain"].startswith(f"{name} not yet: ")
 
-    def test_it_runs_with_its_solutions_and_every_stub_fails(self, path: Path, tmp_path: Path):
-        outcome = run(with_solutions(nbformat.read(path, as_version=4)), tmp_path)
-        assert outcome["error"] is None
-        first_two = {name: each[:2] for name, each in outcome["verdicts"].items()}
+    def test_it_runs_with_its_solutions_and_every_stub_fails(
+        self, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        cells = with_solutions(nbformat.read(path, as_version=4))
+        outcome = run(cells, tmp_path, monkeypatch)
+        assert outcome.error == ""
+        first_two = {name: each[:2] for name, each in outcome.verdicts.items()}
         assert first_two == {name: [False, True] for name in of_lesson(path.name[:2])}
-        used = outcome["used"]
-        assert used, "no function of the learner's ran in the agent"
-        assert all(map(all, used.values())), "the finished function ran in place of the learner's"
+        assert outcome.used, "no function of the learner's ran in the agent"
+        finished = [name for name, each in outcome.used.items() if not all(each)]
+        assert finished == [], "the finished function ran in place of the learner's"
 
 
 def stubs(notebook: NotebookNode) -> dict[str, int]:
@@ -109,16 +115,44 @@ def with_solutions(notebook: NotebookNode) -> list[str]:
     return sources
 
 
-def run(cells: Sequence[str], folder: Path) -> dict[str, Any]:
-    """Run cells in a process and a folder of their own, and return what `run_cells` tells."""
-    finished = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("run_cells.py"))],
-        input=json.dumps(cells),
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "MPLBACKEND": "agg"},
-    )
-    assert finished.returncode == 0, finished.stdout + finished.stderr
-    return json.loads(finished.stdout.splitlines()[-1])
+@dataclass
+class Outcome:
+    """What came of a lesson's exercises."""
+
+    verdicts: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
+    """Each exercise's verdicts in order."""
+    used: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
+    """Whether `use` took the learner's function."""
+    error: str = ""
+    """The first error, and the cell that raised it."""
+
+
+def run(cells: Sequence[str], folder: Path, patch: pytest.MonkeyPatch) -> Outcome:
+    """Run cells in a folder as a kernel would, up to the first that raises.
+
+    They run in this process, so that lessons share what they import and the runs of their agents.
+    """
+    judge, pick, outcome = lessons.check, lessons.use, Outcome()
+
+    def check(name: str, answer: Any) -> Any:
+        verdict = judge(name, answer)
+        outcome.verdicts[name].append(verdict.passed)
+        return verdict
+
+    def use(name: str, function: Any, *more: Any, **named: Any) -> Any:
+        chosen = pick(name, function, *more, **named)
+        outcome.used[name].append(chosen is function)
+        return chosen
+
+    patch.chdir(folder)
+    patch.setattr(lessons, "check", check)
+    patch.setattr(lessons, "use", use)
+    patch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # the shell puts its own there
+    shell = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
+    for cell in cells:
+        with capture_output():
+            result = shell.run_cell(cell)
+        if not result.success:
+            outcome.error = f"{result.error_in_exec or result.error_before_exec!r} in {cell}"
+            break
+    return outcome
