@@ -10,6 +10,9 @@ endif
 STAMP := .venv/installed
 UV_FLAGS := --universal --python-version 3.11 --all-extras --no-emit-index-url --no-emit-find-links
 
+# Half again as many as there are cores: tests wait for kernels, processes and terminals.
+WORKERS = $(shell "$(PYTHON)" -c "import os; print(min(6, 1 + (os.cpu_count() or 1)))")
+
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 export PYTHONUTF8 = 1
 # Let Python keep what it compiles, or every kernel would compile thousands of files again.
@@ -31,7 +34,7 @@ lab: $(STAMP) ## open your copies of the lessons in JupyterLab (ARGS="--no-brows
 	@$(PY) -m tools.lab $(ARGS)
 
 test: $(STAMP) ## all tests that need no browser: the unit tests, and every notebook under strict nbval
-	@$(PY) -m pytest -n logical --maxprocesses=4 --dist=loadfile $(ARGS)
+	@$(PY) -m pytest -n $(WORKERS) --dist=loadfile $(ARGS)
 
 test-browser: $(STAMP) ## every notebook in a real JupyterLab, every web page; pictures go to build/screenshots
 	@$(PY) tools/browser.py

@@ -1,7 +1,6 @@
 """The benchmarks in small: estimators beside bills, summaries that fail, presets compared."""
 
 import json
-import os
 import re
 import runpy
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 import pandas
 import pytest
 from benchmarks import faults as bench
+from real_sessions import FILES
 
 from agentlib import presets
 from agentlib.lab import sessions
@@ -25,7 +25,7 @@ from tests.benchmarks.compare import as_table, compare, dominated, measures, row
 
 # -- estimator.py ----------------------------------------------------------------------------------
 
-FOLDER = os.environ.get("REAL_SESSIONS")
+COMPACTED = [path for path in FILES if path.stem == "cli-2.1.39-auto-compaction"]
 SCRIPT = runpy.run_path(str(Path(__file__).parent / "benchmarks" / "estimator.py"))
 
 
@@ -59,9 +59,9 @@ def test_the_first_response_after_a_compaction_does_not_count(tmp_path: Path) ->
     assert SCRIPT["errors"](session, "anchored") == [pytest.approx(2 / 9.6)]  # 900 + 28.5 + 30
 
 
-@pytest.mark.skipif(not FOLDER, reason="needs REAL_SESSIONS=DIR, a folder of Claude Code's files")
-def test_the_anchored_estimate_is_within_its_limits_on_the_real_compaction() -> None:
-    session = sessions.load(Path(str(FOLDER)) / "cli-2.1.39-auto-compaction.jsonl")
+@pytest.mark.parametrize("path", COMPACTED, ids=lambda path: path.stem)
+def test_the_anchored_estimate_is_within_its_limits_on_the_real_compaction(path: Path) -> None:
+    session = sessions.load(path)
     percents = SCRIPT["errors"](session, "anchored")
     assert SCRIPT["percentile"](percents, 0.5) <= 0.05
     assert SCRIPT["percentile"](percents, 0.95) <= 0.7

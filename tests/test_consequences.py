@@ -85,9 +85,9 @@ def test_every_preset_does_every_task_or_says_why_not(name: str, scenario: Scena
         assert re.search(r"\b[1-9]\d* places are left", last_words(run.session.history))
 
 
-@pytest.mark.parametrize("name", sorted(ALL))
-def test_every_preset_does_the_long_task_in_its_own_window(name: str) -> None:
-    """Unmanaged it passes 400,000 tokens; every preset has a window of 200,000."""
+@pytest.mark.parametrize("name", ["claude-code", "default", "hermes"])
+def test_a_preset_does_the_long_task_in_its_own_window(name: str) -> None:
+    """Unmanaged it passes 400,000 tokens; these have a window of 200,000."""
     run = play(LONG, ALL[name])
     assert not run.refused
     assert run.checks["done"]

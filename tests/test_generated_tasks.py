@@ -52,7 +52,7 @@ def test_all_of_it_is_kept_when_nothing_is_forgotten(seed: int, tmp_path: Path):
 def test_rows_of_a_table_can_be_made_again(path: Path):
     make, policies, seeds = sweeps.TABLES[path]
     today = date.today().isoformat()
-    for policy, seed in Random(today).sample([*product(policies, range(seeds))], 3):
+    for policy, seed in Random(today).sample([*product(policies, range(seeds))], 1):
         print(today, policy, seed)
         again = {name: str(value) for name, value in make(policy, seed).items()}
         assert again in table(path) or not again

@@ -5,7 +5,6 @@ The fixtures are written here, by the formats that each agent's own source publi
 
 import copy
 import json
-import os
 import tracemalloc
 from collections.abc import Iterator
 from contextlib import suppress
@@ -15,6 +14,7 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from real_sessions import FILES
 from strategies import result, text, use
 
 from agentlib.auto_compact import summary_text
@@ -329,7 +329,6 @@ EXAMPLES: dict[str, list[Line]] = {
     "gemini-cli": [*in_lines()],
     "gemini-cli, whole": [WHOLE],
 }
-REAL = [str(path) for path in sessions.files([os.environ.get("REAL_SESSIONS") or Path(__file__)])]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -339,10 +338,9 @@ def test_a_parser_of_its_own_counts_the_same(tmp_path: Path, name: str) -> None:
     assert count_sessions.by_reader(path) == count_sessions.by_hand(path)
 
 
-@pytest.mark.skipif("REAL_SESSIONS" not in os.environ, reason="needs REAL_SESSIONS=DIR")
-@pytest.mark.parametrize("path", REAL, ids=lambda path: Path(path).stem)
-def test_a_parser_of_its_own_counts_the_same_in_a_real_file(path: str) -> None:
-    assert count_sessions.by_reader(Path(path)) == count_sessions.by_hand(Path(path))
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_parser_of_its_own_counts_the_same_in_a_real_file(path: Path) -> None:
+    assert count_sessions.by_reader(path) == count_sessions.by_hand(path)
 
 
 JUNK: list[Any] = [None, 7, -1.5, True, "", "x", "\ud800", [], {}, [1], [{}], {"type": 1}, 10**400]

@@ -5,13 +5,13 @@
 
 import itertools
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from real_sessions import FILES
 from strategies import result, text, use
 
 from agentlib import session_file, transcripts
@@ -24,10 +24,6 @@ from agentlib.messages import of_type, result_text, violation
 from agentlib.presets import ALL
 from agentlib.settings import Settings
 from agentlib.transcripts import INTERRUPTED, Session
-
-FOLDER = os.environ.get("REAL_SESSIONS")
-REAL = sorted(Path(FOLDER).glob("*.jsonl")) if FOLDER else []
-
 
 BILLED = {"input_tokens": 3, "cache_creation_input_tokens": 7, "cache_read_input_tokens": 90}
 Line = dict[str, Any]
@@ -331,8 +327,7 @@ def test_whatever_lines_are_missing_or_moved_no_context_breaks_a_rule(
     assert {violation(request.context) for request in session.requests} <= {None}
 
 
-@pytest.mark.skipif(not FOLDER, reason="needs REAL_SESSIONS=DIR, a folder of Claude Code's files")
-@pytest.mark.parametrize("path", REAL or [Path("no file there")], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_real_file_is_read_whole_and_breaks_no_rule_with_any_preset(path: Path) -> None:
     session = sessions.load(path)
     assert {violation(request.context) for request in session.requests} <= {None}

@@ -3,13 +3,12 @@
 import base64
 import inspect
 import json
-import os
 from itertools import pairwise
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import pytest
+from real_sessions import FILES, FOLDER
 
 from agentlib.estimation import prompt_tokens
 from agentlib.lab import sessions
@@ -133,10 +132,10 @@ def test_a_setting_that_loses_the_cache_shows_in_the_parts(change: dict[str, Any
     assert next((i for i, (a, b) in enumerate(zip(old, new, strict=True)) if a != b), 4) == same
 
 
-@pytest.mark.skipif("REAL_SESSIONS" not in os.environ, reason="REAL_SESSIONS=DIR is not set")
+@pytest.mark.skipif(not FILES, reason=f"no session file in {FOLDER}")
 def test_growth_is_near_what_was_billed_in_real_sessions():
     errors, crude = list[float](), list[float]()
-    for path in sorted(Path(os.environ["REAL_SESSIONS"]).glob("*.jsonl")):
+    for path in FILES:
         session = sessions.load(path)
         for old, new in pairwise(session.requests):
             billed = prompt_tokens(new.usage) - prompt_tokens(old.usage)

@@ -25,7 +25,10 @@ from agentlib.messages import violation
 from agentlib.settings import MODEL, Settings
 from agentlib.transcripts import Session
 
-RECORDED = play(TRACE, Settings().scaled(32_000)).session
+
+@pytest.fixture(scope="module")
+def recorded() -> Session:
+    return play(TRACE, Settings().scaled(32_000)).session
 
 
 @pytest.fixture
@@ -131,7 +134,7 @@ def test_pairs_of_controls_at_random_places_break_no_rule(panel):
     today = date.today().isoformat()
     rng = Random(today)
     fields = [name for name in panel.controls if name not in ("trial", "model")]
-    for _ in range(6):
+    for _ in range(3):
         values = {n: rng.choice(places(panel.controls[n])) for n in rng.sample(fields, 2)}
         print(today, values)
         for name, value in values.items():
@@ -160,7 +163,6 @@ def test_a_greyed_control_would_change_nothing(panel, places: dict[str, Any], gr
         least = replace(panel.settings, **{name: max(1, panel.controls[name].min)})
         most = replace(panel.settings, **{name: panel.controls[name].max})
         assert play(REVIEW, least).usages == usages == play(REVIEW, most).usages, name
-    holds(panel)
 
 
 def test_another_task_and_other_habits_run_the_presets_too(monkeypatch: pytest.MonkeyPatch):
@@ -173,10 +175,10 @@ def test_another_task_and_other_habits_run_the_presets_too(monkeypatch: pytest.M
     assert panel.presets["s24"].kept == run.checks["described"]
 
 
-def test_a_recorded_session_is_replayed_and_says_what_it_cannot_know():
-    panel = what_if(RECORDED)
+def test_a_recorded_session_is_replayed_and_says_what_it_cannot_know(recorded: Session):
+    panel = what_if(recorded)
     assert "A replay can't say which facts would be lost." in panel.text.replace("\n", " ")
-    turns = len(RECORDED.requests)
+    turns = len(recorded.requests)
     assert f"{turns} turns. Lost: " in panel.text.replace("\n", " ")
     assert panel.presets["as recorded"].most == turns
     panel.threshold.value = panel.threshold.min
