@@ -8,6 +8,7 @@ list, images, documents, the blocks of server tools.
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, cast
 
 from agentlib.lab.api.errors import TABLE, WORDINGS, Refusal, invalid
@@ -75,17 +76,26 @@ def _check_type(path: str, value: Any, types: Sequence[str]) -> str:
     return kind
 
 
-def _check_keys(path: str, value: Any, kind: str) -> None:
-    if not isinstance(value, dict):
-        raise invalid(f"{path.rstrip('.')}: Input should be an object")
+@cache
+def _fields(kind: str) -> tuple[Mapping[str, str], Mapping[str, str], Mapping[str, str]]:
+    """Return the required keys of an object, those not simulated, and the types of all."""
     groups = ("required", "optional", "not_simulated")
     required, optional, features = (_KEYS[kind].get(group, {}) for group in groups)
     types = {"type": "any", **required, **optional, **dict.fromkeys(features, "any")}
+    return required, features, types
+
+
+def _check_keys(path: str, value: Any, kind: str) -> None:
+    if not isinstance(value, dict):
+        raise invalid(f"{path.rstrip('.')}: Input should be an object")
+    required, features, types = _fields(kind)
     given = cast(Body, value)
-    for name in filter(given.get, features):
-        raise not_simulated(f"{path}{name}", features[name])
-    for name in (each for each in required if each not in given):
-        raise invalid(f"{path}{name}: Field required")
+    for name in features:
+        if given.get(name):
+            raise not_simulated(f"{path}{name}", features[name])
+    for name in required:
+        if name not in given:
+            raise invalid(f"{path}{name}: Field required")
     for name, each in given.items():
         if name not in types:
             raise invalid(f"{path}{name}: Extra inputs are not permitted")

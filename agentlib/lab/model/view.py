@@ -235,6 +235,7 @@ def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -
     is_about = task and (not request or one_line(task) == one_line(request))
     carried = bool(is_about) and request not in asked[max(at, 0) : max(start, 0)]
     work = messages[start + 1 :]
+    calls = [*_calls(work)]
     replies = [message for message in work if message["role"] == "assistant"]
     system = "\n".join(_texts({"content": body.get("system") or ""}))
     told = dict(re.findall(r"(context window|compacted) (?:is|at) ([\d,]+) tokens", system))
@@ -249,9 +250,9 @@ def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -
         earlier=tuple(text for m in messages[: max(start, 0)] for text in _words(m)),
         unanswered=tuple(_unanswered(messages[: start + 1])),
         summary=summary,
-        calls=(*(_put_back(whole) if carried else ()), *_calls(work)),
+        calls=(*(_put_back(whole) if carried else ()), *calls),
         own=(*(_progress(summary) if carried else ()), *_noted(replies)),
-        known=(*_noted(messages), *_searched(work)),
+        known=(*_noted(messages), *_searched(calls)),
         summarised=carried,
         first=not replies,
         follows_work=start > 0 and _is_finished(messages[start - 1]),
@@ -358,9 +359,9 @@ def _put_back(summary: str) -> Iterator[Call]:
             yield Call("read_file", {"path": match[1]}, text=_unquoted(match[2]), succeeded=True)
 
 
-def _searched(messages: Sequence[Message]) -> Iterator[Note]:
-    """Yield the notes, and the person's rules, in what its searches brought back."""
-    for call in _calls(messages):
+def _searched(calls: Sequence[Call]) -> Iterator[Note]:
+    """Yield the notes, and the person's rules, that the searches among the calls found."""
+    for call in calls:
         if call.input.get("search"):
             yield from notes_in(call.text)
             yield from (Note("rule", (rule,)) for rule in prompts.rules_in(call.text))
