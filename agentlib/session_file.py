@@ -27,6 +27,8 @@ _DECODER = json.JSONDecoder()
 
 SETTINGS = "agentlib_settings"
 MICRO = "microcompact_boundary"
+FOLDER = ".transcripts"
+"""Where sessions go if nothing else is said."""
 COMPACT = "compact_boundary"
 FAILED = "agentlib_compaction_failed"
 CLEARED = "agentlib_cleared"
@@ -38,13 +40,19 @@ REPEAT = "agentlib_repeat"
 def create_first(folder: Path, names: Iterable[str]) -> Path:
     """Create the first of these files that doesn't exist yet, empty, for its owner's eyes only.
 
-    A new folder is for its owner's eyes only, too, and git ignores what is in it. Creation is
-    exclusive, so two programs never get the same file. Raises FileExistsError if each name is
-    taken.
+    A new folder and any that is called `.transcripts` are for its owner's eyes only, too, and git
+    ignores what is in them. Creation is exclusive, so two programs never get the same file. Raises
+    FileExistsError if each name is taken, ValueError if `.transcripts` is a symlink: a repository
+    could bring one that leads elsewhere.
     """
-    if not folder.exists():
+    if folder.name == FOLDER and folder.is_symlink():
+        raise ValueError(f"{folder} is a symlink; remove it, or name another folder for sessions")
+    if not folder.exists() or folder.name == FOLDER:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (folder / ".gitignore").write_text("*\n", encoding="utf-8")
+        folder.chmod(0o700)
+        ignored = folder / ".gitignore"
+        ignored.unlink(missing_ok=True)  # it could be a symlink, too
+        ignored.write_text("*\n", encoding="utf-8")
     path = folder
     for path in (folder / name for name in names):
         with suppress(FileExistsError):

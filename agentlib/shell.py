@@ -5,8 +5,10 @@ is killed when it ends, and when this process ends, however that comes about. Ou
 process that leaves the group (`setsid`) lives on.
 """
 
+import io
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +17,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
+
+from dotenv import dotenv_values
 
 from agentlib.session_file import defer_ctrl_c
 
@@ -48,8 +52,24 @@ ulimit -f {FILE_LIMIT} 2> /dev/null; ulimit -d {MEMORY_LIMIT} 2> /dev/null; exec
 The watcher is no child of the command, which may wait for all of its children.
 """
 
-PROTECTED = (".git", ".envrc", ".vscode", ".github/workflows")
-"""Files and folders from which other programs run commands later, outside any sandbox."""
+PROTECTED = {
+    ".git": "git runs hooks and filters",
+    ".envrc": "direnv runs it",
+    ".vscode": "the editor runs tasks",
+    ".idea": "the editor runs tasks",
+    ".devcontainer": "the editor builds it and runs its commands",
+    ".husky": "git runs hooks",
+    ".pre-commit-config.yaml": "git runs hooks",
+    ".claude": "Claude Code runs hooks",
+    ".mcp.json": "agents start its servers",
+    ".github/workflows": "GitHub runs them",
+    ".github/actions": "GitHub runs them",
+    ".gitlab-ci.yml": "GitLab runs it",
+    ".circleci": "CircleCI runs it",
+}
+"""Files and folders from which other programs run commands later, outside any sandbox, and why."""
+BARE = "HEAD"
+"""The file by which git takes any folder for a repository, whose settings name commands."""
 
 
 @dataclass
@@ -98,9 +118,18 @@ def sandbox_prefix(bubblewrap: str, folder: Path) -> list[str]:
         if not (folder / name).is_symlink():  # bubblewrap fails if it leads out of the folder
             call += ["--ro-bind-try", str(folder / name), f"/workspace/{name}"]
     for path in folder.glob(".env*"):
-        if holds_keys(path.name) and path.is_file() and not path.is_symlink():
-            call += ["--ro-bind", "/dev/null", f"/workspace/{path.name}"]
+        file = path.resolve()
+        if holds_keys(path.name) and file.is_file() and file.is_relative_to(folder):
+            hidden = file.relative_to(folder).as_posix()
+            call += ["--ro-bind", "/dev/null", f"/workspace/{hidden}"]
     return call
+
+
+def confines() -> bool:
+    """Return whether there is a bubblewrap, and it may make namespaces here."""
+    bubblewrap = shutil.which("bwrap")
+    call = [bubblewrap or "", "--unshare-all", "--ro-bind", "/", "/", "true"]
+    return bool(bubblewrap) and subprocess.run(call, capture_output=True).returncode == 0
 
 
 def is_protected(path: str) -> bool:
@@ -113,7 +142,8 @@ def is_protected(path: str) -> bool:
     (True, False)
     """
     names = "|".join(map(re.escape, PROTECTED))
-    return re.search(rf"(?i)(^|/)({names})[. ]*($|[/:])", path) is not None
+    place = rf"(?i)(^|/)(({names})[. ]*($|[/:])|{BARE}[. ]*($|:))"
+    return re.search(place, path) is not None
 
 
 def holds_keys(path: str) -> bool:
@@ -126,10 +156,11 @@ def holds_keys(path: str) -> bool:
 
 
 def keys_in(folder: Path) -> list[str]:
-    """List the keys, tokens and passwords in the folder's own `.env`."""
-    file, names = folder / ".env", "KEY|TOKEN|SECRET|PASSW|CREDENTIAL"
+    """List the values in the folder's own `.env`, the longest first."""
+    file = folder / ".env"
     text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
-    return re.findall(rf"(?im)^[\w ]*(?:{names})\w*\s*=\s*[\"']?([^\s\"'#]+)", text)
+    values = dotenv_values(stream=io.StringIO(text), interpolate=False).values()
+    return sorted(filter(None, values), key=len, reverse=True)
 
 
 def run(call: list[str], folder: Path, *, time_limit: float) -> Execution:

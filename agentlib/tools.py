@@ -1,9 +1,9 @@
 """The agent's tools: bash, reading, writing and editing files in one folder, and recall.
 
 Trust model. The file tools are confined: no `..`, absolute path or symlink leads them out of the
-workspace. They read `.git`, `.envrc`, `.vscode` and `.github/workflows`, but never write them,
-because git, an editor or a server would run commands from there. They neither read nor write `.env`
-files, which hold keys, and no result shows a key of the workspace's `.env` as it is written there.
+workspace. They read what `shell.PROTECTED` lists, such as `.git`, but never write it, because git,
+an editor or a server would run commands from there. They neither read nor write `.env` files, which
+hold keys, and no result shows a long value of the workspace's `.env` as it is written there.
 
 No list of forbidden words makes a shell safe, so bash is not confined by itself. Either a person
 confirms each command (`confirm`), or it runs in bubblewrap (`sandbox`). With neither, let only a
@@ -125,6 +125,8 @@ class Workspace:
     """Run commands in bubblewrap. If it isn't installed, each is confirmed or refused."""
     time_limit: float = 120.0
     """Seconds for one command."""
+    keep: Callable[[Path], None] | None = None
+    """Called with each file before `write_file` or `edit_file` changes it."""
     secret: str = field(default="", repr=False)
     """The key in use, which no result shows."""
 
@@ -161,7 +163,7 @@ class Workspace:
             raise ToolError(f"{arguments.get('path', name)}: {error.strerror}") from error
 
     def without_keys(self, text: str) -> str:
-        """Mask the key in use and the keys in the folder's `.env`, from 12 characters on.
+        """Mask the key in use and the values in the folder's `.env`, from 12 characters on.
 
         A key that was changed, such as spelt backwards or in base64, is not noticed.
         """
@@ -211,7 +213,8 @@ class Workspace:
         """Make the file hold exactly `content`, as UTF-8."""
         file, name = self._place(path, write=True)
         file.parent.mkdir(parents=True, exist_ok=True)
-        return f"Wrote {file.write_bytes(content.encode())} bytes to {name}"
+        self._write(file, content)
+        return f"Wrote {len(content.encode())} bytes to {name}"
 
     def edit_file(self, path: str, old_text: str, new_text: str) -> str:
         """Change the one place that holds `old_text`.
@@ -233,8 +236,13 @@ class Workspace:
             text.find(old, first + 1) < 0,
             f"old_text is in {name} more than once; add the lines around it",
         )
-        file.write_bytes(text.replace(old, new).encode())
+        self._write(file, text.replace(old, new))
         return f"Edited {name}"
+
+    def _write(self, file: Path, text: str) -> None:
+        if self.keep:
+            self.keep(file)
+        file.write_bytes(text.encode())
 
     def _recall(
         self, tool_use_id: str = "", search: str = "", offset: int = 0, limit: int | None = None
@@ -256,7 +264,10 @@ class Workspace:
         name = file.relative_to(self.root).as_posix()
         refused = write and shell.is_protected(name)
         expect(not refused, f"only the person may write {name}: commands could run from it")
-        expect(not shell.holds_keys(name), f"only the person may open {name}: it may hold keys")
+        asked = os.path.normpath(inner).replace(os.sep, "/")  # a link may lead to another name
+        is_env = file == Path(os.path.realpath(self.root / ".env"))
+        holds = is_env or any(map(shell.holds_keys, (asked, name)))
+        expect(not holds, f"only the person may open {name}: it may hold keys")
         readable = file.is_file() or not file.exists()  # a pipe would make the agent wait for ever
         expect(readable, f"{name} is a folder or a device; look at it with bash")
         return file, name

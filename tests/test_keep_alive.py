@@ -158,7 +158,7 @@ class Slow(io.StringIO):
 
 @pytest.fixture
 def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """A live terminal on a provider of this machine, whose cache lives one second."""
+    """A live terminal on a provider of this machine, whose cache lives half a second."""
     with served(Server(reply)) as wire:
         monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
         monkeypatch.setenv("ANTHROPIC_BASE_URL", wire.url)
@@ -167,7 +167,7 @@ def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             workspace=tmp_path / "work", transcripts=tmp_path / "t", live=True, keep_alive=2
         )
         opened = Terminal(arguments)
-        opened.settings = replace(opened.settings, cache_ttl=1.0)
+        opened.settings = replace(opened.settings, cache_ttl=0.5)
         opened.enter(tmp_path / "work")
         opened.wire = wire
         try:
@@ -190,10 +190,10 @@ def test_while_a_person_thinks_the_terminal_repeats_so_often_and_says_so(
 ) -> None:
     assert think(terminal, 0.0, monkeypatch) == DONE
     before = len(terminal.wire.headers)
-    assert think(terminal, 3.2, monkeypatch) == DONE
+    assert think(terminal, 1.6, monkeypatch) == DONE
     session = load(terminal.file)
     times = [repeat.at - session.requests[-1].at for repeat in session.repeats]
-    assert times == pytest.approx([0.9, 1.8], abs=0.3)
+    assert times == pytest.approx([0.45, 0.9], abs=0.2)
     assert len(terminal.wire.headers) == before + 1 + 2
     printed = capsys.readouterr().out
     assert "the cache is kept alive: 1 of 2; tokens sent: " in printed
@@ -202,7 +202,7 @@ def test_while_a_person_thinks_the_terminal_repeats_so_often_and_says_so(
 
 def test_a_cap_ends_it(terminal, monkeypatch, capsys) -> None:
     terminal.client = client(True, max_usd=0.000_01)
-    think(terminal, 1.5, monkeypatch)
+    think(terminal, 0.8, monkeypatch)
     assert load(terminal.file).repeats == []
     assert "kept alive no longer: the cap of" in capsys.readouterr().err
 
@@ -211,10 +211,46 @@ def test_ctrl_c_ends_it_until_the_next_request(terminal, monkeypatch) -> None:
     think(terminal, 0.0, monkeypatch)
     terminal.left_alone = len(terminal.session.requests)  # as talk() notes it
     keys = Slow("q\n")
-    keys.pause = 1.5
+    keys.pause = 0.8
     monkeypatch.setattr(sys, "stdin", keys)
     terminal.talk()
     assert load(terminal.file).repeats == []
+
+
+class Hanging(Server):
+    """A provider whose answer to a repeat takes a second, and how many it answers at a time."""
+
+    now = most = 0
+
+    def answer(self, method: str, path: str, headers: Headers, raw: bytes) -> Reply:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        if json.loads(raw)["max_tokens"] == 0:
+            time.sleep(1.0)
+        self.now -= 1
+        return super().answer(method, path, headers, raw)
+
+
+def test_while_a_repeat_hangs_nothing_else_is_sent_and_leaving_takes_no_time(
+    terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal.wire.server = hanging = Hanging(reply)
+    think(terminal, 0.0, monkeypatch)
+    keys = Slow("Which rule holds?\nq\n")
+    keys.pause = 0.6  # a repeat was sent 0.15 seconds ago
+    monkeypatch.setattr(sys, "stdin", keys)
+    terminal.talk()
+    assert hanging.most == 1
+    assert len(terminal.session.requests) == 2
+    terminal.obey(LONG)
+    keys = Slow("q\n")
+    keys.pause = 0.6
+    monkeypatch.setattr(sys, "stdin", keys)
+    began = time.monotonic()
+    terminal.talk()
+    assert time.monotonic() - began < 1.0
+    assert terminal.repeating.is_alive()
+    terminal.repeating.join()
 
 
 def test_only_the_argument_starts_it() -> None:

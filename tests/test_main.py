@@ -24,6 +24,7 @@ from agentlib.estimation import prompt_tokens
 from agentlib.lab.api.server import Server
 from agentlib.lab.client import client
 from agentlib.settings import MODEL
+from agentlib.shell import confines
 from agentlib.transcripts import load
 
 ROOT = Path(__file__).parent.parent
@@ -337,7 +338,7 @@ def test_the_price_comes_first_and_no_command_runs_where_nobody_can_be_asked(her
     with served(Server(toucher)) as wire:
         key(wire.url)
         assert live("hello") == 0
-    first, place, refused, command, *_ = capsys.readouterr().out.splitlines()
+    first, place, _, refused, command, *_ = capsys.readouterr().out.splitlines()
     assert first.startswith(f"[live: Requests go to {wire.url}. claude-haiku-5-5: $0.10 in, $0.50 ")
     assert first.endswith("The run stops once $0.50 are spent.]")
     assert place == f"[working in {here / 'project'} itself]"
@@ -397,6 +398,67 @@ class Person:
             code = self.process.wait()
         self.clock.cancel()
         return code
+
+
+@posix
+@pytest.mark.usefixtures("no_bubblewrap")
+def test_what_was_pasted_before_the_question_is_no_answer(here, key):
+    with served(Server(toucher)) as wire:
+        key(wire.url)
+        person = Person("--live")
+        person.reads("agent> ")
+        person.types("hello\ny\n")
+        person.reads("Run it? [y/N] ")
+        person.types("n\n")
+        assert "the person refused this command" in person.reads("agent> ")
+        person.types("q\n")
+        assert person.leaves() == 0
+    assert not (here / "project/made").exists()
+
+
+def writer(body: Body) -> Body:
+    """Changes a file, makes another, and says so."""
+    if isinstance(body["messages"][-1]["content"], str):
+        files = {"a.py": "new", "new/b.py": "new"}
+        calls = [
+            {"type": "tool_use", "name": "write_file", "input": {"path": path, "content": text}}
+            for path, text in files.items()
+        ]
+        return {"content": calls, "stop_reason": "tool_use"}
+    return say("Written.")
+
+
+def test_what_the_agent_wrote_in_the_folder_itself_is_put_back(here, capsys, key, monkeypatch):
+    before = (here / "project/a.py").read_text()
+    monkeypatch.setattr(sys, "stdin", io.StringIO("/undo-files\n/undo-files\n"))
+    with served(Server(writer)) as wire:
+        key(wire.url)
+        assert live("hello") == 0
+        assert (here / "project/a.py").read_text() == "new"
+        [file] = (here / "t").glob("*.jsonl")
+        assert live("--resume", str(file)) == 0
+    said = capsys.readouterr().out
+    assert "[/undo-files puts back each file" in said
+    assert "[put back: new/b.py, a.py]" in said
+    assert "[put back: nothing was changed]" in said
+    assert (here / "project/a.py").read_text() == before
+    assert not (here / "project/new/b.py").exists()
+
+
+@posix
+@pytest.mark.usefixtures("no_bubblewrap")
+def test_without_bubblewrap_offline_says_that_commands_are_not_confined(capsys):
+    assert agent("Which rules hold?") == 0
+    assert "[no bubblewrap: " in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not confines(), reason="needs a bubblewrap that may make namespaces")
+def test_offline_too_a_command_writes_nothing_outside(here):
+    test = f"import unittest\nopen({str(here / 'outside')!r}, 'w')\n"
+    (here / "project/test_a.py").write_text(test)
+    (here / "project/a.py").write_text("MAX_SIZE = 3\n")
+    agent("Rename MAX_SIZE to SIZE_LIMIT everywhere and run the tests")
+    assert not (here / "outside").exists()
 
 
 @posix
@@ -533,7 +595,7 @@ def test_an_unknown_command_leads_to_the_list(desk):
     assert here.terminal.session.history == []
     here.obey("/help")
     commands = [line.split()[0] for line in here.printed() if line.startswith("    /")]
-    assert commands == ["/compact", "/context", "/model", "/new", "/help"]
+    assert commands == ["/compact", "/context", "/model", "/new", "/undo-files", "/help"]
 
 
 def test_compact_by_hand_prints_the_tokens_and_keeps_the_focus(desk):

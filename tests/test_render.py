@@ -6,7 +6,7 @@ from typing import Any
 import click
 import pytest
 
-from agentlib.cli.render import bill_line, call_line, plain, short, step_lines
+from agentlib.cli.render import as_it_runs, bill_line, call_line, plain, short, step_lines
 from agentlib.settings import MODEL
 from agentlib.step import Step
 
@@ -27,6 +27,16 @@ def test_control_characters_are_spelled_out():
     assert plain("rm -rf x\r\x1b[2Kls") == r"rm -rf x\r\x1b[2Kls"
     assert plain("a\u202eb") == r"a\u202eb"
     assert plain("一\t行\n\u3000二") == "一\t行\n\u3000二"
+
+
+def test_a_command_to_confirm_is_shown_whole_as_it_runs():
+    key = "-----BEGIN PRIVATE " + "KEY-----"
+    hidden = f": {key}\n{'A' * 64}\n/////////bin/bash cleanupscript001"
+    assert as_it_runs(hidden) == hidden
+    assert as_it_runs("rm\u200b \U000e0041x\u00ad\r\n") == r"rm\u200b \U000e0041x\xad\r" + "\n"
+    assert as_it_runs("ls" + " " * 4_000 + "; rm x") == "ls[4000 blanks]; rm x"
+    assert as_it_runs("ls" + "\n \t" * 300 + "\nrm x") == "ls\n[300 empty lines]\nrm x"
+    assert as_it_runs("if a; then\n    b\n\nfi\t# 四") == "if a; then\n    b\n\nfi\t# 四"
 
 
 def test_keys_are_masked():

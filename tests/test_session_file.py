@@ -51,6 +51,27 @@ def test_a_new_folder_of_sessions_is_private_and_no_part_of_a_repository(tmp_pat
     assert not (tmp_path / ".gitignore").exists()
 
 
+@posix
+def test_a_folder_of_sessions_that_a_repository_brought_is_made_private(tmp_path):
+    folder, elsewhere = tmp_path / ".transcripts", tmp_path / "elsewhere"
+    folder.mkdir(mode=0o755)
+    elsewhere.write_text("as it was")
+    (folder / ".gitignore").symlink_to(elsewhere)
+    a_session(folder)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert (folder / ".gitignore").read_text() == "*\n"
+    assert elsewhere.read_text() == "as it was"
+
+
+@posix
+def test_a_folder_of_sessions_that_leads_elsewhere_is_refused_by_name(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / ".transcripts").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ValueError, match=r"\.transcripts is a symlink; remove it"):
+        a_session(tmp_path / ".transcripts")
+    assert [*(tmp_path / "elsewhere").iterdir()] == []
+
+
 def test_sessions_begun_at_once_never_share_a_file(tmp_path):
     paths: list[Path] = []
 

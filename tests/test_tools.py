@@ -332,6 +332,7 @@ def test_a_link_within_is_followed_and_stays_a_link(workspace, tmp_path):
     [
         *(".git", ".git/config", "sub/.git/hooks/pre-commit", ".GIT/config", "a/../.git/HEAD"),
         *(".envrc", ".vscode/tasks.json", ".github/workflows/ci.yml", "{root}/.git/config"),
+        *(".claude/settings.json", ".mcp.json", ".husky/pre-commit", "docs/HEAD", "docs/head"),
     ],
 )
 def test_what_other_programs_run_is_read_and_never_written(workspace, path):
@@ -364,6 +365,43 @@ def test_a_file_of_keys_is_only_the_persons(workspace, path):
     assert workspace.write_file(".env.example", "API_KEY=") == "Wrote 8 bytes to .env.example"
 
 
+@posix
+@pytest.mark.parametrize("path", [".env", "env/dev.env", "x/../.env"])
+def test_the_file_of_keys_is_the_persons_if_it_is_a_link_too(workspace, path):
+    workspace.write_file("env/dev.env", "API_KEY=old")
+    workspace.write_file("x/a", "x")
+    (workspace.root / ".env").symlink_to("env/dev.env")
+    for name, more in (("read_file", {}), ("write_file", {"content": "API_KEY=new"})):
+        assert "it may hold keys" in failure(workspace, name, {"path": path, **more})
+    assert (workspace.root / "env/dev.env").read_text() == "API_KEY=old"
+
+
+def test_every_long_value_of_the_file_of_keys_is_masked_whatever_its_name(workspace):
+    values = {
+        "DB_PASS": "hunter2-hunter2",
+        "DATABASE_URL": "ldap://ada:secret@db.example.org",
+        "QUOTED": "two words and more",
+        "HASHED": "a#b#c#d#e#f#g",
+    }
+    lines = [f"{name}={value}" for name, value in values.items()]
+    lines[2] = f'QUOTED="{values["QUOTED"]}" # said twice'
+    (workspace.root / ".env").write_text("\n".join([*lines, "SHORT=development"]))
+    call = {"type": "tool_use", "id": "toolu_1", "name": "bash", "input": {"command": "cat .env"}}
+    shown = result(call, workspace)["content"]
+    assert [value for value in values.values() if value in shown] == []
+    assert shown.count("[masked: a key]") == len(values)
+    assert shown.endswith("SHORT=development")
+
+
+def test_a_file_is_kept_before_it_is_written(workspace):
+    kept: list[tuple[str, bool]] = []
+    keeping = replace(workspace, keep=lambda file: kept.append((file.name, file.exists())))
+    keeping.write_file("a", "one")
+    keeping.edit_file("a", "one", "two")
+    keeping.read_file("a")
+    assert kept == [("a", False), ("a", True)]
+
+
 def test_no_result_shows_a_key(workspace):
     text = (
         "export APP_KEY='one-0123456789'\nDB_PASSWORD = two-0123456789 # ours\nPORT=8000000000000\n"
@@ -373,6 +411,7 @@ def test_no_result_shows_a_key(workspace):
     (workspace.root / "a").write_text("four-0123456789")
     masked = text.replace("one-0123456789", "[masked: a key]")
     masked = masked.replace("two-0123456789", "[masked: a key]")
+    masked = masked.replace("8000000000000", "[masked: a key]")
 
     def shown(workspace: Workspace, name: str, **inputs: str) -> str:
         call = {"type": "tool_use", "id": "toolu_1", "name": name, "input": inputs}
@@ -395,7 +434,8 @@ def test_a_link_into_git_is_not_written_through(workspace):
 
 
 def test_names_that_begin_alike_are_written(workspace):
-    for path in (".gitignore", ".github/CODEOWNERS", "a.git/x", ".envrc.example", "workflows/x"):
+    names = ("a.git/x", ".envrc.example", "workflows/x", "Head/index.js", "HEAD.md", "docs/config")
+    for path in (".gitignore", ".github/CODEOWNERS", *names):
         assert workspace.write_file(path, "x") == f"Wrote 1 bytes to {path}"
 
 

@@ -9,7 +9,7 @@ import tokenize
 from collections import Counter
 from pathlib import Path
 
-BUDGETS = {"agent": 2_327, "cli": 398, "lab": 7_325}
+BUDGETS = {"agent": 2_500, "cli": 470, "lab": 7_340}
 """Most lines of code each part may have. The little projects in `data` folders don't count."""
 _NO_CODE = (
     *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE),

@@ -17,8 +17,10 @@ from typing import Any
 
 import click
 
+from agentlib import shell
 from agentlib.cli.arguments import Arguments, options
-from agentlib.cli.render import bill_line, plain, step_lines, turn_lines, window_lines
+from agentlib.cli.render import as_it_runs, bill_line, plain, step_lines, turn_lines, window_lines
+from agentlib.cli.undo import Before
 from agentlib.cli.working_copy import copy_folder
 from agentlib.lab.client import client, destination, model_id, price_notice
 from agentlib.loop import Agent
@@ -68,7 +70,7 @@ def command(**given: Any) -> int:
         compaction
       find where a value is set "Where is DEFAULT_TIMEOUT set?"
       rename a name everywhere  "Rename MAX_SIZE to SIZE_LIMIT everywhere and run the tests"
-        and run the tests
+        and run the tests         (it always runs them)
       use the compact tool      "Compact the conversation, focus on the rules"
       say what a summary or     "Rule: the first line of every report must be '# For Ada'."
         a rule holds
@@ -111,6 +113,7 @@ class Terminal:
     /context          show what fills the window, by kind
     /model [NAME]     say which model answers; with a NAME, ask that one from here on
     /new              begin a new session; the files stay as they are
+    /undo-files       put back the files that the agent changed, but not what commands changed
     /help             print this text
 
     Ctrl-C stops a run. q, exit, quit, Ctrl-D, an empty line or Ctrl-C twice ends the conversation.
@@ -122,6 +125,7 @@ class Terminal:
         Raises ValueError or OSError for wrong arguments, LiveError if there is no key,
         SessionInUse if another process has the session.
         """
+        self.repeating: threading.Thread | None = None
         self.left_alone = -1  # how many requests there were when Ctrl-C ended the keeping alive
         old, self.hold = resumed(arguments.resume) if arguments.resume else (None, None)
         self.arguments = arguments
@@ -140,6 +144,7 @@ class Terminal:
         self.hold = hold(self.file)
         self.copy = root = self.file.with_suffix(".workspace")
         live, in_place = self.arguments.live, self.arguments.in_place
+        boxed = shell.confines()
         if source and (live or in_place):
             root, note = source, f"working in {source} itself"
         elif self.copy.is_dir() and not in_place:
@@ -150,7 +155,13 @@ class Terminal:
         else:
             raise ValueError(f"{self.file} has no working copy; name its folder: --workspace DIR")
         click.echo(f"[{plain(note)}]")
-        self.workspace = Workspace(root, sandbox=live, confirm=confirm if live else None)
+        if not (live or boxed):
+            click.echo("[no bubblewrap: the commands that it runs, such as tests, aren't confined]")
+        before, asks = Before(root, self.file.with_suffix(".before")), confirm if live else None
+        self.undo, keep = before.put_back, before.keep if root == source else None
+        if keep:
+            click.echo("[/undo-files puts back each file that write_file or edit_file changes]")
+        self.workspace = Workspace(root, sandbox=live or boxed, confirm=asks, keep=keep)
 
     def agent(self) -> Agent:
         """Make the agent for the next line. That alone writes nothing."""
@@ -194,15 +205,14 @@ class Terminal:
 
     @contextmanager
     def _kept_alive(self) -> Generator[None]:
-        """Keep the prompt cache alive until the block ends; a repeat under way is waited for."""
+        """Keep the prompt cache alive until the block ends. A repeat under way goes on."""
         over = threading.Event()
-        thread = threading.Thread(target=self._repeat, args=(over,), daemon=True)
-        thread.start()
+        self.repeating = threading.Thread(target=self._repeat, args=(over,), daemon=True)
+        self.repeating.start()
         try:
             yield
         finally:
             over.set()
-            thread.join()
 
     def _repeat(self, over: threading.Event) -> None:
         """Repeat the last request each time the cache is about to expire.
@@ -230,6 +240,8 @@ class Terminal:
         requests, compactions = len(self.session.requests), len(self.session.compactions)
         code = DONE
         try:
+            while self.repeating and self.repeating.is_alive():  # one request at a time
+                self.repeating.join(0.2)
             for text in self._lines(line):
                 click.echo(text)
         except KeyboardInterrupt:
@@ -251,7 +263,7 @@ class Terminal:
 
     def _lines(self, line: str | None) -> Iterator[str]:
         """Yield what a command or the agent says."""
-        parts = re.fullmatch(r"/(\w*)(?:\s+(.*))?", line or "")  # "/etc/hosts" begins a prompt
+        parts = re.fullmatch(r"/([\w-]*)(?:\s+(.*))?", line or "")  # "/etc/hosts" begins a prompt
         name, rest = (parts[1].lower(), (parts[2] or "").strip()) if parts else (None, "")
         agent = self.agent()
         match name:
@@ -274,6 +286,9 @@ class Terminal:
                     self.session = Session.create(self.file.parent, settings=self.settings)
                     self.enter(self.workspace.root)
                 yield f"[new session: {self.file}]"
+            case "undo-files":
+                names = self.undo()
+                yield f"[put back: {plain(', '.join(names)) or 'nothing was changed'}]"
             case "help":
                 yield f"\n{Terminal.__doc__}"
             case _:
@@ -304,10 +319,24 @@ def confirm(command: str) -> bool:
     """Ask the person whether a shell command may run. Without a person it may not."""
     is_person = sys.stdin.isatty()
     title = "The agent wants to run:" if is_person else "[refused, nobody is there to confirm it]"
-    click.echo(f"{title}\n{indent(plain(command), '    ')}")
+    click.echo(f"{title}\n{indent(as_it_runs(command), '    ', lambda line: True)}")
+    forget_typed()
     with suppress(EOFError):
         return is_person and input("Run it? [y/N] ").strip().lower() in ("y", "yes")
     return False
+
+
+def forget_typed() -> None:
+    """Throw away what was typed or pasted before a question: it can't be the answer."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        while msvcrt.kbhit():
+            msvcrt.getwch()
+    elif sys.stdin.isatty():
+        import termios
+
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
 
 def notice(model: str, arguments: Arguments) -> str:

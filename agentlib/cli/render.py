@@ -19,7 +19,13 @@ from agentlib.messages import Block, blocks, of_type, result_text
 from agentlib.step import Outcome, Step
 
 NO_RESULT: Block = {"content": "no result"}
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_UNSAFE = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
+"""Control characters, and those that turn the writing direction."""
+_UNSEEN = (
+    "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028\u2029"
+    "\u2060-\u2065\u206a-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff"
+)
+"""Characters that no screen shows, such as zero-width ones, fillers and tags."""
 
 
 def plain(text: str) -> str:
@@ -28,7 +34,27 @@ def plain(text: str) -> str:
     >>> plain("rm x\\rls")
     'rm x\\\\rls'
     """
-    return masked(_UNSAFE.sub(lambda match: ascii(match[0])[1:-1], text.replace("\r\n", "\n")))
+    return masked(_spelt(text.replace("\r\n", "\n"), _UNSAFE))
+
+
+def as_it_runs(command: str) -> str:
+    """Return a whole command as text on which a person can decide. No key in it is masked.
+
+    Characters that can't be seen are spelt out. Of many blanks or empty lines stands the number.
+
+    >>> as_it_runs("ls" + 90 * " " + "; rm -r x")
+    'ls[90 blanks]; rm -r x'
+    """
+    text = re.sub(r"\n(?:[^\S\n]*\n){3,}", _empty_lines, _spelt(command, _UNSAFE + _UNSEEN))
+    return re.sub(r"[^\S\n]{20,}", lambda match: f"[{len(match[0])} blanks]", text)
+
+
+def _empty_lines(match: re.Match[str]) -> str:
+    return f"\n[{match[0].count(chr(10)) - 1} empty lines]\n"
+
+
+def _spelt(text: str, characters: str) -> str:
+    return re.sub(f"[{characters}]", lambda match: ascii(match[0])[1:-1], text)
 
 
 def short(text: str, width: int = 60) -> str:

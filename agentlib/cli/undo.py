@@ -1,0 +1,42 @@
+"""Keep each file as it was before the agent first wrote it, and put all of them back."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Before:
+    """The files of `root` before the agent's changes, kept in `folder` beside the session file.
+
+    `old` in it has copies. `new` in it has an empty file in the place of each that wasn't there.
+    What commands change isn't kept, because nobody knows which files they write.
+    """
+
+    root: Path
+    folder: Path
+
+    def keep(self, file: Path) -> None:
+        """Keep a file of `root` that is about to be written, unless it is kept already."""
+        name = file.relative_to(self.root)
+        old, new = self.folder / "old" / name, self.folder / "new" / name
+        if old.exists() or new.exists():
+            return
+        place = old if file.exists() else new
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if place is old:
+            shutil.copy2(file, place)
+        else:
+            place.touch()
+
+    def put_back(self) -> list[str]:
+        """Put every kept file back, remove those that are new, and return their names."""
+        kept = [path for path in sorted(self.folder.rglob("*")) if path.is_file()]
+        for place in kept:
+            file = self.root / Path(*place.relative_to(self.folder).parts[1:])
+            file.unlink(missing_ok=True)
+            if place.is_relative_to(self.folder / "old"):
+                file.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(place, file)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return ["/".join(place.relative_to(self.folder).parts[1:]) for place in kept]
