@@ -40,12 +40,6 @@ def kept(keep_recent: int) -> Run:
     return play(RENAME, replace(START, keep_recent=keep_recent))
 
 
-def test_keeping_fewer_results_makes_more_calls_again():
-    assert [kept(n).repeated for n in (3, 5, 20)] == [24, 10, 2]
-    assert [kept(n).turns for n in (3, 5, 20)] == [64, 50, 42]
-    assert kept(5).sent < kept(3).sent < kept(20).sent
-
-
 def test_a_run_that_meets_the_wall_says_so_in_the_apis_words():
     run = play(RENAME, OFF)
     assert run.refused == "prompt is too long: 36535 tokens > 32000 maximum"

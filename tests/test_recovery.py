@@ -668,6 +668,10 @@ def test_what_the_agent_noted_stands_in_for_a_summary_without_a_call(workspace, 
 # -- whatever the conversation --------------------------------------------------------------------
 
 
+FRAME = 150
+"""Tokens that a summary takes beside its content, so a few words can grow by that."""
+
+
 @given(histories(), some_settings, st.booleans(), st.sampled_from(["auto", "reactive"]))
 def test_an_emergency_keeps_the_rules_the_request_and_the_unseen(history, settings, fail, reason):
     hurry = replace(settings, threshold=1, auto=True, enabled=True, emergency_at=1e-6)
@@ -682,7 +686,7 @@ def test_an_emergency_keeps_the_rules_the_request_and_the_unseen(history, settin
         if hurry.tail_tokens is None:  # a tail by tokens may split a result that is too large
             assert unseen_of(step.messages) == unseen_of(told)
         assert active_request(step.messages) == active_request(told)
-        assert step.tokens_after <= step.tokens_before
+        assert step.tokens_after <= max(step.tokens_before, FRAME)
     assert history == before
 
 
