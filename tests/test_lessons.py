@@ -54,6 +54,10 @@ def test_an_answer_that_raises_is_wrong_and_its_own_line_is_named():
     assert "in line" not in check("00.2", math.comb).says
 
 
+def test_an_answer_that_is_no_function_is_told_so():
+    assert "give check the function's name" in check("02.2", None).says
+
+
 @pytest.mark.parametrize(
     ("name", "reason"),
     [

@@ -1,0 +1,124 @@
+"""What every lesson's tests share: its notebook, its solutions, and the tests themselves.
+
+Each exercise fails as delivered, passes with its published solution, and refuses wrong answers.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import nbformat
+import pytest
+from nbformat import NotebookNode
+
+from agentlib.lab.lessons import check, hint
+from agentlib.lab.lessons.exercises import of_lesson
+
+ROOT = Path(__file__).parents[2]
+CHECK = re.compile(r'^check\("(\d\d\.\d+)", .+\)\s*\Z', re.MULTILINE)
+SOLUTION = re.compile(r"<summary>Solution</summary>\s*```python\n(.*?)```", re.DOTALL)
+
+
+class Lesson:
+    """The tests of a lesson. The file `test_the_wall.py` is for the notebook `00_the_wall.ipynb`.
+
+    A subclass gives the `wrong` answers of each exercise: a plausible mistake, and words of the
+    verdict that name the failing case.
+    """
+
+    wrong: ClassVar[Mapping[str, Sequence[tuple[Any, str]]]]
+
+    @classmethod
+    def pytest_generate_tests(cls, metafunc: pytest.Metafunc) -> None:
+        if "mistake" in metafunc.fixturenames:
+            rows = [(name, *row) for name, rows in cls.wrong.items() for row in rows]
+            metafunc.parametrize(
+                ("exercise", "mistake", "case"), rows, ids=[row[0] for row in rows]
+            )
+
+    @pytest.fixture
+    def path(self, request: pytest.FixtureRequest) -> Path:
+        name = request.path.stem.removeprefix("test_")
+        [path] = (ROOT / "notebooks").glob(f"[0-9][0-9]_{name}.ipynb")
+        return path
+
+    def test_a_plausible_wrong_answer_fails_and_the_verdict_names_the_case(
+        self, exercise: str, mistake: Any, case: str, tmp_path, monkeypatch
+    ):
+        monkeypatch.chdir(tmp_path)
+        verdict = check(exercise, mistake)
+        assert not verdict
+        assert case in verdict.says
+
+    def test_every_exercise_has_a_hint_and_two_wrong_answers(self, path: Path):
+        names = of_lesson(path.name[:2])
+        assert list(self.wrong) == names
+        assert [name for name in names if not hint(name).startswith("Hint 1 of ")] == []
+        assert [name for name in names if len(self.wrong[name]) < 2] == []
+
+    def test_the_notebook_asks_every_exercise_and_shows_that_it_is_open(self, path: Path):
+        notebook = nbformat.read(path, as_version=4)
+        places = stubs(notebook)
+        assert list(places) == of_lesson(path.name[:2])
+        for name, place in places.items():
+            [output] = notebook.cells[place].outputs
+            assert output.data["text/plain"].startswith(f"{name} not yet: ")
+
+    def test_it_runs_with_its_solutions_and_every_stub_fails(self, path: Path, tmp_path: Path):
+        outcome = run(with_solutions(nbformat.read(path, as_version=4)), tmp_path)
+        assert outcome["error"] is None
+        first_two = {name: each[:2] for name, each in outcome["verdicts"].items()}
+        assert first_two == {name: [False, True] for name in of_lesson(path.name[:2])}
+        used = outcome["used"]
+        assert used, "no function of the learner's ran in the agent"
+        assert all(map(all, used.values())), "the finished function ran in place of the learner's"
+
+
+def stubs(notebook: NotebookNode) -> dict[str, int]:
+    """Return the place of each exercise's cell by the exercise's name."""
+    places = {}
+    for place, cell in enumerate(notebook.cells):
+        if "exercise" in cell.metadata.get("tags", []):
+            line = CHECK.search(cell.source)
+            assert line, f"the last line of an exercise is a check: {cell.source!r}"
+            places[line[1]] = place
+    return places
+
+
+def solution(notebook: NotebookNode, place: int) -> str:
+    """Return the solution in the markdown cell after the exercise's cell."""
+    following = (cell for cell in notebook.cells[place:] if cell.cell_type == "markdown")
+    [text] = SOLUTION.findall(next(following).source)
+    return text
+
+
+def with_solutions(notebook: NotebookNode) -> list[str]:
+    """Return the lesson's code, each exercise followed by its solution and its check."""
+    places, sources = stubs(notebook).values(), []
+    for place, cell in enumerate(notebook.cells):
+        sources += [cell.source] if cell.cell_type == "code" else []
+        if place in places:
+            line = CHECK.search(cell.source)
+            assert line
+            sources.append(f"{solution(notebook, place)}\n\n{line[0]}")
+    return sources
+
+
+def run(cells: Sequence[str], folder: Path) -> dict[str, Any]:
+    """Run cells in a process and a folder of their own, and return what `run_cells` tells."""
+    finished = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("run_cells.py"))],
+        input=json.dumps(cells),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "MPLBACKEND": "agg"},
+    )
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    return json.loads(finished.stdout.splitlines()[-1])

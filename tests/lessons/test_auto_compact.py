@@ -1,0 +1,73 @@
+"""Lesson 03: its wrong answers, and its run with the published solutions."""
+
+from model_bodies import assistant, user
+
+from agentlib.auto_compact import summary_message
+from agentlib.messages import active_request, exchanges
+from lessons.solved import Lesson
+
+
+def head(messages, summary):
+    return summary_message(summary, "t", active_request(messages))
+
+
+def kept_until_nine(messages, summary, keep=1):
+    """Right, but for more exchanges than there are."""
+    kept = messages[exchanges(messages)[-keep][0] :] if keep else []
+    return [head(messages, summary), *kept]
+
+
+def by_hand(messages, summary, keep=1):
+    """Right, but for the header of a summary."""
+    kept = messages[exchanges(messages)[-keep:][0][0] :] if keep else []
+    return [user(f"{summary}\n{active_request(messages)}"), *kept]
+
+
+def held_all(old, new, mark="", known=None):
+    known = new if known is None else known
+    lines = [line for line in old.splitlines() if mark in line and line not in (known or [])]
+    return "\n".join([new, *lines])
+
+
+def rules_before(old, new):
+    rules = [line for line in old.splitlines() if line.startswith("- [rule]")]
+    return "\n".join([*(rule for rule in rules if rule not in new), new])
+
+
+WRONG = {
+    "03.1": [
+        (lambda m, s: [*m[:1], user(s)], "nothing of the old ones stays"),
+        (lambda m, s: [user("Compressed.")], "the summary should be in the first"),
+        (lambda m, s: [user(s), assistant("Understood."), user("Go on.")], "returned 3 messages"),
+        (lambda m, s: [user(s), assistant("Understood.")], "prefill"),
+        (lambda m, s: [user(f"{s} {m}")], "the text of old messages is still there"),
+    ],
+    "03.2": [
+        (lambda m, s, keep=1: [head(m, s)], "with keep=1 of 4 exchanges"),
+        (lambda m, s, keep=1: [head(m, s), *m[-keep:]], "the API would refuse this"),
+        (lambda m, s, keep=1: [head(m, s), *m[-2:]], "with keep=3 of 5 exchanges"),
+        (lambda m, s, keep=1: [head(m, s), *m[exchanges(m)[-keep][0] :]], "with keep=0"),
+        (kept_until_nine, "list index out of range"),
+        (lambda m, s, keep=1: [user(s), *kept_until_nine(m, s, keep)[1:]], "the request is gone"),
+        (by_hand, "the first message has no summary's header"),
+    ],
+    "03.3": [
+        (lambda old, new: new, "'- [rule] Use tabs.' should be there once, not 0 times"),
+        (lambda old, new: f"{old}\n{new}", "'- [file] rule.py'] is back; only rules should"),
+        (lambda old, new: held_all(old, new, "rule"), "'- [file] rule.py'] is back"),
+        (lambda old, new: held_all(old, f"{new}\n", "- [rule]", ""), "once, not 2 times"),
+        (rules_before, "rules should stand at the end"),
+        (lambda old, new: old, "yours lacks ['- [file] 3.py']"),
+        (held_all, "'- [file] rule.py'] is back"),
+    ],
+    "03.4": [
+        ({"threshold": 27_200}, "All of it should be kept"),
+        ({"summary_tokens": 1_500}, "It should be under $0.92"),
+        ((27_200, 1_500), "give {"),
+        ({"threshold": 27_200, "head_tokens": 600}, "and no other number"),
+    ],
+}
+
+
+class TestAutoCompact(Lesson):
+    wrong = WRONG

@@ -1,0 +1,97 @@
+"""Lesson 06: its wrong answers, and its run with the published solutions."""
+
+from functools import partial
+
+from agentlib.auto_compact import summary_message
+from agentlib.lab.lessons.exercises import four_costs
+from agentlib.messages import (
+    SUMMARY_END,
+    SUMMARY_HEADER,
+    active_request,
+    blocks,
+    exchanges,
+    is_summary,
+)
+from lessons.solved import Lesson
+
+
+def with_head(messages, summary, words=active_request, head=1):
+    told = summary_message(summary, "t", words(messages[1:]))
+    return [*messages[:head], told, *messages[exchanges(messages)[-1][0] :]]
+
+
+def handed_over(*texts, note="Reference only.", header=f"{SUMMARY_HEADER}t]"):
+    """A hand-off as a function: `texts` are formats of the summary and the person's words."""
+
+    def hand_off(summary, words):
+        given = {"summary": summary, "words": words, "note": note, "end": SUMMARY_END}
+        blocks = [each.format(**given, header=header) for each in texts]
+        return {"role": "user", "content": [{"type": "text", "text": each} for each in blocks]}
+
+    return hand_off
+
+
+def asks_if(there):
+    return lambda messages, prompt, update: prompt + update if there(messages) else prompt
+
+
+def priced(**other):
+    """The four costs, with some of the numbers mistaken for others."""
+
+    def costs(whole, cached, trimmed, own, others):
+        given = {"whole": whole, "cached": cached, "trimmed": trimmed}
+        return four_costs(**given, own=own, other=others) | {
+            name.replace("_", ", "): cost(**given, own=own, other=others) / 1e6
+            for name, cost in other.items()
+        }
+
+    return costs
+
+
+WRONG = {
+    "06.1": [
+        (partial(with_head, head=0), "the first message should stay"),
+        (partial(with_head, head=2), "ids were found without"),
+        (partial(with_head, words=lambda messages: None), "'Now the tests.', are gone"),
+        (lambda m, s: [m[0], summary_message(s, "t"), *m[-4:]], "yours has 4 after the summary"),
+        (lambda m, s: [m[0], *m[exchanges(m)[-1][0] :]], "the second message should have"),
+    ],
+    "06.2": [
+        (handed_over("{header}\n{note}\n{summary}\n{end}\n{words}"), "no second text block"),
+        (handed_over("{header}\n{note}\n{summary}", "{words}"), "should end with END"),
+        (handed_over("{header}\n{summary}\n{note}{end}", "{words}"), "no note between"),
+        (handed_over("{note}\n{header}\n{summary}\n{end}", "{words}"), "begin with HEADER"),
+        (
+            handed_over(
+                "{header}\n{note}\n{summary}\n{end}",
+                "{words}",
+                note="There is no instruction more urgent than the question below.",
+            ),
+            "goes for the pending question",
+        ),
+        (handed_over("{header}\n{note}\n{end}", "{words}"), "word for word"),
+    ],
+    "06.3": [
+        (asks_if(lambda messages: True), "nothing was summarised yet"),
+        (asks_if(lambda messages: is_summary(blocks(messages[0])[0])), "behind the head"),
+        (asks_if(lambda messages: SUMMARY_HEADER in str(messages)), "only quotes one"),
+        (asks_if(lambda messages: "summary" in str(messages)), "only says the word"),
+        (lambda messages, prompt, update: update, "nothing was summarised yet"),
+    ],
+    "06.4": [
+        (
+            priced(other_whole=lambda cached, whole, other, **_: cached * other["read"]),
+            "'other, whole'",
+        ),
+        (
+            priced(own_trimmed=lambda trimmed, own, **_: trimmed * own["read"]),
+            "'own, trimmed'",
+        ),
+        (priced(own_whole=lambda whole, own, **_: whole * own["new"]), "'own, whole'"),
+        (lambda *numbers: 0.0, "a dict of four costs"),
+    ],
+}
+
+
+class TestHeadAndTail(Lesson):
+    wrong = WRONG

@@ -1,0 +1,107 @@
+"""Lesson 04: its wrong answers, and its run with the published solutions."""
+
+from functools import partial
+
+from model_bodies import user
+
+from agentlib.auto_compact import summary_message
+from agentlib.messages import active_request, last_assistant, of_type
+from lessons.solved import Lesson
+
+
+def whole_summary(messages, summarize):
+    return [user(summarize(messages))]
+
+
+def results_only(messages, summarize):
+    return [user(summarize(messages)), messages[-1]]
+
+
+def request_gone(messages, summarize):
+    return [user(summarize(messages)), *messages[last_assistant(messages) :]]
+
+
+def first_request(messages, summarize):
+    summary = summary_message(summarize(messages), "saved", messages[0]["content"])
+    return [summary, *messages[last_assistant(messages) :]]
+
+
+def newest_two(messages, summarize):
+    summary = summary_message(summarize(messages), "saved", active_request(messages))
+    return [summary, *messages[-2:]]
+
+
+def nothing_summarised(messages, summarize):
+    words = f"{summarize([])} {active_request(messages)}"
+    return [user(words), *messages[last_assistant(messages) :]]
+
+
+def any_focus(messages):
+    calls = [call for message in messages for call in of_type(message, "tool_use")]
+    return next((c["input"].get("focus", "") for c in calls if c["name"] == "compact"), None)
+
+
+def newest_focus(messages):
+    newest = last_assistant(messages)
+    return any_focus(messages[newest:]) if newest >= 0 else None
+
+
+def first_call_only(messages):
+    newest = last_assistant(messages)
+    call = of_type(messages[newest], "tool_use")[0] if newest >= 0 else {"name": ""}
+    return call["input"].get("focus", "") if call["name"] == "compact" else None
+
+
+def any_write(messages):
+    calls = [call for message in messages for call in of_type(message, "tool_use")]
+    return "rules" if any(call["name"] == "write_file" for call in calls) else None
+
+
+def newest_write(messages):
+    newest = last_assistant(messages)
+    return any_write(messages[newest:]) if newest >= 0 else None
+
+
+def written(messages, good=None, focus="rules"):
+    """Solve exercise 04.4, or look at all results of the turn, or give another focus."""
+    if newest_write(messages) is None:
+        return None
+    blocks = of_type(messages[-1], "tool_result")
+    fine = [not block.get("is_error") for block in blocks]
+    return focus if (good(fine) if good else fine[0]) else None
+
+
+WRONG = {
+    "04.1": [
+        (any_focus, "an older call"),
+        (newest_focus, "three calls"),
+        (first_call_only, "the call stands beside another"),
+    ],
+    "04.2": [
+        (whole_summary, "toolu_2, toolu_3, and only they should stay; yours keeps none"),
+        (results_only, "the API would refuse this"),
+        (lambda m, summarize: [user(summarize(m)), *m[1:]], "yours keeps toolu_1, toolu_2"),
+        (request_gone, "the person's request 'Read every file, then report.' is gone"),
+        (nothing_summarised, "a summary of what is replaced"),
+        (first_request, "a second request, the person's request 'And d.py.' is gone"),
+        (newest_two, "the API would refuse this"),
+    ],
+    "04.3": [
+        ("keep everything important", "2 of 4 facts and not the rule"),
+        ("rules of the user", "2 of 4 facts and the rule"),
+        ("FACT: the probe for musl may take 7 seconds. " * 2, "60 have to do"),
+        ("rules of the user; facts and decisions found in files", "match the [file] lines"),
+    ],
+    "04.4": [
+        (any_write, "if the file was written a turn before"),
+        (newest_write, "if the newest write failed"),
+        (lambda messages: "rules", "if the newest turn has read a file"),
+        (partial(written, good=any), "and the read beside it did not"),
+        (partial(written, good=all), "if the read failed, and the write"),
+        (partial(written, focus=""), "the answer should be a focus, not ''"),
+    ],
+}
+
+
+class TestManualCompact(Lesson):
+    wrong = WRONG

@@ -1,0 +1,136 @@
+"""Lesson 07: its wrong answers, and its run with the published solutions."""
+
+from functools import partial
+
+from agentlib.auto_compact import excess, summary_message
+from agentlib.estimation import estimate_tokens
+from agentlib.messages import active_request, of_type
+from lessons.solved import Lesson
+
+
+def careful(messages, ask, *, whole=("end_turn", "stop_sequence"), caught=Exception, most=1.0):
+    """Solve exercise 07.1, or one of its wrong answers."""
+    try:
+        reply = ask(messages)
+    except caught:
+        return messages
+    text = "\n".join(block["text"] for block in of_type(reply, "text"))
+    smaller = reply["usage"]["output_tokens"] < most * estimate_tokens(messages)
+    if not (text.strip() and reply["stop_reason"] in whole and smaller):
+        return messages
+    return [summary_message(text, "t.jsonl", active_request(messages))]
+
+
+def first_block(messages, ask):
+    return [summary_message(ask(messages)["content"][0]["text"], "t.jsonl")]
+
+
+def twice(messages, ask):
+    new = careful(messages, ask)
+    return new if new == messages else careful(messages, ask)
+
+
+def no_bad_reason(messages, ask):
+    return careful(messages, ask, whole=("end_turn", "stop_sequence", "tool_use", "pause_turn"))
+
+
+def careful_until_it_works(messages, ask, caught=Exception):
+    while True:
+        try:
+            return careful(messages, ask, caught=())
+        except caught:
+            continue
+
+
+def is_open(outcomes, turns, limit, rest):
+    return outcomes[-limit:] == ["failed"] * limit and turns < rest
+
+
+def again(messages, ask, shrink, *, only=excess, most=2):
+    """Solve exercise 07.3, or one of its wrong answers."""
+    for _ in range(most - 1):
+        try:
+            return messages, ask(messages)
+        except Exception as error:
+            if not only(error):
+                raise
+            messages = shrink(messages)
+    return messages, ask(messages)
+
+
+def same_again(messages, ask, shrink):
+    try:
+        return messages, ask(messages)
+    except Exception:
+        shrink(messages)
+        return messages, ask(messages)
+
+
+def until_it_fits(messages, ask, shrink, caught=Exception):
+    while True:
+        try:
+            return messages, ask(messages)
+        except caught:
+            messages = shrink(messages)
+
+
+def ends(lines, room, *, share=4, gap="[{} lines left out]"):
+    """Solve exercise 07.4, or one of its wrong answers."""
+    old = room // share
+    new = len(lines) - (room - old)
+    return lines if room >= len(lines) else [*lines[:old], gap.format(new - old), *lines[new:]]
+
+
+def one_at_least(lines, room):
+    old, most = (room // 4 or 1), min(room, len(lines) - 1)
+    gap = f"[{len(lines) - most} lines left out]"
+    return lines if room >= len(lines) else [*lines[:old], gap, *lines[old - most :]]
+
+
+WRONG = {
+    "07.1": [
+        (first_block, "it raised"),
+        (lambda messages, ask: messages, "one message with all its text"),
+        (
+            lambda m, ask: careful(m, ask, caught=BaseException),
+            "KeyboardInterrupt, which is Ctrl-C",
+        ),
+        (lambda m, ask: careful(m, ask, caught=ConnectionError), "it raised SummaryFailed"),
+        (lambda m, ask: careful(m, ask, whole=("end_turn",)), "stop_reason is 'stop_sequence'"),
+        (lambda m, ask: careful(m, ask, most=100), "9,000 tokens"),
+        (no_bad_reason, "calls a tool"),
+        (twice, "it asked 2 times"),
+        (careful_until_it_works, "it asked 5 times"),
+        (partial(careful_until_it_works, caught=BaseException), "it asked 5 times"),
+    ],
+    "07.2": [
+        (lambda o, turns, limit, rest: o.count("failed") >= limit and turns < rest, "a success"),
+        (lambda o, turns, limit, rest: o[-limit:] == ["failed"] * limit, "the probe goes through"),
+        (lambda o, turns, limit, rest: is_open(o, turns, 3, rest), "if the limit is 1"),
+        (is_open, "with a limit of 0"),
+    ],
+    "07.3": [
+        (lambda messages, ask, shrink: (messages, ask(messages)), "2 requests should be made"),
+        (partial(again, only=lambda error: True), "overloaded, 1 request should be made, not 2"),
+        (partial(again, most=4), "both prompts are too long, 2 requests"),
+        (same_again, "what shrink returned"),
+        (until_it_fits, "both prompts are too long, 2 requests should be made, not 5"),
+        (
+            partial(until_it_fits, caught=BaseException),
+            "both prompts are too long, 2 requests should be made, not 5",
+        ),
+        (lambda messages, ask, shrink: ask(messages), "return what was sent, and its reply"),
+    ],
+    "07.4": [
+        (lambda lines, room: lines[-room:], "not ['e', 'f', 'g', 'h']"),
+        (lambda lines, room: lines[:room], "not ['a', 'b', 'c', 'd']"),
+        (partial(ends, share=2), "not ['a', 'b', '[4 lines left out]', 'g', 'h']"),
+        (partial(ends, gap="[lines left out]"), "not ['a', '[lines left out]'"),
+        (lambda lines, room: ends(lines, min(room, 7)), "all lines fit"),
+        (one_at_least, "3 // 4 is 0"),
+    ],
+}
+
+
+class TestRecovery(Lesson):
+    wrong = WRONG

@@ -1,0 +1,64 @@
+"""Lesson 09: its wrong answers, and its run with the published solutions."""
+
+from functools import partial
+from itertools import pairwise
+
+from lessons.solved import Lesson
+
+
+def silent_falls(
+    sizes: list[int],
+    compacted: list[int],
+    noted: bool = True,
+    share: float = 0.97,
+    first: int = 2,
+) -> list[int]:
+    """Solve exercise 09.1, or one of its wrong answers."""
+    falls = (n for n, (old, new) in enumerate(pairwise(sizes), first) if new < share * old)
+    return [n for n in falls if not (noted and n in compacted)]
+
+
+def below_the_largest(sizes: list[int]) -> list[int]:
+    return [n for n, size in enumerate(sizes, 1) if size < 0.97 * max(sizes[:n])]
+
+
+def quoted(reply: str, lost: str, context: str, run: int = 40, short: int = 39) -> bool:
+    """Solve exercise 09.2, or one of its wrong answers."""
+    pieces = (reply[i : i + run] for i in range(len(reply) - short))
+    return any(piece in lost and piece not in context for piece in pieces if len(piece) == run)
+
+
+WRONG = {
+    "09.1": [
+        (lambda sizes, compacted: [], "has 60 tokens after 100"),
+        (partial(silent_falls, noted=False), "the file notes a compaction before prompt 2"),
+        (partial(silent_falls, share=1.0), "not less than 97 %"),
+        (partial(silent_falls, first=1), "has 60 tokens after 100"),
+        (lambda sizes, compacted: below_the_largest(sizes), "has 60 tokens after 100"),
+    ],
+    "09.2": [
+        (lambda reply, lost, context: reply in lost, "what only the lost text has"),
+        (lambda reply, lost, context: quoted(reply, lost, ""), "still has the same words"),
+        (partial(quoted, run=20), "27 characters are the same"),
+        (partial(quoted, short=40), "40 last characters"),
+        (
+            lambda reply, lost, context: quoted(reply, lost, "") and not quoted(reply, context, ""),
+            "the context has the other one",
+        ),
+        (lambda reply, lost, context: False, "what only the lost text has"),
+    ],
+    "09.3": [
+        (lambda piece: -piece["age"], "it covers 62 %"),
+        (lambda piece: -piece["tokens"], "at least 70 %"),
+        (lambda piece: piece["tokens"], "at least 70 %"),
+        (lambda piece: piece["what"] == "the model's words", "at least 70 %"),
+        (lambda piece: piece["needed"], "it raised KeyError"),
+        (lambda piece: {"calls": 1}[piece["what"]], "it raised KeyError('thinking')"),
+        (lambda piece: 1 / piece["tokens"], "it raised ZeroDivisionError"),
+        (lambda piece: None, "it returned nothing"),
+    ],
+}
+
+
+class TestSessions(Lesson):
+    wrong = WRONG

@@ -1,0 +1,117 @@
+"""Lesson 00: its wrong answers, and its run with the published solutions."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from agentlib.messages import of_type
+from agentlib.tools import result
+from lessons.solved import Lesson
+
+DEFINITION = {
+    "name": "outline",
+    "description": "List what a file defines.",
+    "input_schema": {
+        "type": "object",
+        "properties": {"path": {"type": "string"}},
+        "required": ["path"],
+    },
+}
+
+
+def outline(source: str, starts: tuple[str, ...] = ("def ", "class ", "async def ")) -> str:
+    lines = enumerate(source.splitlines(), 1)
+    return "\n".join(f"{n}: {line}" for n, line in lines if line.lstrip().startswith(starts))
+
+
+def looping(act: Callable[..., list[Any]], *, whole: bool = True, ends: bool = True):
+    """A loop that answers calls with `act`, notes the `whole` reply or none, and may never end."""
+
+    def loop(messages, ask, workspace):
+        while messages[-1]["role"] == "user" or not ends:
+            reply = ask(messages)
+            if whole:
+                messages.append({"role": "assistant", "content": reply["content"]})
+            if calls := of_type(reply, "tool_use"):
+                messages.append({"role": "user", "content": act(calls, workspace)})
+
+    return loop
+
+
+def carried_out(calls, workspace):
+    return [result(call, workspace) for call in calls]
+
+
+def made_up(calls, workspace):
+    block = {"type": "tool_result", "content": "made up"}
+    return [block | {"tool_use_id": call["id"]} for call in calls]
+
+
+def only_once(messages, ask, workspace):
+    messages.append({"role": "assistant", "content": ask(messages)["content"]})
+
+
+def one_turn(messages, ask, workspace):
+    only_once(messages, ask, workspace)
+    if calls := of_type(messages[-1], "tool_use"):
+        messages.append({"role": "user", "content": carried_out(calls, workspace)})
+
+
+def elsewhere(messages, ask, workspace):
+    """Work well, on a list of its own."""
+    looping(carried_out)(list(messages), ask, workspace)
+
+
+def a_message_each(messages, ask, workspace):
+    while messages[-1]["role"] == "user":
+        only_once(messages, ask, workspace)
+        for each in carried_out(of_type(messages[-1], "tool_use"), workspace):
+            messages.append({"role": "user", "content": [each]})
+
+
+WRONG = {
+    "00.1": [
+        (lambda messages, ask, workspace: None, "it asks nothing"),
+        (only_once, "refused request 2: messages.1: `tool_use` ids were found without"),
+        (looping(lambda calls, place: carried_out(calls[:1], place)), "ids were found without"),
+        (looping(carried_out, whole=False), "refused request 2: messages.1.content.0: unexpected"),
+        (looping(carried_out, ends=False), "must end with a user message"),
+        (looping(made_up), "does every call get its own result"),
+        (elsewhere, "append to that list, don't make a new one"),
+        (one_turn, "the last message is still the user's: go on asking"),
+        (a_message_each, "two calls got two messages"),
+    ],
+    "00.2": [
+        (lambda base, growth, turns: base + growth * (turns - 1), "is 3,000, not 1,400"),
+        (lambda base, growth, turns: base * turns, "is 3,000, not 1,800"),
+    ],
+    "00.3": [
+        (outline, "give a pair"),
+        (({**DEFINITION, "description": "Lists"}, outline), "say in two words or more"),
+        (
+            ({**DEFINITION, "description": "This tool is very good."}, outline),
+            "what the tool lists: a file's definitions",
+        ),
+        (
+            ({**DEFINITION, "description": "Delete functions, classes."}, outline),
+            "this tool changes files",
+        ),
+        (({**DEFINITION, "name": "list"}, outline), "should stay 'outline'"),
+        (({**DEFINITION, "input_schema": {"properties": {}}}, outline), "path, a string"),
+        ((DEFINITION, lambda path: Path(path).read_text()), "it raised"),
+        ((DEFINITION, lambda source: "1: class Parcel:"), "the line '2:     async def weigh"),
+        ((DEFINITION, lambda source: source), "should have the line '1: class"),
+        ((DEFINITION, lambda source: f"{outline(source)}\n3: return"), "4 lines"),
+        ((DEFINITION, lambda source: outline(source).splitlines()), "return text"),
+        ((DEFINITION, lambda source: outline(source, ("def", "class ", "async def "))), "4 lines"),
+        ((DEFINITION, lambda source: outline(source, ("def ", "class ", "async "))), "4 lines"),
+        (
+            (DEFINITION, lambda source: outline(source).replace("     ", " ")),
+            "with its indent",
+        ),
+    ],
+}
+
+
+class TestTheWall(Lesson):
+    wrong = WRONG

@@ -1,0 +1,112 @@
+"""Lesson 05: its wrong answers, and its run with the published solutions."""
+
+import json
+from dataclasses import replace
+
+from agentlib.lab.lessons import check
+from agentlib.lab.play import play
+from agentlib.lab.sessions.table import rows
+from agentlib.lab.tasks.scenarios import REVIEW
+from agentlib.messages import tool_names, unanswered
+from agentlib.settings import Settings
+from agentlib.transcripts import INTERRUPTED
+from lessons.solved import Lesson
+
+
+def added(path, text):
+    with path.open("a", encoding="utf-8") as file:
+        file.write(text)
+
+
+def written_again(message, path):
+    old = path.read_text(encoding="utf-8") if path.exists() else ""
+    path.write_text(f"{old}{json.dumps(message)}\n", encoding="utf-8")
+
+
+def emptied(message, path):
+    path.write_text(json.dumps(message) + "\n", encoding="utf-8")
+
+
+def all_lines(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def but_the_last(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[:-1]]
+
+
+def up_to_a_torn_line(path):
+    messages = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            messages.append(json.loads(line))
+        except json.JSONDecodeError:
+            break
+    return messages
+
+
+def ending_well(path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines if line.endswith("}")]
+
+
+def or_nothing(path):
+    try:
+        return all_lines(path)
+    except json.JSONDecodeError:
+        return []
+
+
+def answers(names, text=INTERRUPTED, **more):
+    return [{"type": "tool_result", "tool_use_id": n, "content": text, **more} for n in names]
+
+
+def one_message(messages):
+    results = answers(unanswered(messages), is_error=True)
+    return [{"role": "user", "content": results}] if results else []
+
+
+WRONG = {
+    "05.1": [
+        (lambda message, path: None, "the file is not there"),
+        (emptied, "after 2 calls, the file should have 2 lines; yours has 1"),
+        (lambda message, path: added(path, json.dumps(message)), "should end with"),
+        (lambda message, path: added(path, f"{message}\n"), "the last line should be the"),
+        (lambda message, path: added(path, f"{json.dumps(message, indent=1)}\n"), "1 lines"),
+        (written_again, "it reads what is there and writes it again"),
+    ],
+    "05.2": [
+        (all_lines, "it raised JSONDecodeError"),
+        (but_the_last, "from a file of 5 whole lines, 5 messages should come back"),
+        (up_to_a_torn_line, "a torn line with whole lines behind it"),
+        (or_nothing, "whose last line is torn, 2 messages"),
+        (ending_well, "it raised JSONDecodeError"),
+        (lambda path: None, "yours returned None"),
+    ],
+    "05.3": [
+        (lambda messages: answers(unanswered(messages)), "is_error"),
+        (lambda messages: [], "yours answers none"),
+        (lambda messages: answers(tool_names(messages), is_error=True), "should be empty"),
+        (lambda m: answers(unanswered(m)[:1], is_error=True), "toolu_2, toolu_3, toolu_4 should"),
+        (lambda messages: answers(unanswered(messages), "done", is_error=True), "INTERRUPTED"),
+        (lambda m: answers(unanswered(m), "INTERRUPTED", is_error=True), "without quotes"),
+        (one_message, "not a message that holds them"),
+    ],
+    "05.4": [(12, "go on"), (14, "go back")],
+}
+
+
+class TestTranscripts(Lesson):
+    wrong = WRONG
+
+    def test_the_turn_of_exercise_05_4_is_the_last_with_the_file_in_view(self):
+        start = replace(Settings(manual=False), keep_recent=6).scaled(32_000)
+        session = play(REVIEW, start).session
+        sought = "the oldest glibc that our users have is 2.17"
+        seen = [
+            turn
+            for turn in range(1, len(session.requests) + 1)
+            for row in rows(session, turn)
+            if row.kind == "tool_result" and sought in row.text and row.state == "in view"
+        ]
+        assert check("05.4", max(seen))
