@@ -235,11 +235,11 @@ def test_the_parts_of_a_hand_off_and_its_length_run_the_task_again():
     layers = {name: partial(forgetting, head=n) for n, name in enumerate(("neither", "head"))}
     panel = lessons.parts_panel(REVIEW, replace(START, summary_tokens=450), layers)
     assert panel.values == {"parts": "neither", "summary_tokens": 450}
-    assert "constraint no, facts 2." in panel.text.replace("\n", " ")
+    assert "rule kept no, facts 2." in panel.text.replace("\n", " ")
     panel.parts.value = "head"
-    assert "constraint yes, facts 2." in panel.text.replace("\n", " ")
+    assert "rule kept yes, facts 2." in panel.text.replace("\n", " ")
     panel.move(parts="neither", summary_tokens=1_600)
-    assert "constraint yes, facts 4." in panel.text.replace("\n", " ")
+    assert "rule kept yes, facts 4." in panel.text.replace("\n", " ")
 
 
 def test_faults_change_the_fate_of_the_session():

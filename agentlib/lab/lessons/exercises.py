@@ -266,7 +266,7 @@ def _two_numbers(answer: Answer) -> str:
     start = {"threshold": 20_800, "summary_tokens": 1_000}
     settings = replace(Settings(micro="off", manual=False).scaled(32_000), **(start | numbers))
     run = play(REVIEW, settings)
-    rule = "kept" if run.checks["constraint"] else "broken"
+    rule = "kept" if run.checks["rule kept"] else "broken"
     report = f"{run.checks['described']} of 19 files described, {run.checks['facts']} of 4 facts"
     cost = run.dollars(PRICED_AS)
     result = f"rule {rule}, {report}, ${cost:.2f}"

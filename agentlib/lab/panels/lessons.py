@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 KEEP_RECENT = "how many of the newest results stay whole"
 MIN_CHARS = "results of at most so many characters stay whole"
 LENGTH = "tokens of each summary"
+UNTOLD = ("named", "lost", "false")
+"""Checks of a report that a run's sentence leaves out, because `done` and `described` follow."""
 REQUESTS = 60
 """Requests over which a panel looks for a break-even."""
 SHOWN_ROWS, EXCERPT, LONGEST = 100, 90, 20_000
@@ -337,7 +339,8 @@ def saved_by_repeats(pause: float, most: int, model: str) -> float:
 def run_sentence(run: Run, *more: str) -> str:
     """Say what came of a run. `more`: parts to add before its checks."""
     words = {True: "yes", False: "no"}
-    values = ((n, words[v] if isinstance(v, bool) else v) for n, v in run.checks.items())
+    shown = {name: value for name, value in run.checks.items() if name not in UNTOLD}
+    values = ((n, words[v] if isinstance(v, bool) else v) for n, v in shown.items())
     checks = ", ".join(f"{name} {value}" for name, value in values)
     counts = f"{run.turns:,} turns, {run.repeated:,} calls made again, {run.sent:,} tokens sent"
     text = "; ".join([counts, *more, checks]) + "."
@@ -414,7 +417,7 @@ def focus_sentence(run: Run, scenario: Scenario) -> str:
     text += f"{kept['facts']} of {len(scenario.facts)} facts and {kept['names']} names; "
     text += f"the rule is {'kept' if kept['rule'] else 'lost'}. The agent went on, "
     text += f"{run.turns:,} turns in all: the report describes {checks['described']} of "
-    text += f"{checks['files']} files, rule {'kept' if checks['constraint'] else 'broken'}."
+    text += f"{checks['files']} files, rule {'kept' if checks['rule kept'] else 'broken'}."
     return wrapped(text)
 
 

@@ -95,7 +95,7 @@ def models() -> list[str]:
 
 def described(task: Scenario, checks: Mapping[str, Any], price: Mapping[str, float]) -> Trial:
     """Judge a run by the task's checks."""
-    kept, files, broken = checks["described"], checks["files"], not checks["constraint"]
+    kept, files, broken = checks["described"], checks["files"], not checks["rule kept"]
     facts = len(task.facts) - checks["facts"]
     missing = {many(files - kept, "file"): files - kept, many(facts, "fact"): facts}
     lost = [name for name, count in {**missing, "the rule": broken}.items() if count]
