@@ -23,7 +23,7 @@ from agentlib.lab.figures import charts
 from agentlib.lab.figures.style import cents, many, wrapped
 from agentlib.lab.figures.trade import trade
 from agentlib.lab.model import HABITS, Habits
-from agentlib.lab.panels.lessons import KEEP_RECENT, LENGTH
+from agentlib.lab.panels.meanings import KEEP_RECENT, LENGTH
 from agentlib.lab.panels.panel import ONE_AT_A_TIME, Drawing, Panel, choice, scrolling, slider
 from agentlib.lab.play import play
 from agentlib.lab.replay import Frame, bills, replay, table
