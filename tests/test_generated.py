@@ -38,16 +38,16 @@ def test_a_task_can_be_done_when_nothing_is_forgotten(seed: int):
     assert run.checks["done"]
     assert not run.ended
     assert run.checks.get("facts", 0) == len(scenario.facts)
-    assert run.checks.get("constraint", True)
+    assert run.checks.get("rule kept", True)
 
 
 def test_what_a_rule_protects_is_looked_at(tmp_path: Path):
     scenario = generated.scenario(8)
     scenario.make_workspace(tmp_path)
-    assert scenario.constraint
-    assert scenario.checks(tmp_path, [])["constraint"]
+    assert scenario.rule
+    assert scenario.checks(tmp_path, [])["rule kept"]
     (tmp_path / "vendor" / "other.py").write_text("", encoding="utf-8")
-    assert not scenario.checks(tmp_path, [])["constraint"]
+    assert not scenario.checks(tmp_path, [])["rule kept"]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -59,10 +59,10 @@ def test_what_is_asked_and_the_rule_are_understood_as_meant(seed: int):
     assert tasks[-1].kind == kinds[scenario.name.split()[0]]
     assert {task.kind for task in tasks[:-1]} <= {"read", "rules"}
     rules = [rule for prompt in scenario.prompts for rule in rules_in(prompt)]
-    assert len(rules) == bool(scenario.constraint)
-    if scenario.constraint and tasks[-1].kind == "report":
+    assert len(rules) == bool(scenario.rule)
+    if scenario.rule and tasks[-1].kind == "report":
         lines = [required_line(rules, first=first) for first in (True, False)]
-        assert scenario.constraint in lines
+        assert scenario.rule in lines
 
 
 def test_chapters_have_two_facts_each_in_their_order(tmp_path: Path):

@@ -27,7 +27,7 @@ def table(path: Path) -> list[dict[str, str]]:
 def test_a_seed_makes_the_same_bytes_on_every_machine(tmp_path: Path):
     task = generated(7)
     task.make_workspace(tmp_path)
-    digest = sha256(repr((task.prompts, task.pauses, task.facts, task.constraint)).encode())
+    digest = sha256(repr((task.prompts, task.pauses, task.facts, task.rule)).encode())
     for file in sorted(tmp_path.rglob("*.py"), key=Path.as_posix):
         digest.update(file.relative_to(tmp_path).as_posix().encode() + file.read_bytes())
     assert digest.hexdigest()[:12] == "775a7c91eb8e"
@@ -43,7 +43,7 @@ def test_all_of_it_is_kept_when_nothing_is_forgotten(seed: int, tmp_path: Path):
     assert all(pause > SHORT for pause in task.pauses[1:])
     checks = play(task, WHOLE).checks
     assert checks["done"]
-    assert checks["constraint"]
+    assert checks["rule kept"]
     assert checks["facts"] == len(task.facts)
     assert checks["described"] == checks["files"]
 
@@ -104,6 +104,6 @@ def test_a_rule_told_elsewhere_is_told_once_in_the_same_words():
     for seed in range(3):
         task = generated(seed)
         moved = sweeps.told_in(task, -1)
-        assert task.constraint in moved.prompts[-1]
-        assert sum(task.constraint in prompt for prompt in moved.prompts) == 1
+        assert task.rule in moved.prompts[-1]
+        assert sum(task.rule in prompt for prompt in moved.prompts) == 1
         assert sum(map(len, moved.prompts)) == sum(map(len, task.prompts))

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbformat import v4
 
-import agentlib
-from tools.loc import BUDGETS, count, lines_of_code
+from tools.loc import BUDGETS, ROOT, count, lines_of_code
 
 CODE = '''"""A docstring of
 two lines."""
@@ -44,16 +45,31 @@ def test_a_line_counts_once_if_it_holds_code(text: str, lines: int):
     assert lines_of_code(text) == lines
 
 
-def test_each_file_belongs_to_the_agent_the_terminal_or_the_lab(tmp_path: Path):
-    for name in ("loop.py", "cli/main.py", "lab/play.py", "lab/model/view.py", "lab/data/x/a.py"):
-        path = tmp_path / name
+def test_each_file_belongs_to_one_part(tmp_path: Path):
+    package = ("loop", "cli/main", "adapters/own", "lab/play", "lab/model/view", "lab/data/x/a")
+    rooms = ("lab/lessons/the_wall", "lab/lessons/cost/bills", "lab/lessons/rooms")
+    for name in (*(f"agentlib/{each}" for each in (*package, *rooms)), "tools/loc"):
+        path = tmp_path / f"{name}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x = 1\n", encoding="utf-8")
-    lines, files = count(tmp_path)
-    assert lines == files == {"agent": 1, "cli": 1, "lab": 2, "lab/model": 1}
+    (tmp_path / "tools/play.js").write_text("let x;\nlet y;\n", encoding="utf-8")
+    (tmp_path / "notebooks").mkdir()
+    for name, folded in {"00_the_wall": "import os", "08_cost": "x = 1\ny = 2"}.items():
+        cells = [v4.new_markdown_cell("Hello"), v4.new_code_cell(folded), v4.new_code_cell("1")]
+        nbformat.write(v4.new_notebook(cells=cells), tmp_path / f"notebooks/{name}.ipynb")
+    assert count(tmp_path) == {
+        "agent": 1,
+        "terminal": 1,
+        "adapters": 1,
+        "rooms with their folded cells": 1 + 1 + 2 + 1,
+        "a folded cell": 2,
+        "the rest of the lab": 3,
+        "tools, Python": 1,
+        "tools, JavaScript": 2,
+    }
 
 
 def test_the_house_keeps_its_budgets():
-    lines, _ = count(Path(agentlib.__file__).parent)
+    lines = count(ROOT)
     over = {part: lines[part] - most for part, most in BUDGETS.items() if lines[part] > most}
     assert over == {}, f"lines of code over the budget: {over}"

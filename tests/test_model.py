@@ -139,11 +139,11 @@ def test_a_searching_model_reports_what_the_summaries_had_lost() -> None:
         return play(task, replace(settings, recall=recall), habits=habits).checks
 
     searched = checks(recall=True, searches=True)
-    assert searched["constraint"]
+    assert searched["rule kept"]
     assert searched["described"] == searched["files"]
     assert searched["facts"] == len(task.facts)
     for other in (checks(recall=True, searches=False), checks(recall=False, searches=True)):
-        assert not other["constraint"]
+        assert not other["rule kept"]
         assert other["described"] < searched["described"]
         assert other["facts"] < searched["facts"]
 

@@ -384,7 +384,7 @@ def test_outcomes_and_requests_are_counted_by_what_the_session_notes():
 
 def test_notes_are_put_back_and_outlive_the_summaries():
     short, [rule, *_] = replace(MOST, summary_tokens=300), SURVEY.prompts
-    assert not play(SURVEY, short).checks["constraint"]
+    assert not play(SURVEY, short).checks["rule kept"]
     run = play(SURVEY, short, notes=f"- [rule] {rule}\n")
-    assert run.checks["constraint"]
+    assert run.checks["rule kept"]
     assert "[Put back: NOTES.md]" in str(run.session.compactions[0].message)

@@ -1,4 +1,4 @@
-"""What an estimate said beside the bills, and where an alarm rings."""
+"""What an estimate said, beside the bills."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import pytest
 
 from agentlib.estimation import estimate_tokens
 from agentlib.lab.play import play
-from agentlib.lab.replay.estimates import growths, readings, rings_at
+from agentlib.lab.replay.estimates import growths, readings
 from agentlib.lab.tasks.scenarios import RENAME, REVIEW
 from agentlib.messages import Message
 from agentlib.session_file import Request
@@ -52,11 +52,3 @@ def test_growth_is_from_request_to_request():
     sent = [Request(context=[HELLO], usage=u, reply=HELLO, at=0.0, seen=1) for u in usages]
     assert growths(Session(session_id="s", requests=sent)) == [100]
     assert growths(Session(session_id="empty")) == []
-
-
-def test_an_alarm_by_a_low_estimate_rings_late_and_by_a_high_one_early():
-    assert rings_at(171_000, -60) == 427_500
-    assert rings_at(171_000, -55) == 380_000
-    assert rings_at(171_000, 100) == 85_500
-    with pytest.raises(ValueError, match="-100 % off reads nothing"):
-        rings_at(171_000, -100)

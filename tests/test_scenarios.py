@@ -46,13 +46,13 @@ def test_done_when_everything_is_kept(scenario: Scenario, tmp_path: Path) -> Non
 def test_the_long_one_passes_400_000_tokens_and_the_caches_life_three_times(tmp_path: Path) -> None:
     played = play(LONG, WHOLE)
     assert played.checks["done"]
-    assert played.checks["constraint"]
+    assert played.checks["rule kept"]
     assert played.checks["facts"] == len(LONG.facts) == 4
     assert 400_000 < max(prompt_tokens(usage) for usage in played.usages) < 1_000_000
     assert sum(pause > 300 for pause in LONG.pauses) == 3
     assert sum(usage["cache_read_input_tokens"] == 0 for usage in played.usages) == 1 + 3
-    assert LONG.constraint in LONG.prompts[0]
-    assert LONG.constraint not in LONG.prompts[-1]
+    assert LONG.rule in LONG.prompts[0]
+    assert LONG.rule not in LONG.prompts[-1]
 
 
 def test_the_review_reads_code_of_the_right_size(tmp_path: Path) -> None:
@@ -152,8 +152,8 @@ def test_a_summary_too_short_for_it_loses_the_rule_and_a_focus_keeps_it(tmp_path
     settings = Settings(threshold=20_000, keep_recent=10, summary_tokens=400)
     plain = play(REVIEW, settings)
     focus = play(REVIEW, settings, model=focused)
-    assert not plain.checks["constraint"]
-    assert focus.checks["constraint"]
+    assert not plain.checks["rule kept"]
+    assert focus.checks["rule kept"]
     assert focus.checks["facts"] == 4 > plain.checks["facts"]
     assert focus.checks["described"] < plain.checks["described"]
 
@@ -198,8 +198,8 @@ def test_a_report_is_true_of_its_folder_and_a_false_statement_is_found(tmp_path:
 def test_a_report_is_done_with_every_file_and_nothing_false(report, done, tmp_path: Path) -> None:
     write_files(tmp_path, {"a.py": '"""Adds."""\n', "b.py": "x = 1\n", "REPORT.md": report})
     checks = report_checks(tmp_path, first="# For Ada", facts=["FACT: four."])
-    assert (checks["done"], checks["facts"], checks["constraint"]) == (done, 0, bool(report))
-    assert not report_checks(tmp_path, first="# For Bob")["constraint"]
+    assert (checks["done"], checks["facts"], checks["rule kept"]) == (done, 0, bool(report))
+    assert not report_checks(tmp_path, first="# For Bob")["rule kept"]
 
 
 def test_files_with_odd_names_and_odd_bytes_are_read_and_reported(tmp_path: Path) -> None:

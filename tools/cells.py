@@ -15,7 +15,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from agentlib.lab.lessons.checking import HINTS
+from agentlib.lab.lessons.rooms import find
 from tools.places import MIME, embed
 
 PICTURE = "image/png"
@@ -157,7 +157,7 @@ def _code(cell: NotebookNode, markdown: Callable[[str], Markup], answers: str) -
             for n, each in enumerate(cell.outputs)
         ),
         setup="setup" in cell.metadata.get("tags", []),
-        hints=tuple(HINTS[exercise[1]]) if exercise else (),
+        hints=find(exercise[1]).hints if exercise else (),
         answers=answers,
     )
 

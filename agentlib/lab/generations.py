@@ -12,7 +12,7 @@ from agentlib.transcripts import Session
 def planted(scenario: Scenario) -> dict[str, str]:
     """Return the texts that a task's report needs, by the names that `places` and a figure use."""
     facts = {f"fact {n}": fact for n, fact in enumerate(scenario.facts, 1)}
-    return {"the rule": scenario.constraint, **facts}
+    return {"the rule": scenario.rule, **facts}
 
 
 def places(session: Session, texts: Mapping[str, str]) -> dict[str, list[str]]:

@@ -99,7 +99,7 @@ class Run:
         """
         return {
             "facts": sum(fact in self.summary for fact in task.facts),
-            "rule": bool(task.constraint) and task.constraint in self.summary,
+            "rule": bool(task.rule) and task.rule in self.summary,
             "names": sum(len(n.parts[3:]) for n in notes_in(self.summary) if n.kind == "file"),
         }
 

@@ -106,7 +106,7 @@ def measures(run: Run) -> dict[str, Any]:
         "turns": run.turns,
         "tokens sent": run.sent,
         DOLLARS: round(run.dollars(MODEL), 4),
-        "rule kept": "yes" if run.checks["constraint"] else "no",
+        "rule kept": "yes" if run.checks["rule kept"] else "no",
         **{name: run.checks[name] for name in ("described", "facts")},
         "re-read": repeated(run.session.history, "read_file"),
         "done": "yes" if run.checks["done"] else "no",

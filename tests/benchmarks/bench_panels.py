@@ -30,7 +30,7 @@ ROUND = 18
 """Moves, no place twice. Then the window changes, and all pictures are new."""
 CELLS = (
     f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
-    "from agentlib.lab.panels.lessons import estimation_panel\nestimation_panel()",
+    "from agentlib.lab.lessons.estimation import estimation_panel\nestimation_panel()",
     "from agentlib.lab.panels.what_if import what_if\nwhat_if()",
 )
 CLOCK = r"""

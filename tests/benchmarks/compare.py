@@ -62,7 +62,7 @@ def measures(task: Scenario, settings: Settings, model: str = PRICED_AS) -> Mapp
         "files": run.checks.get("files", 0),
         "facts": run.checks.get("facts", 0) if task.facts else 0,
         "of": len(task.facts),
-        "rule": bool(run.checks["constraint"]) if task.constraint else None,
+        "rule": bool(run.checks["rule kept"]) if task.rule else None,
         "done": bool(run.checks["done"]),
         "ended": run.refused,
     }

@@ -108,10 +108,10 @@ def survey(rng: Random, name: str, times: int = 1) -> Scenario:
 
     def checks(folder: Path, history: Sequence[Message]) -> Checks:
         found = report_checks(folder, below=below, facts=facts)
-        return {**found, "constraint": not ruled or _has_line(folder / "REPORT.md", line, at)}
+        return {**found, "rule kept": not ruled or _has_line(folder / "REPORT.md", line, at)}
 
     prompts = _with_rule(rng, prompts, form.format(line)) if ruled else prompts
-    return _scenario(rng, name, prompts, files, checks, facts=facts, constraint=line * ruled)
+    return _scenario(rng, name, prompts, files, checks, facts=facts, rule=line * ruled)
 
 
 def _files(rng: Random, folder: str, times: int = 1) -> dict[str, str]:
@@ -219,9 +219,9 @@ def rename(rng: Random, name: str) -> Scenario:
         whole = lines_with(new, (there[path] for path in ours)) >= places
         same = all(there[path] == text for path, text in kept.items())
         done = whole and not left and tests_passed(history)
-        return {"done": done, "left": left, "constraint": same}
+        return {"done": done, "left": left, "rule kept": same}
 
-    return _scenario(rng, name, prompts, files, checks, constraint=rule)
+    return _scenario(rng, name, prompts, files, checks, rule=rule)
 
 
 def _scenario(

@@ -94,7 +94,7 @@ def row(policy: str, seed: int) -> dict[str, Any]:
         "seed": seed,
         "turns": run.turns,
         "dollars": round(run.dollars(MODEL), 4),
-        "rule kept": run.checks["constraint"],
+        "rule kept": run.checks["rule kept"],
         "facts kept": run.checks["facts"],
         "facts": len(task.facts),
         "files described": run.checks["described"],
@@ -106,8 +106,8 @@ def row(policy: str, seed: int) -> dict[str, Any]:
 
 def told_in(task: Scenario, number: int) -> Scenario:
     """Return the task with its rule told in the prompt with this number."""
-    told = next(prompt for prompt in task.prompts if task.constraint in prompt)
-    rule = told[: told.index(task.constraint) + len(task.constraint) + 3]
+    told = next(prompt for prompt in task.prompts if task.rule in prompt)
+    rule = told[: told.index(task.rule) + len(task.rule) + 3]
     prompts = [prompt.removeprefix(rule) for prompt in task.prompts]
     prompts[number] = rule + prompts[number]
     return replace(task, prompts=tuple(prompts))
@@ -131,7 +131,7 @@ def survival_row(telling: str, seed: int) -> dict[str, Any]:
         "seed": seed,
         "facts": len(task.facts),
         "facts kept": run.checks["facts"],
-        "rule kept": run.checks["constraint"],
+        "rule kept": run.checks["rule kept"],
         "rule": "|".join(places(run.session, planted(task))["the rule"]),
     }
 
@@ -168,7 +168,7 @@ def parts_row(without: str, seed: int) -> dict[str, Any]:
         "without": without,
         "seed": seed,
         "report": run.checks["done"],
-        "rule kept": run.checks["constraint"],
+        "rule kept": run.checks["rule kept"],
         "facts kept": run.checks["facts"],
         "facts": len(task.facts),
         "described": run.checks["described"],
@@ -226,7 +226,7 @@ def moment_row(from_report: int | None, seed: int) -> dict[str, Any]:
         "described": run.checks["described"],
         "files": run.checks["files"],
         "facts": run.checks["facts"],
-        "rule": run.checks["constraint"],
+        "rule kept": run.checks["rule kept"],
     }
 
 
@@ -256,7 +256,7 @@ PRICES = (MODEL, "claude-sonnet-5-5", PRICED_AS, "claude-opus-4-8", "claude-haik
 def bench_row(preset: str, seed: int) -> dict[str, Any]:
     """Run the report under a preset. There is one seed, and it changes nothing."""
     run = play(REVIEW, PRESETS[preset].scaled(WINDOW))
-    checks = {name: run.checks[name] for name in ("files", "described", "facts", "constraint")}
+    checks = {name: run.checks[name] for name in ("files", "described", "facts", "rule kept")}
     prices = {model: round(run.dollars(model), 6) for model in PRICES}
     return {"preset": preset, "seed": seed, **checks, **prices}
 

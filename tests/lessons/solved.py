@@ -3,10 +3,12 @@
 Each exercise fails as delivered, passes with its published solution, and refuses wrong answers.
 """
 
+import ast
+import inspect
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,11 +18,13 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from nbformat import NotebookNode
+from positions import any_position_is_as_if_first
 from traitlets.config import Config
 
 from agentlib.lab import lessons
 from agentlib.lab.lessons import check, hint
-from agentlib.lab.lessons.exercises import of_lesson
+from agentlib.lab.lessons.rooms import find, of_lesson
+from agentlib.lab.panels.panel import Panel
 
 ROOT = Path(__file__).parents[2]
 CHECK = re.compile(r'^check\("(\d\d\.\d+)", .+\)\s*\Z', re.MULTILINE)
@@ -31,18 +35,18 @@ class Lesson:
     """The tests of a lesson. The file `test_the_wall.py` is for the notebook `00_the_wall.ipynb`.
 
     A subclass gives the `wrong` answers of each exercise: a plausible mistake, and words of the
-    verdict that name the failing case.
+    verdict that name the failing case. `panels` makes the lesson's panels, by their names.
     """
 
     wrong: ClassVar[Mapping[str, Sequence[tuple[Any, str]]]]
+    panels: ClassVar[Mapping[str, Callable[[], Panel]]] = {}
 
     @classmethod
     def pytest_generate_tests(cls, metafunc: pytest.Metafunc) -> None:
         if "mistake" in metafunc.fixturenames:
             rows = [(name, *row) for name, rows in cls.wrong.items() for row in rows]
-            metafunc.parametrize(
-                ("exercise", "mistake", "case"), rows, ids=[row[0] for row in rows]
-            )
+            names = [name for name, *_ in rows]
+            metafunc.parametrize(("exercise", "mistake", "case"), rows, ids=names)
 
     @pytest.fixture
     def path(self, request: pytest.FixtureRequest) -> Path:
@@ -83,6 +87,38 @@ class Lesson:
         assert outcome.used, "no function of the learner's ran in the agent"
         finished = [name for name, each in outcome.used.items() if not all(each)]
         assert finished == [], "the finished function ran in place of the learner's"
+
+    def test_the_finished_functions_are_right_and_stand_in_the_folds(self, path: Path):
+        notebook = nbformat.read(path, as_version=4)
+        for name, place in stubs(notebook).items():
+            if (finished := find(name).finished) is not None:
+                assert check(name, finished)
+                if source := of_the_room(finished):
+                    assert bare(solution(notebook, place)) == bare(source)
+
+    def test_any_position_shows_what_it_would_show_if_it_were_the_first(self):
+        for make_panel in self.panels.values():
+            any_position_is_as_if_first(make_panel())
+
+
+def of_the_room(finished: Any) -> str:
+    """Return the source of a finished function, or "" if it belongs to the agent or the lab."""
+    parts = finished if isinstance(finished, tuple) else (finished,)
+    [function] = filter(callable, parts)
+    room = function.__module__.startswith("agentlib.lab.lessons.")
+    return inspect.getsource(function) if room else ""
+
+
+def bare(source: str) -> str:
+    """Return the last function of a source, without its name, its docstring and its types."""
+    function = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)][-1]
+    function.name, function.returns, function.decorator_list = "function", None, []
+    for node in ast.walk(function):
+        if isinstance(node, ast.arg):
+            node.annotation = None
+    if ast.get_docstring(function):
+        del function.body[0]
+    return ast.unparse(function)
 
 
 def stubs(notebook: NotebookNode) -> dict[str, int]:

@@ -1,8 +1,16 @@
 """Lesson 01: its wrong answers, and its run with the published solutions."""
 
 import json
+from typing import ClassVar
+
+import pytest
+from matplotlib.patches import Rectangle, StepPatch
+from pandas import DataFrame
 
 from agentlib.estimation import estimate_tokens
+from agentlib.lab.figures import estimates
+from agentlib.lab.lessons.estimation import estimation_panel, rings_at
+from agentlib.settings import Settings
 from lessons.solved import Lesson
 
 
@@ -61,3 +69,44 @@ WRONG = {
 
 class TestEstimation(Lesson):
     wrong = WRONG
+    panels: ClassVar = {"the alarm": estimation_panel}
+
+
+def test_the_shares_of_the_window_and_the_alarm():
+    panel = estimation_panel()
+    assert "= 171,000; the alarm rings at 171,000: in\ntime." in panel.text
+    panel.off.value = -60
+    assert "rings at 427,500: never" in panel.text
+    panel.off.value = -10
+    assert "too late for an answer of 16,000" in panel.text.replace("\n", " ")
+
+
+@pytest.mark.parametrize(("off", "title"), [(-80, "can't ring"), (0, "in time"), (-10, "too late")])
+def test_the_alarm_stands_on_the_axis_at_the_tokens_at_which_it_rings(off: int, title: str):
+    settings = Settings()
+    real = rings_at(settings.threshold_tokens, off)
+    chart = estimates.shares(settings, real, off)
+    [axes] = chart.figure.axes
+    shown = chart.figure.texts[0]
+    [place] = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "v"]
+    assert place == real < axes.get_xlim()[1]
+    assert title in shown.get_text()
+
+
+def test_a_learners_formula_moves_the_alarm():
+    panel = estimation_panel(rings=lambda threshold, off: threshold + 1_000)
+    assert "rings at 172,000" in panel.text
+
+
+def test_bills_are_an_area_and_a_refused_prompt_goes_through_the_wall():
+    start = Settings(context_window=100, output_reserve=10, buffer=10)
+    rows = DataFrame({"turn": [1, 2, 3], "billed": [40, 20, 120], "said": [30, 85, 60]})
+    tables = {"mine": rows.assign(rang=[False, True, False])}
+    axes = estimates.beside(tables, start).figure.axes[0]
+    areas = [p for p in axes.patches if isinstance(p, StepPatch)]
+    assert list(areas[0].get_data().values) == [40, 20]
+    bars = [p.get_height() for p in axes.patches if isinstance(p, Rectangle)]
+    assert (bars, axes.get_ylim()[1] > 120) == ([120], True)
+    words = [text.get_text() for text in axes.texts]
+    assert {"refused: 120", "estimate 60", "window 100", "alarm set to 80"} <= set(words)
+    assert words.count("rings") == 1

@@ -1,10 +1,16 @@
 """Lesson 02: its wrong answers, and its run with the published solutions."""
 
 import json
+from dataclasses import replace
 
+from agentlib.lab.lessons.micro_compact import clearing_panel
+from agentlib.lab.lessons.page import run_sentence
+from agentlib.lab.play import play
+from agentlib.lab.tasks.scenarios import RENAME
 from agentlib.messages import of_type, with_results
 from agentlib.micro_compact import micro_compact as clear
 from agentlib.micro_compact import replacements
+from agentlib.settings import Settings
 from lessons.solved import Lesson
 
 
@@ -99,3 +105,14 @@ WRONG = {
 
 class TestMicroCompact(Lesson):
     wrong = WRONG
+
+
+def test_clearing_runs_the_task_again_when_a_slider_is_let_go():
+    start = Settings(auto=False, manual=False, keep_recent=5).scaled(32_000)
+    panel = clearing_panel(RENAME, start)
+    assert panel.text == run_sentence(play(RENAME, start))
+    before = panel.png
+    panel.keep_recent.value = 20
+    assert panel.text == run_sentence(play(RENAME, replace(start, keep_recent=20)))
+    assert panel.png != before
+    assert not any(control.continuous_update for control in panel.controls.values())

@@ -1,13 +1,19 @@
 """Lesson 00: its wrong answers, and its run with the published solutions."""
 
 from collections.abc import Callable
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+from agentlib.lab.lessons.the_wall import exchanged, wall_panel
+from agentlib.lab.play import play
+from agentlib.lab.tasks.scenarios import REVIEW, TRACE
 from agentlib.messages import of_type
+from agentlib.settings import Settings
 from agentlib.tools import result
 from lessons.solved import Lesson
 
+DIED = play(REVIEW, Settings(enabled=False).scaled(32_000))
 DEFINITION = {
     "name": "outline",
     "description": "List what a file defines.",
@@ -115,3 +121,35 @@ WRONG = {
 
 class TestTheWall(Lesson):
     wrong = WRONG
+    panels: ClassVar = {"the wall": lambda: wall_panel(DIED)}
+
+
+def test_the_wall_has_each_block_once_and_the_refused_request_goes_through_it():
+    panel, refused = wall_panel(DIED), len(DIED.sizes) + 1
+    sums = [sum(tile.tokens for tile in tiles) for *_, tiles in exchanged(DIED)]
+    assert [round(size) for size in accumulate(sums)][:-1] == DIED.sizes
+    assert panel.request.max == refused
+    for request, size in enumerate(DIED.sizes, 1):
+        panel.request.value = request
+        assert f"Request {request} of {refused}: {size:,} tokens" in panel.text
+        assert "refuses" not in panel.text
+    panel.request.value = refused
+    assert DIED.refused in panel.text.replace("\n", " ")
+    assert sum(sums) > 32_000
+
+
+def test_the_json_under_the_wall_is_all_that_was_sent():
+    pages = exchanged(DIED)
+    sent = [m for request, *_ in pages for m in request["messages"] if not isinstance(m, str)]
+    assert sent == DIED.session.context
+    assert [answer["content"] for _, answer, _ in pages[:-1]] == [
+        each.reply["content"] for each in DIED.session.requests
+    ]
+    assert pages[0][0]["system"] == DIED.session.system
+    assert pages[-1][1]["error"]["message"] == DIED.refused
+
+
+def test_a_run_that_nobody_refused_ends_with_its_last_answer():
+    done = play(TRACE, Settings(enabled=False))
+    assert len(exchanged(done)) == done.turns
+    assert "error" not in exchanged(done)[-1][1]

@@ -1,7 +1,7 @@
 """Check exercises, take hints, predict results and compare them, use the learner's function.
 
 Predictions are kept in `.progress/<lesson>.json` beside the notebooks. Git doesn't see that folder,
-and `make reset LESSON=03` forgets a lesson's file. The exercises themselves are in `exercises`.
+and `make reset LESSON=03` forgets a lesson's file. The exercises themselves are in the `rooms`.
 """
 
 import contextlib
@@ -11,14 +11,13 @@ import traceback
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from agentlib.lab.lessons.checking import HINTS, Answer, Wrong, lesson_of
-from agentlib.lab.lessons.exercises import find
+from agentlib.lab.lessons.checking import Answer, Wrong
+from agentlib.lab.lessons.rooms import find, lesson_of
 
 PROGRESS = Path(".progress")
 WIDTH = 72
-_Solution = TypeVar("_Solution")
 
 
 class Note(str):
@@ -55,14 +54,19 @@ def check(exercise: str, answer: Any) -> Verdict:
     An answer that raises is wrong, and the verdict names its line. Raises `ValueError` if there
     is no such exercise.
     """
-    checker, passed = find(exercise)
+    asked = find(exercise)
     try:
-        says = checker(Answer(answer)) or passed
+        says = asked.check(Answer(answer)) or asked.passed
     except Wrong as wrong:
         return Verdict(exercise, False, str(wrong))
     except Exception as error:
         return Verdict(exercise, False, f"it raised {error!r}{_place(error, answer)}")
+    _solved[exercise] = answer
     return Verdict(exercise, True, says)
+
+
+_solved: dict[str, Any] = {}
+"""The last right answer to each exercise. `use` doesn't check the same function once more."""
 
 
 def _place(error: Exception, answer: Any) -> str:
@@ -72,28 +76,30 @@ def _place(error: Exception, answer: Any) -> str:
     return f", in line {own[-1].lineno}: {own[-1].line}" if own else ""
 
 
-def use(exercise: str, function: _Solution | None, otherwise: _Solution) -> _Solution:
-    """Return the learner's function if it passes the exercise, else the finished one.
+def use(exercise: str, function: Any, otherwise: Any = None) -> Any:
+    """Return the learner's function if it passes the exercise, else the finished one of its room.
 
     Print in one line which of the two it is. A function that raises in the check, the unchanged
     stub and None don't pass. So a lesson runs to its end before its exercises are solved, and
     nobody takes the finished function for their own.
 
-    >>> use("02.4", None, otherwise=len)([1, 2, 3])
-    02.4 is not solved yet, so the finished len runs.
-    3
+    `otherwise`: the finished one of a lesson that has no room yet.
+
+    >>> use("00.2", None)(600, 400, 3)
+    00.2 is not solved yet, so the finished added_up runs.
+    3000
     """
-    chosen, reason = otherwise, "is not solved yet, so the finished"
-    if function is not None and check(exercise, function):
+    finished = find(exercise).finished if otherwise is None else otherwise
+    chosen, reason = finished, "is not solved yet, so the finished"
+    if function is not None and (_solved.get(exercise) is function or check(exercise, function)):
         chosen, reason = function, "is solved: your"
-    print(f"{exercise} {reason} {getattr(chosen, '__name__', 'answer')} runs.")  # noqa: T201
+    print(f"{exercise} {reason} {getattr(chosen, '__name__', 'answer')} runs.")
     return chosen
 
 
 def hint(exercise: str, step: int = 1) -> Note:
     """Return the hint number `step`, counted from 1, or say that there is none."""
-    find(exercise)
-    hints = HINTS[exercise]
+    hints = find(exercise).hints
     if not 1 <= step <= len(hints):
         return _wrapped(f"{exercise} has no hint {step}. Its last is hint {len(hints)}.")
     return _wrapped(f"Hint {step} of {len(hints)}: {hints[step - 1]}")

@@ -1,12 +1,11 @@
 """The vocabulary of the exercises' checkers: small conversations, safe calls, comparisons.
 
-A checker gets the learner's `Answer` and raises `Wrong` with the failing case. The module
-`exercises` registers all checkers with `exercise`. The hints are in `hints.toml`.
+A checker gets the learner's `Answer` and raises `Wrong` with the failing case. See `rooms` for how
+one is registered.
 """
 
 import inspect
 import math
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -21,10 +20,6 @@ def read(name: str) -> str:
     """Return the text of a file beside this module."""
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
-
-HINTS: dict[str, list[str]] = tomllib.loads(read("hints.toml"))
-"""The hints to each exercise, in the order in which they are given."""
-LESSONS = tuple(dict.fromkeys(name.split(".")[0] for name in HINTS))
 
 LONGEST = 60
 """Characters of a value that fit into a sentence."""
@@ -148,35 +143,6 @@ def shown(value: Any) -> str:
     """
     text = f"{value:,}" if type(value) is int else repr(value)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
-
-
-Check = Callable[[Answer], str | None]
-"""Returns None for a right answer, or a sentence about it, and raises `Wrong` for any other."""
-
-EXERCISES: dict[str, tuple[Check, str]] = {}
-"""Each exercise's checker, and what to say of a right answer."""
-
-
-def exercise(name: str, passed: str = "") -> Callable[[Check], Check]:
-    """Register the decorated checker as the exercise `name`, and what to say if it passes."""
-
-    def register(check: Check) -> Check:
-        EXERCISES[name] = check, passed
-        return check
-
-    return register
-
-
-def lesson_of(name: str) -> str:
-    """Return the lesson that a name begins with; raise `ValueError` if there is no such lesson.
-
-    >>> lesson_of("02.1")
-    '02'
-    """
-    lesson = name.split(".")[0]
-    if lesson not in LESSONS:
-        raise ValueError(f"{name!r} names no lesson; its first part is one of {', '.join(LESSONS)}")
-    return lesson
 
 
 def call_block(number: int, name: str = "read_file", **inputs: Any) -> Block:

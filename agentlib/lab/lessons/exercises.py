@@ -1,28 +1,26 @@
-"""The exercises of all lessons, each as a checker in the vocabulary of `checking`.
+"""The exercises of lessons that have no room yet, each as a checker in the words of `checking`.
 
-Those that a table can check are in `tables.toml`.
+Those that a table can check are in `tables.toml`, and the hints are in `hints.toml`.
 """
 
 import contextlib
 import json
 import tomllib
-from collections.abc import Sequence
-from copy import deepcopy
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from operator import methodcaller
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from agentlib import presets
 from agentlib.auto_compact import SummaryFailed, summary_message, summary_text
-from agentlib.estimation import estimate_tokens
 from agentlib.lab import model
 from agentlib.lab.api.faults import Fault
 from agentlib.lab.client import client
-from agentlib.lab.lessons import checking
-from agentlib.lab.lessons.checking import Answer, conversation, exercise, require, shown, text_of
+from agentlib.lab.lessons import checking, rooms
+from agentlib.lab.lessons.checking import Answer, conversation, require, shown, text_of
+from agentlib.lab.lessons.rooms import Check
 from agentlib.lab.model.summary import stems
 from agentlib.lab.parts import results
 from agentlib.lab.play import play
@@ -30,7 +28,7 @@ from agentlib.lab.replay.policies import KEEPS_ALL, engine, judge
 from agentlib.lab.scoreboard import EVIDENCE, PRICED_AS
 from agentlib.lab.sessions.put_back import covered, forgotten
 from agentlib.lab.tasks.generated import generated
-from agentlib.lab.tasks.scenarios import RENAME, REVIEW
+from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.messages import (
     SUMMARY_END,
     SUMMARY_HEADER,
@@ -40,17 +38,31 @@ from agentlib.messages import (
     of_type,
     result_text,
 )
-from agentlib.micro_compact import micro_compact
 from agentlib.settings import MODEL, Settings
 
 TABLES: dict[str, dict[str, Any]] = tomllib.loads(checking.read("tables.toml"))
 """The exercises that a table can check."""
+HINTS: dict[str, list[str]] = tomllib.loads(checking.read("hints.toml"))
+
+
+def exercise(name: str, passed: str = "") -> Callable[[Check], Check]:
+    """Register a checker with its hints, as `rooms.exercise` does with those of a docstring."""
+
+    def register(check: Check) -> Check:
+        check.__doc__ = "\n\n".join(HINTS[name])
+        return rooms.exercise(name, passed)(check)
+
+    return register
 
 
 def _register(name: str, passed: str, **table: Any) -> None:
     """Register an exercise whose table has the arguments of one method of `Answer`."""
     form = "agree" if "cases" in table else "hit"
-    exercise(name, passed)(methodcaller(form, **table))
+
+    def check(answer: Answer) -> None:
+        getattr(answer, form)(**table)
+
+    exercise(name, passed)(check)
 
 
 for _name, _table in TABLES.items():
@@ -61,144 +73,6 @@ SUMMARY = "1.py and 2.py are read."
 
 def summarize(messages: Sequence[Message], focus: str = "") -> str:
     return SUMMARY if "toolu_1" in str(messages) else "Nothing was done."
-
-
-# Lesson 00: the loop, and a tool
-
-
-@exercise("00.1", "every call has its result, and the agent has written its report.")
-def _loop(answer: Answer) -> None:
-    run = play(REVIEW, Settings(enabled=False), loop=answer.function)
-    require(not run.refused, f"the API refused request {run.turns + 1}: {run.refused}")
-    require(run.turns, "it asks nothing: call ask(messages) while the last message is a user's.")
-    roles, ended = [m["role"] for m in run.session.context], f"it ended after {run.turns} requests"
-    lost = "`messages` has no reply in it: append to that list, don't make a new one."
-    require("assistant" in roles, f"{ended}, but {lost}")
-    require(roles[-1] != "user", f"{ended}; the last message is still the user's: go on asking.")
-    one = "a reply with two calls got two messages; put all its results into one message."
-    require(roles == ["user", "assistant"] * (len(roles) // 2), one)
-    require(run.checks["done"], f"{ended}, no true report: does every call get its own result?")
-
-
-SOURCE = """class Parcel:
-    async def weigh(self):
-        async with self.scales: return "def nothing(): a text"
-
-default = 1
-def deliver(parcel): ...
-"""
-OUTLINE = ("1: class Parcel:", "2:     async def weigh(self):", "6: def deliver(parcel): ...")
-"""The lines of `SOURCE` that define something."""
-ABOUT = ("def", "class", "func", "method", "line", "name", "symbol", "signature", "struct")
-"""Beginnings of words that say what an outline holds."""
-CHANGES = ("delet", "remov", "writ", "edit", "chang", "renam")
-"""Beginnings of descriptions of a tool that changes files."""
-
-
-@exercise("00.3", "six lines became three.")
-def _tool(answer: Answer) -> None:
-    definition, function = answer.typed(tuple, "give a pair: the definition and the function")
-    words = str(definition.get("description", "")).lower()
-    says = len(words.split()) > 1 and any(word in words for word in ABOUT)
-    seen = "the model sees only the description; say in two words or more what the tool lists"
-    require(says, f"{seen}: a file's definitions, its classes, its functions.")
-    changes = "by its description this tool changes files, and all it does is list"
-    require(not words.startswith(CHANGES), f"{changes}: begin with List or Show.")
-    require(definition.get("name") == "outline", "the tool's name should stay 'outline'.")
-    schema = definition["input_schema"]
-    types = {name: each.get("type") for name, each in schema["properties"].items()}
-    require(types == {"path": "string"}, f"the one property should be path, a string: {types}.")
-    require(schema.get("required") == ["path"], '"path" is not in "required".')
-    text = Answer(Answer(function).call(SOURCE))
-    lines = text.typed(str, "return text, its lines joined by line breaks").splitlines()
-    for line in OUTLINE:
-        require(line in lines, f"the outline should have the line {line!r}, with its indent.")
-    require(len(lines) == 3, f"the outline has {len(lines)} lines; only three define something.")
-
-
-# Lesson 01: an estimate, where its alarm rings, the last bill
-
-
-@exercise("01.1", "all of the text counts: roles, names, brackets and all.")
-def _chars_over_four(answer: Answer) -> None:
-    messages, cases = conversation("读" * 400, 3_600), dict[str, Sequence[Any]]()
-    names = ("a request, its role and its brackets", "a call in a list", "a result in Chinese")
-    for count, name in enumerate((*names, "another call", "a result in English"), 1):
-        cases[name] = (estimate_tokens(messages[:count]), messages[:count])
-    answer.agree(cases)
-
-
-@exercise("01.3", "the bill is exact, and only the new messages are guessed.")
-def _anchored(answer: Answer) -> None:
-    messages = conversation(*[3_600] * 20)
-    first = estimate_tokens(messages[:3])
-    cases = {"before any bill there is only the estimate": (first, 0, 0, messages[:3])}
-    for sent, new in ((3, 2), (5, 2), (5, 4), (21, 2), (39, 2)):
-        name = f"the first {sent} messages were billed, so only {new} have to be guessed"
-        now, billed = messages[: sent + new], 9_000 + 800 * sent
-        cases[name] = (billed + estimate_tokens(messages[sent : sent + new]), billed, sent, now)
-    answer.agree(cases, within=3)
-
-
-# Lesson 02: which results are cleared, and what the numbers do
-
-
-def same_view(case: str, before: list[Message], right: list[Message], view: list[Message]) -> None:
-    """Raise `Wrong` with the first result that `view` treats unlike the right view."""
-    expected, given = results(right), results(view)
-    for name, text in results(before).items():
-        content = given.get(name)
-        done = "left it whole" if content == text else f"reads {shown(content)}"
-        should = "be left whole" if expected[name] == text else f"read {shown(expected[name])}"
-        require(content == expected[name], f"{case}, result {name} should {should}; yours {done}.")
-    require(view == right, f"{case}, something besides the text of results has changed.")
-
-
-@exercise("02.1", "the old, long results are cleared; the short ones and the newest stay.")
-def _in_place(answer: Answer) -> None:
-    long, mixed = conversation(500, 80, 500, 500, 500, 500), conversation(500, 500, 500, 80, 80)
-    cases: list[tuple[str, list[Message], dict[str, Any]]] = [
-        ("with keep_recent=3 and min_chars=100", long, {}),
-        ("with keep_recent=1 and six results", long, {"keep_recent": 1}),
-        ("with min_chars=500 and results of 500 characters", long, {"min_chars": 500}),
-        ("with keep_recent=3 and two short results among the newest three", mixed, {}),
-    ]
-    for case, before, numbers in cases:
-        after = deepcopy(before)
-        answer.function(after, **numbers)
-        same_view(case, before, micro_compact(before, **numbers), after)
-
-
-@exercise("02.2", "unseen results stay, 0 means 0, and the history is as it was.")
-def _view(answer: Answer) -> None:
-    unseen, bash = conversation(200, 200, [200] * 5), conversation(101, 100, 200)
-    bash[1]["content"][0]["name"] = "bash"
-    short = conversation(200, 200, 200, 80, 80, 200)
-    for case, messages, keep in (
-        ("with keep_recent=3 and five unseen results (toolu_3 to toolu_7)", unseen, 3),
-        ("with keep_recent=0 and five unseen results (toolu_3 to toolu_7)", unseen, 0),
-        ("with keep_recent=9 and seven results", unseen, 9),
-        ("with keep_recent=1 and results of 101, 100 and 200 characters", bash, 1),
-        ("with keep_recent=3 and two short results among the newest three", short, 3),
-    ):
-        view = answer.messages(messages, keep_recent=keep)
-        same_view(case, messages, micro_compact(messages, keep_recent=keep), view)
-    case, size = "with min_chars=200 and results of 200 characters", {"min_chars": 200}
-    same_view(case, unseen, unseen, answer.messages(unseen, keep_recent=0, **size))
-    shared = answer.function(bash, keep_recent=9)[0] is bash[0]
-    require(shared, "it copies messages that do not change; put the same objects into the view.")
-
-
-@exercise("02.3")
-def _settings(answer: Answer) -> str:
-    numbers = answer.numbers("keep_recent", "min_chars")
-    start = Settings(auto=False, manual=False).scaled(32_000)
-    run = play(RENAME, replace(start, **numbers))
-    cost = f"{run.turns} turns, {run.repeated} calls made again, {run.sent:,} tokens sent"
-    require(not run.refused, f"{cost}, and the API refused a request: {run.refused}.")
-    require(run.checks["done"], f"{cost}, and {run.checks['left']} places are left.")
-    require(run.sent < 400_000, f"done with {cost}; it should be under 400,000.")
-    return f"done with {cost}."
 
 
 # Lesson 03: what a summary replaces, what stays beside it, what it may not drop, two numbers
@@ -266,7 +140,7 @@ def _two_numbers(answer: Answer) -> str:
     start = {"threshold": 20_800, "summary_tokens": 1_000}
     settings = replace(Settings(micro="off", manual=False).scaled(32_000), **(start | numbers))
     run = play(REVIEW, settings)
-    rule = "kept" if run.checks["constraint"] else "broken"
+    rule = "kept" if run.checks["rule kept"] else "broken"
     report = f"{run.checks['described']} of 19 files described, {run.checks['facts']} of 4 facts"
     cost = run.dollars(PRICED_AS)
     result = f"rule {rule}, {report}, ${cost:.2f}"
@@ -648,19 +522,3 @@ def _score(answer: Answer) -> str:
     says = f"on five other sessions it covers {share:.0f} % of what was needed"
     require(share >= 70, f"{says}; find a rule that covers at least 70 %.")
     return f"{says}."
-
-
-def of_lesson(lesson: str) -> list[str]:
-    """Return the names of a lesson's exercises, in the lesson's order."""
-    return sorted(name for name in checking.EXERCISES if checking.lesson_of(name) == lesson)
-
-
-def find(name: str) -> tuple[checking.Check, str]:
-    """Return an exercise's checker and what to say of a right answer.
-
-    Raises `ValueError` with the names there are if none fits.
-    """
-    if name not in checking.EXERCISES:
-        names = of_lesson(checking.lesson_of(name))
-        raise ValueError(f"there is no exercise {name!r}; choose one of {', '.join(names)}")
-    return checking.EXERCISES[name]

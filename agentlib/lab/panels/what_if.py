@@ -23,7 +23,7 @@ from agentlib.lab.figures import charts
 from agentlib.lab.figures.style import cents, many, wrapped
 from agentlib.lab.figures.trade import trade
 from agentlib.lab.model import HABITS, Habits
-from agentlib.lab.panels.lessons import KEEP_RECENT, LENGTH
+from agentlib.lab.panels.meanings import KEEP_RECENT, LENGTH
 from agentlib.lab.panels.panel import ONE_AT_A_TIME, Drawing, Panel, choice, scrolling, slider
 from agentlib.lab.play import play
 from agentlib.lab.replay import Frame, bills, replay, table
@@ -95,7 +95,7 @@ def models() -> list[str]:
 
 def described(task: Scenario, checks: Mapping[str, Any], price: Mapping[str, float]) -> Trial:
     """Judge a run by the task's checks."""
-    kept, files, broken = checks["described"], checks["files"], not checks["constraint"]
+    kept, files, broken = checks["described"], checks["files"], not checks["rule kept"]
     facts = len(task.facts) - checks["facts"]
     missing = {many(files - kept, "file"): files - kept, many(facts, "fact"): facts}
     lost = [name for name, count in {**missing, "the rule": broken}.items() if count]

@@ -31,19 +31,6 @@ def readings(run: "Run") -> "pandas.DataFrame":
     return pandas.DataFrame(rows, columns=["turn", "billed", "said", "rang"])
 
 
-def rings_at(threshold: float, percent: float) -> int:
-    """Return the real tokens at which an alarm rings whose estimate is `percent` off.
-
-    Raises ValueError for an estimate that is always 0.
-
-    >>> rings_at(171_000, -60), rings_at(171_000, 100)
-    (427500, 85500)
-    """
-    if percent <= -100:
-        raise ValueError(f"an estimate that is {percent} % off reads nothing; take more than -100")
-    return round(threshold / (1 + percent / 100))
-
-
 def growths(session: Session) -> list[int]:
     """Return by how many tokens each request was larger than the one before it."""
     sizes = [prompt_tokens(request.usage) for request in session.requests]

@@ -52,7 +52,7 @@ def generated(seed: int) -> Scenario:
         make_workspace=partial(write_files, files=files),
         checks=partial(report_checks, below=folders[-1], facts=facts, first=rule),
         facts=facts,
-        constraint=rule,
+        rule=rule,
         pauses=(0.0, *(SHORT + rng.randint(60, 3_600) for _ in folders[1:])),
     )
 

@@ -48,7 +48,7 @@ class Scenario:
     checks: Check
     facts: tuple[str, ...] = ()
     """Lines planted in files; a good run still knows them at the end."""
-    constraint: str = ""
+    rule: str = ""
     """What the person demands early on, and must find kept at the end."""
     pauses: tuple[float, ...] = ()
     """Seconds before each prompt, for `Clock.pause`; none: no pauses."""
@@ -144,7 +144,7 @@ def report_checks(
         "described": checked.described,
         "lost": checked.lost,
         "false": len(checked.false),
-        "constraint": bool(report) and (not first or report.startswith(f"{first}\n")),
+        "rule kept": bool(report) and (not first or report.startswith(f"{first}\n")),
         "facts": sum(fact in report for fact in facts),
     }
 
@@ -183,7 +183,7 @@ def lines_with(name: str, texts: Iterable[str]) -> int:
 def _scenario(name: str, checks: Check | None = None, below: str = ".") -> Scenario:
     """Make a task of its table. Without `checks` of its own it is done by a report on `below`."""
     row = TABLE[name]
-    rule, planted = row.get("constraint", ""), row.get("planted", {})
+    rule, planted = row.get("rule", ""), row.get("planted", {})
     facts = tuple(row.get("facts") or planted.values())
     return Scenario(
         name=row["name"],
@@ -196,7 +196,7 @@ def _scenario(name: str, checks: Check | None = None, below: str = ".") -> Scena
         ),
         checks=checks or partial(report_checks, below=below, facts=facts, first=rule),
         facts=facts,
-        constraint=rule,
+        rule=rule,
         pauses=tuple(row.get("pauses", ())),
     )
 

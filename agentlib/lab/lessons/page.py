@@ -1,0 +1,50 @@
+"""Print what cells of several lessons print: lines of a page's width, JSON, source in a fold."""
+
+import inspect
+import json
+import textwrap
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from agentlib.lab.figures.style import wrapped
+from agentlib.lab.play import Run
+
+if TYPE_CHECKING:
+    from IPython.display import Markdown
+
+WIDTH = 72
+UNTOLD = ("named", "lost", "false")
+"""Checks of a report that a run's sentence leaves out, because `done` and `described` follow."""
+
+
+def run_sentence(run: Run, *more: str) -> str:
+    """Say what came of a run. `more`: parts to add before its checks."""
+    words = {True: "yes", False: "no"}
+    shown = {name: value for name, value in run.checks.items() if name not in UNTOLD}
+    values = ((n, words[v] if isinstance(v, bool) else v) for n, v in shown.items())
+    checks = ", ".join(f"{name} {value}" for name, value in values)
+    counts = f"{run.turns:,} turns, {run.repeated:,} calls made again, {run.sent:,} tokens sent"
+    text = "; ".join([counts, *more, checks]) + "."
+    return wrapped(text + (f" The API ended it: {run.refused.rstrip('.')}." if run.refused else ""))
+
+
+def print_json(value: object) -> None:
+    """Print a value as JSON, its long lines broken."""
+    for line in json.dumps(value, indent=1, ensure_ascii=False).splitlines():
+        print(textwrap.fill(line, WIDTH - 2, subsequent_indent="   "))
+
+
+def print_lines(text: str, longest: int | None = None) -> None:
+    """Print a text, at most `longest` lines of the page for each of its own."""
+    for line in text.splitlines():
+        lines = textwrap.wrap(line, WIDTH - 2, subsequent_indent="    ", max_lines=longest)
+        print(*lines or [""], sep="\n")
+
+
+def source(title: str, *functions: Callable[..., Any]) -> "Markdown":
+    """Return a fold with the source of functions."""
+    from IPython.display import Markdown
+
+    text = textwrap.dedent("\n".join(map(inspect.getsource, functions)))
+    fold = "<details><summary>{}</summary>\n\n```python\n{}```\n\n</details>"
+    return Markdown(fold.format(title, text))

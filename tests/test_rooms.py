@@ -1,0 +1,43 @@
+"""Rooms are found by themselves, and lazily."""
+
+import subprocess
+import sys
+
+import pytest
+
+from agentlib.lab.lessons import rooms
+from agentlib.lab.lessons.checking import Answer
+from agentlib.lab.lessons.rooms import EXERCISES, exercise, find
+
+
+@pytest.fixture(autouse=True)
+def registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rooms, "EXERCISES", dict(EXERCISES))
+
+
+def test_an_exercise_has_a_hint_for_each_paragraph_of_its_docstring():
+    @exercise("77.1", "well done.", finished=len)
+    def check(answer: Answer) -> None:
+        """Count
+        them.
+
+        Use `len`.
+        """
+
+    found = find("77.1")
+    assert found.hints == ("Count them.", "Use `len`.")
+    assert (found.check, found.passed, found.finished) == (check, "well done.", len)
+
+
+@pytest.mark.parametrize(
+    ("code", "imported"),
+    [
+        ("from agentlib.lab.lessons import the_wall; the_wall.exercise; check('00.2', len)", False),
+        ("check('02.4', len)", True),
+    ],
+)
+def test_other_rooms_are_imported_only_if_a_lesson_asks_for_them(code: str, imported: bool):
+    code = f"import sys; from agentlib.lab.lessons import check; {code}"
+    code += "; print('agentlib.lab.lessons.micro_compact' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == f"{imported}\n"
