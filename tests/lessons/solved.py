@@ -22,6 +22,7 @@ from positions import any_position_is_as_if_first
 from traitlets.config import Config
 
 from agentlib.lab import lessons
+from agentlib.lab.figures.style import Chart
 from agentlib.lab.lessons import check, hint
 from agentlib.lab.lessons.rooms import find, of_lesson
 from agentlib.lab.panels.panel import Panel
@@ -183,6 +184,7 @@ def run(cells: Sequence[str], folder: Path, patch: pytest.MonkeyPatch) -> Outcom
     patch.chdir(folder)
     patch.setattr(lessons, "check", check)
     patch.setattr(lessons, "use", use)
+    patch.setattr(Chart, "png", lambda chart: b"not painted")  # nobody looks at it here
     patch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # the shell puts its own there
     shell = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
     for cell in cells:

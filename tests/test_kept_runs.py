@@ -1,0 +1,87 @@
+"""Runs that are kept between processes: a key for each, and none for what can't have one."""
+
+from dataclasses import replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentlib.lab import play as module
+from agentlib.lab.api.faults import Fault
+from agentlib.lab.model import HABITS
+from agentlib.lab.tasks.generated import generated
+from agentlib.lab.tasks.scenarios import REVIEW, TRACE
+from agentlib.micro_compact import micro_compact
+from agentlib.settings import Settings
+from tools import runs
+from tools.runs import source, words
+
+SAME = (REVIEW, Settings(), None, (), HABITS, (("layer", partial(micro_compact, keep_recent=3)),))
+
+
+def changed(place: int, value: Any) -> tuple[Any, ...]:
+    return (*SAME[:place], value, *SAME[place + 1 :])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        changed(0, TRACE),
+        changed(0, generated(1)),
+        changed(0, replace(REVIEW, make_workspace=TRACE.make_workspace)),
+        changed(1, Settings(keep_recent=4)),
+        changed(2, 0.5),
+        changed(3, (Fault(kind="529"),)),
+        changed(4, replace(HABITS, notes=False)),
+        changed(5, (("layer", partial(micro_compact, keep_recent=4)),)),
+        changed(5, ()),
+    ],
+)
+def test_another_argument_is_another_run(other: tuple[Any, ...]):
+    assert words(SAME) == words(changed(5, (("layer", partial(micro_compact, keep_recent=3)),)))
+    assert words(other) != words(SAME)
+
+
+def test_a_function_that_is_not_in_a_file_of_ours_has_no_words():
+    def layer(messages: Any) -> Any:
+        return messages
+
+    layer.__module__ = "__main__"
+    for value in (layer, partial(layer), [layer], object()):
+        with pytest.raises(TypeError, match="no words for"):
+            words(value)
+
+
+def test_a_run_is_made_once_unless_it_is_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    made: list[bool] = []
+
+    @lru_cache
+    def play(task: Any, settings: Any, live: bool, *more: Any) -> int:
+        made.append(live)
+        return len(made)
+
+    monkeypatch.setattr(runs, "KEPT", tmp_path)
+    (tmp_path / "older").mkdir()
+    for _ in range(2):  # as in two processes
+        monkeypatch.setattr(module, "_played", play)
+        runs.install()
+        assert module._played(REVIEW, Settings(), False) == 1
+    assert [module._played(REVIEW, Settings(keep_recent=n), True) for n in (1, 2)] == [2, 3]
+    assert [path.name for path in tmp_path.iterdir()] == [source()]
+
+
+def test_the_key_has_the_source():
+    assert source(runs.ROOT / "README.md") != source() == source()
+
+
+def test_a_recording_keeps_what_the_notebook_shows():
+    from nbformat import v4
+
+    from tools.places import MIME, plain
+
+    data = {"text/plain": "<Chart>", "image/png": "cG5n", MIME: {"data": ""}}
+    cell = v4.new_code_cell("chart", outputs=[v4.new_output("display_data", data)])
+    recorded = v4.new_notebook(cells=[cell, v4.new_markdown_cell("a")])
+    assert list(plain(recorded).cells[0].outputs[0].data) == ["text/plain", "image/png"]
+    assert MIME in recorded.cells[0].outputs[0].data
