@@ -11,10 +11,10 @@ from agentlib.lab.api.server import Headers, Reply, Server
 class Wire:
     """A server behind a socket, and the headers of the requests it got."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, **options: float) -> None:
         self.server = server
         self.headers: list[Headers] = []
-        self.http = listen(self.answer)
+        self.http = listen(self.answer, **options)
         self.url = f"http://127.0.0.1:{self.http.server_port}"
 
     def answer(self, method: str, path: str, headers: Headers, raw: bytes) -> Reply:
@@ -23,9 +23,9 @@ class Wire:
 
 
 @contextmanager
-def served(server: Server) -> Iterator[Wire]:
-    """A `Wire` that answers as long as the block runs."""
-    provider = Wire(server)
+def served(server: Server, **options: float) -> Iterator[Wire]:
+    """A `Wire` that answers as long as the block runs. `options`: those of `listen`."""
+    provider = Wire(server, **options)
     thread = threading.Thread(target=provider.http.serve_forever, args=(0.01,))
     thread.start()
     try:

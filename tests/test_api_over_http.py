@@ -4,10 +4,12 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -158,3 +160,82 @@ def test_a_port_that_is_taken_is_one_sentence():
     assert process.returncode == 1
     assert errors.startswith(f"Error: port {port}: ")
     assert "choose another --port" in errors
+
+
+# -- clients that an SDK is not ------------------------------------------------------------------
+
+
+@contextmanager
+def raw_socket(wire: Any) -> Iterator[socket.socket]:
+    with socket.create_connection(("127.0.0.1", wire.http.server_port), timeout=10) as open_socket:
+        yield open_socket
+
+
+def spoken(wire: Any, *lines: str, body: bytes = b"", host: str = "localhost") -> tuple[int, Body]:
+    """Send a request as it stands; return the status and the JSON of the answer."""
+    head = "\r\n".join([lines[0], f"Host: {host}", "x-api-key: any", *lines[1:], "", ""])
+    with raw_socket(wire) as connection:
+        connection.sendall(head.encode() + body)
+        answer = b"".join(iter(lambda: connection.recv(65_536), b""))
+    start, _, content = answer.partition(b"\r\n\r\n")
+    return int(start.split()[1]), json.loads(content)
+
+
+POST = "POST /v1/messages HTTP/1.1"
+
+
+@pytest.fixture(scope="module")
+def wire() -> Iterator[Any]:
+    with served(Server(model), silence=0.3) as running:
+        yield running
+
+
+def test_a_body_in_chunks_is_read(wire: Any):
+    text = json.dumps(asked()).encode()
+    parts = (text[:50], text[50:])
+    body = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
+    status, answer = spoken(wire, POST, "Transfer-Encoding: chunked", body=body)
+    assert (status, answer["type"]) == (200, "message")
+
+
+@pytest.mark.parametrize(
+    ("lines", "body", "status", "kind"),
+    [
+        ((POST, "Content-Length: abc"), b"", 400, "invalid_request_error"),
+        ((POST, "Content-Length: -5"), b"", 400, "invalid_request_error"),
+        ((POST, f"Content-Length: {'9' * 400}"), b"", 400, "invalid_request_error"),
+        ((POST, "Transfer-Encoding: chunked"), b"zz\r\n", 400, "invalid_request_error"),
+        ((POST, "Content-Length: 100000"), b"[" * 100_000, 400, "invalid_request_error"),
+        ((POST, "Content-Length: 32000001"), b" " * 32_000_001, 413, "request_too_large"),
+        (("BREW /v1/messages HTTP/1.1",), b"", 501, "invalid_request_error"),
+    ],
+    ids=range(7),
+)
+def test_what_is_no_request_is_refused_in_the_apis_form(
+    wire: Any, capfd: Any, lines: tuple[str, ...], body: bytes, status: int, kind: str
+):
+    answered, answer = spoken(wire, *lines, body=body)
+    assert (answered, answer["error"]["type"]) == (status, kind)
+    assert "Traceback" not in answer["error"]["message"]
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("host", ["example.org", "127.0.0.1.example.org", "localhost:x"])
+def test_another_host_is_refused(wire: Any, host: str):
+    assert spoken(wire, POST, host=host)[0] == 403
+
+
+def test_a_silent_client_is_let_go(wire: Any):
+    with raw_socket(wire) as connection:
+        connection.sendall(b"POST /v1/messages HTTP/1.1\r\nContent-Length: 9\r\n\r\n{")
+        assert connection.recv(1) == b""
+
+
+def test_a_hundred_clients_at_once_are_all_answered(wire: Any):
+    body = json.dumps(asked()).encode()
+
+    def once(_: int) -> int:
+        return spoken(wire, POST, f"Content-Length: {len(body)}", body=body)[0]
+
+    with ThreadPoolExecutor(100) as pool:
+        assert [*pool.map(once, range(100))] == [200] * 100

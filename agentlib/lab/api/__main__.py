@@ -1,14 +1,17 @@
 """Serve the offline API over HTTP on this machine, for an agent in any language."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedIOBase
 from threading import Lock
 from typing import Any
 
 import click
 
-from agentlib.lab.api.server import Headers, Reply, Server
+from agentlib.lab.api.errors import Refusal, invalid
+from agentlib.lab.api.server import Headers, Reply, Server, refused
 from agentlib.lab.model import reply
 from agentlib.settings import MODEL
 
@@ -16,7 +19,14 @@ Answer = Callable[[str, str, Headers, bytes], Reply]
 """method, path, headers, body -> response, such as a server's `answer`."""
 
 
-def listen(answers: Answer, port: int = 0) -> ThreadingHTTPServer:
+LARGEST = 32_000_000
+"""Most bytes of a body."""
+SILENCE = 60.0
+"""Seconds after which a silent client is let go."""
+_HERE = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d+)?", re.IGNORECASE)
+
+
+def listen(answers: Answer, port: int = 0, *, silence: float = SILENCE) -> ThreadingHTTPServer:
     """Put a server behind a port of 127.0.0.1; 0 takes a free one.
 
     Raises OSError if the port is taken.
@@ -24,11 +34,24 @@ def listen(answers: Answer, port: int = 0) -> ThreadingHTTPServer:
     lock = Lock()
 
     class Handler(BaseHTTPRequestHandler):
+        timeout = silence
+
         def answer(self) -> None:
             headers = {name.lower(): value for name, value in self.headers.items()}
-            raw = self.rfile.read(int(headers.get("content-length", 0)))
+            try:
+                if not _HERE.fullmatch(headers.get("host", "localhost")):
+                    raise Refusal(403, "permission_error", "The Host must be of this machine")
+                raw = body_of(self.rfile, headers)
+            except Refusal as refusal:
+                self.respond(refused(refusal))
+                return
             with lock:
                 reply = answers(self.command, self.path.partition("?")[0], headers, raw)
+            self.respond(reply)
+
+        do_GET = do_POST = do_PUT = do_DELETE = answer
+
+        def respond(self, reply: Reply) -> None:
             with suppress(ConnectionError):  # an agent may be stopped while it waits
                 self.send_response(reply.status)
                 for name, value in reply.headers.items():
@@ -37,12 +60,53 @@ def listen(answers: Answer, port: int = 0) -> ThreadingHTTPServer:
                 self.end_headers()
                 self.wfile.write(reply.body)
 
-        do_GET = do_POST = do_PUT = do_DELETE = answer
+        def send_error(self, code: int, message: str | None = None, explain: Any = None) -> None:
+            self.respond(refused(Refusal(code, "invalid_request_error", message or "Bad request")))
 
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    return ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    class Listener(ThreadingHTTPServer):
+        request_queue_size = 128  # clients that may come at once
+
+    return Listener(("127.0.0.1", port), Handler)
+
+
+def body_of(stream: BufferedIOBase, headers: Headers) -> bytes:
+    """Read a request's body. Raises the Refusal of one that is too large or has no right length.
+
+    A body of a known length that is too large is read and dropped, or its client would only see
+    that the connection ends.
+    """
+    if "chunked" in headers.get("transfer-encoding", "").lower():
+        return b"".join(_chunks(stream))
+    size = _number(headers.get("content-length", "0").encode())
+    raw = stream.read(min(size, LARGEST))
+    for done in range(LARGEST, size, 1_000_000):
+        stream.read(min(1_000_000, size - done))
+    _check_size(size)
+    return raw
+
+
+def _chunks(stream: BufferedIOBase) -> Iterator[bytes]:
+    whole = 0
+    while size := _number(stream.readline(20).partition(b";")[0].strip(), 16):
+        whole += size
+        _check_size(whole)
+        yield stream.read(size)
+        stream.readline(4)
+
+
+def _check_size(size: int) -> None:
+    if size > LARGEST:
+        raise Refusal(413, "request_too_large", "Request exceeds the maximum size")
+
+
+def _number(text: bytes, base: int = 10) -> int:
+    """Read a length. One of more than nine digits is no body's."""
+    if not re.fullmatch(rb"[0-9a-fA-F]{1,9}" if base == 16 else rb"[0-9]{1,9}", text):
+        raise invalid(f"A body can't have the length {text[:20].decode('latin-1')!r}")
+    return int(text, base)
 
 
 @click.command()

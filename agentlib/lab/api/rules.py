@@ -30,7 +30,7 @@ def read_body(raw: bytes) -> Body:
         if b"\\ud" in raw.lower():
             _refuse_half_pairs(raw.decode("utf-8", "replace"))
         body: Any = json.loads(raw)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise invalid(f"The request body is not valid JSON: {error}") from None
     if not isinstance(body, dict):
         raise invalid("The request body is not valid JSON: it is not an object")

@@ -90,12 +90,12 @@ class Server:
         try:
             return _response(request_id, 200, {}, self._route(method, path, headers, raw))
         except Refusal as refusal:
-            return _error(request_id, refusal)
+            return refused(refusal, request_id)
         except NoAnswer:
             raise
         except Exception:
             no_retry = {"x-should-retry": "false"}
-            return _error(request_id, Refusal(500, "api_error", traceback.format_exc(), no_retry))
+            return refused(Refusal(500, "api_error", traceback.format_exc(), no_retry), request_id)
 
     def _route(self, method: str, path: str, headers: Headers, raw: bytes) -> Body | str:
         bearer = headers.get("authorization", "").removeprefix("Bearer").strip()
@@ -143,7 +143,8 @@ class Server:
         return server_sent(events(message)) if streams else message
 
 
-def _error(request_id: str, refusal: Refusal) -> Reply:
+def refused(refusal: Refusal, request_id: str = "req_unread") -> Reply:
+    """Return a refusal as the API's response."""
     error: Body = {"type": refusal.type, "message": refusal.message}
     if refusal.details or refusal.status == 529:
         error["details"] = refusal.details
