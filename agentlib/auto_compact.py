@@ -55,7 +55,15 @@ _TOO_LONG = re.compile(
     # Kimi: https://github.com/MoonshotAI/kimi-cli/issues/1809
     r"input is too long|input token count|exceeded model token limit|"
     # llama.cpp: https://github.com/ggml-org/llama.cpp/pull/15780
-    r"(?:\(\d+ tokens\) )?exceeds the available context size",
+    r"(?:\(\d+ tokens\) )?exceeds the available context size|"
+    # LM Studio: https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/546,
+    # https://github.com/tinyhumansai/openhuman/issues/3550
+    r"trying to keep the first|greater than the context length|"
+    # Cohere: https://github.com/cohere-ai/sandbox-topically/issues/4
+    # xAI: https://github.com/cline/cline/issues/3120
+    r"too many tokens: total|maximum prompt length|"
+    # TGI: https://github.com/huggingface/text-generation-inference/issues/628 and 695
+    r"`inputs` tokens \+ `max_new_tokens` must|`inputs` must have less",
     re.IGNORECASE,
 )
 """The words in which providers refuse a prompt for its size. Its size and its limit follow, in
@@ -203,7 +211,7 @@ def summarizer(
             reply = send(client, request(model, system, tools, conversation, most))
         except anthropic.APIError as error:
             failure = SummaryTooLong if excess(error) else SummaryFailed
-            raise failure(f"the summary call failed: {error}") from error
+            raise failure(f"the summary call failed: {error!s:.500}") from error
         if on_usage:
             on_usage(msg.received(reply.to_dict(warnings=False))["usage"])
         return accepted(reply, most)
@@ -238,8 +246,9 @@ def excess(error: Exception) -> float:
     >>> excess(Refusal("prompt is too long: 36000 tokens > 32000 maximum"))
     1.125
     """
-    # The API adds up the prompt and the room for the reply: "36000 + 4000 > 32000".
-    text = re.sub(r"(\d+) \+ (\d+)", lambda sum: str(int(sum[1]) + int(sum[2])), str(error))
+    # The API and TGI add up the prompt and the room for the reply: "36000 + 4000 > 32000".
+    both = r"(\d+) (?:\+|`inputs` tokens and) (\d+)"
+    text = re.sub(both, lambda sum: str(int(sum[1]) + int(sum[2])), str(error))
     status, words = getattr(error, "status_code", None), _TOO_LONG.search(text)
     if status != 413 and not (status and words):
         return 0.0

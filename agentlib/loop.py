@@ -32,6 +32,10 @@ MAX_TURNS = 1_000
 LONGEST_REPLY = 21_000
 """Tokens. The SDK wants streaming above 21,333; a turn of an agent needs far fewer."""
 
+CHARS_PER_TOKEN = 10
+"""Most characters for each token of max_tokens. A reply that has more wasn't bounded by it. It is
+cut, or no later request would fit the window."""
+
 RETRIES = 3
 """How often one prompt that was refused for its size is made smaller and sent again."""
 
@@ -282,7 +286,8 @@ class Agent:
         room = self.settings.output_reserve or self.settings.buffer
         most = max(1, min(room, LONGEST_REPLY))
         body = request(self.model, self.system, self.tools, context, most, settled)
-        reply = received(send(self.client, body).to_dict(warnings=False), self._calls)
+        reply = send(self.client, body).to_dict(warnings=False)
+        reply = received(reply, self._calls, CHARS_PER_TOKEN * most)
         self._calls |= tool_names([reply]).keys()
         self.session.reply(reply, at=at, settled=settled)
         self.meter.observe(context, reply["usage"])
@@ -307,7 +312,7 @@ class Agent:
             if getattr(refusal, "status_code", None) != 400:
                 raise
             reply = send(self.client, {**body, "max_tokens": 1})
-        session.repeat(reply.usage.to_dict(), at=at)
+        session.repeat(received(reply.to_dict(warnings=False))["usage"], at=at)
         return session.repeats[-1]
 
     def act(self, calls: Sequence[Block]) -> None:

@@ -6,6 +6,7 @@ changes a message returns a new list, which shares every message it did not touc
 """
 
 import json
+import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import count, groupby, takewhile
@@ -84,7 +85,7 @@ def is_content(content: object) -> bool:
 def _is_block(block: Any) -> bool:
     match block:
         case {"type": "tool_use", "id": str(name), "name": str(), "input": dict()}:
-            return not _SIGN.search(name)
+            return bool(name) and not _SIGN.search(name)
         case {"type": "tool_result", "tool_use_id": str()}:
             return is_content(cast(Block, block).get("content") or "none")
         case {"type": "text" | "thinking" | "redacted_thinking" as kind}:
@@ -315,12 +316,18 @@ def sendable(content: object, taken: Collection[str] = ()) -> list[Block]:
     return stripped(_mended(content, taken))
 
 
-def _mended(content: object, taken: Collection[str]) -> list[Block]:
-    """Mend each block. One that needs no mending stays equal, so the lists can be compared."""
+def _mended(content: object, taken: Collection[str], most: float = math.inf) -> list[Block]:
+    """Mend each block. One that needs no mending stays equal, so the lists can be compared.
+
+    A block with which there are more than `most` characters becomes a short text, the last one.
+    """
     kept, ids = list[Block](), set(taken)
     for part in cast(list[object], content) if isinstance(content, list) else [content]:
-        kept += _mended_block(part, ids)
-        ids |= tool_names([{"content": kept[-1:]}]).keys()
+        new = _mended_block(part, ids)
+        most -= len(str(new))
+        if most < 0:
+            return [*kept, _unsendable(json.dumps(part))]
+        kept, ids = [*kept, *new], ids | tool_names([{"content": new}]).keys()
     return kept
 
 
@@ -341,27 +348,44 @@ def _mended_block(part: object, taken: Collection[str]) -> list[Block]:
         case {"type": "thinking" | "redacted_thinking"} | None:
             return []
         case _:
-            return [{"type": "text", "text": f"[a block that no request can hold: {text:.500}]"}]
+            return [_unsendable(text)]
 
 
-def received(reply: Mapping[str, Any], taken: Collection[str] = ()) -> dict[str, Any]:
+def _unsendable(text: str) -> Block:
+    return {"type": "text", "text": f"[a block that no request can hold: {text:.500}]"}
+
+
+def received(
+    reply: Mapping[str, Any], taken: Collection[str] = (), most: float = math.inf
+) -> dict[str, Any]:
     """Return an endpoint's reply with a `sendable` content, a usage and a stop_reason.
 
     A content that had to be mended stays beside the new one as `rawContent`, for a person to look
-    at. Token counts that are no whole numbers are dropped from the usage. A reply with calls stops
-    for `tool_use`, even if the endpoint says "end_turn" or nothing.
+    at. One of more than `most` characters is cut, because no request could hold it. A reply with
+    calls stops for `tool_use`, even if the endpoint says "end_turn" or nothing.
 
     >>> reply = received({"content": [{"type": "tool_use", "id": 7, "name": "ls", "input": {}}]})
     >>> reply["content"], reply["usage"], reply["stop_reason"]
     ([{'type': 'tool_use', 'id': '7', 'name': 'ls', 'input': {}}], {}, 'tool_use')
     """
-    raw, stop = reply.get("content"), reply.get("stop_reason") or "end_turn"
-    content, usage = _mended(raw, taken), cast(Block, reply.get("usage") or {})
+    raw, stop = reply.get("content"), str(reply.get("stop_reason") or "end_turn")
+    content = _mended(raw, taken, most)
     if stop == "end_turn" and tool_names([{"content": content}]):
         stop = "tool_use"
-    usage = {k: v for k, v in usage.items() if isinstance(v, int | None) or "_tokens" not in k}
-    new = {"content": stripped(content), "usage": usage, "stop_reason": stop}
+    new = {"content": stripped(content), "usage": counts(reply.get("usage")), "stop_reason": stop}
     return {**reply, **new} if content == raw else {**reply, **new, "rawContent": raw}
+
+
+def counts(usage: object) -> Block:
+    """Return a reply's usage without token counts that are no whole numbers.
+
+    >>> counts({"input_tokens": 7, "output_tokens": "9", "cache_creation": [1]})
+    {'input_tokens': 7, 'cache_creation': {}}
+    """
+    given = cast(Block, usage) if isinstance(usage, dict) else Block()
+    split = {k: counts(v) for k, v in given.items() if k == "cache_creation" and v is not None}
+    whole = {k: v for k, v in given.items() if isinstance(v, int | None) or "_tokens" not in k}
+    return {**whole, **split}
 
 
 # -- the API's rules ------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import uuid
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
+from zlib import crc32
 
 from agentlib.messages import Message
 from agentlib.step import Outcome, Step
@@ -33,6 +35,8 @@ COMPACT = "compact_boundary"
 FAILED = "agentlib_compaction_failed"
 CLEARED = "agentlib_cleared"
 REPEAT = "agentlib_repeat"
+SUM = "crc32"
+"""The last field of a line: the checksum of the line's text before it."""
 
 # -- the file -------------------------------------------------------------------------------------
 
@@ -83,12 +87,25 @@ def append(path: Path, lines: Sequence[Line]) -> None:
             raise
 
 
+def summed(line: Line) -> Line:
+    """Add the checksum by which `numbered` notices a change, such as a flipped bit."""
+    text = json.dumps(line, ensure_ascii=False)[:-1]
+    return {**line, SUM: crc32(text.encode("utf-8", errors="backslashreplace"))}
+
+
+def _checked(line: Line, text: str) -> Line:
+    """Put None in place of a checksum that the line's text doesn't have."""
+    known = text.rpartition(f', "{SUM}": ')[0].encode()
+    return {**line, SUM: None} if SUM in line and line[SUM] != crc32(known) else line
+
+
 def numbered(path: Path, see: Callable[[bytes], bytes] = bytes) -> Iterator[tuple[int, Line | str]]:
     """Yield a file's JSON objects and the texts between them that are none, with their lines.
 
     Claude Code's files sometimes have two objects on one line, glued by a resume after a kill.
-    They are read as two. `see` gets the bytes of each line before it is read, and returns them.
-    Raises ValueError if the file is a folder, a pipe or a device.
+    They are read as two. A line that was changed since it was written gets None as its `SUM`. Older
+    lines have none. `see` gets the bytes of each line before it is read, and returns them. Raises
+    ValueError if the file is a folder, a pipe or a device.
     """
     if path.exists() and not path.is_file():
         raise ValueError(f"{path} is not a regular file")
@@ -100,7 +117,9 @@ def numbered(path: Path, see: Callable[[bytes], bytes] = bytes) -> Iterator[tupl
                     value, end = _DECODER.raw_decode(text, at)
                 except (ValueError, RecursionError):  # a number or a nesting can be too long, too
                     value, end = None, len(text)
-                yield number, cast(Line, value) if isinstance(value, dict) else text[at:end]
+                part = text[at:end]
+                is_line = isinstance(value, dict)
+                yield number, _checked(cast(Line, value), part) if is_line else part
                 at = next((i for i in range(end, len(text)) if not text[i].isspace()), len(text))
 
 
@@ -166,7 +185,7 @@ def hold(path: Path) -> Hold:
         return held
 
 
-def _locked(path: Path, note: Path) -> int:
+def _locked(path: Path, note: Path, tries: int = 6) -> int:
     handle = os.open(path, os.O_RDWR)
     try:
         if sys.platform == "win32":
@@ -181,6 +200,9 @@ def _locked(path: Path, note: Path) -> int:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError) as error:
         os.close(handle)
+        if tries:  # a killed agent's lock lives on in a command that it was just starting
+            time.sleep(0.05)
+            return _locked(path, note, tries - 1)
         owner = note.read_text() if note.exists() else "unknown"
         text = f"{path} is in use by process {owner}: end that one, or begin another session"
         raise SessionInUse(text) from error

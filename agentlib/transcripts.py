@@ -23,6 +23,8 @@ from agentlib.step import Step
 INTERRUPTED = "interrupted; check before repeating"
 """The result of a call that a crash or Ctrl-C cut short."""
 MISSING = "[a message that is not in the file]"
+OWN = {"text", "tool_use", *messages.THINKING}
+"""The kinds of block that a reply can have."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -53,14 +55,14 @@ class Session:
     """Whether it was loaded and no settings line has been written since."""
     count: int = 0
     """Number of lines in the file."""
+    changed: bool = False
+    """Whether the context changed since the last reply."""
     _ids: list[str] = field(default_factory=list[str])
     """For each message of the context, the uuid of its first line."""
     _parent: str | None = None
     """The uuid of the last line."""
     _boundary: Line | None = None
     """A compaction that waits for its summary line. Until then it changes nothing."""
-    _changed: bool = False
-    """Whether the context changed since the last reply."""
 
     @classmethod
     def create(
@@ -189,7 +191,7 @@ class Session:
             parent = whole[-1]["uuid"]
         with file.defer_ctrl_c():
             if self.path:
-                file.append(self.path, whole)
+                file.append(self.path, [file.summed(line) for line in whole])
             self.count += len(whole)
             for line in whole:
                 self.fold(line)
@@ -202,18 +204,16 @@ class Session:
         kind, uuid, message = line.get("subtype") or line.get("type"), "", Message(content="none")
         if kind in ("user", "assistant"):
             uuid, message, _ = line["uuid"], line["message"], file.seconds(line["timestamp"])
-        usage = message.get("usage") or Block()
-        texts: Block = (line.get("microcompactMetadata") or Block()).get("replacements") or Block()
-        pending, ids = self.pending, {r["tool_use_id"] for r in of_type(message, "tool_result")}
-        is_sound = messages.is_content(message["content"]) and {*map(type, texts.values())} <= {str}
-        is_known = messages.received({"usage": usage})["usage"] == usage and ids <= {*pending}
-        if uuid in seen or not is_sound or not is_known:
+        pending, ids = self.pending, [r["tool_use_id"] for r in of_type(message, "tool_result")]
+        names = [uuid, *(call["id"] for call in of_type(message, "tool_use"))]
+        is_new = seen.isdisjoint(names) and len({*ids, *names}) == len([*ids, *names])
+        if not (is_new and {*ids} <= {*pending} and _is_sound(line, kind, message)):
             raise ValueError("it is there twice, or its call or a part of it is missing or wrong")
-        seen |= {uuid} - {""}
+        seen |= {*names} - {""}
+        if line.get(file.SUM, 0) is None:
+            yield "it was changed since it was written, and is taken as it stands"
         if (line.get("logicalParentUuid") or line.get("parentUuid", self._parent)) != self._parent:
             yield "a line before it is missing"
-            # Thinking is bound to everything before it.
-            self.context, self._changed = drop_thinking(self.context, 0), True
         if ids or kind not in ("user", "assistant", file.MICRO, file.COMPACT):
             return
         for name in pending:
@@ -271,8 +271,8 @@ class Session:
             stop_reason=reply.get("stop_reason") or "end_turn",
         )
         self.requests.append(request)
-        if self._changed:
-            self.context, self._changed = messages.drop_newest_thinking(self.context), False
+        if self.changed:
+            self.context, self.changed = messages.drop_newest_thinking(self.context), False
         self.settled = line.get("settled", self.settled)
         self._add(message, line)
 
@@ -284,7 +284,7 @@ class Session:
     def _fold_settings(self, line: Line) -> None:
         if (self.system, self.tools) != (line["system"], line["tools"]):
             # The API binds thinking to these two as well.
-            self.context, self._changed = drop_thinking(self.context, 0), True
+            self.context, self.changed = drop_thinking(self.context, 0), True
         settings = Settings.from_dict(line["settings"])
         if settings != self.settings:
             self.settled = 0  # under new settings a layer may touch any message again
@@ -294,7 +294,7 @@ class Session:
         details = line["microcompactMetadata"]
         context = messages.with_results(self.context, details.get("replacements") or {})
         first = next(messages.changes(self.context, context), len(context))
-        self.context, self._changed = drop_thinking(context, first), True
+        self.context, self.changed = drop_thinking(context, first), True
         self.settled = details.get("settled") or 0
 
     def _fold_summary(self, message: Message, line: Line) -> None:
@@ -308,7 +308,7 @@ class Session:
         context.insert(place, message)
         ids.insert(place, line["uuid"])
         self.context, self._ids = drop_thinking(context, place), ids
-        self._changed, self._boundary, self.settled = True, None, place + 1
+        self.changed, self._boundary, self.settled = True, None, place + 1
         self.compactions.append(file.compaction(boundary, message, len(self.history)))
 
 
@@ -316,6 +316,21 @@ def interrupted(name: str) -> Message:
     """Make the message that answers a call as interrupted."""
     result = {"type": "tool_result", "tool_use_id": name, "content": INTERRUPTED, "is_error": True}
     return {"role": "user", "content": [result]}
+
+
+def _is_sound(line: Line, kind: str | None, message: Message) -> bool:
+    """Return whether a line's values have the right types, and its blocks the right place."""
+    details: Block = line.get("compactMetadata") or line.get("microcompactMetadata") or {}
+    sizes = [p.get(k, 0) for p in (line, details) for k in ("settled", "preTokens", "postTokens")]
+    types = (
+        {*map(type, sizes)},
+        {str, *map(type, (details.get("replacements") or Block()).values())},
+    )
+    usage, kinds = message.get("usage") or Block(), {block["type"] for block in blocks(message)}
+    others = [{"text"}] if line.get("isCompactSummary") else [{"text"}, {"tool_result"}]
+    is_placed = kinds <= OWN if kind == "assistant" else kinds in others
+    is_content = messages.is_content(message["content"])
+    return types == ({int}, {str}) and messages.counts(usage) == usage and is_placed and is_content
 
 
 def _has_only_results(message: Message) -> bool:
@@ -328,14 +343,14 @@ def load(path: Path | str) -> Session:
     Texts that can't be read are listed in `skipped`, calls without a result in `pending`. A damaged
     file is repaired so far that no request breaks a rule of the API: a line that is incomplete,
     doubled or lacks its call is left out, a lost result counts as interrupted, and `MISSING` stands
-    for a lost message. The file stays as it is, and `damage` tells. Raises ValueError if the file
-    is no session's.
+    for a lost message. A line that was changed is taken as it stands. The file stays as it is, and
+    `damage` tells. Raises ValueError if the file is no session's.
     """
     path = Path(path)
     parts = list(file.numbered(path))
     names = (line.get("sessionId") for _, line in parts if isinstance(line, dict))
     name = next((name for name in names if name and isinstance(name, str)), None)
-    count, seen = len(parts), set[str]()
+    count, seen, is_bound = len(parts), set[str](), True
     if name is None:
         raise ValueError(f"{path} is not a session file: none of its {count} lines has a sessionId")
     session = Session(session_id=name, path=path, count=count, resumed=True)
@@ -344,8 +359,11 @@ def load(path: Path | str) -> Session:
             if isinstance(line, str):
                 session.skipped.append(line)
                 raise ValueError("it is no JSON object")
-            session.damage += [f"line {number}: {gap}" for gap in session.mend(line, seen)]
+            gaps = [f"line {number}: {gap}" for gap in session.mend(line, seen)]
+            session.damage, is_bound = [*session.damage, *gaps], is_bound and not gaps
             session.fold(line)
         except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as error:
             session.damage.append(f"line {number} is left out: {error!r:.200}")
+    if not is_bound:  # thinking is bound to everything before it
+        session.context, session.changed = drop_thinking(session.context, 0), True
     return session

@@ -264,6 +264,34 @@ SIZES = {
         "Invalid request: Your request exceeded model token limit: 262144 (requested: 280680)",
         280_680 / 262_144,
     ),
+    "LM Studio": (
+        "Trying to keep the first 111490 tokens when context the overflows. However, the model is "
+        "loaded with context length of only 32768 tokens, which is not enough.",
+        111_490 / 32_768,
+    ),
+    "LM Studio, newer": (
+        "The number of tokens to keep from the initial prompt is greater than the context length "
+        "(n_keep: 10247 >= n_ctx: 4096). Try to load the model with a larger context length",
+        10_247 / 4_096,
+    ),
+    "Cohere": (
+        "too many tokens: total number of tokens (prompt and prediction) cannot exceed 2048 - "
+        "received 6354. Try using a shorter prompt or a smaller max_tokens value.",
+        6_354 / 2_048,
+    ),
+    "xAI": (
+        "This model's maximum prompt length is 131072 but the request contains 136973 tokens.",
+        136_973 / 131_072,
+    ),
+    "TGI": (
+        "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 2048. Given: 1244 "
+        "`inputs` tokens and 1000 `max_new_tokens`",
+        2_244 / 2_048,
+    ),
+    "TGI, the prompt alone": (
+        "Input validation error: `inputs` must have less than 1024 tokens. Given: 1168.",
+        1_168 / 1_024,
+    ),
 }
 """Words and numbers as in the issues that `auto_compact` links to."""
 

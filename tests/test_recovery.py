@@ -668,8 +668,8 @@ def test_what_the_agent_noted_stands_in_for_a_summary_without_a_call(workspace, 
 # -- whatever the conversation --------------------------------------------------------------------
 
 
-FRAME = 150
-"""Tokens that a summary takes beside its content, so a few words can grow by that."""
+FRAME = 500
+"""A stand-in for a summary has a frame and repeats the request, so a few words can grow so far."""
 
 
 @given(histories(), some_settings, st.booleans(), st.sampled_from(["auto", "reactive"]))

@@ -125,8 +125,8 @@ class Terminal:
         Raises ValueError or OSError for wrong arguments, LiveError if there is no key,
         SessionInUse if another process has the session.
         """
-        self.repeating: threading.Thread | None = None
         self.left_alone = -1  # how many requests there were when Ctrl-C ended the keeping alive
+        self.repeating = threading.Thread()
         old, self.hold = resumed(arguments.resume) if arguments.resume else (None, None)
         self.arguments = arguments
         self.settings = arguments.settings(old.settings if old else None)
@@ -200,6 +200,8 @@ class Terminal:
                     line = "/help"  # says how to quit, and a second Ctrl-C does
                 if line.lower() in ("", "q", "exit", "quit"):
                     break
+                if line != "/help":
+                    self._await_repeat()
                 worst = max(worst, self.obey(line))
         return DONE if is_person else worst
 
@@ -207,12 +209,28 @@ class Terminal:
     def _kept_alive(self) -> Generator[None]:
         """Keep the prompt cache alive until the block ends. A repeat under way goes on."""
         over = threading.Event()
-        self.repeating = threading.Thread(target=self._repeat, args=(over,), daemon=True)
-        self.repeating.start()
+        if not self.repeating.is_alive():
+            self.repeating = threading.Thread(target=self._repeat, args=(over,), daemon=True)
+            self.repeating.start()
         try:
             yield
         finally:
             over.set()
+
+    def _await_repeat(self) -> None:
+        """Wait for a repeat under way, because with two requests at once the cap can't be held.
+
+        The first Ctrl-C only says so. The second one ends the conversation.
+        """
+        told = False
+        while self.repeating.is_alive():
+            try:
+                self.repeating.join(0.2)
+            except KeyboardInterrupt:
+                if told:
+                    raise
+                told = True
+                click.echo("\n[your line is sent after the repeat under way; Ctrl-C again quits]")
 
     def _repeat(self, over: threading.Event) -> None:
         """Repeat the last request each time the cache is about to expire.
@@ -240,8 +258,6 @@ class Terminal:
         requests, compactions = len(self.session.requests), len(self.session.compactions)
         code = DONE
         try:
-            while self.repeating and self.repeating.is_alive():  # one request at a time
-                self.repeating.join(0.2)
             for text in self._lines(line):
                 click.echo(text)
         except KeyboardInterrupt:
@@ -296,6 +312,8 @@ class Terminal:
 
     def close(self) -> None:
         """Let go of the session, and print where it is, or remove it if nothing was said."""
+        if self.repeating.is_alive():
+            click.echo("[a repeat is under way; it may be billed, and the session won't show it]")
         if self.hold:
             self.hold.release()
         if load(self.file).history:
@@ -366,4 +384,4 @@ def sentence(error: Exception) -> str:
         case _:
             expected = isinstance(error, ValueError | RuntimeError | OSError) and str(error)
             text = str(error) if expected else f"{type(error).__name__}: {error}"
-    return plain(text).strip().splitlines()[-1].strip()
+    return f"{plain(text).strip().splitlines()[-1].strip():.1000}"

@@ -24,10 +24,7 @@ class Before:
             return
         place = old if file.exists() else new
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if place is old:
-            shutil.copy2(file, place)
-        else:
-            place.touch()
+        shutil.copy2(file, place) if place is old else place.touch()
 
     def put_back(self) -> list[str]:
         """Put every kept file back, remove those that are new, and return their names."""

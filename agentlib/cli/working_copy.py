@@ -17,9 +17,9 @@ def copy_folder(
     """Copy the files of `source` into the new folder `target`, which only its owner may enter.
 
     Returns the size of the copy, and up to five paths that could not be copied, because they may
-    not be read or are pipes. Version control, packages, caches, `.env` files, the contents of
-    virtual environments and the folder `avoid` are left out. Symlinks stay as they are: an absolute
-    one into `source` still leads to `source`, not into the copy.
+    not be read or are no files, such as devices and pipes. Version control, packages, caches,
+    `.env` files, the contents of virtual environments and the folder `avoid` are left out. Symlinks
+    stay as they are: an absolute one into `source` still leads to `source`, not into the copy.
 
     The copy is made under another name and then renamed, so a `target` is always whole. Raises
     ValueError before it would exceed `max_bytes`, and OSError if there is a `target` already or it
@@ -40,6 +40,8 @@ def copy_folder(
 
     def copy(file: str, place: str) -> None:
         nonlocal files, size
+        if not Path(file).is_file():
+            raise shutil.SpecialFileError(f"{file} is a device, a pipe or a socket")
         more = Path(file).stat().st_size
         if size + more > max_bytes:
             raise ValueError(

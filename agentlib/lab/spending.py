@@ -175,7 +175,7 @@ def guard(
             text = f"Nobody answers at {base_url}: is there a network? {reason}"
             # The SDK tries again if its own error is the cause.
             raise LiveError(text) from (reason if is_last else error)
-        _check_response(response, base_url)
+        _check_response(response, base_url, body.get("stream"))
         _check_wait(request, response, base_url, say)
         if cap and model and response.http_response.is_success:
             usage = usage_of(response.http_response.read())
@@ -220,7 +220,7 @@ def _check(cap: Cap, model: str, body: Mapping[str, Any]) -> None:
         raise LiveError(f"The cap can't be held: {error}. Go on without max_usd.") from None
 
 
-def _check_response(response: Any, base_url: str) -> None:
+def _check_response(response: Any, base_url: str, streams: Any) -> None:
     if response.status_code == 401:
         cure = "check ANTHROPIC_API_KEY in the environment or in the .env file"
         raise LiveError(f"The key was refused by {base_url} (401): {cure}.")
@@ -231,9 +231,14 @@ def _check_response(response: Any, base_url: str) -> None:
             "that address, set ANTHROPIC_BASE_URL to it."
         )
     kind = response.headers.get("content-type", "")
-    if response.status_code == 200 and "json" not in kind and "event-stream" not in kind:
+    is_answer = response.http_response.is_success
+    if is_answer and ("event-stream" if streams else "json") not in kind:
         raise LiveError(f"{base_url} is not a Messages API: it sent {kind or '?'}.")
-    if response.status_code == 200 and "json" in kind:
-        start = response.http_response.read().strip()[:1]
-        if start != b"{":
-            raise LiveError(f"{base_url} is not a Messages API: its answer is no JSON object.")
+    if is_answer and not streams and not _is_object(response.http_response.read()):
+        raise LiveError(f"{base_url} is not a Messages API: its answer is no JSON object.")
+
+
+def _is_object(text: bytes) -> bool:
+    with suppress(ValueError, RecursionError):
+        return isinstance(json.loads(text.decode()), dict)
+    return False

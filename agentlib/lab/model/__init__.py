@@ -39,7 +39,7 @@ from agentlib.lab.model.names import rename, trace
 from agentlib.lab.model.notes import note
 from agentlib.lab.model.prompts import Kind, Task, refusal, understand
 from agentlib.lab.model.reading import read, until
-from agentlib.lab.model.replies import Reply, chosen, say, stopped
+from agentlib.lab.model.replies import Reply, chosen, falls_short, say, stopped
 from agentlib.lab.model.summary import stale_question, summarise
 from agentlib.lab.model.view import View, conversation_of, view
 
@@ -75,7 +75,7 @@ def _next(seen: View) -> Reply:
         return say(text, seen.use("compact", focus=FOCUS))
     step, needed = _STEPS[task.kind]
     if missing := next((tool for tool in needed if tool not in seen.tools), None):
-        return say(f"I can't do that: I have no tool {missing}.")
+        return falls_short(seen, f"I can't do that: I have no tool {missing}.")
     return step(seen, task)
 
 
@@ -95,9 +95,9 @@ def _compact(seen: View, task: Task) -> Reply:
         return say("Done: the conversation is compacted, and I go on from its summary.")
     if is_called:
         there = "only the summary from before" if seen.summary else "no summary"
-        return say(f"I called compact and see {there}: there was nothing to compact.")
+        return falls_short(seen, f"I called compact and see {there}: there was nothing to compact.")
     if calls:
-        return say(f"The conversation is not compacted: {calls[-1].error[:200]}")
+        return falls_short(seen, f"The conversation is not compacted: {calls[-1].error[:200]}")
     call = seen.use("compact", focus=task.focus or FOCUS)
     return say(f"I compact the conversation.\n{seen.before}", call)
 
@@ -113,7 +113,7 @@ def _rules(seen: View, task: Task) -> Reply:
 
 def _unknown(seen: View, task: Task) -> Reply:
     """Refuse, and name the words that were not understood."""
-    return {**say(refusal(seen.request, task)), "stop_reason": "refusal"}
+    return falls_short(seen, refusal(seen.request, task))
 
 
 _STEPS: Mapping[Kind, tuple[Callable[[View, Task], Reply], tuple[str, ...]]] = {

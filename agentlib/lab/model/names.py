@@ -14,7 +14,7 @@ from typing import NamedTuple
 from agentlib.lab.model.conversation import literal
 from agentlib.lab.model.notes import Note, last, listed, note, number, one_line
 from agentlib.lab.model.prompts import COMMANDS, Task
-from agentlib.lab.model.replies import Reply, answer, gives_up
+from agentlib.lab.model.replies import Reply, answer, falls_short, gives_up
 from agentlib.lab.model.view import Call, View
 from agentlib.messages import Block
 
@@ -82,13 +82,13 @@ def trace(view: View, task: Task) -> Reply:
     chain = chain_of(view, task.names[0])
     while name := next_name(chain) if chain else task.names[0]:
         if stop := gives_up(view):
-            return answer(view, f"{stop}\n{_told(chain)}")
+            return falls_short(view, f"{stop}\n{_told(chain)}")
         hits, step = _search(view, name)
         if step:
             return step
         place = _setting(hits, name)
         if place is None:
-            return answer(view, f"Nothing in the files sets `{name}`.\n{_told(chain)}")
+            return falls_short(view, f"Nothing in the files sets `{name}`.\n{_told(chain)}")
         expression = _expression(view, place, name)
         if expression is None:
             return answer(view, "", view.again(view.use("read_file", path=place.path)))
@@ -186,7 +186,7 @@ def rename(view: View, task: Task) -> Reply:
     old, _ = task.names
     view = view.noting(_tested(view))
     if stop := gives_up(view):
-        return answer(view, f"{stop} {view.edits} edits were made; places may be left.")
+        return falls_short(view, f"{stop} {view.edits} edits were made; places may be left.")
     hits, step = _search(view, old)
     if step:
         return step
@@ -194,7 +194,7 @@ def rename(view: View, task: Task) -> Reply:
     if view.newest and view.newest.name == "edit_file" and view.newest.interrupted:
         return answer(view, "The edit was interrupted; I look again first.", call)
     if not hits and not view.edits:
-        return answer(view, f"`{old}` isn't in any file here, so there is nothing to rename.")
+        return falls_short(view, f"`{old}` isn't in any file here, so there is nothing to rename.")
     index = max(i for i, c in enumerate(view.calls) if c.input == call["input"])
     edits = [edit.parts[1:] for c in view.calls[index + 1 :] if (edit := _edited(c))]
     over = {*edits, *(n.parts[:2] for n in view.own if n.kind == "left")}
@@ -274,7 +274,8 @@ def _finish(view: View, task: Task, hits: Sequence[Place], *, edited: bool) -> R
     protected = sum(hit.path.startswith(_never(view.rules)) for hit in hits)
     rest += f"; a rule protects {protected} of them" if protected else ""
     told = f"Renamed {old} to {new}: {view.edits} edits made; {rest}."
-    return answer(view, f"{told} Tests {tests.parts[0]}: {tests.parts[1]}")
+    ends = falls_short if len(hits) > protected else answer
+    return ends(view, f"{told} Tests {tests.parts[0]}: {tests.parts[1]}")
 
 
 def _tested(view: View) -> str:

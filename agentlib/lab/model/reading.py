@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from agentlib.lab.model.notes import SO_FAR, WHOLE, Note, last, note, number, one_line
 from agentlib.lab.model.prompts import COMMANDS, Task, required_line
-from agentlib.lab.model.replies import Reply, answer, gives_up, say
+from agentlib.lab.model.replies import Reply, answer, falls_short, gives_up, say
 from agentlib.lab.model.sources import BARE, UNPARSED, describe
 from agentlib.lab.model.view import NO_FOLDER, Call, View
 from agentlib.messages import Block
@@ -28,6 +28,8 @@ _FRAME = 150
 """Tokens of a reply that writes: its calls, the report's name, its first lines."""
 _SOUGHT = ("- [f", "rule")
 """Words to search for: the beginning of its notes on files and facts, and the person's rules."""
+_END = "{} in all."
+"""The line with which a report ends, but for one that a rule wants."""
 _ROW = re.compile(r"^(\d+) (\d+) (.+)$", re.MULTILINE)
 
 
@@ -137,7 +139,7 @@ def _read_on(view: View, task: Task, end: Callable[[View, Task, Sequence[File]],
     if not files and not reply:
         kind = f".{task.endings[0]} file" if task.endings else "file"
         place = "this workspace" if task.folder == "." else f"{task.folder}/"
-        return answer(view, f"I found no {kind} in {place}.")
+        return falls_short(view, f"I found no {kind} in {place}.")
     return reply or end(view, task, files)
 
 
@@ -145,9 +147,9 @@ def read(view: View, task: Task) -> Reply:
     """Read every file and note what is found, then write the report or a closing word."""
     view, call = take_notes(view), view.newest
     if stop := gives_up(view):
-        return answer(view, stop)
+        return falls_short(view, stop)
     if call and call.error and last(call.notes, "report"):
-        return say(f"I could not write {task.report}: {call.error[:200]}")
+        return falls_short(view, f"I could not write {task.report}: {call.error[:200]}")
     return _read_on(view, task, _report if task.kind == "report" else _closing)
 
 
@@ -161,7 +163,7 @@ def until(view: View, task: Task) -> Reply:
             f"I stop reading; I have been through {counted(view.done_count)}.",
         )
     if stop := gives_up(view, patience=10**9):
-        return say(stop)
+        return falls_short(view, stop)
     return _read_on(take_notes(view.noting(view.before if view.first else "")), task, _once_more)
 
 
@@ -172,7 +174,7 @@ def _once_more(view: View, task: Task, files: Sequence[File]) -> Reply:
     if reads.count(least) < view.habits.passes:
         again = view.use("read_file", path=least)
         return answer(view, f"Nothing is left; I read {least} again.", again)
-    return answer(
+    return falls_short(
         view,
         f"Compression did not trigger: I have read {counted(len(files))} "
         f"{view.habits.passes} times each and see no summary. A smaller window or threshold would "
@@ -208,8 +210,10 @@ def _report(view: View, task: Task, files: Sequence[File]) -> Reply:
     view, paths = in_sight(view), [file.path for file in files]
     looks = view.use("bash", command=f"test ! -e {quote(task.report)} || echo 'there is one'")
     written = last(view.own, "report")
-    # After an interruption nobody knows how far it came, so it is written once more.
-    if written and not (view.newest and view.newest.interrupted):
+    is_written, look = _is_written(view, task.report, len(files))
+    if written and look:
+        return answer(view, f"I look whether {task.report} is there.", look)
+    if written and is_written:
         there = view.ran(looks)
         is_there = there and there.text.startswith("there is one")
         older = f" It replaces an older {task.report}." if is_there else ""
@@ -235,6 +239,21 @@ def _report(view: View, task: Task, files: Sequence[File]) -> Reply:
     title = opening(view, f"Report on {counted(len(files))}")
     content = f"{title}\n" + "\n\n".join([*texts[:count], *cut]) + f"\n{end}"
     return answer(view, words, looks, view.use("write_file", path=task.report, content=content))
+
+
+def _is_written(view: View, report: str, files: int) -> tuple[bool, Block | None]:
+    """Return whether the report is there and whole, and the call that tells if the view doesn't.
+
+    A note on the report is no proof: the agent may have been killed before the file was written.
+    After an interruption it is written once more.
+    """
+    writes = [call for call in view.calls if call.name == "write_file" and call.path == report]
+    if writes:
+        return writes[-1].succeeded, None
+    end = quote(_END.format(counted(files)))
+    command = f"grep -sqxF {end} {quote(report)} && echo written || echo missing"
+    told, look = view.printed(command, re.compile("^(?:written|missing)$", re.MULTILINE))
+    return told == ["written"], look
 
 
 def counted(files: int) -> str:
@@ -275,5 +294,5 @@ def closing(view: View, files: int) -> str:
     """Write the report's last lines: the facts found, and a line that a rule wants there."""
     found = ["## Facts and decisions", *(f"- {fact}" for fact in view.facts)] if view.facts else []
     last = required_line(view.rules, first=False)
-    parts = ["\n".join(found), f"{counted(files)} in all.", last or ""]
+    parts = ["\n".join(found), _END.format(counted(files)), last or ""]
     return "\n" + "\n\n".join(part for part in parts if part) + "\n"

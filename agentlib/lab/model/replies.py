@@ -32,20 +32,28 @@ def answer(view: View, words: str, *calls: Block) -> Reply:
     return say(f"{view.said}\n{words}", *calls)
 
 
+def falls_short(view: View, words: str) -> Reply:
+    """Make a last reply that says why the task isn't done. The terminal then exits with 1."""
+    return {**answer(view, words), "stop_reason": "refusal"}
+
+
 def gives_up(view: View, patience: int | None = None) -> str:
     """Return the sentence with which it stops when it gets no further, "" while it does.
 
-    `patience`: how many calls in a row may bring nothing new, if not the habit's.
+    `patience`: how many calls in a row may bring nothing new, if not the habit's. After an
+    interrupted call the count begins again.
     """
     patience = patience or view.habits.patience
     count, newest = last(view.own, "progress"), view.calls[-3:]
     if count and number(count.parts[1]) >= view.habits.standstill:
         times = view.habits.standstill
         return f"I stop here: {times} summaries in a row brought me no further ({count.parts[0]})."
+    made = view.calls[-patience:]
+    if any(call.interrupted for call in made):  # no fair try
+        return ""
     same = len(newest) == 3 and all(c.input == newest[0].input for c in newest)
     if same and all(c.name == "bash" or not c.text for c in newest):
         return "I stop here: three times the same call has shown me nothing."
-    made = view.calls[-patience:]
     kinds = [each.kind for call in made for each in call.notes]
     if len(made) == patience and not any(map(_FINDINGS.fullmatch, kinds)):
         return f"I stop here: {patience} calls in a row brought nothing new."
