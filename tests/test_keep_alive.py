@@ -2,14 +2,19 @@
 
 import io
 import json
+import signal
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from loopback import served
+from runs import ctrl_c
 
+from agentlib import loop
 from agentlib.cli.arguments import Arguments
 from agentlib.cli.main import DONE, Terminal
 from agentlib.lab.api.server import Headers, Reply, Server
@@ -217,40 +222,84 @@ def test_ctrl_c_ends_it_until_the_next_request(terminal, monkeypatch) -> None:
     assert load(terminal.file).repeats == []
 
 
-class Hanging(Server):
-    """A provider whose answer to a repeat takes a second, and how many it answers at a time."""
+class Held(Server):
+    """A provider that answers a repeat only when it is told to."""
 
-    now = most = 0
+    def __init__(self) -> None:
+        super().__init__(reply)
+        self.asked, self.free = threading.Event(), threading.Event()
 
     def answer(self, method: str, path: str, headers: Headers, raw: bytes) -> Reply:
-        self.now += 1
-        self.most = max(self.most, self.now)
         if json.loads(raw)["max_tokens"] == 0:
-            time.sleep(1.0)
-        self.now -= 1
+            self.asked.set()
+            self.free.wait(9)
         return super().answer(method, path, headers, raw)
 
 
-def test_while_a_repeat_hangs_nothing_else_is_sent_and_leaving_takes_no_time(
-    terminal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    terminal.wire.server = hanging = Hanging(reply)
-    think(terminal, 0.0, monkeypatch)
-    keys = Slow("Which rule holds?\nq\n")
-    keys.pause = 0.6  # a repeat was sent 0.15 seconds ago
-    monkeypatch.setattr(sys, "stdin", keys)
-    terminal.talk()
-    assert hanging.most == 1
-    assert len(terminal.session.requests) == 2
+@pytest.fixture
+def held(terminal, monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
+    """The terminal's provider. Each line is typed while a repeat is under way."""
+    server = terminal.wire.server = Held()
+    terminal.settings = replace(terminal.settings, cache_ttl=0.1)
     terminal.obey(LONG)
-    keys = Slow("q\n")
-    keys.pause = 0.6
-    monkeypatch.setattr(sys, "stdin", keys)
-    began = time.monotonic()
-    terminal.talk()
-    assert time.monotonic() - began < 1.0
-    assert terminal.repeating.is_alive()
+
+    class Typing(io.StringIO):
+        def readline(self, size: int = -1, /) -> str:
+            assert server.asked.wait(9)
+            return super().readline()
+
+    monkeypatch.setattr(sys, "stdin", Typing("Which rule holds?\nq\n"))
+    yield server
+    server.free.set()
     terminal.repeating.join()
+
+
+def test_ctrl_c_during_a_repeat_sends_no_second_request_and_keeps_the_line(
+    terminal, held: Held, monkeypatch, capsys
+) -> None:
+    steps, send, join = list[str](), loop.send, threading.Thread.join
+
+    def watched(*request):
+        steps.append("sent")
+        answer = send(*request)
+        steps.append("answered")
+        return answer
+
+    def interrupted(thread, timeout=None):
+        if not held.free.is_set():
+            held.free.set()
+            signal.raise_signal(signal.SIGINT)
+        join(thread, timeout)
+
+    monkeypatch.setattr(loop, "send", watched)
+    with ctrl_c(), monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "join", interrupted)
+        terminal.talk()
+    assert "your line is sent after the repeat" in capsys.readouterr().out
+    assert steps[:4] == ["sent", "answered"] * 2
+    said = [m["content"] for m in load(terminal.file).history if m["role"] == "user"]
+    assert said == [LONG, "Which rule holds?"]
+    assert load(terminal.file).damage == []
+
+
+def test_a_second_ctrl_c_leaves(terminal, held: Held, monkeypatch) -> None:
+    def interrupted(thread, timeout=None):
+        signal.raise_signal(signal.SIGINT)
+
+    with ctrl_c(), monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "join", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            terminal.talk()
+    assert terminal.repeating.is_alive()
+
+
+def test_q_does_not_wait_for_a_repeat(terminal, held: Held, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("q\n"))
+    with terminal._kept_alive():
+        assert held.asked.wait(9)
+    assert terminal.talk() == DONE
+    terminal.close()
+    assert "a repeat is under way; it may be billed" in capsys.readouterr().out
 
 
 def test_only_the_argument_starts_it() -> None:

@@ -19,7 +19,7 @@ from fakes import say
 from loopback import served
 
 from agentlib.cli.arguments import Arguments
-from agentlib.cli.main import DONE, FAILED, STOPPED, Terminal, main
+from agentlib.cli.main import DONE, FAILED, STOPPED, Terminal, main, sentence
 from agentlib.estimation import prompt_tokens
 from agentlib.lab.api.server import Server
 from agentlib.lab.client import client
@@ -90,6 +90,11 @@ def test_a_prompt_that_is_refused_exits_with_1_and_changes_nothing(here, capsys)
     assert agent("Read every Python file except b.py", "--in-place") == 1
     assert '"except", "b.py"' in capsys.readouterr().out
     assert files(here / "project") == before
+
+
+def test_a_task_that_is_not_done_exits_with_1(here, capsys):
+    assert agent("Rename NOWHERE to ELSEWHERE everywhere and run the tests") == 1
+    assert "`NOWHERE` isn't in any file here" in capsys.readouterr().out
 
 
 def test_sessions_lie_in_the_current_folder_and_never_in_the_workspace(here, monkeypatch):
@@ -706,6 +711,10 @@ def test_a_fault_of_the_offline_model_is_one_line_too(desk):
     here = desk(lambda body: {}["nothing"])
     assert here.obey("one") == FAILED
     assert here.printed() == ["[error: KeyError: 'nothing']"]
+
+
+def test_a_long_error_is_cut():
+    assert len(sentence(ValueError("x" * 1_000_000))) == 1_000
 
 
 def test_an_error_of_the_disk_names_the_file(desk, monkeypatch):

@@ -218,6 +218,21 @@ def test_a_report_that_takes_the_place_of_an_older_one_says_so(there: str, more:
     assert words(answer(*before, *made)) == f"I wrote REPORT.md: 1 file.{more}"
 
 
+def test_a_note_on_the_report_is_no_proof_that_it_was_written() -> None:
+    task = f"- [task] {REVIEW}\n- [done] a.py\n- [report] REPORT.md | a.py | 0 lost"
+    before = [summary(task, REVIEW), *calls(NOTED, ("bash", LIST, "9 4000 a.py"))]
+    [(name, look)] = used(answer(*before))
+    assert (name, "REPORT.md" in look["command"]) == ("bash", True)
+    there, missing = (calls("", ("bash", look, word)) for word in ("written", "missing"))
+    assert words(answer(*before, *there)) == "I wrote REPORT.md: 1 file."
+    [(_, older), (name, write)] = used(answer(*before, *missing))
+    assert name == "write_file"
+    made = calls("", ("bash", older, "(no output)"), ("write_file", write, "Wrote 9 bytes"))
+    assert words(answer(*before, *missing, *made)) == "I wrote REPORT.md: 1 file."
+    cut = calls("", ("write_file", write, "interrupted; check before repeating"), error=True)
+    assert used(answer(*before, *cut))[-1][0] == "write_file"
+
+
 @pytest.mark.parametrize(("max_tokens", "most"), [(640, 20), (1_280, 79)])
 def test_a_report_that_is_too_long_says_for_how_many_files(max_tokens: int, most: int) -> None:
     names = sorted(f"m_{n}.py" for n in range(100, 180))
@@ -270,6 +285,29 @@ def test_it_gives_up_openly() -> None:
     stuck = summary(f"- [task] {RENAME}\n- [progress] 4 edits made | 3 repeats", RENAME)
     assert "3 summaries in a row brought me no further" in words(answer(stuck))
     assert used(answer(stuck, habits=Habits(standstill=9)))
+
+
+def test_an_interrupted_call_does_not_count_as_one_that_showed_nothing() -> None:
+    blind = calls("", ("bash", LIST, CLEARED))
+    cut = calls("", ("bash", LIST, "interrupted; check before repeating"), error=True)
+    assert used(answer(user(READ), *cut, *cut, *cut)) == [("bash", LIST)]
+    assert used(answer(user(READ), *blind, *cut, *blind)) == [("bash", LIST)]
+    idle = [calls("", ("bash", {"command": f"echo {n}"}, "So?")) for n in range(11)]
+    assert used(answer(user(READ), *cut, *(m for pair in idle for m in pair)))
+
+
+def test_whoever_ends_without_what_was_asked_does_not_say_end_turn() -> None:
+    blind = calls("", ("bash", LIST, CLEARED))
+    ends = [
+        answer(user(READ), *blind, *blind, *blind),
+        answer(user(READ), *calls("", ("bash", LIST, "(no output)"))),
+        answer(user(READ), tools=[]),
+        answer(user(RENAME), *calls("", ("bash", SEARCH, "(no output)"))),
+        answer(user("Sing!")),
+    ]
+    assert [end["stop_reason"] for end in ends] == ["refusal"] * len(ends)
+    done = calls(NOTED, ("bash", LIST, "9 4000 a.py"))
+    assert answer(user(READ), *done)["stop_reason"] == "end_turn"
 
 
 def test_what_it_can_not_do_is_said() -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from strategies import assistant, conversation, histories, result, text, thinking, use, user
 
 from agentlib.lab.api.body_schema import check_shape
+from agentlib.lab.spending import dollars
 from agentlib.messages import (
     changes,
     drop_newest_thinking,
@@ -21,6 +22,7 @@ from agentlib.messages import (
     violation,
 )
 from agentlib.requests import request
+from agentlib.settings import MODEL
 
 MARK = {"type": "ephemeral"}
 HIDDEN = {"type": "redacted_thinking", "data": "b3Bhcw=="}
@@ -180,3 +182,19 @@ def test_an_edge_at_the_start_or_the_end_needs_no_marker(settled):
 def test_thinking_carries_no_marker():
     messages = [ASK, assistant("Hm.", thinking()), ASK]
     assert asked(messages, settled=2)["messages"] == messages
+
+
+@pytest.mark.parametrize("block", [text("x" * 900), use("b") | {"input": {"a": "x" * 900}}])
+def test_a_content_that_no_request_could_hold_is_cut(block):
+    whole = [text("Hi."), use("a"), block, *([text("more")] * 9)]
+    reply = received({"content": whole}, most=800)
+    assert reply["content"][:2] == whole[:2]
+    assert [part["type"] for part in reply["content"][2:]] == ["text"]
+    assert len(str(reply["content"])) < 900
+    assert reply["rawContent"] == whole
+    assert received({"content": whole[:2]}, most=800)["content"] == whole[:2]
+
+
+@pytest.mark.parametrize("usage", [[1], "x", 5, True, {"cache_creation": ["x"]}, {"a_tokens": 1.5}])
+def test_a_usage_of_any_kind_is_one_that_can_be_counted(usage):
+    assert dollars(received({"content": [], "usage": usage})["usage"], MODEL) == 0

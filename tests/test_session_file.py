@@ -243,6 +243,17 @@ def test_a_session_that_grew_since_it_was_loaded_is_not_run(tmp_path, workspace)
     go(worker(1), workspace, load(session.path))
 
 
+@posix
+def test_a_lock_that_outlives_its_process_for_a_moment_is_waited_for(tmp_path):
+    import fcntl
+
+    path = a_session(tmp_path).path
+    handle = os.open(path, os.O_RDWR)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    threading.Timer(0.1, os.close, [handle]).start()
+    hold(path).release()
+
+
 def test_all_sessions_of_a_process_share_a_hold(tmp_path):
     path = a_session(tmp_path).path
     first = hold(path)

@@ -102,6 +102,92 @@ def test_a_line_that_was_cut_by_hand_is_left_out_and_told_by_number(tmp_path, li
     assert session.damage[0].startswith("line 2 is left out: ")
 
 
+def test_a_changed_text_is_told_by_the_number_of_its_line(tmp_path, workspace):
+    session = a_session(tmp_path)
+    go(worker(3), workspace, session)
+    data = session.path.read_bytes()
+    place = data.index(b"line 7 of the text")
+    session.path.write_bytes(data.replace(b"line 7 of the text", b"line 6 of the text", 1))
+    loaded = load(session.path)
+    assert loaded.history != session.history
+    number = data[:place].count(b"\n") + 1
+    assert [what.split(":")[0] for what in loaded.damage] == [f"line {number}"]
+
+
+def test_a_flipped_bit_never_changes_the_history_in_silence(tmp_path, workspace):
+    session, rng = a_session(tmp_path), random.Random(3)
+    go(worker(6), workspace, session)
+    data, told = session.path.read_bytes(), 0
+    for _ in range(150):
+        flipped = bytearray(data)
+        flipped[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        session.path.write_bytes(flipped)
+        loaded = load(session.path)
+        told += bool(loaded.damage)
+        assert loaded.damage or loaded.history == session.history
+    assert told > 140
+
+
+def test_after_a_changed_line_the_thinking_is_dropped_and_the_session_goes_on(tmp_path, workspace):
+    session = a_session(tmp_path)
+    go(worker(2), workspace, session)
+    data = session.path.read_bytes()
+    session.path.write_bytes(data.replace(b"Read a.txt.", b"Read b.txt.", 1))
+    loaded = load(session.path)
+    assert count(loaded.history, "thinking") == 2
+    go(worker(2, "again"), workspace, loaded, "Go on.")  # the fake API checks what thinking follows
+
+
+def test_files_without_checksums_load_as_before(tmp_path, workspace):
+    session = a_session(tmp_path)
+    go(worker(12), workspace, session)
+    lines = lines_of(session.path)
+    assert all(isinstance(line.pop("crc32"), int) for line in lines)
+    text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+    session.path.write_text(text, encoding="utf-8", newline="\n")
+    assert state(load(session.path)) == state(session)
+
+
+def rewritten(path: Path, number: int, **changes) -> None:
+    """Change a line by hand, without its checksum."""
+    lines = lines_of(path)
+    lines.insert(number + 1, lines[number] | changes)
+    for line in lines:
+        del line["crc32"]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        ("assistant", {"uuid": "another"}),
+        ("assistant", {"uuid": "another", "type": "user"}),
+        ("user", {"uuid": "another", "isCompactSummary": True}),
+        ("user", {"uuid": "another", "type": "assistant"}),
+    ],
+)
+def test_a_doubled_call_and_a_result_in_a_wrong_place_are_left_out(
+    tmp_path, workspace, kind, changes
+):
+    session = a_session(tmp_path)
+    go(worker(4), workspace, session)
+    lines = lines_of(session.path)
+    calls = [n for n, line in enumerate(lines) if line["type"] == "assistant"]
+    number = calls[1] + (kind == "user")
+    rewritten(session.path, number, **changes)
+    loaded = load(session.path)
+    assert any(f"line {number + 2} is left out" in what for what in loaded.damage)
+    go(worker(1, "b"), workspace, loaded, "Go on.")
+
+
+@pytest.mark.parametrize("message", [{"id": ""}, {"id": "a.b"}, {"input": "x"}])
+def test_a_call_that_the_api_would_refuse_is_left_out(tmp_path, message):
+    session = a_session(tmp_path)
+    session.say("Go.", at=0)
+    session.reply(say({**call("toolu_1", command="ls"), **message}), at=1)
+    assert load(session.path).history == session.history[:1]
+
+
 def test_a_compaction_takes_effect_with_its_summary(tmp_path, workspace):
     session = a_session(tmp_path)
     go(worker(12), workspace, session)

@@ -1,6 +1,7 @@
 """What a working copy holds, what stays behind, and that the folder itself is left alone."""
 
 import os
+import stat
 import sys
 from pathlib import Path
 
@@ -72,6 +73,15 @@ def test_what_can_not_be_copied_is_named(source, tmp_path):
         (source / "sub").chmod(0o700)
         files, _, names = size.partition("; could not be copied: ")
         assert (files, set(names.split(", "))) == ("0 files, 0 bytes", {"pipe", "sub", "a.py"})
+
+
+@posix
+def test_a_device_is_not_copied(source, tmp_path):
+    try:
+        os.mknod(source / "zero", 0o600 | stat.S_IFCHR, os.makedev(1, 5))
+    except PermissionError:
+        pytest.skip("only root may make devices")
+    assert copy_folder(source, tmp_path / "a") == "2 files, 8 bytes; could not be copied: zero"
 
 
 @posix

@@ -303,8 +303,7 @@ class Terminal:
                     self.enter(self.workspace.root)
                 yield f"[new session: {self.file}]"
             case "undo-files":
-                names = self.undo()
-                yield f"[put back: {plain(', '.join(names)) or 'nothing was changed'}]"
+                yield f"[put back: {plain(', '.join(self.undo())) or 'nothing was changed'}]"
             case "help":
                 yield f"\n{Terminal.__doc__}"
             case _:

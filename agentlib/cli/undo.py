@@ -20,11 +20,10 @@ class Before:
         """Keep a file of `root` that is about to be written, unless it is kept already."""
         name = file.relative_to(self.root)
         old, new = self.folder / "old" / name, self.folder / "new" / name
-        if old.exists() or new.exists():
-            return
-        place = old if file.exists() else new
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        shutil.copy2(file, place) if place is old else place.touch()
+        if not (old.exists() or new.exists()):
+            place = old if file.exists() else new
+            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            shutil.copy2(file, place) if place is old else place.touch()
 
     def put_back(self) -> list[str]:
         """Put every kept file back, remove those that are new, and return their names."""
