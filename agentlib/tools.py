@@ -106,8 +106,8 @@ def check_inputs(definition: Definition, inputs: object) -> dict[str, Any]:
 class Workspace:
     """A folder and the tools that work in it.
 
-    >>> workspace = Workspace(Path("demo"))                                      # doctest: +SKIP
-    >>> workspace.run("write_file", {"path": "a.txt", "content": "né\\n"})       # doctest: +SKIP
+    >>> workspace = Workspace(Path("."))
+    >>> workspace.run("write_file", {"path": "a.txt", "content": "né\\n"})
     'Wrote 4 bytes to a.txt'
 
     Raises NotADirectoryError if `root` is not a folder, ValueError if it is the whole disk.

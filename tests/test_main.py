@@ -24,7 +24,6 @@ from agentlib.estimation import prompt_tokens
 from agentlib.lab.api.server import Server
 from agentlib.lab.client import client
 from agentlib.settings import MODEL
-from agentlib.shell import confines
 from agentlib.transcripts import load
 
 ROOT = Path(__file__).parent.parent
@@ -455,15 +454,6 @@ def test_what_the_agent_wrote_in_the_folder_itself_is_put_back(here, capsys, key
 def test_without_bubblewrap_offline_says_that_commands_are_not_confined(capsys):
     assert agent("Which rules hold?") == 0
     assert "[no bubblewrap: " in capsys.readouterr().out
-
-
-@pytest.mark.skipif(not confines(), reason="needs a bubblewrap that may make namespaces")
-def test_offline_too_a_command_writes_nothing_outside(here):
-    test = f"import unittest\nopen({str(here / 'outside')!r}, 'w')\n"
-    (here / "project/test_a.py").write_text(test)
-    (here / "project/a.py").write_text("MAX_SIZE = 3\n")
-    agent("Rename MAX_SIZE to SIZE_LIMIT everywhere and run the tests")
-    assert not (here / "outside").exists()
 
 
 @posix

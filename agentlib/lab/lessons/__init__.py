@@ -116,7 +116,7 @@ def predict(name: str, *unnamed: Any, **values: Any) -> Note:
     The name begins with its lesson. A value None is no prediction yet. A value without a name is
     not written down.
 
-    >>> predict("02.turns", turns=12)   # doctest: +SKIP
+    >>> predict("02.turns", turns=12)
     You say: turns 12.
     """
     lesson = lesson_of(name)
@@ -136,8 +136,9 @@ def predict(name: str, *unnamed: Any, **values: Any) -> Note:
 def compare(name: str, **actual: Any) -> Note:
     """Set the prediction beside the result, a line for each value.
 
-    >>> compare("02.turns", turns=17)   # doctest: +SKIP
-    turns: you said 12, it is 17
+    >>> _ = predict("02.turns", turns=12)
+    >>> compare("02.turns", turns=17)
+    turns: you said 12, it is 17, 5 more
     """
     saved: dict[str, Any] = _saved(lesson_of(name)).get(name, {})
     values = _predictions.get(name, saved)
