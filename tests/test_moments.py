@@ -8,8 +8,7 @@ from runs import ERRAND
 
 from agentlib.estimation import prompt_tokens
 from agentlib.lab.figures.moments import moments
-from agentlib.lab.lessons.exercises import BY_HAND
-from agentlib.lab.panels.lessons import moment_panel
+from agentlib.lab.lessons.manual_compact import BY_HAND, moment_panel
 from agentlib.lab.play import asked_at, play
 from agentlib.lab.replay import replay
 from agentlib.lab.tasks.scenarios import REVIEW

@@ -8,7 +8,7 @@ import pytest
 from agentlib import transcripts
 from agentlib.lab.crash import kill_while_it_waits
 from agentlib.lab.figures import history
-from agentlib.lab.panels.lessons import EXCERPT, LONGEST, SHOWN_ROWS, as_html, session_browser
+from agentlib.lab.lessons.transcripts import EXCERPT, LONGEST, SHOWN_ROWS, as_html, session_browser
 from agentlib.lab.play import play
 from agentlib.lab.sessions.table import Row, matching, rows
 from agentlib.lab.tasks.generated import generated

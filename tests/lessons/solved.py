@@ -103,11 +103,11 @@ class Lesson:
 
 
 def of_the_room(finished: Any) -> str:
-    """Return the source of a finished function, or "" if it belongs to the agent or the lab."""
+    """Return the source of a finished function, or "" if it isn't the room's."""
     parts = finished if isinstance(finished, tuple) else (finished,)
-    [function] = filter(callable, parts)
-    room = function.__module__.startswith("agentlib.lab.lessons.")
-    return inspect.getsource(function) if room else ""
+    functions = filter(callable, parts)
+    own = [each for each in functions if each.__module__.startswith("agentlib.lab.lessons.")]
+    return inspect.getsource(own[0]) if own else ""
 
 
 def bare(source: str) -> str:
@@ -119,7 +119,7 @@ def bare(source: str) -> str:
             node.annotation = None
     if ast.get_docstring(function):
         del function.body[0]
-    return ast.unparse(function)
+    return re.sub(r"^( +\w+): .+ = ", r"\1 = ", ast.unparse(function), flags=re.MULTILINE)
 
 
 def stubs(notebook: NotebookNode) -> dict[str, int]:

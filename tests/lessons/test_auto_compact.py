@@ -1,9 +1,14 @@
 """Lesson 03: its wrong answers, and its run with the published solutions."""
 
+from dataclasses import replace
+
 from model_bodies import assistant, user
 
 from agentlib.auto_compact import summary_message
+from agentlib.lab.lessons.auto_compact import compaction_panel, newest_stay
+from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.messages import active_request, exchanges
+from agentlib.settings import Settings
 from lessons.solved import Lesson
 
 
@@ -71,3 +76,24 @@ WRONG = {
 
 class TestAutoCompact(Lesson):
     wrong = WRONG
+
+
+START = replace(
+    Settings(micro="off", manual=False).scaled(32_000), threshold=20_800, summary_tokens=1_000
+)
+
+
+def test_two_numbers_of_a_compaction_run_the_task_again_with_the_learners_function():
+    def forgets(messages, summary):
+        return [summary_message("Nothing.", "t", active_request(messages))]
+
+    panel = compaction_panel(REVIEW, START, newest_stay)
+    run = panel.run(20_800, 1_000)
+    assert panel.text.startswith(f"{run.turns} turns")
+    assert (panel.threshold.min, panel.threshold.max) == (4_000, 27_360)
+    assert "; 5 compactions; " in panel.text.replace("\n", " ")
+    panel.summary_tokens.value = 100
+    assert panel.run(20_800, 100).checks["facts"] == 0
+    assert "facts 0." in panel.text.replace("\n", " ")
+    other = compaction_panel(REVIEW, replace(START, threshold=8_000), forgets)
+    assert other.run(8_000, 1_000).turns != panel.run(8_000, 1_000).turns

@@ -3,11 +3,24 @@
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
+import pytest
+
+from agentlib.lab.lessons.cost import (
+    alive_panel,
+    compacting_panel,
+    compacting_pays,
+    repeats_save,
+    saved_by_compacting,
+    saved_by_repeats,
+)
+from agentlib.lab.spending import rates
 from agentlib.messages import of_type, with_results
 from agentlib.micro_compact import micro_compact as clear
 from lessons.solved import Lesson
+
+OPUS = "claude-opus-5-5"
 
 
 def summary_pays(
@@ -102,3 +115,67 @@ WRONG = {
 
 class TestCost(Lesson):
     wrong = WRONG
+    panels: ClassVar = {
+        "compacting": lambda: compacting_panel(OPUS, lambda left, *_: 50 * left),
+        "alive": lambda: alive_panel(OPUS, lambda pause, *_: 900 - pause, [700.0]),
+    }
+
+
+@pytest.mark.parametrize("model", [OPUS, "claude-haiku-4-5"])
+@pytest.mark.parametrize("left", [0.02, 0.1, 0.2])
+def test_a_compaction_pays_when_the_formula_says_so_whatever_its_size(model: str, left: float):
+    rate = rates(model)
+    read, write, answer = (rate[name] for name in ("cache_read", "cache_write_5m", "output"))
+    right = compacting_pays(left, read, write, answer)
+    for size in (50_000, 400_000):
+        saved = saved_by_compacting(size, left, model, 60)
+        pays = next(n for n, cents in enumerate(saved, 1) if cents > -1e-9)
+        assert abs(pays - right) <= 1.01  # system prompt and tools are read once more
+        assert saved[-1] > 0
+
+
+def test_the_panel_of_a_compaction_shows_both_and_says_if_it_never_pays():
+    panel = compacting_panel(OPUS, lambda left, *prices: 100 * left)
+    assert "pays from request 15 on; the formula says 10.0" in panel.text.replace("\n", " ")
+    panel.left.value = 40
+    assert "not within 60 requests; the formula says 40.0" in panel.text.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("pause", "most", "cents"),
+    [
+        (200, 40, 0),  # the cache is still alive
+        (280, 40, -2),  # it is, and a repeat was sent
+        (300, 40, 46),  # it has just expired
+        (400, 40, 46),
+        (545, 40, 44),  # the agent didn't know that the person was about to return
+        (1_200, 40, 40),
+        (6_700, 40, 0),  # 24 repeats cost what one writing costs
+        (7_200, 40, -4),
+        (1_200, 3, -6),  # given up too early
+        (1_100, 3, 42),
+    ],
+)
+def test_repeats_save_a_writing_for_a_few_readings(pause: float, most: int, cents: float):
+    assert saved_by_repeats(pause, most, OPUS) == pytest.approx(cents)
+
+
+def test_the_panel_of_repeats_compares_the_cache_with_a_learners_formula():
+    def formula(pause: float, read: float, write: float) -> float:
+        return 3_000 - pause
+
+    panel = alive_panel(OPUS, formula, [400.0, 7_200.0])
+    said = panel.text.replace("\n", " ")
+    assert "pay up to 112 minutes" in said
+    assert "up to 50 by the formula" in said
+    assert "In the 2 pauses of the sessions they save -2 cents" in said
+    for most, minutes in ((1, 9), (9, 45)):
+        panel.most.value = most
+        assert f"pay up to {minutes} minutes" in panel.text.replace("\n", " ")
+
+
+@pytest.mark.parametrize("pause", [*range(7, 9_000, 410), 299, 300, 301, 539, 541, 6_749, 6_751])
+def test_a_pause_has_a_repeat_for_each_270_seconds_whenever_the_person_returns(pause: int):
+    cents = 100 * repeats_save(pause, 0.2, 5.0)
+    saved = saved_by_repeats(pause, 99, OPUS)
+    assert saved == pytest.approx(cents / 10, abs=1e-9)

@@ -2,8 +2,9 @@
 
 from functools import partial
 
-from agentlib.auto_compact import summary_message
-from agentlib.lab.lessons.exercises import four_costs
+from agentlib.auto_compact import summary_message, summary_prompt
+from agentlib.lab.lessons.head_and_tail import START, four_costs, parts_panel
+from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.messages import (
     SUMMARY_END,
     SUMMARY_HEADER,
@@ -95,3 +96,19 @@ WRONG = {
 
 class TestHeadAndTail(Lesson):
     wrong = WRONG
+
+
+def test_the_parts_of_a_hand_off_and_its_length_run_the_task_again():
+    def forgetting(messages, summarize, *, summary_tokens, head):
+        asked = {"role": "user", "content": summary_prompt(summary_tokens)}
+        told = summary_message(summarize([*messages, asked]), "t", active_request(messages))
+        return [*messages[:head], told, *messages[exchanges(messages)[-1][0] :]]
+
+    layers = {name: partial(forgetting, head=n) for n, name in enumerate(("neither", "head"))}
+    panel = parts_panel(REVIEW, START, layers)
+    assert panel.values == {"parts": "neither", "summary_tokens": 450}
+    assert "rule kept no, facts 2." in panel.text.replace("\n", " ")
+    panel.parts.value = "head"
+    assert "rule kept yes, facts 2." in panel.text.replace("\n", " ")
+    panel.move(parts="neither", summary_tokens=1_600)
+    assert "rule kept yes, facts 4." in panel.text.replace("\n", " ")

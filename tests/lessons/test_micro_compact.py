@@ -6,7 +6,7 @@ from dataclasses import replace
 from agentlib.lab.lessons.micro_compact import clearing_panel
 from agentlib.lab.lessons.page import run_sentence
 from agentlib.lab.play import play
-from agentlib.lab.tasks.scenarios import RENAME
+from agentlib.lab.tasks.scenarios import RENAME, REVIEW
 from agentlib.messages import of_type, with_results
 from agentlib.micro_compact import micro_compact as clear
 from agentlib.micro_compact import replacements
@@ -116,3 +116,10 @@ def test_clearing_runs_the_task_again_when_a_slider_is_let_go():
     assert panel.text == run_sentence(play(RENAME, replace(start, keep_recent=20)))
     assert panel.png != before
     assert not any(control.continuous_update for control in panel.controls.values())
+
+
+def test_the_numbers_in_the_folds_of_lesson_02_hold():
+    roomy, model = Settings(auto=False, manual=False), "claude-opus-5-5"
+    whole = play(REVIEW, replace(roomy, micro="off")).dollars(model)
+    for more, times in (({}, 2.1), ({"clear_at_least": 20_000}, 1.1)):
+        assert round(play(REVIEW, replace(roomy, **more)).dollars(model) / whole, 1) == times

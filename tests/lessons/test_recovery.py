@@ -4,7 +4,10 @@ from functools import partial
 
 from agentlib.auto_compact import excess, summary_message
 from agentlib.estimation import estimate_tokens
+from agentlib.lab.lessons.recovery import FAULTS, START, fault_panel
+from agentlib.lab.tasks.scenarios import REVIEW, SURVEY
 from agentlib.messages import active_request, of_type
+from agentlib.settings import Settings
 from lessons.solved import Lesson
 
 
@@ -134,3 +137,23 @@ WRONG = {
 
 class TestRecovery(Lesson):
     wrong = WRONG
+
+
+def test_faults_change_the_fate_of_the_session():
+    start = Settings(micro="off", manual=False, threshold=10_000, summary_tokens=12_500)
+    panel = fault_panel(SURVEY, start.scaled(32_000))
+    assert panel.values == {"rate": 50, "length": 2_000, "how": "tool_use"}
+    assert "timeout" not in FAULTS
+    texts = {}
+    for rate in (0, 100):
+        panel.move(rate=rate, how="529")
+        texts[rate] = panel.text.replace("\n", " ")
+    assert "0 cut to size, 0 failed" in texts[0]
+    assert "compactions: 0 done, 1 cut to size" in texts[100]
+
+
+def test_without_any_summary_a_short_stand_in_never_finishes_the_report():
+    panel = fault_panel(REVIEW, START)
+    for length, done in ((1_250, "no"), (1_500, "yes")):
+        panel.move(rate=100, length=length)
+        assert f"done {done}" in panel.text.replace("\n", " ")

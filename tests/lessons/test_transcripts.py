@@ -2,8 +2,10 @@
 
 import json
 from dataclasses import replace
+from typing import ClassVar
 
 from agentlib.lab.lessons import check
+from agentlib.lab.lessons.transcripts import session_browser
 from agentlib.lab.play import play
 from agentlib.lab.sessions.table import rows
 from agentlib.lab.tasks.scenarios import REVIEW
@@ -96,8 +98,15 @@ WRONG = {
 }
 
 
+def first_turns(count):
+    session = play(REVIEW, Settings(enabled=False)).session
+    seen = session.requests[count].seen
+    return replace(session, requests=session.requests[:count], history=session.history[:seen])
+
+
 class TestTranscripts(Lesson):
     wrong = WRONG
+    panels: ClassVar = {"browser": lambda: session_browser(first_turns(14))}
 
     def test_the_turn_of_exercise_05_4_is_the_last_with_the_file_in_view(self):
         start = replace(Settings(manual=False), keep_recent=6).scaled(32_000)

@@ -76,21 +76,18 @@ def _place(error: Exception, answer: Any) -> str:
     return f", in line {own[-1].lineno}: {own[-1].line}" if own else ""
 
 
-def use(exercise: str, function: Any, otherwise: Any = None) -> Any:
+def use(exercise: str, function: Any) -> Any:
     """Return the learner's function if it passes the exercise, else the finished one of its room.
 
     Print in one line which of the two it is. A function that raises in the check, the unchanged
     stub and None don't pass. So a lesson runs to its end before its exercises are solved, and
     nobody takes the finished function for their own.
 
-    `otherwise`: the finished one of a lesson that has no room yet.
-
     >>> use("00.2", None)(600, 400, 3)
     00.2 is not solved yet, so the finished added_up runs.
     3000
     """
-    finished = find(exercise).finished if otherwise is None else otherwise
-    chosen, reason = finished, "is not solved yet, so the finished"
+    chosen, reason = find(exercise).finished, "is not solved yet, so the finished"
     if function is not None and (_solved.get(exercise) is function or check(exercise, function)):
         chosen, reason = function, "is solved: your"
     print(f"{exercise} {reason} {getattr(chosen, '__name__', 'answer')} runs.")

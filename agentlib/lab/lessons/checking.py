@@ -21,6 +21,10 @@ def read(name: str) -> str:
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
+SUMMARY = "1.py and 2.py are read."
+"""A summary that has nothing of a `conversation`."""
+FOLLOW_UP: Message = {"role": "user", "content": "And d.py."}
+"""A second request."""
 LONGEST = 60
 """Characters of a value that fit into a sentence."""
 

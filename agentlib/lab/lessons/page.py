@@ -1,4 +1,4 @@
-"""Print what cells of several lessons print: lines of a page's width, JSON, source in a fold."""
+"""Show what cells of several lessons show: a run's sentence, lines of a page's width, source."""
 
 import inspect
 import json
@@ -6,8 +6,11 @@ import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from agentlib.lab.figures.style import wrapped
+from agentlib.lab.figures.style import many, wrapped
+from agentlib.lab.figures.survival import survival
+from agentlib.lab.generations import places, planted
 from agentlib.lab.play import Run
+from agentlib.lab.tasks.scenarios import Scenario
 
 if TYPE_CHECKING:
     from IPython.display import Markdown
@@ -39,6 +42,25 @@ def print_lines(text: str, longest: int | None = None) -> None:
     for line in text.splitlines():
         lines = textwrap.wrap(line, WIDTH - 2, subsequent_indent="    ", max_lines=longest)
         print(*lines or [""], sep="\n")
+
+
+def survived(scenario: Scenario, run: Run, *more: str) -> tuple[bytes, str]:
+    """Draw where each compaction of a run left the rule and the facts, and say what came of it."""
+    rows = places(run.session, planted(scenario))
+    count = many(len(run.session.compactions), "compaction")
+    lost = [name for name, row in rows.items() if row[-1:] == ["lost"]]
+    title = f"Lost in {count}: {', '.join(lost) or 'nothing'}"
+    return survival({"": rows}, title=title).png(), run_sentence(run, *more, count)
+
+
+def code(function: Callable[..., Any], only: str = "") -> "Markdown":
+    """Return the source of a function without its docstring, or the lines with the word `only`."""
+    from IPython.display import Markdown
+
+    text = inspect.getsource(function)
+    body = text.partition('    """')[0] + text.rpartition('    """')[2].lstrip("\n")
+    lines = (line for line in (body if '    """' in text else text).splitlines() if only in line)
+    return Markdown(f"```python\n{textwrap.dedent(chr(10).join(lines))}\n```")
 
 
 def source(title: str, *functions: Callable[..., Any]) -> "Markdown":

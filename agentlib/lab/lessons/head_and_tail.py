@@ -1,0 +1,317 @@
+"""Lesson 06: the first words, a note, an update, and who writes."""
+
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# ipywidgets has no types.
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from agentlib.auto_compact import summary_message, summary_text
+from agentlib.estimation import prompt_tokens
+from agentlib.head_and_tail import handoff_prompt
+from agentlib.lab import model
+from agentlib.lab.generations import places, planted
+from agentlib.lab.lessons.checking import (
+    SUMMARY,
+    Answer,
+    conversation,
+    read,
+    require,
+    require_messages,
+    shown,
+    text_of,
+)
+from agentlib.lab.lessons.page import print_lines, survived
+from agentlib.lab.lessons.rooms import exercise
+from agentlib.lab.panels.meanings import LENGTH
+from agentlib.lab.panels.panel import Panel, choice, slider
+from agentlib.lab.play import MAX_TURNS, Run, play
+from agentlib.lab.scoreboard import PRICED_AS
+from agentlib.lab.spending import dollars
+from agentlib.lab.tasks.scenarios import REVIEW, Scenario, last_words
+from agentlib.messages import (
+    SUMMARY_END,
+    SUMMARY_HEADER,
+    Message,
+    active_request,
+    blocks,
+    exchanges,
+    is_summary,
+    of_type,
+)
+from agentlib.settings import Settings
+
+HEADER, END = f"{SUMMARY_HEADER}t.jsonl]", SUMMARY_END
+"""What stands before and after a summary."""
+START = replace(
+    Settings(micro="off", manual=False, threshold_pct=65).scaled(32_000), summary_tokens=450
+)
+"""Summaries are the only layer in this lesson: nothing is cleared."""
+
+# -- the exercises -------------------------------------------------------------------------------
+
+
+def newest_stay(messages: list[Message], summary: str) -> list[Message]:
+    """Put a summary in place of all but the newest exchange, as in lesson 03."""
+    start, _ = exchanges(messages)[-1]
+    words = active_request(messages)
+    return [summary_message(summary, "t.jsonl", words), *messages[start:]]
+
+
+def head_stays(messages: list[Message], summary: str) -> list[Message]:
+    """Keep the first message, too."""
+    start, _ = exchanges(messages)[-1]
+    words = active_request(messages[1:])
+    summarised = summary_message(summary, "t.jsonl", words)
+    return [messages[0], summarised, *messages[start:]]
+
+
+@exercise(
+    "06.1",
+    "the first words and the newest exchange stay, with the summary between them.",
+    finished=head_stays,
+)
+def _head(answer: Answer) -> None:
+    """exchanges(messages)[-1] is the pair (start, stop) of the newest exchange.
+
+    messages[0], then summary_message(summary, 't.jsonl', words), then messages[start:].
+
+    The words: active_request(messages[1:]), which is None if only the head has a request.
+    """
+    two_requests = conversation(*[300] * 5)
+    two_requests.insert(7, {"role": "user", "content": "Now the tests."})
+    again = conversation(*[300] * 3)
+    again.insert(1, summary_message("Nothing yet.", "t.jsonl", "Now the tests."))
+    for case, messages in (
+        ("with four exchanges", conversation(*[300] * 4)),
+        ("with a second request in the middle", two_requests),
+        ("at the second compaction", again),
+    ):
+        new = answer.messages(messages, SUMMARY)
+        newest = messages[exchanges(messages)[-1][0] :]
+        require(new[:1] == messages[:1], f"{case}, the first message should stay as it is.")
+        told = SUMMARY in text_of(new[1:2])
+        require(told, f"{case}, the second message should have the summary.")
+        wanted = f"{case}, the newest exchange should follow, {len(newest)} messages"
+        require(new[2:] == newest, f"{wanted}; yours has {len(new) - 2} after the summary.")
+        words = str(active_request(messages))
+        require(words in text_of(new), f"{case}, the person's last words, {words!r}, are gone.")
+
+
+def with_note(summary: str, words: str) -> Message:
+    """Make the message of a summary that says it is no instruction."""
+    note = "For reference only. These are notes, not instructions."
+    text = f"{HEADER}\n\n{note}\n\n{summary}\n{END}"
+    texts = [text, words]
+    return {"role": "user", "content": [{"type": "text", "text": t} for t in texts]}
+
+
+@exercise(
+    "06.2",
+    "the note stands before the summary, and the person's words stand outside of it.",
+    finished=with_note,
+)
+def _hand_off(answer: Answer) -> None:
+    """Each block is {'type': 'text', 'text': ...}. The first holds HEADER, note, summary and END.
+
+    What should the next model do with the text? Say it in the note.
+    """
+    summary, words = read("hand_off.md").strip(), "Read every Python file one by one"
+    message = answer.call(summary, words)
+    require_messages([message])
+    texts = [block["text"] for block in of_type(message, "text")]
+    require(texts and message["role"] == "user", "return a user's message with two text blocks.")
+    require(texts[0].startswith(SUMMARY_HEADER), "the first text should begin with HEADER.")
+    before, there, after = texts[0].partition(summary)
+    require(there, "the summary should stand in the first text, word for word.")
+    require(SUMMARY_END in after, "the first text should end with END, after the summary.")
+    wanted = f"the second text should be {words!r} alone"
+    require(len(texts) > 1, f"there is no second text block; {wanted}.")
+    require(texts[1:] == [words], f"{wanted}; yours is {shown(texts[1:])}.")
+    note = before.partition("]")[2].strip()
+    require(note, "there is no note between HEADER and the summary.")
+    pending = "with these words the model goes for the pending question about LIMIT"
+    phrases = '"reference only" or "not instructions"'
+    require("LIMIT" not in _next_calls(message), f"{pending}. It looks for {phrases} in the note.")
+
+
+def _next_calls(message: Message) -> str:
+    """Give the offline model this message, and return the inputs of its calls."""
+    tools = [{"name": name} for name in ("bash", "read_file", "write_file", "edit_file")]
+    reply = model.reply({"messages": [message], "tools": tools})
+    return str([block.get("input") for block in reply["content"]])
+
+
+def update_last(messages: Sequence[Message], prompt: str, update: str) -> str:
+    """Ask for an update if there is a summary already."""
+    there = any(is_summary(b) for m in messages for b in blocks(m))
+    return prompt + update if there else prompt
+
+
+@exercise(
+    "06.3",
+    "the first summary is written, and the later ones are updates.",
+    finished=update_last,
+)
+def _update(answer: Answer) -> None:
+    """is_summary(block) tells whether a block is one; blocks(message) gives those of a message.
+
+    any(is_summary(block) for message in messages for block in blocks(message))
+    """
+    first, head, quoted = (conversation(300, 300) for _ in range(3))
+    first[0] = summary_message(SUMMARY, "t.jsonl")
+    head.insert(1, summary_message(SUMMARY, "t.jsonl"))
+    quoted[2]["content"][0]["content"] = f"{SUMMARY_HEADER}t.jsonl]"
+    said = conversation(300, 300, request="Read every file, then write a summary.")
+    prompt, update = "Summarize.", " Update it."
+    answer.agree(
+        {
+            "nothing was summarised yet": (prompt, conversation(300, 300), prompt, update),
+            "a summary is the first message": (prompt + update, first, prompt, update),
+            "a summary stands behind the head": (prompt + update, head, prompt, update),
+            "a tool's result only quotes one": (prompt, quoted, prompt, update),
+            "the person only says the word": (prompt, said, prompt, update),
+        }
+    )
+
+
+def four_costs(
+    whole: int, cached: int, trimmed: int, own: dict[str, float], other: dict[str, float]
+) -> dict[str, float]:
+    """Return what the request for a summary costs in dollars, by its writer and its form."""
+    million = 1_000_000
+    read = cached * own["read"] + (whole - cached) * own["new"]
+    return {
+        "own, whole": read / million,
+        "own, trimmed": trimmed * own["new"] / million,
+        "other, whole": whole * other["new"] / million,
+        "other, trimmed": trimmed * other["new"] / million,
+    }
+
+
+@exercise(
+    "06.4", "the cache belongs to one model and ends at the first change.", finished=four_costs
+)
+def _costs(answer: Answer) -> None:
+    """Tokens from the cache cost own['read'], all others own['new'].
+
+    Has the other model ever seen this conversation? And where does the cache end if one is cut?
+    """
+    large, small = {"read": 0.2, "new": 5.0}, {"read": 0.01, "new": 0.1}
+    for case in ((20_000, 19_000, 5_000, large, small), (8_000, 2_000, 6_000, small, large)):
+        given = Answer(answer.call(*case)).typed(dict, "return a dict of four costs")
+        numbers = f"with whole={case[0]:,}, cached={case[1]:,}, trimmed={case[2]:,}"
+        for name, right in four_costs(*case).items():
+            cost = given.get(name)
+            fits = isinstance(cost, float) and abs(cost - right) < 1e-9
+            wanted = f"{numbers}, {name!r} should be {right:.6f} dollars"
+            require(fits, f"{wanted}; yours is {shown(cost)}.")
+
+
+# -- what the cells show -------------------------------------------------------------------------
+
+PLAIN = handoff_prompt(START.summary_tokens)
+UPDATE = handoff_prompt(START.summary_tokens, update=True).removeprefix(PLAIN)
+"""What asks for an update, after the prompt for a summary."""
+HERMES_ONCE = {"Earlier questions": "Pending questions", "Progress notes": "Remaining work"}
+"""What Hermes called two headings of its prompt."""
+BROKEN_OFF = replace(
+    REVIEW,
+    prompts=(
+        REVIEW.prompts[0],
+        "Where is `EF_ARM_ABIMASK` set? Follow it through the files.",
+        REVIEW.prompts[1],
+    ),
+    pauses=(),
+)
+"""A question that the person breaks off after one turn, and then the report."""
+
+
+def no_note(summary: str, words: str | None) -> Message:
+    """Make the message of a summary without a note."""
+    return summary_message(summary, "t.jsonl", words, reference_only=False)
+
+
+def always_new(messages: Sequence[Message], prompt: str, update: str) -> str:
+    """Ask for a summary as if there had been none."""
+    return prompt
+
+
+def parts(
+    messages: list[Message],
+    summarize: Callable[[list[Message]], str],
+    head: Callable[..., list[Message]] = newest_stay,
+    message: Callable[..., Message] = no_note,
+    ask: Callable[..., str] = always_new,
+    names: Mapping[str, str] | None = None,
+    summary_tokens: int = START.summary_tokens,
+) -> list[Message]:
+    """Compact with these parts; `names` are other words for headings of the prompt."""
+    prompt = ask(messages, handoff_prompt(summary_tokens), UPDATE)
+    for heading, other in (names or {}).items():
+        prompt = prompt.replace(heading, other)
+    summary = summarize([*messages, {"role": "user", "content": prompt}])
+    new = head(messages, summary)
+    at = next(n for n, each in enumerate(new) if each not in messages)
+    return [*new[:at], message(summary, active_request(messages)), *new[at + 1 :]]
+
+
+def fates(run: Run) -> dict[str, list[str]]:
+    """Say where each compaction of a run left the rule and the facts."""
+    return places(run.session, planted(REVIEW))
+
+
+def print_section(run: Run, number: int, heading: str) -> None:
+    """Print a section of a run's summary with this number."""
+    text = summary_text(run.session.compactions[number - 1].message or {})
+    print(f"summary {number}")
+    section = text.partition(f"## {heading}")[2].partition("## ")[0]
+    print_lines(f"## {heading}{section}".rstrip(), 2)
+
+
+def print_next_calls(run: Run, count: int = 3) -> None:
+    """Print the first calls after a run's first compaction."""
+    replies = [
+        m
+        for m in run.session.history[run.session.compactions[0].seen :]
+        if m["role"] == "assistant"
+    ]
+    for call in [call for reply in replies for call in of_type(reply, "tool_use")][:count]:
+        print(f"  {call['name']} {str(call['input'])[:60]}")
+
+
+def ending(run: Run) -> str:
+    """Say how a run with the question that was broken off ended."""
+    last = last_words(run.session.history).splitlines()[-1]
+    return "report" if run.checks["done"] else "stale answer" if "EF_ARM" in last else last
+
+
+def summary_bills(run: Run) -> tuple[int, int, float]:
+    """Return all tokens of a run's requests for summaries, those from the cache, and dollars."""
+    usages = [usage for each in run.session.compactions for usage in each.usage]
+    cached = sum(usage["cache_read_input_tokens"] for usage in usages)
+    return sum(map(prompt_tokens, usages)), cached, sum(dollars(u, PRICED_AS) for u in usages)
+
+
+def parts_panel(
+    scenario: Scenario, settings: Settings, layers: Mapping[str, Callable[..., Any]]
+) -> Panel:
+    """Run the task again with some parts of a hand-off, and shorter or longer ones.
+
+    `layers`: functions (messages, summarize, summary_tokens) -> messages, by the names of what
+    is on in them.
+    """
+
+    def draw(parts: str, summary_tokens: int) -> tuple[bytes, str]:
+        compact = partial(layers[parts], summary_tokens=summary_tokens)
+        settled = replace(settings, summary_tokens=summary_tokens)
+        return survived(scenario, play(scenario, settled, compact=compact, max_turns=MAX_TURNS))
+
+    size, length = settings.summary_tokens, (150, 1_600, 50)
+    controls = {
+        "parts": choice("parts", next(iter(layers)), tuple(layers), "the parts that are on"),
+        "summary_tokens": slider("summary", size, length, LENGTH, waits=True),
+    }
+    return Panel(controls, draw)

@@ -1,0 +1,285 @@
+"""Lesson 04: obeying the call, its siblings, its focus, and when to compact."""
+
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pandas has no complete types.
+
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentlib.auto_compact import summary_message
+from agentlib.lab.client import client
+from agentlib.lab.figures import moments
+from agentlib.lab.figures.style import wrapped
+from agentlib.lab.lessons.checking import (
+    FOLLOW_UP,
+    SUMMARY,
+    Answer,
+    Result,
+    conversation,
+    require,
+    shown,
+    text_of,
+)
+from agentlib.lab.lessons.page import WIDTH
+from agentlib.lab.lessons.rooms import exercise
+from agentlib.lab.model.summary import stems
+from agentlib.lab.panels.meanings import LENGTH
+from agentlib.lab.panels.panel import Panel, slider, words
+from agentlib.lab.parts import results
+from agentlib.lab.play import Run, asked_at, play
+from agentlib.lab.scoreboard import EVIDENCE
+from agentlib.lab.tasks.scenarios import REVIEW, TRACE, Scenario, filled, report_checks
+from agentlib.manual_compact import COMPACT_TOOL, requested_focus
+from agentlib.messages import Message, active_request, last_assistant, of_type
+from agentlib.settings import MODEL, Settings
+from agentlib.tools import DEFINITIONS
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+AUTO = replace(EVIDENCE, manual=False).scaled(32_000)
+"""Lesson 03's settings."""
+BY_HAND = replace(AUTO, auto=False)
+"""The same, but only the person compacts."""
+
+# -- the exercises -------------------------------------------------------------------------------
+
+
+@exercise(
+    "04.1",
+    "None without a call, '' without a focus, and all of them joined.",
+    finished=requested_focus,
+)
+def _focus(answer: Answer) -> None:
+    """Before the model has said anything, last_assistant(messages) is -1.
+
+    Take the calls of its newest message whose name is "compact". If there are none, return None.
+
+    An input may have no focus: call["input"].get("focus"). '; '.join([]) is ''.
+    """
+    focus = {"focus": "auth.py"}
+    answer.agree(
+        {
+            "one call with a focus": ("auth.py", conversation([focus])),
+            "no call of compact": (None, conversation(400)),
+            "a call without a focus is a call all the same": ("", conversation([{}])),
+            "an older call has been obeyed already": (None, conversation([focus], 400)),
+            "the call stands beside another": ("auth.py", conversation([400, focus])),
+            "the person asks, and the model has said nothing": (None, conversation()),
+            "three calls": ("auth.py; db.py", conversation([focus, {}, {"focus": "db.py"}])),
+        }
+    )
+
+
+def keep_newest(
+    messages: list[Message], summarize: Callable[[list[Message]], str]
+) -> list[Message]:
+    """Put a summary and the request in place of all but the newest exchange."""
+    newest = last_assistant(messages)
+    words = active_request(messages)
+    summary = summary_message(summarize(messages), "saved", words)
+    return [summary, *messages[newest:]]
+
+
+@exercise(
+    "04.2",
+    "the siblings' results stay, the API is content, and the request is there.",
+    finished=keep_newest,
+)
+def _siblings(answer: Answer) -> None:
+    """The newest exchange begins at messages[last_assistant(messages)].
+
+    summary_message(text, name, words) puts the words of a request after the summary.
+
+    A list can be put together: [summary, *messages[newest:]].
+    """
+
+    def summarize(messages: Sequence[Message], focus: str = "") -> str:
+        return SUMMARY if "toolu_1" in str(messages) else "Nothing was done."
+
+    turns: list[list[Result]] = [[600, {}], [{}], [{}, 600, "short"]]
+    for place, newest in zip((0, 0, 0, 3, 5), turns + turns[:1] * 2, strict=True):
+        messages = conversation(400, newest)
+        messages[place:place] = [FOLLOW_UP] if place else []
+        new = answer.messages(messages, summarize)
+        right, given = list(results(messages[3:])), list(results(new))
+        case = f"with {len(newest)} calls in the newest turn" + ", a second request" * bool(place)
+        wanted = f"{case}, the model has not seen {', '.join(right)}, and only they should stay"
+        require(given == right, f"{wanted}; yours keeps {', '.join(given) or 'none'}.")
+        first = f"{case}, the first message should be a summary of what is replaced"
+        require(SUMMARY in text_of(new[:1]), f"{first}; yours is {shown(text_of(new[:1]))}.")
+        request = str(active_request(messages))
+        require(request in text_of(new), f"{case}, the person's request {request!r} is gone.")
+
+
+@exercise("04.3", finished="rules, decisions and facts")
+def _kept(answer: Answer) -> str:
+    """Vague words match nothing. Use the word that stands before the thing: FACT, DECISION.
+
+    Several topics may stand in one focus, as in 'tests and errors'.
+    """
+    focus = answer.typed(str, "give the words of the focus, as in 'details of every file'")
+    require(len(focus) <= 60, f"{len(focus)} characters; 60 have to do.")
+    kept = play(REVIEW, BY_HAND, compact_after=36, focus=focus).kept(REVIEW)
+    held = f"the summary holds {kept['facts']} of 4 facts and {'not ' * (not kept['rule'])}the rule"
+    reason = "Look at the lines that are missing. What kind of thing is each of them?"
+    if stems(focus) & stems("note file"):
+        reason = "Your words also match the [file] lines, and those fill the room."
+    require(kept["facts"] == 4 and kept["rule"], f"{held}. {reason}")
+    return f"{held}, and the names of {kept['names']} functions and classes."
+
+
+def report_written(messages: list[Message]) -> str | None:
+    """Return a focus if the newest turn has written a file, else None."""
+    newest = last_assistant(messages)
+    calls = of_type(messages[newest], "tool_use") if newest >= 0 else []
+    ids = [call["id"] for call in calls if call["name"] == "write_file"]
+    for result in of_type(messages[-1], "tool_result"):
+        if result["tool_use_id"] in ids and not result.get("is_error"):
+            return "rules, decisions and facts"
+    return None
+
+
+@exercise(
+    "04.4",
+    "the call is over, the file is written, and nothing else compacts.",
+    finished=report_written,
+)
+def _finished(answer: Answer) -> None:
+    """Begin as in 04.1, and look for calls of write_file.
+
+    Its result is in the last message: of_type(messages[-1], 'tool_result').
+
+    A failed call has result.get('is_error'). Compare result['tool_use_id'] with call['id'].
+    """
+    written, failed, beside = (conversation(400, [400, 400]) for _ in range(3))
+    for messages in (written, failed, beside):
+        messages[-2]["content"][0]["name"] = "write_file"
+    failed[-1]["content"][0]["is_error"] = beside[-1]["content"][1]["is_error"] = True
+    for case, messages, right in (
+        ("if the newest turn has written a file", written, True),
+        ("if the newest turn has read a file", conversation(400, 400), False),
+        ("if the file was written a turn before", [*written, *conversation(400)[1:]], False),
+        ("if the newest write failed (is_error), and the read beside it did not", failed, False),
+        ("if the read failed, and the write beside it did not", beside, True),
+        ("if the model has said nothing yet", conversation(), False),
+    ):
+        focus = answer.call(messages)
+        wanted = "a focus" if right else "None"
+        fits = isinstance(focus, str) and focus.strip() if right else focus is None
+        require(fits, f"{case}, the answer should be {wanted}, not {shown(focus)}.")
+
+
+# -- what the cells show -------------------------------------------------------------------------
+
+
+def _both_packages(folder: Path) -> None:
+    REVIEW.make_workspace(folder)
+    filled(project="fetch")(folder)
+
+
+TWO = replace(
+    REVIEW,
+    name="two pieces of work",
+    prompts=(*REVIEW.prompts, *TRACE.prompts),
+    make_workspace=_both_packages,
+    checks=partial(report_checks, below="packaging", facts=REVIEW.facts, first=REVIEW.rule),
+    pauses=(*REVIEW.pauses, 400.0),
+)
+"""The report, and then a question that has nothing to do with it."""
+
+
+def ask(messages: list[Message]) -> str:
+    """Send messages to the simulated API, and return its refusal or "accepted"."""
+    import anthropic
+
+    sent: Any = {"model": MODEL, "max_tokens": 500, "tools": [*DEFINITIONS, COMPACT_TOOL]}
+    try:
+        client(window=32_000).messages.create(messages=messages, **sent)  # type: ignore[arg-type]
+        return "accepted"
+    except anthropic.BadRequestError as error:
+        body: Any = error.body
+        return textwrap.fill(f"refused, {error.status_code} {body['error']['message']}", WIDTH)
+
+
+def print_difference(old: str, new: str) -> None:
+    """Print two summaries as one text: - is only in the old one, + only in the new."""
+    before, after = old.splitlines(), new.splitlines()
+    for line in [*before, *(line for line in after if line not in before)]:
+        mark = " " if line in before and line in after else "-" if line in before else "+"
+        if line:
+            short = textwrap.shorten(line, 132, placeholder=" …")
+            print(mark, textwrap.fill(short, WIDTH - 4, subsequent_indent="    "))
+
+
+def in_report(run: Run) -> dict[str, object]:
+    """Count what stands in the report."""
+    kept = "yes" if run.checks["rule kept"] else "no"
+    files, facts = run.checks["described"], run.checks["facts"]
+    return {"files": files, "facts": facts, "rule kept": kept}
+
+
+def outcome(run: Run) -> dict[str, object]:
+    """Count what came of the two pieces of work."""
+    return {
+        "at turn": ", ".join(map(str, asked_at(run.session))),
+        "described": run.checks["described"],
+        "facts": run.checks["facts"],
+        "rule kept": "yes" if run.checks["rule kept"] else "no",
+        "last prompt": f"{run.sizes[-1]:,}",
+        "tokens": f"{run.sent:,}",
+        "dollars": round(run.dollars(MODEL), 4),
+    }
+
+
+def print_rows(rows: Mapping[str, Mapping[str, object]]) -> None:
+    """Print a table from a row of numbers for each name."""
+    from pandas import DataFrame
+
+    print(DataFrame(rows).T.to_string())
+
+
+def moment_panel(
+    scenario: Scenario, settings: Settings, curve: "DataFrame", *, after: int
+) -> Panel:
+    """A person compacts `after` a turn, and the agent goes on to the end of its task.
+
+    The sliders are `after` and `summary_tokens`, and the field `words` is the focus. `curve`: the
+    files described for each turn, as `figures.moments` draws them.
+    """
+
+    def draw(after: int, summary_tokens: int, words: str) -> tuple[bytes, str]:
+        chosen = replace(settings, summary_tokens=summary_tokens)
+        run = play(scenario, chosen, compact_after=after, focus=words.strip())
+        files = int(run.checks["described"])
+        title = f"Compacted after turn {after}: {files} files are described"
+        chart = moments.moment(curve, title=title, at=(after, files), name=f"yours: {files}")
+        return chart.png(), focus_sentence(run, scenario)
+
+    turns, tokens = (2, int(curve["turn"].max()), 1), settings.summary_tokens
+    meaning = "the turn after which you compact"
+    controls = {
+        "after": slider("after turn", after, turns, meaning, waits=True),
+        "summary_tokens": slider("summary", tokens, (200, 1_600, 40), LENGTH, waits=True),
+        "words": words("focus", "words for the summary to keep, e.g. rules of the user"),
+    }
+    return Panel(controls, draw)
+
+
+def focus_sentence(run: Run, scenario: Scenario) -> str:
+    """Say what a compaction by hand kept, and what came of the task."""
+    step, checks = run.step, run.checks
+    if step.compaction != "manual":
+        reason = step.failure or "there is nothing to replace yet"
+        return wrapped(f"Nothing was compacted: {reason}.")
+    kept = run.kept(scenario)
+    text = f"{step.tokens_before:,} -> {step.tokens_after:,} tokens. The summary holds "
+    text += f"{kept['facts']} of {len(scenario.facts)} facts and {kept['names']} names; "
+    text += f"the rule is {'kept' if kept['rule'] else 'lost'}. The agent went on, "
+    text += f"{run.turns:,} turns in all: the report describes {checks['described']} of "
+    text += f"{checks['files']} files, rule {'kept' if checks['rule kept'] else 'broken'}."
+    return wrapped(text)

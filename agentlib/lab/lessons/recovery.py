@@ -1,0 +1,425 @@
+"""Lesson 07: a bad summary, a refused prompt, no summary at all."""
+
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# ipywidgets has no types.
+
+import contextlib
+import textwrap
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, get_args
+
+from agentlib import presets
+from agentlib.auto_compact import (
+    SummaryFailed,
+    auto_compact,
+    excess,
+    summary_message,
+    summary_prompt,
+    summary_text,
+)
+from agentlib.estimation import estimate_text, estimate_tokens
+from agentlib.lab.api.faults import Fault, Kind
+from agentlib.lab.client import client
+from agentlib.lab.figures import charts
+from agentlib.lab.lessons.checking import Answer, conversation, read, require, shown, text_of
+from agentlib.lab.lessons.page import run_sentence
+from agentlib.lab.lessons.rooms import exercise
+from agentlib.lab.naive_loop import TOOLS, bare, needs
+from agentlib.lab.panels.meanings import LENGTH
+from agentlib.lab.panels.panel import Panel, choice, slider
+from agentlib.lab.parts import PartFailed
+from agentlib.lab.play import Run, outcomes, play
+from agentlib.lab.scoreboard import DOLLARS, measures
+from agentlib.lab.tasks.scenarios import REVIEW, SURVEY, Scenario
+from agentlib.loop import system_prompt
+from agentlib.messages import Message, active_request, asks_for_summary, is_summary, of_type
+from agentlib.pipeline import Step, compact
+from agentlib.recovery import CompactionRests
+from agentlib.requests import request, send
+from agentlib.settings import MODEL, Settings
+from agentlib.tools import Workspace, result
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+WINDOW = 32_000
+START = Settings(micro="off", manual=False, threshold_pct=65, summary_tokens=12_500).scaled(WINDOW)
+"""Compacts at 20,800 tokens, with summaries of 2,000."""
+is_full, ask_model = needs(START)
+
+# -- the exercises -------------------------------------------------------------------------------
+
+Ask = Callable[[list[Message]], Any]
+COSTS = "each time costs a whole prompt"
+PATIENCE = 5
+"""The number of the request that works whatever fails, so that an endless loop ends there."""
+
+
+def go_on_without(messages: list[Message], ask: Ask) -> list[Message]:
+    """Return the messages with a summary in their place, or as they are if it fails."""
+    try:
+        reply = ask(messages)
+    except Exception:
+        return messages
+    text = "\n".join(block["text"] for block in of_type(reply, "text"))
+    is_whole = reply["stop_reason"] in ("end_turn", "stop_sequence")
+    is_smaller = reply["usage"]["output_tokens"] < estimate_tokens(messages)
+    if not (text.strip() and is_whole and is_smaller):
+        return messages
+    return [summary_message(text, "t.jsonl", active_request(messages))]
+
+
+@exercise(
+    "07.1",
+    "a request that fails ends no session, and a bad reply is no summary.",
+    finished=go_on_without,
+)
+def _careful(answer: Answer) -> None:
+    """Put the request into a try, and on an Exception return messages.
+
+    Only "end_turn" and "stop_sequence" mean that the model said all it wanted to say.
+
+    Compare reply["usage"]["output_tokens"] with estimate_tokens(messages).
+    """
+    messages = conversation(800, 800)
+    replies = tomllib.loads(read("replies.toml"))
+    good = replies.pop("good")
+    for error in (SummaryFailed("overloaded"), ConnectionError("no network")):
+        replies[f"ask raises {error!r}"] = error
+    for case, reply in replies.items():
+        outcome, asked = reply if isinstance(reply, Exception) else good | reply, list[Any]()
+        new = answer.call(messages, partial(_outcome, outcome, good, asked))
+        require(len(asked) < 2, f"if {case}, it asked {len(asked)} times; {COSTS}.")
+        require(new == messages, f"if {case}, the messages should stay as they were.")
+    for reason in ("end_turn", "stop_sequence"):
+        asked = list[Any]()
+        ask = partial(_outcome, good | {"stop_reason": reason}, good, asked)
+        new = answer.messages(messages, ask)
+        words = all(block["text"] in text_of(new) for block in of_type(good, "text"))
+        case = f"if stop_reason is {reason!r} and the reply begins with a thinking block"
+        require(words and len(new) == 1, f"{case}, one message with all its text should be left.")
+        lost = active_request(new) != active_request(messages)
+        require(not lost, f"{case}, the person's words should stand beside the summary.")
+        require(len(asked) == 1, f"it asked {len(asked)} times; {COSTS}.")
+    with contextlib.suppress(KeyboardInterrupt):
+        answer.call(messages, partial(_outcome, KeyboardInterrupt(), good, []))
+        require(False, "KeyboardInterrupt, which is Ctrl-C, should pass; catch Exception.")
+
+
+def _outcome(outcome: Any, good: Any, asked: list[Any], messages: list[Message]) -> Any:
+    """Stand for an `ask` that raises or returns the outcome. `asked` gets each request."""
+    asked.append(messages)
+    if len(asked) >= PATIENCE:
+        return good
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
+
+
+def rests(outcomes: Sequence[str], turns: int, limit: int, rest: int) -> bool:
+    """Tell whether the newest outcomes are failures and the pause isn't over."""
+    if limit == 0:
+        return False
+    return outcomes[-limit:] == ["failed"] * limit and turns < rest
+
+
+@exercise(
+    "07.2", "after so many failures in a row it rests, and then asks once more.", finished=rests
+)
+def _breaker(answer: Answer) -> None:
+    """Are the newest `limit` outcomes all failures? And have fewer than `rest` turns passed?
+
+    outcomes[-limit:] is the whole list if limit is 0, so ask first whether limit is 0.
+    """
+    failed, ok = "failed", "ok"
+    answer.agree(
+        {
+            "nothing was tried yet": (False, [], 0, 3, 10),
+            "three failures in a row open it": (True, [failed] * 3, 1, 3, 10),
+            "two failures are fewer than three": (False, [failed] * 2, 1, 3, 10),
+            "nine turns are fewer than ten": (True, [failed] * 3, 9, 3, 10),
+            "after ten turns the probe goes through": (False, [failed] * 3, 10, 3, 10),
+            "the probe failed, so it rests again": (True, [failed] * 4, 2, 3, 10),
+            "a success closes it": (False, [*[failed] * 3, ok], 1, 3, 10),
+            "only failures in a row count": (False, [failed, ok, failed, failed], 1, 3, 10),
+            "one failure is enough if the limit is 1": (True, [failed], 1, 1, 5),
+            "a limit of 0 means that it never opens": (False, [failed] * 2, 1, 0, 10),
+            "nor before anything was tried, with a limit of 0": (False, [], 0, 0, 10),
+        }
+    )
+
+
+def send_again(
+    messages: list[Message], ask: Ask, shrink: Callable[[list[Message]], list[Message]]
+) -> tuple[list[Message], Any]:
+    """Return the messages that the API took, and its reply."""
+    try:
+        return messages, ask(messages)
+    except Exception as error:
+        if not excess(error):
+            raise
+    smaller = shrink(messages)
+    return smaller, ask(smaller)
+
+
+@exercise(
+    "07.3",
+    "refused for its size, the prompt is made smaller and sent once more.",
+    finished=send_again,
+)
+def _once_more(answer: Answer) -> None:
+    """except Exception as error: is it for its size? If not, a bare `raise` passes it on.
+
+    The second ask stands outside the try, so that a second refusal passes through.
+    """
+    import anthropic
+
+    messages, smaller = conversation(800, 800), conversation(800)
+    both, struck = [messages, smaller], range(1, PATIENCE)
+    empty: Message = {"role": "user", "content": []}
+    unfit = [*messages, empty]  # the API refuses this, not for its size
+
+    def shrink(_: list[Message]) -> list[Message]:
+        return smaller
+
+    for case, fault, sent, right, passes in (
+        ("the API takes the prompt", Fault("too_long", at=9), messages, [messages], False),
+        ("the prompt is too long", Fault("too_long", at=1), messages, both, False),
+        ("both prompts are too long", Fault("too_long", at=struck), messages, both, True),
+        ("the API is overloaded", Fault("529", at=struck), messages, [messages], True),
+        ("the API refuses the prompt for its form", Fault("too_long", at=9), unfit, [unfit], True),
+    ):
+        asked = list[Any]()
+        outcome: Any = "the API's error"
+        ask = partial(_ask, client(faults=[fault]).with_options(max_retries=0).messages, asked)
+        with contextlib.suppress(anthropic.APIError):
+            outcome = answer.call(sent, ask, shrink)
+        counts = f"{len(right)} request{'s' * (len(right) > 1)} should be made, not {len(asked)}"
+        require(len(asked) == len(right), f"if {case}, {counts}.")
+        require(asked == right, f"if {case}, the second request should have what shrink returned.")
+        raised, result = outcome == "the API's error", f"yours gives {shown(outcome)}"
+        require(raised or not passes, f"if {case}, the API's error should pass; {result}.")
+        pair = outcome.__class__ is tuple and outcome[0] == right[-1] and "usage" in outcome[1]
+        require(pair or passes, f"if {case}, return what was sent, and its reply; {result}.")
+
+
+def _ask(api: Any, asked: list[Any], messages: list[Message]) -> dict[str, Any]:
+    asked.append(messages)
+    return api.create(model=MODEL, max_tokens=99, messages=messages).to_dict()
+
+
+def both_ends(lines: list[str], room: int) -> list[str]:
+    """Keep the oldest and the newest lines, and say how many are missing between them."""
+    if len(lines) <= room:
+        return lines
+    old = room // 4
+    new = len(lines) - (room - old)
+    return [*lines[:old], f"[{new - old} lines left out]", *lines[new:]]
+
+
+@exercise("07.4", "the beginning and the end stand, and the gap is named.", finished=both_ends)
+def _stand_in(answer: Answer) -> None:
+    """If all lines fit, return them. Else old = room // 4 lines come from the beginning.
+
+    The others begin at len(lines) - (room - old). Slices with a minus fail for 0.
+    """
+    lines = list("abcdefgh")
+    answer.agree(
+        {
+            "a quarter of 4 from the beginning, the rest from the end": (
+                ["a", "[4 lines left out]", *"fgh"],
+                lines,
+                4,
+            ),
+            "7 // 4 is 1": (["a", "[1 lines left out]", *"cdefgh"], lines, 7),
+            "3 // 4 is 0": (["[5 lines left out]", *"fgh"], lines, 3),
+            "all lines fit": (lines, lines, 8),
+            "there is more room than lines": (lines, lines, 30),
+        }
+    )
+
+
+# -- what the cells show -------------------------------------------------------------------------
+
+DOWN = Fault("tool_use", only="summary")
+"""No summary ever comes."""
+
+
+class Summariser:
+    """Asks for a summary, which fails as `kind` says. `times` counts its requests."""
+
+    def __init__(self, kind: Kind | None = None) -> None:
+        self.llm = client(window=WINDOW, faults=[Fault(kind)] if kind else [])
+        self.times = 0
+
+    def __call__(self, messages: list[Message]) -> dict[str, Any]:
+        self.times += 1
+        wish: Message = {"role": "user", "content": summary_prompt(START.summary_tokens)}
+        asked = request(MODEL, system_prompt(START), TOOLS, [*messages, wish], 8_000)
+        return send(self.llm, asked).to_dict()
+
+
+def layer(function: Callable[..., list[Message]], ask: Ask) -> Callable[..., list[Message]]:
+    """Make a layer that calls function(messages, ask) when the context is full."""
+
+    def compacts(messages: list[Message]) -> list[Message]:
+        return function(messages, ask) if is_full(messages) else messages
+
+    return compacts
+
+
+def fate(function: Callable[..., list[Message]], kind: Kind | None) -> str:
+    """Run the survey while each summary fails, and say in a line what came of it."""
+    try:
+        run = bare(SURVEY, layer(function, Summariser(kind)), START)
+    except PartFailed as failed:
+        return f"crashes: {failed.__cause__!r:.40}"
+    ends = f"{run.turns} turns, {run.checks['described'] or 0} of 8 files described, "
+    ends += f"{run.checks['facts']} of 7 facts"
+    return textwrap.shorten(run.refused, 34) or ends
+
+
+def resting(is_open: Callable[..., bool], limit: int, rest: int = 10) -> Callable[..., Step]:
+    """Make an engine that asks is_open(outcomes, turns, limit, rest) before each turn."""
+    outcomes: list[str] = []
+    turns = [0]
+
+    def no_model(messages: list[Message], focus: str) -> str:
+        raise CompactionRests("the breaker is open")
+
+    def engine(messages: list[Message], settings: Settings, **given: Any) -> Step:
+        point, turns[0] = settings.threshold_tokens, turns[0] + 1
+        if is_open(outcomes, turns[0], limit, rest):
+            settings = replace(settings, threshold=settings.emergency_tokens)
+            given["summarize"] = no_model
+        step = compact(messages, settings, **given)
+        if step.compaction and not step.rested:
+            helped = not step.failure and step.tokens_after <= point
+            outcomes.append("ok" if helped else "failed")
+            turns[0] = 0
+        return step
+
+    return engine
+
+
+def without_estimate(send_once: Callable[..., Any]) -> Callable[..., None]:
+    """Make a loop that compacts only if the API refuses the prompt."""
+
+    def shrink(messages: list[Message]) -> list[Message]:
+        return auto_compact(messages, lambda m, focus: ask_model(list(m)), lambda: "t.jsonl")
+
+    def loop(messages: list[Message], ask: Ask, workspace: Workspace) -> None:
+        while messages[-1]["role"] == "user":
+            messages[:], reply = send_once(list(messages), ask, shrink)
+            messages.append({"role": "assistant", "content": reply["content"]})
+            if calls := of_type(reply, "tool_use"):
+                results = [result(call, workspace) for call in calls]
+                messages.append({"role": "user", "content": results})
+
+    return loop
+
+
+def cut_to_size(stand_in: Callable[[list[str], int], list[str]], tokens: int) -> Callable[..., str]:
+    """Make a summariser that asks no model: as many of the lines as fit in `tokens`."""
+
+    def summarize(messages: Sequence[Message], focus: str, ask: Ask) -> str:
+        lines = _spoken(messages)
+        texts = ("\n".join(stand_in(lines, n)) for n in range(len(lines), 0, -1))
+        return next(text for text in texts if estimate_text(text, "summary") <= tokens)
+
+    return summarize
+
+
+def _spoken(messages: Sequence[Message]) -> list[str]:
+    """List the lines that the person and the agent said, those of a stand-in included."""
+    texts: list[str] = []
+    for message in messages[:-1] if asks_for_summary(messages) else messages:
+        for block in of_type(message, "text"):
+            text = block["text"]
+            if is_summary(block):
+                text = summary_text(message)
+            elif message["role"] == "user":
+                text = f"- [request] {' '.join(text.split())}"
+            texts.append(text)
+    return [line for text in dict.fromkeys(texts) for line in text.splitlines() if line]
+
+
+def print_turns(run: Run) -> None:
+    """Print what a run of the finished agent did besides answering."""
+    for number, turn in enumerate(run.rounds, 1):
+        if turn.step.compaction:
+            sizes = f"{turn.step.tokens_before:,} -> {turn.step.tokens_after:,} tokens"
+            print(f"turn {number}: summary, {sizes}; {len(turn.step.cleared)} results cleared")
+    third, fourth = (request.at for request in run.session.requests[2:4])
+    print(f"pause before turn 4: {fourth - third:.0f} seconds")
+    calls = [c["name"] for m in run.session.history for c in of_type(m, "tool_use")]
+    print("calls of recall:", calls.count("recall"))
+
+
+AGENTS = {
+    "KEEP_RECENT 0": Settings(keep_recent=0).scaled(WINDOW),
+    "nothing forgotten": Settings(enabled=False),
+    "learn-claude-code": presets.LEARN_CLAUDE_CODE.scaled(WINDOW),
+    "the Java agent": presets.JAVA_L06.scaled(WINDOW),
+    "s24": presets.S24.scaled(WINDOW),
+    "Hermes": presets.HERMES.scaled(WINDOW),
+    "Claude Code": presets.CLAUDE_CODE.scaled(WINDOW),
+}
+"""Other agents of the report, by name."""
+
+
+def by_length(lengths: Iterable[int]) -> dict[str, tuple[float, int]]:
+    """Return DEFAULT's dollars and described files with summaries of so many tokens, by name."""
+    pairs: dict[str, tuple[float, int]] = {}
+    for tokens in lengths:
+        own = replace(presets.DEFAULT, summary_tokens=tokens).scaled(WINDOW)
+        row = measures(play(REVIEW, own))
+        name = f"{tokens:,}" if tokens < 9_000 else "DEFAULT: 9,000"
+        pairs[name] = (row[DOLLARS], row["described"])
+    return pairs
+
+
+def twenty_tasks(trades: "DataFrame") -> "DataFrame":
+    """Return the mean of each policy over the generated tasks, its shares in percent."""
+    shares = {"files": "files described", "facts": "facts kept", "rule": "rule kept"}
+    for name, kept in shares.items():
+        most = trades[name] if name != "rule" else 1
+        trades[f"{name}, %"] = 100 * trades[kept] / most
+    shown = ["turns", "dollars", *(f"{name}, %" for name in shares)]
+    return trades.groupby("policy", sort=False)[shown].mean()
+
+
+FAULTS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind != "timeout")
+"""A time-out ends as a 500 does, but only after seconds, because the SDK waits and retries."""
+
+
+def fault_panel(scenario: Scenario, settings: Settings, *, turns: int = 63, seed: int = 0) -> Panel:
+    """Run the task again while the summariser fails as the controls say.
+
+    `rate` is in percent of the requests for a summary, drawn by `seed`, `length` is that of each
+    summary, and `how` is the failure. `turns`: how many the axis has room for, so that
+    runs compare. A run in circles ends there: each prompt may take three fewer.
+    """
+    axes: Any = {"top": 1.3 * settings.context_window, "turns": turns}
+
+    def draw(rate: int, length: int, how: Kind) -> tuple[bytes, str]:
+        faults = (Fault(how, rate=rate / 100, seed=seed, only="summary"),) if rate else ()
+        moved = replace(settings, summary_tokens=length)
+        run = play(scenario, moved, faults=faults, max_turns=turns - 3)
+        title = "Tokens in each prompt, the summariser failing"
+        chart = charts.turns(run.table(), title=title, **axes)
+        counts = outcomes(run.session)
+        made = ", ".join(f"{counts[name]} {name}" for name in ("done", "cut to size", "failed"))
+        return chart.png(), run_sentence(run, f"compactions: {made}")
+
+    meaning = "share of the requests for a summary that fail, in percent"
+    start = settings.summary_tokens
+    controls = {
+        "rate": slider("fails, %", 50, (0, 100, 10), meaning, waits=True),
+        "length": slider("length", start, (500, 3_000, 250), LENGTH, waits=True),
+        "how": choice("how", "tool_use", FAULTS, "the failure"),
+    }
+    return Panel(controls, draw)

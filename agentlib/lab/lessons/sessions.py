@@ -1,0 +1,193 @@
+"""Lesson 09: what a session's file says and doesn't say, and what to put back."""
+
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pandas has no complete types.
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentlib import presets, session_file
+from agentlib.lab.figures.style import GREY, RED, Chart
+from agentlib.lab.lessons.checking import Answer, require
+from agentlib.lab.lessons.rooms import exercise
+from agentlib.lab.play import play
+from agentlib.lab.replay.need import named_blocks, said
+from agentlib.lab.replay.policies import KEEPS_ALL
+from agentlib.lab.scoreboard import PRICED_AS
+from agentlib.lab.sessions.put_back import covered, forgotten
+from agentlib.lab.tasks.generated import generated
+from agentlib.messages import Message
+from agentlib.transcripts import Session
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+COMPACTS = replace(presets.CLAUDE_CODE.scaled(32_000), restore_files=0)
+"""How the lesson's tasks are compacted in a replay, with nothing put back."""
+ROOM = 600
+"""Tokens that a rule may put back after a compaction."""
+Piece = dict[str, Any]
+
+# -- the exercises -------------------------------------------------------------------------------
+
+
+def silent_falls(sizes: Sequence[int], compacted: Sequence[int]) -> list[int]:
+    """Return the prompts that shrank by more than 3 % without a compaction."""
+    numbers: list[int] = []
+    for n in range(2, len(sizes) + 1):
+        shrunk = sizes[n - 1] < 0.97 * sizes[n - 2]
+        if shrunk and n not in compacted:
+            numbers.append(n)
+    return numbers
+
+
+@exercise("09.1", "these prompts shrank, and the file doesn't say why.", finished=silent_falls)
+def _falls(answer: Answer) -> None:
+    """Compare each prompt with the one before it. zip(sizes, sizes[1:]) gives the pairs.
+
+    The first pair ends with prompt 2: enumerate(…, 2).
+    """
+    answer.agree(
+        {
+            "the second prompt has 60 tokens after 100": ([2], [100, 60, 70], []),
+            "the file notes a compaction before prompt 2": ([], [100, 60, 70], [2]),
+            "97 of 100 is not less than 97 %": ([], [100, 97, 98], []),
+            "two falls, and the file notes the first": ([5], [100, 200, 50, 80, 30], [3]),
+        }
+    )
+
+
+def repeats_lost(reply: str, lost: str, context: str) -> bool:
+    """Tell whether a reply repeats 40 characters that only the lost text has."""
+    for i in range(len(reply) - 39):
+        piece = reply[i : i + 40]
+        if piece in lost and piece not in context:
+            return True
+    return False
+
+
+@exercise("09.2", "a run of 40 characters is enough, wherever it stands.", finished=repeats_lost)
+def _needed(answer: Answer) -> None:
+    """Take every run of 40 characters: reply[i : i + 40]. How many of them are there?
+
+    for i in range(len(reply) - 39): a run that is in `lost` and not in `context` decides.
+    """
+    glibc = "the oldest glibc that our users have is 2.17"
+    greeting = "The first line of every report must be a greeting to Ada."
+    here, there = f"As you said, {glibc}.", f"Hello. {glibc}! Yes."
+    other = "I see that the oldest glibc that our project needs isn't known to anybody."
+    part = "the context has a part of the quote, but less than 40 characters of it"
+    answer.agree(
+        {
+            "a reply repeats what only the lost text has": (True, here, there, "Read on."),
+            "the context still has the same words": (False, here, there, f"He said, {glibc}, too."),
+            "only 27 characters are the same": (False, other, there, "Read on."),
+            "the reply has fewer than 40 characters": (False, "our users have", there, "Read on."),
+            part: (True, glibc, there, "the oldest glibc"),
+            "the reply quotes two texts, and the context has the other one": (
+                True,
+                f"{here} {greeting}",
+                there,
+                f"Rule: {greeting}",
+            ),
+            "the reply is the quote's 40 last characters": (True, glibc[4:], there, "Read on."),
+        }
+    )
+
+
+def small_and_new(piece: Piece) -> float:
+    """Score a piece: likely to be needed, new and small ones first."""
+    rates = {"the model's words": 0.58, "the person's words": 0.36, "results": 0.08}
+    rate = rates.get(piece["what"], 0.03)
+    return rate / (1 + piece["age"] / 20) / (piece["tokens"] + 40)
+
+
+@exercise("09.3", finished=small_and_new)
+def _score(answer: Answer) -> str:
+    """Look at the table: which kinds are often needed, and how large are they?
+
+    Divide how often a kind is needed by its tokens: rate / (piece["tokens"] + 40).
+
+    An old piece is needed less often: divide by (1 + piece["age"] / 20), too.
+    """
+    sessions = [play(generated(seed), KEEPS_ALL).session for seed in range(5, 10)]
+    pieces = [piece for session in sessions for piece in forgotten(session, COMPACTS)]
+    odd = {"what": "thinking", "tool": "", "file": "", "tokens": 0, "age": 0}
+    scored = answer.function(dict(odd))
+    require(scored is not None, f"for the piece {odd} it returned nothing; return a number.")
+    share = 100 * covered(answer.function, pieces, ROOM)
+    says = f"on five other sessions it covers {share:.0f} % of what was needed"
+    require(share >= 70, f"{says}; find a rule that covers at least 70 %.")
+    return f"{says}."
+
+
+# -- what the cells show -------------------------------------------------------------------------
+
+
+def as_claude_code(session: Session, file: Path) -> str:
+    """Write the session so far as Claude Code would, with no line about clearings.
+
+    Returns "", which lets the run go on.
+    """
+    assert session.path, "a run keeps its session in a file"
+    ours, parents = {session_file.SETTINGS, session_file.MICRO}, dict[str, Any]()
+    lines: list[str] = []
+    for text in session.path.read_text(encoding="utf-8").splitlines():
+        line = json.loads(text)
+        parent = parents.get(line.get("parentUuid"), line.get("parentUuid"))
+        if line.get("subtype") in ours:
+            parents[line["uuid"]] = parent
+            continue
+        line |= {"parentUuid": parent, "version": "2.1.0"}
+        line.pop(session_file.SUM)
+        if line["type"] == "assistant":
+            line["message"]["model"] = PRICED_AS
+        lines.append(json.dumps(line, ensure_ascii=False) + "\n")
+    file.write_text("".join(lines), encoding="utf-8")
+    return ""
+
+
+def told(messages: Sequence[Message]) -> str:
+    """Join the texts, the calls and the results of messages."""
+    blocks = (block for message in messages for _, block in named_blocks(message))
+    return "\n".join(map(said, blocks))
+
+
+def kinds_of(pieces: Sequence[Piece]) -> "DataFrame":
+    """Count the pieces of each kind, those that were needed again, their tokens and their ages."""
+    from pandas import DataFrame
+
+    table = DataFrame(pieces)
+    table["percent"] = 100 * (table["needed"] > 0)
+    kinds = table.groupby(["what", "tool"])
+    counted = kinds.agg(pieces=("needed", "size"), percent=("percent", "mean"))
+    return counted.join(kinds[["tokens", "age"]].median())
+
+
+def bars(shares: Mapping[str, float], title: str) -> Chart:
+    """Draw shares as named bars. The last one is the learner's."""
+    chart = Chart(0.9 + 0.36 * len(shares), title)
+    axes = chart.frame(2.1, 0.35, 4.6, 0.36 * len(shares), "")
+    colours = [GREY] * (len(shares) - 1) + [RED]
+    drawn = axes.barh(range(len(shares)), list(shares.values()), 0.7, color=colours)
+    axes.bar_label(drawn, [f" {100 * share:.0f} %" for share in shares.values()])
+    axes.set_yticks(range(len(shares)), list(shares))
+    axes.set(xlim=(0, 1.08))
+    axes.set_xticks([])
+    axes.invert_yaxis()
+    return chart
+
+
+def print_halves(
+    rules: Mapping[str, Callable[[Piece], float]], halves: Mapping[str, Sequence[Piece]]
+) -> None:
+    """Print how much each rule covers of each half, for three amounts of tokens."""
+    print(f"{'tokens put back':38}  300     600   1,200")
+    for name, rule in rules.items():
+        for half, pieces in halves.items():
+            each = [f"{100 * covered(rule, pieces, room):4.0f} %" for room in (300, 600, 1200)]
+            print(f"{name:20}{half:18}{'  '.join(each)}")

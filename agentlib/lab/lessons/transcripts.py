@@ -1,0 +1,295 @@
+"""Lesson 05: a line for each message, what is read back, and the calls that have no result."""
+
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# ipywidgets and pandas have no complete types.
+
+import contextlib
+import json
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from html import escape
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from agentlib import session_file
+from agentlib.estimation import prompt_tokens
+from agentlib.lab.figures.style import wrapped
+from agentlib.lab.figures.window_map import maps, sentence, tiles
+from agentlib.lab.lessons.checking import (
+    Answer,
+    conversation,
+    require,
+    require_answered,
+    shown,
+)
+from agentlib.lab.lessons.page import WIDTH
+from agentlib.lab.lessons.rooms import exercise
+from agentlib.lab.panels.panel import Drawing, Panel, choice, scrolling, slider, words
+from agentlib.lab.sessions.table import Row, matching, rows
+from agentlib.messages import KINDS, Block, Message, of_type, result_text, unanswered
+from agentlib.transcripts import INTERRUPTED, Session
+
+SHOWN_ROWS, EXCERPT, LONGEST = 100, 90, 20_000
+"""Rows of the session browser's table, and characters of a text before and after a click."""
+
+# -- the exercises -------------------------------------------------------------------------------
+
+
+def plain_append(message: Message, path: Path) -> None:
+    """Add a message to a file as one line of JSON."""
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(message) + "\n")
+
+
+@exercise(
+    "05.1", "each message is one line, added behind those that were there.", finished=plain_append
+)
+def _append(answer: Answer) -> None:
+    """path.open('a') opens a file for writing behind what is there, and makes it if need be.
+
+    A line is json.dumps(message) + '\\n'.
+    """
+    messages = conversation("import re\n\nré = 1", 90)
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "session.jsonl")
+        for count, message in enumerate(messages, 1):
+            answer.call(message, path)
+            require(path.is_file(), "the file is not there; open it in a mode that makes it.")
+            text = path.read_text(encoding="utf-8")
+            lines = text.splitlines()
+            case = f"after {count} calls"
+            require(text.endswith("\n"), f'{case}, the file should end with "\\n".')
+            wanted = f"{case}, the file should have {count} lines; yours has {len(lines)}"
+            require(len(lines) == count, f"{wanted}. Add to the end, one line for each message.")
+            written = f"{case}, the last line should be the message as JSON; it is"
+            require(_parsed(lines[-1]) == message, f"{written} {shown(lines[-1])}.")
+        path.write_bytes(b"\xff torn\n")
+        with contextlib.suppress(UnicodeDecodeError):
+            answer.call(messages[0], path)
+        kept = path.read_bytes().startswith(b"\xff torn\n{")
+        require(kept, "it reads what is there and writes it again; add to the file unread.")
+
+
+def _parsed(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
+def plain_load(path: Path) -> list[Message]:
+    """Return the messages of a file, and leave out every torn line."""
+    messages: list[Message] = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            messages.append(json.loads(line))
+        except json.JSONDecodeError:
+            continue
+    return messages
+
+
+@exercise("05.2", "every whole line is there, and no torn one.", finished=plain_load)
+def _load(answer: Answer) -> None:
+    """Go through path.read_text().splitlines(), and try json.loads on each line.
+
+    json.loads raises json.JSONDecodeError on a torn line; then go on with the next.
+    """
+    messages = conversation(300, 90)
+    whole = [json.dumps(message) for message in messages]
+    torn = whole[2][: whole[2].index("}") + 1]
+    resumed = [*whole[:2], torn, *whole[3:]]
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "session.jsonl")
+        for case, lines, end, right in (
+            ("a file of 5 whole lines", whole, "\n", messages),
+            ("a file whose last line is torn", [*whole[:2], torn], "", messages[:2]),
+            ("a torn line with whole lines behind it", resumed, "\n", messages[:2] + messages[3:]),
+            ("an empty file", [], "", []),
+        ):
+            path.write_text("\n".join(lines) + end, encoding="utf-8")
+            read: Any = answer.function(path)
+            wanted = f"from {case}, {len(right)} messages should come back"
+            given = len(read) if hasattr(read, "__len__") else shown(read)
+            require(read == right, f"{wanted}, as they were; yours returned {given}.")
+
+
+def plain_answers(messages: Sequence[Message]) -> list[Block]:
+    """Answer each open call: it was interrupted."""
+    block = {"type": "tool_result", "content": INTERRUPTED, "is_error": True}
+    return [{**block, "tool_use_id": name} for name in unanswered(messages)]
+
+
+@exercise(
+    "05.3", "each open call has one result now, and the API takes it.", finished=plain_answers
+)
+def _interrupted(answer: Answer) -> None:
+    """A block has type, tool_use_id, content, is_error. One for each id of unanswered(messages)."""
+    done = conversation(300)
+    require(answer.call(done) == [], "if every call has its result, the list should be empty.")
+    for sizes in ([300], [300, 90, 300]):
+        messages = conversation(300, sizes)[:-1]
+        calls = of_type(messages[-1], "tool_use")
+        results = answer.call(messages)
+        listed = Answer(results).typed(list, "give a list of blocks, not a message")
+        require("role" not in str(listed), "give the blocks alone, not a message that holds them.")
+        given = [block.get("tool_use_id") for block in listed]
+        right, names = [call["id"] for call in calls], ", ".join(map(str, given))
+        wanted = f"{', '.join(right)} should get a result; yours answers"
+        require(given == right, f"{wanted} {names or 'none'}.")
+        require_answered(calls, {"role": "user", "content": results})
+        says = all("interrupted" in result_text(block) for block in results)
+        require(says, "the content should be the value of INTERRUPTED, without quotes.")
+        errors = all(block.get("is_error") is True for block in results)
+        require(errors, 'without "is_error": True the model takes it for the output of the tool.')
+
+
+@exercise("05.4", "at turn 13 it is in view, at the next it is not.")
+def _turn(answer: Answer) -> None:
+    """panel.search.value = 'glibc that' and panel.kind.value = 'tool_result' leave one row.
+
+    The column state says in view, cleared or summarised for the turn of the slider.
+    """
+    answer.hit(
+        13,  # the last turn whose request has the file with the glibc line whole
+        how="search for 'glibc that', and move the slider",
+        low="at turn {} the file is in view, and at a later one, too; go on.",
+        high="at turn {} the file is not in view; go back.",
+    )
+
+
+# -- what the cells show -------------------------------------------------------------------------
+
+ENVELOPE = session_file.envelope("", 0, None, 0.0).keys()
+"""What every line of a session file has."""
+
+
+def show(path: Path, *numbers: int, skip: Sequence[str] = ("settled",)) -> None:
+    """Print lines of a session file without their envelope, cut for this page."""
+    lines = session_file.read(path)[0]
+    for number in numbers:
+        body = {k: v for k, v in lines[number - 1].items() if k not in (*ENVELOPE, *skip)}
+        if message := body.get("message", {}):
+            body["message"] = {k: message[k] for k in ("role", "content")}
+        text = json.dumps(_cut(body), ensure_ascii=False)
+        print(textwrap.fill(f"{number}: {text[:420]}", WIDTH, subsequent_indent="    "))
+
+
+def _cut(value: Any, longest: int = 90) -> Any:
+    """Cut every text in a JSON value."""
+    if isinstance(value, dict):
+        return {k: _cut(each, longest) for k, each in value.items() if k != "usage"}
+    if isinstance(value, list):
+        return [_cut(each, longest) for each in value]
+    is_long = isinstance(value, str) and len(value) > longest
+    return f"{value[:longest]}… {len(value):,} characters" if is_long else value
+
+
+def first_line(path: Path, mark: str) -> int:
+    """Return the number of the first line of a kind."""
+    lines = session_file.read(path)[0]
+    found = (n for n, line in enumerate(lines, 1) if mark in (line.get("subtype"), *line))
+    return next(found)
+
+
+def power_cut(
+    append: Callable[[Message, Path], object],
+    load: Callable[[Path], list[Message]],
+    close: Callable[[list[Message]], list[Block]] = lambda messages: [],
+) -> dict[str, Any]:
+    """Write with `append`, lose the last 40 bytes, read with `load`, answer with `close`."""
+
+    def save(messages: Sequence[Message], folder: Path, now: float) -> Path:
+        path = folder / "mine.jsonl"
+        for message in messages:
+            append(message, path)
+        path.write_bytes(path.read_bytes()[:-40])
+        return path
+
+    def read(path: Path) -> list[Message]:
+        messages = load(path)
+        results = close(messages)
+        return [*messages, {"role": "user", "content": results}] if results else messages
+
+    return {"save": save, "load": read, "resume_after": 17}
+
+
+def print_rows(some: Sequence[Row]) -> None:
+    """Print the rows of the session browser's table."""
+    for row in some:
+        head = f"{row.turn:3} {row.tool or row.kind:11}{row.tokens:6,} {row.state:11}"
+        print(f"{head}{excerpt(row.text)[: WIDTH - len(head)]}")
+
+
+def session_browser(session: Session, turn: int | None = None) -> Panel:
+    """Show the blocks of a session up to a turn, and the map of that turn's request.
+
+    The controls are `turn`, from 1 (by default the last), `kind` of block, and `search`, words of
+    a text, a tool or a state. Raises ValueError for a session without requests.
+    """
+    last = len(session.requests)
+    if not last:
+        raise ValueError("the session has no request yet, so there is no turn to look at")
+
+    @lru_cache(maxsize=64)
+    def draw(turn: int, kind: str, search: str) -> Drawing:
+        request, window = session.requests[turn - 1], session.settings.context_window
+        every = rows(session, turn)
+        billed = prompt_tokens(request.usage) or None
+        placed = tiles(request.context, billed=billed, session=session)
+        some = matching(every, kind=kind, text=search)
+        states = Counter(row.state for row in some)
+        text = f"{len(some)} of {len(every)} blocks, {sum(row.tokens for row in some):,} tokens, "
+        text += ", ".join(f"{count} {state}" for state, count in states.items()) or "none"
+        text = f"{wrapped(text)}\nWindow map: {sentence(placed, window)}"
+        chart = maps({f"The request of turn {turn}": placed}, window)
+        return Drawing(chart.png(), text, as_html(some, search))
+
+    meaning = "the request that is shown, with all before it"
+    controls = {
+        "turn": slider("turn", turn or last, (1, last, 1), meaning, waits=True),
+        "kind": choice("kind", "all", ("all", *KINDS), "the kind of block"),
+        "search": words("search", "text, tool or state"),
+    }
+    return Panel(controls, draw)
+
+
+def as_html(some: Sequence[Row], search: str = "") -> str:
+    """Turn the newest `SHOWN_ROWS` rows into a table in HTML. A click on a text shows it whole.
+
+    A long text is shown from its beginning, or around the first place with the words of `search`.
+    """
+    from pandas import DataFrame, option_context
+
+    cells = [
+        (r.turn, r.who, r.tool or r.kind, f"{r.tokens:,}", r.state, _folded(r.text, search))
+        for r in some[-SHOWN_ROWS:]
+    ]
+    columns = ("turn", "who", "tool or kind", "tokens", "state", "text")
+    table, name = DataFrame(cells, columns=columns), "the blocks of the session"
+    with option_context("display.max_colwidth", None):  # or pandas cuts the markup
+        shown = scrolling(table, name, "left", escape=False)
+    older = len(some) - SHOWN_ROWS
+    return shown if older <= 0 else f"The newest {SHOWN_ROWS} rows; {older} more.{shown}"
+
+
+def _folded(text: str, search: str) -> str:
+    short, whole = excerpt(text, search), text[:LONGEST]
+    if short == text:
+        return escape(short)
+    more = f"\n… and {len(text) - LONGEST:,} characters more" if len(text) > LONGEST else ""
+    style = "white-space: pre-wrap; max-width: 60em"
+    marked = escape(whole + more).translate({ord(c): f"&#{ord(c)};" for c in "\n\r\t"})
+    fold = f'<pre style="{style}">{marked}</pre>'  # pandas would write \\n for a line break
+    return f"<details><summary>{escape(short)}</summary>{fold}</details>"
+
+
+def excerpt(text: str, search: str = "") -> str:
+    """Cut a text to one short line, from its beginning or around the words of `search`."""
+    line, words = " ".join(text.split()), " ".join(search.split()).casefold()
+    start = max(0, line.casefold().find(words) - EXCERPT // 3)
+    stop = start + EXCERPT
+    return f"{'…' * (start > 0)}{line[start:stop]}{'…' * (stop < len(line))}"
