@@ -352,7 +352,7 @@ def test_tests_that_are_not_there_do_not_pass() -> None:
     run = {"command": "python -m unittest -q; echo ${PIPESTATUS[0]}"}
     text = "Ran 0 tests in 0.0s\n\nOK\nexit code 0"
     said = answer(user(RENAME), *calls("", ("bash", run, text)))
-    assert "- [tests] fail | no test was run" in words(said)
+    assert "- [tests] none | no test was run" in words(said)
 
 
 # -- compacting -----------------------------------------------------------------------------------

@@ -122,6 +122,35 @@ def test_a_refusal_names_the_words_and_the_six_tasks():
         assert f'"{understand(prompt).unknown[0]}"' in text
 
 
+@pytest.mark.parametrize("prompt", [prompt for _, prompt in (*EXAMPLES, *EXAMPLES_ZH)])
+def test_the_model_sets_to_work_at_an_example_of_its_refusal(prompt: str, tmp_path: Path):
+    (tmp_path / "a.py").write_text("LIMIT = 3\n")
+    turn = next(run(client(), prompt, Workspace(tmp_path)))
+    assert turn.stop_reason == ("end_turn" if rules_in(prompt) else "tool_use")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "rules", "line"),
+    [
+        ("每份报告的第一行必须是 '# 甲'。", 1, "# 甲"),
+        ("每份报告的第一行不要是 '# 甲'。", 0, None),
+        ("不要修改 json/ 里的文件。", 1, None),
+        ("不要修改 json/ 以外的文件。", 0, None),
+        ("不要重命名 LIMIT。", 1, None),
+        ("不要不重命名 LIMIT。", 0, None),
+    ],
+)
+def test_chinese_words_turn_a_rule_round(prompt: str, rules: int, line: str | None):
+    assert len(rules_in(prompt)) == rules
+    assert required_line(rules_in(prompt), first=True) == line
+
+
+@pytest.mark.parametrize("words", ["继续", "请继续。", "Go on.", "continue"])
+def test_to_go_on_with_nothing_is_refused(words: str, tmp_path: Path):
+    (turn,) = run(client(), words, Workspace(tmp_path))
+    assert turn.stop_reason == "refusal"
+
+
 def test_a_refusal_ends_the_run_and_says_so(tmp_path: Path):
     (turn,) = run(client(), "Sing a song", Workspace(tmp_path))
     assert turn.stop_reason == "refusal"

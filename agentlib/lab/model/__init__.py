@@ -107,8 +107,9 @@ def _rules(seen: View, task: Task) -> Reply:
     if task.focus == "summary":
         return say(seen.summary or "I see no summary.")
     lines = [note("rule", rule) for rule in seen.rules]
-    nothing = "I see no rule." if seen.request else "I see no request."
-    return say("\n".join(["Understood:", *lines]) if lines else nothing)
+    if not (lines or seen.request):
+        return falls_short(seen, "I see no request, so there is nothing to go on with.")
+    return say("\n".join(["Understood:", *lines]) if lines else "I see no rule.")
 
 
 def _unknown(seen: View, task: Task) -> Reply:

@@ -275,7 +275,8 @@ def _finish(view: View, task: Task, hits: Sequence[Place], *, edited: bool) -> R
     rest += f"; a rule protects {protected} of them" if protected else ""
     told = f"Renamed {old} to {new}: {view.edits} edits made; {rest}."
     ends = falls_short if len(hits) > protected else answer
-    return ends(view, f"{told} Tests {tests.parts[0]}: {tests.parts[1]}")
+    ran = "No test was run." if tests.parts[0] == "none" else f"Tests {': '.join(tests.parts)}"
+    return ends(view, f"{told} {ran}")
 
 
 def _tested(view: View) -> str:
@@ -289,7 +290,7 @@ def _tested(view: View) -> str:
     if "PIPESTATUS" not in str(call.input.get("command")):
         return ""
     if "Ran 0 tests" in call.text:  # some runners end well without any
-        return note("tests", "fail", "no test was run")
+        return note("tests", "none", "no test was run")
     words = one_line(lines[-2], 100) if len(lines) > 1 else "no output"
     return note("tests", "pass" if lines[-1] == "exit code 0" else "fail", words)
 

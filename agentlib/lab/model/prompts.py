@@ -110,7 +110,7 @@ def _is_rule(part: str) -> bool:
 
 # -- understanding -------------------------------------------------------------------------------
 
-_GO_ON = re.compile(rf"\W*(?:{_any(TABLE['go_on']['phrases'])})\W*", _FLAGS)
+_GO_ON = re.compile(_any(TABLE["go_on"]["phrases"]), _FLAGS)
 SUMMARY_WORD, SUMMARY_OF_TALK = (
     re.compile(_any(TABLE["summary"][name]), _FLAGS | re.DOTALL) for name in ("word", "of_talk")
 )
