@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from agentlib import loop as agent_loop
 from agentlib import pipeline
-from agentlib.auto_compact import summary_text
+from agentlib.auto_compact import SummaryFailed, summary_text
 from agentlib.estimation import prompt_tokens
 from agentlib.hooks import NO_HOOKS, notes_file
 from agentlib.lab.api.faults import Fault
@@ -236,7 +236,7 @@ def _played(
     llm = client(
         live, window=window, max_usd=max_usd, faults=faults, clock=clock, habits=habits, model=model
     )
-    if "summarize" in parts:
+    if parts.keys() & {"summarize", "compact"}:  # the learner's own has no breaker
         settings = replace(settings, summary_retries=0, breaker_failures=0)
     # On Windows a session that is still held can't be removed, such as after an error.
     with TemporaryDirectory(ignore_cleanup_errors=True) as name:
@@ -301,6 +301,9 @@ class _Work:
         except (anthropic.APIError, agent_loop.RequestTooLarge) as error:
             self.run.refused = _words(error)
             self.run.ended = f"{getattr(error, 'status_code', '')} {self.run.refused}".strip()
+            return
+        except SummaryFailed as error:
+            self.run.ended = f"no summary: {error}"
             return
         if self.pause is not None and not self.run.ended:
             there = len(self.session.requests)

@@ -28,7 +28,10 @@ def run_sentence(run: Run, *more: str) -> str:
     checks = ", ".join(f"{name} {value}" for name, value in values)
     counts = f"{run.turns:,} turns, {run.repeated:,} calls made again, {run.sent:,} tokens sent"
     text = "; ".join([counts, *more, checks]) + "."
-    return wrapped(text + (f" The API ended it: {run.refused.rstrip('.')}." if run.refused else ""))
+    ended = f"The API ended it: {run.refused.rstrip('.')}." if run.refused else ""
+    if run.ended and not ended:
+        ended = f"It ended: {run.ended.rstrip('.')}."
+    return wrapped(f"{text} {ended}".rstrip())
 
 
 def print_json(value: object) -> None:
