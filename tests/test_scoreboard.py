@@ -5,14 +5,16 @@ from dataclasses import replace
 
 import pytest
 
+from agentlib.lab.figures.climb import climb
 from agentlib.lab.play import repeated
 from agentlib.lab.scoreboard import (
     DOLLARS,
     FOCUS,
     STAGES,
     WINDOW,
+    measures,
+    picture,
     played,
-    row,
     scorecard,
 )
 from agentlib.lab.tasks.scenarios import REVIEW
@@ -20,34 +22,18 @@ from agentlib.messages import of_type
 from agentlib.settings import MODEL
 
 
-@pytest.mark.parametrize(
-    ("lesson", "rule", "done"),
-    [
-        ("00", "no", "no"),
-        ("02", "yes", "yes"),
-        ("03", "no", "yes"),
-        ("04", "yes", "yes"),
-        ("06", "yes", "yes"),
-    ],
-)
-def test_each_layer_shows_in_its_row(lesson: str, rule: str, done: str):
-    assert (row(lesson)["rule kept"], row(lesson)["done"]) == (rule, done)
-    assert lesson == "00" or max(played(lesson).sizes) <= WINDOW
-
-
 def test_the_bare_loop_is_refused_and_the_meter_stops_it_before_that():
-    assert re.fullmatch(r"400 prompt is too long: \d+ tokens > 32000 maximum", played("00").ended)
-    point = played("01").settings.threshold_tokens
-    assert played("01").ended.startswith("stopped itself: ")
-    assert max(played("01").sizes) <= point
-    assert row("01")["turns"] < row("00")["turns"]
+    bare, metered = (played(lesson, REVIEW) for lesson in ("00", "01"))
+    assert re.fullmatch(r"400 prompt is too long: \d+ tokens > 32000 maximum", bare.ended)
+    assert max(metered.sizes) <= metered.settings.threshold_tokens
+    assert metered.turns < bare.turns
+    assert [measures(run)["done"] for run in (bare, metered)] == ["refused", "stopped itself"]
 
 
 def test_a_focus_goes_through_the_same_compaction_as_the_automatic_one():
-    (auto,), (manual,) = (played(lesson).session.compactions for lesson in ("03", "04"))
+    (auto,), (manual,) = (played(lesson, REVIEW).session.compactions for lesson in ("03", "04"))
     assert (auto.trigger, auto.focus, auto.failure) == ("auto", "", None)
     assert (manual.trigger, manual.focus, manual.seen) == ("manual", FOCUS, auto.seen)
-    assert row("03")["tokens sent"] < row("02")["tokens sent"]
 
 
 def test_the_stages_03_to_05_differ_in_one_thing_each():
@@ -56,27 +42,54 @@ def test_the_stages_03_to_05_differ_in_one_thing_each():
     assert replace(manual, recall=True) == recall
 
 
-def test_every_row_is_the_same_session():
+def test_every_row_is_the_same_session_within_the_window():
     for lesson in STAGES:
-        said = [m for m in played(lesson).session.history if m["role"] == "user"]
+        run = played(lesson, REVIEW)
+        said = [m for m in run.session.history if m["role"] == "user"]
         texts = [block["text"] for m in said for block in of_type(m, "text")]
         assert texts == list(REVIEW.prompts)[: len(texts)]
+        assert max(run.sizes) <= WINDOW
 
 
-def test_tokens_and_dollars_are_those_of_every_bill_the_summarys_too():
-    run, shown = played("03"), row("03")
+def test_dollars_are_those_of_every_bill_the_summarys_too():
+    run = played("03", REVIEW)
     assert len(run.usages) > run.turns
-    assert shown["tokens sent"] == run.sent > sum(run.sizes)
-    assert shown[DOLLARS] == pytest.approx(run.dollars(MODEL), abs=1e-4)
+    assert measures(run)[DOLLARS] == pytest.approx(run.dollars(MODEL), abs=1e-4)
     assert MODEL.endswith(DOLLARS.removeprefix("$ "))
 
 
-def test_a_row_a_lesson_up_to_the_one_asked_for():
-    assert list(scorecard("00").index) == ["00"]
-    assert list(scorecard("01")["turns"]) == [row("00")["turns"], row("01")["turns"]]
-    assert max(map(len, scorecard("02").to_string().splitlines())) <= 72
+def test_a_row_a_lesson_up_to_the_one_asked_for_and_what_is_better_is_marked():
+    card = scorecard("07")
+    assert list(card.index) == list(STAGES)
+    assert max(map(len, card.to_string().splitlines())) <= 72
+    assert not [cell for cell in card.loc["00"] if "▲" in str(cell)]
+    assert (card.loc["03", "done"], card.loc["04", "rule kept"]) == ("▲ yes", "▲ yes")
+    assert (card.loc["06", "facts"], card.loc["05", "facts"]) == ("▲ 4", 1)
+    assert card.loc["04", "described"] == 15  # fewer than before
     with pytest.raises(ValueError, match=r"no row for lesson '99'; there are 00, 01, 02"):
         scorecard("99")
+
+
+def test_a_run_of_ones_own_is_a_row_under_the_lessons():
+    card = scorecard("00", {"mine": played("02", REVIEW)})
+    assert list(card.index) == ["00", "mine"]
+    assert (card.loc["mine", "described"], card.loc["mine", "done"]) == ("▲ 19", "▲ yes")
+
+
+def test_the_picture_grows_by_a_dot_a_lesson_and_neighbours_share_a_name():
+    words = [text.get_text() for text in picture("07").figure.axes[0].texts]
+    assert words[:-1] == [
+        "00, 01",
+        "02",
+        "03: 2 facts",
+        "04, 05: 1 fact",
+        "06: 4 facts",
+        "07: 4 facts",
+    ]
+    row = {"$": 0.1, "rule kept": "no", "described": 3, "facts": 1, "done": "no"}
+    said = {each: climb({"00": {**row, "done": each}}, "$").figure.texts for each in ("no", "yes")}
+    assert "not finished" in str(said["no"])
+    assert "3 of 24 files, 1 of 4 facts, rule lost" in str(said["yes"])
 
 
 def test_a_second_read_of_the_same_lines_counts_and_one_of_others_does_not():

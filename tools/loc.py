@@ -21,9 +21,9 @@ BUDGETS = {
     "agent": 2_500,
     "terminal": 470,
     "adapters": 200,
-    ROOMS: 2_106,
+    ROOMS: 2_121,
     "a folded cell": 30,
-    "the rest of the lab": 6_655,
+    "the rest of the lab": 6_731,
     "tools, Python": 1_294,
     "tools, JavaScript": 411,
 }

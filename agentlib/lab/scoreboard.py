@@ -1,19 +1,23 @@
 """The course's scorecard: one session through all lessons, with a row for the layers of each.
 
-The session is `scenarios.REVIEW` in a window of 32,000 tokens. The offline model illustrates a
+The session is `scenarios.LONG` in a window of 32,000 tokens: four packages, one after the other,
+and a report on 24 files at the end. `make sweeps` stores its rows. The offline model illustrates a
 mechanism and is no evidence about language models. Tokens, cache and dollars follow the API's
 rules. `make compare` compares presets over many tasks.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentlib import presets
+from agentlib.lab.figures.climb import climb
 from agentlib.lab.model import HABITS, Habits
-from agentlib.lab.play import Run, play, repeated
-from agentlib.lab.tasks.scenarios import REVIEW
+from agentlib.lab.play import Run, play
+from agentlib.lab.tasks.scenarios import LONG, Scenario
 from agentlib.loop import metered
 from agentlib.messages import Message
 from agentlib.pipeline import compact
@@ -24,11 +28,14 @@ from agentlib.transcripts import Session
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from agentlib.lab.figures.style import Chart
+
 WINDOW = 32_000
 DOLLARS = f"$ {MODEL.removeprefix('claude-')}"
 """The column of dollars, which names their model."""
-LOSSES = ("turns", DOLLARS, "rule kept", "described", "facts", "re-read", "done")
-"""Columns that show what was lost: of 19 files described, and of 4 planted facts kept."""
+ROWS = Path(__file__).parent / "tasks" / "scorecard.csv"
+"""The rows: files described of 24, planted facts kept of 4."""
+NO_RUNS: Mapping[str, Run] = {}
 PRICED_AS = "claude-opus-5-5"
 """The model at whose prices DEFAULT was chosen, and presets are compared."""
 
@@ -83,40 +90,61 @@ STAGES = {
 
 
 @cache
-def played(lesson: str) -> Run:
-    """The run behind a row. Raises ValueError for a lesson that has none."""
+def played(lesson: str, task: Scenario = LONG) -> Run:
+    """Run a task with the layers of a lesson. Raises ValueError for a lesson that has no row."""
     if lesson not in STAGES:
         raise ValueError(f"no row for lesson {lesson!r}; there are {', '.join(STAGES)}")
     stage = STAGES[lesson]
     settings = stage.settings.scaled(WINDOW)
-    return play(replace(REVIEW, name=lesson), settings, engine=stage.engine, stop=stage.stop)
-
-
-def row(lesson: str) -> dict[str, Any]:
-    """What the session came to with the layers of one lesson. Raises ValueError."""
-    return {"lesson": lesson, **measures(played(lesson))}
+    return play(replace(task, name=lesson), settings, engine=stage.engine, stop=stage.stop)
 
 
 def measures(run: Run) -> dict[str, Any]:
-    """What a run of the session came to, by the scorecard's columns.
-
-    `turns` are requests answered, `tokens sent` those of all prompts, summary requests included.
-    """
+    """What a run came to, by the scorecard's columns."""
+    ended = "stopped itself" if run.ended.startswith("stopped") else "refused"
     return {
         "turns": run.turns,
-        "tokens sent": run.sent,
         DOLLARS: round(run.dollars(MODEL), 4),
         "rule kept": "yes" if run.checks["rule kept"] else "no",
         **{name: run.checks[name] for name in ("described", "facts")},
-        "re-read": repeated(run.session.history, "read_file"),
-        "done": "yes" if run.checks["done"] else "no",
+        "done": "yes" if run.checks["done"] else ended if run.ended else "no",
     }
 
 
-def scorecard(upto: str, columns: Sequence[str] = LOSSES) -> "DataFrame":
-    """A row for each lesson from the first to `upto`. Raises ValueError as `row` does."""
-    import pandas
+def scorecard(upto: str, more: Mapping[str, Run] = NO_RUNS) -> "DataFrame":
+    """Return a row for each lesson from the first to `upto`, and one for each run of `more`.
 
-    last = row(upto)
-    before = [row(lesson) for lesson in STAGES if lesson < upto]
-    return pandas.DataFrame([*before, last]).set_index("lesson")[list(columns)]
+    ▲ marks what is better than in the row above. Raises ValueError if `upto` has no row.
+    """
+    from pandas import DataFrame
+
+    rows = _rows(upto) | {name: measures(run) for name, run in more.items()}
+    shown = {name: dict(row) for name, row in rows.items()}
+    for (_, before), (name, row) in pairwise(rows.items()):
+        for column in _better(before, row):
+            shown[name][column] = f"▲ {row[column]}"
+    return DataFrame.from_dict(shown, orient="index").rename_axis("lesson")
+
+
+def _better(before: Mapping[str, Any], row: Mapping[str, Any]) -> list[str]:
+    """Name the columns in which a row is better than the one before it."""
+    more = [name for name in ("described", "facts") if row[name] > before[name]]
+    kept = [name for name in ("rule kept", "done") if row[name] == "yes" != before[name]]
+    cheaper = row[DOLLARS] < before[DOLLARS] and row["done"] == before["done"] == "yes"
+    return [*more, *kept, *[DOLLARS] * cheaper]
+
+
+def picture(upto: str) -> "Chart":
+    """Draw the scorecard's rows up to a lesson: dollars against files described."""
+    return climb(_rows(upto), DOLLARS)
+
+
+def _rows(upto: str) -> dict[str, dict[str, Any]]:
+    """Return the stored rows by lesson. Raises ValueError if `upto` has none."""
+    from pandas import read_csv
+
+    if upto not in STAGES:
+        raise ValueError(f"no row for lesson {upto!r}; there are {', '.join(STAGES)}")
+    stored = read_csv(ROWS, dtype={"policy": str}).set_index("policy").drop(columns="seed")
+    rows: Any = stored[stored.index <= upto].to_dict("index")
+    return rows

@@ -7,6 +7,7 @@ each turn of each task, beside lesson 03's layer. `survival.csv` says what becam
 rule: a row for each way of `TELLINGS` and seed. `trades.csv` has the presets and the lengths of
 DEFAULT's summaries, as `sweeps.csv`. `failing.csv` has the course's report under each preset, while
 a share of the summaries fails. `parts.csv` has lesson 06's hand-off without each of its parts.
+`scorecard.csv` has the long session with the layers of each lesson.
 `bench.csv` has the bench's presets on that report, with dollars by model, and `hump.csv` the
 generated tasks with plain `Settings()`, a row for each KEEP_RECENT and seed. `make sweeps ARGS=3`
 only shows the means of three seeds.
@@ -31,7 +32,16 @@ from agentlib.lab.generations import places, planted
 from agentlib.lab.model import HABITS, Habits
 from agentlib.lab.panels.what_if import PRESETS
 from agentlib.lab.play import Run, asked_at, play, repeated
-from agentlib.lab.scoreboard import EVIDENCE, PRICED_AS, Stage, with_focus
+from agentlib.lab.scoreboard import (
+    EVIDENCE,
+    PRICED_AS,
+    ROWS,
+    STAGES,
+    Stage,
+    measures,
+    played,
+    with_focus,
+)
 from agentlib.lab.tasks.generated import (
     BENCH,
     CLEARING,
@@ -102,6 +112,11 @@ def row(policy: str, seed: int) -> dict[str, Any]:
         "read again": repeated(run.session.history, "read_file"),
         "done": run.checks["done"],
     }
+
+
+def scorecard_row(policy: str, seed: int) -> dict[str, Any]:
+    """Run the long session with the layers of a lesson."""
+    return {"policy": policy, "seed": seed, **measures(played(policy))}
 
 
 def told_in(task: Scenario, number: int) -> Scenario:
@@ -291,6 +306,7 @@ TABLES: dict[Path, tuple[Callable[..., dict[str, Any]], list[Any], int]] = {
     FAILING: (failing_row, [*product(presets.ALL, SHARES)], FAILS),
     PARTS: (parts_row, [*WITHOUT], SEEDS),
     BENCH: (bench_row, [*PRESETS], 1),
+    ROWS: (scorecard_row, [*STAGES], 1),
     HUMP: (hump_row, [*HUMP_KEEPS], RENAMINGS),
 }
 """What makes a row of each table, the policies it is given, and the number of seeds."""

@@ -166,7 +166,7 @@ def strip(windows: Mapping[str, Any], again: tuple[str, tuple[list[str], str]]) 
         chart.figure.text((0.1 + 2.35 * place) / 7.2, 0.3, says, color=RED, fontsize=9)
     title, (paths, says) = again
     axes = chart.frame(5.1, 0.9, 2.0, 0.75, title)
-    numbers = [list(dict.fromkeys(paths)).index(path) + 1 for path in paths]
+    numbers = [list(dict.fromkeys(paths)).index(path) + 1 for path in paths] or [1]
     axes.plot(numbers, color=LOOKS["tool_result"].colour, linewidth=1.5)
     axes.set(xticks=[], yticks=[1, max(numbers)], yticklabels=["file 1", str(max(numbers))])
     axes.set_xlabel("files in the order they were read", fontsize=8, labelpad=2)

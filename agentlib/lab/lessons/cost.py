@@ -219,6 +219,8 @@ def print_bills(frames: list[Frame], bills: list[Billed], numbers: Iterable[int]
     """Print what the API would say of some requests, and their cents."""
     print(f"{'request':>8}{'waited':>9}{'read':>10}{'written':>10}{'answer':>8}{'cents':>8}")
     for n in numbers:
+        if not 0 < n <= len(frames):
+            raise ValueError(f"no request {n}; the session has requests 1 to {len(frames)}")
         frame, usage = frames[n - 1], bills[n - 1].usage
         kinds = priced(usage, PRICED_AS)
         tokens = "".join(f"{kinds[k][0]:>{w},}" for k, w in (("read", 10), ("written", 10)))
@@ -242,9 +244,15 @@ def by_the_bill(
         return edit(messages) if count[0] == at else messages
 
     frames, bills = billed(session, engine=engine(policy))
+    if not 0 < at <= len(frames) or frames[at - 1].prompt_tokens == kept[0][at - 1].prompt_tokens:
+        raise ValueError(
+            f"nothing goes before request {at}; the session has {len(frames)} requests"
+        )
     pairs = zip(kept[1][at - 1 :], bills[at - 1 :], strict=True)
     saved = accumulate(spent([old]) - spent([new]) for old, new in pairs)
-    pays = next(n for n, total in enumerate(saved, 1) if total > -1e-9)
+    pays = next((n for n, total in enumerate(saved, 1) if total > -1e-9), 0)
+    if not pays:
+        raise ValueError(f"edited before request {at}, the dollars don't come back in this session")
     return frames, bills, pays
 
 
@@ -296,7 +304,8 @@ def print_prices(
 def reading(panel: Panel, words: str) -> int:
     """Read a number off a panel's sentence."""
     found = re.search(words, " ".join(panel.text.split()))
-    assert found, f"the panel says {panel.text}"
+    if not found:
+        raise ValueError(f"the panel gives no such number. It says: {panel.text}")
     return int(found[1])
 
 

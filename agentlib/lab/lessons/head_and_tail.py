@@ -41,6 +41,7 @@ from agentlib.messages import (
     is_summary,
     of_type,
 )
+from agentlib.session_file import Compaction
 from agentlib.settings import Settings
 
 HEADER, END = f"{SUMMARY_HEADER}t.jsonl]", SUMMARY_END
@@ -263,9 +264,17 @@ def fates(run: Run) -> dict[str, list[str]]:
     return places(run.session, planted(REVIEW))
 
 
+def summary_of(run: Run, number: int) -> Compaction:
+    """Return a run's compaction with this number. Raises ValueError if there is none."""
+    count = len(run.session.compactions)
+    if not 0 < number <= count:
+        raise ValueError(f"no summary {number}: this run of {run.turns} turns has {count}")
+    return run.session.compactions[number - 1]
+
+
 def print_section(run: Run, number: int, heading: str) -> None:
     """Print a section of a run's summary with this number."""
-    text = summary_text(run.session.compactions[number - 1].message or {})
+    text = summary_text(summary_of(run, number).message or {})
     print(f"summary {number}")
     section = text.partition(f"## {heading}")[2].partition("## ")[0]
     print_lines(f"## {heading}{section}".rstrip(), 2)
@@ -274,9 +283,7 @@ def print_section(run: Run, number: int, heading: str) -> None:
 def print_next_calls(run: Run, count: int = 3) -> None:
     """Print the first calls after a run's first compaction."""
     replies = [
-        m
-        for m in run.session.history[run.session.compactions[0].seen :]
-        if m["role"] == "assistant"
+        m for m in run.session.history[summary_of(run, 1).seen :] if m["role"] == "assistant"
     ]
     for call in [call for reply in replies for call in of_type(reply, "tool_use")][:count]:
         print(f"  {call['name']} {str(call['input'])[:60]}")

@@ -171,6 +171,8 @@ def show(path: Path, *numbers: int, skip: Sequence[str] = ("settled",)) -> None:
     """Print lines of a session file without their envelope, cut for this page."""
     lines = session_file.read(path)[0]
     for number in numbers:
+        if not 0 < number <= len(lines):
+            raise ValueError(f"no line {number}; the file has lines 1 to {len(lines)}")
         body = {k: v for k, v in lines[number - 1].items() if k not in (*ENVELOPE, *skip)}
         if message := body.get("message", {}):
             body["message"] = {k: message[k] for k in ("role", "content")}

@@ -108,7 +108,7 @@ def _rules(seen: View, task: Task) -> Reply:
         return say(seen.summary or "I see no summary.")
     lines = [note("rule", rule) for rule in seen.rules]
     if not (lines or seen.request):
-        return falls_short(seen, "I see no request, so there is nothing to go on with.")
+        return falls_short(seen, "I see no request.")
     return say("\n".join(["Understood:", *lines]) if lines else "I see no rule.")
 
 
