@@ -160,3 +160,22 @@ def test_a_lesson_goes_on_in_a_folder_that_cannot_be_written(folder):
     (folder / ".progress").write_text("a file in the place of the folder", encoding="utf-8")
     assert predict("00.wall", turn=12) == "You say: turn 12."
     assert compare("00.wall", turn=17) == "turn: you said 12, it is 17, 5 more"
+
+
+def test_an_answer_that_never_ends_is_stopped_with_a_sentence(monkeypatch):
+    def forever(messages, ask, workspace):
+        while messages[-1]["role"] == "user":
+            pass
+
+    monkeypatch.setattr(lessons, "SECONDS", 0.2)
+    verdict = lessons.check("00.1", forever)
+    assert not verdict
+    assert "stopped after 0.2 seconds" in verdict.says
+
+
+def test_ctrl_c_in_an_answer_is_ctrl_c(monkeypatch):
+    def pressed(base, growth, turns):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        lessons.check("00.2", pressed)

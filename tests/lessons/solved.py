@@ -36,10 +36,12 @@ class Lesson:
     """The tests of a lesson. The file `test_the_wall.py` is for the notebook `00_the_wall.ipynb`.
 
     A subclass gives the `wrong` answers of each exercise: a plausible mistake, and words of the
-    verdict that name the failing case. `panels` makes the lesson's panels, by their names.
+    verdict that name the failing case. `right` has answers that are as right as the published
+    one and written otherwise. `panels` makes the lesson's panels, by their names.
     """
 
     wrong: ClassVar[Mapping[str, Sequence[tuple[Any, str]]]]
+    right: ClassVar[Mapping[str, Sequence[Any]]]
     panels: ClassVar[Mapping[str, Callable[[], Panel]]] = {}
 
     @classmethod
@@ -48,6 +50,9 @@ class Lesson:
             rows = [(name, *row) for name, rows in cls.wrong.items() for row in rows]
             names = [name for name, *_ in rows]
             metafunc.parametrize(("exercise", "mistake", "case"), rows, ids=names)
+        if "otherwise" in metafunc.fixturenames:
+            pairs = [(name, each) for name, answers in cls.right.items() for each in answers]
+            metafunc.parametrize(("exercise", "otherwise"), pairs, ids=[name for name, _ in pairs])
 
     @pytest.fixture
     def path(self, request: pytest.FixtureRequest) -> Path:
@@ -63,11 +68,17 @@ class Lesson:
         assert not verdict
         assert case in verdict.says
 
-    def test_every_exercise_has_a_hint_and_two_wrong_answers(self, path: Path):
+    def test_a_right_answer_passes_however_it_is_written(
+        self, exercise: str, otherwise: Any, tmp_path, monkeypatch
+    ):
+        monkeypatch.chdir(tmp_path)
+        assert check(exercise, otherwise)
+
+    def test_every_exercise_has_a_hint_and_right_and_wrong_answers(self, path: Path):
         names = of_lesson(path.name[:2])
-        assert list(self.wrong) == names
+        assert list(self.wrong) == list(self.right) == names
         assert [name for name in names if not hint(name).startswith("Hint 1 of ")] == []
-        assert [name for name in names if len(self.wrong[name]) < 2] == []
+        assert [name for name in names if len(self.wrong[name]) < 6] == []
 
     def test_the_notebook_asks_every_exercise_and_shows_that_it_is_open(self, path: Path):
         notebook = nbformat.read(path, as_version=4)

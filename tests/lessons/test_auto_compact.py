@@ -39,6 +39,19 @@ def rules_before(old, new):
     return "\n".join([*(rule for rule in rules if rule not in new), new])
 
 
+def from_the_end(messages, summary, keep=1):
+    pairs = exchanges(messages)
+    starts = [start for start, _ in pairs][max(0, len(pairs) - keep) :]
+    return [head(messages, summary), *(messages[starts[0] :] if starts else [])]
+
+
+def line_by_line(old, new):
+    for line in old.split("\n"):
+        if line.startswith("- [rule]") and line not in new.split("\n"):
+            new = f"{new}\n{line}"
+    return new
+
+
 WRONG = {
     "03.1": [
         (lambda m, s: [*m[:1], user(s)], "nothing of the old ones stays"),
@@ -46,6 +59,7 @@ WRONG = {
         (lambda m, s: [user(s), assistant("Understood."), user("Go on.")], "returned 3 messages"),
         (lambda m, s: [user(s), assistant("Understood.")], "prefill"),
         (lambda m, s: [user(f"{s} {m}")], "the text of old messages is still there"),
+        (lambda m, s: m, "the summary should be in the first"),
     ],
     "03.2": [
         (lambda m, s, keep=1: [head(m, s)], "with keep=1 of 4 exchanges"),
@@ -70,12 +84,20 @@ WRONG = {
         ({"summary_tokens": 1_500}, "It should be under $0.92"),
         ((27_200, 1_500), "give {"),
         ({"threshold": 27_200, "head_tokens": 600}, "and no other number"),
+        ({"threshold": 4_000, "summary_tokens": 1_500}, "All of it should be kept"),
+        ({"threshold": 27_200, "summary_tokens": 100}, "All of it should be kept"),
     ],
+}
+RIGHT = {
+    "03.1": [lambda old, text: [{"role": "user", "content": [{"type": "text", "text": text}]}]],
+    "03.2": [from_the_end],
+    "03.3": [line_by_line],
+    "03.4": [{"threshold": 27_000, "summary_tokens": 2_000}],
 }
 
 
 class TestAutoCompact(Lesson):
-    wrong = WRONG
+    wrong, right = WRONG, RIGHT
 
 
 START = replace(

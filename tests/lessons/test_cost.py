@@ -63,6 +63,12 @@ WRONG = {
         (lambda gone, behind, read, write: write * behind / (read * gone), "not 12.5"),
         (lambda gone, behind, read, write: (write - read) * gone / (read * behind), "not 48.0"),
         (lambda gone, behind, read, write: 24 * behind / gone, "at Haiku 4.5"),
+        (lambda gone, behind, read, write: 0, "at the prices of Opus 5.5"),
+        (lambda gone, behind, read, write: (write - read) * behind / (write * gone), "Opus 5.5"),
+        (
+            lambda gone, behind, read, write: (write - read) * (behind + gone) / (read * gone),
+            "Opus",
+        ),
     ],
     "08.2": [
         (
@@ -111,10 +117,19 @@ WRONG = {
         (clear_unseen_too, "the newest result should stay"),
     ],
 }
+RIGHT = {
+    "08.1": [
+        lambda gone, behind, read, write: math.ceil(behind / gone * (write / read - 1)),
+        lambda out, after, old, new: (new * after - old * after) / (old * out),
+    ],
+    "08.2": [lambda *given: math.ceil(summary_pays(*given)), summary_pays],
+    "08.3": [kept_alive],
+    "08.4": [lambda messages, idle: clear(messages, keep_recent=6) if idle >= 300 else messages],
+}
 
 
 class TestCost(Lesson):
-    wrong = WRONG
+    wrong, right = WRONG, RIGHT
     panels: ClassVar = {
         "compacting": lambda: compacting_panel(OPUS, lambda left, *_: 50 * left),
         "alive": lambda: alive_panel(OPUS, lambda pause, *_: 900 - pause, [700.0]),

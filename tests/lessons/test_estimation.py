@@ -18,6 +18,11 @@ def words_only(messages):
     return sum(len(str(m)) + 2 for m in messages if isinstance(m["content"], str)) // 4
 
 
+def eats_its_input(billed, sent, messages):
+    del messages[:sent]
+    return billed + estimate_tokens(messages)
+
+
 WRONG = {
     "01.1": [
         (words_only, "a call in a list"),
@@ -25,12 +30,16 @@ WRONG = {
         (lambda messages: len(json.dumps(messages)) // 4, "a result in Chinese"),
         (lambda messages: len(str(messages)) / 4, "the answer is 15, not 15."),
         (lambda messages: round(len(str(messages)) / 4), "the answer is"),
+        (lambda messages: len(str(messages[-1])) // 4, "a call in a list"),
     ],
     "01.2": [
         (lambda threshold, off: threshold * (1 + off / 100), "is 200, not 50"),
         (lambda threshold, off: threshold * (1 - off / 100), "is 200, not 150"),
         (lambda threshold, off: threshold / (-off / 100), "20 % low"),
         (lambda threshold, off: threshold / (1 - abs(off) / 100), "it raised ZeroDivisionError"),
+        (lambda threshold, off: threshold * 100 / off, "is 200, not -200"),
+        (lambda threshold, off: threshold - threshold * off / 100, "is 200, not 150"),
+        (lambda threshold, off: threshold / (1 - off / 100), "is 200, not 66"),
     ],
     "01.3": [
         (lambda billed, sent, messages: estimate_tokens(messages), "the first 3 messages"),
@@ -56,6 +65,7 @@ WRONG = {
             lambda billed, sent, m: billed + estimate_tokens(m[-2:] if billed else m),
             "only 4 have to be guessed",
         ),
+        (eats_its_input, "it edited what it was given"),
     ],
     "01.4": [
         (-14, "with -14 the alarm rings past 184,000"),
@@ -63,12 +73,22 @@ WRONG = {
         (7, "negative means low"),
         ("-7", "is no whole number; give whole percent"),
         (-6.5, "-6.5 is no whole number; give whole percent"),
+        (-8, "past 184,000"),
     ],
+}
+RIGHT = {
+    "01.1": [lambda conversation: int(len(f"{conversation}") / 4)],
+    "01.2": [
+        lambda threshold, off: threshold * 100 / (100 + off),
+        lambda alarm, error: round(alarm / (1 + error / 100)),
+    ],
+    "01.3": [lambda paid, count, sent: paid + len(str(sent[count:])) // 4],
+    "01.4": [-7.0],
 }
 
 
 class TestEstimation(Lesson):
-    wrong = WRONG
+    wrong, right = WRONG, RIGHT
     panels: ClassVar = {"the alarm": estimation_panel}
 
 

@@ -49,6 +49,13 @@ def priced(**other):
     return costs
 
 
+def in_steps(messages, summary):
+    new = messages[:1]
+    new.append(summary_message(summary, "any.jsonl", active_request(messages[1:])))
+    new.extend(messages[exchanges(messages)[-1][0] :])
+    return new
+
+
 WRONG = {
     "06.1": [
         (partial(with_head, head=0), "the first message should stay"),
@@ -56,6 +63,7 @@ WRONG = {
         (partial(with_head, words=lambda messages: None), "'Now the tests.', are gone"),
         (lambda m, s: [m[0], summary_message(s, "t"), *m[-4:]], "yours has 4 after the summary"),
         (lambda m, s: [m[0], *m[exchanges(m)[-1][0] :]], "the second message should have"),
+        (lambda messages, summary: messages, "the second message should have"),
     ],
     "06.2": [
         (handed_over("{header}\n{note}\n{summary}\n{end}\n{words}"), "no second text block"),
@@ -78,6 +86,7 @@ WRONG = {
         (asks_if(lambda messages: SUMMARY_HEADER in str(messages)), "only quotes one"),
         (asks_if(lambda messages: "summary" in str(messages)), "only says the word"),
         (lambda messages, prompt, update: update, "nothing was summarised yet"),
+        (lambda messages, prompt, update: prompt, "a summary is the first message"),
     ],
     "06.4": [
         (
@@ -90,12 +99,26 @@ WRONG = {
         ),
         (priced(own_whole=lambda whole, own, **_: whole * own["new"]), "'own, whole'"),
         (lambda *numbers: 0.0, "a dict of four costs"),
+        (priced(other_trimmed=lambda trimmed, own, **_: trimmed * own["new"]), "'other, trimmed'"),
+        (lambda *numbers: {}, "'own, whole' should be"),
     ],
+}
+RIGHT = {
+    "06.1": [in_steps],
+    "06.2": [
+        handed_over("{header}{note}{summary}{end}", "{words}", note="\nNotes, reference only.\n")
+    ],
+    "06.3": [
+        lambda m, p, u: (
+            p + u * any("t.jsonl" in str(b) and is_summary(b) for x in m for b in blocks(x))
+        )
+    ],
+    "06.4": [lambda *numbers: dict(reversed(four_costs(*numbers).items()))],
 }
 
 
 class TestHeadAndTail(Lesson):
-    wrong = WRONG
+    wrong, right = WRONG, RIGHT
 
 
 def test_the_parts_of_a_hand_off_and_its_length_run_the_task_again():

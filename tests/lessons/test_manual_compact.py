@@ -71,11 +71,39 @@ def written(messages, good=None, focus="rules"):
     return focus if (good(fine) if good else fine[0]) else None
 
 
+def as_a_loop(messages):
+    replies = [message for message in messages if message["role"] == "assistant"]
+    is_answered = len(messages) > 1
+    words, found = [], False
+    for block in replies[-1]["content"] if is_answered else []:
+        if block["type"] == "tool_use" and block["name"] == "compact":
+            found = True
+            words += [block["input"]["focus"]] if block["input"].get("focus") else []
+    return "; ".join(words) if found else None
+
+
+def as_two_lists(messages, summarize):
+    at = last_assistant(messages)
+    old, new = messages[:at], messages[at:]
+    return [summary_message(summarize(old), "t", active_request(messages)), *new]
+
+
+def by_pairs(messages):
+    calls = of_type(messages[-2], "tool_use") if len(messages) > 1 else []
+    for call, answer in zip(calls, of_type(messages[-1], "tool_result"), strict=True):
+        if call["name"] == "write_file" and not answer.get("is_error", False):
+            return "rules"
+    return None
+
+
 WRONG = {
     "04.1": [
         (any_focus, "an older call"),
         (newest_focus, "three calls"),
         (first_call_only, "the call stands beside another"),
+        (lambda messages: None, "one call with a focus"),
+        (lambda messages: newest_focus(messages) or None, "a call all the same"),
+        (lambda messages: newest_focus(messages) or "", "no call of compact"),
     ],
     "04.2": [
         (whole_summary, "toolu_2, toolu_3, and only they should stay; yours keeps none"),
@@ -91,6 +119,8 @@ WRONG = {
         ("rules of the user", "2 of 4 facts and the rule"),
         ("FACT: the probe for musl may take 7 seconds. " * 2, "60 have to do"),
         ("rules of the user; facts and decisions found in files", "match the [file] lines"),
+        ("", "Look at the lines that are missing"),
+        ("details of every file", "match the [file] lines"),
     ],
     "04.4": [
         (any_write, "if the file was written a turn before"),
@@ -101,7 +131,13 @@ WRONG = {
         (partial(written, focus=""), "the answer should be a focus, not ''"),
     ],
 }
+RIGHT = {
+    "04.1": [as_a_loop],
+    "04.2": [as_two_lists],
+    "04.3": ["DECISION FACT rule"],
+    "04.4": [by_pairs],
+}
 
 
 class TestManualCompact(Lesson):
-    wrong = WRONG
+    wrong, right = WRONG, RIGHT

@@ -1,13 +1,14 @@
 """Lesson 02: its wrong answers, and its run with the published solutions."""
 
 import json
+import math
 from dataclasses import replace
 
 from agentlib.lab.lessons.micro_compact import clearing_panel
 from agentlib.lab.lessons.page import run_sentence
 from agentlib.lab.play import play
 from agentlib.lab.tasks.scenarios import RENAME, REVIEW
-from agentlib.messages import of_type, with_results
+from agentlib.messages import last_assistant, of_type, tool_names, with_results
 from agentlib.micro_compact import micro_compact as clear
 from agentlib.micro_compact import replacements
 from agentlib.settings import Settings
@@ -55,12 +56,85 @@ def as_strings(message):
     return json.loads(json.dumps(message, default=str))
 
 
+def by_messages(messages, keep_recent=3, min_chars=100):
+    """Keep so many messages with results, instead of so many results."""
+    groups = [blocks for m in messages if (blocks := of_type(m, "tool_result"))]
+    for block in [block for blocks in groups[:-keep_recent] for block in blocks]:
+        if len(block["content"]) > min_chars:
+            block["content"] = "[Previous: used read_file]"
+
+
+def all_but(messages, keep_recent=3, min_chars=100):
+    """Count from the front, which goes wrong below zero."""
+    blocks = [block for message in messages for block in of_type(message, "tool_result")]
+    for block in blocks[: len(blocks) - keep_recent]:
+        if len(block["content"]) > min_chars:
+            block["content"] = "[Previous: used read_file]"
+
+
+def by_quarters(messages, keep_recent=3, min_chars=100):
+    in_place(messages, keep_recent, 4 * min_chars)
+
+
+def every_text(messages, keep_recent=3, min_chars=100):
+    in_place(messages, keep_recent, min_chars)
+    for block in [b for message in messages for b in of_type(message, "text")]:
+        block["text"] = block["text"][:min_chars]
+
+
+def the_very_mistake(messages, keep_recent):
+    """Slice by a number that may be 0."""
+    unseen = messages[last_assistant(messages) + 1 :]
+    count = len([b for message in unseen for b in of_type(message, "tool_result")])
+    blocks = [b for message in messages for b in of_type(message, "tool_result")]
+    old = [b["tool_use_id"] for b in blocks[: -max(keep_recent, count)]]
+    everything = clear(messages, keep_recent=0, keep_unseen=False)
+    blocks = [b for message in everything for b in of_type(message, "tool_result")]
+    texts = {b["tool_use_id"]: b["content"] for b in blocks if b["tool_use_id"] in old}
+    return with_results(messages, texts)
+
+
+def last_message_only(messages, keep_recent):
+    """Take only the last message for unseen."""
+    count = len(of_type(messages[-1], "tool_result"))
+    return clear(messages, keep_recent=max(keep_recent, count), keep_unseen=False)
+
+
+def with_a_loop(messages, keep_recent=3, min_chars=100):
+    found = []
+    for message in messages:
+        for block in of_type(message, "tool_result"):
+            found.append(block)
+    for place, block in enumerate(found):
+        if place < len(found) - keep_recent and not len(block["content"]) <= min_chars:
+            block.update(content="[Previous: used read_file]")
+
+
+def rebuilt(messages, keep_recent=3, min_chars=100):
+    """The same view, put together from the oldest results one after the other."""
+    names, unseen = tool_names(messages), messages[last_assistant(messages) + 1 :]
+    ids = [b["tool_use_id"] for m in messages for b in of_type(m, "tool_result")]
+    new = sum(len(of_type(m, "tool_result")) for m in unseen)
+    old = set(ids[: max(0, len(ids) - max(keep_recent, new))])
+    texts = {
+        b["tool_use_id"]: f"[Previous: used {names[b['tool_use_id']]}]"
+        for m in messages
+        for b in of_type(m, "tool_result")
+        if b["tool_use_id"] in old and len(b["content"]) > min_chars
+    }
+    return with_results(messages, texts)
+
+
 WRONG = {
     "02.1": [
         (lambda messages: None, "toolu_1 should read"),
         (lambda messages: in_place(messages, keep_recent=1), "toolu_4 should be left whole"),
         (lambda messages: in_place(messages, min_chars=0), "toolu_2 should be left whole"),
         (longest_first, "two short results among the newest three"),
+        (by_messages, "with two results in one message"),
+        (all_but, "with keep_recent=3 and only two results"),
+        (by_quarters, "result toolu_1 should read"),
+        (every_text, "something besides the text of results has changed"),
     ],
     "02.2": [
         (edited, "it edited what it was given"),
@@ -79,12 +153,17 @@ WRONG = {
             ),
             "it copies",
         ),
+        (the_very_mistake, "two results that the model has answered"),
+        (lambda m, keep_recent: clear(m, keep_recent=max(1, keep_recent)), "has answered"),
+        (last_message_only, "words behind it"),
     ],
     "02.3": [
         ({"keep_recent": 3}, "should be under 400,000"),
         ({"min_chars": 13_000}, "too long: 36535"),
         ((3, 3_000), "give {"),
         ({"keep_recent": 40, "context_window": 10**6}, "and no other number"),
+        ({"min_chars": 0}, "should be under 400,000"),
+        ({"keep_recent": 0}, "places are left"),
     ],
     "02.4": [
         (lambda behind, cleared, read, write: write * behind / (read * cleared), "not 12.5"),
@@ -99,12 +178,29 @@ WRONG = {
             ),
             "the answer is 12.0, not 36",
         ),
+        (
+            lambda behind, cleared, read, write: (write - read) * cleared / (read * behind),
+            "Opus 5.5",
+        ),
+        (
+            lambda behind, cleared, read, write: (write - read) * behind / (write * cleared),
+            "Opus 5.5",
+        ),
+    ],
+}
+RIGHT = {
+    "02.1": [with_a_loop],
+    "02.2": [rebuilt],
+    "02.3": [{"keep_recent": 3, "min_chars": 3_000}],
+    "02.4": [
+        lambda behind, cleared, read, write: math.ceil((write / read - 1) * behind / cleared),
+        lambda behind, cleared, read, write: behind * (write - read) / cleared / read,
     ],
 }
 
 
 class TestMicroCompact(Lesson):
-    wrong = WRONG
+    wrong, right = WRONG, RIGHT
 
 
 def test_clearing_runs_the_task_again_when_a_slider_is_let_go():

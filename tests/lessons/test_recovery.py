@@ -90,6 +90,13 @@ def one_at_least(lines, room):
     return lines if room >= len(lines) else [*lines[:old], gap, *lines[old - most :]]
 
 
+def counted(outcomes, turns, limit, rest):
+    row = 0
+    for outcome in outcomes:
+        row = row + 1 if outcome == "failed" else 0
+    return bool(limit) and row >= limit and not turns >= rest
+
+
 WRONG = {
     "07.1": [
         (first_block, "it raised"),
@@ -111,6 +118,8 @@ WRONG = {
         (lambda o, turns, limit, rest: o[-limit:] == ["failed"] * limit, "the probe goes through"),
         (lambda o, turns, limit, rest: is_open(o, turns, 3, rest), "if the limit is 1"),
         (is_open, "with a limit of 0"),
+        (lambda o, turns, limit, rest: False, "three failures in a row open it"),
+        (lambda o, turns, limit, rest: turns < rest, "nothing was tried yet"),
     ],
     "07.3": [
         (lambda messages, ask, shrink: (messages, ask(messages)), "2 requests should be made"),
@@ -133,10 +142,16 @@ WRONG = {
         (one_at_least, "3 // 4 is 0"),
     ],
 }
+RIGHT = {
+    "07.1": [careful],
+    "07.2": [counted],
+    "07.3": [again],
+    "07.4": [ends],
+}
 
 
 class TestRecovery(Lesson):
-    wrong = WRONG
+    wrong, right = WRONG, RIGHT
 
 
 def test_faults_change_the_fate_of_the_session():

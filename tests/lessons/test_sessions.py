@@ -28,6 +28,17 @@ def quoted(reply: str, lost: str, context: str, run: int = 40, short: int = 39) 
     return any(piece in lost and piece not in context for piece in pieces if len(piece) == run)
 
 
+def by_windows(reply, lost, context):
+    runs = {reply[i : i + 40] for i in range(len(reply)) if len(reply) >= i + 40}
+    return bool([run for run in runs if run in lost and run not in context])
+
+
+def by_kind(piece):
+    return {"the model's words": 0.6, "the person's words": 0.4}.get(piece["what"], 0.05) / (
+        piece["tokens"] + 30
+    )
+
+
 WRONG = {
     "09.1": [
         (lambda sizes, compacted: [], "has 60 tokens after 100"),
@@ -35,6 +46,7 @@ WRONG = {
         (partial(silent_falls, share=1.0), "not less than 97 %"),
         (partial(silent_falls, first=1), "has 60 tokens after 100"),
         (lambda sizes, compacted: below_the_largest(sizes), "has 60 tokens after 100"),
+        (lambda sizes, compacted: [n - 1 for n in silent_falls(sizes, compacted)], "60 tokens"),
     ],
     "09.2": [
         (lambda reply, lost, context: reply in lost, "what only the lost text has"),
@@ -58,7 +70,16 @@ WRONG = {
         (lambda piece: None, "it returned nothing"),
     ],
 }
+RIGHT = {
+    "09.1": [lambda sizes, noted: list(dict.fromkeys(silent_falls(sizes, noted)))],
+    "09.2": [
+        lambda a, b, c: any(
+            a[i : i + 40] in b and a[i : i + 40] not in c for i in range(len(a) - 39)
+        )
+    ],
+    "09.3": [by_kind],
+}
 
 
 class TestSessions(Lesson):
-    wrong = WRONG
+    wrong, right = WRONG, RIGHT

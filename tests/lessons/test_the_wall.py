@@ -75,6 +75,44 @@ def a_message_each(messages, ask, workspace):
             messages.append({"role": "user", "content": [each]})
 
 
+def asks_twice(messages, ask, workspace):
+    looping(carried_out)(messages, lambda given: [ask(given), ask(given)][1], workspace)
+
+
+def with_words_of_its_own(messages, ask, workspace):
+    def embellished(given):
+        reply = ask(given)
+        return {**reply, "content": [{"type": "text", "text": "Aha."}, *reply["content"]]}
+
+    looping(carried_out)(messages, embellished, workspace)
+
+
+def as_recursion(messages, ask, workspace):
+    reply = ask(messages)
+    messages += [{"role": "assistant", "content": reply["content"]}]
+    if results := [result(call, workspace) for call in of_type(reply, "tool_use")]:
+        messages += [{"role": "user", "content": results}]
+        as_recursion(messages, ask, workspace)
+
+
+def shallow(source):
+    """Know only definitions at the margin and those with four spaces."""
+    starts = [
+        f"{indent}{word} " for indent in ("", "    ") for word in ("def", "class", "async def")
+    ]
+    lines = enumerate(source.splitlines(), 1)
+    return "\n".join(f"{n}: {line}" for n, line in lines if line.startswith(tuple(starts)))
+
+
+def by_words(text):
+    found = []
+    for number, line in enumerate(text.split("\n")):
+        first = [*line.split(), "", ""][:2]
+        if first[0] in ("def", "class") or first == ["async", "def"]:
+            found += [f"{number + 1}: {line}"]
+    return "\n".join(found)
+
+
 WRONG = {
     "00.1": [
         (lambda messages, ask, workspace: None, "it asks nothing"),
@@ -82,14 +120,28 @@ WRONG = {
         (looping(lambda calls, place: carried_out(calls[:1], place)), "ids were found without"),
         (looping(carried_out, whole=False), "refused request 2: messages.1.content.0: unexpected"),
         (looping(carried_out, ends=False), "must end with a user message"),
-        (looping(made_up), "does every call get its own result"),
+        (looping(made_up), "were carried out 0 times"),
         (elsewhere, "append to that list, don't make a new one"),
         (one_turn, "the last message is still the user's: go on asking"),
         (a_message_each, "two calls got two messages"),
+        (asks_twice, "asked"),
+        (
+            looping(lambda calls, place: [carried_out(calls, place), carried_out(calls, place)][1]),
+            "carried out",
+        ),
+        (with_words_of_its_own, "a reply isn't there as the model gave it"),
     ],
     "00.2": [
         (lambda base, growth, turns: base + growth * (turns - 1), "is 3,000, not 1,400"),
         (lambda base, growth, turns: base * turns, "is 3,000, not 1,800"),
+        (lambda base, growth, turns: (base + growth * turns) * turns, "is 3,000, not"),
+        (lambda base, growth, turns: base * turns + growth * turns**2 / 2, "is 3,000, not"),
+        (
+            lambda base, growth, turns: sum(base + growth * n for n in range(1, turns + 1)),
+            "is 3,000",
+        ),
+        (lambda base, growth, turns: base + growth * turns * (turns - 1) / 2, "is 3,000, not"),
+        (lambda base, growth, turns: 3_000, "a single turn sends the first prompt"),
     ],
     "00.3": [
         (outline, "give a pair"),
@@ -107,20 +159,29 @@ WRONG = {
         ((DEFINITION, lambda path: Path(path).read_text()), "it raised"),
         ((DEFINITION, lambda source: "1: class Parcel:"), "the line '2:     async def weigh"),
         ((DEFINITION, lambda source: source), "should have the line '1: class"),
-        ((DEFINITION, lambda source: f"{outline(source)}\n3: return"), "4 lines"),
+        ((DEFINITION, lambda source: f"{outline(source)}\n4: return"), "5 lines"),
         ((DEFINITION, lambda source: outline(source).splitlines()), "return text"),
-        ((DEFINITION, lambda source: outline(source, ("def", "class ", "async def "))), "4 lines"),
-        ((DEFINITION, lambda source: outline(source, ("def ", "class ", "async "))), "4 lines"),
+        ((DEFINITION, lambda source: outline(source, ("def", "class ", "async def "))), "5 lines"),
+        ((DEFINITION, lambda source: outline(source, ("def ", "class ", "async "))), "5 lines"),
         (
             (DEFINITION, lambda source: outline(source).replace("     ", " ")),
             "with its indent",
         ),
+        ((DEFINITION, shallow), "the line '3:         def round"),
     ],
+}
+RIGHT = {
+    "00.1": [as_recursion],
+    "00.2": [
+        lambda base, growth, turns: base * turns + growth * turns * (turns - 1) // 2,
+        lambda first, more, count: sum(accumulate([first] + [more] * (count - 1))),
+    ],
+    "00.3": [(DEFINITION, by_words)],
 }
 
 
 class TestTheWall(Lesson):
-    wrong = WRONG
+    wrong, right = WRONG, RIGHT
     panels: ClassVar = {"the wall": lambda: wall_panel(DIED)}
 
 

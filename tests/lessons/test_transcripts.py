@@ -1,5 +1,6 @@
 """Lesson 05: its wrong answers, and its run with the published solutions."""
 
+import contextlib
 import json
 from dataclasses import replace
 from typing import ClassVar
@@ -68,6 +69,14 @@ def one_message(messages):
     return [{"role": "user", "content": results}] if results else []
 
 
+def parsed(path):
+    found = []
+    for line in path.read_text(encoding="utf-8").split("\n"):
+        with contextlib.suppress(ValueError):
+            found.append(json.loads(line))
+    return found
+
+
 WRONG = {
     "05.1": [
         (lambda message, path: None, "the file is not there"),
@@ -94,7 +103,20 @@ WRONG = {
         (lambda m: answers(unanswered(m), "INTERRUPTED", is_error=True), "without quotes"),
         (one_message, "not a message that holds them"),
     ],
-    "05.4": [(12, "go on"), (14, "go back")],
+    "05.4": [
+        (12, "go on"),
+        (14, "go back"),
+        (0, "go on"),
+        (25, "go back"),
+        ("13", "is no whole number"),
+        (None, "is no whole number"),
+    ],
+}
+RIGHT = {
+    "05.1": [lambda message, path: added(path, json.dumps(message, ensure_ascii=False) + "\n")],
+    "05.2": [parsed],
+    "05.3": [lambda messages: answers(unanswered(messages), is_error=True)],
+    "05.4": [13.0],
 }
 
 
@@ -105,7 +127,7 @@ def first_turns(count):
 
 
 class TestTranscripts(Lesson):
-    wrong = WRONG
+    wrong, right = WRONG, RIGHT
     panels: ClassVar = {"browser": lambda: session_browser(first_turns(14))}
 
     def test_the_turn_of_exercise_05_4_is_the_last_with_the_file_in_view(self):

@@ -13,11 +13,13 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-from agentlib.lab.lessons.checking import Answer, Wrong
+from agentlib.lab.lessons.checking import Answer, Wrong, limited
 from agentlib.lab.lessons.rooms import find, lesson_of
 
 PROGRESS = Path(".progress")
 WIDTH = 72
+SECONDS = 10
+"""After so much time an answer that doesn't end is stopped."""
 
 
 class Note(str):
@@ -51,12 +53,13 @@ class Verdict:
 def check(exercise: str, answer: Any) -> Verdict:
     """Check an answer, which is a value or a function, and say why it is right or wrong.
 
-    An answer that raises is wrong, and the verdict names its line. Raises `ValueError` if there
-    is no such exercise.
+    An answer that raises is wrong, and the verdict names its line. One that doesn't end is wrong,
+    too. Raises `ValueError` if there is no such exercise.
     """
     asked = find(exercise)
     try:
-        says = asked.check(Answer(answer)) or asked.passed
+        with limited(SECONDS):
+            says = asked.check(Answer(answer)) or asked.passed
     except Wrong as wrong:
         return Verdict(exercise, False, str(wrong))
     except Exception as error:

@@ -4,9 +4,14 @@ A checker gets the learner's `Answer` and raises `Wrong` with the failing case. 
 one is registered.
 """
 
+import contextlib
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+import operator
+import threading
+import time
+from _thread import interrupt_main
+from collections.abc import Callable, Generator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import count
@@ -80,10 +85,12 @@ class Answer:
         return numbers
 
     def call(self, given: Any, *more: Any, **options: Any) -> Any:
-        """Call the learner's function on a copy of `given`, which it mustn't edit."""
-        copy = deepcopy(given)
-        result = self.function(copy, *more, **options)
-        require(copy == given, "it edited what it was given; return something new instead.")
+        """Call the learner's function on copies of lists and dicts, which it mustn't edit."""
+        asked = (given, *more)
+        copies: list[Any] = [deepcopy(v) if type(v) in (list, dict) else v for v in asked]
+        result = self.function(*copies, **options)
+        same = all(map(operator.eq, copies, asked))
+        require(same, "it edited what it was given; return something new instead.")
         return result
 
     def messages(self, given: Any, *more: Any, **options: Any) -> list[Message]:
@@ -93,17 +100,21 @@ class Answer:
         require(not refusal, f"the API would refuse this: {refusal}")
         return messages
 
-    def agree(self, cases: Mapping[str, Sequence[Any]], within: float = 1e-9) -> None:
+    def agree(
+        self, cases: Mapping[str, Sequence[Any]], within: float = 1e-9, *, rounded: bool = False
+    ) -> None:
         """Call the learner's function in each case: the right result, then the arguments.
 
         A case's name gives its reason, as in "a prompt as large as the window still fits". Numbers
-        may differ by `within`.
+        may differ by `within`, or be `rounded` up.
         """
         for name, (right, *arguments) in cases.items():
             result = self.call(*arguments)
             given = f"with {listed} " if (listed := self._listed(arguments)) else ""
             verdict = f"{given}the answer is {shown(right)}, not {shown(result)}"
-            require(same_value(right, result, within), f"{name}: {verdict}.")
+            also = math.ceil(right) if rounded else right
+            fits = any(same_value(each, result, within) for each in (right, also))
+            require(fits, f"{name}: {verdict}.")
 
     def _listed(self, arguments: Sequence[Any]) -> str:
         """Name the arguments that are short enough: "base=600, growth=400"."""
@@ -121,6 +132,42 @@ class Answer:
         require(whole, f"{given} is no whole number; {how}.")
         require(self.value >= right, low.format(given))
         require(self.value <= right, high.format(given))
+
+
+@contextlib.contextmanager
+def limited(seconds: float) -> Generator[None]:
+    """Raise `Wrong` in an answer that runs for so many seconds of this process's own time.
+
+    It works in the main thread, which runs a notebook's cells. Elsewhere nothing is limited.
+    """
+    over, start = threading.Event(), time.process_time()
+
+    def watch() -> None:
+        if (left := start + seconds - time.process_time()) > 0:
+            timers.append(_after(left, watch))
+        else:
+            over.set()
+            interrupt_main()
+
+    is_main = threading.current_thread() is threading.main_thread()
+    timers = [_after(seconds, watch)] if is_main else []
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not over.is_set():
+            raise
+        reason = f"it was stopped after {seconds:g} seconds. Does every loop in it end?"
+        raise Wrong(reason) from None
+    finally:
+        for timer in timers:
+            timer.cancel()
+
+
+def _after(seconds: float, call: Callable[[], None]) -> threading.Timer:
+    timer = threading.Timer(seconds, call)
+    timer.daemon = True
+    timer.start()
+    return timer
 
 
 def require_messages(value: Any) -> list[Message]:

@@ -67,7 +67,8 @@ def _clearing(answer: Answer) -> None:
             "nothing stands behind the change": (0.0, 5_000, 0, 0.2, 5.0),
             "much stands behind it": (48.0, 10_000, 20_000, 0.2, 5.0),
             haiku: (11.5, 10_000, 10_000, 0.1, 1.25),
-        }
+        },
+        rounded=True,
     )
 
 
@@ -96,7 +97,8 @@ def _compacting(answer: Answer) -> None:
             "nothing is left, so only the summary's request is to be paid": (1.0, 0.0, *opus),
             "a fifth is left": (32.25, 0.2, *opus),
             "a tenth is left, at the prices of Haiku 4.5": (7.944444444444445, 0.1, *haiku),
-        }
+        },
+        rounded=True,
     )
 
 

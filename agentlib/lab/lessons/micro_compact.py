@@ -16,6 +16,7 @@ from agentlib.lab.figures import charts, window_map
 from agentlib.lab.figures.style import many
 from agentlib.lab.figures.window_map import Tile
 from agentlib.lab.lessons.checking import (
+    FOLLOW_UP,
     Answer,
     conversation,
     require,
@@ -57,12 +58,18 @@ def _in_place(answer: Answer) -> None:
 
     Put a new content into those that are longer than min_chars.
     """
-    long, mixed = conversation(500, 80, 500, 500, 500, 500), conversation(500, 500, 500, 80, 80)
+    long, mixed = conversation(200, 80, 500, 500, 500, 500), conversation(500, 500, 500, 80, 80)
+    talk = conversation(*[500] * 6)
+    talk[1]["content"].insert(0, {"type": "text", "text": "I read it. " * 40})
+    talk[4]["content"].append({"type": "text", "text": "Go on. " * 40})
     cases: list[tuple[str, list[Message], dict[str, Any]]] = [
         ("with keep_recent=3 and min_chars=100", long, {}),
         ("with keep_recent=1 and six results", long, {"keep_recent": 1}),
         ("with min_chars=500 and results of 500 characters", long, {"min_chars": 500}),
         ("with keep_recent=3 and two short results among the newest three", mixed, {}),
+        ("with two results in one message", conversation([500] * 2, [500] * 2, 500), {}),
+        ("with keep_recent=3 and only two results", conversation(500, 500), {}),
+        ("with long texts of the person and of the model", talk, {}),
     ]
     for case, before, numbers in cases:
         after = deepcopy(before)
@@ -83,12 +90,17 @@ def _view(answer: Answer) -> None:
     unseen, bash = conversation(200, 200, [200] * 5), conversation(101, 100, 200)
     bash[1]["content"][0]["name"] = "bash"
     short = conversation(200, 200, 200, 80, 80, 200)
+    said: Message = {"role": "assistant", "content": "Both are read."}
+    answered = [*conversation(900, 900), said, FOLLOW_UP]
+    asked = [*conversation(200, 200), FOLLOW_UP]
     for case, messages, keep in (
         ("with keep_recent=3 and five unseen results (toolu_3 to toolu_7)", unseen, 3),
         ("with keep_recent=0 and five unseen results (toolu_3 to toolu_7)", unseen, 0),
         ("with keep_recent=9 and seven results", unseen, 9),
         ("with keep_recent=1 and results of 101, 100 and 200 characters", bash, 1),
         ("with keep_recent=3 and two short results among the newest three", short, 3),
+        ("with keep_recent=0 and two results that the model has answered", answered, 0),
+        ("with keep_recent=0 and a result that the model has not seen, words behind it", asked, 0),
     ):
         view = answer.messages(messages, keep_recent=keep)
         same_view(case, messages, micro_compact(messages, keep_recent=keep), view)
@@ -146,7 +158,8 @@ def _break_even(answer: Answer) -> None:
             "nothing stands behind the change, so nothing is written again": (0.0, 0, 5_000, *opus),
             "four times as much behind for each token cleared": (48.0, 20_000, 10_000, *opus),
             "at the prices of Haiku 4.5": (11.5, 10_000, 10_000, *haiku),
-        }
+        },
+        rounded=True,
     )
 
 

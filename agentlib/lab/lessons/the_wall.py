@@ -6,6 +6,8 @@
 import json
 import re
 import textwrap
+from collections.abc import Callable
+from copy import deepcopy
 from functools import lru_cache
 from html import escape
 from typing import Any
@@ -48,16 +50,47 @@ def _loop(answer: Answer) -> None:
 
     results = [result(call, workspace) for call in calls], and then one append with the whole list.
     """
-    run = play(REVIEW, Settings(enabled=False), loop=answer.function)
+    seen = _Seen(answer.function)
+    run = play(REVIEW, Settings(enabled=False), loop=seen.loop)
     require(not run.refused, f"the API refused request {run.turns + 1}: {run.refused}")
     require(run.turns, "it asks nothing: call ask(messages) while the last message is a user's.")
     roles, ended = [m["role"] for m in run.session.context], f"it ended after {run.turns} requests"
     lost = "`messages` has no reply in it: append to that list, don't make a new one."
     require("assistant" in roles, f"{ended}, but {lost}")
     require(roles[-1] != "user", f"{ended}; the last message is still the user's: go on asking.")
+    kept = [m["content"] for m in run.session.context if m["role"] == "assistant"]
+    twice = f"it asked {run.turns} times and kept {len(kept)} replies; each one is paid for."
+    require(len(kept) == run.turns, twice)
+    require(kept == seen.replies, "a reply isn't there as the model gave it: append its content.")
     one = "a reply with two calls got two messages; put all its results into one message."
     require(roles == ["user", "assistant"] * (len(roles) // 2), one)
+    done = sum(block["type"] == "tool_use" for content in kept for block in content)
+    again = f"its {done} calls were carried out {seen.carried_out} times; each should be, once."
+    require(seen.carried_out == done, again)
     require(run.checks["done"], f"{ended}, no true report: does every call get its own result?")
+
+
+class _Seen:
+    """The learner's loop, with the replies that it got and the calls that it carried out."""
+
+    def __init__(self, loop: Callable[..., object]) -> None:
+        self.own, self.replies, self.carried_out = loop, list[Any](), 0
+
+    def loop(self, messages: list[Message], ask: Ask, workspace: Workspace) -> object:
+        def asked(sent: list[Message]) -> Any:
+            reply = ask(sent)
+            self.replies.append(deepcopy(reply["content"]))
+            return reply
+
+        self.workspace = workspace
+        return self.own(messages, asked, self)
+
+    def run(self, name: str, inputs: object) -> str:
+        self.carried_out += 1
+        return self.workspace.run(name, inputs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.workspace, name)
 
 
 def added_up(base: int, growth: int, turns: int) -> int:
@@ -98,12 +131,18 @@ DEFINITION: Definition = {
 }
 SOURCE = """class Parcel:
     async def weigh(self):
+        def round(grams): ...
         async with self.scales: return "def nothing(): a text"
 
 default = 1
 def deliver(parcel): ...
 """
-OUTLINE = ("1: class Parcel:", "2:     async def weigh(self):", "6: def deliver(parcel): ...")
+OUTLINE = (
+    "1: class Parcel:",
+    "2:     async def weigh(self):",
+    "3:         def round(grams): ...",
+    "7: def deliver(parcel): ...",
+)
 """The lines of `SOURCE` that define something."""
 ABOUT = ("def", "class", "func", "method", "line", "name", "symbol", "signature", "struct")
 """Beginnings of words that say what an outline holds."""
@@ -111,7 +150,7 @@ CHANGES = ("delet", "remov", "writ", "edit", "chang", "renam")
 """Beginnings of descriptions of a tool that changes files."""
 
 
-@exercise("00.3", "six lines became three.", finished=(DEFINITION, definitions))
+@exercise("00.3", "seven lines became four.", finished=(DEFINITION, definitions))
 def _tool(answer: Answer) -> None:
     """A line defines something if, its indent taken off, it starts with def, class, async def.
 
@@ -133,7 +172,7 @@ def _tool(answer: Answer) -> None:
     lines = text.typed(str, "return text, its lines joined by line breaks").splitlines()
     for line in OUTLINE:
         require(line in lines, f"the outline should have the line {line!r}, with its indent.")
-    require(len(lines) == 3, f"the outline has {len(lines)} lines; only three define something.")
+    require(len(lines) == 4, f"the outline has {len(lines)} lines; only four define something.")
 
 
 # -- what the cells show -------------------------------------------------------------------------
