@@ -1,4 +1,4 @@
-"""Draw docs/wall.png, the README's picture: one task without the layers and with them.
+"""Draw the README's pictures: one task without the layers and with them, and the scorecard.
 
 python tools/picture.py
 
@@ -7,6 +7,7 @@ The runs are offline, so the picture is the same every time.
 
 from pathlib import Path
 
+from agentlib.lab import scoreboard
 from agentlib.lab.figures import charts
 from agentlib.lab.play import play
 from agentlib.lab.tasks.scenarios import REVIEW
@@ -29,6 +30,7 @@ def main() -> None:
     refused = {name: run.ended for name, run in runs.items() if run.refused}
     WHERE.parent.mkdir(exist_ok=True)
     WHERE.write_bytes(charts.compare(tables, title=TITLE, refused=refused).png())
+    WHERE.with_name("scorecard.png").write_bytes(scoreboard.picture("07").png())
     print(f"{WHERE.name}: {WHERE.stat().st_size:,} bytes")
 
 
