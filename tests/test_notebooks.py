@@ -151,6 +151,9 @@ def test_a_lesson_keeps_to_its_length(path: Path):
     text = "".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     [stated] = re.findall(r"\*\*Takes\*\* about (\d+) minutes", text)
     assert counts["minutes"] <= int(stated) <= counts["minutes"] + 5
+    rows = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    [row] = [row for row in rows if row.startswith("| [") and f"notebooks/{path.name})" in row]
+    assert row.endswith(f"| {stated} |")
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)

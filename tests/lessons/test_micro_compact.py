@@ -214,6 +214,20 @@ def test_clearing_runs_the_task_again_when_a_slider_is_let_go():
     assert not any(control.continuous_update for control in panel.controls.values())
 
 
+def test_what_the_fold_says_of_other_ways_to_clear_holds():
+    start = Settings(auto=False, manual=False).scaled(32_000)
+    ways = ("clear", "trim", "truncate")
+    report, rename = (
+        {way: play(task, replace(start, micro=way)) for way in ways} for task in (REVIEW, RENAME)
+    )
+    assert [report[way].turns for way in ways] == [38, 30, 38]
+    assert [rename[way].repeated for way in ways] == [24, 18, 24]
+    assert 1.6 < rename["trim"].sent / rename["clear"].sent < 1.7
+    assert rename["truncate"].turns == rename["clear"].turns
+    for runs in (report, rename):
+        assert runs["truncate"].sent > runs["clear"].sent
+
+
 def test_the_numbers_in_the_folds_of_lesson_02_hold():
     roomy, model = Settings(auto=False, manual=False), "claude-opus-5-5"
     whole = play(REVIEW, replace(roomy, micro="off")).dollars(model)
