@@ -50,9 +50,10 @@ def each(
     if executor is None:
         with _pool(max(1, min(jobs or os.cpu_count() or 1, len(paths)))) as own:
             return each(function, paths, executor=own, track=track)
-    under_way: dict[Future[Result], Path] = {executor.submit(function, p): p for p in paths}
-    found, failed = dict[Path, Result](), dict[Path, str]()
-    try:
+    under_way, found, failed = dict[Future[Result], Path](), dict[Path, Result](), dict[Path, str]()
+    try:  # Ctrl-C may come at the first of them already
+        for path in paths:
+            under_way[executor.submit(function, path)] = path
         for future in track(as_completed(under_way), total=len(under_way)):
             if error := future.exception():  # whatever a file does to its reader
                 failed[under_way[future]] = f"{type(error).__name__}: {error}"
