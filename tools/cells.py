@@ -102,9 +102,9 @@ def coloured(code: str) -> Markup:
     """Return Python code as HTML whose words have the classes of Pygments.
 
     >>> coloured("n")
-    Markup('<pre class="code"><span class="n">n</span></pre>')
+    Markup('<pre class="code" tabindex="0"><span class="n">n</span></pre>')
     """
-    return Markup(f'<pre class="code">{highlight(code, PythonLexer(), _CODE).rstrip()}</pre>')
+    return Markup(f'<pre class="code" tabindex="0">{highlight(code, PythonLexer(), _CODE).rstrip()}</pre>')
 
 
 def parts(notebook: NotebookNode, markdown: Callable[[str], Markup]) -> list[Part]:
