@@ -104,7 +104,8 @@ def coloured(code: str) -> Markup:
     >>> coloured("n")
     Markup('<pre class="code" tabindex="0"><span class="n">n</span></pre>')
     """
-    return Markup(f'<pre class="code" tabindex="0">{highlight(code, PythonLexer(), _CODE).rstrip()}</pre>')
+    words = highlight(code, PythonLexer(), _CODE).rstrip()
+    return Markup(f'<pre class="code" tabindex="0">{words}</pre>')  # it scrolls on a telephone
 
 
 def parts(notebook: NotebookNode, markdown: Callable[[str], Markup]) -> list[Part]:
