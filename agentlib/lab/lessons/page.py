@@ -3,17 +3,19 @@
 import inspect
 import json
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agentlib.lab.figures.style import many, wrapped
 from agentlib.lab.figures.survival import survival
 from agentlib.lab.generations import places, planted
 from agentlib.lab.play import Run
+from agentlib.lab.scoreboard import LOSSES, measures
 from agentlib.lab.tasks.scenarios import Scenario
 
 if TYPE_CHECKING:
     from IPython.display import Markdown
+    from pandas import DataFrame
 
 WIDTH = 72
 UNTOLD = ("named", "lost", "false")
@@ -29,6 +31,14 @@ def run_sentence(run: Run, *more: str) -> str:
     counts = f"{run.turns:,} turns, {run.repeated:,} calls made again, {run.sent:,} tokens sent"
     text = "; ".join([counts, *more, checks]) + "."
     return wrapped(text + (f" The API ended it: {run.refused.rstrip('.')}." if run.refused else ""))
+
+
+def measured(runs: Mapping[str, Run], columns: Sequence[str] = LOSSES) -> "DataFrame":
+    """Return a row of the scorecard's columns for each run, by its name."""
+    from pandas import DataFrame
+
+    rows = {name: measures(run) for name, run in runs.items()}
+    return DataFrame.from_dict(rows, orient="index")[list(columns)]
 
 
 def print_json(value: object) -> None:
