@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate, count
-from typing import TYPE_CHECKING
+
+import numpy
+from pandas import DataFrame
 
 from agentlib import presets
 from agentlib.auto_compact import auto_compact
@@ -35,9 +37,6 @@ from agentlib.micro_compact import micro_compact
 from agentlib.pipeline import Step, compact
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 Bills = tuple[list[Frame], list[Billed]]
 """The frames of a replay and their bills."""
@@ -167,10 +166,8 @@ def spent(bills: Iterable[Billed]) -> float:
     return sum(dollars(usage, PRICED_AS) for bill in bills for usage in bill.usages)
 
 
-def purposes(session: Session, frames: list[Frame], bills: list[Billed]) -> "DataFrame":
+def purposes(session: Session, frames: list[Frame], bills: list[Billed]) -> DataFrame:
     """Say where each request's dollars went, as the report on your own sessions does."""
-    from pandas import DataFrame
-
     requests = [
         replace(frame.request, context=frame.context, usage={**bill.usage, "model": PRICED_AS})
         for frame, bill in zip(frames, bills, strict=True)
@@ -281,19 +278,17 @@ def reading(panel: Panel, words: str) -> int:
     return int(found[1])
 
 
-def judged(sessions: Sequence[Session]) -> dict[str, "DataFrame"]:
+def judged(sessions: Sequence[Session]) -> dict[str, DataFrame]:
     """Return each preset's dollars and need in the sessions, in a window of 32,000 tokens."""
     chosen = {n: each for n, each in presets.ALL.items() if n != "learn-claude-code-ts"}
     return {n: judge(sessions, each.scaled(32_000), PRICED_AS) for n, each in chosen.items()}
 
 
-def spread(table: "DataFrame", base: "DataFrame") -> dict[str, list[float]]:
+def spread(table: DataFrame, base: DataFrame) -> dict[str, list[float]]:
     """Return the means of dollars, in percent of `base`, and of need, with their intervals.
 
     The intervals are of 95 %: the sessions are drawn again 2,000 times.
     """
-    import numpy
-
     some = range(len(table))
     draws = numpy.random.default_rng(0).integers(len(some), size=(2_000, len(some)))
     columns = table["dollars"], base["dollars"], table["need"]

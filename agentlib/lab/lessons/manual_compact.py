@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pandas import DataFrame
 
 from agentlib.auto_compact import summary_message
 from agentlib.lab.client import client
@@ -27,9 +29,6 @@ from agentlib.manual_compact import COMPACT_TOOL, requested_focus
 from agentlib.messages import Message, active_request, last_assistant, of_type
 from agentlib.settings import MODEL, Settings
 from agentlib.tools import DEFINITIONS
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 AUTO = replace(EVIDENCE, manual=False).scaled(32_000)
 """Lesson 03's settings."""
@@ -184,7 +183,7 @@ def ask(messages: list[Message]) -> str:
         return wrapped(f"refused, {error.status_code} {body['error']['message']}")
 
 
-def moment_panel(scenario: Scenario, settings: Settings, curve: "DataFrame", after: int) -> Panel:
+def moment_panel(scenario: Scenario, settings: Settings, curve: DataFrame, after: int) -> Panel:
     """A person compacts `after` a turn, and the agent goes on to the end of its task.
 
     The sliders are `after` and `summary_tokens`, and the field `words` is the focus. `curve`: the
@@ -201,9 +200,8 @@ def moment_panel(scenario: Scenario, settings: Settings, curve: "DataFrame", aft
         return chart.png(), run_sentence(run, sizes, summary_holds(run, scenario))
 
     turns, tokens = (2, int(curve["turn"].max()), 1), settings.summary_tokens
-    meaning = "the turn after which you compact"
     controls = {
-        "after": slider("after turn", after, turns, meaning, waits=True),
+        "after": slider("after turn", after, turns, "when you compact", waits=True),
         "summary_tokens": slider("summary", tokens, (200, 1_600, 40), LENGTH, waits=True),
         "words": words("focus", "words for the summary to keep, e.g. rules of the user"),
     }

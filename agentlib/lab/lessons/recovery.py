@@ -9,16 +9,12 @@ import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
+
+from pandas import DataFrame
 
 from agentlib import presets
-from agentlib.auto_compact import (
-    SummaryFailed,
-    auto_compact,
-    excess,
-    summary_message,
-    summary_prompt,
-)
+from agentlib.auto_compact import auto_compact, excess, summary_message, summary_prompt
 from agentlib.estimation import estimate_text, estimate_tokens
 from agentlib.lab.api.faults import Fault, Kind
 from agentlib.lab.client import client
@@ -40,9 +36,6 @@ from agentlib.recovery import Breaker, spoken_lines
 from agentlib.requests import request, send
 from agentlib.settings import MODEL, Settings
 from agentlib.tools import Workspace
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 WINDOW = 32_000
 START = Settings(micro="off", manual=False, threshold_pct=65, summary_tokens=12_500).scaled(WINDOW)
@@ -84,7 +77,7 @@ def _careful(answer: Answer) -> None:
     messages = conversation(800, 800)
     replies = tomllib.loads(read("replies.toml"))
     good = replies.pop("good")
-    for error in (SummaryFailed("overloaded"), ConnectionError("no network")):
+    for error in (RuntimeError("overloaded"), ConnectionError("no network")):
         replies[f"ask raises {error!r}"] = error
     for case, reply in replies.items():
         outcome = reply if isinstance(reply, Exception) else good | reply
@@ -104,10 +97,11 @@ def _careful(answer: Answer) -> None:
         require(False, "KeyboardInterrupt, which is Ctrl-C, should pass; catch Exception.")
 
 
-def _answered(
-    answer: Answer, messages: list[Message], outcome: Any, good: Any
-) -> tuple[list[Message], int]:
-    """Call the function with an `ask` that raises or returns the outcome, and count requests."""
+def _answered(answer: Answer, messages: list[Message], outcome: Any, good: Any) -> Any:
+    """Call the function with an `ask` that raises or returns the outcome.
+
+    Return its messages and the number of requests.
+    """
     asked = list[Any]()
 
     def ask(messages: list[Message]) -> Any:
@@ -222,14 +216,10 @@ def _stand_in(answer: Answer) -> None:
 
     The others begin at len(lines) - (room - old). Slices with a minus fail for 0.
     """
-    lines = list("abcdefgh")
+    lines, cut = list("abcdefgh"), ["a", "[4 lines left out]", *"fgh"]
     answer.agree(
         {
-            "a quarter of 4 from the beginning, the rest from the end": (
-                ["a", "[4 lines left out]", *"fgh"],
-                lines,
-                4,
-            ),
+            "a quarter of 4 from the beginning, the rest from the end": (cut, lines, 4),
             "7 // 4 is 1": (["a", "[1 lines left out]", *"cdefgh"], lines, 7),
             "3 // 4 is 0": (["[5 lines left out]", *"fgh"], lines, 3),
             "all lines fit": (lines, lines, 8),
@@ -357,7 +347,7 @@ def by_length(*lengths: int) -> dict[str, Run]:
     return {names.get(n, f"{n:,}"): play(REVIEW, each) for n, each in own.items()}
 
 
-def twenty_tasks(trades: "DataFrame") -> "DataFrame":
+def twenty_tasks(trades: DataFrame) -> DataFrame:
     """Return the mean of each policy over the generated tasks, its shares in percent."""
     shares = {"files": "files described", "facts": "facts kept", "rule": "rule kept"}
     most = trades.assign(rule=1)
@@ -390,10 +380,9 @@ def fault_panel(scenario: Scenario, settings: Settings, *, turns: int = 63, seed
         return chart.png(), run_sentence(run, f"compactions: {made}")
 
     meaning = "share of the requests for a summary that fail, in percent"
-    start = settings.summary_tokens
     controls = {
         "rate": slider("fails, %", 50, (0, 100, 10), meaning, waits=True),
-        "length": slider("length", start, (500, 3_000, 250), LENGTH, waits=True),
+        "length": slider("length", settings.summary_tokens, (500, 3_000, 250), LENGTH, waits=True),
         "how": choice("how", "tool_use", FAULTS, "the failure"),
     }
     return Panel(controls, draw)

@@ -15,12 +15,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from pandas import DataFrame, option_context
+
 from agentlib import session_file
 from agentlib.estimation import prompt_tokens
-from agentlib.lab.figures.style import wrapped
+from agentlib.lab.figures.style import LINE, wrapped
 from agentlib.lab.figures.window_map import maps, sentence, tiles
 from agentlib.lab.lessons.checking import Answer, conversation, require, require_answered, shown
-from agentlib.lab.lessons.page import WIDTH
 from agentlib.lab.lessons.rooms import exercise
 from agentlib.lab.panels.panel import Drawing, Panel, choice, scrolling, slider, words
 from agentlib.lab.sessions.table import Row, matching, rows
@@ -163,7 +164,7 @@ def show(path: Path, *numbers: int) -> None:
         line = json.loads(lines[number - 1], object_hook=_cut)
         line.pop("settled", None)
         text = json.dumps(line, ensure_ascii=False)
-        print(textwrap.fill(f"{number}: {text[:420]}", WIDTH, subsequent_indent="    "))
+        print(textwrap.fill(f"{number}: {text[:420]}", LINE, subsequent_indent="    "))
 
 
 def _cut(part: dict[str, Any], longest: int = 90) -> dict[str, Any]:
@@ -203,7 +204,7 @@ def print_rows(some: Sequence[Row]) -> None:
     """Print the rows of the session browser's table."""
     for row in some:
         head = f"{row.turn:3} {row.tool or row.kind:11}{row.tokens:6,} {row.state:11}"
-        print(f"{head}{excerpt(row.text)[: WIDTH - len(head)]}")
+        print(f"{head}{excerpt(row.text)[: LINE - len(head)]}")
 
 
 def session_browser(session: Session, turn: int | None = None) -> Panel:
@@ -244,15 +245,14 @@ def as_html(some: Sequence[Row], search: str = "") -> str:
 
     A long text is shown from its beginning, or around the first place with the words of `search`.
     """
-    from pandas import DataFrame, option_context
-
     cells = [
         (r.turn, r.who, r.tool or r.kind, f"{r.tokens:,}", r.state, _folded(r.text, search))
         for r in some[-SHOWN_ROWS:]
     ]
     table = DataFrame(cells, columns=["turn", "who", "tool or kind", "tokens", "state", "text"])
     with option_context("display.max_colwidth", None):  # or pandas cuts the markup
-        shown = scrolling(table, "the blocks of the session", "left", escape=False)
+        own = {"escape": False, "formatters": {"text": str}}  # or pandas writes \\n for line breaks
+        shown = scrolling(table, "the blocks of the session", "left", **own)
     older = len(some) - SHOWN_ROWS
     return shown if older <= 0 else f"The newest {SHOWN_ROWS} rows; {older} more.{shown}"
 
@@ -263,8 +263,7 @@ def _folded(text: str, search: str) -> str:
         return escape(short)
     more = f"\n… and {len(text) - LONGEST:,} characters more" if len(text) > LONGEST else ""
     style = "white-space: pre-wrap; max-width: 60em"
-    marked = escape(whole + more).translate({ord(c): f"&#{ord(c)};" for c in "\n\r\t"})
-    fold = f'<pre style="{style}">{marked}</pre>'  # pandas would write \\n for a line break
+    fold = f'<pre style="{style}">{escape(whole + more)}</pre>'
     return f"<details><summary>{escape(short)}</summary>{fold}</details>"
 
 
