@@ -199,7 +199,7 @@ def truncating(failure: str, tokens: int) -> Summarize:
     def cut(messages: Sequence[Message], focus: str) -> str:
         room = min(tokens, sum(map(message_tokens, messages)) / 4)
         reason = shorten(failure, _REASON, placeholder="…")
-        return "\n".join([_CUT.format(reason), *_middle_cut(_conversation(messages), room)])
+        return "\n".join([_CUT.format(reason), *_middle_cut(spoken_lines(messages), room)])
 
     return cut
 
@@ -212,7 +212,7 @@ def memory_first(summarize: Summarize, tokens: int) -> Summarize:
     """
 
     def ask(messages: Sequence[Message], focus: str) -> str:
-        lines, replies = _conversation(messages), [messages[i] for i, _ in msg.exchanges(messages)]
+        lines, replies = spoken_lines(messages), [messages[i] for i, _ in msg.exchanges(messages)]
         is_noted = len(replies) > 1 and all(any(_words(reply)) for reply in replies[1:])
         if not focus and is_noted and _tokens(lines) <= tokens:
             return "\n".join(lines)
@@ -221,7 +221,7 @@ def memory_first(summarize: Summarize, tokens: int) -> Summarize:
     return ask
 
 
-def _conversation(messages: Sequence[Message]) -> list[str]:
+def spoken_lines(messages: Sequence[Message]) -> list[str]:
     """Return the lines of earlier summaries, of the person's words and of the agent's own."""
     texts: list[str] = []
     for message in messages[:-1] if msg.asks_for_summary(messages) else messages:

@@ -82,13 +82,13 @@ def test_the_panel_moves_turn_length_and_focus_and_marks_what_came_of_it():
     rows = [{"turn": n, "from_report": n - 37, "described": d} for n, d in files.items()]
     panel = moment_panel(task, start, DataFrame(rows).assign(files=19), after=36)
     plain = panel.text
-    assert "describes 5 of 19 files, rule broken" in " ".join(plain.split())
+    assert "described 5, rule kept no" in " ".join(plain.split())
     panel.words.value = " rules of the user "
-    assert "rule kept" in " ".join(panel.text.split())
+    assert "rule kept yes" in " ".join(panel.text.split())
     panel.words.value = ""
     assert panel.text == plain
     panel.summary_tokens.value = 1_440
-    assert "describes 19 of 19 files" in " ".join(panel.text.split())
+    assert "described 19" in " ".join(panel.text.split())
 
 
 def test_the_picture_is_broken_where_the_report_is_written():

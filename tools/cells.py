@@ -102,10 +102,10 @@ def coloured(code: str) -> Markup:
     """Return Python code as HTML whose words have the classes of Pygments.
 
     >>> coloured("n")
-    Markup('<pre class="code" tabindex="0"><span class="n">n</span></pre>')
+    Markup('<pre class="code"><span class="n">n</span></pre>')
     """
     words = highlight(code, PythonLexer(), _CODE).rstrip()
-    return Markup(f'<pre class="code" tabindex="0">{words}</pre>')  # it scrolls on a telephone
+    return Markup(f'<pre class="code">{words}</pre>')
 
 
 def parts(notebook: NotebookNode, markdown: Callable[[str], Markup]) -> list[Part]:

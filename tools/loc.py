@@ -21,7 +21,7 @@ BUDGETS = {
     "agent": 2_500,
     "terminal": 470,
     "adapters": 200,
-    ROOMS: 2_167,
+    ROOMS: 2_032,
     "a folded cell": 30,
     "the rest of the lab": 6_771,
     "tools, Python": 1_297,

@@ -105,7 +105,7 @@ WRONG = {
             lambda m, ask: careful(m, ask, caught=BaseException),
             "KeyboardInterrupt, which is Ctrl-C",
         ),
-        (lambda m, ask: careful(m, ask, caught=ConnectionError), "it raised SummaryFailed"),
+        (lambda m, ask: careful(m, ask, caught=ConnectionError), "it raised RuntimeError"),
         (lambda m, ask: careful(m, ask, whole=("end_turn",)), "stop_reason is 'stop_sequence'"),
         (lambda m, ask: careful(m, ask, most=100), "9,000 tokens"),
         (no_bad_reason, "calls a tool"),

@@ -9,13 +9,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate, count
+
+import numpy
+from pandas import DataFrame
 
 from agentlib import presets
 from agentlib.auto_compact import auto_compact
 from agentlib.lab.cache import Bill, Part, PromptCache
-from agentlib.lab.figures import bills as savings_figures
+from agentlib.lab.figures.bills import savings
 from agentlib.lab.figures.style import BLUE, PALE, RED, Chart, many, wrapped
 from agentlib.lab.lessons.checking import Answer, conversation, require
 from agentlib.lab.lessons.rooms import exercise
@@ -36,9 +38,6 @@ from agentlib.pipeline import Step, compact
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
 Bills = tuple[list[Frame], list[Billed]]
 """The frames of a replay and their bills."""
 
@@ -50,11 +49,7 @@ def clearing_pays(gone: float, behind: float, read: float, write: float) -> floa
     return (write - read) * behind / (read * gone)
 
 
-@exercise(
-    "08.1",
-    "what is behind the change is paid once, and every later request saves.",
-    finished=clearing_pays,
-)
+@exercise("08.1", "a change is paid once, and every later request saves.", finished=clearing_pays)
 def _clearing(answer: Answer) -> None:
     """Once: each token behind the change costs write instead of read.
 
@@ -78,21 +73,16 @@ def compacting_pays(left: float, read: float, write: float, answer: float) -> fl
     return once / (read * (1 - left))
 
 
-@exercise(
-    "08.2",
-    "a summary is paid once, as an answer and as a write, and every later request saves.",
-    finished=compacting_pays,
-)
+@exercise("08.2", "a summary is paid once, as an answer and as a write.", finished=compacting_pays)
 def _compacting(answer: Answer) -> None:
     """Say that the conversation has one token. The summary then has `left` of it.
 
     Once: read + answer * left + (write - read) * left. With each request: read * (1 - left).
     """
     opus, haiku = (0.2, 5.0, 20.0), (0.1, 1.25, 5.0)
-    half = "half is left, and without the summary it would have been read"
     answer.agree(
         {
-            half: (126.0, 0.5, *opus),
+            "half is left, and without the summary it would have been read": (126.0, 0.5, *opus),
             "a tenth is left, at the prices of Opus 5.5": (14.88888888888889, 0.1, *opus),
             "nothing is left, so only the summary's request is to be paid": (1.0, 0.0, *opus),
             "a fifth is left": (32.25, 0.2, *opus),
@@ -118,13 +108,11 @@ def _alive(answer: Answer) -> None:
     (write - read if pause >= 300 else 0) - pause // 270 * read
     """
     opus = (0.2, 5.0)
-    alive = "after 200 seconds the cache is still alive, and nothing was repeated"
-    repeated = "after 280 seconds it is alive, too, but a repeat was sent at 270"
     answer.agree(
         {
             "a pause of 400 seconds takes one repeat": (4.6, 400, *opus),
-            alive: (0.0, 200, *opus),
-            repeated: (-0.2, 280, *opus),
+            "after 200 seconds the cache is alive, without a repeat": (0.0, 200, *opus),
+            "after 280 seconds it is, too, but a repeat was sent at 270": (-0.2, 280, *opus),
             "an entry lives for 300 seconds, so at 300 it is gone": (4.6, 300, *opus),
             "after 545 seconds two repeats were sent, at 270 and 540": (4.4, 545, *opus),
             "a pause of 20 minutes takes four repeats": (4.0, 1_200, *opus),
@@ -181,10 +169,8 @@ def spent(bills: Iterable[Billed]) -> float:
     return sum(dollars(usage, PRICED_AS) for bill in bills for usage in bill.usages)
 
 
-def purposes(session: Session, frames: list[Frame], bills: list[Billed]) -> "DataFrame":
+def purposes(session: Session, frames: list[Frame], bills: list[Billed]) -> DataFrame:
     """Say where each request's dollars went, as the report on your own sessions does."""
-    from pandas import DataFrame
-
     requests = [
         replace(frame.request, context=frame.context, usage={**bill.usage, "model": PRICED_AS})
         for frame, bill in zip(frames, bills, strict=True)
@@ -198,22 +184,21 @@ def purposes(session: Session, frames: list[Frame], bills: list[Billed]) -> "Dat
 def day(session: Session, name: str, billed: Bills, title: str) -> Chart:
     """Draw the prompts of a session over the clock. Red: written again. Dark: repeats."""
     frames, turns = billed
-    chart, start = Chart(2.4, title), frames[0].request.at
+    chart = Chart(2.4, title)
     axes = chart.frame(0.72, chart.height - 0.12 - 1.85, 6.2, 1.3, name)
     again = purposes(session, frames, turns).filter(like="rewritten").sum(axis=1)
-    minute = 0.0
-    for frame, bill, cost in zip(frames, turns, again, strict=True):
-        minute, size = (frame.request.at - start) / 60, frame.prompt_tokens / 1e3
-        waits = range(1, len(bill.repeats) + 1)
-        later = [minute + n * frame.settings.repeat_after / 60 for n in waits]
-        axes.vlines(minute, 0, size, PALE, linewidth=2)
+    minutes = [(frame.request.at - frames[0].request.at) / 60 for frame in frames]
+    sizes = [frame.prompt_tokens / 1e3 for frame in frames]
+    axes.vlines(minutes, 0, sizes, PALE, linewidth=2)
+    for minute, size, bill, cost in zip(minutes, sizes, turns, again, strict=True):
+        later = [minute + n * KEEPS_ALL.repeat_after / 60 for n, _ in enumerate(bill.repeats, 1)]
         axes.vlines(later, 0, size, BLUE, linewidth=1)
         if cost > 0.05:
             axes.vlines(minute, 0, size, RED, linewidth=3, zorder=3)
-            looks: Any = {"color": RED, "fontsize": 10, "ha": "right", "va": "bottom"}
-            axes.text(minute, size, f"+${cost:.2f} ", **looks)
-    top = 1.25e-3 * max(frame.prompt_tokens for frame in frames)
-    axes.set(xlim=(-1, 1.02 * minute), ylim=(0, top), ylabel="thousand tokens", xlabel="minutes")
+            words = f"+${cost:.2f} "
+            axes.text(minute, size, words, color=RED, fontsize=10, ha="right", va="bottom")
+    axes.set(xlim=(-1, 1.02 * minutes[-1]), ylim=(0, 1.25 * max(sizes)))
+    axes.set(xlabel="minutes", ylabel="thousand tokens")
     return chart
 
 
@@ -239,11 +224,10 @@ def by_the_bill(
     Return the frames, the bills, and the request, counted from the edit, up to which the dollars
     are back.
     """
-    count = [0]
+    numbers = count(1)
 
     def policy(messages: list[Message], idle: float) -> list[Message]:
-        count[0] += 1
-        return edit(messages) if count[0] == at else messages
+        return edit(messages) if next(numbers) == at else messages
 
     frames, bills = billed(session, engine=engine(policy))
     if not 0 < at <= len(frames) or frames[at - 1].prompt_tokens == kept[0][at - 1].prompt_tokens:
@@ -265,21 +249,16 @@ def summarised(messages: list[Message], tokens: float) -> list[Message]:
 
 def longest_pause_by_the_bill(session: Session) -> int:
     """Return the minutes of the last pause up to which repeats pay."""
-    minutes, turn = 90, 88
+    turn = 88
     before, after = session.requests[:turn], session.requests[turn:]
 
-    def cost(wait: float, repeats: int) -> float:
+    def cost(minutes: int, repeats: int) -> float:
+        wait = 60 * minutes - (after[0].at - before[-1].at)
         later = [replace(request, at=request.at + wait) for request in after]
         longer = replace(session, requests=[*before, *later])
-        bills = billed(longer, replace(KEEPS_ALL, keep_alive=repeats))[1]
-        usages = (*bills[turn - 1].repeats, bills[turn].usage)
-        return sum(dollars(usage, PRICED_AS) for usage in usages)
+        return spent(billed(longer, replace(KEEPS_ALL, keep_alive=repeats))[1][turn - 1 : turn + 1])
 
-    while True:
-        wait = 60 * (minutes + 1) - (after[0].at - before[-1].at)
-        if cost(wait, 60) > cost(wait, 0) + 1e-9:
-            return minutes
-        minutes += 1
+    return next(n - 1 for n in count(91) if cost(n, 60) > cost(n, 0) + 1e-9)
 
 
 def longest_pause(saves: Callable[..., float], read: float, write: float) -> int:
@@ -311,25 +290,22 @@ def reading(panel: Panel, words: str) -> int:
     return int(found[1])
 
 
-def judged(sessions: Sequence[Session]) -> dict[str, "DataFrame"]:
+def judged(sessions: Sequence[Session]) -> dict[str, DataFrame]:
     """Return each preset's dollars and need in the sessions, in a window of 32,000 tokens."""
     chosen = {n: each for n, each in presets.ALL.items() if n != "learn-claude-code-ts"}
     return {n: judge(sessions, each.scaled(32_000), PRICED_AS) for n, each in chosen.items()}
 
 
-def spread(table: "DataFrame", base: "DataFrame") -> dict[str, list[float]]:
+def spread(table: DataFrame, base: DataFrame) -> dict[str, list[float]]:
     """Return the means of dollars, in percent of `base`, and of need, with their intervals.
 
     The intervals are of 95 %: the sessions are drawn again 2,000 times.
     """
-    import numpy
-
-    count = len(table)
-    draws = numpy.random.default_rng(0).integers(count, size=(2_000, count))
-    draws = numpy.vstack([numpy.arange(count), draws])
-    mine, whole = (t["dollars"].to_numpy()[draws].sum(axis=1) for t in (table, base))
-    need = table["need"].to_numpy()[draws].mean(axis=1)
-    means = {"dollars": 100 * mine / whole, "need": need}
+    some = range(len(table))
+    draws = numpy.random.default_rng(0).integers(len(some), size=(2_000, len(some)))
+    columns = table["dollars"], base["dollars"], table["need"]
+    mine, whole, need = (c.to_numpy()[numpy.vstack([some, draws])].sum(axis=1) for c in columns)
+    means = {"dollars": 100 * mine / whole, "need": need / len(some)}
     return {n: [m[0], *numpy.percentile(m, [2.5, 97.5])] for n, m in means.items()}
 
 
@@ -383,20 +359,19 @@ def alive_panel(
     so many repeats save in all of them.
     """
     rate, minutes = rates(model), range(151)
-    prices = rate["cache_read"], rate["cache_write_5m"]
-    longest = max(m for m in range(6, 600) if formula(60 * m, *prices) > -1e-9)
+    longest = longest_pause(formula, rate["cache_read"], rate["cache_write_5m"])
 
     @lru_cache(maxsize=64)
     def draw(most: int) -> tuple[bytes, str]:
         curve = [saved_by_repeats(60 * m, most, model) for m in minutes]
         total = sum(saved_by_repeats(pause, most, model) for pause in pauses)
         title = f"{many(most, 'repeat')} at most: saves {total / len(pauses):.0f} cents a pause"
-        looks: Any = {"across": "minutes of the pause", "span": (-52, 52)}
         even = next((m - 1 for m, c in zip(minutes, curve, strict=True) if c < -1e-9), 150)
         text = f"100,000 tokens. By the cache's rules the repeats pay up to {even} minutes; if the "
         text += f"cache is never given up, up to {longest} by the formula. In the {len(pauses)} "
         text += f"pauses of the sessions they save {total:,.0f} cents."
-        chart = savings_figures.savings(minutes, curve, longest, title, **looks)
+        across = "minutes of the pause"
+        chart = savings(minutes, curve, longest, title, across=across, span=(-52, 52))
         return chart.png(), wrapped(text)
 
     meaning = "after so many repeats the cache is given up"
@@ -407,8 +382,8 @@ def saved_by_repeats(pause: float, most: int, model: str) -> float:
     """Return the cents that repeats of 100,000 tokens save in a pause, by the cache's rules."""
     spent, every = list[float](), Settings().repeat_after
     times = min(most, max(0, math.ceil(pause / every) - 1))
-    for count in (0, times):
-        prompt_cache, uses = PromptCache(), [*(n * every for n in range(count + 1)), pause]
+    for repeats in (0, times):
+        prompt_cache, uses = PromptCache(), [*(n * every for n in range(repeats + 1)), pause]
         bought = (prompt_cache.bill([Part("prompt", 100_000)], (0,), now) for now in uses)
         spent.append(100 * sum(dollars(bill.usage(0), model) for bill in bought))
     return spent[0] - spent[1]

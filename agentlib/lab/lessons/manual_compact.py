@@ -3,43 +3,32 @@
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
 # pandas has no complete types.
 
-import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pandas import DataFrame
 
 from agentlib.auto_compact import summary_message
 from agentlib.lab.client import client
 from agentlib.lab.figures import moments
 from agentlib.lab.figures.style import wrapped
-from agentlib.lab.lessons.checking import (
-    FOLLOW_UP,
-    SUMMARY,
-    Answer,
-    Result,
-    conversation,
-    require,
-    shown,
-    text_of,
-)
-from agentlib.lab.lessons.page import WIDTH
+from agentlib.lab.lessons.checking import SUMMARY, Answer, conversation, require, shown, text_of
+from agentlib.lab.lessons.page import run_sentence
 from agentlib.lab.lessons.rooms import exercise
 from agentlib.lab.model.summary import stems
 from agentlib.lab.panels.meanings import LENGTH
 from agentlib.lab.panels.panel import Panel, slider, words
 from agentlib.lab.parts import results
-from agentlib.lab.play import Run, asked_at, play
+from agentlib.lab.play import Run, play
 from agentlib.lab.scoreboard import EVIDENCE
 from agentlib.lab.tasks.scenarios import REVIEW, TRACE, Scenario, filled, report_checks
 from agentlib.manual_compact import COMPACT_TOOL, requested_focus
 from agentlib.messages import Message, active_request, last_assistant, of_type
 from agentlib.settings import MODEL, Settings
 from agentlib.tools import DEFINITIONS
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 AUTO = replace(EVIDENCE, manual=False).scaled(32_000)
 """Lesson 03's settings."""
@@ -50,9 +39,7 @@ BY_HAND = replace(AUTO, auto=False)
 
 
 @exercise(
-    "04.1",
-    "None without a call, '' without a focus, and all of them joined.",
-    finished=requested_focus,
+    "04.1", "None without a call, '' without a focus, all of them joined.", finished=requested_focus
 )
 def _focus(answer: Answer) -> None:
     """Before the model has said anything, last_assistant(messages) is -1.
@@ -75,9 +62,7 @@ def _focus(answer: Answer) -> None:
     )
 
 
-def keep_newest(
-    messages: list[Message], summarize: Callable[[list[Message]], str]
-) -> list[Message]:
+def keep_newest(messages: list[Message], summarize: Callable[..., str]) -> list[Message]:
     """Put a summary and the request in place of all but the newest exchange."""
     newest = last_assistant(messages)
     words = active_request(messages)
@@ -85,11 +70,7 @@ def keep_newest(
     return [summary, *messages[newest:]]
 
 
-@exercise(
-    "04.2",
-    "the siblings' results stay, the API is content, and the request is there.",
-    finished=keep_newest,
-)
+@exercise("04.2", "the siblings' results stay, and the request is there.", finished=keep_newest)
 def _siblings(answer: Answer) -> None:
     """The newest exchange begins at messages[last_assistant(messages)].
 
@@ -101,10 +82,10 @@ def _siblings(answer: Answer) -> None:
     def summarize(messages: Sequence[Message], focus: str = "") -> str:
         return SUMMARY if "toolu_1" in str(messages) else "Nothing was done."
 
-    turns: list[list[Result]] = [[600, {}], [{}], [{}, 600, "short"]]
+    turns: list[list[Any]] = [[600, {}], [{}], [{}, 600, "short"]]
     for place, newest in zip((0, 0, 0, 3, 5), turns + turns[:1] * 2, strict=True):
         messages = conversation(400, newest)
-        messages[place:place] = [FOLLOW_UP] if place else []
+        messages[place:place] = conversation(request="And d.py.") if place else []
         new = answer.messages(messages, summarize)
         right, given = list(results(messages[3:])), list(results(new))
         case = f"with {len(newest)} calls in the newest turn" + ", a second request" * bool(place)
@@ -124,8 +105,8 @@ def _kept(answer: Answer) -> str:
     """
     focus = answer.typed(str, "give the words of the focus, as in 'details of every file'")
     require(len(focus) <= 60, f"{len(focus)} characters; 60 have to do.")
-    kept = play(REVIEW, BY_HAND, compact_after=36, focus=focus).kept(REVIEW)
-    held = f"the summary holds {kept['facts']} of 4 facts and {'not ' * (not kept['rule'])}the rule"
+    run = play(REVIEW, BY_HAND, compact_after=36, focus=focus)
+    held, kept = summary_holds(run, REVIEW), run.kept(REVIEW)
     reason = "Look at the lines that are missing. What kind of thing is each of them?"
     if stems(focus) & stems("note file"):
         reason = "Your words also match the [file] lines, and those fill the room."
@@ -144,11 +125,7 @@ def report_written(messages: list[Message]) -> str | None:
     return None
 
 
-@exercise(
-    "04.4",
-    "the call is over, the file is written, and nothing else compacts.",
-    finished=report_written,
-)
+@exercise("04.4", "the file is written, and nothing else compacts.", finished=report_written)
 def _finished(answer: Answer) -> None:
     """Begin as in 04.1, and look for calls of write_file.
 
@@ -203,49 +180,10 @@ def ask(messages: list[Message]) -> str:
         return "accepted"
     except anthropic.BadRequestError as error:
         body: Any = error.body
-        return textwrap.fill(f"refused, {error.status_code} {body['error']['message']}", WIDTH)
+        return wrapped(f"refused, {error.status_code} {body['error']['message']}")
 
 
-def print_difference(old: str, new: str) -> None:
-    """Print two summaries as one text: - is only in the old one, + only in the new."""
-    before, after = old.splitlines(), new.splitlines()
-    for line in [*before, *(line for line in after if line not in before)]:
-        mark = " " if line in before and line in after else "-" if line in before else "+"
-        if line:
-            short = textwrap.shorten(line, 132, placeholder=" …")
-            print(mark, textwrap.fill(short, WIDTH - 4, subsequent_indent="    "))
-
-
-def in_report(run: Run) -> dict[str, object]:
-    """Count what stands in the report."""
-    kept = "yes" if run.checks["rule kept"] else "no"
-    files, facts = run.checks["described"], run.checks["facts"]
-    return {"files": files, "facts": facts, "rule kept": kept}
-
-
-def outcome(run: Run) -> dict[str, object]:
-    """Count what came of the two pieces of work."""
-    return {
-        "at turn": ", ".join(map(str, asked_at(run.session))),
-        "described": run.checks["described"],
-        "facts": run.checks["facts"],
-        "rule kept": "yes" if run.checks["rule kept"] else "no",
-        "last prompt": f"{run.sizes[-1]:,}",
-        "tokens": f"{run.sent:,}",
-        "dollars": round(run.dollars(MODEL), 4),
-    }
-
-
-def print_rows(rows: Mapping[str, Mapping[str, object]]) -> None:
-    """Print a table from a row of numbers for each name."""
-    from pandas import DataFrame
-
-    print(DataFrame(rows).T.to_string())
-
-
-def moment_panel(
-    scenario: Scenario, settings: Settings, curve: "DataFrame", *, after: int
-) -> Panel:
+def moment_panel(scenario: Scenario, settings: Settings, curve: DataFrame, after: int) -> Panel:
     """A person compacts `after` a turn, and the agent goes on to the end of its task.
 
     The sliders are `after` and `summary_tokens`, and the field `words` is the focus. `curve`: the
@@ -258,28 +196,22 @@ def moment_panel(
         files = int(run.checks["described"])
         title = f"Compacted after turn {after}: {files} files are described"
         chart = moments.moment(curve, title=title, at=(after, files), name=f"yours: {files}")
-        return chart.png(), focus_sentence(run, scenario)
+        sizes = f"{run.step.tokens_before:,} -> {run.step.tokens_after:,} tokens"
+        return chart.png(), run_sentence(run, sizes, summary_holds(run, scenario))
 
     turns, tokens = (2, int(curve["turn"].max()), 1), settings.summary_tokens
-    meaning = "the turn after which you compact"
     controls = {
-        "after": slider("after turn", after, turns, meaning, waits=True),
+        "after": slider("after turn", after, turns, "when you compact", waits=True),
         "summary_tokens": slider("summary", tokens, (200, 1_600, 40), LENGTH, waits=True),
         "words": words("focus", "words for the summary to keep, e.g. rules of the user"),
     }
     return Panel(controls, draw)
 
 
-def focus_sentence(run: Run, scenario: Scenario) -> str:
-    """Say what a compaction by hand kept, and what came of the task."""
-    step, checks = run.step, run.checks
-    if step.compaction != "manual":
-        reason = step.failure or "there is nothing to replace yet"
-        return wrapped(f"Nothing was compacted: {reason}.")
-    kept = run.kept(scenario)
-    text = f"{step.tokens_before:,} -> {step.tokens_after:,} tokens. The summary holds "
-    text += f"{kept['facts']} of {len(scenario.facts)} facts and {kept['names']} names; "
-    text += f"the rule is {'kept' if kept['rule'] else 'lost'}. The agent went on, "
-    text += f"{run.turns:,} turns in all: the report describes {checks['described']} of "
-    text += f"{checks['files']} files, rule {'kept' if checks['rule kept'] else 'broken'}."
-    return wrapped(text)
+def summary_holds(run: Run, task: Scenario) -> str:
+    """Say what a compaction by hand kept, or why there was none."""
+    if not run.summary:
+        return f"nothing was compacted: {run.step.failure or 'there is nothing to replace yet'}"
+    kept, facts = run.kept(task), len(task.facts)
+    rule = "the rule" if kept["rule"] else "not the rule"
+    return f"the summary holds {kept['facts']} of {facts} facts and {rule}"

@@ -6,20 +6,15 @@
 import contextlib
 import textwrap
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
+
+from pandas import DataFrame
 
 from agentlib import presets
-from agentlib.auto_compact import (
-    SummaryFailed,
-    auto_compact,
-    excess,
-    summary_message,
-    summary_prompt,
-    summary_text,
-)
+from agentlib.auto_compact import auto_compact, excess, summary_message, summary_prompt
 from agentlib.estimation import estimate_text, estimate_tokens
 from agentlib.lab.api.faults import Fault, Kind
 from agentlib.lab.client import client
@@ -27,23 +22,20 @@ from agentlib.lab.figures import charts
 from agentlib.lab.lessons.checking import Answer, conversation, read, require, shown, text_of
 from agentlib.lab.lessons.page import run_sentence
 from agentlib.lab.lessons.rooms import exercise
+from agentlib.lab.lessons.the_wall import eight_lines
 from agentlib.lab.naive_loop import TOOLS, bare, needs
 from agentlib.lab.panels.meanings import LENGTH
 from agentlib.lab.panels.panel import Panel, choice, slider
 from agentlib.lab.parts import PartFailed
 from agentlib.lab.play import Run, outcomes, play
-from agentlib.lab.scoreboard import DOLLARS, measures
 from agentlib.lab.tasks.scenarios import REVIEW, SURVEY, Scenario
 from agentlib.loop import system_prompt
-from agentlib.messages import Message, active_request, asks_for_summary, is_summary, of_type
+from agentlib.messages import Message, active_request, of_type
 from agentlib.pipeline import Step, compact
-from agentlib.recovery import CompactionRests
+from agentlib.recovery import Breaker, spoken_lines
 from agentlib.requests import request, send
 from agentlib.settings import MODEL, Settings
-from agentlib.tools import Workspace, result
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
+from agentlib.tools import Workspace
 
 WINDOW = 32_000
 START = Settings(micro="off", manual=False, threshold_pct=65, summary_tokens=12_500).scaled(WINDOW)
@@ -73,9 +65,7 @@ def go_on_without(messages: list[Message], ask: Ask) -> list[Message]:
 
 
 @exercise(
-    "07.1",
-    "a request that fails ends no session, and a bad reply is no summary.",
-    finished=go_on_without,
+    "07.1", "a failed request ends no session, a bad reply is no summary.", finished=go_on_without
 )
 def _careful(answer: Answer) -> None:
     """Put the request into a try, and on an Exception return messages.
@@ -87,36 +77,40 @@ def _careful(answer: Answer) -> None:
     messages = conversation(800, 800)
     replies = tomllib.loads(read("replies.toml"))
     good = replies.pop("good")
-    for error in (SummaryFailed("overloaded"), ConnectionError("no network")):
+    for error in (RuntimeError("overloaded"), ConnectionError("no network")):
         replies[f"ask raises {error!r}"] = error
     for case, reply in replies.items():
-        outcome, asked = reply if isinstance(reply, Exception) else good | reply, list[Any]()
-        new = answer.call(messages, partial(_outcome, outcome, good, asked))
-        require(len(asked) < 2, f"if {case}, it asked {len(asked)} times; {COSTS}.")
+        outcome = reply if isinstance(reply, Exception) else good | reply
+        new, times = _answered(answer, messages, outcome, good)
+        require(times < 2, f"if {case}, it asked {times} times; {COSTS}.")
         require(new == messages, f"if {case}, the messages should stay as they were.")
     for reason in ("end_turn", "stop_sequence"):
-        asked = list[Any]()
-        ask = partial(_outcome, good | {"stop_reason": reason}, good, asked)
-        new = answer.messages(messages, ask)
+        new, times = _answered(answer, messages, good | {"stop_reason": reason}, good)
         words = all(block["text"] in text_of(new) for block in of_type(good, "text"))
         case = f"if stop_reason is {reason!r} and the reply begins with a thinking block"
         require(words and len(new) == 1, f"{case}, one message with all its text should be left.")
         lost = active_request(new) != active_request(messages)
         require(not lost, f"{case}, the person's words should stand beside the summary.")
-        require(len(asked) == 1, f"it asked {len(asked)} times; {COSTS}.")
+        require(times == 1, f"it asked {times} times; {COSTS}.")
     with contextlib.suppress(KeyboardInterrupt):
-        answer.call(messages, partial(_outcome, KeyboardInterrupt(), good, []))
+        _answered(answer, messages, KeyboardInterrupt(), good)
         require(False, "KeyboardInterrupt, which is Ctrl-C, should pass; catch Exception.")
 
 
-def _outcome(outcome: Any, good: Any, asked: list[Any], messages: list[Message]) -> Any:
-    """Stand for an `ask` that raises or returns the outcome. `asked` gets each request."""
-    asked.append(messages)
-    if len(asked) >= PATIENCE:
-        return good
-    if isinstance(outcome, BaseException):
-        raise outcome
-    return outcome
+def _answered(answer: Answer, messages: list[Message], outcome: Any, good: Any) -> Any:
+    """Call the function with an `ask` that raises or returns the outcome.
+
+    Return its messages and the number of requests.
+    """
+    asked = list[Any]()
+
+    def ask(messages: list[Message]) -> Any:
+        asked.append(messages)
+        if isinstance(outcome, BaseException) and len(asked) < PATIENCE:
+            raise outcome
+        return good if len(asked) >= PATIENCE else outcome
+
+    return answer.messages(messages, ask), len(asked)
 
 
 def rests(outcomes: Sequence[str], turns: int, limit: int, rest: int) -> bool:
@@ -165,11 +159,7 @@ def send_again(
     return smaller, ask(smaller)
 
 
-@exercise(
-    "07.3",
-    "refused for its size, the prompt is made smaller and sent once more.",
-    finished=send_again,
-)
+@exercise("07.3", "a prompt that is too long is sent once more, smaller.", finished=send_again)
 def _once_more(answer: Answer) -> None:
     """except Exception as error: is it for its size? If not, a bare `raise` passes it on.
 
@@ -226,14 +216,10 @@ def _stand_in(answer: Answer) -> None:
 
     The others begin at len(lines) - (room - old). Slices with a minus fail for 0.
     """
-    lines = list("abcdefgh")
+    lines, cut = list("abcdefgh"), ["a", "[4 lines left out]", *"fgh"]
     answer.agree(
         {
-            "a quarter of 4 from the beginning, the rest from the end": (
-                ["a", "[4 lines left out]", *"fgh"],
-                lines,
-                4,
-            ),
+            "a quarter of 4 from the beginning, the rest from the end": (cut, lines, 4),
             "7 // 4 is 1": (["a", "[1 lines left out]", *"cdefgh"], lines, 7),
             "3 // 4 is 0": (["[5 lines left out]", *"fgh"], lines, 3),
             "all lines fit": (lines, lines, 8),
@@ -284,40 +270,37 @@ def fate(function: Callable[..., list[Message]], kind: Kind | None) -> str:
 
 def resting(is_open: Callable[..., bool], limit: int, rest: int = 10) -> Callable[..., Step]:
     """Make an engine that asks is_open(outcomes, turns, limit, rest) before each turn."""
-    outcomes: list[str] = []
-    turns = [0]
-
-    def no_model(messages: list[Message], focus: str) -> str:
-        raise CompactionRests("the breaker is open")
+    outcomes = list[str]()
+    turns = 0
 
     def engine(messages: list[Message], settings: Settings, **given: Any) -> Step:
-        point, turns[0] = settings.threshold_tokens, turns[0] + 1
-        if is_open(outcomes, turns[0], limit, rest):
-            settings = replace(settings, threshold=settings.emergency_tokens)
-            given["summarize"] = no_model
-        step = compact(messages, settings, **given)
+        nonlocal turns
+        turns += 1
+        failures = limit if is_open(outcomes, turns, limit, rest) else 0
+        breaker = Breaker(failures, turns, limit, rest)
+        given["summarize"] = breaker.guard(given["summarize"])
+        step = compact(messages, breaker.in_force(settings), **given)
         if step.compaction and not step.rested:
-            helped = not step.failure and step.tokens_after <= point
+            helped = not step.failure and step.tokens_after <= settings.threshold_tokens
             outcomes.append("ok" if helped else "failed")
-            turns[0] = 0
+            turns = 0
         return step
 
     return engine
 
 
 def without_estimate(send_once: Callable[..., Any]) -> Callable[..., None]:
-    """Make a loop that compacts only if the API refuses the prompt."""
+    """Make the loop of lesson 00 compact, but only if the API refuses the prompt."""
 
     def shrink(messages: list[Message]) -> list[Message]:
         return auto_compact(messages, lambda m, focus: ask_model(list(m)), lambda: "t.jsonl")
 
     def loop(messages: list[Message], ask: Ask, workspace: Workspace) -> None:
-        while messages[-1]["role"] == "user":
-            messages[:], reply = send_once(list(messages), ask, shrink)
-            messages.append({"role": "assistant", "content": reply["content"]})
-            if calls := of_type(reply, "tool_use"):
-                results = [result(call, workspace) for call in calls]
-                messages.append({"role": "user", "content": results})
+        def ask_once(asked: list[Message]) -> Any:
+            messages[:], reply = send_once(list(asked), ask, shrink)
+            return reply
+
+        eight_lines(messages, ask_once, workspace)
 
     return loop
 
@@ -326,33 +309,19 @@ def cut_to_size(stand_in: Callable[[list[str], int], list[str]], tokens: int) ->
     """Make a summariser that asks no model: as many of the lines as fit in `tokens`."""
 
     def summarize(messages: Sequence[Message], focus: str, ask: Ask) -> str:
-        lines = _spoken(messages)
+        lines = spoken_lines(messages)
         texts = ("\n".join(stand_in(lines, n)) for n in range(len(lines), 0, -1))
         return next(text for text in texts if estimate_text(text, "summary") <= tokens)
 
     return summarize
 
 
-def _spoken(messages: Sequence[Message]) -> list[str]:
-    """List the lines that the person and the agent said, those of a stand-in included."""
-    texts: list[str] = []
-    for message in messages[:-1] if asks_for_summary(messages) else messages:
-        for block in of_type(message, "text"):
-            text = block["text"]
-            if is_summary(block):
-                text = summary_text(message)
-            elif message["role"] == "user":
-                text = f"- [request] {' '.join(text.split())}"
-            texts.append(text)
-    return [line for text in dict.fromkeys(texts) for line in text.splitlines() if line]
-
-
 def print_turns(run: Run) -> None:
     """Print what a run of the finished agent did besides answering."""
     for number, turn in enumerate(run.rounds, 1):
-        if turn.step.compaction:
-            sizes = f"{turn.step.tokens_before:,} -> {turn.step.tokens_after:,} tokens"
-            print(f"turn {number}: summary, {sizes}; {len(turn.step.cleared)} results cleared")
+        if (step := turn.step).compaction:
+            sizes = f"{step.tokens_before:,} -> {step.tokens_after:,} tokens"
+            print(f"turn {number}: summary, {sizes}; {len(step.cleared)} results cleared")
     third, fourth = (request.at for request in run.session.requests[2:4])
     print(f"pause before turn 4: {fourth - third:.0f} seconds")
     calls = [c["name"] for m in run.session.history for c in of_type(m, "tool_use")]
@@ -371,25 +340,20 @@ AGENTS = {
 """Other agents of the report, by name."""
 
 
-def by_length(lengths: Iterable[int]) -> dict[str, tuple[float, int]]:
-    """Return DEFAULT's dollars and described files with summaries of so many tokens, by name."""
-    pairs: dict[str, tuple[float, int]] = {}
-    for tokens in lengths:
-        own = replace(presets.DEFAULT, summary_tokens=tokens).scaled(WINDOW)
-        row = measures(play(REVIEW, own))
-        name = f"{tokens:,}" if tokens < 9_000 else "DEFAULT: 9,000"
-        pairs[name] = (row[DOLLARS], row["described"])
-    return pairs
+def by_length(*lengths: int) -> dict[str, Run]:
+    """Return DEFAULT's runs with summaries of so many tokens, by name."""
+    own = {n: replace(presets.DEFAULT, summary_tokens=n).scaled(WINDOW) for n in lengths}
+    names = {presets.DEFAULT.summary_tokens: "DEFAULT: 9,000"}
+    return {names.get(n, f"{n:,}"): play(REVIEW, each) for n, each in own.items()}
 
 
-def twenty_tasks(trades: "DataFrame") -> "DataFrame":
+def twenty_tasks(trades: DataFrame) -> DataFrame:
     """Return the mean of each policy over the generated tasks, its shares in percent."""
     shares = {"files": "files described", "facts": "facts kept", "rule": "rule kept"}
-    for name, kept in shares.items():
-        most = trades[name] if name != "rule" else 1
-        trades[f"{name}, %"] = 100 * trades[kept] / most
-    shown = ["turns", "dollars", *(f"{name}, %" for name in shares)]
-    return trades.groupby("policy", sort=False)[shown].mean()
+    most = trades.assign(rule=1)
+    columns = {f"{name}, %": 100 * trades[kept] / most[name] for name, kept in shares.items()}
+    shown = ["turns", "dollars", *columns]
+    return trades.assign(**columns).groupby("policy", sort=False)[shown].mean()
 
 
 FAULTS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind != "timeout")
@@ -416,10 +380,9 @@ def fault_panel(scenario: Scenario, settings: Settings, *, turns: int = 63, seed
         return chart.png(), run_sentence(run, f"compactions: {made}")
 
     meaning = "share of the requests for a summary that fail, in percent"
-    start = settings.summary_tokens
     controls = {
         "rate": slider("fails, %", 50, (0, 100, 10), meaning, waits=True),
-        "length": slider("length", start, (500, 3_000, 250), LENGTH, waits=True),
+        "length": slider("length", settings.summary_tokens, (500, 3_000, 250), LENGTH, waits=True),
         "how": choice("how", "tool_use", FAULTS, "the failure"),
     }
     return Panel(controls, draw)

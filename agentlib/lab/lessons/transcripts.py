@@ -15,18 +15,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from pandas import DataFrame, option_context
+
 from agentlib import session_file
 from agentlib.estimation import prompt_tokens
-from agentlib.lab.figures.style import wrapped
+from agentlib.lab.figures.style import LINE, wrapped
 from agentlib.lab.figures.window_map import maps, sentence, tiles
-from agentlib.lab.lessons.checking import (
-    Answer,
-    conversation,
-    require,
-    require_answered,
-    shown,
-)
-from agentlib.lab.lessons.page import WIDTH
+from agentlib.lab.lessons.checking import Answer, conversation, require, require_answered, shown
 from agentlib.lab.lessons.rooms import exercise
 from agentlib.lab.panels.panel import Drawing, Panel, choice, scrolling, slider, words
 from agentlib.lab.sessions.table import Row, matching, rows
@@ -66,19 +61,12 @@ def _append(answer: Answer) -> None:
             wanted = f"{case}, the file should have {count} lines; yours has {len(lines)}"
             require(len(lines) == count, f"{wanted}. Add to the end, one line for each message.")
             written = f"{case}, the last line should be the message as JSON; it is"
-            require(_parsed(lines[-1]) == message, f"{written} {shown(lines[-1])}.")
+            require(plain_load(path)[-1:] == [message], f"{written} {shown(lines[-1])}.")
         path.write_bytes(b"\xff torn\n")
         with contextlib.suppress(UnicodeDecodeError):
             answer.call(messages[0], path)
         kept = path.read_bytes().startswith(b"\xff torn\n{")
         require(kept, "it reads what is there and writes it again; add to the file unread.")
-
-
-def _parsed(line: str) -> Any:
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None
 
 
 def plain_load(path: Path) -> list[Message]:
@@ -163,45 +151,40 @@ def _turn(answer: Answer) -> None:
 
 # -- what the cells show -------------------------------------------------------------------------
 
-ENVELOPE = session_file.envelope("", 0, None, 0.0).keys()
-"""What every line of a session file has."""
+Part = Callable[..., Any]
+"""A function of the learner's."""
+HIDDEN = {*session_file.envelope("", 0, None, 0.0), "level", "isMeta", "usage"}
+"""What many lines of a session file have, and `show` leaves out."""
 
 
-def show(path: Path, *numbers: int, skip: Sequence[str] = ("settled",)) -> None:
-    """Print lines of a session file without their envelope, cut for this page."""
-    lines = session_file.read(path)[0]
+def show(path: Path, *numbers: int) -> None:
+    """Print lines of a session file without what is `HIDDEN`, cut for this page."""
+    lines = path.read_text(encoding="utf-8").splitlines()
     for number in numbers:
         if not 0 < number <= len(lines):
             raise ValueError(f"no line {number}; the file has lines 1 to {len(lines)}")
-        body = {k: v for k, v in lines[number - 1].items() if k not in (*ENVELOPE, *skip)}
-        if message := body.get("message", {}):
-            body["message"] = {k: message[k] for k in ("role", "content")}
-        text = json.dumps(_cut(body), ensure_ascii=False)
-        print(textwrap.fill(f"{number}: {text[:420]}", WIDTH, subsequent_indent="    "))
+        line = json.loads(lines[number - 1], object_hook=_cut)
+        line.pop("settled", None)
+        text = json.dumps(line, ensure_ascii=False)
+        print(textwrap.fill(f"{number}: {text[:420]}", LINE, subsequent_indent="    "))
 
 
-def _cut(value: Any, longest: int = 90) -> Any:
-    """Cut every text in a JSON value."""
-    if isinstance(value, dict):
-        return {k: _cut(each, longest) for k, each in value.items() if k != "usage"}
-    if isinstance(value, list):
-        return [_cut(each, longest) for each in value]
-    is_long = isinstance(value, str) and len(value) > longest
-    return f"{value[:longest]}… {len(value):,} characters" if is_long else value
+def _cut(part: dict[str, Any], longest: int = 90) -> dict[str, Any]:
+    """Leave out what is `HIDDEN`, and cut long texts."""
+    cut = {name: part[name] for name in part if name not in HIDDEN}
+    for name, value in cut.items():
+        if isinstance(value, str) and len(value) > longest:
+            cut[name] = f"{value[:longest]}… {len(value):,} characters"
+    return {name: cut[name] for name in ("role", "content")} if "role" in cut else cut
 
 
 def first_line(path: Path, mark: str) -> int:
     """Return the number of the first line of a kind."""
     lines = session_file.read(path)[0]
-    found = (n for n, line in enumerate(lines, 1) if mark in (line.get("subtype"), *line))
-    return next(found)
+    return next(n for n, line in enumerate(lines, 1) if mark in (line.get("subtype"), *line))
 
 
-def power_cut(
-    append: Callable[[Message, Path], object],
-    load: Callable[[Path], list[Message]],
-    close: Callable[[list[Message]], list[Block]] = lambda messages: [],
-) -> dict[str, Any]:
+def power_cut(append: Part, load: Part, close: Part | None = None) -> dict[str, Any]:
     """Write with `append`, lose the last 40 bytes, read with `load`, answer with `close`."""
 
     def save(messages: Sequence[Message], folder: Path, now: float) -> Path:
@@ -213,7 +196,7 @@ def power_cut(
 
     def read(path: Path) -> list[Message]:
         messages = load(path)
-        results = close(messages)
+        results = close(messages) if close else []
         return [*messages, {"role": "user", "content": results}] if results else messages
 
     return {"save": save, "load": read, "resume_after": 17}
@@ -223,7 +206,7 @@ def print_rows(some: Sequence[Row]) -> None:
     """Print the rows of the session browser's table."""
     for row in some:
         head = f"{row.turn:3} {row.tool or row.kind:11}{row.tokens:6,} {row.state:11}"
-        print(f"{head}{excerpt(row.text)[: WIDTH - len(head)]}")
+        print(f"{head}{excerpt(row.text)[: LINE - len(head)]}")
 
 
 def session_browser(session: Session, turn: int | None = None) -> Panel:
@@ -239,9 +222,9 @@ def session_browser(session: Session, turn: int | None = None) -> Panel:
     @lru_cache(maxsize=64)
     def draw(turn: int, kind: str, search: str) -> Drawing:
         request, window = session.requests[turn - 1], session.settings.context_window
-        every = rows(session, turn)
         billed = prompt_tokens(request.usage) or None
         placed = tiles(request.context, billed=billed, session=session)
+        every = rows(session, turn)
         some = matching(every, kind=kind, text=search)
         states = Counter(row.state for row in some)
         text = f"{len(some)} of {len(every)} blocks, {sum(row.tokens for row in some):,} tokens, "
@@ -264,16 +247,14 @@ def as_html(some: Sequence[Row], search: str = "") -> str:
 
     A long text is shown from its beginning, or around the first place with the words of `search`.
     """
-    from pandas import DataFrame, option_context
-
     cells = [
         (r.turn, r.who, r.tool or r.kind, f"{r.tokens:,}", r.state, _folded(r.text, search))
         for r in some[-SHOWN_ROWS:]
     ]
-    columns = ("turn", "who", "tool or kind", "tokens", "state", "text")
-    table, name = DataFrame(cells, columns=columns), "the blocks of the session"
+    table = DataFrame(cells, columns=["turn", "who", "tool or kind", "tokens", "state", "text"])
     with option_context("display.max_colwidth", None):  # or pandas cuts the markup
-        shown = scrolling(table, name, "left", escape=False)
+        own = {"escape": False, "formatters": {"text": str}}  # or pandas writes \\n for line breaks
+        shown = scrolling(table, "the blocks of the session", "left", **own)
     older = len(some) - SHOWN_ROWS
     return shown if older <= 0 else f"The newest {SHOWN_ROWS} rows; {older} more.{shown}"
 
@@ -284,14 +265,13 @@ def _folded(text: str, search: str) -> str:
         return escape(short)
     more = f"\n… and {len(text) - LONGEST:,} characters more" if len(text) > LONGEST else ""
     style = "white-space: pre-wrap; max-width: 60em"
-    marked = escape(whole + more).translate({ord(c): f"&#{ord(c)};" for c in "\n\r\t"})
-    fold = f'<pre style="{style}">{marked}</pre>'  # pandas would write \\n for a line break
+    fold = f'<pre style="{style}">{escape(whole + more)}</pre>'
     return f"<details><summary>{escape(short)}</summary>{fold}</details>"
 
 
 def excerpt(text: str, search: str = "") -> str:
     """Cut a text to one short line, from its beginning or around the words of `search`."""
-    line, words = " ".join(text.split()), " ".join(search.split()).casefold()
-    start = max(0, line.casefold().find(words) - EXCERPT // 3)
+    line, words = (" ".join(each.split()) for each in (text, search))
+    start = max(0, line.casefold().find(words.casefold()) - EXCERPT // 3)
     stop = start + EXCERPT
     return f"{'…' * (start > 0)}{line[start:stop]}{'…' * (stop < len(line))}"
