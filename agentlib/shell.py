@@ -191,8 +191,11 @@ def run(call: list[str], folder: Path, *, time_limit: float) -> Execution:
             )
             reader = threading.Thread(target=_drain, args=(process.stdout, execution), daemon=True)
             reader.start()
-        with suppress(subprocess.TimeoutExpired):
-            code = process.wait(time_limit)
+            # Waiting with a time limit would poll. A thread that waits for ever doesn't.
+            waiter = threading.Thread(target=process.wait, daemon=True)
+            waiter.start()
+        waiter.join(time_limit)
+        if (code := process.returncode) is not None:
             execution.exit_code = 128 - code if code < 0 else code
     finally:
         if process:

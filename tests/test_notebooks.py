@@ -150,7 +150,7 @@ def test_a_lesson_keeps_to_its_length(path: Path):
     assert {each: n for each, n in counts.items() if n > LIMITS[each]} == {}
     text = "".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     [stated] = re.findall(r"\*\*Takes\*\* about (\d+) minutes", text)
-    assert counts["minutes"] <= int(stated) <= counts["minutes"] + 5
+    assert counts["minutes"] <= int(stated) <= counts["minutes"] + 15  # what people took
     rows = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     [row] = [row for row in rows if row.startswith("| [") and f"notebooks/{path.name})" in row]
     assert row.endswith(f"| {stated} |")

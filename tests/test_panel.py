@@ -40,17 +40,16 @@ def test_setting_a_control_in_a_cell_changes_picture_words_and_table():
     assert panel.table.value == "<b>3</b>"
 
 
-def test_an_error_is_shown_and_the_picture_stays_until_the_next():
+def test_an_error_is_shown_in_place_of_the_picture():
     panel = counting()
     panel.size.value = 6
-    assert repr(panel) == "size 6, way this:\nValueError: 6 <is> too much"
-    assert "<b>No new picture.</b>" in panel.line.value
-    assert "ValueError: 6 &lt;is&gt; too much" in panel.line.value
-    assert panel.picture.value == b"1 this."
+    assert repr(panel) == "size 6, way this:\nNo picture here: 6 <is> too much"
+    assert "No picture here: 6 &lt;is&gt; too much" in panel.line.value
+    assert (panel.picture.value, panel.picture.layout.display) == (b"", "none")
     assert "image/png" not in panel._repr_mimebundle_()[0]
     panel.size.value = 2
     assert (panel.text, panel.picture.value) == ("2 this.", b"2 this.")
-    assert "No new picture" not in panel.line.value
+    assert panel.picture.layout.display is None
 
 
 def test_several_controls_at_once_make_one_picture():
@@ -109,7 +108,7 @@ def test_the_next_step_is_drawn_in_the_pause_and_an_error_waits_until_it_is_want
         await asyncio.sleep(5 * PAUSE)
         assert (sizes[-1], panel.text) == (7, "5 this.")
         panel.size.value = 7
-        assert panel.text.startswith("ValueError")
+        assert panel.text.startswith("No picture here: 7")
 
     asyncio.run(moves())
 

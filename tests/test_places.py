@@ -46,7 +46,7 @@ def test_every_place_has_its_picture_its_sentence_and_its_table():
     for number, (picture, sentence, table) in enumerate(data["places"]):
         size, way = divmod(number, 2)
         if size == 3:
-            assert (picture, sentence, table) == (None, "No new picture. ValueError: 3 < 4", [])
+            assert (picture, sentence, table) == (None, "No picture here: 3 < 4", [])
             continue
         assert sentence == f"{size} {('this', 'that')[way]}."
         paths = [data["marks"][mark][1] for mark in picture[1]]

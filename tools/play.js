@@ -136,7 +136,7 @@ class Panel {
 
   draw() {
     const [picture, sentence, table] = this.data.places[this.place];
-    if (picture) this.picture.innerHTML = this.pencil.svg(picture, sentence);
+    this.picture.innerHTML = picture ? this.pencil.svg(picture, sentence) : '';
     this.picture.hidden = !this.picture.innerHTML;
     this.line.textContent = sentence;
     this.table.innerHTML = table.map(n => this.data.chunks[n]).join('');

@@ -100,14 +100,14 @@ def unwrapped(text: str) -> str:
 
 def drawn(shown: Any, values: Mapping[str, Any], sheet: Sheet) -> tuple[Any, Any]:
     """Return what a panel shows at one place: the picture if there is one, and the drawing."""
-    from agentlib.lab.panels.panel import Drawing
+    from agentlib.lab.panels.panel import Drawing, undrawn
 
     draw, pictures = getattr(shown.draw, "__wrapped__", shown.draw), list[Any]()
     try:
         with recording(sheet, pictures):
             drawing = Drawing(*draw(**values))
     except Exception as error:  # shown, as the panel does
-        return None, Drawing(b"", f"No new picture. {type(error).__name__}: {error}")
+        return None, undrawn(error)
     return pictures[-1] if pictures else None, drawing
 
 

@@ -1,9 +1,11 @@
 """Lesson 01: its wrong answers, and its run with the published solutions."""
 
 import json
+from itertools import combinations, product
 from typing import ClassVar
 
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.patches import Rectangle, StepPatch
 from pandas import DataFrame
 
@@ -111,6 +113,28 @@ def test_the_alarm_stands_on_the_axis_at_the_tokens_at_which_it_rings(off: int, 
     [place] = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "v"]
     assert place == real < axes.get_xlim()[1]
     assert title in shown.get_text()
+
+
+@pytest.mark.parametrize("window", [40_000, 200_000, 400_000])
+def test_labels_stay_inside_and_apart_at_the_ends_of_all_sliders(window: int):
+    for reserve, buffer, off in product((0, 16_000, 64_000), (0, 40_000), (-80, -5, 0, 100)):
+        if window <= reserve + buffer:
+            continue
+        chosen = Settings(context_window=window, output_reserve=reserve, buffer=buffer)
+        figure = estimates.shares(chosen, rings_at(chosen.threshold_tokens, off), off).figure
+        canvas = FigureCanvasAgg(figure)
+        words = [each for each in figure.axes[0].texts if each.get_text()]
+        boxes = [each.get_window_extent(canvas.get_renderer()) for each in words]
+        assert all(figure.bbox.contains(*box.min) for box in boxes)
+        assert all(figure.bbox.contains(*box.max) for box in boxes)
+        assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+
+
+def test_where_reserve_and_buffer_take_all_the_panel_says_so_without_a_picture():
+    panel = estimation_panel()
+    panel.move(window=40_000, reserve=64_000)
+    assert "Nothing is left" in panel.text
+    assert panel.png == b""
 
 
 def test_a_learners_formula_moves_the_alarm():

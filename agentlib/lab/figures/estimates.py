@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-from agentlib.lab.figures.style import DARK, RED, ROOM, WIDTH, Chart, plain, wrapped
+from agentlib.lab.figures.style import DARK, RED, ROOM, WIDTH, Chart, plain, points, wrapped
 from agentlib.settings import Settings
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _SHARES = {"conversation": ROOM, "buffer": "#C9C9C9", "reserve": "#8A8A8A"}
 _REFUSED = "#F0D8D3"
 _SMALL: Any = {"fontsize": 9, "va": "center"}
-_TOPS = (500_000, 1_000_000, 2_500_000)
-"""Ends of the axis. The first that has room for the alarm is taken."""
+_TOPS = (1.6, 2.5, 5.5)
+"""Ends of the axis, in windows. The first that has room for the alarm is taken."""
 
 
 @plain
@@ -75,8 +75,9 @@ def shares(settings: Settings, rings: float, off: int = 0) -> Chart:
     """
     window, point = settings.context_window, settings.threshold_tokens
     late = rings > window - settings.output_reserve
-    colour, top = RED if late else DARK, next((t for t in _TOPS if t > 1.05 * rings), _TOPS[-1])
-    chart, words = Chart(2.6, _title(settings, rings)), _SMALL
+    colour, words = RED if late else DARK, _SMALL
+    top = window * next((t for t in _TOPS if t * window > 1.05 * rings), _TOPS[-1])
+    chart = Chart(2.6, _title(settings, rings))
     axes = chart.frame(0.12, 0.46, WIDTH - 0.52, 1.7, "")
     axes.set(xlim=(0, top), ylim=(0, 1), yticks=[], xlabel="tokens that are really in the prompt")
     axes.grid(False)
@@ -84,9 +85,8 @@ def shares(settings: Settings, rings: float, off: int = 0) -> Chart:
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     _bar(axes, settings, words)
-    axes.plot([point, point], [0.22, 0.92], color=DARK, linestyle="--", linewidth=1.3)
-    side, gap, low = ("left", 0.008, 0.78) if rings < point else ("right", -0.008, 0.87)
-    axes.text(point + gap * top, low, f"set to {point:,}", ha=side, **words)
+    axes.plot([point, point], [0.22, 0.7], color=DARK, linestyle="--", linewidth=1.3)
+    _beside(axes, point, 0.74, f"set to {point:,}", not late and rings < point)
     axes.plot([rings, rings], [0.22, 0.6], color=colour, linewidth=2)
     axes.plot(rings, 0.64, "v", markersize=13, color=colour)
     if off:
@@ -94,23 +94,42 @@ def shares(settings: Settings, rings: float, off: int = 0) -> Chart:
         arrow = {"arrowstyle": "->", "color": colour, "linewidth": 1.6, "shrinkA": 0}
         axes.annotate("", **way, arrowprops=arrow | {"connectionstyle": "angle,angleA=0,angleB=90"})
         how = f"the estimate reads {abs(off)} % {'low' if off < 0 else 'high'}"
-        axes.text(rings, 0.94, how, color=colour, ha="right" if off < 0 else "left", **words)
+        _beside(axes, rings, 0.96, how, rings < top / 2, color=colour)
     return chart
+
+
+def _beside(axes: "Axes", at: float, height: float, text: str, right: bool, **looks: Any) -> None:
+    """Write at one side of a place: at the other one, if there is no room."""
+    top, wide = axes.get_xlim()[1], _wide(axes, text)
+    right = at + wide <= top if right else at < wide
+    gap = 0.008 * top if right else -0.008 * top
+    axes.text(at + gap, height, text, ha="left" if right else "right", **looks, **_SMALL)
+
+
+def _wide(axes: "Axes", text: str) -> float:
+    """Return the tokens of the axis that a label takes, with a little air."""
+    inches = axes.get_position().width * WIDTH
+    return (points(text) / 72 + 0.12) / inches * axes.get_xlim()[1]
 
 
 def _bar(axes: "Axes", settings: Settings, words: Any) -> None:
     """Draw conversation, buffer and reserve, and the prompts behind them that the API refuses."""
-    start, window = 0, settings.context_window
+    start, window, free = 0, settings.context_window, 0.0
     sizes = (settings.threshold_tokens, settings.buffer, settings.output_reserve)
-    places = (("right", 0.37), ("right", 0.14), ("left", 0.14))
-    for (name, fill), size, (side, low) in zip(_SHARES.items(), sizes, places, strict=True):
+    for (name, fill), size in zip(_SHARES.items(), sizes, strict=True):
         axes.barh(0.37, size, 0.3, left=start, color=fill)
-        axes.text(start + size / 2, low, name, ha=side, zorder=4, **words)
+        if size:
+            half = _wide(axes, name) / 2
+            middle = start + size / 2
+            place = max(middle, free + half)
+            axes.plot([middle, place], [0.22, 0.13], color=DARK, linewidth=0.8)
+            axes.text(place, 0.06, name, ha="center", **words)
+            free = place + half
         start += size
     top = axes.get_xlim()[1]
     axes.barh(0.37, top - window, 0.3, left=window, color=_REFUSED)
     axes.plot([window, window], [0.22, 0.57], color=DARK, linewidth=3)
-    past, patch = f"past {window:,} the API refuses the prompt", {"fc": _REFUSED, "ec": "none"}
+    past, patch = f"past {window:,}: refused", {"fc": _REFUSED, "ec": "none"}
     axes.text(window + 0.015 * top, 0.37, past, color=RED, zorder=4, bbox=patch, **words)
 
 

@@ -17,7 +17,7 @@ from matplotlib.transforms import Affine2D
 
 from agentlib.estimation import breakdown, message_tokens
 from agentlib.lab.figures import style
-from agentlib.lab.figures.style import DARK, GREY, LOOKS, NAMES, Chart
+from agentlib.lab.figures.style import DARK, GREY, LOOKS, NAMES, RED, Chart
 from agentlib.messages import Message, blocks, kinds_of
 from agentlib.transcripts import Session
 
@@ -134,7 +134,8 @@ def maps(rows: Mapping[str, Sequence[Tile]], window: int) -> Chart:
         axes = chart.frame(0.15, bottom, 6.9, plot, name)
         axes.set(xlim=(0, ACROSS), ylim=(top, 0), xticks=[], yticks=[])
         axes.spines[["top", "right"]].set_visible(True)
-        axes.set_title("read row by row, from the left", loc="right", fontsize=9, color=GREY)
+        read = f"row by row; thick line: window of {window:,}"
+        axes.set_title(read, loc="right", fontsize=9, color=GREY)
         small |= _draw(axes, row, window)
     entries = style.patches({NAMES[kind]: look for kind, look in LOOKS.items() if kind in small})
     if _TAKEN in small:
@@ -158,8 +159,9 @@ def _draw(axes: Any, row: Sequence[Tile], window: int) -> set[str]:
         looks = _GONE if kind == _TAKEN else LOOKS[kind].fill()
         axes.add_artist(PathPatch(_path(areas), **looks))
     axes.add_artist(PathPatch(_path(boxes), facecolor="none", edgecolor="#333333", linewidth=0.4))
-    axes.axhline(1.0, color=DARK, linewidth=3.5, zorder=9)  # the window ends here
-    axes.text(ACROSS - 0.01, 0.985, f"window {window:,}", ha="right", zorder=9, **_WORDS)
+    axes.axhline(1.0, color=DARK, linewidth=2.5, zorder=9)  # the window ends here
+    if sum(tile.tokens for tile in row) > window:
+        axes.axhspan(1.0, axes.get_ylim()[0], color=RED, alpha=0.5, zorder=8)
     return {kind for kind, areas in full.items() if areas and not _named(axes, kind, areas)}
 
 

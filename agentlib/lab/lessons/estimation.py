@@ -10,6 +10,7 @@ from typing import Any
 from agentlib.estimation import estimate_tokens
 from agentlib.lab import client
 from agentlib.lab.figures import estimates
+from agentlib.lab.figures.style import wrapped
 from agentlib.lab.lessons.checking import Answer, conversation
 from agentlib.lab.lessons.rooms import exercise
 from agentlib.lab.panels.panel import Panel, slider
@@ -112,6 +113,9 @@ def estimation_panel(
 
     @lru_cache(maxsize=64)
     def draw(window: int, reserve: int, buffer: int, off: int) -> tuple[bytes, str]:
+        if window <= reserve + buffer:
+            text = f"Reserve and buffer take {reserve + buffer:,} tokens. Nothing is left for the "
+            return b"", wrapped(text + f"conversation in a window of {window:,}.")
         chosen = Settings(context_window=window, output_reserve=reserve, buffer=buffer)
         real = rings(chosen.threshold_tokens, off)
         text = estimates.shares_sentence(chosen, real)

@@ -230,9 +230,10 @@ def as_json(name: str, value: object) -> str:
     """Show a value as JSON in HTML that scrolls by mouse and by keyboard."""
     text = json.dumps(value, indent=1, ensure_ascii=False)
     text = escape(re.sub(r"\n {3,}|\n {2}(?=[}\]])", " ", text))  # a message on one line
+    text = text.replace("\\n", "↵\n")
     return (
         f'<div style="flex: 1 1 50%; min-width: 0"><b>{name}</b><pre role="region" tabindex="0" '
-        f'aria-label="{name}" style="max-height: 17em; overflow: auto; line-height: 1.35; '
+        f'aria-label="{name}" style="max-height: 26em; overflow: auto; line-height: 1.35; '
         'font-size: 12px; white-space: pre-wrap; word-break: normal; overflow-wrap: anywhere">'
         f"{text}</pre></div>"
     )

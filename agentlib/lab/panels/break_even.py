@@ -49,7 +49,7 @@ def paid(
 ) -> tuple[bytes, str]:
     """Draw the cents saved so far by an edit, and say when it pays."""
     pays = next((n for n, cents in enumerate(saved, 1) if cents > -1e-9), None)
-    when = f"from request {pays} on" if pays else f"not within {len(saved)} requests"
+    when = f"from request {pays} on" if pays else f"only after more than {len(saved)} requests"
     turns = range(1, len(saved) + 1)
     chart = bills.savings(turns, saved, at, f"This {edit} pays {when}", **looks)
     rules = f"By the cache's rules it pays {when}; the formula says {at:.1f}."

@@ -39,12 +39,18 @@ class Drawing(NamedTuple):
     """HTML below the sentence."""
 
 
+def undrawn(error: Exception) -> Drawing:
+    """Return what stands where nothing can be drawn: a ValueError's words, or the whole error."""
+    kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+    return Drawing(b"", wrapped(f"No picture here: {kind}{error}"))
+
+
 class Panel(VBox):
     """Controls by name, a picture, its sentence, and perhaps a table.
 
     `draw` takes the controls' values by name and returns a `Drawing`, or just PNG and sentence.
     Each control is an attribute, so `panel.keep_recent.value = 1` moves it. If `draw` raises, the
-    panel shows the error and keeps its last picture. If `draw` is cached by `functools.lru_cache`,
+    panel says why in place of a picture. If `draw` is cached by `functools.lru_cache`,
     the next step in the same direction is drawn while the reader looks at this one.
     """
 
@@ -87,16 +93,14 @@ class Panel(VBox):
         try:
             with ONE_AT_A_TIME:
                 drawing = Drawing(*self.draw(**self.values))
-            warning = ""
         except Exception as error:  # shown, because the browser would drop it
-            drawing = Drawing(b"", f"{type(error).__name__}: {error}")
-            warning = "<b>No new picture.</b> "
+            drawing = undrawn(error)
         self.png, self.text = drawing.png, drawing.sentence
-        self.picture.value = drawing.png or self.picture.value
-        self.picture.layout.display = None if self.picture.value else "none"
+        self.picture.value = drawing.png
+        self.picture.layout.display = None if drawing.png else "none"
         self.table.value = drawing.table
         self.line.value = (
-            f'<div role="status" style="line-height: 1.4; white-space: pre-line">{warning}'
+            f'<div role="status" style="line-height: 1.4; white-space: pre-line">'
             f"{html.escape(drawing.sentence)}</div>{_LABELS}"
         )
         if change and hasattr(self.draw, "cache_info") and isinstance(change["owner"], IntSlider):
