@@ -23,7 +23,7 @@ _MARKER = 100
 
 _PROMPT = f"""\
 {msg.SUMMARY_WANTED} What you write is a hand-off: it takes the place of everything above but the \
-first exchanges, and the newest follow it word for word. State what is; give no orders. Do not \
+first exchanges{{newest}} word for word. State what is; give no orders. Do not \
 call a tool. Answer under these headings:
 ## Task context
 What is asked for, what was done and what was found, with names and values.
@@ -36,6 +36,8 @@ What the user asked and nobody has answered.
 ## Progress notes
 How far it has got.
 Use at most {{tokens:,}} tokens."""
+_STAY = " and the newest {:,} messages, which stay"
+_FOLLOW = ", and the newest follow it"
 _UPDATE = (
     "\nAn earlier summary stands above, between its marks. Update it: carry over what still holds, "
     "add what is new, leave out what is settled."
@@ -51,12 +53,15 @@ def head_and_tail(
     *,
     focus: str = "",
     unseen_tokens: int = 0,
+    whole: bool = True,
 ) -> list[Message]:
     """Replace the middle by a summary of it. Head, tail and the active request stay.
 
-    `summarize` is given the head, the trimmed middle and, as the last message, a request for a
-    hand-off of at most `summary_budget` tokens. If there is no middle, return the messages and
-    call neither callable. Raises SummaryFailed, with nothing changed.
+    `summarize` is given the prompt that was sent last, so that it is read from the prompt cache,
+    and behind it a request for a hand-off of at most `summary_budget` tokens, which names what
+    stays. If that isn't to be sent `whole`, or if the middle has results to trim, it is given the
+    head and the trimmed middle. If there is no middle, return the messages and call neither
+    callable. Raises SummaryFailed, with nothing changed.
 
     >>> roles = ("user", "assistant")
     >>> talk = [{"role": r, "content": f"{r} {n} " * 50} for n in (1, 2, 3) for r in roles]
@@ -70,9 +75,12 @@ def head_and_tail(
     if not auto.is_worth_it(middle):
         return list(messages)
     tokens = summary_budget(_tokens(middle), settings.summary_tokens)
-    wish = handoff_prompt(tokens, focus, update=summary_index(middle) is not None)
-    shown = [*_shown(head, middle, settings), {"role": "user", "content": wish}]
-    name, text = archive(), summarize(shown, focus)
+    shown, update = _shown(head, middle, settings), summary_index(middle) is not None
+    as_sent = messages[: msg.last_assistant(messages)]
+    newest = len(as_sent) - len(shown) if whole and shown == [*head, *middle] else 0
+    wish = handoff_prompt(tokens, focus, update=update, newest=newest)
+    above = as_sent if newest > 0 else shown
+    name, text = archive(), summarize([*above, {"role": "user", "content": wish}], focus)
     carried = None if msg.active_request(tail) else msg.active_request(middle)
     summary = auto.summary_message(text, name, carried, reference_only=settings.reference_only)
     auto.check_summary(summary, middle)
@@ -174,9 +182,13 @@ def _shown(head: Sequence[Message], middle: Sequence[Message], settings: Setting
     return msg.drop_newest_thinking(msg.drop_thinking([*head, *trimmed], len(head) + first))
 
 
-def handoff_prompt(tokens: int, focus: str = "", *, update: bool = False) -> str:
-    """Write the request for a hand-off, or for an update of one. A focus gets two thirds of it."""
-    prompt = _PROMPT.format(tokens=tokens) + (_UPDATE if update else "")
+def handoff_prompt(tokens: int, focus: str = "", *, update: bool = False, newest: int = 0) -> str:
+    """Write the request for a hand-off, or for an update of one. A focus gets two thirds of it.
+
+    `newest`: how many of the messages above it stay.
+    """
+    stay = _STAY.format(newest) if newest > 0 else _FOLLOW
+    prompt = _PROMPT.format(tokens=tokens, newest=stay) + (_UPDATE if update else "")
     share = max(1, int(FOCUS_SHARE * tokens))
     return prompt + (_FOCUS.format(focus=focus, share=share) if focus else "")
 

@@ -192,4 +192,8 @@ def _summarised(
     # Unseen results are split only if the window has no room for them whole.
     budget = settings.context_window - settings.output_reserve - meter.base
     room = max(0, int(budget - settings.head_tokens - settings.summary_tokens))
-    return head_and_tail(messages, summarize, archive, settings, focus=focus, unseen_tokens=room)
+    as_sent = meter.estimate(messages[: last_assistant(messages)])
+    whole = as_sent + settings.summary_max_tokens <= settings.context_window
+    return head_and_tail(
+        messages, summarize, archive, settings, focus=focus, unseen_tokens=room, whole=whole
+    )

@@ -117,8 +117,8 @@ class Settings:
     (Hermes)."""
 
     keep_alive: int = 0
-    """How often the last request is repeated while the person thinks, each time when a tenth of
-    `cache_ttl` is left, so that the prompt cache lives on."""
+    """How often the last request is repeated while the agent waits, for a person or for a command,
+    each time when a tenth of `cache_ttl` is left, so that the prompt cache lives on."""
 
     recall: bool = False
     """Whether the agent has the tool `recall`, and placeholders mention it."""

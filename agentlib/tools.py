@@ -18,6 +18,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import accumulate
 from pathlib import Path
@@ -125,6 +126,8 @@ class Workspace:
     """Run commands in bubblewrap. If it isn't installed, each is confirmed or refused."""
     time_limit: float = 120.0
     """Seconds for one command."""
+    waiting: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Entered for as long as a command, or the person who is asked about it, takes."""
     keep: Callable[[Path], None] | None = None
     """Called with each file before `write_file` or `edit_file` changes it."""
     secret: str = field(default="", repr=False)
@@ -177,7 +180,8 @@ class Workspace:
         An exit code other than 0 is a ToolError whose last line is `(exit code N)`. Only a silent 1
         is an answer and no failure: it is how `grep` says "nothing found".
         """
-        execution = shell.run(self._call(command), self.root, time_limit=self.time_limit)
+        with self.waiting():
+            execution = shell.run(self._call(command), self.root, time_limit=self.time_limit)
         code, output = execution.exit_code, execution.output.replace(str(self.root), "/workspace")
         silent = not output.strip()
         stopped = f"(stopped: it ran longer than {self.time_limit:g} seconds)"

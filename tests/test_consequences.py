@@ -1,6 +1,6 @@
 """Settings have consequences, and they come out by themselves: directions, not figures.
 
-Each effect has the task that shows it (issue 2; a prototype measured the same directions).
+Each effect has the task that shows it.
 """
 
 import re

@@ -302,8 +302,29 @@ def test_q_does_not_wait_for_a_repeat(terminal, held: Held, monkeypatch, capsys)
     assert "a repeat is under way; it may be billed" in capsys.readouterr().out
 
 
-def test_only_the_argument_starts_it() -> None:
-    recorded = Settings(keep_alive=5)
+def test_while_a_permission_and_a_command_take_long_it_repeats_and_then_no_more(terminal) -> None:
+    terminal.obey(LONG)
+
+    def permitted(command: str) -> bool:
+        time.sleep(0.6)
+        return True
+
+    bench = replace(terminal.workspace, sandbox=False, confirm=permitted)
+    assert bench.run("bash", {"command": "sleep 0.6; echo done"}) == "done"
+    session, sent = load(terminal.file), len(terminal.wire.headers)
+    times = [repeat.at - session.requests[-1].at for repeat in session.repeats]
+    assert times == pytest.approx([0.45, 0.9], abs=0.2)
+    time.sleep(0.6)
+    assert len(terminal.wire.headers) == sent
+
+
+def test_an_argument_starts_it_or_live_a_price_at_which_it_pays() -> None:
+    live, recorded = Arguments(live=True), Settings(keep_alive=5)
+    assert live.settings(recorded, "claude-opus-5-5").keep_alive == 3
+    assert live.settings(recorded, "claude-haiku-5-5").keep_alive == 0
+    assert live.settings(recorded, "no-such-model").keep_alive == 0
+    off = Arguments(live=True, keep_alive=0)
+    assert off.settings(recorded, "claude-opus-5-5").keep_alive == 0
     assert Arguments().settings(recorded).keep_alive == 0
     assert Arguments(keep_alive=3).settings(recorded).keep_alive == 3
     assert Arguments(preset="default").settings().keep_alive == 0

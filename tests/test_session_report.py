@@ -17,12 +17,16 @@ from typing import Any
 
 import psutil
 import pytest
+from real_sessions import FILES
+from rich.console import Console
 from runs import ctrl_c
 from strategies import result, text, use
 
 from agentlib.lab import sessions
 from agentlib.lab.play import play
+from agentlib.lab.sessions import report
 from agentlib.lab.sessions.__main__ import main
+from agentlib.lab.sessions.answer import answer
 from agentlib.lab.sessions.one import (
     COMPACTION,
     FIRST,
@@ -411,22 +415,70 @@ def test_the_page_is_whole_and_loads_nothing(tmp_path: Path) -> None:
 
 
 def test_the_json_has_the_tables_that_the_words_name(tmp_path: Path) -> None:
-    report = json.loads(run(written(tmp_path, *a_day()), "--json", "--what-if").stdout)
-    assert set(report) <= set(WORDS["tables"])
-    assert all(rows[0].keys() == row.keys() for rows in report.values() for row in rows)
-    assert sum(row["dollars"] for row in report["where"]) == pytest.approx(0.346)
+    told = json.loads(run(written(tmp_path, *a_day()), "--json", "--what-if").stdout)
+    assert set(told) <= set(WORDS["tables"])
+    assert all(rows[0].keys() == row.keys() for rows in told.values() for row in rows)
+    assert sum(row["dollars"] for row in told["where"]) == pytest.approx(0.346)
 
 
 def test_a_folder_is_told_in_a_terminal(tmp_path: Path) -> None:
-    outcome = run(projects(tmp_path))
+    outcome = run(projects(tmp_path), "--tables")
     assert outcome.exit_code == 0
     assert "no price" in outcome.stdout
     assert WORDS["tables"]["where"]["title"] in outcome.stdout
 
 
+def numbers(value: Any) -> set[str]:
+    """The numbers of a report's tables, as a terminal shows them."""
+    rows = [row for table in value.values() for row in table]
+    return {report.cell(n, v) for row in rows for n, v in row.items() if not isinstance(v, str)}
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_no_number_is_cut_at_any_width(path: Path, width: int, tables: dict[Path, Any]) -> None:
+    console = Console(width=width, file=io.StringIO())
+    console.print(*report.as_text(tables[path], width))
+    shown = console.file.getvalue()
+    assert max(map(len, shown.splitlines())) <= width
+    known = numbers(tables[path])
+    cut = {each for each in re.findall(r"(?<!\S)([\d,.$+-]+)…", shown) if each not in known}
+    assert cut == set()
+    assert set(re.findall(r"(?<= )[\d,]+\.\d\d(?= )", shown)) <= known
+
+
+@pytest.fixture(scope="module")
+def tables() -> dict[Path, Any]:
+    return {path: shareable(of_overview(overview([path], jobs=1))) for path in FILES}
+
+
+def test_the_answer_comes_first_in_at_most_ten_lines(tmp_path: Path) -> None:
+    shown = run(written(tmp_path, *a_day()), "--what-if").stdout
+    lines = [line for line in shown.splitlines() if line.startswith("- ")]
+    assert lines[0].startswith("- $0.35 at list prices for 5 responses")
+    assert 5 < len(lines) <= 10
+    assert "too few to choose" in shown
+    assert WORDS["tables"]["where"]["title"] not in shown
+
+
+def test_what_saves_by_forgetting_more_says_so_and_a_line_better_in_both_stands_alone() -> None:
+    kinds = [{"kind": "session", "sessions": 40, "responses": 900, "dollars": 50.0}]
+    today = {"policy": "claude-code", "line": "", "percent": 0.0, "low": 0, "high": 0, "need": 3.4}
+    lean = {**today, "policy": "w", "line": "W", "percent": -5.0, "low": -7, "high": -3}
+    lean["need"] = 12.9
+    long = {**lean, "policy": "t", "line": "T", "percent": -4.0, "need": 3.4}
+    sure = [{**each, "dollars": 1.0} for each in (lean, long)]
+    asked = {"kinds": kinds, "what if": [today, lean, long]}
+    (alone,) = answer({**asked, "set this": sure})[1:]
+    assert alone.startswith("Set T: -4.0 % (-7.0 to -3.0), and no more is needed")
+    (warned,) = answer({**asked, "set this": sure[:1]})[1:]
+    assert "Set W: -5.0 %" in warned
+    assert "more again: 12.9 pieces in 100 turns, today 3.4" in warned
+
+
 def test_a_session_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
     home = projects(tmp_path)
-    assert WORDS["tables"]["lost"]["title"] in run(home, "--session", "on").stdout
+    assert WORDS["tables"]["lost"]["title"] in run(home, "--session", "on", "--tables").stdout
     assert run(home, "--session", "three").exit_code == 2
 
 
@@ -440,7 +492,7 @@ def test_a_session_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
     ],
 )
 def test_settings_of_ones_own_are_checked(arguments: list[str], code: int, tmp_path: Path) -> None:
-    outcome = run(written(tmp_path, *a_day()), *arguments)
+    outcome = run(written(tmp_path, *a_day()), "--tables", *arguments)
     assert outcome.exit_code == code
     assert ("yours" in outcome.stdout) == (code == 0)
 

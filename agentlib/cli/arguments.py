@@ -8,7 +8,8 @@ from typing import Annotated, get_type_hints
 import click
 
 from agentlib import pipeline, presets
-from agentlib.settings import Settings
+from agentlib.lab.spending import repeats_that_pay
+from agentlib.settings import MODEL, Settings
 from agentlib.step import ContextEngine
 
 _FOLDER = click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path)
@@ -40,8 +41,8 @@ class Arguments:
     keep_recent: Annotated[int | None, click.IntRange(0), "Results that stay whole."] = None
     engine: Annotated[ContextEngine, function, "What compacts: MODULE:FUNCTION."] = pipeline.compact
     keep_alive: Annotated[
-        int, click.IntRange(0, 100), "Repeat the last request so often while you think."
-    ] = 0
+        int | None, click.IntRange(0, 100), "Repeat the last request so often while it waits."
+    ] = None
     live: Annotated[bool, bool, "Ask a real model, and work in the folder itself."] = False
     env: Annotated[Path | None, _FILE, "Live: a .env file with the key."] = None
     model: Annotated[str | None, str, "Live: which model. Default: MODEL_ID."] = None
@@ -60,16 +61,18 @@ class Arguments:
         beside = source.parent if here.is_relative_to(source) else here
         return self.transcripts or beside / ".transcripts"
 
-    def settings(self, own: Settings | None = None) -> Settings:
+    def settings(self, own: Settings | None = None, model: str = MODEL) -> Settings:
         """Combine preset, environment and arguments. The later one wins.
 
         A resumed session keeps its `own` settings unless an argument changes them. Then neither
-        the default preset nor the environment counts. Only an argument sets `keep_alive`. Raises
-        ValueError if the numbers don't fit.
+        the default preset nor the environment counts. Without an argument `keep_alive` is, live,
+        what pays at the prices of `model`. Raises ValueError if the numbers don't fit.
         """
+        pays = repeats_that_pay(model) if self.live else 0
         base = presets.ALL[self.preset] if self.preset else own or presets.DEFAULT
         amounts = {"context_window": self.window, "threshold": self.threshold}
-        numbers = {**amounts, "keep_recent": self.keep_recent, "keep_alive": self.keep_alive}
+        numbers = {**amounts, "keep_recent": self.keep_recent, "keep_alive": pays}
+        numbers |= {} if self.keep_alive is None else {"keep_alive": self.keep_alive}
         return Settings.from_env(
             base.scaled(self.window) if self.window else base,
             environ={} if base is own else None,

@@ -38,8 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:  # it was closed before the start
             setattr(sys, name, io.TextIOWrapper(io.BytesIO()))
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a console or a pipe may lack characters
+        if isinstance(stream := getattr(sys, name), io.TextIOWrapper):  # it may lack characters
             stream.reconfigure(encoding="utf-8" if os.name == "nt" else None, errors="replace")
     # None: styles if the output is a terminal.
     color = False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
@@ -83,9 +82,10 @@ def command(**given: Any) -> int:
     With --live a real model works in the folder itself. ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL and
     MODEL_ID come from the environment, or all from a .env file that you name with --env. No other
     .env is read. The run stops once --max-usd dollars are spent, 0.50 by default. inf means no cap.
-    You confirm each shell command, unless bubblewrap confines it. While you think, --keep-alive 3
-    repeats the last request up to three times, so that the prompt cache lives on. Each repeat is
-    billed and said; Ctrl-C ends them.
+    You confirm each shell command, unless bubblewrap confines it. When the agent waits, for you or
+    for a command, --keep-alive 3 repeats the last request up to three times, so that the prompt
+    cache lives on. Left out, it is 3 where writing to the cache costs 20 times reading or more,
+    else 0. Each repeat is billed and said; Ctrl-C ends them.
 
     An argument wins over the environment (CLAUDE_CODE_AUTO_COMPACT_WINDOW, DISABLE_COMPACT,
     CLAUDE_AUTOCOMPACT_PCT_OVERRIDE, DISABLE_AUTO_COMPACT), and the environment over the preset.
@@ -125,13 +125,15 @@ class Terminal:
         Raises ValueError or OSError for wrong arguments, LiveError if there is no key,
         SessionInUse if another process has the session.
         """
-        self.left_alone = -1  # how many requests there were when Ctrl-C ended the keeping alive
-        self.repeating = threading.Thread()
+        # How many requests there were when Ctrl-C ended the keeping alive, and what repeats them.
+        self.left_alone, self.repeating = -1, threading.Thread()
         old, self.hold = resumed(arguments.resume) if arguments.resume else (None, None)
         self.arguments = arguments
-        self.settings = arguments.settings(old.settings if old else None)
         self.model = arguments.model or model_id(arguments.live, env=arguments.env)
+        self.settings = arguments.settings(old.settings if old else None, self.model)
         click.echo(notice(self.model, arguments))
+        if most := self.settings.keep_alive:
+            click.echo(f"[up to {most} repeats keep the prompt cache alive when the agent waits]")
         live, cap, env = arguments.live, arguments.cap, arguments.env
         window, warn = self.settings.context_window, click.echo
         self.client = client(live, window=window, max_usd=cap, env=env, say=str, warn=warn)
@@ -143,8 +145,7 @@ class Terminal:
         self.file = self.session.path
         self.hold = hold(self.file)
         self.copy = root = self.file.with_suffix(".workspace")
-        live, in_place = self.arguments.live, self.arguments.in_place
-        boxed = shell.confines()
+        live, in_place, boxed = self.arguments.live, self.arguments.in_place, shell.confines()
         if source and (live or in_place):
             root, note = source, f"working in {source} itself"
         elif self.copy.is_dir() and not in_place:
@@ -161,7 +162,8 @@ class Terminal:
         self.undo, keep = before.put_back, before.keep if root == source else None
         if keep:
             click.echo("[/undo-files puts back each file that write_file or edit_file changes]")
-        self.workspace = Workspace(root, sandbox=live or boxed, confirm=asks, keep=keep)
+        more: Any = {"confirm": asks, "keep": keep, "waiting": self._kept_alive}
+        self.workspace = Workspace(root, sandbox=live or boxed, **more)
 
     def agent(self) -> Agent:
         """Make the agent for the next line. That alone writes nothing."""
@@ -191,7 +193,7 @@ class Terminal:
         with suppress(EOFError):
             while is_person or worst != STOPPED:
                 try:
-                    with self._kept_alive():
+                    with self._kept_alive(awaited=False):
                         line = input("agent> " if is_person else "").strip()
                 except KeyboardInterrupt:
                     self.left_alone = len(self.session.requests)
@@ -206,8 +208,8 @@ class Terminal:
         return DONE if is_person else worst
 
     @contextmanager
-    def _kept_alive(self) -> Generator[None]:
-        """Keep the prompt cache alive until the block ends. A repeat under way goes on."""
+    def _kept_alive(self, *, awaited: bool = True) -> Generator[None]:
+        """Keep the prompt cache alive until the block ends. A repeat under way is waited for."""
         over = threading.Event()
         if not self.repeating.is_alive():
             self.repeating = threading.Thread(target=self._repeat, args=(over,), daemon=True)
@@ -216,6 +218,8 @@ class Terminal:
             yield
         finally:
             over.set()
+            if awaited:
+                self._await_repeat()
 
     def _await_repeat(self) -> None:
         """Wait for a repeat under way, because with two requests at once the cap can't be held.
@@ -255,8 +259,7 @@ class Terminal:
 
         None goes on where the session stopped.
         """
-        requests, compactions = len(self.session.requests), len(self.session.compactions)
-        code = DONE
+        old, code = (len(self.session.requests), len(self.session.compactions)), DONE
         try:
             for text in self._lines(line):
                 click.echo(text)
@@ -270,8 +273,8 @@ class Terminal:
             code = FAILED
             where = f"{self.file}: " if getattr(error, "filename", "") is None else ""
             click.echo(f"[error: {where}{sentence(error)}]", err=True)
-        sent = self.session.requests[requests:]
-        usages = [usage for c in self.session.compactions[compactions:] for usage in c.usage]
+        sent = self.session.requests[old[0] :]
+        usages = [usage for c in self.session.compactions[old[1] :] for usage in c.usage]
         if usages := usages + [request.usage for request in sent]:
             what = f"turns: {len(sent):,}"
             click.echo(bill_line(what, usages, self.model, live=self.arguments.live))
@@ -362,13 +365,7 @@ def notice(model: str, arguments: Arguments) -> str:
         if model != MODEL:
             raise ValueError(f"offline there is only {MODEL}; to ask {model!r} add --live")
         return "[offline: a simulated model answers; nothing is sent, nothing is spent]"
-    address = destination(arguments.env)
-    try:
-        return f"[live: {address}{price_notice(model, arguments.cap)}]"
-    except ValueError as error:
-        if arguments.cap is not None:
-            raise ValueError(f"{error}; to go on without a cap add --max-usd inf") from error
-        return f"[live: {address}{error}; there is no cap]"
+    return f"[live: {destination(arguments.env)}{price_notice(model, arguments.cap)}]"
 
 
 def sentence(error: Exception) -> str:

@@ -18,7 +18,6 @@ from agentlib.masks import masked
 from agentlib.messages import Block, blocks, of_type, result_text
 from agentlib.step import Outcome, Step
 
-NO_RESULT: Block = {"content": "no result"}
 _UNSAFE = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
 """Control characters, and those that turn the writing direction."""
 _UNSEEN = (
@@ -77,7 +76,7 @@ def turn_lines(turn: Turn) -> Iterator[str]:
         if block["type"] == "text":
             yield plain(block["text"]).strip()
         elif block["type"] == "tool_use":
-            yield call_line(block, results.get(block["id"], NO_RESULT))
+            yield call_line(block, results.get(block["id"], {"content": "no result"}))
     yield from (f"[stopped: {plain(e.text)}]" for e in turn.events if e.kind == "stopped")
 
 

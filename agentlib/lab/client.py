@@ -59,12 +59,17 @@ def destination(env: Path | str | None = COURSE) -> str:
 def price_notice(model: str, max_usd: float | None = None) -> str:
     """Return two sentences with the prices and the cap of a live run, to be shown before it.
 
-    Raises ValueError for a model without a price.
+    Raises ValueError for a model without a price, unless there is no cap.
 
     >>> price_notice("claude-opus-5-5", 0.5)[:61]
     'claude-opus-5-5: $4.00 in, $20.00 out, $0.20 from the cache ('
     """
-    rate, long = rates(model), rates(model, 10**9)
+    try:
+        rate, long = rates(model), rates(model, 10**9)
+    except ValueError as error:
+        if max_usd is None:
+            return f"{error}; there is no cap"
+        raise ValueError(f"{error}; to go on without a cap add --max-usd inf") from error
     factor = long["input"] / rate["input"]
     more = f", {factor:g} times that for long prompts" if factor > 1 else ""
     cap = "There is no cap."

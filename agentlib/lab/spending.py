@@ -18,6 +18,8 @@ from typing import Any
 from agentlib.estimation import prompt_tokens
 
 MILLION = 1_000_000
+PAYS_FROM = 20
+"""Writing to the cache costs so many times reading, at least, where repeats pay."""
 PATIENCE, RETRIES = 60.0, 10
 """Most seconds that an endpoint may have a request wait in all, if it asks for the same wait each
 time, and most tries after the first.
@@ -61,6 +63,21 @@ def rates(model: str, prompt_tokens: int = 0) -> dict[str, float]:
     facts = model_facts(model)
     tier = facts.get("long_prompt")
     return tier if tier and prompt_tokens > tier["above"] else facts
+
+
+def repeats_that_pay(model: str) -> int:
+    """Return how often to repeat a request so that the cache lives on: 3 times, or not at all.
+
+    In real sessions three repeats save where writing to the cache costs 25 times reading or more,
+    and cost where it is 12.5 times. For a model without a price they are not worth the risk.
+
+    >>> repeats_that_pay("claude-opus-5-5"), repeats_that_pay("claude-haiku-5-5")
+    (3, 0)
+    """
+    with suppress(ValueError):
+        rate = rates(model)
+        return 3 if rate["cache_write_5m"] >= PAYS_FROM * rate["cache_read"] else 0
+    return 0
 
 
 def priced(usage: Usage, model: str) -> dict[str, tuple[int, float]]:

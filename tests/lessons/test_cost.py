@@ -6,14 +6,17 @@ from functools import partial
 from typing import Any, ClassVar
 
 import pytest
+from pandas import DataFrame
 
 from agentlib.lab.lessons.cost import (
     alive_panel,
     compacting_panel,
     compacting_pays,
+    ratio_panel,
     repeats_save,
     saved_by_compacting,
     saved_by_repeats,
+    turns_at,
 )
 from agentlib.lab.spending import rates
 from agentlib.messages import of_type, with_results
@@ -128,12 +131,35 @@ RIGHT = {
 }
 
 
+def paid(read: int, written: int) -> DataFrame:
+    """Two sessions as `judge` tells them."""
+    row = {"read": read, "written": written, "uncached": 0, "answers": 0}
+    return DataFrame([{**row, "tokens": read + written, "need": 1.0}] * 2)
+
+
+TABLES = {"nothing": paid(0, 100_000), "alive": paid(2_100_000, 0)}
+
+
 class TestCost(Lesson):
     wrong, right = WRONG, RIGHT
     panels: ClassVar = {
         "compacting": lambda: compacting_panel(OPUS, lambda left, *_: 50 * left),
         "alive": lambda: alive_panel(OPUS, lambda pause, *_: 900 - pause, [700.0]),
+        "ratio": lambda: ratio_panel(TABLES),
     }
+
+
+def test_the_order_turns_where_a_write_is_worth_the_repeats():
+    """21 reads against one write of as many tokens: at 21 they cost the same."""
+    assert turns_at(TABLES["alive"], TABLES["nothing"]) == 22
+    assert math.isnan(turns_at(TABLES["nothing"], TABLES["nothing"]))
+
+
+def test_the_panel_of_the_ratio_names_the_cheapest_and_changes_its_mind():
+    panel = ratio_panel(TABLES)
+    assert panel.text.startswith("alive ")
+    panel.ratio.value = 12
+    assert panel.text.startswith("nothing 100 %")
 
 
 @pytest.mark.parametrize("model", [OPUS, "claude-haiku-4-5"])
@@ -153,7 +179,9 @@ def test_the_panel_of_a_compaction_shows_both_and_says_if_it_never_pays():
     panel = compacting_panel(OPUS, lambda left, *prices: 100 * left)
     assert "pays from request 15 on; the formula says 10.0" in panel.text.replace("\n", " ")
     panel.left.value = 40
-    assert "not within 60 requests; the formula says 40.0" in panel.text.replace("\n", " ")
+    assert "only after more than 60 requests; the formula says 40.0" in panel.text.replace(
+        "\n", " "
+    )
 
 
 @pytest.mark.parametrize(

@@ -72,14 +72,21 @@ def trade(
 
 @plain
 def policies(
-    spreads: Mapping[str, Mapping[str, Sequence[float]]], mine: Collection[str], *, title: str
+    spreads: Mapping[str, Mapping[str, Sequence[float]]],
+    mine: Collection[str],
+    *,
+    title: str,
+    scale: Mapping[str, float] | None = None,
 ) -> Chart:
     """Draw policies as named dots with their intervals: dollars to the right, need upwards.
 
     `spreads`: by name, the mean of `dollars` (in percent) and of `need`, each with the ends of its
-    interval. Those in `mine` are red.
+    interval. Those in `mine` are red. `scale`: names and their places on a line above, where the
+    one named "" is the place that the picture is for.
     """
-    chart, every = Chart(3.7, title), spreads.values()
+    chart, every = Chart(4.4 if scale else 3.7, title), spreads.values()
+    if scale:
+        _marked(chart.frame(0.72, 3.5, 6.2, 0.3, ""), scale)
     axes = chart.frame(0.72, 0.55, 6.2, 2.6, "")
     top = max(each["need"][2] for each in every)
     axes.set(ylim=(-0.12 * top, 1.1 * top), ylabel="needed again, in 100 turns")
@@ -98,6 +105,16 @@ def policies(
         colour, dot = RED if name in mine else GREY, (each["dollars"][0], each["need"][0])
         _name(axes, name, dot, taken, color=colour, fontsize=9)
     return chart
+
+
+def _marked(axes: "Axes", scale: Mapping[str, float]) -> None:
+    """Draw a line with named marks, and a red one for the place without a name."""
+    axes.set(ylim=(0, 1), yticks=[], xlim=(4, 61), xticks=[*scale.values()])
+    axes.tick_params(labelsize=9)
+    axes.spines["left"].set_visible(False)
+    for name, place in scale.items():
+        axes.text(place, 0.65, name, ha="center", fontsize=9, color=GREY)
+    axes.plot(scale[""], 0.15, "v", markersize=10, color=RED)
 
 
 def _name(

@@ -19,6 +19,7 @@ from agentlib.auto_compact import auto_compact
 from agentlib.lab.cache import Bill, Part, PromptCache
 from agentlib.lab.figures.bills import savings
 from agentlib.lab.figures.style import BLUE, PALE, RED, Chart, many, wrapped
+from agentlib.lab.figures.trade import policies
 from agentlib.lab.lessons.checking import Answer, conversation, require
 from agentlib.lab.lessons.rooms import exercise
 from agentlib.lab.panels.break_even import REQUESTS, paid, saved_by
@@ -38,6 +39,8 @@ from agentlib.pipeline import Step, compact
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
 
+RATIOS = range(5, 61)
+"""How many times as much writing to the cache may cost as reading."""
 Bills = tuple[list[Frame], list[Billed]]
 """The frames of a replay and their bills."""
 
@@ -307,6 +310,48 @@ def spread(table: DataFrame, base: DataFrame) -> dict[str, list[float]]:
     mine, whole, need = (c.to_numpy()[numpy.vstack([some, draws])].sum(axis=1) for c in columns)
     means = {"dollars": 100 * mine / whole, "need": need / len(some)}
     return {n: [m[0], *numpy.percentile(m, [2.5, 97.5])] for n, m in means.items()}
+
+
+def at_ratio(table: DataFrame, ratio: float) -> DataFrame:
+    """Price a table of `judge` where writing to the cache costs `ratio` times reading.
+
+    In prices of an uncached token. Writing costs 1.25 of it and an answer 5, as with every model.
+    """
+    paid = 1.25 * (table["read"] / ratio + table["written"])
+    return table.assign(dollars=paid + table["uncached"] + 5 * table["answers"])
+
+
+def turns_at(one: DataFrame, other: DataFrame) -> float:
+    """Return the first ratio at which one policy is cheaper than another, nan if at none."""
+    sums = ((n, [at_ratio(each, n)["dollars"].sum() for each in (one, other)]) for n in RATIOS)
+    return next((n for n, (first, second) in sums if first < second), math.nan)
+
+
+def ratio_panel(tables: Mapping[str, DataFrame]) -> Panel:
+    """Show all policies at any ratio of writing to reading. The first is what they are shares of.
+
+    The last two are yours.
+    """
+    first, *_ = tables
+    models: dict[float, list[str]] = {}
+    for name in price_list()["models"]:
+        rate = rates(name)
+        models.setdefault(rate["cache_write_5m"] / rate["cache_read"], []).append(name[7:])
+    names = {n: ", ".join(each) for n, each in models.items()}
+    marks = {each if len(each) < 40 else "most models": n for n, each in names.items()}
+
+    @lru_cache(maxsize=64)
+    def draw(ratio: int) -> tuple[bytes, str]:
+        priced_so = {name: at_ratio(table, ratio) for name, table in tables.items()}
+        dots = {name: spread(table, priced_so[first]) for name, table in priced_so.items()}
+        order = sorted(dots, key=lambda name: dots[name]["dollars"][0])
+        title = f"Writing costs {ratio} times reading: “{order[0]}” is cheapest"
+        shown = [f"{name} {dots[name]['dollars'][0]:.0f} %" for name in order]
+        chart = policies(dots, list(dots)[-2:], title=title, scale={**marks, "": ratio})
+        return chart.png(), wrapped(f"{'; '.join(shown)}.")
+
+    meaning = "how many times as much writing to the cache costs as reading"
+    return Panel({"ratio": slider("ratio", 25, (RATIOS[0], RATIOS[-1], 1), meaning)}, draw)
 
 
 def beyond(dots: Mapping[str, Mapping[str, list[float]]]) -> str:

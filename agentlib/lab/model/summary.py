@@ -48,7 +48,8 @@ def summarise(view: View, prompt: str) -> str:
     """Write a summary under the headings that the prompt asks for, within every known bound.
 
     The bounds: what the prompt asks for, max_tokens, and a share of what is shown. In the course's
-    agent the newest exchange stays beside the summary, so what was just read there is left out.
+    agent the newest exchange stays beside the summary, so what was just read there is left out. So
+    are the newest messages that the prompt says will stay.
     """
     headings = _FORMS["heading"].findall(prompt) or _HEADINGS
     if not view.request and not view.known:

@@ -6,7 +6,7 @@ compared with another. A summary is a request of its own on the live prefix.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agentlib.auto_compact import summary_text
 from agentlib.estimation import estimate_text
@@ -14,9 +14,18 @@ from agentlib.lab.cache import LONG, SHORT, Bill, Part, PromptCache
 from agentlib.lab.replay.frames import Frame, repeated_at
 from agentlib.lab.replay.weights import Weights
 from agentlib.lab.spending import Usage
-from agentlib.messages import PUT_BACK, SUMMARY_WANTED, Message, blocks, is_summary, with_results
+from agentlib.messages import (
+    PUT_BACK,
+    SUMMARY_WANTED,
+    Message,
+    blocks,
+    is_summary,
+    last_assistant,
+    with_results,
+)
 from agentlib.micro_compact import trim_results
 from agentlib.session_file import summary_place
+from agentlib.settings import Settings
 from agentlib.step import Outcome
 from agentlib.transcripts import Session
 
@@ -53,7 +62,7 @@ def bills(
     pairs = list(zip(frames, ends, strict=False))
     if not simulate and ttl is None and all(f.billed_from == "recorded" for f in frames):
         return [_recorded(session, frame, end) for frame, end in pairs]
-    biller = _Biller(Weights(session), PromptCache(ttl=ttl or _lifetime(session)))
+    biller = _Biller(Weights(session), PromptCache(ttl=ttl or lifetime(session)))
     billed = list[Billed]()
     for frame, end in pairs:
         compacted = frame.compaction not in (None, Outcome.FAILED)
@@ -72,7 +81,17 @@ def _recorded(session: Session, frame: Frame, end: float) -> Billed:
     return Billed(frame.turn, request.usage, tuple(summaries), tuple(repeats))
 
 
-def _lifetime(session: Session) -> float:
+def lasting(settings: Settings, ttl: float) -> Settings:
+    """Let settings take the cache for cold only when it is, or later if that is their own number.
+
+    >>> [lasting(Settings(), ttl).cache_ttl for ttl in (300.0, 3_600.0)]
+    [300.0, 3600.0]
+    """
+    return replace(settings, cache_ttl=max(ttl, settings.cache_ttl))
+
+
+def lifetime(session: Session) -> float:
+    """Return the seconds that the session's cache entries lived, by its own bills."""
     splits: list[Usage] = [r.usage.get("cache_creation") or {} for r in session.requests]
     return LONG if any(split.get("ephemeral_1h_input_tokens") for split in splits) else SHORT
 
@@ -121,13 +140,13 @@ class _Biller:
 
 
 def _shown(messages: list[Message], frame: Frame) -> list[Message]:
-    """Return what a summary is written from. With a tail, that is the head and a trimmed middle."""
+    """Return what a summary is written from: what was sent last, or a head and a trimmed middle."""
     settings, kept = frame.settings, frame.step.kept
     if not settings.head_tokens and settings.tail_tokens is None:
         return messages
     over, keep, head = settings.trim_over, settings.trim_keep, summary_place(kept)
     middle = messages[head : len(messages) - len(kept) + head]
-    return [
-        *messages[:head],
-        *trim_results(middle, trim_over=over, trim_keep=keep, keep_unseen=False),
-    ]
+    trimmed = trim_results(middle, trim_over=over, trim_keep=keep, keep_unseen=False)
+    shown, as_sent = [*messages[:head], *trimmed], messages[: last_assistant(messages)]
+    fits = frame.replaced_tokens + settings.summary_max_tokens <= settings.context_window
+    return as_sent if fits and trimmed == middle and len(as_sent) > len(shown) else shown

@@ -47,11 +47,11 @@ def repeated_at(
 ) -> list[float]:
     """Return the times before `until` at which a request of the recording is sent again.
 
-    As recorded, if the settings have as many repeats as the session's own. Otherwise in each pause
-    of the person, which is after a reply without calls. Nothing is repeated after the last request.
+    As recorded, if the settings have as many repeats as the session's own. Otherwise whenever the
+    agent waits: for the person, for a permission, for a long command. Nothing is repeated after the
+    last request.
     """
     if settings.keep_alive == session.settings.keep_alive:
         return [repeat.at for repeat in session.repeats if request.at < repeat.at < until]
-    most = 0 if request.stop_reason == "tool_use" else settings.keep_alive
-    times = (request.at + n * settings.repeat_after for n in range(1, most + 1))
+    times = (request.at + n * settings.repeat_after for n in range(1, settings.keep_alive + 1))
     return [at for at in times if at < until]

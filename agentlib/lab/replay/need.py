@@ -6,7 +6,8 @@ log doesn't tell which. So the need is counted, with the tokens of reading it ag
 use counts, and the recorded agent still held what it quoted.
 """
 
-from collections.abc import Sequence, Set
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -19,8 +20,8 @@ QUOTED = 40
 """Characters of a quote, at least. Half of them are no blanks."""
 _PIECE = QUOTED // 2
 """Every quote holds a whole piece of its source, if the source is cut into pieces of this size."""
-_PLACES = 8
-"""How many of the newest places of a piece are looked at, because some lines stand everywhere."""
+_QUOTE_MARK = re.compile("^> ", re.MULTILINE)
+"""What stands before each line of a text that was put back."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,12 @@ class Quote:
     """A text that a reply repeats."""
 
     text: str
-    sources: tuple[int, ...]
-    """ids of the blocks that have it, the newest first."""
+    source: int
+    """id of the newest block that has it."""
     tokens: int
-    """Of the newest of them."""
+    """Of that block."""
+    texts: frozenset[int]
+    """Numbers of the different texts that have it."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ def needs(frames: Sequence[Frame]) -> list[Need]:
         if frame.compaction or frame.step.replaced:
             again = set[int]()
         lost = lost_quotes(frame.session, frame.turn, frame.context)
-        sources = {q.sources[0]: q.tokens for quotes in lost for q in quotes}
+        sources = {q.source: q.tokens for quotes in lost for q in quotes}
         tokens = sum(tokens for source, tokens in sources.items() if source not in again)
         again |= sources.keys()
         counted.append(Need(len(lost), tokens))
@@ -67,16 +70,18 @@ def needs(frames: Sequence[Frame]) -> list[Need]:
 
 def lost_quotes(session: Session, turn: int, context: Sequence[Message]) -> list[list[Quote]]:
     """Return the quotes of each output of a turn that this context doesn't hold, if any are."""
-    sources, table = _quotes(session, len(session.requests))
+    numbers, table = _quotes(session, len(session.requests))
     outputs = table[turn - 1]
     if not outputs:
         return []
     held = dict(each for message in context for each in named_blocks(message))
-    # A summary, or what is left of a cut result, may have the text too.
-    texts = [said(block) for key, block in held.items() if key not in sources]
+    known = {numbers[key] for key in held.keys() & numbers.keys()}
+    # A summary, what is left of a cut result, or what was put back may have the text too.
+    others = [said(block) for key, block in held.items() if key not in numbers]
+    texts = [*others, *(_QUOTE_MARK.sub("", text) for text in others if "\n> " in text)]
 
     def is_lost(quote: Quote) -> bool:
-        return held.keys().isdisjoint(quote.sources) and not any(quote.text in t for t in texts)
+        return known.isdisjoint(quote.texts) and not any(quote.text in t for t in texts)
 
     lost = ([quote for quote in quotes if is_lost(quote)] for quotes in outputs)
     return [quotes for quotes in lost if quotes]
@@ -106,8 +111,8 @@ def said(block: Block) -> str:
 
 
 @lru_cache(maxsize=8)
-def _quotes(session: Session, requests: int) -> tuple[Set[int], list[list[list[Quote]]]]:
-    """Return the ids of the history's blocks, and the quotes of each reply by its outputs.
+def _quotes(session: Session, requests: int) -> tuple[Mapping[int, int], list[list[list[Quote]]]]:
+    """Return the number of each block's text by the block's id, and each reply's quotes by output.
 
     `requests`: how many there are, because the session may still grow.
     """
@@ -118,24 +123,32 @@ def _quotes(session: Session, requests: int) -> tuple[Set[int], list[list[list[Q
         seen = request.seen
         outputs = (index.quotes(block) for block in blocks(request.reply))
         table.append([quotes for quotes in outputs if quotes])
-    return index.sources.keys(), table
+    return index.numbers, table
 
 
 class _Index:
-    """Where each piece of the texts so far stands."""
+    """Where each piece of the texts so far stands. A text that comes again is noted once."""
 
     def __init__(self) -> None:
-        self.sources: dict[int, tuple[str, int, int]] = {}  # block id -> text, tokens, number
-        self._places: dict[str, list[tuple[int, int]]] = {}  # piece -> (block id, offset)
+        self.numbers: dict[int, int] = {}  # block id -> number of its text
+        self._texts: dict[str, int] = {}  # text -> its number
+        self._newest: list[tuple[str, int, int]] = []  # by number: text, newest block id, tokens
+        self._places: dict[str, list[tuple[int, int]]] = {}  # piece -> (number, offset)
+        self._order: dict[int, int] = {}  # number -> when it was said last
 
     def add(self, message: Message) -> None:
         """Take the blocks of a message as sources."""
         for key, block in named_blocks(message):
             text = said(block)
             alone: Message = {"role": message["role"], "content": [block]}
-            self.sources[key] = text, round(message_tokens(alone)), len(self.sources)
-            for at in range(0, len(text) - _PIECE + 1, _PIECE):
-                self._places.setdefault(text[at : at + _PIECE], []).append((key, at))
+            newest = text, key, round(message_tokens(alone))
+            number = self._texts.setdefault(text, len(self._texts))
+            if number == len(self._newest):
+                self._newest.append(newest)
+                for at in range(0, len(text) - _PIECE + 1, _PIECE):
+                    self._places.setdefault(text[at : at + _PIECE], []).append((number, at))
+            self._newest[number], self.numbers[key] = newest, number
+            self._order[number] = len(self.numbers)
 
     def quotes(self, block: Block) -> list[Quote]:
         """Find what a block repeats, from its beginning on, each time as much as possible."""
@@ -146,35 +159,45 @@ class _Index:
             if span is None:
                 at += 1
                 continue
-            quoted = text[span[0] : span[1]]
-            sources = self._holding(quoted)
-            found.append(Quote(quoted, tuple(sources), self.sources[sources[0]][1]))
+            found.append(self._quote(text[span[0] : span[1]]))
             start = at = span[1]
         return found
 
-    def _holding(self, quoted: str) -> list[int]:
-        """Return the ids of the blocks that have a quote, the newest first."""
-        pieces = {quoted[at : at + _PIECE] for at in range(len(quoted) - _PIECE + 1)}
-        near = {key for piece in pieces for key, _ in self._places.get(piece, ())}
-        holding = [key for key in near if quoted in self.sources[key][0]]
-        return sorted(holding, key=lambda key: self.sources[key][2], reverse=True)
+    def _quote(self, quoted: str) -> Quote:
+        """Name the texts that have a quote. Each has a whole piece at one of its first offsets."""
+        numbers = {
+            number
+            for at in range(_PIECE)
+            for number, begin in self._places.get(quoted[at : at + _PIECE], ())
+            if begin >= at and self._newest[number][0].startswith(quoted, begin - at)
+        }
+        _, source, tokens = self._newest[max(numbers, key=self._order.__getitem__)]
+        return Quote(quoted, source, tokens, frozenset(numbers))
 
     def _longest(self, text: str, start: int, at: int) -> tuple[int, int] | None:
         """Return the longest quote around the piece at `at`, not before `start`."""
-        places = self._places.get(text[at : at + _PIECE], ())[-_PLACES:]
-        spans = (_span(text, start, at, self.sources[key][0], begin) for key, begin in places)
-        first, last = max(spans, key=lambda span: span[1] - span[0], default=(0, 0))
+        best = (0, 0)
+        for number, begin in self._places.get(text[at : at + _PIECE], ()):
+            source = self._newest[number][0]
+            # What reaches further back than a piece was found before. The rest is compared ahead.
+            more = best[1] - best[0] - min(at - start, _PIECE)
+            if more <= 0 or source.startswith(text[at : at + more + 1], begin):
+                best = max(best, _span(text, start, at, source, begin), key=lambda s: s[1] - s[0])
+        first, last = best
         is_quote = last - first >= QUOTED and len("".join(text[first:last].split())) >= _PIECE
-        return (first, last) if is_quote else None
+        return best if is_quote else None
 
 
 def _span(text: str, start: int, at: int, source: str, begin: int) -> tuple[int, int]:
     """Extend a piece that stands at `at` in a text and at `begin` in a source, both ways."""
     back = _common(text[start:at][::-1], source[max(0, begin - (at - start)) : begin][::-1])
-    return at - back, at + _common(text[at:], source[begin:])
+    return at - back, at + _common(text[at:], source[begin : begin + len(text) - at])
 
 
 def _common(one: str, other: str) -> int:
     """Return how many characters at the beginning are the same."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
+    low, high = 0, min(len(one), len(other)) + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle)
+    return low

@@ -7,9 +7,10 @@ quote and it has forgotten, as if that had been read again. Only words that are 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from agentlib.lab.cache import LONG
 from agentlib.lab.replay import replay, table
-from agentlib.lab.replay.bills import bills
-from agentlib.lab.spending import MILLION, dollars, rates
+from agentlib.lab.replay.bills import KINDS, bills, lasting, lifetime
+from agentlib.lab.spending import MILLION, priced, rates
 from agentlib.messages import Message, blocks, is_summary
 from agentlib.pipeline import compact
 from agentlib.settings import Settings
@@ -43,17 +44,23 @@ def judge(
 
     `tokens` of all prompts, `dollars`, and `need`: the texts and calls in 100 turns that quote what
     was forgotten. The dollars have the price of reading that again: one more request, which reads
-    the prompt from the cache and writes what comes back.
+    the prompt from the cache and writes what comes back. `read`, `written`, `uncached`, `answers`:
+    the tokens that the dollars are for.
     """
     from pandas import DataFrame
 
     rate, rows = rates(model), list[dict[str, float]]()
     for session in sessions:
-        frames = replay(session, settings, engine=engine)
+        ttl = lifetime(session)
+        writing = rate["cache_write_1h" if ttl == LONG else "cache_write_5m"]
+        frames = replay(session, lasting(settings, ttl), engine=engine)
         turns, billed = table(frames), bills(session, frames, simulate=True)
-        again = rate["cache_write_5m"] * turns["reread"].sum()
-        again += rate["cache_read"] * turns["tokens"][turns["need"] > 0].sum()
-        spent = sum(dollars(usage, model) for bill in billed for usage in bill.usages)
-        need, spent = 100 * turns["need"].mean(), spent + again / MILLION
-        rows.append({"tokens": turns["tokens"].sum(), "dollars": spent, "need": need})
+        again = {"written": turns["reread"].sum()}
+        again["read"] = turns["tokens"][turns["need"] > 0].sum()
+        paid = [priced(usage, model) for bill in billed for usage in bill.usages]
+        kinds = {kind: again.get(kind, 0) + sum(each[kind][0] for each in paid) for kind in KINDS}
+        spent = sum(dollars for each in paid for _, dollars in each.values())
+        spent += (writing * again["written"] + rate["cache_read"] * again["read"]) / MILLION
+        need, tokens = 100 * turns["need"].mean(), turns["tokens"].sum()
+        rows.append({"tokens": tokens, "dollars": spent, "need": need, **kinds})
     return DataFrame(rows)

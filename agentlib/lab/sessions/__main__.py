@@ -13,9 +13,11 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.progress import Progress, track
+from rich.text import Text
 
 from agentlib import presets
 from agentlib.lab.sessions import PROJECTS, files, load, report
+from agentlib.lab.sessions.answer import answer
 from agentlib.lab.sessions.overview import overview
 from agentlib.lab.sessions.what_if import LARGE, SMALL, choices, what_if
 from agentlib.lab.spending import price_list
@@ -61,6 +63,7 @@ _MODEL = click.Choice([*price_list()["models"]])
 @click.option("--price-as", type=_MODEL, metavar="MODEL", help="Whose prices --what-if takes.")
 @click.option("--html", type=_FILE, help="Write a page.")
 @click.option("--json", "is_json", is_flag=True, help="Print whole tables as JSON.")
+@click.option("--tables", is_flag=True, help="Print the tables too.")
 @click.option("--no-text", is_flag=True, help="Leave out every word and name of the sessions.")
 @click.option("--jobs", type=_COUNT, default=0, help="Processes at once. Default: one a core.")
 def command(paths: tuple[Path, ...], session: str, html: Path | None, **given: Any) -> None:
@@ -70,9 +73,10 @@ def command(paths: tuple[Path, ...], session: str, html: Path | None, **given: A
     PATHS are session files of Claude Code and other agents, or folders with such files. Without any
     it takes ~/.claude/projects. Files are only read, and nothing is sent anywhere.
 
-    A single session, as one file or by --session, is told in detail: its pauses, silent clearings
-    and compactions, and what each compaction lost that was asked for again. Any setting of yours
-    turns --what-if on.
+    The answer comes first, in ten lines at most. --tables prints what it was made from. A single
+    session, as one file or by --session, is told in detail: its pauses, silent clearings and
+    compactions, and what each compaction lost that was asked for again. Any setting of yours turns
+    --what-if on.
 
     \b
     Examples:
@@ -103,7 +107,12 @@ def command(paths: tuple[Path, ...], session: str, html: Path | None, **given: A
     elif given["is_json"]:
         click.echo(json.dumps(tables, indent=1))
     else:
-        Console().print(*report.as_text(tables))
+        console = Console()
+        console.print(*(Text(f"- {line}") for line in answer(tables)), sep="\n")
+        if given["tables"]:
+            console.print(*report.as_text(tables, console.width))
+        else:
+            console.print("--tables shows the tables, --html writes a page.", style="dim")
 
 
 def _found(paths: Sequence[Path], session: str) -> list[Path]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from agentlib.auto_compact import summary_text
 from agentlib.estimation import estimate_text, message_tokens, prompt_tokens
-from agentlib.lab.cache import LONG, SHORT
+from agentlib.lab.replay.bills import lifetime
 from agentlib.lab.replay.need import lost_quotes, named_blocks
 from agentlib.lab.replay.weights import Weights
 from agentlib.lab.sessions.tools import files_of, kind_of
@@ -67,14 +67,6 @@ def responses(session: Session) -> list[Row]:
 def model_of(session: Session, usage: Usage) -> str:
     """Name the model that answered. Our own files don't say, and the offline model is `MODEL`."""
     return usage.get("model") or (MODEL if session.path else "")
-
-
-def lifetime(session: Session) -> float:
-    """Return the seconds that the session's cache entries live, by its bills."""
-    splits: list[Usage] = [
-        request.usage.get("cache_creation") or {} for request in session.requests
-    ]
-    return LONG if any(split.get("ephemeral_1h_input_tokens") for split in splits) else SHORT
 
 
 def _response(session: Session, turn: int, before: Request | None, request: Request | None) -> Row:
@@ -225,10 +217,10 @@ def losses(session: Session) -> list[Row]:
     made = [(c.seen, n) for n, c in enumerate(session.compactions, 1) if c.message]
     for turn, request in enumerate(session.requests, 1):
         for quote in (q for qs in lost_quotes(session, turn, request.context) for q in qs):
-            place, what = places[quote.sources[0]]
+            place, what = places[quote.source]
             by = next((n for seen, n in made if place < seen <= request.seen), None)
             if by:  # or else it was cleared
                 row = {"compaction": by, **what, "tokens": quote.tokens, "turn": turn, "times": 0}
                 row["quote"] = " ".join(quote.text.replace("\0", " ").split())
-                lost.setdefault(quote.sources[0], row)["times"] += 1
+                lost.setdefault(quote.source, row)["times"] += 1
     return list(lost.values())

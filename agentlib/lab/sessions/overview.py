@@ -22,7 +22,7 @@ import pandas
 from pandas import DataFrame
 
 from agentlib.lab.sessions import PROJECTS, files, load
-from agentlib.lab.sessions.one import calls_again, files_read, responses, window
+from agentlib.lab.sessions.one import calls_again, files_read, losses, responses, window
 
 Result = TypeVar("Result")
 Track = Callable[..., Iterable[Any]]
@@ -106,7 +106,12 @@ def summarise(path: Path) -> dict[str, DataFrame]:
         for row in responses(session)
         for where, (tokens, dollars) in row.pop("spent").items()
     ]
+    gone = [row["gone"] for row in responses(session) if row["gone"]]
+    lost = [row["tokens"] for row in losses(session)] if session.compactions else []
+    events = {"silent falls of the prompt": gone, "pieces lost and asked for again": lost}
+    sums = [{"what": n, "number": len(each), "tokens": sum(each)} for n, each in events.items()]
     tables = {"spent": spent, "window": window(session), "files": files_read(session)}
+    tables["events"] = [row for row in sums if row["number"]]
     damaged = bool(session.damage or session.skipped)
     tables |= {"again": calls_again(session), "damage": [{"damaged": damaged}]}
     file = {"session": path.stem, "project": project_of(path), "kind": kind_of(path)}
@@ -122,6 +127,7 @@ def overview(paths: Iterable[Path | str] = (PROJECTS,), **options: Any) -> dict[
     - window: what filled the windows up to the first compaction
     - files: each time that a file was read
     - again: each call that was made before
+    - events: silent falls of the prompt, and what compactions lost that was asked for again
     - not counted: how many responses and files are not in the sums, and why
     - unread: which files couldn't be read, and why
 

@@ -42,8 +42,8 @@ def forgotten(session: Session, settings: Settings) -> list[Row]:
                     where = f"{session.session_id}, turn {frame.turn}"
                     lost[key] = {"at": where, **what_of(block, message, calls), **row}
         for quote in (q for qs in lost_quotes(session, frame.turn, frame.context) for q in qs):
-            if quote.sources[0] in lost:
-                lost[quote.sources[0]][NEEDED] += 1
+            if quote.source in lost:
+                lost[quote.source][NEEDED] += 1
     return list(lost.values())
 
 

@@ -6,7 +6,7 @@ every word that isn't the program's own. Titles, sums and formats are in `report
 
 import tomllib
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from math import isnan
 from typing import Any
@@ -22,9 +22,10 @@ from agentlib.estimation import prompt_tokens
 from agentlib.lab.figures import charts
 from agentlib.lab.figures.style import Chart
 from agentlib.lab.replay.weights import Weights
+from agentlib.lab.sessions.answer import answer
 from agentlib.lab.sessions.one import PAUSE, Row, compactions, losses, responses
 from agentlib.lab.sessions.tools import kind_of
-from agentlib.lab.sessions.what_if import set_this, window_of
+from agentlib.lab.sessions.what_if import FEW, set_this, window_of
 from agentlib.lab.spending import price_list
 from agentlib.messages import of_type
 from agentlib.transcripts import Session
@@ -34,6 +35,9 @@ Report = dict[str, list[Row]]
 _HERE = files("agentlib.lab.sessions")
 WORDS: dict[str, Any] = tomllib.loads((_HERE / "report.toml").read_text(encoding="utf-8"))
 """What each table adds up and how it is titled, and what stays when texts are left out."""
+_LEAST = 12
+"""Characters of a text that are left, at least, before a column is left out."""
+_WHOLE: list[str] = WORDS["narrow"]["whole"]
 _KNOWN = {*WORDS["known"]["words"], *price_list()["models"]}
 
 # -- the tables -----------------------------------------------------------------------------------
@@ -54,6 +58,7 @@ def _summed(table: DataFrame, by: list[str], sums: list[str], **spec: str) -> Da
     columns: Any = {name: groups[name].sum(min_count=1) for name in sums if name in table}
     counted = {"sessions": "session", "responses": "response"}
     columns |= {name: groups[counted[name]].nunique() for name in sums if name in counted}
+    columns |= {"longest": groups["prompt"].max()} if "longest" in sums else {}
     summed = DataFrame({name: columns[name] for name in sums}).reset_index()
     return summed.sort_values(spec.get("sort", sums[::-1]), ascending="sort" in spec)
 
@@ -78,7 +83,8 @@ def of_session(session: Session) -> Report:
 def of_what_if(table: DataFrame) -> Report:
     """Say what other settings would have cost, and which to set."""
     columns = ["line", "dollars", "percent", "low", "high", "need"]
-    nothing = [{"line": "nothing is surely cheaper"}]
+    few = table.attrs["sessions"] < FEW
+    nothing = [{"line": "too few sessions to choose by" if few else "nothing is surely cheaper"}]
     return {"what if": _rows(table), "set this": _rows(set_this(table)[columns]) or nothing}
 
 
@@ -130,24 +136,50 @@ def cell(column: str, value: Any) -> str:
     return form.format(value)
 
 
-def as_text(report: Report, most: int = 12) -> Iterator[Table]:
-    """Yield the tables for a terminal, `most` rows of each, and of each text one line."""
+def as_text(report: Report, width: int = 80, most: int = 12) -> Iterator[Table]:
+    """Yield the tables for a terminal, `most` rows of each. No number in them is ever cut."""
     for name, spec in WORDS["tables"].items():
         if rows := report.get(name):
             rest = f"{len(rows) - most} more rows with --html or --json. " * (len(rows) > most)
             table = Table(title=spec["title"], caption=rest + spec.get("note", ""), box=SIMPLE)
             table.title_justify = table.caption_justify = "left"
-            for column, value in rows[0].items():
-                side: Any = "left" if isinstance(value, str) else "right"
+            columns = _columns(rows[:most], width)
+            for column in columns:
+                side: Any = "left" if isinstance(rows[0][column], str) else "right"
                 table.add_column(column, justify=side, no_wrap=True)
-            for row in rows[:most]:
-                table.add_row(*(Text(_line(cell(*each))) for each in row.items()))
+            for each in zip(*columns.values(), strict=True):
+                table.add_row(*map(Text, each))
             yield table
 
 
+def _columns(rows: Sequence[Row], width: int) -> dict[str, list[str]]:
+    """Return the columns that fit, by name. Texts are shortened first, then columns left out."""
+    shown = {name: [_line(cell(name, row[name])) for row in rows] for name in rows[0]}
+    left_out = iter(WORDS["narrow"]["left_out"])
+    while True:
+        wide = {name: max(map(len, [name, *cells])) for name, cells in shown.items()}
+        texts = {n: wide[n] for n in shown if isinstance(rows[0][n], str) and n not in _WHOLE}
+        room = width - 3 * len(shown) - 1 - sum(wide[n] for n in shown if n not in texts)
+        caps = [n for n in range(_LEAST, 201) if sum(min(w, n) for w in texts.values()) <= room]
+        if caps or len(shown) == 1:
+            break
+        shown.pop(next((name for name in left_out if name in shown), next(iter(shown))))
+    return {
+        n: [_cut(n, c, max(caps, default=_LEAST)) for c in shown[n]] if n in texts else shown[n]
+        for n in shown
+    }
+
+
+def _cut(column: str, text: str, most: int) -> str:
+    """Shorten a text: an id to its beginning, which --session takes, and a path to its end."""
+    if column == "session" or len(text) <= most:
+        return text[:most]
+    return f"…{text[1 - most :]}" if "/" in text and " " not in text else short(text, most)
+
+
 def _line(text: str) -> str:
-    """Cut a text to one line, or a path to its end."""
-    return f"…{text[-44:]}" if "/" in text and " " not in text and len(text) > 45 else short(text)
+    """Put a text on one line."""
+    return short(text, 200)
 
 
 def as_page(report: Report, chart: Chart | None = None) -> str:
@@ -155,7 +187,8 @@ def as_page(report: Report, chart: Chart | None = None) -> str:
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     template = environment.from_string((_HERE / "page.html.j2").read_text(encoding="utf-8"))
     picture = b64encode(chart.png()).decode() if chart else ""
-    return template.render(report=report, tables=WORDS["tables"], cell=cell, picture=picture)
+    shown = {"report": report, "tables": WORDS["tables"], "answer": answer(report)}
+    return template.render(**shown, cell=cell, picture=picture)
 
 
 def turn_chart(session: Session, title: str = "") -> Chart:

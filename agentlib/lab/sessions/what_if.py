@@ -21,10 +21,10 @@ from agentlib import presets
 from agentlib.estimation import prompt_tokens
 from agentlib.lab.cache import LONG, SHORT
 from agentlib.lab.replay import Frame, replay
-from agentlib.lab.replay.bills import bills
+from agentlib.lab.replay.bills import bills, lasting, lifetime
 from agentlib.lab.replay.need import needs
 from agentlib.lab.sessions import PROJECTS, files, load
-from agentlib.lab.sessions.one import Row, lifetime, model_of
+from agentlib.lab.sessions.one import Row, model_of
 from agentlib.lab.sessions.overview import each, kind_of
 from agentlib.lab.spending import MILLION, dollars, model_facts, rates
 from agentlib.settings import Settings
@@ -36,6 +36,8 @@ SMALL, LARGE = 200_000, 1_000_000
 WINDOWS = (100_000, 125_000, 150_000, 175_000, 300_000, 400_000, 500_000, 700_000)
 """What is tried as `autoCompactWindow`. Claude Code takes 100,000 to 1,000,000."""
 RESERVED = presets.CLAUDE_CODE.output_reserve + presets.CLAUDE_CODE.buffer
+FEW = 10
+"""Fewer sessions than this are no ground to choose a setting on."""
 _RESAMPLED = 2_000
 
 
@@ -148,9 +150,11 @@ def set_this(table: DataFrame) -> DataFrame:
     """Return the choices that a line sets in Claude Code and that are surely cheaper than today's.
 
     Surely means that the whole band lies below 0. Behind the cheapest stand those that need less
-    again. An empty table means that nothing is worth setting.
+    again. An empty table means that nothing is worth setting, or that there are fewer than `FEW`
+    sessions to choose by.
     """
-    sure = table[(table["line"] != "") & (table["high"] < 0)]
+    few = table.attrs.get("sessions", FEW) < FEW
+    sure = table[(table["line"] != "") & (table["high"] < 0) & (not few)]
     return sure[sure["need"] < sure["need"].cummin().shift(fill_value=float("inf"))]
 
 
@@ -196,7 +200,7 @@ def fitted(settings: Settings, window: int) -> Settings:
 
 def trial(session: Session, settings: Settings, ttl: float, model: str) -> Row:
     """Replay a session under settings. `ttl`: seconds that cache entries live. See `what_if`."""
-    frames = replay(session, settings)
+    frames = replay(session, lasting(settings, ttl))
     usages = [u for bill in bills(session, frames, ttl=ttl) for u in bill.usages]
     found = needs(frames)
     again = _price_again(frames, [need.tokens for need in found], model, ttl)
