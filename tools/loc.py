@@ -21,9 +21,9 @@ BUDGETS = {
     "agent": 2_500,
     "terminal": 470,
     "adapters": 200,
-    ROOMS: 2_064,
+    ROOMS: 2_071,
     "a folded cell": 30,
-    "the rest of the lab": 6_952,
+    "the rest of the lab": 6_953,
     "tools, Python": 1_297,
     "tools, JavaScript": 411,
 }

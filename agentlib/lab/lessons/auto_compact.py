@@ -150,11 +150,11 @@ def _two_numbers(answer: Answer) -> str:
 def strip(windows: Mapping[str, Any], again: tuple[str, tuple[list[str], str]]) -> Chart:
     """Draw messages, those that slid out hollow, then which file each call of a run read.
 
-    `windows`: by a title, the messages, how many are gone, the places of what is missing there,
-    and what is said below. `again`: a title, the paths that were read, and what is said below.
+    `windows`: by a title, what `slid` returns, and what is said below. `again`: a title, the paths
+    that were read, and what is said below.
     """
     chart = Chart(2.1)
-    for place, (title, (history, gone, missing, says)) in enumerate(windows.items()):
+    for place, (title, ((history, gone, missing), says)) in enumerate(windows.items()):
         axes = chart.frame(0.1 + 2.35 * place, 0.9, 2.15, 0.75, title)
         for n, message in enumerate(history):
             colour = LOOKS[_kind(message)].colour
@@ -175,6 +175,19 @@ def strip(windows: Mapping[str, Any], again: tuple[str, tuple[list[str], str]]) 
     kinds = ("user", "assistant", "tool_use", "tool_result")
     chart.key([Patch(color=LOOKS[kind].colour, label=NAMES[kind]) for kind in kinds])
     return chart
+
+
+def slid(run: Run, keep: int) -> tuple[list[Message], int, list[int]]:
+    """Return the messages of a run's last request, how many slid out, and the places of those missed.
+
+    Missed are a call whose result is still there, or else the person's words.
+    """
+    history = run.session.history
+    sent = history[:-1] if history[-1]["role"] == "assistant" else history
+    gone = len(sent) - keep
+    is_cut = of_type(sent[gone], "tool_result")
+    words = [n for n, message in enumerate(sent[:gone]) if _kind(message) == "user"]
+    return sent, gone, [gone - 1] if is_cut else words
 
 
 def _kind(message: Message) -> str:

@@ -48,10 +48,8 @@ def _happened(report: Report) -> Iterator[str]:
 def _filled(report: Report) -> Iterator[str]:
     window, files = report.get("window", ()), report.get("files", ())
     if window:
-        most = (
-            f"{row['share']:.0%} {row['what']}{' of ' * bool(row['tool'])}{row['tool']}"
-            for row in window[:3]
-        )
+        names = (" of ".join(filter(None, (row["what"], row["tool"]))) for row in window[:3])
+        most = (f"{row['share']:.0%} {name}" for row, name in zip(window, names, strict=False))
         yield f"The window is filled by {', '.join(most)}."
     if files and files[0]["reads"] > 1:
         yield f"Read most often, {files[0]['reads']:,.0f} times: {files[0]['file'][-50:]}."
