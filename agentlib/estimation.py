@@ -30,6 +30,9 @@ _PER_CALL = 90
 """The id, name and markup of one tool call, whatever its input."""
 _PER_IMAGE = 1_500
 _PER_CJK = 0.85
+_MOST_BASE = 50_000
+"""Tokens. A first bill that leaves more for system prompt and tools is of a conversation that began
+before its file."""
 _CJK = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
 
 
@@ -149,6 +152,7 @@ class TokenMeter:
     ) -> None:
         self.base = base_chars * _PER_CHARACTER["tools"]
         """Tokens of the system prompt and the tools, as the bills have shown them."""
+        self._most = max(_MOST_BASE, 2 * self.base)
         self._weigh, self._anchored = weigh, anchored
         # Tokens by id, billed or guessed. Each message is kept, so that its id is not used again.
         self._tokens, self._kept = dict[int, float](), list[Message]()
@@ -204,7 +208,7 @@ class TokenMeter:
             factor = (billed - rest) / guess
         else:
             if not (self._billed and self.base < billed <= self.base + tokens):
-                self.base = max(0.0, billed - tokens)
+                self.base = max(0.0, min(billed - tokens, self._most if tokens else billed))
             seen, new = 0, list(map(id, messages))
             factor = (billed - self.base) / tokens if tokens else 1.0
         self._tokens |= {key: self._tokens[key] * factor for key in new}

@@ -36,7 +36,6 @@ What the user asked and nobody has answered.
 ## Progress notes
 How far it has got.
 Use at most {{tokens:,}} tokens."""
-_STAY = " and the newest {:,} messages, which stay"
 _FOLLOW = ", and the newest follow it"
 _UPDATE = (
     "\nAn earlier summary stands above, between its marks. Update it: carry over what still holds, "
@@ -187,7 +186,7 @@ def handoff_prompt(tokens: int, focus: str = "", *, update: bool = False, newest
 
     `newest`: how many of the messages above it stay.
     """
-    stay = _STAY.format(newest) if newest > 0 else _FOLLOW
+    stay = msg.STAY.format(newest) if newest > 0 else _FOLLOW
     prompt = _PROMPT.format(tokens=tokens, newest=stay) + (_UPDATE if update else "")
     share = max(1, int(FOCUS_SHARE * tokens))
     return prompt + (_FOCUS.format(focus=focus, share=share) if focus else "")

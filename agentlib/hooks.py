@@ -12,7 +12,7 @@ from statistics import mean
 
 from agentlib.auto_compact import Summarize
 from agentlib.estimation import estimate_text, leading_lines, message_tokens
-from agentlib.messages import PUT_BACK, Block, Message, of_type, result_text
+from agentlib.messages import PUT_BACK, Block, Message, of_type, replaced, result_text
 from agentlib.settings import Settings
 from agentlib.step import Step
 
@@ -54,6 +54,7 @@ def hooked(summarize: Summarize, hooks: Hooks, tokens: int, most: float = math.i
 
     def ask(messages: Sequence[Message], focus: str) -> str:
         summary = summarize(messages, hooks.before(messages, focus))
+        messages = replaced(messages)
         half = sum(map(message_tokens, messages)) / 2 - estimate_text(summary, "summary")
         room, texts = min(half, most), [summary]
         for name, text in (each for restore in hooks.restore for each in restore(messages)):

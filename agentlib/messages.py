@@ -19,6 +19,8 @@ Message = dict[str, Any]
 
 SUMMARY_WANTED = "Summarize this conversation for continuity."
 """Opens a request for a summary."""
+STAY = " and the newest {:,} messages, which stay"
+"""Says in such a request what the summary doesn't replace."""
 SUMMARY_HEADER = "[Conversation compressed. Transcript: "
 """Opens the summary that a compaction leaves. The archive's name and `]` end its first line."""
 SUMMARY_END = "[End of summary]"
@@ -190,6 +192,20 @@ def is_summary(block: Block) -> bool:
     if block["type"] != "text" or not block["text"].startswith(SUMMARY_HEADER):
         return False
     return block["text"].partition("\n")[0].endswith("]")
+
+
+def replaced(messages: Sequence[Message]) -> list[Message]:
+    """Return what a summary takes the place of: without its request, and what that says will stay.
+
+    >>> said = [{"role": "user", "content": n} for n in "abc"]
+    >>> wish = {"role": "user", "content": f"{SUMMARY_WANTED} Not the first{STAY.format(2)}."}
+    >>> [message["content"] for message in replaced([*said, wish])]
+    ['a']
+    """
+    if not asks_for_summary(messages):
+        return list(messages)
+    stay = re.search(STAY.replace("{:,}", r"([\d,]+)"), blocks(messages[-1])[-1]["text"])
+    return list(messages[: -1 - int(stay[1].replace(",", "")) if stay else -1])
 
 
 def asks_for_summary(messages: Sequence[Message]) -> bool:

@@ -197,7 +197,7 @@ def truncating(failure: str, tokens: int) -> Summarize:
     """
 
     def cut(messages: Sequence[Message], focus: str) -> str:
-        room = min(tokens, sum(map(message_tokens, messages)) / 4)
+        room = min(tokens, sum(map(message_tokens, msg.replaced(messages))) / 4)
         reason = shorten(failure, _REASON, placeholder="…")
         return "\n".join([_CUT.format(reason), *_middle_cut(spoken_lines(messages), room)])
 
@@ -212,7 +212,8 @@ def memory_first(summarize: Summarize, tokens: int) -> Summarize:
     """
 
     def ask(messages: Sequence[Message], focus: str) -> str:
-        lines, replies = spoken_lines(messages), [messages[i] for i, _ in msg.exchanges(messages)]
+        lines, said = spoken_lines(messages), msg.replaced(messages)
+        replies = [said[i] for i, _ in msg.exchanges(said)]
         is_noted = len(replies) > 1 and all(any(_words(reply)) for reply in replies[1:])
         if not focus and is_noted and _tokens(lines) <= tokens:
             return "\n".join(lines)
@@ -224,7 +225,7 @@ def memory_first(summarize: Summarize, tokens: int) -> Summarize:
 def spoken_lines(messages: Sequence[Message]) -> list[str]:
     """Return the lines of earlier summaries, of the person's words and of the agent's own."""
     texts: list[str] = []
-    for message in messages[:-1] if msg.asks_for_summary(messages) else messages:
+    for message in msg.replaced(messages):
         if any(msg.is_summary(block) for block in msg.blocks(message)):
             texts.append(summary_text(message).partition(msg.PUT_BACK)[0].strip())
         words = _words(message)

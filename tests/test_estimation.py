@@ -233,3 +233,14 @@ def test_twenty_thousand_chinese_characters_in_an_english_conversation(said):
     found.observe(history, {"input_tokens": counted(history)})
     history += [assistant("It is about forgetting."), user("Go on."), *reading(9)]
     assert found.estimate(history) == pytest.approx(counted(history), rel=0.02)
+
+
+def test_a_file_that_begins_in_mid_conversation_makes_no_huge_base():
+    gauge, words = TokenMeter(), {"role": "user", "content": "x" * 1_000}
+    gauge.observe([words], {"input_tokens": 150_000})
+    assert gauge.estimate([words]) == 150_000
+    assert gauge.base == 50_000
+    assert gauge.estimate([{"role": "user", "content": "a summary"}]) < 51_000
+    large = TokenMeter(base_chars=400_000)  # an agent that has told its system prompt and tools
+    large.observe([words], {"input_tokens": 150_000})
+    assert large.base > 140_000

@@ -27,12 +27,14 @@ from strategies import (
 from agentlib.auto_compact import SummaryFailed, summary_message
 from agentlib.estimation import message_tokens
 from agentlib.head_and_tail import handoff_prompt, head_and_tail, summary_budget
+from agentlib.hooks import Hooks, hooked
 from agentlib.lab.client import client
 from agentlib.lab.model import Habits, reply
 from agentlib.lab.tasks.scenarios import REVIEW, Clock
 from agentlib.loop import run
 from agentlib.messages import asks_for_summary, is_summary, of_type, violation
 from agentlib.presets import HERMES
+from agentlib.recovery import truncating
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session
@@ -271,3 +273,20 @@ def test_a_stale_question_is_answered_if_neither_note_nor_heading_makes_it_harml
     assert (work / "REPORT.md").is_file() == harmless
     assert ("`EF_ARM_ABIMASK` is" in str(turns[-1].messages)) != harmless
     assert any(turn.step.compaction for turn in turns)
+
+
+# -- what stands beside a summary -----------------------------------------------------------------
+
+
+def test_neither_a_hook_nor_a_stand_in_repeats_what_stays_beside_the_summary():
+    plan = [assistant(f"Step {n:02} done. {'x' * 900}") for n in range(12)]
+    messages = [m for each in plan for m in (user("Go on."), each)]
+    ends, given = replace(ENDS, head_tokens=0, tail_tokens=1_500), list[Any]()
+    restored = Hooks(restore=(lambda replaced: given.append(replaced) or [],))
+    for summarize in (hooked(short, restored, 100), truncating("no model", 5_000)):
+        view = head_and_tail([*messages, user("Go on.")], summarize, lambda: "t", ends)
+        summary, *tail = view
+        assert 4 < len(tail) < len(messages)
+        last = next(m for m in tail if m["role"] == "assistant")["content"][0]["text"][:12]
+        assert last not in str(summary)
+    assert given[0] == messages[: len(messages) + 1 - len(tail)]

@@ -43,13 +43,15 @@ from agentlib.lab.sessions.overview import overview
 from agentlib.lab.sessions.report import WORDS, of_overview, shareable
 from agentlib.lab.sessions.what_if import Choice, choices, set_this, what_if
 from agentlib.lab.tasks.scenarios import TRACE
+from agentlib.messages import blocks
 from agentlib.presets import CLAUDE_CODE
 from agentlib.session_file import timestamp
 from agentlib.settings import Settings
 
 MODEL = "claude-opus-4-5"  # $5 a million tokens in, 6.25 written, 0.50 read, 25 out
 Line = dict[str, Any]
-CODE = "".join(f"def price_{n}(amount):\n    return amount * {n}\n\n\n" for n in range(60))
+CODE = 700 * "# More than is attached again.\n"
+CODE += "".join(f"def price_{n}(amount):\n    return amount * {n}\n\n\n" for n in range(60))
 QUOTE = "def price_7(amount):\n    return amount * 7"
 
 
@@ -178,6 +180,17 @@ def test_what_a_compaction_lost_and_was_asked_for_again_is_listed(tmp_path: Path
     assert (lost["what"], lost["tool"], lost["file"]) == ("results", "Read", "/shop/prices.py")
     assert (lost["compaction"], lost["turn"], lost["times"]) == (1, 5, 1)
     assert "return amount * 7" in lost["quote"]
+
+
+def test_a_file_that_is_attached_again_is_not_lost(tmp_path: Path) -> None:
+    long, short = (json.dumps(code)[1:-1] for code in (CODE, CODE[-3_000:]))
+    lines = json.loads(json.dumps(a_day()).replace(long, short))
+    session = sessions.load(written(tmp_path, *lines))
+    assert losses(session) == []
+    (made,) = session.compactions
+    assert made.message
+    assert "[Put back: /shop/prices.py]\n> " in blocks(made.message)[0]["text"]
+    assert compactions(session)[0]["summary"] == "All is well."
 
 
 def test_what_the_summary_still_has_is_not_lost(tmp_path: Path) -> None:

@@ -29,7 +29,6 @@ _MORE = re.compile(r"\n?\.\.\. \((\d+) more(?: lines)?(?:; continue with offset=
 _PUT_BACK = re.compile(r"(.+?)\]\n(.*?)(?:\n\[End of summary\])?", re.DOTALL)
 _NUMBERED = re.compile(r"^ *\d+(?:\t|→)", re.MULTILINE)
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]")
-_STAYS = re.compile(r"the newest ([\d,]+) messages, which stay")
 
 
 @dataclass(frozen=True)
@@ -282,8 +281,8 @@ def conversation_of(body: Mapping[str, Any]) -> tuple[str | None, list[Message]]
         return None, messages
     rest = [b for b in msg.blocks(messages[-1]) if b.get("text") != text]
     before = [*messages[:-1], *([{**messages[-1], "content": rest}] if rest else [])]
-    if stays := _STAYS.search(text):
-        del before[-number(stays[1]) :]
+    if text.startswith(msg.SUMMARY_WANTED):
+        before = msg.replaced([*before, messages[-1]])
     prompt, spoken = messages_in(text)
     if not spoken and notes_in(text):
         return prompt[:2_000], [*before, {"role": "assistant", "content": text}]

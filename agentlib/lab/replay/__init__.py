@@ -13,13 +13,13 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from agentlib.auto_compact import SummaryFailed, summary_text
-from agentlib.estimation import estimate_text, message_tokens, meter, prompt_tokens
+from agentlib.estimation import estimate_text, meter, prompt_tokens
 from agentlib.hooks import READS, Hooks, file_of, hooked, recent_files, room_to_restore
 from agentlib.lab.replay.frames import Frame, repeated_at
 from agentlib.lab.replay.need import Need, needs
 from agentlib.lab.replay.weights import Weights
 from agentlib.manual_compact import COMPACT_TOOL, requested_focus
-from agentlib.messages import Message, blocks, drop_newest_thinking, result_text
+from agentlib.messages import PUT_BACK, Message, blocks, drop_newest_thinking, result_text
 from agentlib.pipeline import compact
 from agentlib.recovery import breaker
 from agentlib.session_file import Compaction, Request, compactions_of
@@ -164,7 +164,8 @@ class _Replay:
         return text
 
     def _usual_length(self, messages: Sequence[Message]) -> int:
-        lengths = [message_tokens(c.message) for c in self.session.compactions if c.message]
+        texts = (summary_text(c.message) for c in self.session.compactions if c.message)
+        lengths = [estimate_text(text.partition(PUT_BACK)[0], "summary") for text in texts]
         fifth = sum(self.weights.of(message).tokens for message in messages) / 5
         return int(median(lengths) if lengths else min(self.settings.summary_tokens, fifth))
 

@@ -5,8 +5,8 @@ between them, and there are copies, torn lines and other agents' lines. So the l
 are gathered first. Then each event is put into the form that `transcripts` folds: one line for a
 response, its results in one message after it, a compaction with our summary message.
 
-System prompt, tools and the files that are attached again after a compaction are not in those
-files, so a context holds the messages and nothing else.
+System prompt and tools are not in those files. The files that are attached again after a compaction
+aren't there either, so the last five that were read are put back beside the summary.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,18 @@ from agentlib import messages
 from agentlib import session_file as file
 from agentlib.auto_compact import summary_message
 from agentlib.estimation import message_tokens
-from agentlib.messages import PLACEHOLDER, Block, Message, blocks, of_type, stripped, tool_names
+from agentlib.hooks import READS, Hooks, file_of, hooked
+from agentlib.messages import (
+    PLACEHOLDER,
+    Block,
+    Message,
+    blocks,
+    of_type,
+    result_text,
+    stripped,
+    tool_names,
+)
+from agentlib.presets import CLAUDE_CODE
 from agentlib.session_file import Line
 from agentlib.transcripts import MISSING, Session, interrupted
 
@@ -213,6 +224,8 @@ def _our_lines(event: _Event, before: Sequence[_Event], session: Session) -> lis
             return [_line(event, "user", content)] if words else []
         case "summary":
             text = "\n".join(block["text"] for block in event.blocks("text"))
+            if not event.lines[0]["message"].get("exact"):  # another agent's
+                text = _attached_again(text, session.history[(session.cleared or [0])[-1] :])
             content = summary_message(text, archive, reference_only=False)["content"]
             return [{**_line(event, "user", content), "isCompactSummary": True}]
         case file.CLEARED:
@@ -221,6 +234,23 @@ def _our_lines(event: _Event, before: Sequence[_Event], session: Session) -> lis
             return [_boundary(event, before, archive)]
         case _:
             return [_micro(event, session.context)]
+
+
+def _attached_again(summary: str, history: Sequence[Message]) -> str:
+    """Put the last five files read behind a summary, at most 5,000 tokens of each.
+
+    Claude Code attaches them again after a compaction and doesn't log it.
+    """
+    reads, files = dict[str, str | None](), dict[str, str]()
+    for block in (block for message in history for block in blocks(message)):
+        if block["type"] == "tool_use" and block["name"] in READS:
+            reads[block["id"]] = file_of(block)
+        elif block["type"] == "tool_result" and (path := reads.get(block["tool_use_id"])):
+            files.pop(path, None)
+            files[path] = result_text(block)
+    newest = [*reversed(files.items())][: CLAUDE_CODE.restore_files]
+    attach = Hooks(restore=(lambda messages: newest,))
+    return hooked(lambda messages, focus: summary, attach, CLAUDE_CODE.restore_tokens)(history, "")
 
 
 def _line(event: _Event, role: str, content: Any, part: str = "", **more: Any) -> Line:

@@ -21,7 +21,7 @@ from agentlib.lab.replay.need import lost_quotes, named_blocks
 from agentlib.lab.replay.weights import Weights
 from agentlib.lab.sessions.tools import files_of, kind_of
 from agentlib.lab.spending import Usage, priced
-from agentlib.messages import Block, Message, blocks, is_summary, of_type, result_text
+from agentlib.messages import PUT_BACK, Block, Message, blocks, is_summary, of_type, result_text
 from agentlib.session_file import Request
 from agentlib.settings import MODEL
 from agentlib.transcripts import Session
@@ -196,9 +196,13 @@ def compactions(session: Session) -> list[Row]:
             "compaction": number, "turn": len(old) + 1, "trigger": compaction.trigger,
             "before": compaction.tokens_before or [0, *old][-1],
             "after": [*new, compaction.tokens_after][0],
-            "summary": summary_text(message) if message else compaction.failure or "",
+            "summary": _summary(message) if message else compaction.failure or "",
         })  # fmt: skip
     return rows
+
+
+def _summary(message: Message) -> str:
+    return summary_text(message).partition(PUT_BACK)[0].strip()
 
 
 def losses(session: Session) -> list[Row]:
