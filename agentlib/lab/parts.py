@@ -66,7 +66,9 @@ def named(
     return call
 
 
-def failed(function: Callable[..., Any], what: str, error: Exception | None = None) -> PartFailed:
+def failed(
+    function: Callable[..., Any], what: str, error: BaseException | None = None
+) -> PartFailed:
     while isinstance(function, partial):
         function = function.func
     code = inspect.unwrap(function).__code__

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 from agentlib import messages as msg
 from agentlib.auto_compact import Summarize, summary_prompt
+from agentlib.estimation import message_tokens
 from agentlib.messages import Block, Message
 from agentlib.pipeline import compact
 from agentlib.settings import Settings
@@ -35,10 +37,24 @@ def seen(messages: Sequence[Message]) -> list[tuple[Block, Block]]:
     ]
 
 
-def only_words(message: Message) -> bool:
-    """Return whether a message holds the person's words, and neither a result nor a summary."""
-    kinds = {"summary" if msg.is_summary(b) else b["type"] for b in msg.blocks(message)}
-    return message["role"] == "user" and kinds <= {"text", "image"}
+def said(messages: Sequence[Message], tokens: int) -> list[int]:
+    """Return the places of the person's newest messages within so many tokens.
+
+    A message that holds a result or a summary too is none of them.
+    """
+    places = [
+        place
+        for place, message in enumerate(messages)
+        if message["role"] == "user"
+        and not any(b["type"] == "tool_result" or msg.is_summary(b) for b in msg.blocks(message))
+    ]
+    sizes = accumulate(message_tokens(messages[place]) for place in reversed(places))
+    return places[len(places) - sum(size <= tokens for size in sizes) :]
+
+
+def summary_of_all_but(exchanges: int, settings: Settings) -> Settings:
+    """Return settings with which only the newest exchanges stay beside a summary."""
+    return replace(settings, head_tokens=0, tail_tokens=None, keep_exchanges=exchanges)
 
 
 def with_texts(
@@ -47,11 +63,11 @@ def with_texts(
     given: Mapping[str, Any],
     new: Mapping[str, str],
 ) -> Step:
-    """Replace results (tool_use id -> text), then compact the rest by the layers if it is time."""
+    """Replace results (tool_use id -> text), then let the layers do the rest."""
     view, before = msg.with_results(messages, new), given["meter"].estimate(messages)
     for first in list(msg.changes(messages, view))[:1]:
         view = msg.drop_thinking(view, first)
-    step = compact(view, replace(settings, micro="off"), **given)
+    step = compact(view, settings, **given)
     if not new:
         return step
     return replace(
@@ -59,7 +75,7 @@ def with_texts(
         cleared=(*new, *(name for name in step.cleared if name not in new)),
         replaced={**new, **step.replaced},
         tokens_before=before,
-        tokens_cleared=before - step.tokens_before,
+        tokens_cleared=before - step.tokens_before + step.tokens_cleared,
     )
 
 

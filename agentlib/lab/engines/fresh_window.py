@@ -8,11 +8,10 @@ nothing is paid for a summary.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from agentlib import pipeline
-from agentlib.lab.engines.common import writing
+from agentlib.lab.engines.common import summary_of_all_but, writing
 from agentlib.messages import Message
 from agentlib.settings import Settings
 from agentlib.step import Step
@@ -22,6 +21,5 @@ NOTE = "A fresh window. What was done before isn't in it; look at the files for 
 
 def compact(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
     """Replace everything that was seen by a note."""
-    bare = replace(settings, head_tokens=0, tail_tokens=None, keep_exchanges=0)
     given["summarize"] = writing(NOTE)
-    return pipeline.compact(messages, bare, **given)
+    return pipeline.compact(messages, summary_of_all_but(0, settings), **given)

@@ -9,33 +9,32 @@ is longer than it need be.
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from agentlib import pipeline
 from agentlib.auto_compact import SummaryFailed
 from agentlib.estimation import TokenMeter
-from agentlib.lab.engines.common import writing
+from agentlib.lab.engines.common import summary_of_all_but, wishing, writing
 from agentlib.messages import Message, exchanges
 from agentlib.settings import Settings
 from agentlib.step import Step
 
-FROM = 0.85
-"""Share of the threshold from which a summary is prepared."""
+FROM, UPDATE = 0.85, "If an earlier summary stands above, update it: carry over what still holds."
+"""Share of the threshold from which a summary is prepared, and a sentence of its request."""
 _READY = WeakKeyDictionary[TokenMeter, tuple[Message, int, str]]()
 
 
 def compact(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
     """Summarise ahead of the threshold, and use that summary at it."""
-    meter, turns = given["meter"], len(exchanges(messages))
-    first, before, summary = _READY.get(meter, ({}, 0, ""))
-    size, point = meter.estimate(messages), settings.threshold_tokens
-    if first is messages[0] and before < turns and size > point:
-        ready = replace(settings, head_tokens=0, tail_tokens=None, keep_exchanges=turns - before)
-        given["summarize"] = writing(summary)
-        return pipeline.compact(messages, ready, **given)
-    if first is not messages[0] and settings.auto and FROM * point < size <= point:
+    meter, turns, first = given["meter"], len(exchanges(messages)), messages[0]
+    opening, before, summary = _READY.get(meter, ({}, 0, ""))
+    share = meter.estimate(messages) / settings.threshold_tokens
+    if opening is not first and settings.auto and FROM < share <= 1:
         with suppress(SummaryFailed):  # it is tried again before the next request
-            _READY[meter] = (messages[0], turns - 1, given["summarize"](messages, ""))
+            ask = wishing(given["summarize"], settings, UPDATE)
+            _READY[meter] = (first, turns - 1, ask(messages, ""))
+    elif opening is first and share > 1:
+        settings = summary_of_all_but(turns - before, settings)
+        given["summarize"] = writing(summary)
     return pipeline.compact(messages, settings, **given)

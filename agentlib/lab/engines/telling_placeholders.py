@@ -7,6 +7,7 @@ tokens a result.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from agentlib.lab.engines.common import seen, with_texts
@@ -18,16 +19,16 @@ from agentlib.step import Step
 def compact(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
     """Clear all but the newest results, and tell in a line what each was."""
     old = seen(messages)[: -settings.keep_recent or None]
-    lines = {result["tool_use_id"]: told(call, result) for call, result in old}
-    long = {r["tool_use_id"]: len(result_text(r)) - settings.min_chars for _, r in old}
-    new = {name: line for name, line in lines.items() if len(line) < long[name]}
-    return with_texts(messages, settings, given, new)
+    long = [(c, r) for c, r in old if len(result_text(r)) > settings.min_chars]
+    lines = {r["tool_use_id"]: (told(c, r), result_text(r)) for c, r in long}
+    new = {name: line for name, (line, text) in lines.items() if len(line) < len(text)}
+    return with_texts(messages, replace(settings, micro="off"), given, new)
 
 
 def told(call: Block, result: Block) -> str:
     """Write the line: what was called with what, how it ended, and how the result begins."""
-    lines = [line.strip() for line in result_text(result).splitlines() if line.strip()]
+    lines = [line.strip()[:80] for line in result_text(result).splitlines() if line.strip()]
     inputs = " ".join(str(value).partition("\n")[0][:80] for value in call["input"].values())
     end = "error" if result.get("is_error") else f"{len(lines)} lines"
-    edge = lines[-1] if call["name"] == "bash" else lines[0]
-    return f"{PLACEHOLDER}{call['name']} {inputs}: {end}, {edge[:80]}]"
+    edge = lines[-1 if call["name"] == "bash" else 0] if lines else ""
+    return f"{PLACEHOLDER}{call['name']} {inputs}: {end}, {edge}]"
