@@ -119,6 +119,8 @@ def test_a_dearer_engine_does_not_pass_against_an_earlier_verdict(verdict):
     worse = [{**row, "dollars": 2 * row["dollars"]} for row in verdict.rows]
     assert not replace(verdict, rows=worse).passes(verdict.rows)
     assert verdict.passes(worse)
+    with pytest.raises(ValueError, match="other tasks"):
+        verdict.passes(verdict.rows[:1])
 
 
 def test_what_breaks_in_a_task_is_named_and_the_rest_goes_on():

@@ -7,7 +7,7 @@ mechanisms, and says nothing about how well a model summarises.
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
@@ -38,7 +38,12 @@ WINDOW, LONGEST = 16_000, 60
 SEEDS = range(100, 120)
 """Tasks that no number of the course was chosen on."""
 WHOLE = "nothing forgotten"
-OTHERS = (WHOLE, *presets.ALL, *engines.ALL)
+NAMED: dict[str, tuple[Settings, ContextEngine]] = {
+    WHOLE: (KEEPS_ALL, pipeline.compact),
+    **{name: (preset, pipeline.compact) for name, preset in presets.ALL.items()},
+    **{name: (presets.DEFAULT, engine) for name, engine in engines.ALL.items()},
+}
+OTHERS = (*NAMED,)
 """What stands beside a judged engine. On seeds of your own, the presets alone: the rest would take
 longer than a minute."""
 MINE = "yours"
@@ -52,12 +57,8 @@ def engine_of(name: str | ContextEngine) -> tuple[Settings, ContextEngine]:
     """
     if not isinstance(name, str):
         return presets.DEFAULT, name
-    if name == WHOLE:
-        return KEEPS_ALL, pipeline.compact
-    if name in presets.ALL:
-        return presets.ALL[name], pipeline.compact
-    if name in engines.ALL:
-        return presets.DEFAULT, engines.ALL[name]
+    if name in NAMED:
+        return NAMED[name]
     module, _, function = name.partition(":")
     try:
         return presets.DEFAULT, getattr(import_module(module), function or "compact")
@@ -123,22 +124,23 @@ class Verdict:
         whole = {row["seed"]: row["dollars"] for row in self.others if row["engine"] == WHOLE}
         groups: dict[str, list[Row]] = {self.name: []}
         for row in [*self.rows, *self.others]:
-            share = 100 * row["dollars"] / whole[row["seed"]]
-            groups.setdefault(row["engine"], []).append(
-                {**row, "cost": share, "kept": 100 * row["kept"]}
-            )
+            more = {"cost": 100 * row["dollars"] / whole[row["seed"]], "kept": 100 * row["kept"]}
+            groups.setdefault(row["engine"], []).append({**row, **more})
         return {name: spread(rows) for name, rows in groups.items() if rows}
 
     def passes(self, least: str | Sequence[Row] = "") -> bool:
         """Return whether nothing is broken, and `least` doesn't beat it.
 
-        `least`: the name of a preset or an engine, or the rows of an earlier verdict.
+        `least`: the name of a preset or an engine, or the rows of an earlier verdict. Raises
+        ValueError if that is on other tasks.
         """
         if self.protocol or self.faults:
             return False
         if not least:
             return True
         name, rows = (least, list[Row]()) if isinstance(least, str) else ("least", least)
+        if rows and {row["seed"] for row in rows} != {row["seed"] for row in self.rows}:
+            raise ValueError("the earlier verdict is on other tasks; give the same seeds")
         others = [*self.others, *({**row, "engine": name} for row in rows)]
         spreads = replace(self, others=others).spreads
         return not beats(spreads[name], spreads[self.name])
@@ -148,8 +150,7 @@ class Verdict:
         """A row for each engine: its measures, and how it compares with yours."""
         from pandas import DataFrame
 
-        spreads = self.spreads
-        best, mine = front(spreads), spreads.get(self.name)
+        best, mine = front(self.spreads), self.spreads.get(self.name)
         rows = {
             name: {
                 **each.means,
@@ -160,7 +161,7 @@ class Verdict:
                 "front": name in best,
                 "yours is": compared(mine, each) if mine and name != self.name else "",
             }
-            for name, each in spreads.items()
+            for name, each in self.spreads.items()
         }
         return DataFrame.from_dict(rows, orient="index").rename_axis("engine")
 
@@ -168,18 +169,15 @@ class Verdict:
         """Draw the field: cost against what was kept, a dot with its spread for each engine."""
         from agentlib.lab.figures.field import field as drawn
 
-        spreads = self.spreads
-        dots = {name: (each.cost, each.kept) for name, each in spreads.items()}
+        dots = {name: (each.cost, each.kept) for name, each in self.spreads.items()}
         families = {"presets": [WHOLE, *presets.ALL]}
         families |= {family: names.split() for family, names in engines.FAMILIES.items()}
-        return drawn(dots, families, front(spreads), mine=self.name, title=title or TITLE)
+        return drawn(dots, families, front(self.spreads), mine=self.name, title=title or TITLE)
 
     def as_dict(self) -> Row:
         """Return all of it as JSON takes it."""
-        names = ("name", "protocol", "faults", "rows", "needs", "seconds")
         table: Any = self.standing.reset_index().to_dict("records")
-        parts: Row = {name: getattr(self, name) for name in names}
-        return {**parts, "standing": table}
+        return {**asdict(replace(self, others=[])), "others": table}
 
 
 def field_of(chosen: str = "default") -> Verdict:
@@ -208,8 +206,8 @@ def judge(
     """Judge an engine, given as a function or as "module:function".
 
     `seeds`: of the tasks. Keep yours secret, and nobody can write an engine for them. `sessions`:
-    recorded sessions to replay. `others`: what to compare with. By default that is all of
-    `OTHERS`, or on seeds of your own the presets. `model`: whose prices to take. `seconds`: how
+    recorded sessions to replay. `others`: more names to compare with than `OTHERS`, or
+    on seeds of your own than the presets. `model`: whose prices to take. `seconds`: how
     long the engine may take for one request. `jobs` and `track` are those of
     `lab.sessions.overview.each`, but a function can't travel to other processes, so it runs in one.
     Raises ValueError if the name leads to no engine.
@@ -237,7 +235,7 @@ def _beside(
 ) -> list[Row]:
     """Return the rows of others on these tasks: the stored ones, or else what they do now."""
     is_stored = model == MODEL and {*seeds} <= {*SEEDS}
-    names = {WHOLE, *(others or (OTHERS if is_stored else presets.ALL))}
+    names = {WHOLE, *others, *(OTHERS if is_stored else presets.ALL)}
     if is_stored and names <= {*OTHERS}:
         return [row for row in stored() if row["seed"] in seeds and row["engine"] in names]
     cases: list[tuple[Any, int]] = [(name, seed) for name in sorted(names) for seed in seeds]

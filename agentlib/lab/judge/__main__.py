@@ -74,11 +74,11 @@ def command(engine: str, at_least: str, html: Path | None, is_json: bool, **give
     try:
         if at_least and at_least not in OTHERS:
             least = json.loads(Path(at_least).read_text(encoding="utf-8"))["rows"]
-        model, seeds = given.pop("price_as"), given.pop("seeds")
-        verdict = judge(engine, model=model, seeds=seeds, track=bar, **given)
+        others = [at_least] if at_least in OTHERS else []
+        verdict = judge(engine, model=given.pop("price_as"), others=others, track=bar, **given)
+        passes = verdict.passes(least)
     except (ValueError, OSError, KeyError) as error:
         raise click.UsageError(str(error)) from None
-    passes = verdict.passes(least)
     if html:
         html.write_text(page(verdict, passes), encoding="utf-8")
     if is_json:

@@ -18,7 +18,7 @@ from typing import Any
 
 from agentlib.estimation import TokenMeter, message_tokens
 from agentlib.lab.parts import PartFailed, failed, named
-from agentlib.messages import Block, Message, blocks, is_summary
+from agentlib.messages import Block, Message, blocks, is_summary, last_assistant
 from agentlib.presets import DEFAULT
 from agentlib.settings import Settings
 from agentlib.step import ContextEngine, Step
@@ -52,7 +52,7 @@ def guarded(engine: ContextEngine, seconds: float = SECONDS) -> ContextEngine:
                 done: Step = named(partial(function, **given), Step)(messages, settings)
         except _Hangs as error:
             raise failed(function, f"took more than {seconds:g} s", error) from None
-        if json.dumps(messages) != before:
+        if json.dumps(messages, default=str) != before:
             raise failed(function, "edits the messages that it is given")
         if not all(map(_is_message, done.messages)):
             raise failed(function, f"returned messages that are none: {done.messages!r:.60}")
@@ -185,19 +185,10 @@ def fault(engine: ContextEngine, turns: Sequence[Turn], seconds: float = SECONDS
     checked = guarded(engine, seconds)
     session.say("Read every file, and begin the report with '# Ada'.", at=0.0)
     for number, turn in enumerate([*turns, Turn()]):
-        given: Any = {"reason": "manual"} if turn.manual else {}
-        context = list(session.context)
+        context, more = list(session.context), {"meter": meter, "settled": session.settled}
+        reason, calls = "manual" if turn.manual else "auto", {"summarize": _summary, "archive": str}
         try:
-            step = checked(
-                context,
-                SETTINGS,
-                meter=meter,
-                summarize=_summary,
-                archive=lambda: "case.jsonl",
-                settled=session.settled,
-                idle=turn.idle,
-                **given,
-            )
+            step = checked(context, SETTINGS, reason=reason, idle=turn.idle, **more, **calls)
             session.take(replace(step, usage=()), at=float(number))
         except PartFailed as error:
             return str(error)
@@ -205,17 +196,14 @@ def fault(engine: ContextEngine, turns: Sequence[Turn], seconds: float = SECONDS
             return f"request {number + 1}: the session can't note the step: {error!r}"
         if what := _wrong(context, step, session):
             return f"request {number + 1}: {what}"
-        meter.observe(step.messages, {"input_tokens": 400 + int(_size(step.messages))})
+        bill = 400 + int(1.1 * sum(map(message_tokens, step.messages)))
+        meter.observe(step.messages, {"input_tokens": bill})
         _answer(session, turn, number)
     return ""
 
 
 def _summary(messages: Sequence[Message], focus: str) -> str:
     return f"{len(messages)} messages."
-
-
-def _size(messages: Sequence[Message]) -> float:
-    return 1.1 * sum(map(message_tokens, messages))
 
 
 def _wrong(context: Sequence[Message], step: Step, session: Session) -> str:
@@ -227,9 +215,8 @@ def _wrong(context: Sequence[Message], step: Step, session: Session) -> str:
         first = next(i for i, (one, other) in enumerate(pairs) if one != other)
         notes = "the Step's `replaced` and `kept` make another context than its `messages`"
         return f"{notes}, from message {first} on"
-    lost = [
-        name for name, text in _unseen(context).items() if _unseen(step.messages).get(name) != text
-    ]
+    left = _unseen(step.messages)
+    lost = [name for name, text in _unseen(context).items() if left.get(name) != text]
     if lost:
         return f"a result that the model hasn't seen is lost or changed: {lost[0]}"
     if _request(step.messages) != _request(context):
@@ -237,12 +224,8 @@ def _wrong(context: Sequence[Message], step: Step, session: Session) -> str:
     return ""
 
 
-def _newest(messages: Sequence[Message]) -> int:
-    return max((i for i, m in enumerate(messages) if m["role"] == "assistant"), default=-1)
-
-
 def _unseen(messages: Sequence[Message]) -> dict[str, Any]:
-    newest = messages[_newest(messages) + 1 :]
+    newest = messages[last_assistant(messages) + 1 :]
     results = [b for m in newest for b in blocks(m) if b["type"] == "tool_result"]
     return {block["tool_use_id"]: block["content"] for block in results}
 
