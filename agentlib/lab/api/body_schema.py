@@ -18,7 +18,8 @@ Body = dict[str, Any]
 _TYPES = {"string": str, "integer": int, "boolean": bool, "list": list, "dictionary": dict}
 _KEYS: Mapping[str, Mapping[str, Mapping[str, str]]] = TABLE["keys"]
 """Kind of object -> required, optional and not_simulated -> key -> type or feature."""
-_BLOCKS = ("text", "thinking", "redacted_thinking", "tool_use", "tool_result")
+_BLOCKS = ("text", "thinking", "redacted_thinking", "tool_use", "tool_result", "compaction")
+_EDITS = ("clear_tool_uses_20250919", "clear_thinking_20251015", "compact_20260112")
 _TOOL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 
 
@@ -28,6 +29,11 @@ def check_shape(body: Body) -> None:
     if body.get("thinking") is not None:
         _check_type("thinking", body["thinking"], ("adaptive", "enabled", "disabled"))
     _check_keys("output_config.", body.get("output_config") or {}, "output_config")
+    management: Body = body.get("context_management") or {}
+    _check_keys("context_management.", management, "context_management")
+    for i, edit in enumerate(management.get("edits") or ()):
+        kind = _check_type(f"context_management.edits.{i}", edit, _EDITS)
+        _check_keys(f"context_management.edits.{i}.{kind}.", edit, kind)
     for i, tool in enumerate(body.get("tools") or ()):
         _check_keys(f"tools.{i}.custom.", tool, "tool")
     _check_content("system", body.get("system") or [], ("text",))

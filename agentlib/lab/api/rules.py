@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from agentlib.lab.api.body_schema import Body, check_shape
+from agentlib.lab.api.edits import check_edits, since_compaction
 from agentlib.lab.api.errors import WORDINGS, Refusal, invalid, too_long
 from agentlib.lab.api.thinking import check_thinking, thinking_mode
 from agentlib.lab.api.tokens import pieces
@@ -55,6 +56,8 @@ def check(body: Body, *, counts_only: bool = False, betas: str = "") -> Body:
     if thinking_mode(body) == "enabled":
         raise invalid(WORDINGS["enabled_thinking"])
     _check_cache_marks(body)
+    check_edits(body, betas)
+    body = since_compaction(body)
     if problem := violation(body["messages"]):
         raise invalid(problem)
     return check_thinking({k: value for k, value in body.items() if value is not None}, betas)
