@@ -2,7 +2,7 @@
 
 `Server.answer` takes an HTTP request and returns the response. `Server.transport` puts it behind
 the real SDK. `model`, a function of the request alone, makes the replies. The server emulates
-settings.MODEL as of November 2026. Images, documents, the list of models, batches and files are not
+settings.MODEL as of November 2026. Images, documents, batches and files are not
 simulated; stop_sequences and tool_choice are the model's to obey. `python -m agentlib.lab.api`
 serves it over HTTP.
 
@@ -34,10 +34,11 @@ from agentlib.lab.api.edits import (
 )
 from agentlib.lab.api.errors import Refusal
 from agentlib.lab.api.faults import Fault, Faults, Kind, NoAnswer
-from agentlib.lab.api.rules import check, check_size, read_body
+from agentlib.lab.api.rules import MAX_OUTPUT, check, check_size, read_body
 from agentlib.lab.api.tokens import block_tokens, lay_out, text_tokens
 from agentlib.lab.cache import Bill, PromptCache
 from agentlib.messages import Block
+from agentlib.settings import MODEL
 
 Headers = Mapping[str, str]
 Model = Callable[[Body], Body]
@@ -117,10 +118,20 @@ class Server:
                 return self._message(raw, betas)
             case "POST", "v1/messages/count_tokens":
                 return self._count(raw, betas)
+            case "GET", "v1/models":
+                whole = {"data": [self._model()], "has_more": False}
+                return {**whole, "first_id": MODEL, "last_id": MODEL}
+            case "GET", path if path == f"v1/models/{MODEL}":
+                return self._model()
             case _, batches if batches.startswith("v1/messages/batches"):
                 raise not_simulated(batches, "batches")
             case _:
                 raise Refusal(404, "not_found_error", "Not Found")
+
+    def _model(self) -> Body:
+        sizes = {"max_input_tokens": self.window, "max_tokens": MAX_OUTPUT}
+        names = {"id": MODEL, "display_name": "The offline model"}
+        return {"type": "model", **names, "created_at": "2026-11-01T00:00:00Z", **sizes}
 
     def _read(self, raw: bytes, betas: str, counts_only: bool = False) -> Body:
         return check(read_body(raw), counts_only=counts_only, betas=betas)
