@@ -1,6 +1,7 @@
 """What a reader of the report can act on: at most ten lines, each with its numbers."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isnan
 
 from agentlib.lab.sessions.one import PAUSE, WARM, Row
 from agentlib.lab.sessions.what_if import BASELINE, FEW
@@ -76,7 +77,11 @@ def _advice(report: Report) -> Iterator[str]:
 
 def _said(row: Row, today: float) -> str:
     """Say of a line what it saves, how surely, and what is needed again, in one sentence."""
-    band = f"{row['percent']:+.1f} % ({row['low']:+.1f} to {row['high']:+.1f})"
+    band = f"{row['percent']:+.1f} %"
+    if row["low"] is not None and not isnan(row["low"]):
+        band += f" ({row['low']:+.1f} to {row['high']:+.1f})"
+    if "error" in row:
+        band += f", from a replay that is off by {row['error']:+.1f} %"
     more = "and makes the agent need more again" if row["need"] > today else "and no more is needed"
     need = f"{row['need']:.1f} pieces in 100 turns, today {today:.1f}"
     return f"{row['line']}: {band}, {more}: {need}."

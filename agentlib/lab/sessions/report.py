@@ -82,10 +82,11 @@ def of_session(session: Session) -> Report:
 
 def of_what_if(table: DataFrame) -> Report:
     """Say what other settings would have cost, and which to set."""
-    columns = ["line", "dollars", "percent", "low", "high", "need"]
+    columns = ["line", "dollars", "percent", "low", "high", "error", "need"]
     few = table.attrs["sessions"] < FEW
     nothing = [{"line": "too few sessions to choose by" if few else "nothing is surely cheaper"}]
-    return {"what if": _rows(table), "set this": _rows(set_this(table)[columns]) or nothing}
+    sure = set_this(table).assign(error=table.attrs["error"])
+    return {"what if": _rows(table), "set this": _rows(sure[columns]) or nothing}
 
 
 def _rows(table: DataFrame) -> list[Row]:

@@ -100,10 +100,11 @@ def what_if(
     own policy, and `low` and `high` are the band of that. `need` counts replies and calls that
     quote what is forgotten, in 100 turns. `refused` prompts were over the window.
 
-    The band: the sessions are resampled 2,000 times, and 95 % of the results lie in it. A single
-    session can't be resampled. Its band is the error of the replay, the percentage by which
-    simulated bills are off where the recorded ones are known. `attrs` has this "error", the number
-    of "sessions", and the "unread" files with the reason.
+    The band: the sessions are resampled 2,000 times, and 95 % of the results lie in it. It covers
+    the luck of which sessions there are. Fewer than `FEW` can't tell that and have no band (nan).
+    It doesn't cover the error of the replay, the percentage by which simulated bills are off where
+    the recorded ones are known. `attrs` has this "error", the number of "sessions", and the
+    "unread" files with the reason.
 
     `window`: the tokens of every session's window. By default 200,000, or 1,000,000 if a prompt was
     larger. `price_as`: the model whose prices to take. By default that is the one that answered
@@ -121,7 +122,7 @@ def what_if(
     checks = trials[["recorded", "simulated"]].groupby("path").first().sum()
     error = 100 * (checks["simulated"] / checks["recorded"] - 1) if checks["recorded"] else 0.0
     costs = trials.reset_index().pivot(index="path", columns="policy", values="dollars")
-    table = trials.groupby("policy").sum(numeric_only=True).join(_bands(costs, abs(error)))
+    table = trials.groupby("policy").sum(numeric_only=True).join(_bands(costs))
     table["need"] *= 100 / table["turns"]
     table["line"] = [every[str(name)].line for name in table.index]
     # Such as a window that no session fills.
@@ -132,18 +133,16 @@ def what_if(
     return table[["policy", *amounts, "need", "refused", "compactions", "line"]]
 
 
-def _bands(costs: DataFrame, error: float) -> DataFrame:
+def _bands(costs: DataFrame) -> DataFrame:
     """Compare policies with Claude Code's, by resampling the sessions, which are the rows."""
     picks = np.random.default_rng(0).integers(len(costs), size=(_RESAMPLED, len(costs)))
     sums = DataFrame(costs.to_numpy()[picks].sum(axis=1), columns=costs.columns)
     sums.loc["all"] = costs.sum()
     percents = 100 * sums.div(sums[BASELINE], axis=0) - 100
     percent = percents.loc["all"]
-    low, high = percents.quantile(0.025), percents.quantile(0.975)
-    if len(costs) == 1:
-        wide = error * (percent != 0)
-        low, high = percent - wide, percent + wide
-    return DataFrame({"percent": percent, "low": low, "high": high})
+    band = DataFrame({"low": percents.quantile(0.025), "high": percents.quantile(0.975)})
+    band *= 1 if len(costs) >= FEW else np.nan
+    return band.assign(percent=percent)
 
 
 def set_this(table: DataFrame) -> DataFrame:
