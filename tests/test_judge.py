@@ -1,5 +1,6 @@
 """The judge: bad engines are named with their line and case, good ones compared with care."""
 
+import csv
 import json
 from dataclasses import replace
 
@@ -8,14 +9,14 @@ import pytest
 from hypothesis import given
 from strategies import histories
 
-from agentlib import pipeline
+from agentlib import pipeline, presets
 from agentlib.lab import engines, judge
 from agentlib.lab.judge import MINE, WHOLE, Verdict, field_of, stored
 from agentlib.lab.judge.__main__ import main
 from agentlib.lab.judge.protocol import broken, conversation, fault, refusal
 from agentlib.lab.judge.shown import page
 from agentlib.lab.judge.spreads import EQUAL, Spread, beats, compared, front, spread
-from agentlib.lab.tasks.generated import generated
+from agentlib.lab.tasks.generated import NARROW, generated
 from agentlib.messages import violation
 from agentlib.settings import MODEL, Settings
 from agentlib.transcripts import Session
@@ -112,7 +113,6 @@ def test_json_page_and_picture_hold_it(verdict, tmp_path):
     assert "<script" not in text
     assert "data:image/png;base64," in text
     assert "equal: the spreads overlap".capitalize() in text
-    assert verdict.picture().png().startswith(b"\x89PNG")
 
 
 def test_a_dearer_engine_does_not_pass_against_an_earlier_verdict(verdict):
@@ -180,6 +180,12 @@ def test_overlapping_spreads_are_called_equal_and_beat_nobody():
     assert not beats(at(40, 50), a)
 
 
+def test_in_another_window_it_stands_beside_the_presets():
+    verdict = judge.judge("spilled", seeds=[103], window=24_000, jobs=1)
+    assert {*verdict.standing.index} == {WHOLE, "spilled", *presets.ALL}
+    assert verdict.rows[0]["compactions"] == 0
+
+
 def test_the_front_is_what_nobody_beats_in_both_means():
     field = {"a": at(50, 80), "b": at(60, 70), "c": at(70, 90), "d": at(70, 85)}
     assert front(field) == ["a", "c"]
@@ -230,3 +236,15 @@ def test_the_stored_field_is_clear_about_the_ends():
     assert beats(spreads["default"], spreads["learn-claude-code"])
     assert beats(spreads["default"], spreads["fresh_window"])
     assert front(spreads)[-1] == WHOLE
+    assert compared(spreads["spilled"], spreads["default"]) == "cheaper; equal in what is kept"
+    equal = [name for name in engines.ALL if compared(spreads[name], spreads["default"]) == EQUAL]
+    assert len(equal) > len(engines.ALL) / 2
+
+
+def test_a_narrow_window_turns_the_order_round():
+    rows = list(csv.DictReader(NARROW.read_text(encoding="utf-8").splitlines()))
+    rules = {
+        engine: [int(row["rule"]) for row in rows if row["engine"] == engine]
+        for engine in ("default", "spilled")
+    }
+    assert (sum(rules["default"]), sum(rules["spilled"])) == (20, 5)

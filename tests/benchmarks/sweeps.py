@@ -10,8 +10,8 @@ a share of the summaries fails. `parts.csv` has lesson 06's hand-off without eac
 `scorecard.csv` has the long session with the layers of each lesson.
 `bench.csv` has the bench's presets on that report, with dollars by model, and `hump.csv` the
 generated tasks with plain `Settings()`, a row for each KEEP_RECENT and seed. `field.csv` has the
-presets and the field's engines on the judge's tasks. `make sweeps ARGS=3` only shows the means of
-three seeds.
+presets and the field's engines on the judge's tasks, and `narrow.csv` three of them in a narrower
+window. `make sweeps ARGS=3` only shows the means of three seeds.
 """
 
 from collections.abc import Callable, Iterable
@@ -52,6 +52,7 @@ from agentlib.lab.tasks.generated import (
     FIELD,
     HUMP,
     MOMENTS,
+    NARROW,
     PARTS,
     SURVIVAL,
     SWEEPS,
@@ -296,6 +297,11 @@ def field_row(engine: str, number: int) -> dict[str, Any]:
     return work((engine, JUDGED[number]))
 
 
+def narrow_row(engine: str, number: int) -> dict[str, Any]:
+    """Run the judge's task with this number in a window that forces many compactions."""
+    return work((engine, JUDGED[number]), window=12_000)
+
+
 def rows(
     make: Callable[..., dict[str, Any]], policies: Iterable[Any], seeds: Iterable[int]
 ) -> list[dict[str, Any]]:
@@ -318,6 +324,7 @@ TABLES: dict[Path, tuple[Callable[..., dict[str, Any]], list[Any], int]] = {
     ROWS: (scorecard_row, [*STAGES], 1),
     HUMP: (hump_row, [*HUMP_KEEPS], RENAMINGS),
     FIELD: (field_row, [*OTHERS], len(JUDGED)),
+    NARROW: (narrow_row, ["default", "cleared_by_tokens", "spilled"], len(JUDGED)),
 }
 """What makes a row of each table, the policies it is given, and the number of seeds."""
 

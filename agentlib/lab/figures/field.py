@@ -51,7 +51,7 @@ def field(
     axes.step(*zip(*(_place(dots[name]) for name in front), strict=True), "-", where="post",
               color=DARK, linewidth=2, alpha=0.25, zorder=1)  # fmt: skip
     taken, places = list["Bbox"](), dict[tuple[float, float], list[str]]()
-    for name, (cost, kept) in dots.items():
+    for name, (cost, kept) in sorted(dots.items(), key=lambda each: each[0] == mine):
         x, y = _place(dots[name])
         looks: Any = {"color": RED if name == mine else colours.get(name, GREY)}
         ends = [min(WIDEST, end) for end in cost[1:]]

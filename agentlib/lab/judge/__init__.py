@@ -66,14 +66,16 @@ def engine_of(name: str | ContextEngine) -> tuple[Settings, ContextEngine]:
         raise ValueError(f"{name!r} is no engine: {error}; write module:function") from error
 
 
-def work(case: tuple[Any, int], model: str = MODEL, seconds: float = SECONDS) -> Row:
+def work(
+    case: tuple[Any, int], model: str = MODEL, window: int = WINDOW, seconds: float = SECONDS
+) -> Row:
     """Run a task, given as (engine, seed), and return what came of it.
 
     `facts` and `files` are shares of what was to be kept and described, and `kept` is the mean of
     these two and the rule. Raises PartFailed if the engine is broken.
     """
     (settings, engine), task = engine_of(case[0]), generated(case[1])
-    settings = settings.scaled(WINDOW) if settings.enabled else settings
+    settings = settings.scaled(window) if settings.enabled else settings
     run = play(task, settings, engine=guarded(engine, seconds), max_turns=LONGEST)
     rule, checks = run.checks["rule kept"], run.checks
     facts = checks["facts"] / len(task.facts)
@@ -199,6 +201,7 @@ def judge(
     sessions: Sequence[Path | str] = (),
     others: Sequence[str] = (),
     model: str = MODEL,
+    window: int = WINDOW,
     seconds: float = SECONDS,
     jobs: int = 0,
     track: Track = in_silence,
@@ -206,40 +209,35 @@ def judge(
     """Judge an engine, given as a function or as "module:function".
 
     `seeds`: of the tasks. Keep yours secret, and nobody can write an engine for them. `sessions`:
-    recorded sessions to replay. `others`: more names to compare with than `OTHERS`, or
-    on seeds of your own than the presets. `model`: whose prices to take. `seconds`: how
+    recorded sessions to replay. `model`: whose prices to take. `window`: its tokens. On the usual
+    tasks your engine is compared with all of `OTHERS`, whose results are stored. With other seeds,
+    prices or windows it is compared with the presets and the `others` that you name. `seconds`: how
     long the engine may take for one request. `jobs` and `track` are those of
     `lab.sessions.overview.each`, but a function can't travel to other processes, so it runs in one.
     Raises ValueError if the name leads to no engine.
     """
     start, function = time.monotonic(), engine_of(engine)[1]
     name = engine if isinstance(engine, str) else MINE
-    run, cases = partial(work, model=model, seconds=seconds), [(engine, seed) for seed in seeds]
-    rows, broke = each(run, cases, jobs=jobs if isinstance(engine, str) else 1, track=track)
+    run, cases = partial(work, model=model, window=window), [(engine, seed) for seed in seeds]
+    own = partial(run, seconds=seconds)
+    rows, broke = each(own, cases, jobs=jobs if isinstance(engine, str) else 1, track=track)
     faults = {f"task {seed}": words for (_, seed), words in broke.items()}
     faults |= {f"task {row['seed']}": row["ended"] for row in rows.values() if row["ended"]}
+    beside = [row for row in stored() if row["seed"] in seeds]
+    if (model, window) != (MODEL, WINDOW) or not {*seeds} <= {*SEEDS}:
+        names = sorted({WHOLE, *presets.ALL, *others})
+        pairs = [(other, seed) for other in names for seed in seeds]
+        beside = [*each(run, pairs, jobs=jobs, track=track)[0].values()]
     needs, unread = replayed(function, sessions, model, seconds)
     return Verdict(
         name=name,
         protocol=broken(function, seconds=seconds),
         faults=faults | unread,
         rows=[{**row, "engine": name} for row in rows.values()],
-        others=[row for row in _beside(others, seeds, model, jobs, track) if row["engine"] != name],
+        others=[row for row in beside if row["engine"] != name],
         needs=needs,
         seconds=round(time.monotonic() - start, 1),
     )
-
-
-def _beside(
-    others: Sequence[str], seeds: Sequence[int], model: str, jobs: int, track: Track
-) -> list[Row]:
-    """Return the rows of others on these tasks: the stored ones, or else what they do now."""
-    is_stored = model == MODEL and {*seeds} <= {*SEEDS}
-    names = {WHOLE, *others, *(OTHERS if is_stored else presets.ALL)}
-    if is_stored and names <= {*OTHERS}:
-        return [row for row in stored() if row["seed"] in seeds and row["engine"] in names]
-    cases: list[tuple[Any, int]] = [(name, seed) for name in sorted(names) for seed in seeds]
-    return [*each(partial(work, model=model), cases, jobs=jobs, track=track)[0].values()]
 
 
 def replayed(

@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.progress import track
 
-from agentlib.lab.judge import OTHERS, SEEDS, judge
+from agentlib.lab.judge import OTHERS, SEEDS, WINDOW, judge
 from agentlib.lab.judge.shown import page, text
 from agentlib.lab.spending import price_list
 from agentlib.settings import MODEL
@@ -50,6 +50,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 @click.option("--seeds", callback=numbers, default=f"{SEEDS[0]}-{SEEDS[-1]}", help="Of the tasks.")
 @click.option("--session", "sessions", multiple=True, type=_FILE, help="Replay it too.")
 @click.option("--price-as", type=click.Choice([*price_list()["models"]]), default=MODEL)
+@click.option("--window", type=click.IntRange(8_000), default=WINDOW, help="Its tokens.")
 @click.option("--html", type=_FILE, help="Write a page.")
 @click.option("--json", "is_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--jobs", type=click.IntRange(0), default=0, help="Processes. Default: one a core.")
