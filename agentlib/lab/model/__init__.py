@@ -36,7 +36,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from agentlib.lab.model.habits import Habits
-from agentlib.lab.model.hands import ours, theirs
+from agentlib.lab.model.hands import ours, submitted, theirs
 from agentlib.lab.model.names import rename, trace
 from agentlib.lab.model.notes import note
 from agentlib.lab.model.prompts import Kind, Task, refusal, understand
@@ -64,7 +64,7 @@ def reply(body: Mapping[str, Any], habits: Habits = HABITS) -> Reply:
     own = ours(body)
     prompt, messages = conversation_of(own)
     seen = view(own, habits, messages)
-    answer = _next(seen) if prompt is None else say(summarise(seen, prompt))
+    answer = submitted(_next(seen), body) if prompt is None else say(summarise(seen, prompt))
     return stopped(chosen(theirs(answer, body), body), body.get("stop_sequences") or ())
 
 

@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentlib.lab.model.hands import NAMES
 from agentlib.lab.model.notes import last, number
 from agentlib.lab.model.view import View
 from agentlib.messages import Block
@@ -79,8 +78,8 @@ def chosen(reply: Reply, body: Mapping[str, Any]) -> Reply:
     if choice["type"] not in ("tool", "any") or not (calls or tools):
         return reply
     # The hands come last: a tool that takes an answer is what a forced call is mostly for.
-    hands = ("bash", "write_file", "edit_file")
-    tool = min(tools, key=lambda each: NAMES.get(each["name"], each["name"]) in hands)
+    hands = ("bash", "write_file", "edit_file", "Bash", "Write", "Edit")
+    tool = min(tools, key=lambda each: each["name"] in hands)
     return say(text, *(calls or [_least(tool, text)]))
 
 
