@@ -140,9 +140,9 @@ def _bands(costs: DataFrame) -> DataFrame:
     sums.loc["all"] = costs.sum()
     percents = 100 * sums.div(sums[BASELINE], axis=0) - 100
     percent = percents.loc["all"]
-    band = DataFrame({"low": percents.quantile(0.025), "high": percents.quantile(0.975)})
-    band *= 1 if len(costs) >= FEW else np.nan
-    return band.assign(percent=percent)
+    sure = 1 if len(costs) >= FEW else np.nan
+    low, high = (percents.quantile(share) * sure for share in (0.025, 0.975))
+    return DataFrame({"percent": percent, "low": low, "high": high})
 
 
 def set_this(table: DataFrame) -> DataFrame:
