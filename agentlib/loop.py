@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from agentlib.auto_compact import Summarize, excess, summarizer
+from agentlib.auto_compact import Summarize, excess, refused_sizes, summarizer
 from agentlib.estimation import TokenMeter, message_tokens, meter
 from agentlib.hooks import NO_HOOKS, Hooks, hooked, recent_files, room_to_restore
 from agentlib.manual_compact import COMPACT_TOOL, DONE, NAME, requested_focus
@@ -54,7 +54,8 @@ class Event:
     """Something to tell the person: a tier of the window reached, a compaction, an early stop."""
 
     kind: str
-    """tier, or logged for the lowest one, which is for a log and not for a screen;
+    """tier, or logged for the lowest one, which is for a log and not for a screen; limit if the API
+    refused a prompt and named a window smaller than the settings';
     compaction_begun, then compaction_done, compaction_failed, or compaction_truncated and
     compaction_done if the messages were cut to size without a model; stopped."""
     text: str
@@ -132,6 +133,7 @@ class Agent:
         self.meter = metered(self.session, settings, self.system + str(self.tools))
         self._calls = set(tool_names(self.session.history))
         self._tier = 0.0
+        self._limit = 0
 
     def run(self, prompt: str | None, max_turns: int = MAX_TURNS) -> Iterator[Turn]:
         """Prepare the context, ask the model, note its reply, act on its calls, and again."""
@@ -276,6 +278,7 @@ class Agent:
             if not (allowed and size and len(steps) <= RETRIES):
                 raise
             self.meter.believe(self.session.context, size)
+            self._limit = refused_sizes(refusal)[0]
             steps.append(self.prepare(at, "reactive"))
             if not steps[-1].replaced and steps[-1].compaction != Outcome.REACTIVE:
                 raise
@@ -324,6 +327,10 @@ class Agent:
 
     def events(self, steps: Sequence[Step], stop_reason: str, last: bool) -> Iterator[Event]:
         """Yield what the person should know about one turn."""
+        if 1_000 <= self._limit < self.settings.context_window:
+            text = f"the API takes {self._limit:,} tokens at most; make the window so large"
+            yield Event("limit", f"{text}: --window {self._limit}")
+        self._limit = 0
         for step in steps:
             yield from self._tiers(step)
             yield from _compaction(step)

@@ -76,7 +76,8 @@ def test_no_cap_is_infinite():
         (["--resume", "broken.py"], "broken.py is not a session of this agent; name a file that"),
         (["--env", "none.env"], "File 'none.env' does not exist"),
         (["--model", "other"], "to ask 'other' add --live"),
-        (["--live", "--model", "other"], "to go on without a cap add --max-usd inf"),
+        (["--live", "--model", "other", "--price", "free"], "price='free'; write IN,OUT in"),
+        (["--live", "--model", "other"], "name one with --price IN,OUT or MODEL_PRICE"),
     ],
 )
 def test_a_wrong_argument_is_one_line_with_the_value(capsys, monkeypatch, tmp_path, argv, error):
@@ -95,7 +96,7 @@ def test_help_names_every_option_and_the_six_tasks(capsys):
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
     options: list[Any] = [p for p in command.params if isinstance(p, click.Option)]
-    assert len(options) == 15
+    assert len(options) == 16
     assert all(option.opts[0] in text for option in options)
     prompts = re.findall('  ?"(.*)"\n', text.partition("six tasks:")[2].partition("Examples:")[0])
     kinds = [understand(prompt).kind for prompt in prompts]

@@ -1,6 +1,7 @@
 """The agent as a program: offline, live with a server of this machine, and in conversation."""
 
 import io
+import json
 import os
 import re
 import signal
@@ -21,7 +22,7 @@ from loopback import served
 from agentlib.cli.arguments import Arguments
 from agentlib.cli.main import DONE, FAILED, STOPPED, Terminal, main, sentence
 from agentlib.estimation import prompt_tokens
-from agentlib.lab.api.server import Server
+from agentlib.lab.api.server import Headers, Reply, Server
 from agentlib.lab.client import client
 from agentlib.settings import MODEL
 from agentlib.transcripts import load
@@ -333,7 +334,10 @@ def test_a_named_file_decides_whom_to_ask(here, capsys, key):
         file.write_text(f"ANTHROPIC_BASE_URL={wire.url}\nANTHROPIC_API_KEY=a\n", encoding="utf-8")
         assert live("hello", "--env", str(file)) == 0
     assert capsys.readouterr().out.startswith(f"[live: Requests go to {wire.url}. claude-haiku-")
-    assert [headers["x-api-key"] for headers in wire.headers] == ["a"]
+    assert [headers["x-api-key"] for headers in wire.headers] == [
+        "a",
+        "a",
+    ]  # the list of models, the prompt
 
 
 @posix
@@ -349,6 +353,66 @@ def test_the_price_comes_first_and_no_command_runs_where_nobody_can_be_asked(her
     assert refused == "[refused, nobody is there to confirm it]"
     assert command == "    echo hi > made"
     assert not (here / "project/made").exists()
+
+
+class Always(Server):
+    """An endpoint that answers whatever model is asked."""
+
+    def __init__(self, reply: Body) -> None:
+        super().__init__(lambda body: say("unused"))
+        self.reply = reply
+
+    def answer(self, method: str, path: str, headers: Headers, raw: bytes) -> Reply:
+        return Reply(200, {"content-type": "application/json"}, json.dumps(self.reply).encode())
+
+
+class Listing(Server):
+    """An endpoint on this machine that has a list of models."""
+
+    def __init__(self, models: Any) -> None:
+        super().__init__(lambda body: say("Here I am."))
+        self.models = models
+
+    def answer(self, method: str, path: str, headers: Headers, raw: bytes) -> Reply:
+        if path != "/v1/models":
+            return super().answer(method, path, headers, raw)
+        return Reply(200, {"content-type": "application/json"}, json.dumps(self.models).encode())
+
+
+@pytest.mark.parametrize(
+    ("models", "argv", "window"),
+    [
+        ({"data": [{"id": "tiny", "meta": {"n_ctx": 8_192}}]}, [], 8_192),  # llama.cpp
+        ({"data": [{"id": "tiny", "max_model_len": 9_000}]}, [], 9_000),  # vLLM
+        ({"data": [{"id": "tiny", "max_model_len": 9_000}]}, ["--window=32000"], 32_000),
+        ({"data": [{"id": "tiny", "max_model_len": 10**6}]}, [], 200_000),
+        ({"data": [{"id": "tiny", "meta": None}, 5]}, [], 200_000),
+        ({"data": [{"id": "tiny", "meta": {"n_ctx": 12}}]}, [], 200_000),
+        ([], [], 200_000),
+    ],
+)
+def test_the_window_that_a_server_lists_is_taken(here, key, capsys, models, argv, window):
+    with served(Listing(models)) as wire:
+        key(wire.url)
+        assert live("hello", "--price", "0,0", *argv) == 0
+    assert load(only(here / "t", "*.jsonl")).settings.context_window == window
+    said = capsys.readouterr().out
+    assert (f"[window: {window:,} tokens, as the server says]" in said) == (window < 10_000)
+
+
+def test_a_price_of_ones_own_holds_the_cap_of_any_model(here, capsys, key, monkeypatch):
+    usage = {"input_tokens": 9, "output_tokens": 9}
+    reply = {"id": "m", "type": "message", "role": "assistant", "model": "tiny", "usage": usage}
+    with served(Always(reply | say("Yes."))) as wire:
+        key(wire.url)
+        assert live("hello", "--model", "tiny", "--price", "0,0") == 0
+        assert "cost $0.0000 at tiny prices]" in capsys.readouterr().out
+        monkeypatch.setenv("MODEL_PRICE", "10,1000")
+        monkeypatch.setattr("sys.stdin", io.StringIO("hello\nagain\n"))
+        assert live("--model", "tiny", "--max-usd", "0.000001") == 1
+    said = capsys.readouterr()
+    assert "tiny: $10.00 in, $1000.00 out" in said.out
+    assert said.err.startswith("[error: the cap of $0.0000 is reached")
 
 
 def test_the_cap_stops_the_run_after_the_request_that_reached_it(here, capsys, key):

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 import shutil
 from dataclasses import replace
 from itertools import count
@@ -370,8 +371,12 @@ def test_a_prompt_that_the_api_finds_too_long_is_compacted_and_sent_once_more(
     assert turns[-1].stop_reason == "end_turn"
     assert outcomes(turns).count("reactive") == 1
     turn = next(t for t in turns if t.step.compaction)
-    assert [e.kind for e in turn.events] == ["compaction_begun", *middle, "compaction_done"]
-    assert turn.events[0].text.startswith("reactive at ")
+    told, begun, *_ = turn.events
+    kinds = ["limit", "compaction_begun", *middle, "compaction_done"]
+    assert [e.kind for e in turn.events] == kinds
+    assert re.search(r"the API takes [\d,]+ tokens at most; .*: --window \d+$", told.text)
+    assert sum(e.kind == "limit" for turn in turns for e in turn.events) == 1
+    assert begun.text.startswith("reactive at ")
     assert summary_text(turn.context[0]).startswith(summary)
     assert contents(session) == [READ] * 12
     assert {c.trigger for c in session.compactions} == {"reactive"}

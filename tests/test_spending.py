@@ -21,6 +21,7 @@ from agentlib.lab.spending import (
     dollars,
     guard,
     model_facts,
+    own_price,
     price_list,
     rates,
 )
@@ -65,8 +66,24 @@ def test_a_long_prompt_makes_the_whole_request_five_times_dearer():
 
 def test_a_dated_id_finds_its_model_and_an_unknown_one_is_an_error():
     assert model_facts("claude-haiku-4-5-20251001") == model_facts("claude-haiku-4-5")
-    with pytest.raises(ValueError, match=r"'gpt-x'; known: claude-.*claude-opus-5-5"):
+    with pytest.raises(ValueError, match="no price is known for the model 'gpt-x'"):
         dollars({"input_tokens": 1}, "gpt-x")
+
+
+def test_a_price_of_ones_own_is_for_other_models_than_the_files_and_may_be_nothing():
+    own_price("own-model", "0.5, 2")
+    usage = {"input_tokens": MILLION, "cache_read_input_tokens": MILLION, "output_tokens": MILLION}
+    assert dollars(usage, "own-model") == pytest.approx(3.0)
+    own_price("own-model", "0,0")
+    assert dollars(usage, "own-model") == 0
+    own_price(OPUS, "0,0")
+    assert dollars(usage, OPUS) > 0
+
+
+@pytest.mark.parametrize("price", ["0", "1,2,3", "a,b", "-1,2", "nan,1", "1,inf", ","])
+def test_another_text_is_no_price(price: str):
+    with pytest.raises(ValueError, match="write IN,OUT in dollars per million tokens"):
+        own_price("own-model", price)
 
 
 def test_the_price_file_is_dated_whole_and_knows_the_model():

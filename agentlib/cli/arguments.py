@@ -46,6 +46,7 @@ class Arguments:
     live: Annotated[bool, bool, "Ask a real model, and work in the folder itself."] = False
     env: Annotated[Path | None, _FILE, "Live: a .env file with the key."] = None
     model: Annotated[str | None, str, "Live: which model. Default: MODEL_ID."] = None
+    price: Annotated[str | None, str, "Live: dollars per million tokens, as IN,OUT."] = None
     max_usd: Annotated[float, click.FloatRange(0, min_open=True), "Live: most dollars."] = 0.5
 
     @property

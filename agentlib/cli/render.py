@@ -68,7 +68,7 @@ def short(text: str, width: int = 60) -> str:
 
 def turn_lines(turn: Turn) -> Iterator[str]:
     """Yield one turn in the order in which it happened."""
-    yield from (f"[{e.text}]" for e in turn.events if e.kind == "tier")
+    yield from (f"[{e.text}]" for e in turn.events if e.kind in ("tier", "limit"))
     yield from step_lines(turn.step)
     reply, *answers = turn.messages
     results = {r["tool_use_id"]: r for m in answers for r in of_type(m, "tool_result")}

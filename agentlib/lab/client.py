@@ -3,8 +3,8 @@
 `client()` is the real SDK in front of the offline API: no key, no environment, no network.
 `client(live=True, max_usd=0.50)` is the same SDK in front of a real API, and says its price first.
 
-A live client takes the key, the address and the model's id from one source, so that a key is never
-sent to an address from elsewhere. The source is a `.env` file if it holds a key, or else the
+A live client takes the key, the address, the model's id and price from one source, so that a key is
+never sent to an address from elsewhere. The source is a `.env` file if it holds a key, or else the
 environment. The file is one that you name, or the course's own. A `.env` in the working directory
 or in the agent's workspace is not read, because it may be somebody else's.
 """
@@ -23,7 +23,16 @@ import httpx2
 from agentlib.lab.api.faults import Fault
 from agentlib.lab.api.server import Model, Server
 from agentlib.lab.model import HABITS, Habits, reply
-from agentlib.lab.spending import RETRIES, Cap, LiveError, guard, price_list, rates
+from agentlib.lab.spending import (
+    RETRIES,
+    Cap,
+    LiveError,
+    NoPrice,
+    guard,
+    own_price,
+    price_list,
+    rates,
+)
 from agentlib.settings import MODEL
 
 if TYPE_CHECKING:
@@ -47,6 +56,25 @@ def model_id(live: bool = False, *, env: Path | str | None = COURSE) -> str:
     return (_source(env).get("MODEL_ID") if live else None) or MODEL
 
 
+def served_window(env: Path | str | None = COURSE) -> int | None:
+    """Return the window that an endpoint of your own states in its list of models, None if none.
+
+    llama.cpp's server calls it `n_ctx`, vLLM `max_model_len`. Anthropic's own API isn't asked. The
+    smallest counts if there are several models. `env` is that of `client`.
+    """
+    values = _source(env)
+    base, key = values.get("ANTHROPIC_BASE_URL", API), values.get("ANTHROPIC_API_KEY", "")
+    if _address(values) == API:
+        return None
+    try:
+        url, headers = f"{base.rstrip('/')}/v1/models", {"x-api-key": key}
+        models = httpx2.get(url, headers=headers, timeout=2).json()["data"]
+        sizes = [m.get("max_model_len") or m["meta"]["n_ctx"] for m in models]
+    except Exception:  # most endpoints have no such list, and whatever they send, the run goes on
+        return None
+    return min((size for size in sizes if type(size) is int and size >= 1_000), default=None)
+
+
 def destination(env: Path | str | None = COURSE) -> str:
     """Return a sentence with the address that live requests go to, "" for Anthropic's own.
 
@@ -64,22 +92,44 @@ def price_notice(model: str, max_usd: float | None = None) -> str:
     >>> price_notice("claude-opus-5-5", 0.5)[:61]
     'claude-opus-5-5: $4.00 in, $20.00 out, $0.20 from the cache ('
     """
-    try:
-        rate, long = rates(model), rates(model, 10**9)
-    except ValueError as error:
-        if max_usd is None:
-            return f"{error}; there is no cap"
-        raise ValueError(f"{error}; to go on without a cap add --max-usd inf") from error
-    factor = long["input"] / rate["input"]
+    rate, long = rates(model), rates(model, 10**9)
+    factor = long["input"] / (rate["input"] or 1)
     more = f", {factor:g} times that for long prompts" if factor > 1 else ""
     cap = "There is no cap."
     if max_usd is not None:
         shown = f"{max_usd:.2f}" if max_usd >= 0.01 else f"{max_usd:g}"
         cap = f"The run stops once ${shown} are spent."
+    source = "your own price" if rate.get("own") else f"prices of {price_list()['collected']}"
     return (
         f"{model}: ${rate['input']:.2f} in, ${rate['output']:.2f} out, ${rate['cache_read']:.2f} "
-        f"from the cache (per million tokens{more}; prices of {price_list()['collected']}). {cap}"
+        f"from the cache (per million tokens{more}; {source}). {cap}"
     )
+
+
+def live_notice(
+    model: str,
+    max_usd: float | None = None,
+    price: str | None = None,
+    *,
+    env: Path | str | None = COURSE,
+) -> str:
+    """Return what to show before a live run: the address if it isn't Anthropic's, prices, the cap.
+
+    `price`, or else MODEL_PRICE, is a price of one's own for the model: "IN,OUT" in dollars per
+    million tokens, and "0,0" if the model runs on your own machine. `env` is that of `client`.
+    Raises ValueError for another text, and NoPrice if there is a cap and no price to hold it by.
+    """
+    if price := price or _source(env).get("MODEL_PRICE"):
+        own_price(model, price)
+    try:
+        return destination(env) + price_notice(model, max_usd)
+    except NoPrice as error:
+        if max_usd is None:
+            return f"{destination(env)}{error}; there is no cap"
+        cures = (
+            "name one with --price IN,OUT or MODEL_PRICE (0,0 if it is free), or go without a cap"
+        )
+        raise NoPrice(f"{error}; {cures}: --max-usd inf") from None
 
 
 def client(
@@ -101,24 +151,23 @@ def client(
     offline model's `habits`, and `model`, a function from a request's body to a reply that takes
     the offline model's place. Nothing is spent, so `max_usd` has no effect.
 
-    Live: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL and MODEL_ID all come from the file `env` if it
-    sets a key, or else all from the environment. None: from the environment. A file that you name
-    has to set a key. ANTHROPIC_CUSTOM_HEADERS is the SDK's, which always reads it from the
-    environment. Redirects are not followed. `say` gets the address, if it is not Anthropic's, and
-    the price before anything is sent. After the request that reached `max_usd` the next one raises
-    spending.CapReached. If the API is overloaded, a request is tried for one to three minutes, and
-    `warn` gets a line before each wait. Raises LiveError if there is no key, a wrong key or no
-    network.
+    Live: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, MODEL_ID and MODEL_PRICE all come from the file
+    `env` if it sets a key, or else all from the environment. None: from the environment. A file
+    that you name has to set a key. ANTHROPIC_CUSTOM_HEADERS is the SDK's, which always reads it
+    from the environment. Redirects are not followed. `say` gets the address, if it is not
+    Anthropic's, and the price before anything is sent. After the request that reached `max_usd` the
+    next one raises spending.CapReached. If the API is overloaded, a request is tried for one to
+    three minutes, and `warn` gets a line before each wait. Raises LiveError if there is no key, a
+    wrong key or no network.
     """
     if not live:
         model = model or partial(reply, habits=habits)
         return _offline(Server(model, window=window, faults=faults, clock=clock))
     api = _live(_source(env), None if max_usd is None else Cap(max_usd), warn)
     try:
-        notice = price_notice(model_id(live, env=env), max_usd)
-    except ValueError as error:  # without a cap, a model without a price may run
-        notice = str(error)
-    say(destination(env) + notice)
+        say(live_notice(model_id(live, env=env), max_usd, env=env))
+    except NoPrice as error:  # the guard refuses this model; another may be asked
+        say(f"{destination(env)}{error}")
     return api
 
 

@@ -1,7 +1,8 @@
 """Turn usages into dollars, and hold a cap on what a live run may spend.
 
 `prices.json` says when its prices were collected and from where. A model that it does not name has
-no price here. Batches, fast mode and regional surcharges are not priced.
+no price here, unless you name one with `own_price`. Batches, fast mode and regional surcharges are
+not priced.
 """
 
 import json
@@ -27,6 +28,9 @@ time, and most tries after the first.
 The SDK's own waits begin at half a second, double up to eight, and are some 50 seconds together.
 """
 Usage = Mapping[str, Any]
+_KINDS = ("input", "cache_write_5m", "cache_write_1h", "cache_read")
+_own: dict[str, dict[str, Any]] = {}
+"""Prices that a person named for this process, by model."""
 
 
 class CapReached(RuntimeError):
@@ -37,21 +41,44 @@ class LiveError(RuntimeError):
     """The reason why a live run can't go on, in one sentence for the person who started it."""
 
 
+class NoPrice(ValueError):
+    """The model has no price, neither in the file nor of one's own."""
+
+
 @lru_cache(maxsize=1)
 def price_list() -> dict[str, Any]:
     """Return the whole file: `collected` (a date), `currency`, `sources`, `models`."""
     return json.loads((files("agentlib.lab") / "prices.json").read_text(encoding="utf-8"))
 
 
+def own_price(model: str, price: str) -> None:
+    """Take "IN,OUT" as the price of a model in this process, in dollars per million tokens.
+
+    A model that the file names keeps the file's price, or offline bills would change. The prompt
+    cache costs what the prompt costs. Raises ValueError for another text.
+
+    >>> own_price("tiny", "0.5, 2")
+    >>> dollars({"input_tokens": 1_000_000, "output_tokens": 1_000_000}, "tiny")
+    2.5
+    """
+    amounts = price.split(",")
+    if len(amounts) != 2 or not all(re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*", n) for n in amounts):
+        raise ValueError(
+            f"price={price!r}; write IN,OUT in dollars per million tokens, such as 0,0"
+        )
+    read, written = map(float, amounts)
+    _own[model] = {**dict.fromkeys(_KINDS, read), "output": written, "own": True}
+
+
 def model_facts(model: str) -> dict[str, Any]:
     """Return prices (USD per million tokens) and sizes of a model; a dated id finds its model.
 
-    Raises ValueError for a model without a price, and names those that have one.
+    A price of one's own counts if the file has none. Raises NoPrice, which is a ValueError.
     """
     models = price_list()["models"]
-    facts = models.get(model) or models.get(re.sub(r"-20\d{6}$", "", model))
+    facts = models.get(model) or models.get(re.sub(r"-20\d{6}$", "", model)) or _own.get(model)
     if facts is None:
-        raise ValueError(f"no price is known for the model {model!r}; known: {', '.join(models)}")
+        raise NoPrice(f"no price is known for the model {model!r}")
     return facts
 
 
@@ -234,7 +261,8 @@ def _check(cap: Cap, model: str, body: Mapping[str, Any]) -> None:
     try:
         model_facts(model)
     except ValueError as error:
-        raise LiveError(f"The cap can't be held: {error}. Go on without max_usd.") from None
+        cure = "Set MODEL_PRICE=IN,OUT, or go on without max_usd."
+        raise LiveError(f"The cap can't be held: {error}. {cure}") from None
 
 
 def _check_response(response: Any, base_url: str, streams: Any) -> None:

@@ -1,0 +1,127 @@
+"""The agent with a real model: llama.cpp's server and 98 MB of SmolLM2, on this machine.
+
+Nothing here depends on what the model says. `make test-local` runs it.
+"""
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import httpx2
+import pytest
+
+from agentlib import loop
+from agentlib.auto_compact import SummaryFailed, summarizer
+from agentlib.lab.client import client, served_window
+from agentlib.settings import Settings
+from agentlib.tools import Workspace
+from agentlib.transcripts import Session, load
+
+WINDOW = 2_048
+SMALL = Settings(context_window=WINDOW, output_reserve=48, buffer=200, summary_tokens=40)
+HI: Any = [{"role": "user", "content": "Say hello."}]
+
+
+class Served:
+    """The server as a process, which can be killed and started again at the same address."""
+
+    def __init__(self) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.start()
+
+    def start(self) -> None:
+        place = Path(__file__).parent / "serve.py"
+        command = [os.environ["LOCAL_PYTHON"], str(place), str(self.port), str(WINDOW)]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        for _ in range(300):
+            with suppress(httpx2.HTTPError):
+                if httpx2.get(f"{self.url}/health").status_code == 200:
+                    return
+            assert self.process.poll() is None, "the server ended"
+            time.sleep(0.1)
+        raise TimeoutError("the server didn't start")
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Served]:
+    running = Served()
+    yield running
+    running.kill()
+
+
+@pytest.fixture
+def api(server: Served, monkeypatch: pytest.MonkeyPatch) -> anthropic.Anthropic:
+    names = {"BASE_URL": server.url, "API_KEY": "local"}
+    for name, value in names.items():
+        monkeypatch.setenv(f"ANTHROPIC_{name}", value)
+    monkeypatch.setenv("MODEL_ID", "smollm2")
+    monkeypatch.setenv("MODEL_PRICE", "0,0")
+    return client(live=True, env=None, say=str)
+
+
+def run(api: anthropic.Anthropic, folder: Path, words: str | None, session: Session) -> list[Any]:
+    work = Workspace(folder)
+    return list(loop.run(api, words, work, session=session, settings=SMALL, model="smollm2"))
+
+
+def talk(folder: Path, settings: Settings, words: int) -> Session:
+    """A session of four long exchanges that nobody has compacted yet."""
+    session = Session.create(folder, settings=settings, session_id="s")
+    for number in range(4):
+        session.say(f"Part {number}: " + "one two three four " * (words // 4), at=0.0)
+        reply = {"role": "assistant", "content": [{"type": "text", "text": "Noted."}]}
+        usage = {"input_tokens": 9, "output_tokens": 9}
+        session.reply(reply | {"usage": usage, "stop_reason": "end_turn"}, at=0.0)
+    return session
+
+
+def test_a_turn_a_stream_and_a_count(api: anthropic.Anthropic, tmp_path: Path):
+    session = Session.create(tmp_path, settings=SMALL, session_id="s")
+    [turn] = run(api, tmp_path, "Say hello.", session)
+    assert turn.usages[-1]["output_tokens"] > 0
+    assert load(session.path).history == session.history
+    with api.messages.stream(model="smollm2", max_tokens=8, messages=HI) as stream:
+        text = "".join(stream.text_stream)
+    assert text == stream.get_final_text()
+    count = api.messages.count_tokens(model="smollm2", messages=HI).input_tokens
+    assert count == stream.get_final_message().usage.input_tokens + (
+        stream.get_final_message().usage.cache_read_input_tokens or 0
+    )
+    assert served_window(None) == WINDOW
+
+
+def test_a_session_over_the_servers_limit_goes_on(api: anthropic.Anthropic, tmp_path: Path):
+    session = talk(tmp_path, SMALL, 700)
+    wide = SMALL.scaled(200_000)
+    work = Workspace(tmp_path)
+    terms: Any = {"session": session, "settings": wide, "model": "smollm2"}
+    turn, *_ = loop.run(api, "Go on.", work, **terms)
+    assert next(e.text for e in turn.events if e.kind == "limit").endswith(f"--window {WINDOW}")
+    assert {c.trigger for c in session.compactions} == {"reactive"}
+    assert load(session.path).context == session.context
+
+
+@pytest.mark.parametrize("most", [1, 40])
+def test_a_real_summary_is_taken_whole_or_refused(api: anthropic.Anthropic, most: int):
+    summarize = summarizer(
+        api, model="smollm2", system="", tools=[], summary_tokens=40, max_tokens=most
+    )
+    try:
+        assert summarize(HI, "").strip()
+    except SummaryFailed as failure:
+        assert "max_tokens" in str(failure) or "empty" in str(failure)  # noqa: PT017
