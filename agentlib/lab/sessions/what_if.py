@@ -139,10 +139,9 @@ def _bands(costs: DataFrame) -> DataFrame:
     sums = DataFrame(costs.to_numpy()[picks].sum(axis=1), columns=costs.columns)
     sums.loc["all"] = costs.sum()
     percents = 100 * sums.div(sums[BASELINE], axis=0) - 100
-    percent = percents.loc["all"]
-    band = DataFrame({"low": percents.quantile(0.025), "high": percents.quantile(0.975)})
-    band *= 1 if len(costs) >= FEW else np.nan
-    return band.assign(percent=percent)
+    known = 1.0 if len(costs) >= FEW else np.nan
+    low, high = (known * percents.quantile(end) for end in (0.025, 0.975))
+    return DataFrame({"percent": percents.loc["all"], "low": low, "high": high})
 
 
 def set_this(table: DataFrame) -> DataFrame:
