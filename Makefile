@@ -19,7 +19,7 @@ export PYTHONUTF8 = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test test-browser browser lint format notebooks html address lock bench bench-panels bench-faults compare sweeps stress reset clean
+.PHONY: help setup lab test test-browser test-adapters browser lint format notebooks html address lock bench bench-panels bench-faults compare sweeps stress reset clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' Makefile | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -40,6 +40,16 @@ test-browser: $(STAMP) ## every notebook in a real JupyterLab, every web page; p
 	@$(PY) tools/browser.py
 	@$(PY) -m tools.pages
 	@$(PY) -m pytest tests/browser -p no:nbval -n logical --maxprocesses=3 --override-ini addopts= $(ARGS)
+
+# An environment of its own, so that no framework gets into .venv.
+OTHERS := build/adapters
+$(OTHERS)/installed: tests/adapters/requirements.txt $(STAMP)
+	@$(PY) -m uv venv --quiet --clear --python $(PY) $(OTHERS)
+	@VIRTUAL_ENV=$(OTHERS) $(PY) -m uv pip install --quiet -r tests/adapters/requirements.txt
+	@touch $@
+
+test-adapters: $(OTHERS)/installed ## other agents, Claude Code too, against the offline API; installs them apart
+	@$(PY) -m pytest tests/adapters -p no:nbval --override-ini addopts= $(ARGS)
 
 browser: $(STAMP) ## install a Chromium for test-browser and bench-panels, if there is none
 	@$(PY) tools/browser.py --install

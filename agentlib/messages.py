@@ -459,9 +459,10 @@ def _content_rules(messages: Sequence[Message]) -> Iterator[str]:
 def _pairing_rules(messages: Sequence[Message]) -> Iterator[str]:
     """Check that each tool_use has one result, before any text of the user turn that follows."""
     at, calls = -1, list[str]()
-    for role, members in groupby(enumerate(messages), key=lambda each: each[1]["role"]):
+    # A system message may follow the results, and belongs to the user's turn.
+    for is_reply, members in groupby(enumerate(messages), lambda m: m[1]["role"] == "assistant"):
         turn = [(i, j, block) for i, m in members for j, block in enumerate(blocks(m))]
-        if role == "assistant":
+        if is_reply:
             at, calls = turn[-1][0], [b["id"] for _, _, b in turn if b["type"] == "tool_use"]
             continue
         results = list[str]()

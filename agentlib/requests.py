@@ -27,9 +27,11 @@ def request(
     marked = list(messages)
     if 0 < settled < len(marked):
         marked[settled - 1] = _marked(marked[settled - 1])
+    # The API takes no empty text with a marker.
+    texts = [{"type": "text", "text": system, "cache_control": _CACHE_MARK}] if system else []
     return {
         "model": model,
-        "system": [{"type": "text", "text": system, "cache_control": _CACHE_MARK}],
+        "system": texts,
         "tools": list(tools),
         "messages": marked,
         "max_tokens": max_tokens,

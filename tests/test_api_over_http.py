@@ -110,6 +110,14 @@ def test_a_refusal_is_the_sdks_exception(api: anthropic.Anthropic, stream: bool)
         api.beta.files.list()
 
 
+def test_the_one_model_is_listed_with_its_window(api: anthropic.Anthropic):
+    (listed,) = api.models.list()
+    assert listed == api.models.retrieve(MODEL)
+    assert (listed.id, listed.max_input_tokens) == (MODEL, 200_000)
+    with pytest.raises(anthropic.NotFoundError):
+        api.models.retrieve("claude-x")
+
+
 def test_structured_output_and_batches_are_refused_as_not_simulated(api: anthropic.Anthropic):
     config: Any = {"format": {"type": "json_schema", "schema": {"type": "object"}}}
     with pytest.raises(anthropic.BadRequestError, match="not simulated: structured output"):

@@ -28,7 +28,14 @@ WHOLE: Body = {
     "model": MODEL,
     "max_tokens": 9,
     "system": [{"type": "text", "text": "s", "cache_control": MARK}],
-    "tools": [{"name": "bash", "description": "Run.", "input_schema": {}, "cache_control": MARK}],
+    "tools": [
+        {
+            "name": "bash",
+            "description": "Run.",
+            "input_schema": {"type": "object"},
+            "cache_control": MARK,
+        }
+    ],
     "thinking": {"type": "adaptive"},
     "tool_choice": {"type": "auto"},
     "stream": False,
@@ -72,7 +79,7 @@ def test_counting_tokens_needs_no_max_tokens():
 
 
 TURN = {"role": "user", "content": "Hi"}
-EXTRA: Body = {"name": "bash", "input_schema": {}, "run": 1}
+EXTRA: Body = {"name": "bash", "input_schema": {"type": "object"}, "run": 1}
 TTL = {"type": "ephemeral", "ttl": 9}
 AT = "messages.0.content.0"
 TAGS = "does not match any of the expected tags"
@@ -121,14 +128,17 @@ def test_a_wrong_shape_is_named_by_its_path(body: Body, wording: str):
     [
         ({"output_config": {"format": {"type": "json_schema"}}}, "structured output"),
         ({"output_format": {"type": "json_schema"}}, "structured output"),
-        ({"tools": [{"name": "bash", "input_schema": {}, "strict": True}]}, "tools with a strict"),
+        (
+            {"tools": [{"name": "bash", "input_schema": {"type": "object"}, "strict": True}]},
+            "tools with a strict",
+        ),
         ({"thread": {"type": "create"}}, "threads"),
         ({"mcp_servers": [{}]}, "MCP servers"),
     ],
 )
 def test_a_feature_that_is_not_simulated_is_named(more: Body, feature: str):
     assert str(said(asked("Hi", **more))).startswith(f"not simulated: {feature}")
-    loose = {"name": "bash", "input_schema": {}, "strict": False}
+    loose = {"name": "bash", "input_schema": {"type": "object"}, "strict": False}
     assert said(asked("Hi", output_config={"effort": "low"}, tools=[loose])) is None
 
 
@@ -172,7 +182,7 @@ def test_four_markers_are_accepted_and_the_automatic_one_counts():
 
 def test_markers_of_an_hour_come_first_in_the_order_tools_system_messages():
     hour = {"type": "ephemeral", "ttl": "1h"}
-    tool = {"name": "bash", "input_schema": {}, "cache_control": hour}
+    tool = {"name": "bash", "input_schema": {"type": "object"}, "cache_control": hour}
     system = [text("s", cache_control=MARK)]
     assert said(asked("Hi", tools=[tool], system=system)) is None
     late = [text("s", cache_control=hour)]

@@ -198,3 +198,10 @@ def test_a_content_that_no_request_could_hold_is_cut(block):
 @pytest.mark.parametrize("usage", [[1], "x", 5, True, {"cache_creation": ["x"]}, {"a_tokens": 1.5}])
 def test_a_usage_of_any_kind_is_one_that_can_be_counted(usage):
     assert dollars(received({"content": [], "usage": usage})["usage"], MODEL) == 0
+
+
+def test_an_empty_system_prompt_gets_no_marker():
+    body = request(MODEL, "", [], [ASK], 9)
+    check_shape(body)
+    assert not body["system"]
+    assert request(MODEL, "s", [], [ASK], 9)["system"][0]["cache_control"] == MARK

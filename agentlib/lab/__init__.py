@@ -9,6 +9,8 @@
     play           run the agent on a task, for naive_loop, crash and scoreboard too
     parts          the learner's own functions, put into the agent that play runs
     replay         a recorded session under other settings, weighed and billed
+    engines        what other systems do that is no number in Settings, a module each
+    judge          an engine's protocol, work and cost, beside presets and those engines
     sessions       files of Claude Code, read into the same Session
     figures        pictures of tables, and panels put sliders beside them
     lessons        predictions, and a room for each lesson: its exercises, panels and prints

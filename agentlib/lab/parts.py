@@ -58,15 +58,17 @@ def named(
         except (PartFailed, *passes):
             raise
         except Exception as error:
-            raise _failed(function, f"raised {error!r}", error) from error
+            raise failed(function, f"raised {error!r}", error) from error
         if not isinstance(answer, returns):
-            raise _failed(function, f"returned {answer!r:.60}")
+            raise failed(function, f"returned {answer!r:.60}")
         return answer
 
     return call
 
 
-def _failed(function: Callable[..., Any], what: str, error: Exception | None = None) -> PartFailed:
+def failed(
+    function: Callable[..., Any], what: str, error: BaseException | None = None
+) -> PartFailed:
     while isinstance(function, partial):
         function = function.func
     code = inspect.unwrap(function).__code__

@@ -9,8 +9,9 @@ DEFAULT's summaries, as `sweeps.csv`. `failing.csv` has the course's report unde
 a share of the summaries fails. `parts.csv` has lesson 06's hand-off without each of its parts.
 `scorecard.csv` has the long session with the layers of each lesson.
 `bench.csv` has the bench's presets on that report, with dollars by model, and `hump.csv` the
-generated tasks with plain `Settings()`, a row for each KEEP_RECENT and seed. `make sweeps ARGS=3`
-only shows the means of three seeds.
+generated tasks with plain `Settings()`, a row for each KEEP_RECENT and seed. `field.csv` has the
+presets and the field's engines on the judge's tasks, and `narrow.csv` three of them in a narrower
+window. `make sweeps ARGS=3` only shows the means of three seeds.
 """
 
 from collections.abc import Callable, Iterable
@@ -29,6 +30,8 @@ from agentlib.auto_compact import summary_message
 from agentlib.head_and_tail import handoff_prompt, summary_index
 from agentlib.lab.api.faults import Fault
 from agentlib.lab.generations import places, planted
+from agentlib.lab.judge import OTHERS, work
+from agentlib.lab.judge import SEEDS as JUDGED
 from agentlib.lab.model import HABITS, Habits
 from agentlib.lab.panels.what_if import PRESETS
 from agentlib.lab.play import Run, asked_at, play, repeated
@@ -46,8 +49,10 @@ from agentlib.lab.tasks.generated import (
     BENCH,
     CLEARING,
     FAILING,
+    FIELD,
     HUMP,
     MOMENTS,
+    NARROW,
     PARTS,
     SURVIVAL,
     SWEEPS,
@@ -287,6 +292,16 @@ def hump_row(keep_recent: int, seed: int) -> dict[str, Any]:
     return {"keep_recent": keep_recent, "seed": seed, **numbers}
 
 
+def field_row(engine: str, number: int) -> dict[str, Any]:
+    """Run the judge's task with this number with an engine or a preset."""
+    return work((engine, JUDGED[number]))
+
+
+def narrow_row(engine: str, number: int) -> dict[str, Any]:
+    """Run the judge's task with this number in a window that forces many compactions."""
+    return work((engine, JUDGED[number]), window=12_000)
+
+
 def rows(
     make: Callable[..., dict[str, Any]], policies: Iterable[Any], seeds: Iterable[int]
 ) -> list[dict[str, Any]]:
@@ -308,6 +323,8 @@ TABLES: dict[Path, tuple[Callable[..., dict[str, Any]], list[Any], int]] = {
     BENCH: (bench_row, [*PRESETS], 1),
     ROWS: (scorecard_row, [*STAGES], 1),
     HUMP: (hump_row, [*HUMP_KEEPS], RENAMINGS),
+    FIELD: (field_row, [*OTHERS], len(JUDGED)),
+    NARROW: (narrow_row, ["default", "cleared_by_tokens", "spilled"], len(JUDGED)),
 }
 """What makes a row of each table, the policies it is given, and the number of seeds."""
 

@@ -12,13 +12,20 @@ from functools import cache
 from typing import Any, cast
 
 from agentlib.lab.api.errors import TABLE, WORDINGS, Refusal, invalid
+from agentlib.lab.api.values import is_typed
 
 Body = dict[str, Any]
 
 _TYPES = {"string": str, "integer": int, "boolean": bool, "list": list, "dictionary": dict}
 _KEYS: Mapping[str, Mapping[str, Mapping[str, str]]] = TABLE["keys"]
 """Kind of object -> required, optional and not_simulated -> key -> type or feature."""
-_BLOCKS = ("text", "thinking", "redacted_thinking", "tool_use", "tool_result")
+_BLOCKS = ("text", "thinking", "redacted_thinking", "tool_use", "tool_result", "compaction")
+_EDITS = ("clear_tool_uses_20250919", "clear_thinking_20251015", "compact_20260112")
+_OTHERS = re.compile(
+    "image|document|search_result|tool_reference|container_upload|tool_addition|tool_removal|"
+    "server_tool_use|mcp_tool_use|fallback|[a-z_]+_tool_result"
+)
+"""The blocks that the API has and this server hasn't."""
 _TOOL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 
 
@@ -26,9 +33,22 @@ def check_shape(body: Body) -> None:
     """Raise the Refusal of the first key or block that the API would not take."""
     _check_keys("", body, "body")
     if body.get("thinking") is not None:
-        _check_type("thinking", body["thinking"], ("adaptive", "enabled", "disabled"))
+        kind = _check_type("thinking", body["thinking"], ("adaptive", "enabled", "disabled"))
+        _check_keys(f"thinking.{kind}.", body["thinking"], kind)
+    if body.get("tool_choice") is not None:
+        kind = _check_type("tool_choice", body["tool_choice"], ("auto", "any", "tool", "none"))
+        name = "choice_tool" if kind == "tool" else kind
+        _check_keys(f"tool_choice.{kind}.", body["tool_choice"], name)
+    _check_keys("metadata.", body.get("metadata") or {}, "metadata")
     _check_keys("output_config.", body.get("output_config") or {}, "output_config")
+    management: Body = body.get("context_management") or {}
+    _check_keys("context_management.", management, "context_management")
+    for i, edit in enumerate(management.get("edits") or ()):
+        kind = _check_type(f"context_management.edits.{i}", edit, _EDITS)
+        _check_keys(f"context_management.edits.{i}.{kind}.", edit, kind)
     for i, tool in enumerate(body.get("tools") or ()):
+        if is_typed(tool):
+            raise not_simulated(f"tools.{i}", f"the API's own tool {tool['type']}")
         _check_keys(f"tools.{i}.custom.", tool, "tool")
     _check_content("system", body.get("system") or [], ("text",))
     for i, message in enumerate(body["messages"]):
@@ -69,7 +89,7 @@ def _check_type(path: str, value: Any, types: Sequence[str]) -> str:
     if not isinstance(value, dict):
         raise invalid(f"{path}: Input should be an object")
     kind: Any = cast(Body, value).get("type")
-    if kind in ("image", "document"):
+    if isinstance(kind, str) and kind not in types and _OTHERS.fullmatch(kind):
         raise invalid(f"{path}: {kind}s are not simulated by the offline API")
     if kind not in types:
         raise invalid(f"{path}: {WORDINGS['tag'].format(kind, ', '.join(map(repr, types)))}")
@@ -100,9 +120,12 @@ def _check_keys(path: str, value: Any, kind: str) -> None:
         if name not in types:
             raise invalid(f"{path}{name}: Extra inputs are not permitted")
         is_null = each is None and name not in required
-        if not is_null and not isinstance(each, _TYPES.get(types[name], object)):
+        wanted = _TYPES.get(types[name], object)
+        is_flag = isinstance(each, bool) and wanted is int
+        if not is_null and (is_flag or not isinstance(each, wanted)):
             raise invalid(f"{path}{name}: Input should be a valid {types[name]}")
         if name == "cache_control" and each is not None:
             _check_type(f"{path}{name}", each, ("ephemeral",))
+            _check_keys(f"{path}{name}.ephemeral.", each, "cache_control")
             if cast(Body, each).get("ttl") not in (None, "5m", "1h"):
                 raise invalid(f"{path}{name}.ephemeral.ttl: Input should be '5m' or '1h'")

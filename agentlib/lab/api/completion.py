@@ -100,7 +100,8 @@ def events(message: Body) -> Iterator[Body]:
         for delta in deltas:
             yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
-    yield {"type": "message_delta", "delta": ending, "usage": message["usage"]}
+    edits = {k: v for k, v in message.items() if k == "context_management"}
+    yield {"type": "message_delta", "delta": ending, "usage": message["usage"], **edits}
     yield {"type": "message_stop"}
 
 
@@ -109,6 +110,9 @@ def _parts(block: Body) -> tuple[Body, list[Body]]:
     if block["type"] == "tool_use":
         text = json.dumps(block["input"], ensure_ascii=False)
         return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": text}]
+    if block["type"] == "compaction":
+        delta = {"type": "compaction_delta", "content": block["content"]}
+        return {**block, "content": None}, [delta]
     names = [name for name in ("text", "thinking", "signature") if name in block]
     deltas = [{"type": f"{name}_delta", name: block[name]} for name in names]
     return {**block, **dict.fromkeys(names, "")}, deltas

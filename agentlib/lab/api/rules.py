@@ -6,14 +6,17 @@ public reports. `messages.violation` holds the rules that a list of messages alo
 
 import json
 import re
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
 from agentlib.lab.api.body_schema import Body, check_shape
+from agentlib.lab.api.edits import check_edits, since_compaction
 from agentlib.lab.api.errors import WORDINGS, Refusal, invalid, too_long
 from agentlib.lab.api.thinking import check_thinking, thinking_mode
 from agentlib.lab.api.tokens import pieces
-from agentlib.messages import violation
+from agentlib.lab.api.values import check_values
+from agentlib.messages import Block, blocks, violation
 from agentlib.settings import MODEL
 
 MAX_OUTPUT = 128_000
@@ -52,12 +55,22 @@ def check(body: Body, *, counts_only: bool = False, betas: str = "") -> Body:
     if body["model"] != MODEL:
         raise Refusal(404, "not_found_error", f"model: {body['model']}")
     _check_max_tokens(body, counts_only)
+    check_values(body, counts_only)
     if thinking_mode(body) == "enabled":
         raise invalid(WORDINGS["enabled_thinking"])
     _check_cache_marks(body)
+    check_edits(body, betas)
+    body = since_compaction(_without_deferred(body))
     if problem := violation(body["messages"]):
         raise invalid(problem)
     return check_thinking({k: value for k, value in body.items() if value is not None}, betas)
+
+
+def _without_deferred(body: Body) -> Body:
+    """Return the body without the tools that the model doesn't see before it searches for them."""
+    tools: list[Block] = body.get("tools") or []
+    seen = [tool for tool in tools if not tool.get("defer_loading")]
+    return body if len(seen) == len(tools) else {**body, "tools": seen}
 
 
 def check_size(chars: int, tokens: int, window: int) -> None:
@@ -79,9 +92,18 @@ def _check_max_tokens(body: Body, counts_only: bool) -> None:
         raise invalid(f"max_tokens: {what}")
 
 
+def _each_block(body: Body) -> Iterator[tuple[str, Block]]:
+    """Yield the tools and blocks with their paths, and the blocks inside results before these."""
+    for path, _, block in pieces(body):
+        inside = block.get("content") if block.get("type") == "tool_result" else None
+        for k, inner in enumerate(blocks({"content": inside or []})):
+            yield f"{path}.tool_result.content.{k}", inner
+        yield path, block
+
+
 def _check_cache_marks(body: Body) -> None:
     *_, last = ("", "", body), *pieces(body)
-    marked = [(f"{path}.", b) for path, _, b in pieces(body) if b.get("cache_control")]
+    marked = [(f"{path}.", b) for path, b in _each_block(body) if b.get("cache_control")]
     for path, block in marked:
         if block.get("type") == "text" and not block["text"]:
             raise invalid(f"{path}text: cache_control cannot be set for empty text blocks")

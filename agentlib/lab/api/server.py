@@ -2,11 +2,12 @@
 
 `Server.answer` takes an HTTP request and returns the response. `Server.transport` puts it behind
 the real SDK. `model`, a function of the request alone, makes the replies. The server emulates
-settings.MODEL as of November 2026. Images, documents, the list of models, batches and files are not
+settings.MODEL as of November 2026. Images, documents, batches and files are not
 simulated; stop_sequences and tool_choice are the model's to obey. `python -m agentlib.lab.api`
 serves it over HTTP.
 
     rules, body_schema, thinking  which requests are refused, in the API's words
+    edits                         context_management: clearing and compaction by the server
     tokens                        how many tokens a request has
     completion                    from the model's reply to an answer, or to a stream of events
     faults                        errors on request
@@ -24,11 +25,20 @@ import httpx2
 
 from agentlib.lab.api.body_schema import Body, not_simulated
 from agentlib.lab.api.completion import events, finished, server_sent
+from agentlib.lab.api.edits import (
+    cleared,
+    compaction_due,
+    edits_of,
+    since_compaction,
+    summary_request,
+)
 from agentlib.lab.api.errors import Refusal
-from agentlib.lab.api.faults import Fault, Faults, NoAnswer
-from agentlib.lab.api.rules import check, check_size, read_body
-from agentlib.lab.api.tokens import block_tokens, lay_out
-from agentlib.lab.cache import PromptCache
+from agentlib.lab.api.faults import Fault, Faults, Kind, NoAnswer
+from agentlib.lab.api.rules import MAX_OUTPUT, check, check_size, read_body
+from agentlib.lab.api.tokens import block_tokens, lay_out, text_tokens
+from agentlib.lab.cache import Bill, PromptCache
+from agentlib.messages import Block
+from agentlib.settings import MODEL
 
 Headers = Mapping[str, str]
 Model = Callable[[Body], Body]
@@ -107,40 +117,95 @@ class Server:
             case "POST", "v1/messages":
                 return self._message(raw, betas)
             case "POST", "v1/messages/count_tokens":
-                return {"input_tokens": lay_out(self._read(raw, betas, True)).tokens}
+                return self._count(raw, betas)
+            case "GET", "v1/models":
+                whole = {"data": [self._model()], "has_more": False}
+                return {**whole, "first_id": MODEL, "last_id": MODEL}
+            case "GET", path if path == f"v1/models/{MODEL}":
+                return self._model()
             case _, batches if batches.startswith("v1/messages/batches"):
                 raise not_simulated(batches, "batches")
             case _:
                 raise Refusal(404, "not_found_error", "Not Found")
 
+    def _model(self) -> Body:
+        sizes = {"max_input_tokens": self.window, "max_tokens": MAX_OUTPUT}
+        names = {"id": MODEL, "display_name": "The offline model"}
+        return {"type": "model", **names, "created_at": "2026-11-01T00:00:00Z", **sizes}
+
     def _read(self, raw: bytes, betas: str, counts_only: bool = False) -> Body:
         return check(read_body(raw), counts_only=counts_only, betas=betas)
+
+    def _count(self, raw: bytes, betas: str) -> Body:
+        body = self._read(raw, betas, True)
+        counted: Body = {"input_tokens": lay_out(cleared(body)[0]).tokens}
+        if edits_of(body):
+            before = {"original_input_tokens": lay_out(body).tokens}
+            counted["context_management"] = before
+        return counted
 
     def _message(self, raw: bytes, betas: str) -> Body | str:
         now, body = self.clock(), self._read(raw, betas)
         streams = body.pop("stream", False)
-        layout = lay_out(body)
+        shown, applied = cleared(body)
+        layout = lay_out(shown)
         check_size(len(raw), layout.tokens, self.window)
         fault = self._faults.strike(body["messages"], layout.tokens, self.window)
         same = sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
         seed = f"{same} {self._times_answered[same]}"
-        room = self.window - layout.tokens
-        reply = self.model(body)
-        content, stop = finished(reply, body, seed=seed, room=room, fault=fault)
         self._times_answered[same] += 1
-        bill = self._cache.bill(layout.parts, layout.marks, now)
+        block, bills, stop = None, list[Body](), "compaction"
+        if edit := compaction_due(shown):
+            block, bill = self._compaction(shown, edit, now)
+            bills.append({"type": "compaction", **bill})
+        if block and block["content"]:
+            body = shown = since_compaction(_with_block(body, block))
+        content, usage, sequence = list[Block](), Bill(0, 0, 0).usage(0), None
+        if not (edit and edit.get("pause_after_compaction")):
+            content, stop, sequence, usage = self._answer(body, shown, seed, fault, now)
+            bills.append({"type": "message", **usage})
         message: Body = {
             "id": f"msg_{_digest(seed.encode())}",
             "type": "message",
             "role": "assistant",
             "model": body["model"],
-            "content": content,
+            "content": [*([block] if block else []), *content],
             "stop_reason": stop,
-            "stop_sequence": reply.get(stop),
+            "stop_sequence": sequence,
             "stop_details": None,
-            "usage": {**bill.usage(sum(map(block_tokens, content))), "service_tier": "standard"},
+            "usage": {**usage, "service_tier": "standard"},
         }
+        if edit:
+            message["usage"]["iterations"] = bills
+        if edits_of(body):
+            message["context_management"] = {"applied_edits": applied}
         return server_sent(events(message)) if streams else message
+
+    def _answer(
+        self, body: Body, shown: Body, seed: str, fault: Kind | None, now: float
+    ) -> tuple[list[Block], str, str | None, Body]:
+        """Return content, stop_reason, stop_sequence and usage of the model's answer.
+
+        `shown`: the body as the model reads it. Thinking is bound to `body`, which the client
+        sends again.
+        """
+        layout = lay_out(shown)
+        reply = self.model(shown)
+        room = self.window - layout.tokens
+        content, stop = finished(reply, body, seed=seed, room=room, fault=fault)
+        bill = self._cache.bill(layout.parts, layout.marks, now)
+        usage = bill.usage(sum(map(block_tokens, content)))
+        return content, stop, reply.get(stop), usage
+
+    def _compaction(self, shown: Body, edit: Body, now: float) -> tuple[Block, Body]:
+        """Return the compaction block, without content if there is no summary, and its bill."""
+        request = summary_request(shown, edit)
+        layout = lay_out(request)
+        reply = self.model(request)
+        text = "".join(each.get("text", "") for each in reply["content"])
+        bill = self._cache.bill(layout.parts, layout.marks, now).usage(text_tokens(text))
+        summary = text if reply["stop_reason"] == "end_turn" else ""
+        return {"type": "compaction", "content": summary.strip() or None}, bill
 
 
 def refused(refusal: Refusal, request_id: str = "req_unread") -> Reply:
@@ -159,6 +224,10 @@ def _response(request_id: str, status: int, headers: Headers, content: Body | st
         kind, text = "application/json", json.dumps(text, ensure_ascii=False)
     standard = {"request-id": request_id, "content-type": kind}
     return Reply(status, {**standard, **headers}, text.encode())
+
+
+def _with_block(body: Body, block: Block) -> Body:
+    return {**body, "messages": [*body["messages"], {"role": "assistant", "content": [block]}]}
 
 
 def _digest(raw: bytes) -> str:

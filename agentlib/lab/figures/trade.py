@@ -66,7 +66,7 @@ def trade(
         taken.append(mark.get_window_extent())
     for name, dot in {**trail, **dots}.items():
         colour, size = (RED, 10) if name in trail else (GREY, 9)
-        _name(axes, name, dot, taken, color=colour, fontsize=size)
+        name_dot(axes, name, dot, taken, color=colour, fontsize=size)
     return chart
 
 
@@ -103,7 +103,7 @@ def policies(
         taken += [line.get_window_extent() for line in lines]
     for name, each in spreads.items():
         colour, dot = RED if name in mine else GREY, (each["dollars"][0], each["need"][0])
-        _name(axes, name, dot, taken, color=colour, fontsize=9)
+        name_dot(axes, name, dot, taken, color=colour, fontsize=9)
     return chart
 
 
@@ -117,7 +117,7 @@ def _marked(axes: "Axes", scale: Mapping[str, float]) -> None:
     axes.plot(scale[""], 0.15, "v", markersize=10, color=RED)
 
 
-def _name(
+def name_dot(
     axes: "Axes", name: str, dot: tuple[float, float], taken: "list[Bbox]", **looks: Any
 ) -> None:
     """Write a name beside its dot where nothing else stands, or else to the right of it."""

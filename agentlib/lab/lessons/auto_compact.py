@@ -178,7 +178,7 @@ def strip(windows: Mapping[str, Any], again: tuple[str, tuple[list[str], str]]) 
 
 
 def slid(run: Run, keep: int) -> tuple[list[Message], int, list[int]]:
-    """Return the messages of a run's last request, how many slid out, and the places of those missed.
+    """Return the last request of a run, how many messages slid out, and where the missed ones are.
 
     Missed are a call whose result is still there, or else the person's words.
     """

@@ -5,6 +5,7 @@ see there. So what a layer takes away is gone for it, and it reads again, or get
 is no language model, and its behaviour is no evidence about one.
 
     habits                     the numbers of its behaviour
+    hands                      the tools of other agents
     conversation, view, notes  what it can see
     prompts                    what is asked of it
     reading, names             what it does next
@@ -35,6 +36,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from agentlib.lab.model.habits import Habits
+from agentlib.lab.model.hands import ours, submitted, theirs
 from agentlib.lab.model.names import rename, trace
 from agentlib.lab.model.notes import note
 from agentlib.lab.model.prompts import Kind, Task, refusal, understand
@@ -59,10 +61,11 @@ def reply(body: Mapping[str, Any], habits: Habits = HABITS) -> Reply:
     ...        "tools": [{"name": "compact"}]})["content"][1]["name"]
     'compact'
     """
-    prompt, messages = conversation_of(body)
-    seen = view(body, habits, messages)
-    answer = _next(seen) if prompt is None else say(summarise(seen, prompt))
-    return stopped(chosen(answer, body), body.get("stop_sequences") or ())
+    own = ours(body)
+    prompt, messages = conversation_of(own)
+    seen = view(own, habits, messages)
+    answer = submitted(_next(seen), body) if prompt is None else say(summarise(seen, prompt))
+    return stopped(chosen(theirs(answer, body), body), body.get("stop_sequences") or ())
 
 
 def _next(seen: View) -> Reply:

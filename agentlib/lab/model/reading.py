@@ -20,8 +20,6 @@ LOST = "(details lost)"
 """Stands for what was noted and can't be seen any more. It is neither made up nor read again."""
 LISTED = 400
 """The most files in a listing. The report says so if there may be more."""
-_PART = 48_000
-"""Characters that one result of read_file can have."""
 _SHOWN = 40
 """The most files that a closing word names."""
 _FRAME = 150
@@ -134,7 +132,7 @@ def _read_on(view: View, task: Task, end: Callable[[View, Task, Sequence[File]],
     """Read on; if everything is read, come to the `end`."""
     files, reply = listing(view, task)
     if left := [file for file in files if not view.is_done(file.path)]:
-        room = min(_PART, int(view.window * view.habits.page * 3.5) or _PART)
+        room = min(view.part, int(view.window * view.habits.page * 3.5) or view.part)
         return answer(view, "", *_next_reads(view, left, room))
     if not files and not reply:
         kind = f".{task.endings[0]} file" if task.endings else "file"

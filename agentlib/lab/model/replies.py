@@ -78,7 +78,7 @@ def chosen(reply: Reply, body: Mapping[str, Any]) -> Reply:
     if choice["type"] not in ("tool", "any") or not (calls or tools):
         return reply
     # The hands come last: a tool that takes an answer is what a forced call is mostly for.
-    hands = ("bash", "write_file", "edit_file")
+    hands = ("bash", "write_file", "edit_file", "Bash", "Write", "Edit")
     tool = min(tools, key=lambda each: each["name"] in hands)
     return say(text, *(calls or [_least(tool, text)]))
 

@@ -25,6 +25,7 @@ _FORMS = {
     name: re.compile("|".join(forms), re.IGNORECASE | re.MULTILINE)
     for name, forms in TABLE["summary_text"].items()
 }
+_EXAMPLE = re.compile(r"<example>.*?</example>", re.DOTALL)
 _HEADINGS = ["## Accomplished", "## Current state", "## Key decisions"]
 _TASK, _FILES, _DECIDED = "", "file|state|artifact", "decision|rule"
 _QUESTIONS, _LEFT = "pending|question", "remaining|left|next|progress"
@@ -51,7 +52,8 @@ def summarise(view: View, prompt: str) -> str:
     agent the newest exchange stays beside the summary, so what was just read there is left out. So
     are the newest messages that the prompt says will stay.
     """
-    headings = _FORMS["heading"].findall(prompt) or _HEADINGS
+    prompt = _EXAMPLE.sub("", prompt)
+    headings = _FORMS["heading"].findall(prompt) or _FORMS["numbered"].findall(prompt) or _HEADINGS
     if not view.request and not view.known:
         return f"{headings[0]}\nNothing of the conversation was shown to me."
     view = in_sight(view if prompt.startswith(SUMMARY_WANTED) else take_notes(view))
@@ -62,7 +64,8 @@ def summarise(view: View, prompt: str) -> str:
     asked = pending(view) if any(_is_under(_QUESTIONS, each) for each in headings) else []
     first = _first(view, room, asked)
     left = room - rough_tokens("\n".join([*(item.text for item in first), *headings]))
-    return _written(headings, [*first, *_chosen(view, _items(view, asked), prompt, left, room)])
+    text = _written(headings, [*first, *_chosen(view, _items(view, asked), prompt, left, room)])
+    return f"<summary>\n{text}\n</summary>" if "<summary>" in prompt else text
 
 
 def stems(text: str) -> set[str]:

@@ -110,6 +110,8 @@ class View:
     compacted_at: int
     """0 if the system prompt names no compaction point."""
     max_tokens: int
+    part: int = 48_000
+    """Characters that one result of read_file can have."""
     said: str = ""
     """What it writes in the reply that is being made."""
 
@@ -264,6 +266,7 @@ def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -
         window=number(told.get("context window", "")),
         compacted_at=number(told.get("compacted", "")),
         max_tokens=body.get("max_tokens", 4_096),
+        part=body.get("part", View.part),
     )
 
 

@@ -24,6 +24,7 @@ from pandas import DataFrame
 from agentlib.lab.sessions import PROJECTS, files, load
 from agentlib.lab.sessions.one import calls_again, files_read, losses, responses, window
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 Track = Callable[..., Iterable[Any]]
 
@@ -34,23 +35,23 @@ def in_silence(futures: Iterable[Any], *, total: int) -> Iterable[Any]:
 
 
 def each(
-    function: Callable[[Path], Result],
-    paths: Sequence[Path],
+    function: Callable[[Item], Result],
+    paths: Sequence[Item],
     *,
     jobs: int = 0,
     executor: Executor | None = None,
     track: Track = in_silence,
-) -> tuple[dict[Path, Result], dict[Path, str]]:
-    """Call a function for each file, in `jobs` processes, by default one a core.
+) -> tuple[dict[Item, Result], dict[Item, str]]:
+    """Call a function for each file or other item, in `jobs` processes, by default one a core.
 
-    Returns what it returned by path, and for other paths why it failed. `executor` takes the place
+    Returns what it returned by item, and for other items why it failed. `executor` takes the place
     of the processes: any of `concurrent.futures`, or Dask's `Client.get_executor()`. The function
     and what it returns have to be picklable.
     """
     if executor is None:
         with _pool(max(1, min(jobs or os.cpu_count() or 1, len(paths)))) as own:
             return each(function, paths, executor=own, track=track)
-    under_way, found, failed = dict[Future[Result], Path](), dict[Path, Result](), dict[Path, str]()
+    under_way, found, failed = dict[Future[Result], Item](), dict[Item, Result](), dict[Item, str]()
     try:  # Ctrl-C may come at the first of them already
         for path in paths:
             under_way[executor.submit(function, path)] = path

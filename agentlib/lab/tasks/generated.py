@@ -27,6 +27,9 @@ PARTS = SWEEPS.with_name("parts.csv")
 """Lesson 06's hand-off with one part missing, a row for each part and seed. Also `make sweeps`."""
 BENCH, HUMP = SWEEPS.with_name("bench.csv"), SWEEPS.with_name("hump.csv")
 """Presets on the review with dollars by model; these tasks with clearing, by KEEP_RECENT."""
+FIELD, NARROW = SWEEPS.with_name("field.csv"), SWEEPS.with_name("narrow.csv")
+"""Presets and the field's engines on the judge's tasks, a row for each and seed. Three of them on
+the same tasks in a window of 12,000 tokens. Also `make sweeps`."""
 _MADE_OF = TABLE["generated"]
 _NOUNS, _VERBS, _UNITS = (_MADE_OF[name].split() for name in ("nouns", "verbs", "units"))
 

@@ -1,0 +1,93 @@
+"""The judge in a terminal: `python -m agentlib.lab.judge mine:compact`."""
+
+import json
+import multiprocessing
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import track
+
+from agentlib.lab.judge import OTHERS, SEEDS, WINDOW, judge
+from agentlib.lab.judge.shown import page, text
+from agentlib.lab.spending import price_list
+from agentlib.settings import MODEL
+
+BEATEN, STOPPED = 1, 130
+"""Exit codes. A wrong argument gives 2."""
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+def numbers(context: Any, option: Any, value: str) -> list[int]:
+    """Read numbers and ranges of them: 100-119,7."""
+    try:
+        ends = [[int(end) for end in part.split("-")] for part in value.split(",")]
+        return [seed for part in ends for seed in range(part[0], part[-1] + 1)]
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is no list such as 100-119,7") from None
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command and exit with its code. An error is one line."""
+    try:
+        sys.exit(command.main(argv, "agentlib-judge", standalone_mode=False))
+    except click.Abort:  # Ctrl-C, which the workers ignore
+        for worker in multiprocessing.active_children():
+            worker.terminate()
+        sys.exit(STOPPED)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+
+
+@click.command()
+@click.argument("engine")
+@click.option("--at-least", default="", metavar="NAME|FILE", help="Exit with 1 if this beats it.")
+@click.option("--seeds", callback=numbers, default=f"{SEEDS[0]}-{SEEDS[-1]}", help="Of the tasks.")
+@click.option("--session", "sessions", multiple=True, type=_FILE, help="Replay it too.")
+@click.option("--price-as", type=click.Choice([*price_list()["models"]]), default=MODEL)
+@click.option("--window", type=click.IntRange(8_000), default=WINDOW, help="Its tokens.")
+@click.option("--html", type=_FILE, help="Write a page.")
+@click.option("--json", "is_json", is_flag=True, help="Print everything as JSON.")
+@click.option("--jobs", type=click.IntRange(0), default=0, help="Processes. Default: one a core.")
+def command(engine: str, at_least: str, html: Path | None, is_json: bool, **given: Any) -> int:
+    """Judge an engine: MODULE:FUNCTION with the signature of `agentlib.pipeline.compact`.
+
+    It tries random conversations, runs generated tasks with the offline model, and compares what
+    they cost and what was kept with presets and with other systems' mechanisms.
+
+    \b
+    Examples:
+      python -m agentlib.lab.judge mine:compact
+      python -m agentlib.lab.judge mine:compact --at-least hermes --seeds 7001-7020
+      python -m agentlib.lab.judge mine:compact --json > before.json
+      python -m agentlib.lab.judge mine:compact --at-least before.json
+
+    Exit codes: 0 nothing is broken, and NAME or the verdict in FILE doesn't beat it; 1 else; 2 a
+    wrong argument; 130 Ctrl-C.
+    """
+    least: Any = at_least
+    bar = partial(track, console=Console(stderr=True), transient=True)
+    try:
+        if at_least and at_least not in OTHERS:
+            least = json.loads(Path(at_least).read_text(encoding="utf-8"))["rows"]
+        others = [at_least] if at_least in OTHERS else []
+        verdict = judge(engine, model=given.pop("price_as"), others=others, track=bar, **given)
+        passes = verdict.passes(least)
+    except (ValueError, OSError, KeyError) as error:
+        raise click.UsageError(str(error)) from None
+    if html:
+        html.write_text(page(verdict, passes), encoding="utf-8")
+    if is_json:
+        click.echo(json.dumps({**verdict.as_dict(), "passes": passes}, indent=1))
+    else:
+        click.echo(text(verdict, passes))
+    return 0 if passes else BEATEN
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""A verdict for people: in a terminal, and as a page that loads nothing."""
+
+from base64 import b64encode
+from collections.abc import Iterator
+from html import escape
+from typing import Any
+
+from agentlib.cli.render import plain
+from agentlib.lab.judge import Verdict
+from agentlib.lab.judge.spreads import EQUAL, MEASURES, beats
+
+_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>A verdict</title>
+<style>:root {{ color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif }}
+body {{ max-width: 62rem; margin: 2rem auto; padding: 0 1rem }} img {{ max-width: 100% }}
+pre {{ overflow-x: auto }}</style><h1>{name}</h1>
+<img width="720" alt="cost against what was kept" src="data:image/png;base64,{picture}">
+<pre>{text}</pre></html>
+"""
+
+
+def lines(verdict: Verdict, passes: bool) -> Iterator[str]:
+    """Say the four parts, each in its sentences, and the table."""
+    broke, spreads = verdict.protocol, dict(verdict.spreads)
+    shown: Any = verdict.standing[[*MEASURES]].round(2)
+    yield shown.to_string()
+    yield f"{verdict.name}: {'passes' if passes else 'does not pass'}, in {verdict.seconds:.0f} s."
+    yield f"It breaks the protocol. {broke['what']}" if broke else "It keeps the protocol."
+    for number, turn in enumerate(broke.get("case", ()), 1):
+        yield f"  exchange {number}: {turn}"
+    yield from (f"{where}: {words}" for where, words in verdict.faults.items())
+    for row in verdict.needs:
+        need = f"needed again {row['need']:.1f} in 100 turns"
+        yield f"{row['session']}, {row['engine']}: ${row['dollars']:.2f}, {need}"
+    if mine := spreads.pop(verdict.name, None):
+        words = verdict.standing["yours is"]
+        sorts = {
+            f"{EQUAL[0].upper()}{EQUAL[1:]}, for": [n for n in spreads if words[n] == EQUAL],
+            "It beats": [n for n, each in spreads.items() if beats(mine, each)],
+            "It is beaten by": [n for n, each in spreads.items() if beats(each, mine)],
+        }
+        yield from (f"{start} {', '.join(names) or 'none'}." for start, names in sorts.items())
+
+
+def text(verdict: Verdict, passes: bool) -> str:
+    """Return all of it as lines for a terminal."""
+    return plain("\n".join(lines(verdict, passes)))
+
+
+def page(verdict: Verdict, passes: bool) -> str:
+    """Return all of it as a page, with the picture."""
+    picture, words = b64encode(verdict.picture().png()).decode(), escape(text(verdict, passes))
+    return _PAGE.format(name=escape(verdict.name), picture=picture, text=words)

@@ -1,0 +1,77 @@
+"""The museum's plan, and what its cells send and print. Its exhibits stand in the notebook."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from agentlib.lab.client import client
+from agentlib.lab.figures.style import wrapped
+from agentlib.messages import Message
+from agentlib.settings import MODEL
+
+PLAN = {
+    "Counted wrong": {
+        "Nobody counts the system prompt": "refused", "A list counts as one character": "refused",
+        "More to say, less room": "lost", "Two thresholds in one text": "wrong",
+        "It didn't help, so once more": "expensive", "A breaker that never counts": "expensive",
+        "The last turn is everything": "refused",
+    },
+    "Cut wrong": {
+        "The oldest 80,000 characters": "lost", "The newest 80,000 characters": "lost",
+        "Chinese written as escapes": "lost", "Cleared before it was seen": "lost",
+        "Cleared while it is needed": "expensive", "Cleared at every turn": "expensive",
+        "Keep zero keeps everything": "refused", "A tail without its call": "refused",
+    },
+    "Summarised wrong": {
+        "The assistant has the last word": "refused", "The summary is left out": "lost",
+        "The focus goes nowhere": "lost", "The first block isn't the text": "lost",
+        "A system prompt of its own": "expensive", "The summary gives orders": "unsafe",
+        "A summary of a summary": "lost", "A plan that never comes back": "lost",
+        "A summariser that reads nothing": "lost",
+    },
+    "Kept wrong on disk": {
+        "Saved after it was cleared": "lost", "Objects saved as their repr": "refused",
+        "Named by the clock": "lost", "Emptied before it is written": "lost",
+        "Read back as dicts": "wrong",
+    },
+    "Done wrong by tools": {
+        "Compact called beside a read": "refused", "Characters called bytes": "wrong",
+        "The first of two places": "wrong", "A list of dangerous commands": "unsafe",
+        "Cut without a word": "lost",
+    },
+}  # fmt: skip
+"""Each room's exhibits, by the headings of the notebook, and what the mistake costs."""
+
+
+@cache
+def _model() -> Any:
+    return client(window=200_000)
+
+
+def send(messages: Sequence[Message], **more: Any) -> Any:
+    """Send messages to the simulated API, and return the reply, an `anthropic.types.Message`."""
+    return _model().messages.create(model=MODEL, max_tokens=8_000, messages=messages, **more)
+
+
+def said(messages: Sequence[Message], **more: Any) -> str:
+    """Send messages to the simulated API, and return the text of the reply or the refusal."""
+    import anthropic
+
+    try:
+        reply = send(messages, **more)
+    except anthropic.APIStatusError as error:
+        body: Any = error.body
+        return f"{error.status_code} {body['error']['message']}"
+    return "".join(block.text for block in reply.content if block.type == "text")
+
+
+def exhibit(mistake: object, cure: object) -> None:
+    """Print what the mistake gives, and what its cure gives."""
+    for name, given in (("mistake", mistake), ("cure", cure)):
+        lines = str(given).splitlines()
+        print(
+            "\n".join(
+                wrapped(f"{name:7}  {lines[0]}" if n == 0 else f"{'':9}{line}", " " * 9)
+                for n, line in enumerate(lines)
+            )
+        )
