@@ -10,7 +10,9 @@ from agentlib.lab.cache import Bill
 from agentlib.lab.figures import bills as bills_figure
 from agentlib.lab.play import Run, play
 from agentlib.lab.replay import bills, replay
+from agentlib.lab.replay.policies import KEEPS_ALL
 from agentlib.lab.spending import dollars
+from agentlib.lab.tasks.generated import generated
 from agentlib.lab.tasks.scenarios import RENAME, REVIEW, Scenario
 from agentlib.presets import CLAUDE_CODE, DEFAULT, HERMES
 from agentlib.settings import MODEL, Settings
@@ -135,3 +137,16 @@ def test_the_spread_is_drawn_as_multiples_of_each_tasks_lowest_value():
     one, two, median, failed, *_ = chart.figure.axes[0].lines
     assert [list(line.get_ydata()) for line in (one, two, median)] == [[4, 1], [2, 1], [3, 1]]
     assert failed.get_ydata()[0] == 4
+
+
+def test_a_summary_reads_the_last_prompt_also_where_the_tail_is_split_after_it():
+    session = play(generated(1), KEEPS_ALL).session
+    frames = replay(session, DEFAULT.scaled(32_000))
+    billed = bills.bills(session, frames, simulate=True)
+    pairs = zip(frames, frames[1:], billed[1:], strict=False)
+    split = [(last, bill) for last, frame, bill in pairs if bill.summaries and frame.step.replaced]
+    assert split
+    for last, bill in split:
+        (usage,) = bill.summaries
+        assert usage["cache_creation_input_tokens"] < 200
+        assert usage["cache_read_input_tokens"] == pytest.approx(last.prompt_tokens, abs=5)

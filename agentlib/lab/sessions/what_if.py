@@ -139,10 +139,9 @@ def _bands(costs: DataFrame) -> DataFrame:
     sums = DataFrame(costs.to_numpy()[picks].sum(axis=1), columns=costs.columns)
     sums.loc["all"] = costs.sum()
     percents = 100 * sums.div(sums[BASELINE], axis=0) - 100
-    percent = percents.loc["all"]
-    sure = 1 if len(costs) >= FEW else np.nan
-    low, high = (percents.quantile(share) * sure for share in (0.025, 0.975))
-    return DataFrame({"percent": percent, "low": low, "high": high})
+    known = 1.0 if len(costs) >= FEW else np.nan
+    low, high = (known * percents.quantile(end) for end in (0.025, 0.975))
+    return DataFrame({"percent": percents.loc["all"], "low": low, "high": high})
 
 
 def set_this(table: DataFrame) -> DataFrame:
