@@ -27,7 +27,9 @@ def lines(verdict: Verdict, passes: bool) -> Iterator[str]:
     yield f"It breaks the protocol. {broke['what']}" if broke else "It keeps the protocol."
     for number, turn in enumerate(broke.get("case", ()), 1):
         yield f"  exchange {number}: {turn}"
-    yield from (f"{where}: {words}" for where, words in verdict.faults.items())
+    for words in dict.fromkeys(verdict.faults.values()):
+        places = [where for where, each in verdict.faults.items() if each == words]
+        yield f"{', '.join(places)}: {words}"
     for row in verdict.needs:
         need = f"needed again {row['need']:.1f} in 100 turns"
         yield f"{row['session']}, {row['engine']}: ${row['dollars']:.2f}, {need}"
