@@ -24,7 +24,7 @@ from agentlib.settings import Settings
 from agentlib.step import ContextEngine, Step
 from agentlib.transcripts import Session
 
-CASES, SECONDS = 30, 5.0
+CASES, SECONDS = 30, 3.0
 """Conversations that are tried, and seconds that an engine may take for one request."""
 SETTINGS = DEFAULT.scaled(8_000)
 _NAMES = re.compile(r"[\d, ]|toolu_\w*")

@@ -21,13 +21,15 @@ pre {{ overflow-x: auto }}</style><h1>{name}</h1>
 def lines(verdict: Verdict, passes: bool) -> Iterator[str]:
     """Say the four parts, each in its sentences, and the table."""
     broke, spreads = verdict.protocol, dict(verdict.spreads)
-    shown: Any = verdict.standing[[*MEASURES]].round(2)
-    yield shown.to_string()
+    shown: Any = verdict.standing[[*MEASURES]]
+    yield shown.to_string(float_format="{:.4g}".format)
     yield f"{verdict.name}: {'passes' if passes else 'does not pass'}, in {verdict.seconds:.0f} s."
     yield f"It breaks the protocol. {broke['what']}" if broke else "It keeps the protocol."
     for number, turn in enumerate(broke.get("case", ()), 1):
         yield f"  exchange {number}: {turn}"
-    yield from (f"{where}: {words}" for where, words in verdict.faults.items())
+    for words in dict.fromkeys(verdict.faults.values()):
+        places = [where for where, each in verdict.faults.items() if each == words]
+        yield f"{', '.join(places)}: {words}"
     for row in verdict.needs:
         need = f"needed again {row['need']:.1f} in 100 turns"
         yield f"{row['session']}, {row['engine']}: ${row['dollars']:.2f}, {need}"
