@@ -45,11 +45,12 @@ test-browser: $(STAMP) ## every notebook in a real JupyterLab, every web page; p
 OTHERS := build/adapters
 $(OTHERS)/installed: tests/adapters/requirements.txt $(STAMP)
 	@$(PY) -m uv venv --quiet --clear --python $(PY) $(OTHERS)
-	@VIRTUAL_ENV=$(OTHERS) $(PY) -m uv pip install --quiet -r tests/adapters/requirements.txt
+	@$(PY) -m uv pip install --quiet --python $(OTHERS) -r tests/adapters/requirements.txt
 	@touch $@
 
 test-adapters: $(OTHERS)/installed ## other agents, Claude Code too, against the offline API; installs them apart
-	@$(PY) -m pytest tests/adapters -p no:nbval --override-ini addopts= $(ARGS)
+	@$(PY) -m pytest tests/adapters -p no:nbval -n logical --dist=loadfile --override-ini addopts= --override-ini 'pythonpath=. tests' $(ARGS)
+
 LOCAL := $(CURDIR)/build/local
 test-local: $(STAMP) ## the agent with a real model of 98 MB on this machine, in build/local apart from .venv
 	@test -x $(LOCAL)/bin/python || $(PY) -m uv venv --quiet --python $(PY) $(LOCAL)

@@ -208,6 +208,20 @@ def test_it_reads_and_reports_with_the_tools_of_another_agent(
     assert "lost" not in report
 
 
+@pytest.mark.parametrize(
+    ("tools", "missing"), [([tool("bash", command="string")], "edit_file"), (WITHOUT_BASH, "bash")]
+)
+def test_what_an_agent_cannot_do_is_refused_by_the_tool_it_lacks(tools: Any, missing: str):
+    edit = tool("edit_file", file_path="string", old_string="string", new_string="string")
+    asked = {"role": "user", "content": "Rename MAX to MOST everywhere and run the tests"}
+    offered = [*tools, edit] if missing == "bash" else tools
+    answer = send([asked], offered)
+    assert answer["content"] == [
+        {"type": "text", "text": f"I can't do that: I have no tool {missing}."}
+    ]
+    assert answer["stop_reason"] == "refusal"
+
+
 def test_it_submits_a_refusal_too():
     answer = send([{"role": "user", "content": "Sing!"}], [*PLAIN, SUBMIT])
     (call,) = calls_of(answer)

@@ -119,8 +119,11 @@ def ours(body: Body) -> dict[str, Any]:
 def theirs(reply: dict[str, Any], body: Body) -> dict[str, Any]:
     """Return a reply with its calls under the names and inputs of the request's tools."""
     hands = _Hands(body)
-    content = [hands.back(b) if b["type"] == "tool_use" else b for b in reply["content"]]
-    return {**reply, "content": content}
+    calls = [block for block in reply["content"] if block["type"] == "tool_use"]
+    if hands.globs and any(c["name"] == "bash" and not _is_listing(c["input"]) for c in calls):
+        text = {"type": "text", "text": "I can't do that: I have no tool bash."}
+        return {"content": [text], "stop_reason": "refusal"}
+    return {**reply, "content": [hands.back(b) if b in calls else b for b in reply["content"]]}
 
 
 def submitted(reply: dict[str, Any], body: Body) -> dict[str, Any]:
@@ -260,6 +263,10 @@ def _from_shell(command: str) -> Block:
             case _:
                 pass
     return {"name": "bash", "input": {"command": command}}
+
+
+def _is_listing(given: Body) -> bool:
+    return bool(_LISTS.match(given["command"])) or given["command"].startswith("test ! -e")
 
 
 def _as_glob(command: str) -> Block:

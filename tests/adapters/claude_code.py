@@ -1,0 +1,153 @@
+"""Run Claude Code against `python -m agentlib.lab.api`, and keep what the server answered.
+
+PYTHONPATH=. .venv/bin/python tests/adapters/claude_code.py    stores a run over our own package
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from others import ROOT
+
+from agentlib.lab.api.__main__ import listen
+from agentlib.lab.api.server import Headers, Reply
+from agentlib.lab.sessions import load
+from agentlib.lab.sessions.one import compactions
+from agentlib.lab.sessions.stored import STORED
+
+ASKED = "Read every Python file one by one and write a report"
+WINDOW = 100_000
+"""Tokens that CLAUDE_CODE_AUTO_COMPACT_WINDOW names."""
+COUNTS = (
+    *("input_tokens", "cache_creation_input_tokens"),
+    *("cache_read_input_tokens", "output_tokens"),
+)
+
+
+class Ran(NamedTuple):
+    """What a run left behind."""
+
+    folder: Path
+    result: dict[str, Any]
+    session: Path
+    answers: list[str]
+    """The bodies of the server's answers of status 200 to POST /v1/messages."""
+    errors: str
+    """What the server wrote to its terminal."""
+
+
+def forward(url: str, answers: list[str]) -> Any:
+    """Hand each request on to the server that the command started, and keep its answers."""
+
+    def answer(method: str, path: str, headers: Headers, raw: bytes) -> Reply:
+        kept = {name: value for name, value in headers.items() if name not in ("host",)}
+        request = urllib.request.Request(f"{url}{path}", raw or None, kept, method=method)
+        try:
+            with urllib.request.urlopen(request) as response:
+                body = response.read()
+                if path == "/v1/messages":
+                    answers.append(body.decode())
+                return Reply(200, {"content-type": response.headers["content-type"]}, body)
+        except urllib.error.HTTPError as refused:
+            return Reply(refused.code, {"content-type": "application/json"}, refused.read())
+
+    return answer
+
+
+def usage_of(answer: str) -> list[int]:
+    usages = re.findall(r'"usage": (\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\})', answer)
+    usage = json.loads(usages[-1])
+    return [usage[name] for name in COUNTS]
+
+
+def run(source: Path, work: Path, home: Path, *forms: str) -> Ran:
+    """Let Claude Code read a copy of a package's files, of all or those of some forms."""
+    (work / source.name).mkdir()
+    for path in (path for form in forms or ["**/*.py"] for path in source.glob(form)):
+        copy = work / source.name / path.relative_to(source)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
+    name = "claude.exe" if os.name == "nt" else "claude"
+    (binary,) = (ROOT / "build/adapters").glob(f"**/claude_agent_sdk/_bundled/{name}")
+    command = [sys.executable, "-m", "agentlib.lab.api", "--port", "0"]
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    answers: list[str] = []
+    with subprocess.Popen(command, cwd=ROOT, **pipes) as server:
+        url = server.stdout.readline().strip().partition("=")[2]
+        wire = listen(forward(url, answers))
+        threading.Thread(target=wire.serve_forever, args=(0.01,), daemon=True).start()
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(home),
+            "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{wire.server_port}",
+            "ANTHROPIC_API_KEY": "any",
+            "CLAUDE_CODE_AUTO_COMPACT_WINDOW": str(WINDOW),
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        }
+        options = ["--model", "claude-haiku-5-5", "--output-format", "json"]
+        tools = ["--allowedTools", "Bash,Read,Write,Edit"]
+        try:
+            done = subprocess.run(
+                [binary, "-p", ASKED, *options, *tools],
+                cwd=work,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=True,
+            )
+        finally:
+            wire.shutdown()
+            wire.server_close()
+            server.terminate()
+            _, errors = server.communicate()
+    parts = json.loads(done.stdout)
+    result = parts[-1] if isinstance(parts, list) else parts
+    (session,) = home.glob(".claude/projects/*/*.jsonl")
+    return Ran(work, result, session, answers, errors)
+
+
+def described(folder: Path) -> list[str]:
+    """List the files that a report has a purpose for."""
+    report = (folder / "REPORT.md").read_text()
+    return re.findall(r"^## (\S+)\nPurpose: ", report, re.MULTILINE)
+
+
+def store(ran: Ran) -> None:
+    """Write the numbers of a run and its summaries, without the paths of this machine."""
+    session = load(ran.session)
+    rows = [
+        {"turn": row["turn"], "before": row["before"], "after": row["after"]}
+        | {"summary": re.sub(r"\S*/\.claude/\S*", "~/.claude/…", row["summary"])}
+        for row in compactions(session)
+    ]
+    counts = [[request.usage.get(name) or 0 for name in COUNTS] for request in session.requests]
+    files = sorted(path.relative_to(ran.folder).as_posix() for path in ran.folder.rglob("*.py"))
+    totals = map(sum, zip(*map(usage_of, ran.answers), strict=True))
+    (version,) = set(re.findall(r'"version":"([\d.]+)"', ran.session.read_text()))
+    stored = {
+        "version": version,
+        "asked": ASKED,
+        "window": WINDOW,
+        "files": files,
+        "described": sorted(described(ran.folder)),
+        "prompts": [sum(row[:3]) for row in counts],
+        "compactions": rows,
+        "billed": dict(zip(COUNTS, totals, strict=True)),
+    }
+    STORED.write_text(json.dumps(stored, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory() as work, TemporaryDirectory() as home:
+        parts = ("*.py", "lab/model/*.py", "lab/api/*.py")
+        store(run(ROOT / "agentlib", Path(work), Path(home), *parts))

@@ -1,0 +1,47 @@
+"""Frameworks of others read a package and report on it, with the tools that each has."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from loopback import served
+from others import PYTHON, ROOT
+
+from agentlib.lab.api.server import Server
+from agentlib.lab.model import reply
+
+ASKED = "Read every Python file one by one and write a report"
+AGENTS = ("mini_swe_agent", "deep_agents", "smol_agents", "inspect_agent")
+PACKAGE = ROOT / "agentlib/lab/api"
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_an_agent_of_others_reports_on_every_file(agent: str, tmp_path: Path):
+    # The reading is shown 16 kB of a result by one of them, so the files are small ones.
+    for source in PACKAGE.glob("*.py"):
+        if source.stat().st_size < 8_000:
+            shutil.copy(source, tmp_path)
+    script = ROOT / "tests/adapters/agents" / f"{agent}.py"
+    with served(Server(reply)) as wire:
+        done = subprocess.run(
+            [PYTHON, script, wire.url, ASKED],
+            cwd=tmp_path,
+            env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "ANTHROPIC_API_KEY": "any"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+    assert done.returncode == 0, done.stderr[-2_000:]
+    files = sorted(path.name for path in tmp_path.glob("*.py"))
+    report = (tmp_path / "REPORT.md").read_text()
+    assert re.findall(r"^## (\S+)\nPurpose: ", report, re.MULTILINE) == files
+
+
+def test_the_readme_names_the_versions_that_were_tried():
+    tried = (ROOT / "tests/adapters/requirements.txt").read_text()
+    readme = (ROOT / "README.md").read_text()
+    for name, version in re.findall(r"^([\w-]+)(?:\[\w+\])?==(\S+)", tried, re.MULTILINE):
+        if name != "langchain-anthropic":
+            assert re.search(rf"`{name}` {re.escape(version)}", readme), name
