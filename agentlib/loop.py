@@ -8,6 +8,7 @@ session can go on.
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from agentlib.auto_compact import Summarize, excess, refused_sizes, summarizer
@@ -17,7 +18,7 @@ from agentlib.manual_compact import COMPACT_TOOL, DONE, NAME, requested_focus
 from agentlib.messages import Block, Message, of_type, received, tool_names
 from agentlib.pipeline import compact
 from agentlib.presets import DEFAULT
-from agentlib.recovery import Breaker, breaker, memory_first, with_less
+from agentlib.recovery import Breaker, breaker, memory_first, or_else, with_less
 from agentlib.requests import request, send
 from agentlib.session_file import Repeat
 from agentlib.settings import MODEL, Settings
@@ -234,17 +235,18 @@ class Agent:
         """Build the summariser: a model, with the cures of recovery and the hooks around it."""
         settings, window = self.settings, self.settings.context_window
         most = min(settings.summary_max_tokens, LONGEST_REPLY)
-        summarize = summarizer(
+        ask = partial(
+            summarizer,
             self.client,
-            model=settings.model_for_summaries(self.model),
             system=self.system,
             tools=self.tools,
             summary_tokens=settings.summary_tokens,
             max_tokens=most,
             on_usage=on_usage,
         )
+        models = dict.fromkeys((settings.model_for_summaries(self.model), self.model))
         summarize = with_less(
-            summarize,
+            reduce(or_else, (ask(model=model) for model in models)),
             settings.summary_retries,
             fits=lambda messages: self.meter.estimate(messages) + most <= window,
         )

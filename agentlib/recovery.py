@@ -204,6 +204,18 @@ def truncating(failure: str, tokens: int) -> Summarize:
     return cut
 
 
+def or_else(first: Summarize, second: Summarize) -> Summarize:
+    """Ask the second model if the first one gives no summary."""
+
+    def ask(messages: Sequence[Message], focus: str) -> str:
+        try:
+            return first(messages, focus)
+        except SummaryFailed:
+            return second(messages, focus)
+
+    return ask
+
+
 def memory_first(summarize: Summarize, tokens: int) -> Summarize:
     """Let the agent's own notes stand in for the summary if they are complete and short enough.
 

@@ -95,7 +95,8 @@ class Settings:
     """Length asked of a summary. With a head or a tail, the largest that is asked for.
     `max_tokens` of the call is 4 times as much, at most the reserve."""
     summary_model: str = "same"
-    """The model that summarises: "same" or "auto" for the session's model, or a model's id."""
+    """The model that summarises: "same" or "auto" for the session's model, or a model's id.
+    If that one gives no summary, the session's model is asked."""
     reference_only: bool = True
     """Whether a summary says that it is no instruction (Hermes). Lesson 06 shows why it should."""
     restore_files: int = 0

@@ -147,6 +147,22 @@ def test_the_model_that_the_session_runs_with_now_is_asked_or_the_one_set(
     assert asked == models
 
 
+def test_if_the_model_for_summaries_gives_none_the_sessions_own_is_asked(tmp_path):
+    settings = replace(SMALL, summary_model="claude-small")
+    seen, brain = [], worker(6)
+
+    def silent(body):
+        gives_none = is_summary_call(body) and body["model"] == "claude-small"
+        return brain(body) | ({"content": []} if gives_none else {})
+
+    session = a_session(tmp_path, settings)
+    go(silent, a_workspace(tmp_path), session, seen=seen, settings=settings, model="claude-one")
+    asked = [body["model"] for body in seen if is_summary_call(body)]
+    assert asked == ["claude-small", "claude-one"] * len(session.compactions)
+    assert session.compactions
+    assert {each.failure for each in session.compactions} == {None}
+
+
 # -- who obeys it --------------------------------------------------------------------------------
 
 QUESTION = "Where is `LIMIT` set? Follow it through the files."

@@ -649,19 +649,20 @@ def test_a_path_is_a_prompt_and_no_command(desk):
 
 def test_an_unknown_command_leads_to_the_list(desk):
     here = desk()
-    assert here.obey("/compress now") == FAILED
-    assert here.printed() == ["[error: there is no command /compress; /help lists them]"]
+    assert here.obey("/shrink now") == FAILED
+    assert here.printed() == ["[error: there is no command /shrink; /help lists them]"]
     assert here.terminal.session.history == []
     here.obey("/help")
     commands = [line.split()[0] for line in here.printed() if line.startswith("    /")]
     assert commands == ["/compact", "/context", "/model", "/new", "/undo-files", "/help"]
 
 
-def test_compact_by_hand_prints_the_tokens_and_keeps_the_focus(desk):
+@pytest.mark.parametrize("command", ["/compact", "/compress"])
+def test_compact_by_hand_prints_the_tokens_and_keeps_the_focus(desk, command):
     here = desk()
     here.obey(*(f"{n} " + "word " * 1_000 for n in range(4)))
     here.printed()
-    assert here.obey("/compact the words") == DONE
+    assert here.obey(f"{command} the words") == DONE
     title, saved, bill = here.printed()
     assert title == "[manual compact]"
     assert saved.startswith(f"[transcript saved: {here.terminal.file.name}#")

@@ -113,7 +113,7 @@ def command(**given: Any) -> int:
 class Terminal:
     """A conversation with the agent. A line is a prompt, unless it is one of these commands:
 
-    /compact [FOCUS]  summarise the conversation now, keeping FOCUS in detail
+    /compact [FOCUS]  summarise the conversation now, keeping FOCUS in detail; so does /compress
     /context          show what fills the window, by kind
     /model [NAME]     say which model answers; with a NAME, ask that one from here on
     /new              begin a new session; the files stay as they are
@@ -298,7 +298,7 @@ class Terminal:
             case None:
                 for turn in agent.run(line):
                     yield from turn_lines(turn)
-            case "compact":
+            case "compact" | "compress":
                 if not self.settings.enabled:
                     raise ValueError("compaction is off; unset DISABLE_COMPACT to use it")
                 yield from step_lines(agent.compact_now(rest))

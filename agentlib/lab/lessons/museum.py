@@ -68,10 +68,5 @@ def said(messages: Sequence[Message], **more: Any) -> str:
 def exhibit(mistake: object, cure: object) -> None:
     """Print what the mistake gives, and what its cure gives."""
     for name, given in (("mistake", mistake), ("cure", cure)):
-        lines = str(given).splitlines()
-        print(
-            "\n".join(
-                wrapped(f"{name:7}  {lines[0]}" if n == 0 else f"{'':9}{line}", " " * 9)
-                for n, line in enumerate(lines)
-            )
-        )
+        for n, line in enumerate(str(given).splitlines()):
+            print(wrapped(f"{'' if n else name:9}{line}", " " * 9))
