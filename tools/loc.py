@@ -23,7 +23,7 @@ BUDGETS = {
     "adapters": 200,
     ROOMS: 2_167,
     "a folded cell": 30,
-    "the rest of the lab": 7_371,
+    "the rest of the lab": 7_377,
     "tools, Python": 1_297,
     "tools, JavaScript": 411,
 }
