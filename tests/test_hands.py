@@ -183,7 +183,12 @@ def work(
 
 FINAL = tool("final_answer", answer="string")
 SUBMIT = tool("submit", answer="string")
-REMINDED = [{"type": "text", "text": REMINDER}, {"type": "text", "text": ASKED}]
+NESTED = f"<system-reminder>\nIt said {REMINDER} before.\n</system-reminder>\n"
+REMINDED = [
+    {"type": "text", "text": REMINDER},
+    {"type": "text", "text": NESTED},
+    {"type": "text", "text": ASKED},
+]
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,10 @@ _DONE = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 """The command that ends a task of an agent with only bash, if its prompt says so."""
 _ENDINGS = ("submit", "final_answer")
 """Tools that take the last words, without which some agents go on asking."""
-_REMINDER = re.compile(r"\s*<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
+_REMINDER = re.compile(
+    r"\s*<system-reminder>(?:(?!<system-reminder>).)*?</system-reminder>\s*", re.DOTALL
+)
+"""A reminder that holds no other one."""
 _MARKS = ("<system-reminder>", "Calling tools:", "Observation:", "New task:", "solve this issue:")
 _FRAME = re.compile(
     r"(?:New task:|Please solve this issue:)\s*(.+?)(?:\n\nYou can execute bash commands.*)?\s*",
@@ -184,17 +187,24 @@ def _block(block: Block, hands: _Hands) -> Iterator[Block]:
                 told = observed[1] if len(hands.asked) == 1 else _MIXED
                 results = ({"type": "tool_result", "tool_use_id": name} for name in hands.asked)
                 yield from ({**result, "content": told} for result in results)
-            elif words := _REMINDER.sub("", text):
+            elif words := _without_reminders(text):
                 frame = _FRAME.fullmatch(words)
                 yield {**block, "text": frame[1] if frame else words}
         case {"type": "tool_use"}:
             hands.asked[block["id"]] = own = hands.ours(block)
             yield own
         case {"type": "tool_result", "tool_use_id": name}:
-            text = _REMINDER.sub("", msg.result_text(block))
+            text = _without_reminders(msg.result_text(block))
             yield {**block, "content": _told(text, hands.asked.get(name, {}), hands)}
         case _:
             yield block
+
+
+def _without_reminders(text: str) -> str:
+    """Take reminders out, the innermost first, because a reminder may quote another."""
+    while (shorter := _REMINDER.sub("", text)) != text:
+        text = shorter
+    return text
 
 
 def _called(call: Block) -> Block:
