@@ -96,8 +96,8 @@ def test_a_turn_a_stream_and_a_count(api: anthropic.Anthropic, tmp_path: Path):
     [turn] = run(api, tmp_path, "Say hello.", session)
     assert turn.usages[-1]["output_tokens"] > 0
     assert load(session.path).history == session.history
-    terms: Any = {"model": "smollm2", "max_tokens": 8, "messages": HI, "temperature": 0}
-    with api.messages.stream(**terms) as stream:
+    terms: Any = {"model": "smollm2", "max_tokens": 8, "messages": HI}
+    with api.messages.stream(**terms, extra_body={"temperature": 0}) as stream:
         text = "".join(stream.text_stream)
     assert text == stream.get_final_text()
     count = api.messages.count_tokens(model="smollm2", messages=HI).input_tokens
