@@ -14,7 +14,7 @@ from ipywidgets.widgets.widget import _instances
 from ipywidgets.widgets.widget_int import _BoundedInt
 from ipywidgets.widgets.widget_selection import _Selection
 
-from agentlib.lab.panels.panel import ONE_AT_A_TIME
+from agentlib.lab.panels.panel import ONE_AT_A_TIME, undrawn
 from agentlib.lab.panels.what_if import WhatIf
 from tools.drawing import Sheet, recording
 
@@ -88,8 +88,8 @@ def stale(panel: Any) -> Iterator[str]:
         with ONE_AT_A_TIME:
             draw = getattr(panel.draw, "__wrapped__", panel.draw)
             picture, text, *_ = draw(**panel.values)
-    except Exception as error:  # a panel shows it, and keeps its picture
-        picture, text = panel.picture.value, f"{type(error).__name__}: {error}"
+    except Exception as error:  # a panel says why in place of a picture
+        picture, text, _ = undrawn(error)
     if text != panel.text:
         yield f"at {panel.values} it says {panel.text!r} and not {text!r}"
     if digest(picture) != digest(panel.picture.value):
