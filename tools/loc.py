@@ -21,7 +21,7 @@ BUDGETS = {
     "agent": 2_500,
     "terminal": 474,
     "adapters": 200,
-    ROOMS: 2_071,
+    ROOMS: 2_072,
     "a folded cell": 30,
     "the rest of the lab": 8_680,
     "tools, Python": 1_297,
