@@ -295,7 +295,7 @@ def test_a_second_ctrl_c_leaves(terminal, held: Held, monkeypatch) -> None:
 
 def test_q_does_not_wait_for_a_repeat(terminal, held: Held, monkeypatch, capsys) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("q\n"))
-    with terminal._kept_alive():
+    with terminal._kept_alive(awaited=False):
         assert held.asked.wait(9)
     assert terminal.talk() == DONE
     terminal.close()
