@@ -187,8 +187,8 @@ class Server:
     ) -> tuple[list[Block], str, str | None, Body]:
         """Return content, stop_reason, stop_sequence and usage of the model's answer.
 
-        `shown`: the body as the model reads it, with its `layout`. Thinking is bound to `body`, which the client
-        sends again.
+        `shown`: the body as the model reads it, and `layout` of it. Thinking is bound to `body`,
+        which the client sends again.
         """
         reply = self.model(shown)
         room = self.window - layout.tokens
