@@ -129,6 +129,14 @@ def test_each_request_is_drawn_with_its_tokens_and_its_cents():
     ]
 
 
+def test_requests_that_only_one_run_has_are_drawn_and_that_none_has_are_refused():
+    runs = {"short": [Bill(0, 600, 0).usage(100)], "long": [Bill(0, 600, 0).usage(100)] * 3}
+    chart = bills_figure.requests(runs, "claude-opus-5-5", title="Late ones", span=range(2, 9))
+    assert chart.figure.axes[0].get_ylim()[1] > 0.6
+    with pytest.raises(ValueError, match="the last one is 3"):
+        bills_figure.requests(runs, "claude-opus-5-5", title="Too late", span=range(9, 12))
+
+
 def test_the_spread_is_drawn_as_multiples_of_each_tasks_lowest_value():
     rows = [(1, 0, 400, 0.9, False), (3, 0, 100, 0.3, True), (1, 1, 80, 0.1, True)]
     names = ("keep_recent", "seed", "tokens", "dollars", "done")
