@@ -15,12 +15,6 @@ from pathlib import Path
 
 ENVIRONMENT = "COURSE_BROWSER"
 COMMANDS = ("chromium", "google-chrome", "google-chrome-stable", "chrome", "chromium-browser")
-PLACES = (
-    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-    "/Applications/Chromium.app/Contents/MacOS/Chromium",
-    "C:/Program Files/Google/Chrome/Application/chrome.exe",
-    "C:/Program Files (x86)/Microsoft/Edge/Application/msedge.exe",
-)
 PLAYWRIGHT_FOLDERS = {
     "linux": Path.home() / ".cache/ms-playwright",
     "darwin": Path.home() / "Library/Caches/ms-playwright",
@@ -41,7 +35,6 @@ def candidates() -> Iterator[Path]:
     for name in ("chrome", "Chromium", "Google Chrome for Testing", "chrome.exe"):
         yield from sorted(builds.glob(f"chromium-*/**/{name}"), reverse=True)
     yield from (Path(program) for program in map(shutil.which, COMMANDS) if program)
-    yield from map(Path, PLACES)
 
 
 def find() -> Path | None:

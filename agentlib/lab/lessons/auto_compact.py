@@ -12,14 +12,7 @@ from matplotlib.patches import Patch
 
 from agentlib.auto_compact import summary_message, summary_text
 from agentlib.lab.figures.style import LOOKS, NAMES, RED, Chart
-from agentlib.lab.lessons.checking import (
-    FOLLOW_UP,
-    SUMMARY,
-    Answer,
-    conversation,
-    require,
-    text_of,
-)
+from agentlib.lab.lessons.checking import FOLLOW_UP, SUMMARY, Answer, conversation, require, text_of
 from agentlib.lab.lessons.page import survived
 from agentlib.lab.lessons.rooms import exercise
 from agentlib.lab.panels.meanings import LENGTH
@@ -133,12 +126,12 @@ def _two_numbers(answer: Answer) -> str:
     start = {"threshold": 20_800, "summary_tokens": 1_000}
     settings = replace(Settings(micro="off", manual=False).scaled(32_000), **(start | numbers))
     run = play(REVIEW, settings)
-    rule = "kept" if run.checks["rule kept"] else "broken"
+    rule = "yes" if run.checks["rule kept"] else "no"
     report = f"{run.checks['described']} of 19 files described, {run.checks['facts']} of 4 facts"
     cost = run.dollars(PRICED_AS)
-    result = f"rule {rule}, {report}, ${cost:.2f}"
+    result = f"rule kept {rule}, {report}, ${cost:.2f}"
     require(not run.refused, f"{result}, and the API refused a request: {run.refused}.")
-    whole = rule == "kept" and run.checks["facts"] == 4 and run.checks["described"] == 19
+    whole = rule == "yes" and run.checks["facts"] == 4 and run.checks["described"] == 19
     require(whole, f"{result}. All of it should be kept.")
     require(cost < 0.92, f"{result}. It should be under $0.92.")
     return f"{result}."

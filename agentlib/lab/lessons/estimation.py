@@ -99,17 +99,14 @@ def _error(answer: Answer) -> None:
 # -- what the cells show -------------------------------------------------------------------------
 
 
-def estimation_panel(
-    settings: Settings | None = None,
-    rings: Callable[[int, int], float] = rings_at,
-) -> Panel:
+def estimation_panel(rings: Callable[[int, int], float] = rings_at) -> Panel:
     """Window - reserve - buffer, and where the alarm rings if the estimate is off.
 
     The sliders are `window`, `reserve` and `buffer` in tokens, and `off`, the estimate's error in
     percent (-60: it reads 60 % low). `rings`: (threshold, off) -> the real tokens at which the
     alarm rings.
     """
-    start = settings or Settings()
+    start = Settings()
 
     @lru_cache(maxsize=64)
     def draw(window: int, reserve: int, buffer: int, off: int) -> tuple[bytes, str]:
