@@ -36,7 +36,9 @@ def requests(
     chart, rate = Chart(4.3, title), rates(model)
     last = min(span.stop, 1 + max(map(len, runs.values())))
     if span.start >= last:
-        raise ValueError(f"no request has a number from {span.start} on; the last one is {last - 1}")
+        raise ValueError(
+            f"no request has a number from {span.start} on; the last one is {last - 1}"
+        )
     billed = [[priced(usage, model) for usage in usages[: last - 1]] for usages in runs.values()]
     for row, (label, scale) in enumerate({"thousand tokens": 1e-3, "cents": 100}.items()):
         shown = KINDS if row else KINDS[:-1]

@@ -87,7 +87,8 @@ OLD_SUMMARY, NEW_SUMMARY = (
 def rules_stay(old: str, new: str) -> str:
     """Put the rules that a new summary dropped at its end."""
     rules = [line for line in old.splitlines() if line.startswith("- [rule]")]
-    return "\n".join([new, *(rule for rule in rules if rule not in new)])
+    kept = new.splitlines()
+    return "\n".join([new, *(rule for rule in rules if rule not in kept)])
 
 
 @exercise(
@@ -103,14 +104,17 @@ def _holds(answer: Answer) -> None:
         "nothing was dropped": (OLD_SUMMARY, OLD_SUMMARY),
         "both rules were dropped": (OLD_SUMMARY, "## State\n- [file] 3.py"),
         "there was no rule": ("## State\n- [file] 1.py", NEW_SUMMARY),
+        "a rule begins as a dropped one does": (OLD_SUMMARY, f"{NEW_SUMMARY} And quick."),
+        "a file has [rule] in a note": ("- [file] a.py | [rule] lines\n- [fact] b", NEW_SUMMARY),
     }
     for case, (old, new) in cases.items():
         lines = Answer(answer.call(old, new)).typed(str, "return a text").splitlines()
         missing = [line for line in new.splitlines() if line not in lines]
         require(not missing, f"if {case}, yours lacks {missing[:1]} of the new summary.")
-        again = [line for line in lines if "[file]" in line and line not in new]
+        rules = [line for line in old.splitlines() if line.startswith("- [rule]")]
+        again = [line for line in lines if line not in (*new.splitlines(), *rules, "")]
         require(not again, f"if {case}, {again[:1]} is back; only rules should come back.")
-        for rule in (line for line in old.splitlines() if line.startswith("- [rule]")):
+        for rule in rules:
             count = lines.count(rule)
             require(count == 1, f"if {case}, {rule!r} should be there once, not {count} times.")
         require("\n".join(lines).startswith(new), f"if {case}, rules should stand at the end.")

@@ -77,7 +77,7 @@ def _anchored(answer: Answer) -> None:
     messages = conversation(*[3_600] * 20)
     first = estimate_tokens(messages[:3])
     cases = {"before any bill there is only the estimate": (first, 0, 0, messages[:3])}
-    for sent, new in ((3, 2), (5, 2), (5, 4), (21, 2), (39, 2)):
+    for sent, new in ((3, 2), (5, 2), (5, 4), (21, 2), (39, 2), (5, 0)):
         name = f"the first {sent} messages were billed, so only {new} have to be guessed"
         now, billed = messages[: sent + new], 9_000 + 800 * sent
         cases[name] = (billed + estimate_tokens(messages[sent : sent + new]), billed, sent, now)
