@@ -38,7 +38,6 @@ _SUMMARY_PROMPT = Part(SUMMARY_WANTED, 150)
 class Billed:
     """One turn: the usage of its request, of the summaries before it, and of its repeats."""
 
-    turn: int
     usage: Usage
     summaries: tuple[Usage, ...] = ()
     repeats: tuple[Usage, ...] = ()
@@ -64,7 +63,7 @@ def bills(session: Session, frames: Sequence[Frame], *, ttl: float | None = None
         usage = biller.prompt(frame)
         times = repeated_at(session, frame.settings, frame.request, end)
         repeats = tuple(biller.repeat(frame, at) for at in times)
-        billed.append(Billed(frame.turn, usage, summaries, repeats))
+        billed.append(Billed(usage, summaries, repeats))
     return billed
 
 
