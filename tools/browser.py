@@ -24,7 +24,6 @@ MISSING = f"""The browser tests need a Chromium, and there is none here. Either 
   python tools/browser.py --install       (Playwright's, or Debian's if you are root)
 or name the one you have:
   {ENVIRONMENT}=/path/to/chrome make test-browser"""
-SECONDS = 60
 
 
 def candidates() -> Iterator[Path]:
@@ -57,7 +56,7 @@ def _runs(minutes: int, *command: str) -> bool:
     quiet = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     try:
         run = subprocess.run(
-            command, env=quiet, stdout=subprocess.DEVNULL, timeout=minutes * SECONDS, check=False
+            command, env=quiet, stdout=subprocess.DEVNULL, timeout=60 * minutes, check=False
         )
     except subprocess.TimeoutExpired:
         return False

@@ -14,6 +14,7 @@ from agentlib.lab.figures.style import cents
 from agentlib.lab.panels.what_if import WhatIf, models, positions, settings_at, without_effect
 from agentlib.lab.replay import table
 from tools.drawing import Sheet
+from tools.stops import with_own
 
 TITLE = "Turns: "
 """The page writes the trial's name behind it."""
@@ -72,7 +73,7 @@ def trail(shown: WhatIf, stops: Mapping[str, Any]) -> tuple[Sheet, dict[str, Any
     bench, presets = Bench(shown, fields), dict[str, Any]()
     for preset, start in shown.starts.items():
         at = {**shown.values, **positions(start), "preset": preset}
-        values = {f: _around(at[f], stops.get(preset, stops[""]).get(f, ())) for f in fields}
+        values = {f: with_own(at[f], stops.get(preset, stops[""]).get(f, ())) for f in fields}
         grid = ({**at, **dict(zip(fields, v, strict=True))} for v in product(*values.values()))
         places = [bench.place(each) for each in grid]
         first = {field: values[field].index(at[field]) for field in fields}
@@ -87,9 +88,3 @@ def trail(shown: WhatIf, stops: Mapping[str, Any]) -> tuple[Sheet, dict[str, Any
         "note": source.note,
         "fields": fields,
     }
-
-
-def _around(value: Any, stops: Sequence[Any]) -> list[Any]:
-    """List the stops and a preset's own value: numbers in order, words as they are."""
-    values = [*dict.fromkeys([*stops, value])]
-    return values if isinstance(value, str) else sorted(values)

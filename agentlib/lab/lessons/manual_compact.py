@@ -24,7 +24,7 @@ from agentlib.lab.panels.panel import Panel, slider, words
 from agentlib.lab.parts import results
 from agentlib.lab.play import Run, play
 from agentlib.lab.scoreboard import EVIDENCE
-from agentlib.lab.tasks.scenarios import REVIEW, TRACE, Scenario, filled, report_checks
+from agentlib.lab.tasks.scenarios import REVIEW, TRACE, Scenario, fill, report_checks
 from agentlib.manual_compact import COMPACT_TOOL, requested_focus
 from agentlib.messages import Message, active_request, last_assistant, of_type
 from agentlib.settings import MODEL, Settings
@@ -172,7 +172,7 @@ def _finished(answer: Answer) -> None:
 
 def _both_packages(folder: Path) -> None:
     REVIEW.make_workspace(folder)
-    filled(project="fetch")(folder)
+    fill(folder, project="fetch")
 
 
 TWO = replace(
