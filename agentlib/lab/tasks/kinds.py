@@ -7,36 +7,98 @@ request or not, the answer names it or not, and a file on disk has changed or no
 """
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from agentlib import pipeline
-from agentlib.lab.play import Run
+from agentlib.auto_compact import Summarize, SummaryFailed
+from agentlib.lab.api.faults import Fault
+from agentlib.lab.model import Habits
+from agentlib.lab.parts import named
+from agentlib.lab.play import Run, play
 from agentlib.lab.tasks.generated import module, write_files
 from agentlib.lab.tasks.scenarios import TABLE, Checks, Scenario, text_of
-from agentlib.messages import Message, blocks, of_type
+from agentlib.messages import (
+    Block,
+    Message,
+    blocks,
+    is_summary,
+    of_type,
+    result_text,
+)
 from agentlib.settings import Settings
-from agentlib.step import Step
+from agentlib.step import ContextEngine, Outcome, Step
 
+Pin = Callable[[list[Message]], list[str]]
+Gate = Callable[[str, list[Message]], str | None]
 KINDS = ("constraint", "preference", "decision", "number", "open question", "finished step")
-GENERATIONS = 8
+GENERATIONS, SEEDS = 8, 20
 SETTINGS = Settings(micro="off", auto=False, manual=False, context_window=32_000)
-"""Summaries are the only layer, and they come when `between_packages` says so."""
+"""Summaries are the only layer, and `layered` says when they come."""
+LENGTHS, LAYERS = (300, 600), ("none", "pin", "both")
+"""Tokens of a summary, and which of pin and gate are on, in the stored runs."""
+MODELS: dict[str, dict[str, Any]] = {
+    "heeds": {},
+    "person": {"habits": Habits(obeys_retold=False)},
+    "invents": {"faults": (Fault("invented consent", at=1, only="summary"),)},
+}
+"""Models of the stored runs: one that obeys what a summary retells, one that obeys only the
+person's own words, and one whose first summary has a consent that nobody gave."""
+WITNESS = {
+    **dict.fromkeys(("rule", "request", "task"), "person"),
+    **dict.fromkeys(("fact", "file"), "file"),
+    "ran": "model",
+}
+"""Who must have said what a summary's line with this mark tells. Other lines are counts."""
+LINE = re.compile(r"^- \[([a-z ]+)\] (.+)$", re.MULTILINE)
 _WORDS, _MADE_OF = TABLE["kinds"], TABLE["generated"]
-_LONGEST, _FILES = 3_500, 3
-"""Characters of a file, and files in a package."""
+_LONGEST, _FILES, _FACTS = 3_500, (1, 3), (0, 1)
+"""Characters of a file, and how many files and facts a package has."""
 
 
-def between_packages(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
-    """Compact before each package but the first, and before the last work. It is an engine."""
-    newest = blocks(messages[-1])[-1]
-    begins = newest.get("text", "").startswith(tuple(_WORDS["begins"]))
-    if begins and messages[-1]["role"] == "user":
-        given |= {"reason": "manual"}
-    return pipeline.compact(messages, settings, **given)
+@cache
+def layered(pin: Pin | None = None, gate: Gate | None = None) -> ContextEngine:
+    """Make an engine that compacts before each package but the first, and before the last work.
+
+    What `pin` returns stays word for word beside each summary. `gate` returns the summary to keep.
+    If it returns None, the model is asked once more, and then the compaction fails.
+    """
+
+    def step(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+        newest = blocks(messages[-1])[-1]
+        begins = newest.get("text", "").startswith(tuple(_WORDS["begins"]))
+        reason = "manual" if begins and messages[-1]["role"] == "user" else given["reason"]
+        given |= {"reason": reason}
+        if gate:
+            given["summarize"] = partial(_gated, given["summarize"], named(gate))
+        done = pipeline.compact(messages, settings, **given)
+        is_new = done.compaction in (Outcome.AUTO, Outcome.MANUAL)
+        lines: list[str] = named(pin, list)(list(messages)) if pin and is_new else []
+        return _pinned(done, lines) if lines else done
+
+    return step
+
+
+def _gated(ask: Summarize, gate: Gate, messages: Sequence[Message], focus: str) -> str:
+    for _ in range(2):
+        summary = gate(ask(messages, focus), list(messages))
+        if summary:
+            return summary
+    raise SummaryFailed("the gate refused two summaries")
+
+
+def _pinned(step: Step, lines: Sequence[str]) -> Step:
+    """Put the person's lines behind the summary, as words of the person."""
+    at = next(n for n, message in enumerate(step.messages) if is_summary(blocks(message)[0]))
+    summary, *others = blocks(step.messages[at])
+    text = {"type": "text", "text": "\n".join(lines)}
+    message = {**step.messages[at], "content": [summary, text, *others]}
+    return replace(step, messages=[*step.messages[:at], message, *step.messages[at + 1 :]])
 
 
 @cache
@@ -109,6 +171,21 @@ def marks(run: Run, seed: int) -> dict[str, dict[str, bool]]:
     }
 
 
+def play_kinds(
+    seed: int,
+    generations: int,
+    tokens: int = 600,
+    model: str = "heeds",
+    *,
+    pin: Pin | None = None,
+    gate: Gate | None = None,
+) -> Run:
+    """Play the task of a seed with summaries of so many tokens, and with a pin and a gate."""
+    settings, engine = replace(SETTINGS, summary_tokens=tokens), layered(pin, gate)
+    task, most = task_of_kinds(seed, generations), turns(generations)
+    return play(task, settings, engine=engine, max_turns=most, **MODELS[model])
+
+
 def _asks(context: Sequence[Message], prompt: str) -> bool:
     return any(block.get("text") == prompt for block in blocks(context[-1]))
 
@@ -118,12 +195,12 @@ def _nouns() -> list[str]:
 
 
 def _package(rng: Random, folder: str) -> dict[str, str]:
-    """Make a package, path -> text. Each second file has a fact of its own."""
+    """Make a package, path -> text. One in two has a fact of its own."""
     files = {
         f"{folder}/{noun}.py": module(rng, noun, _LONGEST)
-        for noun in sorted(rng.sample(_nouns(), _FILES))
+        for noun in sorted(rng.sample(_nouns(), rng.randint(*_FILES)))
     }
-    for path in rng.sample(list(files), rng.randint(0, 2)):
+    for path in rng.sample(list(files), rng.randint(*_FACTS)):
         noun, unit = rng.choice(_nouns()), rng.choice(_MADE_OF["units"].split())
         form = rng.choice(_MADE_OF["facts"])
         verb = rng.choice(_MADE_OF["verbs"].split())
@@ -151,3 +228,34 @@ def _acted_on(
     }
     renamed = texts["new"] in text_of(folder / "limits.py")
     return {"done": renamed and bool(report), **acted}
+
+
+def spoken(message: Message) -> list[tuple[str, str]]:
+    """Return the texts of a message, each with its speaker: "person", "file", "model", "summary".
+
+    A file is whatever a tool returned.
+
+    >>> spoken({"role": "user", "content": "Go on."})
+    [('person', 'Go on.')]
+    """
+    return [_spoken(block, message["role"]) for block in blocks(message)]
+
+
+def _spoken(block: Block, role: str) -> tuple[str, str]:
+    if block["type"] == "tool_result":
+        return "file", result_text(block)
+    if role == "assistant":
+        inputs = map(str, block.get("input", {}).values())
+        return "model", block.get("text") or " ".join([block.get("name", ""), *inputs])
+    return ("summary" if is_summary(block) else "person"), block.get("text", "")
+
+
+def claim(line: str) -> tuple[str, str]:
+    """Return the witness that a summary's line needs, and its words: empty if it claims nothing.
+
+    >>> claim("- [fact] The limit is 7."), claim("## Key decisions")
+    (('file', 'The limit is 7.'), ('', ''))
+    """
+    match = LINE.fullmatch(line)
+    witness = WITNESS.get(match[1], "") if match else ""
+    return witness, match[2].split(" | ")[0] if match and witness else ""
