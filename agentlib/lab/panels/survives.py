@@ -101,11 +101,11 @@ def _shown(message: Message) -> tuple[str, str]:
     return speaker, text.strip().split("\n")[0]
 
 
-def threads_panel(trace: RestsOn) -> Panel:
+def threads_panel(seed: int, trace: RestsOn) -> Panel:
     """Show the threads of a first summary, short or long, with and without the invention."""
     models = ("heeds", "invents")
     drawn: dict[tuple[int, str], tuple[bytes, str]] = {
-        key: _threads_of(play_kinds(0, 1, *key), trace) for key in product(LENGTHS, models)
+        key: _threads_of(play_kinds(seed, 1, *key), trace) for key in product(LENGTHS, models)
     }
     controls = {
         "tokens": slider("summary", max(LENGTHS), _LENGTHS, LENGTH),
