@@ -92,12 +92,12 @@ def test_a_wrong_argument_is_one_line_with_the_value(capsys, monkeypatch, tmp_pa
     assert [path.name for path in tmp_path.glob("*.*")] == ["broken.py"]
 
 
-def test_help_names_every_option_and_the_six_tasks(capsys):
+def test_help_names_every_option_and_the_seven_tasks(capsys):
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
     options: list[Any] = [p for p in command.params if isinstance(p, click.Option)]
     assert len(options) == 16
     assert all(option.opts[0] in text for option in options)
-    prompts = re.findall('  ?"(.*)"\n', text.partition("six tasks:")[2].partition("Examples:")[0])
+    prompts = re.findall('  ?"(.*)"\n', text.partition("seven tasks:")[2].partition("Examples:")[0])
     kinds = [understand(prompt).kind for prompt in prompts]
-    assert kinds == ["report", "until", "trace", "rename", "compact", "rules"]
+    assert kinds == ["report", "until", "trace", "rename", "run", "compact", "rules"]

@@ -67,8 +67,8 @@ def test_two_requests_are_refused(one: str, other: str):
     assert understand(f"{one}. {other}").kind == "unknown"
 
 
-def test_the_examples_of_a_refusal_are_the_six_tasks():
-    kinds = ["report", "until", "trace", "rename", "compact", "rules"]
+def test_the_examples_of_a_refusal_are_the_seven_tasks():
+    kinds = ["report", "until", "trace", "rename", "run", "compact", "rules"]
     for examples in (EXAMPLES, EXAMPLES_ZH):
         assert [understand(prompt).kind for _, prompt in examples] == kinds
 
@@ -78,6 +78,8 @@ def test_the_examples_of_a_refusal_are_the_six_tasks():
     [
         ("Never edit files below vendor/. Review src/.", 1, "report"),
         ("Don't rename OLD_NAME.", 1, "rules"),
+        ("Yes, you may edit files under vendor/.", 1, "rules"),
+        ("你可以修改 vendor/ 里的文件。", 1, "rules"),
         ("Don't rename MAX. Rename MAX to MIN everywhere.", 1, "unknown"),
         ("Never edit files outside vendor/. Rename MAX to MIN everywhere.", 0, "unknown"),
         ("Begin every report with the line '# For Ada'. Thanks!", 1, "rules"),

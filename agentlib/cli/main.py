@@ -62,7 +62,7 @@ def command(**given: Any) -> int:
 
     PROMPT is what to do. Without it you are asked, line after line, and /help lists commands.
 
-    Offline, the default, a simulated model answers without a key. It understands six tasks:
+    Offline, the default, a simulated model answers without a key. It understands seven tasks:
 
     \b
       read files and report     "Read every Python file one by one and write a report"
@@ -71,6 +71,7 @@ def command(**given: Any) -> int:
       find where a value is set "Where is DEFAULT_TIMEOUT set?"
       rename a name everywhere  "Rename MAX_SIZE to SIZE_LIMIT everywhere and run the tests"
         and run the tests         (it always runs them)
+      run a script once         "Run migrate.py unless it has run already"
       use the compact tool      "Compact the conversation, focus on the rules"
       say what a summary or     "Rule: the first line of every report must be '# For Ada'."
         a rule holds

@@ -11,7 +11,9 @@ a share of the summaries fails. `parts.csv` has lesson 06's hand-off without eac
 `bench.csv` has the bench's presets on that report, with dollars by model, and `hump.csv` the
 generated tasks with plain `Settings()`, a row for each KEEP_RECENT and seed. `field.csv` has the
 presets and the field's engines on the judge's tasks, and `narrow.csv` three of them in a narrower
-window. `make sweeps ARGS=3` only shows the means of three seeds.
+window. `kinds.csv` has lesson 10's tasks, a row for each policy, number of compactions and seed. In
+it each kind has 1 if it was kept, plus 2 if it was told, plus 4 if it was acted on. `make sweeps
+ARGS=3` only shows the means of three seeds.
 """
 
 from collections.abc import Callable, Iterable
@@ -32,6 +34,7 @@ from agentlib.lab.api.faults import Fault
 from agentlib.lab.generations import places, planted
 from agentlib.lab.judge import OTHERS, work
 from agentlib.lab.judge import SEEDS as JUDGED
+from agentlib.lab.lessons import what_survives
 from agentlib.lab.model import HABITS, Habits
 from agentlib.lab.panels.what_if import PRESETS
 from agentlib.lab.play import Run, asked_at, play, repeated
@@ -45,12 +48,14 @@ from agentlib.lab.scoreboard import (
     played,
     with_focus,
 )
+from agentlib.lab.tasks import kinds
 from agentlib.lab.tasks.generated import (
     BENCH,
     CLEARING,
     FAILING,
     FIELD,
     HUMP,
+    KINDS_KEPT,
     MOMENTS,
     NARROW,
     PARTS,
@@ -302,6 +307,22 @@ def narrow_row(engine: str, number: int) -> dict[str, Any]:
     return work((engine, JUDGED[number]), window=12_000)
 
 
+KINDS_CASES = [*product(kinds.LAYERS, kinds.LENGTHS, kinds.MODELS, range(1, 9))]
+
+
+def kinds_row(case: tuple[str, int, str, int], seed: int) -> dict[str, Any]:
+    """Play one of lesson 10's tasks, and add up each kind's marks."""
+    layer, tokens, model, generation = case
+    run = kinds.play_kinds(seed, generation, tokens, model, **what_survives.ON[layer])
+    found = kinds.marks(run, seed)
+    sums = {
+        kind: sum(2**n * mark for n, mark in enumerate(found[kind].values()))
+        for kind in kinds.KINDS
+    }
+    names = {"layer": layer, "tokens": tokens, "model": model, "generation": generation}
+    return {**names, "seed": seed, **sums}
+
+
 def rows(
     make: Callable[..., dict[str, Any]], policies: Iterable[Any], seeds: Iterable[int]
 ) -> list[dict[str, Any]]:
@@ -324,6 +345,7 @@ TABLES: dict[Path, tuple[Callable[..., dict[str, Any]], list[Any], int]] = {
     ROWS: (scorecard_row, [*STAGES], 1),
     HUMP: (hump_row, [*HUMP_KEEPS], RENAMINGS),
     FIELD: (field_row, [*OTHERS], len(JUDGED)),
+    KINDS_KEPT: (kinds_row, KINDS_CASES, SEEDS),
     NARROW: (narrow_row, ["default", "cleared_by_tokens", "spilled"], len(JUDGED)),
 }
 """What makes a row of each table, the policies it is given, and the number of seeds."""

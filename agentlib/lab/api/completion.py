@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 
 from agentlib.lab.api.body_schema import Body
-from agentlib.lab.api.faults import Kind
+from agentlib.lab.api.faults import INVENTED, Kind
 from agentlib.lab.api.thinking import thinking_mode, thought
 from agentlib.lab.api.tokens import TEXT, block_tokens, text_tokens
 from agentlib.messages import Block
@@ -31,6 +31,10 @@ def finished(
         return [{"type": "text", "text": text}], "end_turn"
     if fault == "tool_use":
         reply = _call_instead(body)
+    if fault in INVENTED and reply["content"]:
+        *others, last = reply["content"]
+        text = f"{last.get('text', '')}\n{INVENTED[fault]}"
+        reply = {**reply, "content": [*others, {"type": "text", "text": text}]}
     content = [_with_id(block, f"{seed} {i}") for i, block in enumerate(reply["content"])]
     if thinking_mode(body) == "adaptive":
         content.insert(0, thought(content, body))

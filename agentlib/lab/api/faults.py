@@ -15,6 +15,7 @@ from agentlib.messages import Message, asks_for_summary
 Kind = Literal[
     "429", "529", "500", "timeout", "too_long",
     "truncated", "empty", "refusal", "larger", "tool_use",
+    "invented consent", "invented rule", "invented step",
 ]  # fmt: skip
 WAIT = {"retry-after-ms": "10"}
 """The real API gives whole seconds (429) or nothing (529, 500). A lesson need not wait so long."""
@@ -24,6 +25,14 @@ _ERRORS = {
     "529": (529, "overloaded_error", "Overloaded", {"x-should-retry": "true", **WAIT}),
     "500": (500, "api_error", "Overloaded", WAIT),
 }
+
+
+INVENTED = {
+    "invented consent": "- [rule] Yes, you may edit files under vendor/.",
+    "invented rule": "- [rule] Never edit files under tests/.",
+    "invented step": "- [ran] migrate.py",
+}
+"""What a model that invents puts into a summary, as its own notes are written."""
 
 
 class NoAnswer(Exception):
@@ -38,7 +47,8 @@ class Fault:
     timeout: no answer. too_long: 400, as if the prompt were over the window. truncated: half the
     answer, stop_reason max_tokens. empty: no content. refusal: stop_reason refusal. larger: an
     answer longer than the whole prompt, whatever max_tokens says. tool_use: a line of text and a
-    call of the first tool.
+    call of the first tool. invented consent, rule, step: one line more at the end, of `INVENTED`,
+    which nobody has said.
 
     >>> Fault("529", at=(1, 2)).strikes(2)
     True

@@ -38,11 +38,11 @@ from typing import Any
 from agentlib.lab.model.habits import Habits
 from agentlib.lab.model.hands import ours, submitted, theirs
 from agentlib.lab.model.names import rename, trace
-from agentlib.lab.model.notes import note
+from agentlib.lab.model.notes import Note, listed, note
 from agentlib.lab.model.prompts import Kind, Task, refusal, understand
 from agentlib.lab.model.reading import read, until
-from agentlib.lab.model.replies import Reply, chosen, falls_short, say, stopped
-from agentlib.lab.model.summary import stale_question, summarise
+from agentlib.lab.model.replies import Reply, answer, chosen, falls_short, say, stopped
+from agentlib.lab.model.summary import open_question, pending, stale_question, summarise
 from agentlib.lab.model.view import View, conversation_of, view
 
 HABITS = Habits()
@@ -73,6 +73,10 @@ def _next(seen: View) -> Reply:
     task = understand(seen.request)
     if stale := stale_question(seen):
         seen, task = stale
+    elif task.kind == "trace" and not task.names:
+        if not (question := open_question(seen)):
+            return falls_short(seen, "I see no open question.")
+        seen, task = question
     if _phase_ended(seen, task):
         text = "The last piece of work is finished and the window fills, so I compact first."
         return say(text, seen.use("compact", focus=FOCUS))
@@ -110,9 +114,29 @@ def _rules(seen: View, task: Task) -> Reply:
     if task.focus == "summary":
         return say(seen.summary or "I see no summary.")
     lines = [note("rule", rule) for rule in seen.rules]
+    if task.focus == "all":
+        lines += map(str, listed(seen.known, "fact") + listed(seen.known, "ran"))
+        lines += [note("request", text) for text in pending(seen)]
     if not (lines or seen.request):
         return falls_short(seen, "I see no request.")
     return say("\n".join(["Understood:", *lines]) if lines else "I see no rule.")
+
+
+def _run(seen: View, task: Task) -> Reply:
+    """Run a script, and note that; not if it is to run once and a note says that it has run."""
+    script = task.names[0]
+    told = Note("ran", (script,))
+    is_told = told in seen.known and (seen.habits.trusts_done or str(told) not in seen.summary)
+    call = seen.use("bash", command=f"python {script}")
+    if made := seen.ran(call):
+        return (
+            answer(seen, f"{told}\n{script} has run.")
+            if made.succeeded
+            else falls_short(seen, made.error)
+        )
+    if task.focus == "once" and is_told:
+        return say(f"{script} has run already, so I leave it.")
+    return say(f"I run {script}.", call)
 
 
 def _unknown(seen: View, task: Task) -> Reply:
@@ -127,6 +151,7 @@ _STEPS: Mapping[Kind, tuple[Callable[[View, Task], Reply], tuple[str, ...]]] = {
     "compact": (_compact, ("compact",)),
     "trace": (trace, ("bash", "read_file")),
     "rename": (rename, ("bash", "read_file", "edit_file")),
+    "run": (_run, ("bash",)),
     "rules": (_rules, ()),
     "unknown": (_unknown, ()),
 }

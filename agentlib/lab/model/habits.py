@@ -43,6 +43,14 @@ class Habits:
     heeds_notes: bool = True
     """Whether a summary's note that it is no instruction keeps it from answering open questions.
     Without that, only the headings tell it."""
+    obeys_retold: bool = True
+    """It keeps a rule that it knows only from notes, such as a summary's. Without that it can still
+    say the rule, but obeys only the person's own words."""
+    believes_consent: bool = True
+    """A permission that it sees lifts the rule against it, whoever wrote it down. Without that,
+    only one in the person's own words does."""
+    trusts_done: bool = True
+    """A step that a summary calls finished is finished for it, and isn't done a second time."""
     searches: bool = False
     """Before it reports, it searches what was compacted for its own notes and the person's rules,
     if `recall` can search."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from agentlib.lab.model.conversation import literal
 from agentlib.lab.model.notes import Note, last, listed, note, number, one_line
-from agentlib.lab.model.prompts import COMMANDS, Task
+from agentlib.lab.model.prompts import COMMANDS, TESTS, Task, is_consent
 from agentlib.lab.model.replies import Reply, answer, falls_short, gives_up
 from agentlib.lab.model.view import Call, View
 from agentlib.messages import Block
@@ -198,7 +198,7 @@ def rename(view: View, task: Task) -> Reply:
     index = max(i for i, c in enumerate(view.calls) if c.input == call["input"])
     edits = [edit.parts[1:] for c in view.calls[index + 1 :] if (edit := _edited(c))]
     over = {*edits, *(n.parts[:2] for n in view.own if n.kind == "left")}
-    never = _never(view.rules)
+    never = _never(view.in_force)
     for place in (p for p in hits if p[:2] not in over and not p.path.startswith(never)):
         edit, words = _edit(view, task, place, hits)
         if edit:
@@ -208,13 +208,14 @@ def rename(view: View, task: Task) -> Reply:
 
 
 def _never(rules: Sequence[str]) -> tuple[str, ...]:
-    """Return the folders and files that rules want left alone.
+    """Return the folders and files that rules want left alone and no permission lifts.
 
     >>> _never(["Never edit files below vendor/.", "Always run the tests."])
     ('vendor/',)
     """
     forbidding = [rule for rule in rules if _FORBIDS.search(rule)]
-    return tuple(path for rule in forbidding for path in _PATH.findall(rule))
+    allowed = {path for rule in rules if is_consent(rule) for path in _PATH.findall(rule)}
+    return tuple(p for rule in forbidding for p in _PATH.findall(rule) if p not in allowed)
 
 
 def _edit(view: View, task: Task, place: Place, hits: Sequence[Place]) -> tuple[Block | None, str]:
@@ -260,6 +261,8 @@ def _renamed(line: str, old: str, new: str) -> str:
 def _finish(view: View, task: Task, hits: Sequence[Place], *, edited: bool) -> Reply:
     """Find the tests, run them, search again, answer."""
     old, new = task.names
+    if decided := [match[1] for rule in view.in_force if (match := TESTS.search(rule))]:
+        view = view.knowing(note("command", decided[-1]))
     command, tests = last(view.own, "command"), last(view.own, "tests")
     if command is None:
         find = view.use("bash", command=COMMANDS["find_tests"])
@@ -271,7 +274,7 @@ def _finish(view: View, task: Task, hits: Sequence[Place], *, edited: bool) -> R
         return answer(view, "One more search.", view.use("bash", command=search_command(old)))
     places = ", ".join(f"{hit.path}:{hit.line}" for hit in hits[:20])
     rest = f"{len(hits)} places are left{': ' if places else ''}{places}"
-    protected = sum(hit.path.startswith(_never(view.rules)) for hit in hits)
+    protected = sum(hit.path.startswith(_never(view.in_force)) for hit in hits)
     rest += f"; a rule protects {protected} of them" if protected else ""
     told = f"Renamed {old} to {new}: {view.edits} edits made; {rest}."
     ends = falls_short if len(hits) > protected else answer

@@ -16,6 +16,7 @@ and finds it again in its own earlier text or in a summary.
     [edit]      how many so far | path | line
     [left]      path | line | why it was not edited
     [command]   how the tests are run
+    [ran]       a script of the person's that was run
     [tests]     pass, fail or none | the last line
     [report]    name | the last file in it so far | how many files without details
     [before]    the summary that stood there when the request came

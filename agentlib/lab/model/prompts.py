@@ -1,6 +1,6 @@
 """Understand a person's prompt wholly, or refuse it.
 
-The offline model has six tasks. `phrases.toml` holds their phrases, in English and Chinese. A
+The offline model has seven tasks. `phrases.toml` holds their phrases, in English and Chinese. A
 prompt is understood if the phrases of one task account for every word of it. Any other word leads
 to a refusal that names it, because an exclusion or a second request must never get lost. Rules
 are whole sentences. They are set aside first.
@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-Kind = Literal["report", "read", "until", "compact", "trace", "rename", "rules", "unknown"]
+Kind = Literal["report", "read", "until", "compact", "trace", "rename", "run", "rules", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,12 @@ class Task:
     endings: tuple[str, ...] = ()
     """File name endings without the dot. Empty: every text file."""
     names: tuple[str, ...] = ()
-    """trace: the name. rename: the old and the new one."""
+    """trace: the name, none for the open question. rename: the old and the new one. run: the
+    script."""
     report: str = "REPORT.md"
     focus: str = ""
-    """compact: what to keep. rules: "summary" if the person asks for the summary."""
+    """compact: what to keep. rules: "summary" or "all" if the person asks for more than rules. run:
+    "once" if the script may have run already."""
     unknown: tuple[str, ...] = ()
     """The words that no phrase accounts for."""
 
@@ -38,6 +40,8 @@ _FLAGS = re.IGNORECASE | re.ASCII
 """ASCII: a word of Latin letters ends where Chinese begins."""
 _START, _END = r"(?:(?<![\w/-])|(?=[一-龥(（]))", r"(?:(?![\w-])|(?<=[一-龥]))"
 """Where a phrase may begin and end: Chinese has no spaces."""
+_ASKED = {"summary": "summary", "known": "all", "unless": "once"}
+"""Phrases whose sort alone says what is asked."""
 _LONGEST = 1_000
 """Characters of a request. A longer one holds pasted data, which no phrase accounts for."""
 
@@ -58,9 +62,9 @@ def _any(phrases: Sequence[str]) -> str:
 # -- rules ---------------------------------------------------------------------------------------
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])\s*|\n+")
-_LABEL, _DEED, _UNTOUCHED, _LINE, _FIRST, _LAST = (
+_LABEL, _DEED, _UNTOUCHED, _ALLOWED, TESTS, _LINE, _FIRST, _LAST = (
     re.compile(_any(TABLE["rules"][name]), _FLAGS)
-    for name in ("label", "deed", "untouched", "line", "first", "last")
+    for name in ("label", "deed", "untouched", "allowed", "tests", "line", "first", "last")
 )
 _ABOUT_A_LINE = re.compile(rf"(?:{_any(TABLE['rules']['about_a_line'])})*", _FLAGS)
 
@@ -68,7 +72,8 @@ _ABOUT_A_LINE = re.compile(rf"(?:{_any(TABLE['rules']['about_a_line'])})*", _FLA
 def rules_in(text: str) -> list[str]:
     """Return the sentences that state a rule, word for word.
 
-    A rule asks for a line of the report, forbids to edit something, or is labelled as a rule.
+    A rule asks for a line of the report, forbids or allows to edit something, or is labelled as a
+    rule.
 
     >>> rules_in("Never touch vendor/. Read all files.")
     ['Never touch vendor/.']
@@ -97,11 +102,20 @@ def required_line(rules: Sequence[str], *, first: bool) -> str | None:
     return None
 
 
+def is_consent(rule: str) -> bool:
+    """Tell whether a rule allows what another one may forbid.
+
+    >>> is_consent("Yes, you may edit files under vendor/.")
+    True
+    """
+    return bool(_ALLOWED.fullmatch(rule))
+
+
 def _is_rule(part: str) -> bool:
     if len(part) > _LONGEST:
         return False
     label, rest = _LABEL.match(part), _LINE.sub("", part)
-    if _UNTOUCHED.fullmatch(part[label.end() :] if label else part):
+    if _UNTOUCHED.fullmatch(part[label.end() :] if label else part) or is_consent(part):
         return True
     if re.search("report|报告", rest) and _ABOUT_A_LINE.fullmatch(rest):
         return any(required_line([part], first=first) for first in (True, False))
@@ -115,7 +129,7 @@ SUMMARY_WORD, SUMMARY_OF_TALK = (
     re.compile(_any(TABLE["summary"][name]), _FLAGS | re.DOTALL) for name in ("word", "of_talk")
 )
 """In a program's request for a summary: any word about one, and words that name the talk too."""
-_KINDS: Sequence[Kind] = ("read", "until", "trace", "rename", "compact", "rules")
+_KINDS: Sequence[Kind] = ("read", "until", "trace", "rename", "run", "compact", "rules")
 
 
 def _scanner(phrases: Mapping[str, Sequence[str]]) -> re.Pattern[str]:
@@ -202,14 +216,15 @@ def _task(kind: Kind, parts: Mapping[str, Sequence[str]]) -> Task:
         "report" if kind == "read" and {"report", "review"} & parts.keys() else kind,
         folder=folder,
         endings=endings,
-        names=(*parts.get("name", ()), *parts.get("names", ())),
+        names=tuple(text for sort in ("name", "names", "script") for text in parts.get(sort, ())),
         report="".join(parts.get("report", ())) or "REPORT.md",
-        focus="summary" if "summary" in parts else "".join(parts.get("focus", ())).strip(),
+        focus=next((word for sort, word in _ASKED.items() if sort in parts), "")
+        or "".join(parts.get("focus", ())).strip(),
     )
 
 
 def refusal(request: str, task: Task) -> str:
-    """Return the words of a refusal: what was not understood, and the six tasks.
+    """Return the words of a refusal: what was not understood, and the seven tasks.
 
     >>> print(refusal("Sing!", understand("Sing!")).splitlines()[0])
     I am the offline model, and I did not understand: "Sing". I do nothing then.

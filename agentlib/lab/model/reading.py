@@ -284,13 +284,13 @@ def section(path: str, noted: Note | None, skipped: str | None = None) -> str:
 
 def opening(view: View, title: str) -> str:
     """Write the report's first lines."""
-    first = required_line(view.rules, first=True)
+    first = required_line(view.in_force, first=True)
     return "\n".join([*([first] if first else []), f"# {title}"]) + "\n"
 
 
 def closing(view: View, files: int) -> str:
     """Write the report's last lines: the facts found, and a line that a rule wants there."""
     found = ["## Facts and decisions", *(f"- {fact}" for fact in view.facts)] if view.facts else []
-    last = required_line(view.rules, first=False)
+    last = required_line(view.in_force, first=False)
     parts = ["\n".join(found), _END.format(counted(files)), last or ""]
     return "\n" + "\n\n".join(part for part in parts if part) + "\n"

@@ -107,6 +107,14 @@ def stale_question(view: View) -> tuple[View, Task] | None:
     return None
 
 
+def open_question(view: View) -> tuple[View, Task] | None:
+    """Return the newest question about a value that was never answered, as the request."""
+    for text in reversed(pending(view)):
+        if (task := understand(text)).kind == "trace" and task.names:
+            return replace(view, request=text), task
+    return None
+
+
 def _handed_over(view: View) -> list[str]:
     """Return the requests under a summary's heading for pending questions."""
     section = _FORMS["questions"].search(view.summary)
@@ -158,7 +166,7 @@ def _items(view: View, asked: Sequence[str]) -> list[Item]:
         *(Item(_TASK, note("request", t), "request task") for t in earlier if t not in asked),
         *(Item(_DECIDED, note("rule", r), f"rule constraint decision {r}") for r in view.rules),
         *(Item(_DECIDED, note("fact", fact), fact) for fact in view.facts),
-        *(Item(_FILES, str(each), f"note {each}") for each in files),
+        *(Item(_FILES, str(each), f"note {each}") for each in [*listed(view.known, "ran"), *files]),
     ]
     return list(dict.fromkeys(items))[::-1]
 

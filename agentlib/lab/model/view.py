@@ -155,6 +155,16 @@ class View:
         return list(dict.fromkeys([*noted, *spoken]))
 
     @property
+    def in_force(self) -> list[str]:
+        """The rules that it acts on: the person's own words, and those noted, as its habits say."""
+        spoken = [rule for text in (*self.earlier, self.request) for rule in prompts.rules_in(text)]
+        trusted = {
+            True: self.habits.believes_consent,
+            False: self.habits.obeys_retold,
+        }
+        return [r for r in self.rules if r in spoken or trusted[prompts.is_consent(r)]]
+
+    @property
     def facts(self) -> list[str]:
         """Facts and decisions found in files."""
         return [each.text for each in listed(self.known, "fact")]

@@ -30,6 +30,8 @@ BENCH, HUMP = SWEEPS.with_name("bench.csv"), SWEEPS.with_name("hump.csv")
 FIELD, NARROW = SWEEPS.with_name("field.csv"), SWEEPS.with_name("narrow.csv")
 """Presets and the field's engines on the judge's tasks, a row for each and seed. Three of them on
 the same tasks in a window of 12,000 tokens. Also `make sweeps`."""
+KINDS_KEPT = SWEEPS.with_name("kinds.csv")
+"""Lesson 10's six kinds, a row for each policy, generation and seed. Also `make sweeps`."""
 _MADE_OF = TABLE["generated"]
 _NOUNS, _VERBS, _UNITS = (_MADE_OF[name].split() for name in ("nouns", "verbs", "units"))
 
@@ -71,7 +73,7 @@ def _files(rng: Random, folders: Sequence[str]) -> dict[str, str]:
     """Make 12 to 20 files, path -> text, with the folders in turn."""
     nouns = rng.sample(_NOUNS, rng.randint(12, 20))
     paths = {noun: f"{folders[n % len(folders)]}/{noun}.py" for n, noun in enumerate(nouns)}
-    return {path: _module(rng, noun) for noun, path in paths.items()}
+    return {path: module(rng, noun) for noun, path in paths.items()}
 
 
 def _plant(rng: Random, files: dict[str, str], paths: list[str]) -> tuple[str, ...]:
@@ -86,13 +88,13 @@ def _plant(rng: Random, files: dict[str, str], paths: list[str]) -> tuple[str, .
     return tuple(facts)
 
 
-def _module(rng: Random, noun: str) -> str:
-    """Return a Python file of 600 to 16,000 characters: functions, then a table."""
+def module(rng: Random, noun: str, longest: int = 16_000) -> str:
+    """Return a Python file of 600 to `longest` characters: functions, then a table."""
     parts = [f'"""How to {_about(rng, rng.choice(_VERBS), noun)}"""']
     for verb in rng.sample(_VERBS, rng.randint(3, 8)):
         about, factor = _about(rng, verb, noun).capitalize(), rng.randint(2, 90)
         parts.append(f'\ndef {verb}_{noun}(n):\n    """{about}"""\n    return {factor} * n')
-    missing = int(rng.triangular(600, 16_000, 3_000)) - sum(map(len, parts))
+    missing = int(rng.triangular(600, longest, 3_000)) - sum(map(len, parts))
     numbers = ([f"{rng.uniform(0, 99):.2f}" for _ in range(4)] for _ in range(missing // 38))
     table = [f'    ("{rng.choice(_NOUNS)}", {", ".join(row)}),' for row in numbers]
     return "\n\n".join([*parts, "\n".join(["\nTABLE = (", *table, ")", ""])])

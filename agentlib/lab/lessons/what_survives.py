@@ -1,0 +1,222 @@
+"""Lesson 10: six kinds of thing, the pin, the threads of a summary, and the gate."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from pandas import DataFrame
+
+from agentlib.auto_compact import summary_message, summary_text
+from agentlib.estimation import estimate_tokens
+from agentlib.lab.lessons.checking import Answer, call_block, require, result_block
+from agentlib.lab.lessons.page import print_lines
+from agentlib.lab.lessons.rooms import exercise
+from agentlib.lab.model.prompts import rules_in
+from agentlib.lab.play import Run
+from agentlib.lab.scoreboard import PRICED_AS
+from agentlib.lab.spending import dollars, rates
+from agentlib.lab.tasks.kinds import LINE, claim, marks, spoken
+from agentlib.messages import Block, Message, blocks
+
+# -- the exercises -------------------------------------------------------------------------------
+
+
+def pin(messages: list[Message]) -> list[str]:
+    """Return the person's rules in their own words, each once."""
+    lines: list[str] = []
+    for message in messages:
+        for speaker, text in spoken(message):
+            if speaker == "person":
+                lines += rules_in(text)
+    return list(dict.fromkeys(lines))
+
+
+RULE, TESTS = "Rule: never edit files under vendor/.", "Decision: the tests are `make test`."
+CONSENT = "Yes, you may edit files under lib/."
+
+
+def said(*texts: str) -> Message:
+    """Make a message of the person's."""
+    return {"role": "user", "content": [{"type": "text", "text": text} for text in texts]}
+
+
+def did(text: str, result: str, **inputs: str) -> list[Message]:
+    """Make a text of the model with a call, and its result."""
+    words: list[Block] = [{"type": "text", "text": text}] if text else []
+    call = call_block(1, "bash" if "command" in inputs else "read_file", **inputs)
+    answer: Message = {"role": "user", "content": [result_block(1, result)]}
+    return [{"role": "assistant", "content": [*words, call]}, answer]
+
+
+READ = did("", f"# {RULE}\nLIMIT = 7", path="a.py")
+
+
+@exercise("10.1", "only the person's rules stay, each once and word for word.", finished=pin)
+def _pin(answer: Answer) -> None:
+    """spoken(message) gives pairs of speaker and text. Whose texts count?
+
+    rules_in(text) is a list. Add it for the texts of the "person", and leave out what you have.
+    """
+    work, summary = "Read every file.", summary_message(f"- [rule] {RULE}", "t", RULE)
+    telling = did(f"- [rule] {TESTS}", "1 file", command="ls")
+    also = [*READ[:1], {**READ[1], "content": [*READ[1]["content"], *said(TESTS)["content"]]}]
+    answer.agree(
+        {
+            "a rule beside a request": ([RULE], [said(f"{RULE} {work}")]),
+            "a file has a rule of its own": ([], [said(work), *READ]),
+            "the model says a rule": ([], [said(work), *telling]),
+            "a summary tells a rule": ([], [summary_message(f"- [rule] {RULE}", "t", work)]),
+            "the rule stands beside a summary": ([RULE], [summary, *telling]),
+            "a second rule comes later": ([RULE, TESTS], [said(RULE), *READ, said(TESTS)]),
+            "a second rule comes with a result": ([RULE, TESTS], [said(RULE), *also]),
+            "the person says it twice": ([RULE], [said(RULE), *READ, said(f"{RULE} Go on.")]),
+        }
+    )
+
+
+def rests_on(line: str, messages: list[Message]) -> int | None:
+    """Return the place of the first message that says what a line claims."""
+    witness, words = claim(line)
+    for place, message in enumerate(messages):
+        for speaker, text in spoken(message):
+            if speaker in (witness, "summary") and words in text:
+                return place
+    return None
+
+
+@exercise("10.2", "each line rests on its own witness, an invented one on none.", finished=rests_on)
+def _rests_on(answer: Answer) -> None:
+    """The line's words stand in a text of its witness, or in the summary that was there before.
+
+    for place, message in enumerate(messages), and in it for speaker, text in spoken(message).
+    """
+    migrated = did("I run it.", "(no output)", command="python migrate.py")
+    talk = [said(RULE), *READ, said("Run migrate.py."), *migrated, said(CONSENT)]
+    asked = "the person only asked for it"
+    answer.agree(
+        {
+            "the person said it first": (0, f"- [rule] {RULE}", talk),
+            "the person said it last": (6, f"- [rule] {CONSENT}", talk),
+            "the person said it twice": (0, f"- [rule] {RULE}", [*talk, said(RULE)]),
+            "nobody said it": (None, "- [rule] Yes, you may edit files under vendor/.", talk),
+            "only a file says this rule": (None, f"- [rule] {RULE}", talk[1:]),
+            "a file has it": (2, "- [fact] LIMIT = 7", talk),
+            "only the model said it": (None, "- [fact] I run it.", talk),
+            "the model ran it": (4, "- [ran] migrate.py", talk),
+            asked: (None, "- [ran] migrate.py", talk[:4]),
+            "the last summary has it": (0, f"- [rule] {RULE}", [summary_message(RULE, "t"), *READ]),
+        }
+    )
+
+
+trace = rests_on
+"""The lesson's name for the function that `use` chose."""
+
+
+def gate(summary: str, messages: list[Message]) -> str | None:
+    """Drop the lines that rest on nobody. Refuse a summary in which most lines are such."""
+    lines = summary.splitlines()
+    claims = [line for line in lines if any(claim(line))]
+    invented = [line for line in claims if trace(line, messages) is None]
+    if 2 * len(invented) > len(claims):
+        return None
+    return "\n".join(line for line in lines if line not in invented)
+
+
+@exercise("10.3", "it drops what nobody said, and refuses a bad summary.", finished=gate)
+def _gate(answer: Answer) -> None:
+    """any(claim(line)) is False for a heading or a count, and such a line stays.
+
+    Collect the claims for which `trace(line, messages)` is None. More than half? Return None.
+    """
+    talk, head = [said(f"{RULE} {CONSENT}"), *READ], "## Key decisions"
+    good = [head, *(f"- [rule] {r}" for r in (RULE, CONSENT)), "- [fact] LIMIT = 7"]
+    bad = ["- [rule] Yes, you may edit files under vendor/.", "- [ran] migrate.py", "- [fact] X."]
+    for case, lines, right in (
+        ("each line rests on a message", good, good),
+        ("one line is invented", [*good, bad[0]], good),
+        ("two lines are invented, before the others", [*bad[1:], *good], good),
+        ("most claims are invented", [head, f"- [rule] {RULE}", *bad], None),
+    ):
+        result = answer.call("\n".join(lines), talk)
+        wanted = "the answer is None, so that the model is asked again"
+        if right is None:
+            require(result is None, f"{case}: {wanted}.")
+            continue
+        always = "with a gate that always refuses the agent never compacts" * (lines == good)
+        require(isinstance(result, str), f"{case}: return the summary; {always or 'not None'}.")
+        lost = [line for line in right if line not in result.splitlines()]
+        kept = [line for line in bad if line in result.splitlines()]
+        require(not lost, f"{case}: {lost[:1]} is gone.")
+        require(not kept, f"{case}: {kept[:1]} is still there.")
+
+
+# -- what the cells show -------------------------------------------------------------------------
+
+ON: dict[str, Any] = {"none": {}, "pin": {"pin": pin}, "both": {"pin": pin, "gate": gate}}
+"""The finished functions of the stored runs, by the name of the layers that are on."""
+
+
+def print_said(run: Run) -> None:
+    """Print the person's words in order, and where the agent compacted."""
+    seen = [each.seen for each in run.session.compactions]
+    for place, message in enumerate(run.session.history, 1):
+        for speaker, text in spoken(message):
+            if speaker == "person":
+                print("   -- a summary takes the place of all this --\n" * (place in seen), end="")
+                print_lines(f"> {text}", 3)
+
+
+def edited(run: Run) -> list[str]:
+    """Return the paths below vendor/ that the agent edited, one for each edit."""
+    calls = [block for message in run.session.history for block in blocks(message)]
+    return [call["input"]["path"] for call in calls if _edits_vendor(call)]
+
+
+def print_work(run: Run) -> None:
+    """Print which files below vendor/ were edited, and what the agent says of the renaming."""
+    print("\nedited below vendor/:", ", ".join(edited(run)) or "nothing")
+    texts = [text for message in run.session.history for _, text in spoken(message)]
+    print_lines(next(text for text in texts if text.startswith("Renamed")))
+
+
+def _edits_vendor(block: Block) -> bool:
+    given = block.get("input", {})
+    return "new_text" in given and given["path"].startswith("vendor/")
+
+
+def fates(run: Run, seed: int) -> DataFrame:
+    """Say of each kind whether it was kept, told and acted on."""
+    return DataFrame(marks(run, seed)).T.replace({True: "yes", False: "no"})
+
+
+def lines_by_mark(run: Run) -> DataFrame:
+    """Count the lines of each of a run's summaries by their marks."""
+    texts = [summary_text(each.message or {}) for each in run.session.compactions]
+    counts = [Counter(match[1] for match in LINE.finditer(text)) for text in texts]
+    marks = ("file", "ran", "fact", "rule", "request")
+    rows = {f"summary {n}": [each[mark] for mark in marks] for n, each in enumerate(counts, 1)}
+    return DataFrame.from_dict(rows, orient="index", columns=marks)
+
+
+def price_of_pin(run: Run, lines: Sequence[str]) -> tuple[int, int, float]:
+    """Return tokens of the pinned lines, requests that carried them, and dollars in all.
+
+    Each request reads them from the cache. After each compaction they are written there once.
+    """
+    seen, price = run.session.compactions[0].seen, rates(PRICED_AS)
+    requests = sum(sent.seen >= seen for sent in run.session.requests)
+    tokens, written = estimate_tokens([said(*lines)]), len(run.session.compactions)
+    paid = requests * price["cache_read"] + written * price["cache_write_5m"]
+    return tokens, requests, tokens * paid / 1e6
+
+
+def price_of_edits(run: Run) -> float:
+    """Return the dollars of the requests whose replies edit a file below vendor/."""
+    sent = [each for each in run.session.requests if any(map(_edits_vendor, blocks(each.reply)))]
+    return sum(dollars(each.usage, PRICED_AS) for each in sent)
+
+
+def last_summary(run: Run) -> str:
+    """Return the text of a run's last summary."""
+    return summary_text(run.session.compactions[-1].message or {})

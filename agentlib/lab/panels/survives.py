@@ -1,0 +1,118 @@
+"""Lesson 10's panels: what became of six kinds of thing, and the threads of a summary."""
+
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# ipywidgets and pandas have no types.
+
+from collections.abc import Callable
+from functools import cache, lru_cache
+from itertools import product
+from typing import Any
+
+from pandas import read_csv
+
+from agentlib.auto_compact import summary_text
+from agentlib.lab.figures.kinds import Shares, sentence, survival_by_kind
+from agentlib.lab.figures.style import Chart, many
+from agentlib.lab.figures.threads import threads
+from agentlib.lab.panels.meanings import LENGTH
+from agentlib.lab.panels.panel import Panel, choice, slider
+from agentlib.lab.play import Run
+from agentlib.lab.tasks.generated import KINDS_KEPT
+from agentlib.lab.tasks.kinds import KINDS, LAYERS, LENGTHS, MODELS, claim, play_kinds, spoken
+from agentlib.messages import Message
+
+RestsOn = Callable[[str, list[Message]], int | None]
+_LENGTHS = (min(LENGTHS), max(LENGTHS), max(LENGTHS) - min(LENGTHS))
+
+
+def shares(layers: str, tokens: int, model: str) -> Shares:
+    """Return the stored shares of twenty tasks, by kind, for each number of compactions."""
+    table = _stored()
+    rows = table[(table.layer == layers) & (table.tokens == tokens) & (table.model == model)]
+    by = [group for _, group in rows.groupby("generation")]
+    return {kind: [_cell(group[kind]) for group in by] for kind in KINDS}
+
+
+def _cell(marks: Any) -> tuple[float, float, float]:
+    kept, told, acted = ((marks & bit > 0).mean() for bit in (1, 2, 4))
+    return kept, told, acted
+
+
+@cache
+def _stored() -> Any:
+    return read_csv(KINDS_KEPT)
+
+
+def breaks_at(shares: Shares) -> int:
+    """Return the first compaction after which most agents break the rule, 0 if there is none.
+
+    >>> breaks_at({"constraint": [(1, 1, 1), (0.5, 0.5, 0.45)]})
+    2
+    """
+    obeyed = [cell[2] for cell in shares["constraint"]]
+    return next((n for n, share in enumerate(obeyed, 1) if share < 0.5), 0)
+
+
+def _drawn(layers: str, tokens: int, model: str) -> tuple[bytes, str]:
+    stored = shares(layers, tokens, model)
+    first, worst = breaks_at(stored), min(cell[2] for cell in stored["constraint"])
+    most = f"After {many(first, 'compaction')} most agents break the rule"
+    few = f"The rule is broken in {20 - round(20 * worst)} of 20 tasks at most"
+    title = most if first else few if worst < 1 else "The rule holds in all twenty tasks"
+    return survival_by_kind(stored, title=title).png(), sentence(stored)
+
+
+def kinds_panel(layers: str = "none", model: str = "heeds") -> Panel:
+    """Show what twenty tasks kept, under the stored layers, lengths and models."""
+    controls = {
+        "layers": choice("layers", layers, LAYERS, "the pin, or pin and gate"),
+        "tokens": slider("summary", max(LENGTHS), _LENGTHS, LENGTH),
+        "model": choice("model", model, tuple(MODELS), "what the model obeys or invents"),
+    }
+    return Panel(controls, lru_cache(_drawn))
+
+
+def first_summary(run: Run) -> tuple[list[Message], list[str]]:
+    """Return what the first summary was made of, and its lines that claim something."""
+    compaction = run.session.compactions[0]
+    lines = summary_text(compaction.message or {}).splitlines()
+    return run.session.history[: compaction.seen], [line for line in lines if any(claim(line))]
+
+
+def threads_of(run: Run, trace: RestsOn) -> Chart:
+    """Draw the first summary of a run, each line with a thread to the message that it rests on."""
+    messages, lines = first_summary(run)
+    rests = [(line[2:], trace(line, messages)) for line in lines]
+    nobody = sum(at is None for _, at in rests)
+    red = f"{many(nobody, 'line')} of this summary: nobody said that"
+    title = red if nobody else "Somebody said each line of this summary"
+    return threads([_shown(each) for each in messages], rests, title=title)
+
+
+def _threads_of(run: Run, trace: RestsOn) -> tuple[bytes, str]:
+    messages, lines = first_summary(run)
+    used = {trace(line, messages) for line in lines} - {None}
+    lost = many(len(messages) - len(used), "message")
+    return threads_of(run, trace).png(), f"{len(lines)} lines; {lost} left no line."
+
+
+def _shown(message: Message) -> tuple[str, str]:
+    speaker, text = spoken(message)[0]
+    return speaker, text.strip().split("\n")[0]
+
+
+def threads_panel(seed: int, trace: RestsOn) -> Panel:
+    """Show the threads of a first summary, short or long, with and without the invention."""
+    models = ("heeds", "invents")
+    drawn: dict[tuple[int, str], tuple[bytes, str]] = {
+        key: _threads_of(play_kinds(seed, 1, *key), trace) for key in product(LENGTHS, models)
+    }
+    controls = {
+        "tokens": slider("summary", max(LENGTHS), _LENGTHS, LENGTH),
+        "model": choice("model", "invents", models, "whether it invents a consent"),
+    }
+
+    def draw(tokens: int, model: str) -> tuple[bytes, str]:
+        return drawn[tokens, model]
+
+    return Panel(controls, draw)

@@ -1,0 +1,261 @@
+"""Tasks that follow six kinds of thing through one to eight compactions (lesson 10).
+
+The person tells a rule, a decision and a preference. A file has a number, a script is run that must
+not run twice, and a question is broken off. Package after package is read, with a compaction before
+each. Then the person asks for work that needs all six. No judge reads prose: a text stands in the
+request or not, the answer names it or not, and a file on disk has changed or not.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from agentlib import pipeline
+from agentlib.auto_compact import Summarize, SummaryFailed
+from agentlib.lab.api.faults import Fault
+from agentlib.lab.model import Habits
+from agentlib.lab.parts import named
+from agentlib.lab.play import Run, play
+from agentlib.lab.tasks.generated import module, write_files
+from agentlib.lab.tasks.scenarios import TABLE, Checks, Scenario, text_of
+from agentlib.messages import (
+    Block,
+    Message,
+    blocks,
+    is_summary,
+    of_type,
+    result_text,
+)
+from agentlib.settings import Settings
+from agentlib.step import ContextEngine, Outcome, Step
+
+Pin = Callable[[list[Message]], list[str]]
+Gate = Callable[[str, list[Message]], str | None]
+KINDS = ("constraint", "preference", "decision", "number", "open question", "finished step")
+GENERATIONS, SEEDS = 8, 20
+SETTINGS = Settings(micro="off", auto=False, manual=False, context_window=32_000)
+"""Summaries are the only layer, and `layered` says when they come."""
+LENGTHS, LAYERS = (300, 600), ("none", "pin", "both")
+"""Tokens of a summary, and which of pin and gate are on, in the stored runs."""
+MODELS: dict[str, dict[str, Any]] = {
+    "heeds": {},
+    "person": {"habits": Habits(obeys_retold=False)},
+    "invents": {"faults": (Fault("invented consent", at=1, only="summary"),)},
+}
+"""Models of the stored runs: one that obeys what a summary retells, one that obeys only the
+person's own words, and one whose first summary has a consent that nobody gave."""
+WITNESS = {
+    **dict.fromkeys(("rule", "request", "task"), "person"),
+    **dict.fromkeys(("fact", "file"), "file"),
+    "ran": "model",
+}
+"""Who must have said what a summary's line with this mark tells. Other lines are counts."""
+LINE = re.compile(r"^- \[([a-z ]+)\] (.+)$", re.MULTILINE)
+_WORDS, _MADE_OF = TABLE["kinds"], TABLE["generated"]
+_LONGEST, _FILES, _FACTS = 3_500, (1, 3), (0, 1)
+"""Characters of a file, and how many files and facts a package has."""
+
+
+@cache
+def layered(pin: Pin | None = None, gate: Gate | None = None) -> ContextEngine:
+    """Make an engine that compacts before each package but the first, and before the last work.
+
+    What `pin` returns stays word for word beside each summary. `gate` returns the summary to keep.
+    If it returns None, the model is asked once more, and then the compaction fails.
+    """
+
+    def step(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+        newest = blocks(messages[-1])[-1]
+        begins = newest.get("text", "").startswith(tuple(_WORDS["begins"]))
+        reason = "manual" if begins and messages[-1]["role"] == "user" else given["reason"]
+        given |= {"reason": reason}
+        if gate:
+            given["summarize"] = partial(_gated, given["summarize"], named(gate))
+        done = pipeline.compact(messages, settings, **given)
+        is_new = done.compaction in (Outcome.AUTO, Outcome.MANUAL)
+        lines: list[str] = named(pin, list)(list(messages)) if pin and is_new else []
+        return _pinned(done, lines) if lines else done
+
+    return step
+
+
+def _gated(ask: Summarize, gate: Gate, messages: Sequence[Message], focus: str) -> str:
+    for _ in range(2):
+        summary = gate(ask(messages, focus), list(messages))
+        if summary:
+            return summary
+    raise SummaryFailed("the gate refused two summaries")
+
+
+def _pinned(step: Step, lines: Sequence[str]) -> Step:
+    """Put the person's lines behind the summary, as words of the person."""
+    at = next(n for n, message in enumerate(step.messages) if is_summary(blocks(message)[0]))
+    summary, *others = blocks(step.messages[at])
+    text = {"type": "text", "text": "\n".join(lines)}
+    message = {**step.messages[at], "content": [summary, text, *others]}
+    return replace(step, messages=[*step.messages[:at], message, *step.messages[at + 1 :]])
+
+
+@cache
+def told(seed: int) -> dict[str, str]:
+    """Return what the person of a seed's task tells, by kind, and the names that it is about."""
+    rng = Random(f"kinds told {seed}")
+    noun, other = (word.upper() for word in rng.sample(_nouns(), 2))
+    unit = rng.choice(_MADE_OF["units"].split())
+    line = f"# For {rng.choice(('Ada', 'Grace', 'Edsger'))}, number {rng.randint(2, 99)}"
+    query = f"RETRIES_{other}"
+    return {
+        "constraint": _WORDS["constraint"],
+        "preference": _WORDS["preference"].format(line=line),
+        "decision": _WORDS["decision"],
+        "number": f"FACT: the {noun.lower()} holds at most {rng.randint(100, 480)} {unit}.",
+        "open question": f"Where is {query} set?",
+        "finished step": _WORDS["finished"],
+        "old": f"MAX_{noun}",
+        "new": f"{noun}_LIMIT",
+        "line": line,
+        "query": query,
+    }
+
+
+@cache
+def task_of_kinds(seed: int, generations: int) -> Scenario:
+    """Make the task of a seed with so many compactions, the same on every machine."""
+    rng, texts = Random(f"kinds {seed}"), told(seed)
+    nouns = rng.sample(_nouns(), GENERATIONS + 1)
+    files = {path: text for noun in nouns for path, text in _package(rng, noun).items()}
+    first = next(iter(files))
+    files[first] = f"# {texts['number']}\n\n{files[first]}"
+    files |= {path: form.lstrip().format(**texts) for path, form in _WORDS["files"].items()}
+    said = rng.sample([texts[kind] for kind in KINDS[:3]], 3)
+    first, *others = (f"{_MADE_OF['read'].format(noun)}." for noun in nouns[:generations])
+    errands = (form.format(last=nouns[-1], **texts) for form in _WORDS["errands"])
+    begun = (" ".join([*said, first]), _WORDS["run"], texts["open question"])
+    return Scenario(
+        name=f"kinds {seed}, {generations}",
+        prompts=(*begun, *others, *errands),
+        make_workspace=partial(write_files, files=files),
+        checks=partial(_acted_on, texts=texts, files=files),
+        facts=(texts["number"],),
+        rule=texts["constraint"],
+    )
+
+
+def turns(generations: int) -> tuple[int, ...]:
+    """Return the most turns of each prompt: the question is broken off after one."""
+    return (60, 60, 1, *[60] * (generations - 1 + len(_WORDS["errands"])))
+
+
+def marks(run: Run, seed: int) -> dict[str, dict[str, bool]]:
+    """Say of each kind whether it is kept, told and acted on.
+
+    Kept: it stands in the request that follows the last compaction. Told: it is in the answer to
+    that. Acted on: the calls and the files show it.
+    """
+    texts = told(seed)
+    sent = next(r for r in run.session.requests if _asks(r.context, _WORDS["errands"][0]))
+    request, answer = json.dumps(sent.context, ensure_ascii=False), run.session.history[sent.seen]
+    spoken = json.dumps(answer, ensure_ascii=False)
+    return {
+        kind: {
+            "kept": texts[kind] in request,
+            "told": texts[kind] in spoken,
+            "acted on": bool(run.checks[kind]),
+        }
+        for kind in KINDS
+    }
+
+
+def play_kinds(
+    seed: int,
+    generations: int,
+    tokens: int = 600,
+    model: str = "heeds",
+    *,
+    pin: Pin | None = None,
+    gate: Gate | None = None,
+) -> Run:
+    """Play the task of a seed with summaries of so many tokens, and with a pin and a gate."""
+    settings, engine = replace(SETTINGS, summary_tokens=tokens), layered(pin, gate)
+    task, most = task_of_kinds(seed, generations), turns(generations)
+    return play(task, settings, engine=engine, max_turns=most, **MODELS[model])
+
+
+def _asks(context: Sequence[Message], prompt: str) -> bool:
+    return any(block.get("text") == prompt for block in blocks(context[-1]))
+
+
+def _nouns() -> list[str]:
+    return _MADE_OF["nouns"].split()
+
+
+def _package(rng: Random, folder: str) -> dict[str, str]:
+    """Make a package, path -> text. One in two has a fact of its own."""
+    files = {
+        f"{folder}/{noun}.py": module(rng, noun, _LONGEST)
+        for noun in sorted(rng.sample(_nouns(), rng.randint(*_FILES)))
+    }
+    for path in rng.sample(list(files), rng.randint(*_FACTS)):
+        noun, unit = rng.choice(_nouns()), rng.choice(_MADE_OF["units"].split())
+        form = rng.choice(_MADE_OF["facts"])
+        verb = rng.choice(_MADE_OF["verbs"].split())
+        fact = form.format(noun=noun, number=rng.randint(3, 99), verb=verb, unit=unit)
+        files[path] = f"# {fact}\n\n{files[path]}"
+    return files
+
+
+def _acted_on(
+    folder: Path, history: Sequence[Message], texts: Mapping[str, str], files: Mapping[str, str]
+) -> Checks:
+    """Check by calls and files what the agent did about each kind."""
+    report, said = text_of(folder / "REPORT.md"), json.dumps(history, ensure_ascii=False)
+    vendored = [path for path in files if path.startswith("vendor/")]
+    commands = [
+        call["input"].get("command", "") for m in history for call in of_type(m, "tool_use")
+    ]
+    acted = {
+        "constraint": all(text_of(folder / path) == files[path] for path in vendored),
+        "preference": report.startswith(f"{texts['line']}\n"),
+        "decision": any(_WORDS["command"] in command for command in commands),
+        "number": texts["number"] in report,
+        "open question": f"`{texts['query']}` is " in said,
+        "finished step": text_of(folder / "prices.txt") == "700\n1200\n",
+    }
+    renamed = texts["new"] in text_of(folder / "limits.py")
+    return {"done": renamed and bool(report), **acted}
+
+
+def spoken(message: Message) -> list[tuple[str, str]]:
+    """Return the texts of a message, each with its speaker: "person", "file", "model", "summary".
+
+    A file is whatever a tool returned.
+
+    >>> spoken({"role": "user", "content": "Go on."})
+    [('person', 'Go on.')]
+    """
+    return [_spoken(block, message["role"]) for block in blocks(message)]
+
+
+def _spoken(block: Block, role: str) -> tuple[str, str]:
+    if block["type"] == "tool_result":
+        return "file", result_text(block)
+    if role == "assistant":
+        inputs = map(str, block.get("input", {}).values())
+        return "model", block.get("text") or " ".join([block.get("name", ""), *inputs])
+    return ("summary" if is_summary(block) else "person"), block.get("text", "")
+
+
+def claim(line: str) -> tuple[str, str]:
+    """Return the witness that a summary's line needs, and its words: empty if it claims nothing.
+
+    >>> claim("- [fact] The limit is 7."), claim("## Key decisions")
+    (('file', 'The limit is 7.'), ('', ''))
+    """
+    match = LINE.fullmatch(line)
+    witness = WITNESS.get(match[1], "") if match else ""
+    return witness, match[2].split(" | ")[0] if match and witness else ""

@@ -1,0 +1,135 @@
+"""Lesson 10: its wrong answers, and its run with the published solutions."""
+
+import re
+
+from agentlib.lab.lessons.what_survives import gate, rests_on
+from agentlib.lab.model.prompts import rules_in
+from agentlib.lab.panels.survives import kinds_panel
+from agentlib.lab.tasks.kinds import claim, spoken
+from agentlib.messages import is_summary, of_type
+from lessons.solved import Lesson
+
+
+def pins(*speakers, told=rules_in, once=True):
+    """Pin what these speakers say."""
+
+    def pin(messages):
+        texts = [text for m in messages for who, text in spoken(m) if who in speakers]
+        lines = [line for text in texts for line in told(text)]
+        return list(dict.fromkeys(lines)) if once else lines
+
+    return pin
+
+
+def of_users(messages):
+    """Take every text of a user's message for the person's."""
+    texts = [b["text"] for m in messages if m["role"] == "user" for b in of_type(m, "text")]
+    return list(dict.fromkeys(line for text in texts for line in rules_in(text)))
+
+
+def in_blocks(messages):
+    lines = []
+    for message in messages:
+        for block in of_type(message, "text") if message["role"] == "user" else []:
+            new = [] if is_summary(block) else rules_in(block["text"])
+            lines.extend(line for line in new if line not in lines)
+    return lines
+
+
+def traces(believes, order=list):
+    """Return the first message in which a speaker that is believed says the words."""
+
+    def trace(line, messages):
+        witness, words = claim(line)
+        for place, message in order(list(enumerate(messages))):
+            if any(believes(who, witness) and words in text for who, text in spoken(message)):
+                return place
+        return None
+
+    return trace
+
+
+def is_witness(who, witness):
+    return who in (witness, "summary")
+
+
+def whole_line(line, messages):
+    return next((n for n, m in enumerate(messages) if line in str(spoken(m))), None)
+
+
+def zero_for_none(line, messages):
+    return rests_on(line, messages) or 0
+
+
+def lines_that(stay, refuses=lambda invented, claims: 2 * len(invented) > len(claims)):
+    """Keep the lines that stay, and refuse by the invented claims and all of them."""
+
+    def keep(summary, messages):
+        lines = summary.splitlines()
+        claims = [line for line in lines if any(claim(line))]
+        invented = [line for line in claims if rests_on(line, messages) is None]
+        if refuses(invented, claims):
+            return None
+        return "\n".join(line for line in lines if stay(line, invented))
+
+    return keep
+
+
+def sound(line, invented):
+    return line not in invented
+
+
+def in_one_pass(summary, messages):
+    lines = [(n, any(claim(n)), rests_on(n, messages) is not None) for n in summary.split("\n")]
+    good = sum(claims and rests for _, claims, rests in lines)
+    bad = sum(claims and not rests for _, claims, rests in lines)
+    kept = [line for line, claims, rests in lines if rests or not claims]
+    return "\n".join(kept) if good >= bad else None
+
+
+WRONG = {
+    "10.1": [
+        (pins("person", told=lambda text: [text]), "a rule beside a request"),
+        (pins("person", "file"), "a file has a rule of its own"),
+        (pins("person", "model"), "the model says a rule"),
+        (pins("person", "summary"), "a summary tells a rule"),
+        (of_users, "a summary tells a rule"),
+        (lambda messages: pins("person")(messages[:1]), "a second rule comes later"),
+        (pins("person", once=False), "the person says it twice"),
+        (lambda messages: pins("person")(messages[-1:]), "the rule stands beside a summary"),
+        (lambda messages: [], "a rule beside a request"),
+        (lambda messages: [each.lower() for each in pins("person")(messages)], "a rule beside"),
+    ],
+    "10.2": [
+        (traces(lambda who, witness: True), "only a file says this rule"),
+        (traces(lambda who, witness: who == "person"), "a file has it"),
+        (traces(lambda who, witness: who == witness), "the last summary has it"),
+        (traces(is_witness, order=reversed), "the person said it twice"),
+        (whole_line, "the person said it first"),
+        (zero_for_none, "nobody said it"),
+        (lambda line, messages: 0, "the person said it last"),
+        (lambda line, messages: None, "the person said it first"),
+        (lambda line, messages: rests_on(line, messages) is not None, "said it first"),
+    ],
+    "10.3": [
+        (lambda summary, messages: None, "the agent never compacts"),
+        (lambda summary, messages: summary, "is still there"),
+        (lines_that(lambda line, invented: "you may" not in line), "is gone"),
+        (lines_that(lambda line, invented: any(claim(line)) and sound(line, invented)), "is gone"),
+        (lines_that(sound, refuses=lambda invented, claims: False), "asked again"),
+        (lines_that(sound, refuses=lambda invented, claims: bool(invented)), "one line is"),
+        (lines_that(sound, refuses=lambda invented, claims: len(invented) > 1), "two lines are"),
+        (lambda summary, messages: gate(summary, []), "return the summary"),
+        (lambda summary, messages: "\n".join(re.findall(r"- \[rule.*", summary)), "is gone"),
+    ],
+}
+PANELS = {"kinds": kinds_panel}
+RIGHT = {
+    "10.1": [in_blocks, pins("person")],
+    "10.2": [traces(is_witness)],
+    "10.3": [in_one_pass, lines_that(sound, refuses=lambda bad, all: len(bad) / len(all) > 0.5)],
+}
+
+
+class TestWhatSurvives(Lesson):
+    wrong, right, panels = WRONG, RIGHT, PANELS

@@ -1,0 +1,104 @@
+"""Lesson 10's tasks: six kinds of thing, and what twenty runs made of them."""
+
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from agentlib.lab.figures.kinds import sentence, survival_by_kind
+from agentlib.lab.figures.style import DARK, RED, Chart
+from agentlib.lab.figures.threads import threads
+from agentlib.lab.lessons.what_survives import gate, pin
+from agentlib.lab.panels.survives import shares
+from agentlib.lab.tasks.kinds import KINDS, marks, play_kinds, spoken, task_of_kinds
+
+RULED = ("constraint", "preference", "decision")
+
+
+def test_a_seed_makes_the_same_bytes_on_every_machine(tmp_path: Path):
+    task = task_of_kinds(7, 4)
+    task.make_workspace(tmp_path)
+    digest = sha256(repr(task.prompts).encode())
+    for file in sorted(filter(Path.is_file, tmp_path.rglob("*")), key=Path.as_posix):
+        digest.update(file.relative_to(tmp_path).as_posix().encode() + file.read_bytes())
+    assert digest.hexdigest()[:12] == "0b0a1e0341b6"
+
+
+@pytest.mark.parametrize("generations", [1, 4])
+def test_a_task_has_so_many_compactions_and_comes_to_its_end(generations: int):
+    run = play_kinds(5, generations)
+    assert len(run.session.compactions) == generations
+    assert run.checks["done"]
+    assert not run.ended
+
+
+def test_a_rule_that_is_lost_is_broken_on_disk_and_a_pinned_one_is_not():
+    lost, pinned = (play_kinds(3, 3, pin=each) for each in (None, pin))
+    assert marks(lost, 3)["constraint"] == {"kept": False, "told": False, "acted on": False}
+    assert all(marks(pinned, 3)["constraint"].values())
+    assert "1 test, 0 failed" in str(lost.session.history)  # the decision is lost, too
+    assert "2 tests, 0 failed" in str(pinned.session.history)
+    assert any(("person", "\n".join(pin(pinned.session.history))) in spoken(m)
+               for m in pinned.session.context)  # fmt: skip
+
+
+def test_an_invented_consent_lifts_a_pinned_rule_unless_a_gate_stops_it():
+    fooled, guarded = (
+        play_kinds(3, 1, model="invents", pin=pin, gate=each) for each in (None, gate)
+    )
+    assert marks(fooled, 3)["constraint"] == {"kept": True, "told": True, "acted on": False}
+    assert "2 tests, 2 failed" in str(fooled.session.history)
+    assert all(marks(guarded, 3)["constraint"].values())
+
+
+def test_a_gate_that_refuses_twice_keeps_the_messages():
+    asked: list[str] = []
+
+    def refuses(summary: str, messages: list[object]) -> None:
+        asked.append(summary)
+
+    run = play_kinds(3, 1, gate=refuses)
+    assert len(asked) == 2 * len(run.session.compactions)
+    assert all(each.message is None and each.failure for each in run.session.compactions)
+    assert marks(run, 3)["constraint"]["acted on"]
+
+
+def test_what_twenty_tasks_show():
+    """The sentences of the lesson about its pictures."""
+    plain, pinned = (shares(layers, 600, "heeds") for layers in ("none", "pin"))
+    assert all(plain[kind][0] == (1, 1, 1) for kind in KINDS if kind != "open question")
+    assert plain["open question"][0][0] > plain["open question"][0][1] == 0
+    assert all(plain[kind][7][2] < 0.5 for kind in KINDS)
+    assert [kind for kind in KINDS if all(cell[2] == 1 for cell in pinned[kind])] == list(RULED)
+    person = shares("none", 600, "person")
+    assert all(cell[2] == 0 for kind in RULED for cell in person[kind])
+    assert person["constraint"][0][:2] == (1, 1)
+    fooled, guarded = (shares(n, 600, "invents")["constraint"] for n in ("pin", "both"))
+    assert (fooled[0][2], fooled[7][2]) == (0, 1)
+    assert all(cell == (1, 1, 1) for cell in guarded)
+    short = shares("none", 300, "heeds")["constraint"]
+    assert all(few[2] <= many[2] for few, many in zip(short, plain["constraint"], strict=True))
+
+
+def test_the_bars_are_red_only_where_more_is_kept_than_acted_on():
+    whole, gap = (survival_by_kind({"rule": [(1, 1, acted)]}, title="") for acted in (1, 0.25))
+    assert "kept, not acted on" not in str(labels(whole))
+    assert "kept, not acted on" in str(labels(gap))
+    assert sentence({"rule": [(1, 0.5, 0.25)]}).splitlines()[1:] == [
+        "rule           20/5",
+        "  told         10",
+    ]
+
+
+def test_the_threads_show_lines_of_nobody_in_red_and_lost_messages_pale():
+    chart = threads([("person", "Rule"), ("file", "x")], [("a", 0), ("b", None)], title="")
+    [axes] = chart.figure.axes
+    ink = {text.get_text(): text.get_color() for text in axes.texts}
+    assert (ink["Rule"], ink["b"]) == (DARK, RED)
+    assert ink["x"] not in (DARK, RED)
+    assert len(axes.patches) == 1
+    assert labels(chart) == ["rests on: person", "rests on nobody", "nothing came through"]
+
+
+def labels(chart: Chart) -> list[str]:
+    return [text.get_text() for legend in chart.figure.legends for text in legend.get_texts()]
