@@ -88,6 +88,6 @@ def test_a_summary_that_a_policy_puts_in_is_billed_once():
 
     frames = replay(session, KEEPS_ALL, engine=engine(summarises))
     billed = bills(session, frames)
-    assert [bill.turn for bill in billed if bill.summaries] == [8]
+    assert [n for n, bill in enumerate(billed, 1) if bill.summaries] == [8]
     [summary] = billed[7].summaries
     assert summary["output_tokens"] == pytest.approx(500, rel=0.02)

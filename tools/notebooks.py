@@ -165,8 +165,6 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="only compare")
     arguments = parser.parse_args()
     paths = arguments.paths or sorted(Path("notebooks").glob("*.ipynb"))
-    if not paths:
-        print("There is no notebook yet.")
     right = compare(paths) if arguments.check else [*map(update, paths)]
     return 0 if all(right) else 1
 

@@ -26,7 +26,6 @@ def main() -> None:
     runs = {name: play(REVIEW, settings) for name, settings in RUNS.items()}
     tables = {name: run.table() for name, run in runs.items()}
     refused = {name: run.ended for name, run in runs.items() if run.refused}
-    WHERE.parent.mkdir(exist_ok=True)
     WHERE.write_bytes(charts.compare(tables, title=TITLE, refused=refused).png())
     WHERE.with_name("scorecard.png").write_bytes(scoreboard.picture("07").png())
 

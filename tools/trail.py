@@ -16,9 +16,6 @@ from agentlib.lab.replay import table
 from tools.drawing import Sheet
 from tools.stops import with_own
 
-TITLE = "Turns: "
-"""The page writes the trial's name behind it."""
-
 
 class Bench:
     """The runs behind a bench's places, each made once."""
@@ -41,7 +38,8 @@ class Bench:
     def _run(self, settings: Any, values: Mapping[str, Any]) -> int:
         trial, frames = self.shown.source.tried(settings), self.shown.source.frames(settings)
         reasons = without_effect(settings, frames)
-        picture = self.sheet.picture(charts.turns(table(frames), title=TITLE))
+        # The page writes the trial's name behind the title.
+        picture = self.sheet.picture(charts.turns(table(frames), title="Turns: "))
         self.idle[self._key(frozenset(reasons), values)] = len(self.runs)
         self.runs.append({**judged(trial), "turns": len(frames), "why": reasons, "below": picture})
         return len(self.runs) - 1
@@ -78,13 +76,12 @@ def trail(shown: WhatIf, stops: Mapping[str, Any]) -> tuple[Sheet, dict[str, Any
         places = [bench.place(each) for each in grid]
         first = {field: values[field].index(at[field]) for field in fields}
         presets[preset] = {"values": values, "start": first, "places": places}
-    source = shown.source
     return bench.sheet, {
         "places": presets,
         "runs": bench.runs,
         "dots": {name: judged(trial) for name, trial in shown.presets.items()},
         "most": int(next(iter(shown.presets.values())).most),
-        "left": source.left,
-        "note": source.note,
+        "left": shown.source.left,
+        "note": shown.source.note,
         "fields": fields,
     }

@@ -12,10 +12,10 @@ from typing import Any
 from pandas import DataFrame
 
 from agentlib.auto_compact import summary_message
-from agentlib.lab.client import client
 from agentlib.lab.figures import moments
 from agentlib.lab.figures.style import many, wrapped
 from agentlib.lab.lessons.checking import SUMMARY, Answer, conversation, require, shown, text_of
+from agentlib.lab.lessons.museum import said
 from agentlib.lab.lessons.page import run_sentence
 from agentlib.lab.lessons.rooms import exercise
 from agentlib.lab.model.summary import stems
@@ -27,7 +27,7 @@ from agentlib.lab.scoreboard import EVIDENCE
 from agentlib.lab.tasks.scenarios import REVIEW, TRACE, Scenario, fill, report_checks
 from agentlib.manual_compact import COMPACT_TOOL, requested_focus
 from agentlib.messages import Message, active_request, last_assistant, of_type
-from agentlib.settings import MODEL, Settings
+from agentlib.settings import Settings
 from agentlib.tools import DEFINITIONS
 
 AUTO = replace(EVIDENCE, manual=False).scaled(32_000)
@@ -188,15 +188,8 @@ TWO = replace(
 
 def ask(messages: list[Message]) -> str:
     """Send messages to the simulated API, and return its refusal or "accepted"."""
-    import anthropic
-
-    sent: Any = {"model": MODEL, "max_tokens": 500, "tools": [*DEFINITIONS, COMPACT_TOOL]}
-    try:
-        client(window=32_000).messages.create(messages=messages, **sent)  # type: ignore[arg-type]
-        return "accepted"
-    except anthropic.BadRequestError as error:
-        body: Any = error.body
-        return wrapped(f"refused, {error.status_code} {body['error']['message']}")
+    answer = said(messages, tools=[*DEFINITIONS, COMPACT_TOOL])
+    return wrapped(f"refused, {answer}") if answer.startswith("400") else "accepted"
 
 
 def moment_panel(scenario: Scenario, settings: Settings, curve: DataFrame, after: int) -> Panel:
