@@ -426,13 +426,35 @@ def test_the_page_is_whole_and_loads_nothing(tmp_path: Path) -> None:
     assert run(written(tmp_path, *lines), "--what-if", "--html", page).exit_code == 0
     tags = Tags(page.read_text(encoding="utf-8"))
     assert tags.open == []
-    assert [each for each in tags.addresses if not each.startswith(("#", "data:image/png;"))] == []
+    assert [each for each in tags.addresses if not each.startswith("#")] == []
     assert {"#lost", "#compactions", "#what-if"} <= set(tags.addresses)
+
+
+def test_the_picture_of_one_session_has_its_turns_and_what_happened_in_them(tmp_path: Path) -> None:
+    path, page = written(tmp_path, *a_day()), tmp_path / "report.html"
+    run(path, "--html", page)
+    shown = page.read_text(encoding="utf-8")
+    assert "prompts, the largest of" in shown
+    for kind, says in (("pause", "a pause of "), ("fall", "left silently"), ("compaction", "lost")):
+        assert re.search(f'class="mark {kind}"[^>]*aria-label="turn [0-9]+: [^"]*{says}', shown)
+    assert "<img" not in shown
+
+
+def test_of_many_sessions_each_is_a_mark_and_without_texts_no_name_is_there(tmp_path: Path) -> None:
+    for number in range(7):
+        written(tmp_path, *a_day(quote=f"{QUOTE} {number}"), name=f"planted-{number}")
+    page = tmp_path / "report.html"
+    assert run(tmp_path, "--html", page).exit_code == 0
+    assert "planted-" in page.read_text(encoding="utf-8")
+    run(tmp_path, "--html", page, "--no-text")
+    shown = page.read_text(encoding="utf-8")
+    assert shown.count('class="mark session"') == len(re.findall("session [0-9]+: [$]", shown)) / 2
+    assert "planted-" not in shown
 
 
 def test_the_json_has_the_tables_that_the_words_name(tmp_path: Path) -> None:
     told = json.loads(run(written(tmp_path, *a_day()), "--json", "--what-if").stdout)
-    assert set(told) <= set(WORDS["tables"])
+    assert set(told) <= {*WORDS["tables"], "prompts"}  # which the page draws
     assert all(rows[0].keys() == row.keys() for rows in told.values() for row in rows)
     assert sum(row["dollars"] for row in told["where"]) == pytest.approx(0.346)
 

@@ -89,8 +89,9 @@ def command(paths: tuple[Path, ...], session: str, html: Path | None, **given: A
     """
     found, own = _found(paths, session), _own(given)
     bar = partial(track, console=Console(stderr=True), transient=True)
-    tables = report.of_overview(overview(found, jobs=given["jobs"], track=bar))
     alone = _loaded(found[0]) if len(found) == 1 else None
+    jobs = 1 if alone else given["jobs"]
+    tables = report.of_overview(overview(found, session=alone, jobs=jobs, track=bar))
     if alone:
         tables = {name: tables[name] for name in tables if name not in _ALONE}
         tables |= report.of_session(alone)
@@ -102,7 +103,7 @@ def command(paths: tuple[Path, ...], session: str, html: Path | None, **given: A
             tables["set this"] = [{"line": _NO_PRICE}]
     tables = report.shareable(tables, texts=not given["no_text"])
     if html:
-        _replace(html, report.as_page(tables, report.turn_chart(alone) if alone else None))
+        _replace(html, report.as_page(tables))
         click.echo(f"wrote {html}")
     elif given["is_json"]:
         click.echo(json.dumps(tables, indent=1))

@@ -15,6 +15,7 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     as_completed,
 )
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +24,7 @@ from pandas import DataFrame
 
 from agentlib.lab.sessions import PROJECTS, files, load
 from agentlib.lab.sessions.one import calls_again, files_read, losses, responses, window
+from agentlib.transcripts import Session
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -97,17 +99,21 @@ def kind_of(path: Path) -> str:
     return "compaction call" if path.name.startswith("agent-acompact") else "subagent"
 
 
-def summarise(path: Path) -> dict[str, DataFrame]:
-    """Add up one file: the tables of `overview`, without its texts. Raises what `load` raises."""
-    session = load(path)
+def summarise(path: Path, session: Session | None = None) -> dict[str, DataFrame]:
+    """Add up one file: the tables of `overview`, without its texts. Raises what `load` raises.
+
+    `session`: what is in the file, if it is loaded already.
+    """
+    session = session or load(path)
     if not session.requests:
         raise ValueError("it has no response")
+    every = responses(session)
+    gone = [row["gone"] for row in every if row["gone"]]
     spent = [
         {**row, "where": where, "tokens": tokens, "dollars": dollars}
-        for row in responses(session)
+        for row in every
         for where, (tokens, dollars) in row.pop("spent").items()
     ]
-    gone = [row["gone"] for row in responses(session) if row["gone"]]
     lost = [row["tokens"] for row in losses(session)] if session.compactions else []
     events = {"silent falls of the prompt": gone, "pieces lost and asked for again": lost}
     sums = [{"what": n, "number": len(each), "tokens": sum(each)} for n, each in events.items()]
@@ -119,7 +125,9 @@ def summarise(path: Path) -> dict[str, DataFrame]:
     return {name: DataFrame(rows).assign(**file) for name, rows in tables.items()}
 
 
-def overview(paths: Iterable[Path | str] = (PROJECTS,), **options: Any) -> dict[str, DataFrame]:
+def overview(
+    paths: Iterable[Path | str] = (PROJECTS,), *, session: Session | None = None, **options: Any
+) -> dict[str, DataFrame]:
     """Read all session files among these paths and in these folders, and put them into tables.
 
     Each row has the `session`, the `project` and the `kind` of its file:
@@ -132,10 +140,11 @@ def overview(paths: Iterable[Path | str] = (PROJECTS,), **options: Any) -> dict[
     - not counted: how many responses and files are not in the sums, and why
     - unread: which files couldn't be read, and why
 
-    A response that stands in two files, as after a resume, counts once. The options are those of
+    A response that stands in two files, as after a resume, counts once. `session` is the content of
+    the only file, if it is loaded already. The options are those of
     `each`. Raises FileNotFoundError if a path doesn't exist, ValueError if no file could be read.
     """
-    found, failed = each(summarise, files(paths), **options)
+    found, failed = each(partial(summarise, session=session), files(paths), **options)
     if not found:
         reasons = [f"{path}: {reason}" for path, reason in failed.items()]
         raise ValueError("\n".join(["no session could be read", *reasons[:9]]))

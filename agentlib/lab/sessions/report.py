@@ -5,7 +5,6 @@ every word that isn't the program's own. Titles, sums and formats are in `report
 """
 
 import tomllib
-from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from math import isnan
@@ -22,6 +21,7 @@ from agentlib.estimation import prompt_tokens
 from agentlib.lab.figures import charts
 from agentlib.lab.figures.style import Chart
 from agentlib.lab.replay.weights import Weights
+from agentlib.lab.sessions import pictures
 from agentlib.lab.sessions.answer import answer
 from agentlib.lab.sessions.one import PAUSE, Row, compactions, losses, responses
 from agentlib.lab.sessions.tools import kind_of
@@ -66,6 +66,7 @@ def _summed(table: DataFrame, by: list[str], sums: list[str], **spec: str) -> Da
 def of_session(session: Session) -> Report:
     """Say what happened in one session: its pauses, silent clearings and compactions."""
     every = responses(session)
+    prompts = [{name: row[name] for name in ("turn", "prompt")} for row in every]
     for row, request in zip(every, session.requests, strict=True):
         row["rewritten"], row["dollars"] = row["spent"].get(row["why"], (0, 0.0))
         is_result = of_type(request.context[-1], "tool_result")
@@ -77,6 +78,7 @@ def of_session(session: Session) -> Report:
         "clearings": [{name: row[name] for name in more} for row in every if row["gone"]],
         "compactions": compactions(session),
         "lost": losses(session),
+        "prompts": prompts,
     }
 
 
@@ -183,13 +185,13 @@ def _line(text: str) -> str:
     return short(text, 200)
 
 
-def as_page(report: Report, chart: Chart | None = None) -> str:
+def as_page(report: Report) -> str:
     """Write the report as one page of HTML that loads nothing."""
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     template = environment.from_string((_HERE / "page.html.j2").read_text(encoding="utf-8"))
-    picture = b64encode(chart.png()).decode() if chart else ""
+    plot = pictures.prompts(report) if "prompts" in report else pictures.sessions(report)
     shown = {"report": report, "tables": WORDS["tables"], "answer": answer(report)}
-    return template.render(**shown, cell=cell, picture=picture)
+    return template.render(**shown, cell=cell, plot=plot)
 
 
 def turn_chart(session: Session, title: str = "") -> Chart:
