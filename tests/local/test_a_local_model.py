@@ -4,11 +4,16 @@ Nothing here depends on what the model says. `make test-local` runs it.
 """
 
 import os
+import signal
 import socket
+import string
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +56,14 @@ class Served:
             assert self.process.poll() is None, "the server ended"
             time.sleep(0.1)
         raise TimeoutError("the server didn't start")
+
+    def await_work(self) -> None:
+        """Wait until the server works on a request."""
+        for _ in range(300):
+            if httpx2.get(f"{self.url}/slots").json()[0]["is_processing"]:
+                return
+            time.sleep(0.02)
+        raise TimeoutError("no request came")
 
     def kill(self) -> None:
         self.process.kill()
@@ -107,15 +120,58 @@ def test_a_turn_a_stream_and_a_count(api: anthropic.Anthropic, tmp_path: Path):
     assert served_window(None) == WINDOW
 
 
+def program(*argv: str) -> subprocess.Popen[str]:
+    """The agent's terminal program in a process of its own, with the lines of a pipe as prompts."""
+    command = [sys.executable, "-m", "agentlib", "--live", *argv]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True)
+
+
+def said(running: subprocess.Popen[str], lines: str = "") -> str:
+    with running:
+        return running.communicate(lines, timeout=300)[0]
+
+
 def test_a_session_over_the_servers_limit_goes_on(api: anthropic.Anthropic, tmp_path: Path):
-    session = talk(tmp_path, SMALL, 700)
-    wide = SMALL.scaled(200_000)
-    work = Workspace(tmp_path)
-    terms: Any = {"session": session, "settings": wide, "model": "smollm2"}
-    turn, *_ = loop.run(api, "Go on.", work, **terms)
-    assert next(e.text for e in turn.events if e.kind == "limit").endswith(f"--window {WINDOW}")
-    assert {c.trigger for c in session.compactions} == {"reactive"}
-    assert load(session.path).context == session.context
+    # The reserve stays small, or the model talks on until the window is full.
+    session = talk(tmp_path, replace(SMALL, context_window=200_000), 700)
+    where = ("--resume", str(session.path), "--workspace", str(tmp_path))
+    told = said(program("Go on.", *where, "--window", "200000"))
+    assert f"--window {WINDOW}" in told
+    after = load(session.path)
+    assert {c.trigger for c in after.compactions} == {"reactive"}
+    assert [m["role"] for m in after.history[-2:]] == ["user", "assistant"]
+    assert after.history[: len(session.history)] == session.history
+
+
+@pytest.mark.parametrize("way", ["the server is killed", "Ctrl-C"])
+@pytest.mark.parametrize("line", ["Go on.", "/compact"])
+def test_what_is_stopped_in_the_middle_loses_nothing(
+    api: anthropic.Anthropic, server: Served, tmp_path: Path, line: str, way: str
+):
+    session = talk(tmp_path, SMALL, 280)
+    where = ("--resume", str(session.path), "--workspace", str(tmp_path))
+    running = program(*where)
+    assert running.stdin
+    running.stdin.write(f"{line}\n")
+    running.stdin.flush()
+    server.await_work()
+    if way == "Ctrl-C":
+        running.send_signal(signal.SIGINT)
+    else:
+        server.kill()
+    told = said(running)
+    if way == "Ctrl-C":
+        assert (running.returncode, "[stopped by Ctrl-C" in told) == (130, True)
+    else:
+        assert (running.returncode, "Nobody answers at" in told) == (1, True)
+        server.start()
+    kept = load(session.path).history
+    assert kept[: len(session.history)] == session.history
+    again = program("Say hello.", *where)
+    said(again)
+    assert load(session.path).history[-1]["role"] == "assistant"
+    assert load(session.path).history[: len(kept)] == kept
 
 
 def test_a_real_summary_that_is_cut_off_is_refused(api: anthropic.Anthropic):
@@ -123,4 +179,15 @@ def test_a_real_summary_that_is_cut_off_is_refused(api: anthropic.Anthropic):
         api, model="smollm2", system="", tools=[], summary_tokens=40, max_tokens=1
     )
     with pytest.raises(SummaryFailed, match=r"stopped with max_tokens|empty"):
+        summarize(HI, "")
+
+
+def test_a_real_summary_that_is_empty_is_refused(
+    api: anthropic.Anthropic, monkeypatch: pytest.MonkeyPatch
+):
+    # The model's first sign ends the reply, whichever that is.
+    empty = partial(api.messages.create, stop_sequences=list(string.printable))
+    monkeypatch.setattr(api.messages, "create", empty)
+    summarize = summarizer(api, model="smollm2", system="", tools=[], summary_tokens=40)
+    with pytest.raises(SummaryFailed, match="is empty"):
         summarize(HI, "")
