@@ -21,9 +21,9 @@ BUDGETS = {
     "agent": 2_500,
     "terminal": 474,
     "adapters": 200,
-    ROOMS: 2_072,
+    ROOMS: 2_220,
     "a folded cell": 30,
-    "the rest of the lab": 8_680,
+    "the rest of the lab": 9_100,
     "tools, Python": 1_297,
     "tools, JavaScript": 411,
 }
