@@ -21,9 +21,9 @@ BUDGETS = {
     "agent": 2_500,
     "terminal": 474,
     "adapters": 200,
-    ROOMS: 2_220,
+    ROOMS: 2_221,
     "a folded cell": 30,
-    "the rest of the lab": 9_100,
+    "the rest of the lab": 9_109,
     "tools, Python": 1_297,
     "tools, JavaScript": 411,
 }
