@@ -7,7 +7,6 @@ replaying give the same context without reading any file again.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import mean
 
 from agentlib.auto_compact import Summarize
@@ -146,13 +145,3 @@ def room_to_restore(settings: Settings, base: float) -> float:
     """
     stays = settings.head_tokens + (settings.tail_tokens or 0) + settings.summary_tokens
     return settings.threshold_tokens - base - stays
-
-
-def notes_file(path: Path | str) -> Restore:
-    """Put back one file of your own, such as NOTES.md, if there is one."""
-    file = Path(path)
-
-    def restore(messages: Sequence[Message]) -> list[tuple[str, str]]:
-        return [(file.name, file.read_text("utf-8", "replace"))] if file.is_file() else []
-
-    return restore

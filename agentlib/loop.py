@@ -163,6 +163,26 @@ class Agent:
         self.open()
         return self.prepare(self.now(), "manual", focus)
 
+    def preview(self) -> Step:
+        """Return what `compact_now` would do, with a stand-in. Asks no model, notes nothing."""
+        # "…".format is "…" for any arguments: a summary that costs nothing.
+        given: Any = {"meter": self.meter, "summarize": "…".format, "archive": str}
+        return self.engine(self.session.context, self.settings, reason="manual", **given)
+
+    def undo(self) -> None:
+        """Take back the last compaction, as `/undo` does.
+
+        Raises ValueError if there is none, or if the context would be compacted again at once.
+        """
+        self.open()
+        settings, size = self.settings, self.meter.estimate(self.session.before())
+        most = settings.threshold_tokens if settings.auto else settings.context_window
+        if size > most:
+            raise ValueError(
+                f"the context before has {size:,} tokens, and there is room for {most:,}"
+            )
+        self.session.undo(at=self.now())
+
     def hear(self, prompt: str | None) -> None:
         """Take the person's words. None: go on with what the session has."""
         if prompt is None:

@@ -34,6 +34,7 @@ FOLDER = ".transcripts"
 COMPACT = "compact_boundary"
 FAILED = "agentlib_compaction_failed"
 CLEARED = "agentlib_cleared"
+UNDONE = "agentlib_undone"
 REPEAT = "agentlib_repeat"
 SUM = "crc32"
 """The last field of a line: the checksum of the line's text before it."""
@@ -388,12 +389,3 @@ def compaction(line: Line, message: Message | None, seen: int) -> Compaction:
         at=seconds(line["timestamp"]),
         seen=seen,
     )
-
-
-def compactions_of(step: Step, at: float, seen: int) -> list[Compaction]:
-    """List the record of a step's compaction, as reading its lines would give it."""
-    if not step.compaction:
-        return []
-    first, *rest = compaction_lines(step, [], None)
-    message = rest[0]["message"] if rest else None
-    return [compaction({**first, "timestamp": timestamp(at)}, message, seen)]

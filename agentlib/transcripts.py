@@ -45,6 +45,8 @@ class Session:
     repeats: list[Repeat] = field(default_factory=list[Repeat])
     cleared: list[int] = field(default_factory=list[int])
     """Lengths of the history at which the person began again with an empty context."""
+    undone: list[int] = field(default_factory=list[int])
+    """Lengths of the history at which a compaction was taken back."""
     skipped: list[str] = field(default_factory=list[str])
     """Texts that `load` couldn't read: torn lines, and lines that are no JSON object."""
     damage: list[str] = field(default_factory=list[str])
@@ -63,6 +65,8 @@ class Session:
     """The uuid of the last line."""
     _boundary: Line | None = None
     """A compaction that waits for its summary line. Until then it changes nothing."""
+    _before: tuple[list[Message], list[str], int] | None = None
+    """Before the last compaction: the context, its uuids, and the length of the history."""
 
     @classmethod
     def create(
@@ -184,6 +188,22 @@ class Session:
             kept = [self._ids[i] for i in step.kept]
             self._write(at, *file.compaction_lines(step, kept, self._parent))
 
+    def before(self) -> list[Message]:
+        """Return the context as it would be without the last compaction, and without its thinking.
+
+        Raises ValueError if there is nothing to undo.
+        """
+        if self._before is None:
+            raise ValueError("there is nothing to undo: no compaction, or it has been undone")
+        context, _, seen = self._before
+        newer = self.context[len(self.context) - len(self.history) + seen :]
+        return drop_thinking([*context, *newer], 0)
+
+    def undo(self, *, at: float) -> None:
+        """Take back the last compaction; what came since stays. Raises ValueError as `before`."""
+        self.before()
+        self._write(at, {"type": "system", "subtype": file.UNDONE})
+
     def _write(self, at: float, *lines: Line) -> None:
         whole, parent = list[Line](), self._parent
         for number, line in enumerate(lines, self.count):
@@ -240,8 +260,10 @@ class Session:
                 self._boundary = line
             case file.REPEAT:
                 self.repeats.append(Repeat(file.seconds(line["timestamp"]), line["usage"]))
+            case file.UNDONE:
+                self._fold_undo()
             case file.CLEARED:
-                self.context, self._ids, self.settled = [], [], 0
+                self.context, self._ids, self.settled, self._before = [], [], 0, None
                 self.cleared.append(len(self.history))
             case file.FAILED:
                 self.compactions.append(file.compaction(line, None, len(self.history)))
@@ -297,7 +319,14 @@ class Session:
         self.context, self.changed = drop_thinking(context, first), True
         self.settled = details.get("settled") or 0
 
+    def _fold_undo(self) -> None:
+        context, (_, ids, seen) = self.before(), self._before or ([], [], 0)
+        self._ids = [*ids, *self._ids[len(self._ids) - len(self.history) + seen :]]
+        self.context, self.settled, self.changed, self._before = context, 0, True, None
+        self.undone.append(len(self.history))
+
     def _fold_summary(self, message: Message, line: Line) -> None:
+        self._before = self.context, self._ids, len(self.history)
         boundary = self._boundary or {**line, "compactMetadata": {"trigger": "auto"}}
         uuids = file.kept_uuids(boundary)
         # Results stay with their calls, even if the file is damaged.

@@ -5,13 +5,14 @@ import signal
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from fakes import Body, Brain, Clock, client
 
 from agentlib import loop
-from agentlib.lab.tasks.scenarios import TRACE, Scenario, filled, report_checks
+from agentlib.lab.tasks.scenarios import TRACE, Scenario, fill, report_checks
 from agentlib.loop import Turn
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
@@ -26,7 +27,7 @@ ERRAND = replace(
     TRACE,
     name="errand",
     prompts=("Read every Python file in the packaging/ directory one by one.", *TRACE.prompts),
-    make_workspace=filled("packaging", project="fetch", largest=12_000),
+    make_workspace=partial(fill, packages=["packaging"], project="fetch", largest=12_000),
     pauses=(0.0, 400.0),
 )
 """Read the smaller files of `packaging`, about 20,000 tokens, then `TRACE`, about 3,000."""

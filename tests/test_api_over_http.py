@@ -198,14 +198,6 @@ def wire() -> Iterator[Any]:
         yield running
 
 
-def test_a_body_in_chunks_is_read(wire: Any):
-    text = json.dumps(asked()).encode()
-    parts = (text[:50], text[50:])
-    body = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
-    status, answer = spoken(wire, POST, "Transfer-Encoding: chunked", body=body)
-    assert (status, answer["type"]) == (200, "message")
-
-
 @pytest.mark.parametrize(
     ("lines", "body", "status", "kind"),
     [

@@ -19,7 +19,6 @@ def finder(folder: Path, **more: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere browsers have fixed places")
 def test_without_a_browser_it_fails_and_says_how_to_get_one(tmp_path: Path):
     run = finder(tmp_path)
     assert run.returncode == 1

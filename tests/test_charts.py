@@ -112,7 +112,7 @@ def test_steps_stack_up_to_the_tokens_of_each_turn():
     assert list(user.edges) == [0.5, 1.5, 2.5, 3.5]
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.lists(st.integers(1, 2_000), min_size=1, max_size=9), st.integers(100, 2_500))
 def test_sentence_and_picture_have_the_same_numbers(sizes: list[int], window: int):
     rows = table(*({"user": size} for size in sizes), window=window)
@@ -175,7 +175,7 @@ def test_a_kind_is_named_in_its_area_if_there_is_room_and_never_without_ink():
     assert "failed attempt" in named(turns(EVERYTHING))
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=40), st.integers(50, 500))
 def test_a_name_lies_wholly_in_the_area_of_its_kind(sizes: list[int], first: int):
     rows = table(*({"user": first, "tool_result": size} for size in sizes), window=900)

@@ -10,12 +10,13 @@ import pytest
 from agentlib.lab import play as module
 from agentlib.lab.api.faults import Fault
 from agentlib.lab.model import HABITS
+from agentlib.lab.scoreboard import STAGES
 from agentlib.lab.tasks.generated import generated
-from agentlib.lab.tasks.scenarios import REVIEW, TRACE
+from agentlib.lab.tasks.scenarios import ALL, REVIEW, TRACE
 from agentlib.micro_compact import micro_compact
 from agentlib.settings import Settings
 from tools import runs
-from tools.runs import source, words
+from tools.runs import key, source
 
 SAME = (REVIEW, Settings(), None, (), HABITS, (("layer", partial(micro_compact, keep_recent=3)),))
 
@@ -39,18 +40,26 @@ def changed(place: int, value: Any) -> tuple[Any, ...]:
     ],
 )
 def test_another_argument_is_another_run(other: tuple[Any, ...]):
-    assert words(SAME) == words(changed(5, (("layer", partial(micro_compact, keep_recent=3)),)))
-    assert words(other) != words(SAME)
+    assert key(SAME) == key(changed(5, (("layer", partial(micro_compact, keep_recent=3)),)))
+    assert "" != key(other) != key(SAME)
 
 
-def test_a_function_that_is_not_in_a_file_of_ours_has_no_words():
+def test_a_function_of_a_notebook_or_of_another_function_has_no_key(monkeypatch: Any):
     def layer(messages: Any) -> Any:
         return messages
 
-    layer.__module__ = "__main__"
-    for value in (layer, partial(layer), [layer], object()):
-        with pytest.raises(TypeError, match="no words for"):
-            words(value)
+    def mine(messages: Any) -> Any:
+        return messages
+
+    mine.__module__, mine.__qualname__ = "__main__", "mine"
+    monkeypatch.setattr("__main__.mine", mine, raising=False)
+    for value in (layer, mine, partial(mine), [mine], (n for n in ()), lambda: 0):
+        assert key(value) == ""
+
+
+@pytest.mark.parametrize("task", ALL.values(), ids=list(ALL))
+def test_each_task_and_each_lessons_agent_has_a_key(task: Any):
+    assert all(key((task, stage)) for stage in STAGES.values())
 
 
 def test_a_run_is_made_once_unless_it_is_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

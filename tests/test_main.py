@@ -654,7 +654,24 @@ def test_an_unknown_command_leads_to_the_list(desk):
     assert here.terminal.session.history == []
     here.obey("/help")
     commands = [line.split()[0] for line in here.printed() if line.startswith("    /")]
-    assert commands == ["/compact", "/context", "/model", "/new", "/undo-files", "/help"]
+    names = ["/compact", "/compact", "/undo", "/context", "/model", "/new", "/undo-files", "/help"]
+    assert commands == names
+
+
+def test_a_compaction_is_previewed_and_undone(desk):
+    here = desk()
+    here.obey(*(f"{n} " + "word " * 1_000 for n in range(4)))
+    before, _ = list(here.terminal.session.context), here.printed()
+    assert here.obey("/compact preview") == DONE
+    shown = here.printed()
+    assert [line[0] for line in shown[:-1]].count("-") > 0
+    assert shown[-1].endswith("and the summary; nothing was changed]")
+    assert here.terminal.session.context == before
+    assert here.obey("/compact", "/undo") == DONE
+    assert "[the last compaction is undone]" in here.printed()
+    assert load(here.terminal.file).context == before
+    assert here.obey("/undo") == FAILED
+    assert "nothing to undo" in here.printed()[0]
 
 
 @pytest.mark.parametrize("command", ["/compact", "/compress"])

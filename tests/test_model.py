@@ -1,6 +1,7 @@
 """The offline model's next step follows from what the request shows, and from nothing else."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from agentlib.lab.model.names import search_command
 from agentlib.lab.model.reading import listing_command
 from agentlib.lab.play import play
 from agentlib.lab.tasks.generated import generated
-from agentlib.lab.tasks.scenarios import Scenario, filled, report_checks
+from agentlib.lab.tasks.scenarios import Scenario, fill, report_checks
 from agentlib.presets import DEFAULT
 from agentlib.settings import MODEL, Settings
 
@@ -31,7 +32,7 @@ HITS = "./a.py:1:x = MAX\n./a.py:3:x = MAX"
 EMAIL = Scenario(
     name="email",
     prompts=(REVIEW,),
-    make_workspace=filled("email"),
+    make_workspace=partial(fill, packages=["email"]),
     checks=report_checks,
 )
 CLEARED = "[Previous: used bash]"

@@ -66,9 +66,7 @@ def test_the_dollars_have_the_price_of_reading_again_what_is_needed(session: Ses
     own = engine(clear_when_cold)
     frames = replay(session, KEEPS_ALL, engine=own)
     open_loop = sum(
-        dollars(usage, PRICED_AS)
-        for bill in bills(session, frames, simulate=True)
-        for usage in bill.usages
+        dollars(usage, PRICED_AS) for bill in bills(session, frames) for usage in bill.usages
     )
     rate, missing = rates(PRICED_AS), needs(frames)
     tokens = sum(need.tokens for need in missing)
@@ -89,7 +87,7 @@ def test_a_summary_that_a_policy_puts_in_is_billed_once():
         return auto_compact(messages, lambda messages, focus: stand_in(500), lambda: "t.jsonl")
 
     frames = replay(session, KEEPS_ALL, engine=engine(summarises))
-    billed = bills(session, frames, simulate=True)
-    assert [bill.turn for bill in billed if bill.summaries] == [8]
+    billed = bills(session, frames)
+    assert [n for n, bill in enumerate(billed, 1) if bill.summaries] == [8]
     [summary] = billed[7].summaries
     assert summary["output_tokens"] == pytest.approx(500, rel=0.02)

@@ -29,9 +29,9 @@ from strategies import histories, requests_of, short, some_settings, unseen_of
 from agentlib import loop
 from agentlib.auto_compact import SummaryFailed, SummaryTooLong, summary_message, summary_text
 from agentlib.estimation import TokenMeter, estimate_text, meter
-from agentlib.hooks import Hooks, notes_file
+from agentlib.hooks import Hooks
 from agentlib.lab.client import client as lab_client
-from agentlib.lab.replay import replay
+from agentlib.lab.replay import compactions_of, replay
 from agentlib.messages import active_request, blocks, exchanges, of_type, violation
 from agentlib.pipeline import compact
 from agentlib.presets import ALL, DEFAULT
@@ -44,7 +44,7 @@ from agentlib.recovery import (
     with_less,
     without_oldest,
 )
-from agentlib.session_file import Request, compaction, compaction_lines, compactions_of, timestamp
+from agentlib.session_file import Request, compaction, compaction_lines, timestamp
 from agentlib.settings import Settings
 from agentlib.step import Outcome, Step
 from agentlib.tools import Workspace
@@ -619,9 +619,8 @@ def test_ctrl_c_at_any_request_leaves_the_session_as_it_was(workspace, session, 
 
 
 def test_files_and_notes_are_put_back_and_stand_in_the_session_file(workspace, session):
-    (workspace.root / "NOTES.md").write_text("Never push.\n", encoding="utf-8")
     keeps = replace(WHOLE, restore_files=5, restore_tokens=300)
-    hooks = Hooks(restore=(notes_file(workspace.root / "NOTES.md"),))
+    hooks = Hooks(restore=(lambda messages: [("NOTES.md", "Never push.\n")],))
     turns = go(worker(8), workspace, session, settings=keeps, hooks=hooks)
     turn = next(t for t in turns if t.step.compaction)
     summary, notes, file = summary_text(turn.context[0]).split("[Put back: ")
@@ -630,7 +629,7 @@ def test_files_and_notes_are_put_back_and_stand_in_the_session_file(workspace, s
     assert file.startswith("a.txt]\n> line 0 of the text\n> line 1 of the text\n")
     assert file.endswith("more lines)")
     assert len(file) * 0.285 < 320
-    (workspace.root / "NOTES.md").unlink()  # reading the session back asks no file again
+    (workspace.root / "a.txt").unlink()  # reading the session back asks no file again
     replays_as_it_was(session, keeps)
 
 

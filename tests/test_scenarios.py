@@ -21,7 +21,7 @@ from agentlib.lab.tasks.scenarios import (
     SURVEY,
     TRACE,
     Scenario,
-    filled,
+    fill,
     last_words,
     report_checks,
 )
@@ -254,7 +254,7 @@ def test_the_survey_is_the_generated_one(tmp_path: Path) -> None:
 
 def test_a_package_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModuleNotFoundError, match="'no_such_package'"):
-        filled("no_such_package")(tmp_path)
+        fill(tmp_path, ["no_such_package"])
 
 
 def test_parallel_calls_occur(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def test_pairs_of_controls_at_random_places_break_no_rule(panel):
     today = date.today().isoformat()
     rng = Random(today)
     fields = [name for name in panel.controls if name not in ("trial", "model")]
-    for _ in range(3):
+    for _ in range(2):
         values = {n: rng.choice(places(panel.controls[n])) for n in rng.sample(fields, 2)}
         print(today, values)
         for name, value in values.items():
@@ -146,9 +146,7 @@ def test_pairs_of_controls_at_random_places_break_no_rule(panel):
     ("places", "greyed"),
     [
         ({"preset": "hermes"}, {"keep_recent"}),
-        ({"preset": "java-l06"}, {"keep_recent"}),
         ({"preset": "claude-code"}, set()),  # in an emergency it clears
-        ({"preset": "claude-code", "threshold": 16_000}, {"keep_recent"}),
         ({"preset": "course start"}, {"tail_tokens", "summary_tokens", "restore_files"}),
         ({"preset": "default", "clear_when": "never", "keep_recent": 3}, {"keep_recent"}),
         ({"preset": "default"}, set()),

@@ -1,7 +1,6 @@
 """The workbook: copies of the lessons that belong to the learner, and never overwrite an edit."""
 
 import json
-import os
 import subprocess
 from pathlib import Path
 
@@ -128,35 +127,12 @@ def test_without_its_record_the_workbook_keeps_every_copy(root: Path, record: st
     assert any("so it is replaced" in line for line in workbook.update(root))
 
 
-def test_local_edits_of_a_first_edition_are_copied_with_their_outputs(clone: Path):
-    write(clone / "notebooks" / COMPACT, lesson("turn = 17", printed="my output"))
-    write(clone / "notebooks" / WALL, lesson(AS_IT_CAME, printed="run, not edited"))
-    lines = workbook.update(clone)
-    assert lines[0] == (
-        f"notebooks/{COMPACT} has edits of yours, so it is copied with them and its outputs."
-    )
-    assert len(lines) == 2
-    mine = (clone / "workbook" / COMPACT).read_text(encoding="utf-8")
-    assert mine == (clone / "notebooks" / COMPACT).read_text(encoding="utf-8")
-    assert "run, not edited" not in (clone / "workbook" / WALL).read_text(encoding="utf-8")
-
-
-def test_edits_that_were_copied_count_as_edits_once_the_lesson_changes(clone: Path):
-    write(clone / "notebooks" / COMPACT, lesson("turn = 17"))
-    workbook.update(clone)
-    git(clone, "restore", "notebooks")
-    assert workbook.update(clone) == []
-    write(clone / "notebooks" / COMPACT, lesson("better"))
-    commit(clone)
-    assert "You edited your copy" in workbook.update(clone)[0]
-    assert code(clone / "workbook" / COMPACT) == ["turn = 17"]
-
-
-def test_without_the_git_program_a_clone_works_as_a_zip_does(clone: Path, monkeypatch):
-    monkeypatch.setenv("PATH", os.devnull)
-    write(clone / "notebooks" / WALL, lesson("turn = 17"))
-    assert len(workbook.update(clone)) == 1
-    assert code(clone / "workbook" / WALL) == ["turn = 17"]
+def test_edits_in_notebooks_are_copied_too_and_count_as_the_lesson(root: Path):
+    write(root / "notebooks" / COMPACT, lesson("turn = 17", printed="my output"))
+    workbook.update(root)
+    assert code(root / "workbook" / COMPACT) == ["turn = 17"]
+    write(root / "notebooks" / COMPACT, lesson("better"))
+    assert "it is replaced" in workbook.update(root)[0]
 
 
 def test_ctrl_c_while_a_copy_is_written_leaves_the_old_one(root: Path, monkeypatch):
@@ -182,20 +158,18 @@ def test_git_sees_neither_the_workbook_nor_a_change(clone: Path):
 
 @pytest.mark.parametrize("number", ["03", "3"])
 def test_reset_brings_one_lesson_back_and_forgets_its_progress(clone: Path, capsys, number: str):
-    write(clone / "notebooks" / COMPACT, lesson("edited in the wrong folder"))
     workbook.update(clone)
-    write(clone / "workbook" / WALL, lesson("mine"))
+    for name in (COMPACT, WALL):
+        write(clone / "workbook" / name, lesson("mine"))
     write(clone / "workbook/.progress/03.json", "{}")
     write(clone / "workbook/.progress/00.json", "{}")
     assert reset.main(number, root=clone) == 0
     assert capsys.readouterr().out.splitlines() == [
-        f"workbook/{COMPACT} is as it came. Reload it if it is open.",
-        "Its predictions and passed exercises are forgotten.",
+        f"workbook/{COMPACT} is as it came, without predictions. Reload it if it is open."
     ]
     assert code(clone / "workbook" / COMPACT) == [AS_IT_CAME]
     assert code(clone / "workbook" / WALL) == ["mine"]
     assert [path.name for path in (clone / "workbook/.progress").iterdir()] == ["00.json"]
-    assert code(clone / "notebooks" / COMPACT) == ["edited in the wrong folder"]
 
 
 def test_reset_works_before_there_is_a_workbook(root: Path, capsys):

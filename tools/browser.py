@@ -15,12 +15,6 @@ from pathlib import Path
 
 ENVIRONMENT = "COURSE_BROWSER"
 COMMANDS = ("chromium", "google-chrome", "google-chrome-stable", "chrome", "chromium-browser")
-PLACES = (
-    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-    "/Applications/Chromium.app/Contents/MacOS/Chromium",
-    "C:/Program Files/Google/Chrome/Application/chrome.exe",
-    "C:/Program Files (x86)/Microsoft/Edge/Application/msedge.exe",
-)
 PLAYWRIGHT_FOLDERS = {
     "linux": Path.home() / ".cache/ms-playwright",
     "darwin": Path.home() / "Library/Caches/ms-playwright",
@@ -30,7 +24,6 @@ MISSING = f"""The browser tests need a Chromium, and there is none here. Either 
   python tools/browser.py --install       (Playwright's, or Debian's if you are root)
 or name the one you have:
   {ENVIRONMENT}=/path/to/chrome make test-browser"""
-SECONDS = 60
 
 
 def candidates() -> Iterator[Path]:
@@ -41,7 +34,6 @@ def candidates() -> Iterator[Path]:
     for name in ("chrome", "Chromium", "Google Chrome for Testing", "chrome.exe"):
         yield from sorted(builds.glob(f"chromium-*/**/{name}"), reverse=True)
     yield from (Path(program) for program in map(shutil.which, COMMANDS) if program)
-    yield from map(Path, PLACES)
 
 
 def find() -> Path | None:
@@ -64,7 +56,7 @@ def _runs(minutes: int, *command: str) -> bool:
     quiet = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     try:
         run = subprocess.run(
-            command, env=quiet, stdout=subprocess.DEVNULL, timeout=minutes * SECONDS, check=False
+            command, env=quiet, stdout=subprocess.DEVNULL, timeout=60 * minutes, check=False
         )
     except subprocess.TimeoutExpired:
         return False

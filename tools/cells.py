@@ -4,7 +4,7 @@ import html
 import re
 import struct
 from base64 import b64decode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -68,7 +68,8 @@ class _Renderer(mistune.HTMLRenderer):
 
     def heading(self, text: str, level: int, **attrs: object) -> str:
         plain = html.unescape(re.sub(r"<[^>]*>", "", text)).replace(" ", "-")
-        name = next(n for n in _numbered(plain) if n not in self.ids)
+        names = [plain, *(f"{plain}-{number}" for number in range(2, 100))]
+        name = next(each for each in names if each not in self.ids)
         self.ids.add(name)
         return f'<h{level} id="{html.escape(name)}">{text}</h{level}>\n'
 
@@ -85,11 +86,6 @@ class _Renderer(mistune.HTMLRenderer):
 
     def image(self, text: str, url: str, title: str | None = None) -> str:
         return html.escape(text) if ":" in url else super().image(text, url, title)
-
-
-def _numbered(name: str) -> Iterator[str]:
-    yield name
-    yield from (f"{name}-{number}" for number in range(2, 100))
 
 
 def reader() -> Callable[[str], Markup]:

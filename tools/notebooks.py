@@ -8,9 +8,9 @@ python -m tools.notebooks --check                fail if a file would change, an
 import argparse
 import base64
 import difflib
-import hashlib
 import io
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
+from nbformat.validator import normalize
 from PIL import Image, ImageChops
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -59,24 +60,14 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
     language = {k: v for k, v in clean.metadata.get("language_info", {}).items() if k != "version"}
     clean.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": language})
     clean.nbformat, clean.nbformat_minor = 4, 5
-    seen: set[str] = set()
+    with warnings.catch_warnings(action="ignore"):  # a cell that shares its id gets a new one
+        _, clean = normalize(clean)
     for cell in clean.cells:
         for name in PASSING_METADATA:
             cell.metadata.pop(name, None)
-        cell["id"] = _cell_id(cell, seen)
         for output in cell.get("outputs", []):
             _normalise_output(output)
     return clean
-
-
-def _cell_id(cell: NotebookNode, seen: set[str]) -> str:
-    """Return the cell's id. If it has none or shares it, derive one from its source."""
-    name, n = cell.get("id", ""), 0
-    while not name or name in seen:
-        name = hashlib.sha256(f"{n}{cell.source}".encode()).hexdigest()[:8]
-        n += 1
-    seen.add(name)
-    return name
 
 
 def _normalise_output(output: NotebookNode) -> None:
@@ -174,8 +165,6 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="only compare")
     arguments = parser.parse_args()
     paths = arguments.paths or sorted(Path("notebooks").glob("*.ipynb"))
-    if not paths:
-        print("There is no notebook yet.")
     right = compare(paths) if arguments.check else [*map(update, paths)]
     return 0 if all(right) else 1
 

@@ -55,11 +55,6 @@ class Page:
     moving: NotebookNode | None
     cover: NotebookNode | None
 
-    @property
-    def plays(self) -> bool:
-        """Whether it needs the player."""
-        return any("data-play" in output for part in self.parts for output in part.outputs)
-
 
 def sources() -> list[Path]:
     """Return the files that become pages, the front page's among them."""

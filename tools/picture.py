@@ -25,13 +25,9 @@ RUNS = {
 def main() -> None:
     runs = {name: play(REVIEW, settings) for name, settings in RUNS.items()}
     tables = {name: run.table() for name, run in runs.items()}
-    for name, table in tables.items():
-        print(f"{name}: {charts.sentence(table)}")
     refused = {name: run.ended for name, run in runs.items() if run.refused}
-    WHERE.parent.mkdir(exist_ok=True)
     WHERE.write_bytes(charts.compare(tables, title=TITLE, refused=refused).png())
     WHERE.with_name("scorecard.png").write_bytes(scoreboard.picture("07").png())
-    print(f"{WHERE.name}: {WHERE.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

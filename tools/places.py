@@ -1,7 +1,5 @@
 """Run the notebooks with the `recorder`, and put what it recorded into web pages.
 
-python -m tools.places notebooks/02_*.ipynb     run and record these, and print their sizes
-
 In the outputs of a recorded notebook a chart or a panel is of the type `MIME`. `embed` makes it
 HTML for `play.js`. What was recorded is kept in build/places until the notebook's code, agentlib or
 the recorder changes.
@@ -12,7 +10,6 @@ import gzip
 import hashlib
 import html
 import json
-import sys
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -130,15 +127,3 @@ def plays(notebook: NotebookNode) -> list[dict[str, Any]]:
     """List the recordings of a notebook."""
     outputs = (output for cell in notebook.cells for output in cell.get("outputs", []))
     return [output.data[MIME] for output in outputs if MIME in output.get("data", {})]
-
-
-def main(*names: str) -> None:
-    for path, notebook in record(map(Path, names)).items():
-        print(f"{path.name}:")
-        for play in plays(notebook):
-            data = unpacked(play)
-            print(f"  {data['kind']}, {len(data['places'])} places, {len(play['data']):,} bytes")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -16,7 +16,7 @@ from typing import Any
 from agentlib.lab.figures.style import LINE
 from tools import runs
 from tools.drawing import Sheet, recording
-from tools.stops import STOPS
+from tools.stops import STOPS, with_own
 
 MIME = "application/vnd.agent-course.play+json"
 MOST = 2_000
@@ -119,9 +119,7 @@ def offered(name: str, control: Any, stops: Mapping[str, Any]) -> dict[str, Any]
         kind, every = "range", range(control.min, control.max + 1, control.step)
     else:
         kind, every = "select", ()
-    values = [*dict.fromkeys([*stops.get(name, every), control.value])]
-    if kind == "range":
-        values.sort()
+    values = with_own(control.value, stops.get(name, every))
     return {
         "name": name,
         "label": control.description,

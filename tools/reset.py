@@ -1,4 +1,4 @@
-"""Start one lesson of the workbook again, and forget its predictions and passed exercises.
+"""Start one lesson of the workbook again, and forget its predictions.
 
 python -m tools.reset 03    # what `make reset LESSON=03` runs
 """
@@ -7,14 +7,6 @@ import sys
 from pathlib import Path
 
 from tools import workbook
-
-
-def forget(lesson: str, root: Path) -> bool:
-    """Remove the lesson's progress; return whether there was any."""
-    progress = root / workbook.FOLDER / ".progress" / f"{lesson}.json"
-    existed = progress.exists()
-    progress.unlink(missing_ok=True)
-    return existed
 
 
 def main(*arguments: str, root: Path = workbook.ROOT) -> int:
@@ -26,9 +18,8 @@ def main(*arguments: str, root: Path = workbook.ROOT) -> int:
         print(f"{complaint} Choose one of {', '.join(lessons)}: make reset LESSON={min(lessons)}")
         return 2
     workbook.restore(name, root)
-    print(f"{workbook.FOLDER}/{name} is as it came. Reload it if it is open.")
-    if forget(name[:2], root):
-        print("Its predictions and passed exercises are forgotten.")
+    (root / workbook.FOLDER / ".progress" / f"{name[:2]}.json").unlink(missing_ok=True)
+    print(f"{workbook.FOLDER}/{name} is as it came, without predictions. Reload it if it is open.")
     return 0
 
 

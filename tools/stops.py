@@ -1,6 +1,6 @@
 """The positions of controls that the web pages offer, if not all: a page can't hold them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 STOPS: Mapping[str, Mapping[str, Any]] = {
@@ -54,3 +54,9 @@ Those of the bench are by preset: "" stands for any other.
 
 SLOWEST = ("what_if", "07_recovery", "02_micro_compact")
 """The notebooks that take longest to record."""
+
+
+def with_own(value: Any, stops: Sequence[Any]) -> list[Any]:
+    """List the stops and a control's own value: numbers in order, words as they are."""
+    values = [*dict.fromkeys([*stops, value])]
+    return values if isinstance(value, str) else sorted(values)

@@ -14,9 +14,7 @@ from agentlib.lab.figures.style import cents
 from agentlib.lab.panels.what_if import WhatIf, models, positions, settings_at, without_effect
 from agentlib.lab.replay import table
 from tools.drawing import Sheet
-
-TITLE = "Turns: "
-"""The page writes the trial's name behind it."""
+from tools.stops import with_own
 
 
 class Bench:
@@ -40,7 +38,8 @@ class Bench:
     def _run(self, settings: Any, values: Mapping[str, Any]) -> int:
         trial, frames = self.shown.source.tried(settings), self.shown.source.frames(settings)
         reasons = without_effect(settings, frames)
-        picture = self.sheet.picture(charts.turns(table(frames), title=TITLE))
+        # The page writes the trial's name behind the title.
+        picture = self.sheet.picture(charts.turns(table(frames), title="Turns: "))
         self.idle[self._key(frozenset(reasons), values)] = len(self.runs)
         self.runs.append({**judged(trial), "turns": len(frames), "why": reasons, "below": picture})
         return len(self.runs) - 1
@@ -72,24 +71,17 @@ def trail(shown: WhatIf, stops: Mapping[str, Any]) -> tuple[Sheet, dict[str, Any
     bench, presets = Bench(shown, fields), dict[str, Any]()
     for preset, start in shown.starts.items():
         at = {**shown.values, **positions(start), "preset": preset}
-        values = {f: _around(at[f], stops.get(preset, stops[""]).get(f, ())) for f in fields}
+        values = {f: with_own(at[f], stops.get(preset, stops[""]).get(f, ())) for f in fields}
         grid = ({**at, **dict(zip(fields, v, strict=True))} for v in product(*values.values()))
         places = [bench.place(each) for each in grid]
         first = {field: values[field].index(at[field]) for field in fields}
         presets[preset] = {"values": values, "start": first, "places": places}
-    source = shown.source
     return bench.sheet, {
         "places": presets,
         "runs": bench.runs,
         "dots": {name: judged(trial) for name, trial in shown.presets.items()},
         "most": int(next(iter(shown.presets.values())).most),
-        "left": source.left,
-        "note": source.note,
+        "left": shown.source.left,
+        "note": shown.source.note,
         "fields": fields,
     }
-
-
-def _around(value: Any, stops: Sequence[Any]) -> list[Any]:
-    """List the stops and a preset's own value: numbers in order, words as they are."""
-    values = [*dict.fromkeys([*stops, value])]
-    return values if isinstance(value, str) else sorted(values)

@@ -9,7 +9,6 @@ edits.
 
 import hashlib
 import json
-import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -19,13 +18,9 @@ RECORD = ".copied.json"
 
 
 def update(root: Path = ROOT) -> list[str]:
-    """Copy what is missing, replace what is outdated, and return a line about each.
-
-    The first time, lessons with local edits in `notebooks/` are copied with edits and outputs.
-    """
+    """Copy what is missing, replace what is outdated, and return a line about each."""
     is_new = not (root / FOLDER).exists()
-    committed = committed_texts(root)
-    lines = [_refresh(root, name, committed.get(name)) for name in names(root)]
+    lines = [_refresh(root, name) for name in names(root)]
     if is_new:
         lines.append(f"{FOLDER}/ has your own copies of the lessons, without outputs.")
     return [line for line in lines if line]
@@ -36,30 +31,22 @@ def names(root: Path) -> list[str]:
     return sorted(p.name for p in (root / "notebooks").iterdir() if p.suffix in (".ipynb", ".md"))
 
 
-def _refresh(root: Path, name: str, committed: str | None) -> str:
+def _refresh(root: Path, name: str) -> str:
     """Bring one copy up to date. Return what happened, or "" if nothing did."""
-    copy, working = root / FOLDER / name, read(root / "notebooks" / name)
-    lesson = working if committed is None else committed
+    copy = root / FOLDER / name
     if not copy.exists():
-        return _first_copy(root, name, working, lesson)
-    newest, current, copied = fingerprint(lesson), fingerprint(read(copy)), _record(root).get(name)
+        restore(name, root)
+        return ""
+    newest, current = fingerprint(read(root / "notebooks" / name)), fingerprint(read(copy))
+    copied = _record(root).get(name)
     if newest == current:
         _note(root, name, newest)
     elif newest != copied and current != copied:
         return f"{name} is newer now. You edited your copy, so it is kept.{_how_to_reset(name)}"
     elif newest != copied:
-        _put(root, name, newest, without_outputs(lesson))
+        restore(name, root)
         return f"{name} is newer now. You had not edited your copy, so it is replaced."
     return ""
-
-
-def _first_copy(root: Path, name: str, working: str, lesson: str) -> str:
-    newest = fingerprint(lesson)
-    if fingerprint(working) in ("", newest):
-        _put(root, name, newest, without_outputs(lesson))
-        return ""
-    _put(root, name, newest, working)
-    return f"notebooks/{name} has edits of yours, so it is copied with them and its outputs."
 
 
 def _how_to_reset(name: str) -> str:
@@ -67,28 +54,10 @@ def _how_to_reset(name: str) -> str:
 
 
 def restore(name: str, root: Path = ROOT) -> None:
-    """Copy one lesson again, over whatever the workbook has of it."""
-    lesson = committed_texts(root).get(name) or read(root / "notebooks" / name)
-    _put(root, name, fingerprint(lesson), without_outputs(lesson))
-
-
-def committed_texts(root: Path) -> dict[str, str]:
-    """Return the committed text of each file in `notebooks/` that has changed since, by name.
-
-    Without git, or in a folder that is no clone, there is none.
-    """
-    changed = _git(root, "diff", "--name-only", "--relative", "-z", "HEAD").split("\0")
-    texts = {name: _git(root, "show", f"HEAD:./{name}") for name in changed if name}
-    return {name: text for name, text in texts.items() if text}
-
-
-def _git(root: Path, *arguments: str) -> str:
-    command = ["git", "-C", str(root / "notebooks"), *arguments]
-    try:
-        run = subprocess.run(command, capture_output=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return ""
-    return run.stdout.decode("utf-8")
+    """Copy one lesson, over whatever the workbook has of it, and note which one it was."""
+    lesson = read(root / "notebooks" / name)
+    _write(root / FOLDER / name, without_outputs(lesson))
+    _note(root, name, fingerprint(lesson))
 
 
 def read(path: Path) -> str:
@@ -133,12 +102,6 @@ def _parsed(text: str) -> dict | None:
 def _record(root: Path) -> dict[str, str]:
     path = root / FOLDER / RECORD
     return (_parsed(read(path)) or {}) if path.exists() else {}
-
-
-def _put(root: Path, name: str, newest: str, text: str) -> None:
-    """Write a copy and note which lesson it came from."""
-    _write(root / FOLDER / name, text)
-    _note(root, name, newest)
 
 
 def _note(root: Path, name: str, newest: str) -> None:

@@ -19,8 +19,8 @@ from typing import Any
 import click
 
 from agentlib import shell
+from agentlib.cli import render
 from agentlib.cli.arguments import Arguments, options
-from agentlib.cli.render import as_it_runs, bill_line, plain, step_lines, turn_lines, window_lines
 from agentlib.cli.undo import Before
 from agentlib.cli.working_copy import copy_folder
 from agentlib.lab.client import client, live_notice, model_id, served_window
@@ -115,6 +115,8 @@ class Terminal:
     """A conversation with the agent. A line is a prompt, unless it is one of these commands:
 
     /compact [FOCUS]  summarise the conversation now, keeping FOCUS in detail; so does /compress
+    /compact preview  show what would go (-) and what would stay; nothing changes
+    /undo             take back the last compaction, if the context still fits
     /context          show what fills the window, by kind
     /model [NAME]     say which model answers; with a NAME, ask that one from here on
     /new              begin a new session; the files stay as they are
@@ -165,7 +167,7 @@ class Terminal:
             note = f"working on a copy of {source} ({size}): {root}"
         else:
             raise ValueError(f"{self.file} has no working copy; name its folder: --workspace DIR")
-        click.echo(f"[{plain(note)}]")
+        click.echo(f"[{render.plain(note)}]")
         if not (live or boxed):
             click.echo("[no bubblewrap: the commands that it runs, such as tests, aren't confined]")
         before, asks = Before(root, self.file.with_suffix(".before")), confirm if live else None
@@ -262,7 +264,7 @@ class Terminal:
             except Exception as error:
                 click.echo(f"[the cache is kept alive no longer: {sentence(error)}]", err=True)
                 return
-            click.echo(bill_line(what, [usage], self.model, live=self.arguments.live))
+            click.echo(render.bill_line(what, [usage], self.model, live=self.arguments.live))
 
     def obey(self, line: str | None) -> int:
         """Carry out a command or work on a prompt, print what happens, return an exit code.
@@ -287,7 +289,7 @@ class Terminal:
         usages = [usage for c in self.session.compactions[old[1] :] for usage in c.usage]
         if usages := usages + [request.usage for request in sent]:
             what = f"turns: {len(sent):,}"
-            click.echo(bill_line(what, usages, self.model, live=self.arguments.live))
+            click.echo(render.bill_line(what, usages, self.model, live=self.arguments.live))
         return FAILED if code == DONE and sent and sent[-1].stop_reason != "end_turn" else code
 
     def _lines(self, line: str | None) -> Iterator[str]:
@@ -298,13 +300,18 @@ class Terminal:
         match name:
             case None:
                 for turn in agent.run(line):
-                    yield from turn_lines(turn)
+                    yield from render.turn_lines(turn)
+            case "compact" | "compress" if rest == "preview":
+                yield from render.preview_lines(agent)
+            case "undo":
+                agent.undo()
+                yield "[the last compaction is undone]"
             case "compact" | "compress":
                 if not self.settings.enabled:
                     raise ValueError("compaction is off; unset DISABLE_COMPACT to use it")
-                yield from step_lines(agent.compact_now(rest))
+                yield from render.step_lines(agent.compact_now(rest))
             case "context":
-                yield from window_lines(agent)
+                yield from render.window_lines(agent)
             case "model":
                 if rest:
                     yield notice(rest, self.arguments)
@@ -316,7 +323,7 @@ class Terminal:
                     self.enter(self.workspace.root)
                 yield f"[new session: {self.file}]"
             case "undo-files":
-                yield f"[put back: {plain(', '.join(self.undo())) or 'nothing was changed'}]"
+                yield f"[put back: {render.plain(', '.join(self.undo())) or 'nothing was changed'}]"
             case "help":
                 yield f"\n{Terminal.__doc__}"
             case _:
@@ -341,7 +348,7 @@ def resumed(path: Path) -> tuple[Session, Hold]:
         raise ValueError(f"{path} is not a session of this agent; name a file that it wrote")
     held, session = hold(path), load(path)
     for what in session.damage:
-        click.echo(f"[{path} is damaged; {plain(what)}]", err=True)
+        click.echo(f"[{path} is damaged; {render.plain(what)}]", err=True)
     return session, held
 
 
@@ -349,7 +356,7 @@ def confirm(command: str) -> bool:
     """Ask the person whether a shell command may run. Without a person it may not."""
     is_person = sys.stdin.isatty()
     title = "The agent wants to run:" if is_person else "[refused, nobody is there to confirm it]"
-    click.echo(f"{title}\n{indent(as_it_runs(command), '    ', lambda line: True)}")
+    click.echo(f"{title}\n{indent(render.as_it_runs(command), '    ', lambda line: True)}")
     forget_typed()
     with suppress(EOFError):
         return is_person and input("Run it? [y/N] ").strip().lower() in ("y", "yes")
@@ -390,4 +397,4 @@ def sentence(error: Exception) -> str:
         case _:
             expected = isinstance(error, ValueError | RuntimeError | OSError) and str(error)
             text = str(error) if expected else f"{type(error).__name__}: {error}"
-    return f"{plain(text).strip().splitlines()[-1].strip():.1000}"
+    return f"{render.plain(text).strip().splitlines()[-1].strip():.1000}"

@@ -15,7 +15,7 @@ from agentlib.estimation import breakdown, prompt_tokens
 from agentlib.lab.spending import dollars
 from agentlib.loop import Agent, Turn, metered
 from agentlib.masks import masked
-from agentlib.messages import Block, blocks, of_type, result_text
+from agentlib.messages import Block, blocks, kinds_of, of_type, result_text
 from agentlib.step import Outcome, Step
 
 _UNSAFE = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
@@ -98,6 +98,17 @@ def step_lines(step: Step) -> Iterator[str]:
         if step.failure:
             yield f"[no summary: {plain(step.failure)}; the conversation is cut to size instead]"
         yield f"[transcript saved: {step.archive}] {before:,} -> {step.tokens_after:,} tokens"
+
+
+def preview_lines(agent: Agent) -> Iterator[str]:
+    """Yield a line for each message of the context: `-` if a summary would take its place."""
+    step = agent.preview()
+    kept = step.kept if step.compaction else range(len(step.messages))
+    for at, message in enumerate(agent.session.context):
+        words = " ".join(text or kind for kind, text in kinds_of(message))
+        yield f"{' ' if at in kept else '-'} {message['role']:<9} {short(words)}"
+    sizes = f"{step.tokens_before:,} -> {step.tokens_after:,} tokens"
+    yield f"[{sizes} and the summary; nothing was changed]"
 
 
 def call_line(call: Block, result: Block) -> str:

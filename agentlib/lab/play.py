@@ -20,7 +20,7 @@ from agentlib import loop as agent_loop
 from agentlib import pipeline
 from agentlib.auto_compact import SummaryFailed, summary_text
 from agentlib.estimation import prompt_tokens
-from agentlib.hooks import NO_HOOKS, notes_file
+from agentlib.hooks import NO_HOOKS, Restore
 from agentlib.lab.api.faults import Fault
 from agentlib.lab.client import client, model_id
 from agentlib.lab.model import HABITS, Habits
@@ -295,7 +295,8 @@ class _Work:
         if notes := parts.get("notes"):
             file = self.workspace.root / "NOTES.md"
             file.write_text(notes, encoding="utf-8", newline="\n")
-            self.hooks = replace(self.hooks, restore=(notes_file(file), *self.hooks.restore))
+            put_back: Restore = lambda messages: [(file.name, file.read_text("utf-8"))]  # noqa: E731
+            self.hooks = replace(self.hooks, restore=(put_back, *self.hooks.restore))
         reopens = "save" in parts
         self.pause = parts.get("resume_after", 10) if reopens else parts.get("compact_after")
 

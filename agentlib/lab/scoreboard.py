@@ -40,12 +40,17 @@ PRICED_AS = "claude-opus-5-5"
 """The model at whose prices DEFAULT was chosen, and presets are compared."""
 
 
+def goes_on(session: Session) -> str:
+    """Let the agent go on after each turn."""
+    return ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Stage:
     """What the agent has after a lesson."""
 
     settings: Settings
-    stop: Callable[[Session], str] = lambda session: ""
+    stop: Callable[[Session], str] = goes_on
     """(session) -> why the agent stops by itself after this turn, or ""."""
     engine: ContextEngine = compact
     habits: Habits = HABITS

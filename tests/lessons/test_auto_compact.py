@@ -52,6 +52,22 @@ def line_by_line(old, new):
     return new
 
 
+def by_substring(old, new):
+    rules = [line for line in old.splitlines() if line.startswith("- [rule]")]
+    return "\n".join([new, *(rule for rule in rules if rule not in new)])
+
+
+def with_facts(old, new):
+    kinds = ("- [rule]", "- [fact]")
+    lines = [line for line in old.splitlines() if line.startswith(kinds)]
+    return "\n".join([new, *(line for line in lines if line not in new.splitlines())])
+
+
+def anywhere(old, new):
+    lines = [line for line in old.splitlines() if "[rule]" in line]
+    return "\n".join([new, *(line for line in lines if line not in new.splitlines())])
+
+
 WRONG = {
     "03.1": [
         (lambda m, s: [*m[:1], user(s)], "nothing of the old ones stays"),
@@ -78,6 +94,9 @@ WRONG = {
         (rules_before, "rules should stand at the end"),
         (lambda old, new: old, "yours lacks ['- [file] 3.py']"),
         (held_all, "'- [file] rule.py'] is back"),
+        (by_substring, "'- [rule] Be brief.' should be there once, not 0 times"),
+        (with_facts, "'- [fact] b'] is back"),
+        (anywhere, "'- [file] a.py | [rule] lines'] is back"),
     ],
     "03.4": [
         ({"threshold": 27_200}, "All of it should be kept"),

@@ -44,6 +44,10 @@ WRONG = {
         (lambda threshold, off: threshold / (1 - off / 100), "is 200, not 66"),
     ],
     "01.3": [
+        (
+            lambda billed, sent, m: billed + estimate_tokens(m[-(len(m) - sent) :]),
+            "the first 5 messages were billed, so only 0 have to be guessed",
+        ),
         (lambda billed, sent, messages: estimate_tokens(messages), "the first 3 messages"),
         (lambda billed, sent, messages: billed, "before any bill"),
         (lambda billed, sent, messages: billed + estimate_tokens(messages), "the first 3 messages"),

@@ -36,6 +36,19 @@ def nothing_summarised(messages, summarize):
     return [user(words), *messages[last_assistant(messages) :]]
 
 
+def ends_with_calls(messages, summarize):
+    newest = last_assistant(messages)
+    summary = summary_message(summarize(messages[: newest + 1]), "saved", active_request(messages))
+    return [summary, *messages[newest:]]
+
+
+def asked_twice(messages, summarize):
+    summarize(messages)
+    newest = last_assistant(messages)
+    summary = summary_message(summarize(messages), "saved", active_request(messages))
+    return [summary, *messages[newest:]]
+
+
 def any_focus(messages):
     calls = [call for message in messages for call in of_type(message, "tool_use")]
     return next((c["input"].get("focus", "") for c in calls if c["name"] == "compact"), None)
@@ -69,6 +82,22 @@ def written(messages, good=None, focus="rules"):
     blocks = of_type(messages[-1], "tool_result")
     fine = [not block.get("is_error") for block in blocks]
     return focus if (good(fine) if good else fine[0]) else None
+
+
+def first_write(messages):
+    newest = last_assistant(messages)
+    calls = of_type(messages[newest], "tool_use") if newest >= 0 else []
+    ids = [call["id"] for call in calls if call["name"] == "write_file"][:1]
+    answers = [r for r in of_type(messages[-1], "tool_result") if r["tool_use_id"] in ids]
+    return "rules" if answers and not answers[0].get("is_error") else None
+
+
+def edits_too(messages):
+    newest = last_assistant(messages)
+    calls = of_type(messages[newest], "tool_use") if newest >= 0 else []
+    ids = [call["id"] for call in calls if call["name"] in ("write_file", "edit_file")]
+    answers = [r for r in of_type(messages[-1], "tool_result") if r["tool_use_id"] in ids]
+    return "rules" if any(not r.get("is_error") for r in answers) else None
 
 
 def as_a_loop(messages):
@@ -110,16 +139,18 @@ WRONG = {
         (results_only, "the API would refuse this"),
         (lambda m, summarize: [user(summarize(m)), *m[1:]], "yours keeps toolu_1, toolu_2"),
         (request_gone, "the person's request 'Read every file, then report.' is gone"),
-        (nothing_summarised, "a summary of what is replaced"),
+        (nothing_summarised, "summarize got no messages"),
         (first_request, "a second request, the person's request 'And d.py.' is gone"),
         (newest_two, "the API would refuse this"),
+        (ends_with_calls, "messages that end with a call"),
+        (asked_twice, "summarize was called 2 times"),
     ],
     "04.3": [
         ("keep everything important", "2 of 4 facts and not the rule"),
         ("rules of the user", "2 of 4 facts and the rule"),
         ("FACT: the probe for musl may take 7 seconds. " * 2, "60 have to do"),
         ("rules of the user; facts and decisions found in files", "match the [file] lines"),
-        ("", "Look at the lines that are missing"),
+        ("", "Which kinds of line should come first"),
         ("details of every file", "match the [file] lines"),
     ],
     "04.4": [
@@ -129,6 +160,9 @@ WRONG = {
         (partial(written, good=any), "and the read beside it did not"),
         (partial(written, good=all), "if the read failed, and the write"),
         (partial(written, focus=""), "the answer should be a focus, not ''"),
+        (written, "a read came first, and the write after it failed"),
+        (first_write, "if the first of two writes failed"),
+        (edits_too, "if the newest turn has edited a file"),
     ],
 }
 RIGHT = {

@@ -1,7 +1,7 @@
 """Serve the offline API over HTTP on this machine, for an agent in any language."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedIOBase
@@ -75,38 +75,19 @@ def listen(answers: Answer, port: int = 0, *, silence: float = SILENCE) -> Threa
 def body_of(stream: BufferedIOBase, headers: Headers) -> bytes:
     """Read a request's body. Raises the Refusal of one that is too large or has no right length.
 
-    A body of a known length that is too large is read and dropped, or its client would only see
-    that the connection ends.
+    A body that is too large is read and dropped, or its client would only see that the connection
+    ends. A body in chunks, which has no length, is refused.
     """
-    if "chunked" in headers.get("transfer-encoding", "").lower():
-        return b"".join(_chunks(stream))
-    size = _number(headers.get("content-length", "0").encode())
+    length = headers.get("content-length", "0")
+    if "transfer-encoding" in headers or not re.fullmatch("[0-9]{1,9}", length):
+        raise invalid("A request needs a Content-Length, a number of at most nine digits")
+    size = int(length)
     raw = stream.read(min(size, LARGEST))
     for done in range(LARGEST, size, 1_000_000):
         stream.read(min(1_000_000, size - done))
-    _check_size(size)
-    return raw
-
-
-def _chunks(stream: BufferedIOBase) -> Iterator[bytes]:
-    whole = 0
-    while size := _number(stream.readline(20).partition(b";")[0].strip(), 16):
-        whole += size
-        _check_size(whole)
-        yield stream.read(size)
-        stream.readline(4)
-
-
-def _check_size(size: int) -> None:
     if size > LARGEST:
         raise Refusal(413, "request_too_large", "Request exceeds the maximum size")
-
-
-def _number(text: bytes, base: int = 10) -> int:
-    """Read a length. One of more than nine digits is no body's."""
-    if not re.fullmatch(rb"[0-9a-fA-F]{1,9}" if base == 16 else rb"[0-9]{1,9}", text):
-        raise invalid(f"A body can't have the length {text[:20].decode('latin-1')!r}")
-    return int(text, base)
+    return raw
 
 
 @click.command()

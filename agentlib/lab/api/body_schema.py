@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, cast
 
+from agentlib.lab.api.edits import BETAS, edits_of
 from agentlib.lab.api.errors import TABLE, WORDINGS, Refusal, invalid
 from agentlib.lab.api.values import is_typed
 
@@ -20,7 +21,6 @@ _TYPES = {"string": str, "integer": int, "boolean": bool, "list": list, "diction
 _KEYS: Mapping[str, Mapping[str, Mapping[str, str]]] = TABLE["keys"]
 """Kind of object -> required, optional and not_simulated -> key -> type or feature."""
 _BLOCKS = ("text", "thinking", "redacted_thinking", "tool_use", "tool_result", "compaction")
-_EDITS = ("clear_tool_uses_20250919", "clear_thinking_20251015", "compact_20260112")
 _OTHERS = re.compile(
     "image|document|search_result|tool_reference|container_upload|tool_addition|tool_removal|"
     "server_tool_use|mcp_tool_use|fallback|[a-z_]+_tool_result"
@@ -39,12 +39,10 @@ def check_shape(body: Body) -> None:
         kind = _check_type("tool_choice", body["tool_choice"], ("auto", "any", "tool", "none"))
         name = "choice_tool" if kind == "tool" else kind
         _check_keys(f"tool_choice.{kind}.", body["tool_choice"], name)
-    _check_keys("metadata.", body.get("metadata") or {}, "metadata")
-    _check_keys("output_config.", body.get("output_config") or {}, "output_config")
-    management: Body = body.get("context_management") or {}
-    _check_keys("context_management.", management, "context_management")
-    for i, edit in enumerate(management.get("edits") or ()):
-        kind = _check_type(f"context_management.edits.{i}", edit, _EDITS)
+    for name in ("metadata", "output_config", "context_management"):
+        _check_keys(f"{name}.", body.get(name) or {}, name)
+    for i, edit in enumerate(edits_of(body)):
+        kind = _check_type(f"context_management.edits.{i}", edit, tuple(BETAS))
         _check_keys(f"context_management.edits.{i}.{kind}.", edit, kind)
     for i, tool in enumerate(body.get("tools") or ()):
         if is_typed(tool):

@@ -35,7 +35,7 @@ from agentlib.lab.api.edits import (
 from agentlib.lab.api.errors import Refusal
 from agentlib.lab.api.faults import Fault, Faults, Kind, NoAnswer
 from agentlib.lab.api.rules import MAX_OUTPUT, check, check_size, read_body
-from agentlib.lab.api.tokens import block_tokens, lay_out, text_tokens
+from agentlib.lab.api.tokens import Layout, block_tokens, lay_out, text_tokens
 from agentlib.lab.cache import Bill, PromptCache
 from agentlib.messages import Block
 from agentlib.settings import MODEL
@@ -160,9 +160,10 @@ class Server:
             bills.append({"type": "compaction", **bill})
         if block and block["content"]:
             body = shown = since_compaction(_with_block(body, block))
+            layout = lay_out(shown)
         content, usage, sequence = list[Block](), Bill(0, 0, 0).usage(0), None
         if not (edit and edit.get("pause_after_compaction")):
-            content, stop, sequence, usage = self._answer(body, shown, seed, fault, now)
+            content, stop, sequence, usage = self._answer(body, shown, layout, seed, fault, now)
             bills.append({"type": "message", **usage})
         message: Body = {
             "id": f"msg_{_digest(seed.encode())}",
@@ -182,14 +183,13 @@ class Server:
         return server_sent(events(message)) if streams else message
 
     def _answer(
-        self, body: Body, shown: Body, seed: str, fault: Kind | None, now: float
+        self, body: Body, shown: Body, layout: Layout, seed: str, fault: Kind | None, now: float
     ) -> tuple[list[Block], str, str | None, Body]:
         """Return content, stop_reason, stop_sequence and usage of the model's answer.
 
-        `shown`: the body as the model reads it. Thinking is bound to `body`, which the client
-        sends again.
+        `shown`: the body as the model reads it, and `layout` of it. Thinking is bound to `body`,
+        which the client sends again.
         """
-        layout = lay_out(shown)
         reply = self.model(shown)
         room = self.window - layout.tokens
         content, stop = finished(reply, body, seed=seed, room=room, fault=fault)

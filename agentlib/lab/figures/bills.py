@@ -29,17 +29,22 @@ def requests(
     """Draw each request of two runs side by side: tokens of the prompt above, cents below.
 
     `span`: the numbers of these requests only, counted from 1. Up to twelve have their cents
-    written above them.
+    written above them. Raises ValueError if no run has so many.
     """
     from pandas import DataFrame
 
     chart, rate = Chart(4.3, title), rates(model)
     last = min(span.stop, 1 + max(map(len, runs.values())))
+    if span.start >= last:
+        raise ValueError(
+            f"no request has a number from {span.start} on; the last one is {last - 1}"
+        )
     billed = [[priced(usage, model) for usage in usages[: last - 1]] for usages in runs.values()]
     for row, (label, scale) in enumerate({"thousand tokens": 1e-3, "cents": 100}.items()):
         shown = KINDS if row else KINDS[:-1]
         tables = [DataFrame([{k: scale * n[k][row] for k in shown} for n in run]) for run in billed]
-        top = 1.12 * max(table.sum(axis=1)[span.start - 1 :].max() for table in tables)
+        reaching = [table[span.start - 1 :] for table in tables if len(table) >= span.start]
+        top = 1.12 * max(table.sum(axis=1).max() for table in reaching)
         for column, (name, table) in enumerate(zip(runs, tables, strict=True)):
             left, bottom = 0.78 + 3.32 * column, (2.28, 0.5)[row]
             axes = chart.frame(left, bottom, 3.0, 1.4, "" if row else name)

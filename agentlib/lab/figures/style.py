@@ -104,9 +104,9 @@ def points(words: str) -> float:
     return TextPath((0, 0), words, size=9).get_extents().x1 if words else 0.0
 
 
-def patches(looks: Mapping[str, Look], edge: float = 0) -> list[Artist]:
+def patches(looks: Mapping[str, Look]) -> list[Artist]:
     """Return an entry of the legend for each look, by name."""
-    return [Patch(label=name, **look.fill(edge)) for name, look in looks.items()]
+    return [Patch(label=name, **look.fill()) for name, look in looks.items()]
 
 
 class Chart:

@@ -12,14 +12,7 @@ from matplotlib.patches import Patch
 
 from agentlib.auto_compact import summary_message, summary_text
 from agentlib.lab.figures.style import LOOKS, NAMES, RED, Chart
-from agentlib.lab.lessons.checking import (
-    FOLLOW_UP,
-    SUMMARY,
-    Answer,
-    conversation,
-    require,
-    text_of,
-)
+from agentlib.lab.lessons.checking import FOLLOW_UP, SUMMARY, Answer, conversation, require, text_of
 from agentlib.lab.lessons.page import survived
 from agentlib.lab.lessons.rooms import exercise
 from agentlib.lab.panels.meanings import LENGTH
@@ -94,7 +87,8 @@ OLD_SUMMARY, NEW_SUMMARY = (
 def rules_stay(old: str, new: str) -> str:
     """Put the rules that a new summary dropped at its end."""
     rules = [line for line in old.splitlines() if line.startswith("- [rule]")]
-    return "\n".join([new, *(rule for rule in rules if rule not in new)])
+    kept = new.splitlines()
+    return "\n".join([new, *(rule for rule in rules if rule not in kept)])
 
 
 @exercise(
@@ -110,14 +104,17 @@ def _holds(answer: Answer) -> None:
         "nothing was dropped": (OLD_SUMMARY, OLD_SUMMARY),
         "both rules were dropped": (OLD_SUMMARY, "## State\n- [file] 3.py"),
         "there was no rule": ("## State\n- [file] 1.py", NEW_SUMMARY),
+        "a rule begins as a dropped one does": (OLD_SUMMARY, f"{NEW_SUMMARY} And quick."),
+        "a file has [rule] in a note": ("- [file] a.py | [rule] lines\n- [fact] b", NEW_SUMMARY),
     }
     for case, (old, new) in cases.items():
         lines = Answer(answer.call(old, new)).typed(str, "return a text").splitlines()
         missing = [line for line in new.splitlines() if line not in lines]
         require(not missing, f"if {case}, yours lacks {missing[:1]} of the new summary.")
-        again = [line for line in lines if "[file]" in line and line not in new]
+        rules = [line for line in old.splitlines() if line.startswith("- [rule]")]
+        again = [line for line in lines if line not in (*new.splitlines(), *rules, "")]
         require(not again, f"if {case}, {again[:1]} is back; only rules should come back.")
-        for rule in (line for line in old.splitlines() if line.startswith("- [rule]")):
+        for rule in rules:
             count = lines.count(rule)
             require(count == 1, f"if {case}, {rule!r} should be there once, not {count} times.")
         require("\n".join(lines).startswith(new), f"if {case}, rules should stand at the end.")
@@ -133,12 +130,12 @@ def _two_numbers(answer: Answer) -> str:
     start = {"threshold": 20_800, "summary_tokens": 1_000}
     settings = replace(Settings(micro="off", manual=False).scaled(32_000), **(start | numbers))
     run = play(REVIEW, settings)
-    rule = "kept" if run.checks["rule kept"] else "broken"
+    rule = "yes" if run.checks["rule kept"] else "no"
     report = f"{run.checks['described']} of 19 files described, {run.checks['facts']} of 4 facts"
     cost = run.dollars(PRICED_AS)
-    result = f"rule {rule}, {report}, ${cost:.2f}"
+    result = f"rule kept {rule}, {report}, ${cost:.2f}"
     require(not run.refused, f"{result}, and the API refused a request: {run.refused}.")
-    whole = rule == "kept" and run.checks["facts"] == 4 and run.checks["described"] == 19
+    whole = rule == "yes" and run.checks["facts"] == 4 and run.checks["described"] == 19
     require(whole, f"{result}. All of it should be kept.")
     require(cost < 0.92, f"{result}. It should be under $0.92.")
     return f"{result}."

@@ -164,7 +164,7 @@ def billed(
 ) -> Bills:
     """Replay a session, and bill each request by the cache's rules."""
     frames = replay(session, settings, engine=engine)
-    return frames, bills(session, frames, simulate=True)
+    return frames, bills(session, frames)
 
 
 def spent(bills: Iterable[Billed]) -> float:

@@ -77,7 +77,7 @@ def _anchored(answer: Answer) -> None:
     messages = conversation(*[3_600] * 20)
     first = estimate_tokens(messages[:3])
     cases = {"before any bill there is only the estimate": (first, 0, 0, messages[:3])}
-    for sent, new in ((3, 2), (5, 2), (5, 4), (21, 2), (39, 2)):
+    for sent, new in ((3, 2), (5, 2), (5, 4), (21, 2), (39, 2), (5, 0)):
         name = f"the first {sent} messages were billed, so only {new} have to be guessed"
         now, billed = messages[: sent + new], 9_000 + 800 * sent
         cases[name] = (billed + estimate_tokens(messages[sent : sent + new]), billed, sent, now)
@@ -99,17 +99,14 @@ def _error(answer: Answer) -> None:
 # -- what the cells show -------------------------------------------------------------------------
 
 
-def estimation_panel(
-    settings: Settings | None = None,
-    rings: Callable[[int, int], float] = rings_at,
-) -> Panel:
+def estimation_panel(rings: Callable[[int, int], float] = rings_at) -> Panel:
     """Window - reserve - buffer, and where the alarm rings if the estimate is off.
 
     The sliders are `window`, `reserve` and `buffer` in tokens, and `off`, the estimate's error in
     percent (-60: it reads 60 % low). `rings`: (threshold, off) -> the real tokens at which the
     alarm rings.
     """
-    start = settings or Settings()
+    start = Settings()
 
     @lru_cache(maxsize=64)
     def draw(window: int, reserve: int, buffer: int, off: int) -> tuple[bytes, str]:

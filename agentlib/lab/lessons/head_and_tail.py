@@ -13,6 +13,7 @@ from agentlib.estimation import prompt_tokens
 from agentlib.head_and_tail import handoff_prompt
 from agentlib.lab import model
 from agentlib.lab.generations import places, planted
+from agentlib.lab.lessons.auto_compact import newest_stay
 from agentlib.lab.lessons.checking import (
     SUMMARY,
     Answer,
@@ -52,13 +53,6 @@ START = replace(
 """Summaries are the only layer in this lesson: nothing is cleared."""
 
 # -- the exercises -------------------------------------------------------------------------------
-
-
-def newest_stay(messages: list[Message], summary: str) -> list[Message]:
-    """Put a summary in place of all but the newest exchange, as in lesson 03."""
-    start, _ = exchanges(messages)[-1]
-    words = active_request(messages)
-    return [summary_message(summary, "t.jsonl", words), *messages[start:]]
 
 
 def head_stays(messages: list[Message], summary: str) -> list[Message]:
@@ -280,12 +274,12 @@ def print_section(run: Run, number: int, heading: str) -> None:
     print_lines(f"## {heading}{section}".rstrip(), 2)
 
 
-def print_next_calls(run: Run, count: int = 3) -> None:
-    """Print the first calls after a run's first compaction."""
+def print_next_calls(run: Run) -> None:
+    """Print the first three calls after a run's first compaction."""
     replies = [
         m for m in run.session.history[summary_of(run, 1).seen :] if m["role"] == "assistant"
     ]
-    for call in [call for reply in replies for call in of_type(reply, "tool_use")][:count]:
+    for call in [call for reply in replies for call in of_type(reply, "tool_use")][:3]:
         print(f"  {call['name']} {str(call['input'])[:60]}")
 
 

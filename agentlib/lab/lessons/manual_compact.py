@@ -12,10 +12,10 @@ from typing import Any
 from pandas import DataFrame
 
 from agentlib.auto_compact import summary_message
-from agentlib.lab.client import client
 from agentlib.lab.figures import moments
-from agentlib.lab.figures.style import wrapped
+from agentlib.lab.figures.style import many, wrapped
 from agentlib.lab.lessons.checking import SUMMARY, Answer, conversation, require, shown, text_of
+from agentlib.lab.lessons.museum import said
 from agentlib.lab.lessons.page import run_sentence
 from agentlib.lab.lessons.rooms import exercise
 from agentlib.lab.model.summary import stems
@@ -24,10 +24,10 @@ from agentlib.lab.panels.panel import Panel, slider, words
 from agentlib.lab.parts import results
 from agentlib.lab.play import Run, play
 from agentlib.lab.scoreboard import EVIDENCE
-from agentlib.lab.tasks.scenarios import REVIEW, TRACE, Scenario, filled, report_checks
+from agentlib.lab.tasks.scenarios import REVIEW, TRACE, Scenario, fill, report_checks
 from agentlib.manual_compact import COMPACT_TOOL, requested_focus
 from agentlib.messages import Message, active_request, last_assistant, of_type
-from agentlib.settings import MODEL, Settings
+from agentlib.settings import Settings
 from agentlib.tools import DEFINITIONS
 
 AUTO = replace(EVIDENCE, manual=False).scaled(32_000)
@@ -79,18 +79,27 @@ def _siblings(answer: Answer) -> None:
     A list can be put together: [summary, *messages[newest:]].
     """
 
+    asked: list[Sequence[Message]] = []
+
     def summarize(messages: Sequence[Message], focus: str = "") -> str:
+        asked.append(messages)
         return SUMMARY if "toolu_1" in str(messages) else "Nothing was done."
 
     turns: list[list[Any]] = [[600, {}], [{}], [{}, 600, "short"]]
     for place, newest in zip((0, 0, 0, 3, 5), turns + turns[:1] * 2, strict=True):
         messages = conversation(400, newest)
         messages[place:place] = conversation(request="And d.py.") if place else []
+        asked.clear()
         new = answer.messages(messages, summarize)
         right, given = list(results(messages[3:])), list(results(new))
         case = f"with {len(newest)} calls in the newest turn" + ", a second request" * bool(place)
         wanted = f"{case}, the model has not seen {', '.join(right)}, and only they should stay"
         require(given == right, f"{wanted}; yours keeps {', '.join(given) or 'none'}.")
+        times = f"{case}, summarize was called {many(len(asked), 'time')}; each call is a request"
+        require(len(asked) == 1, f"{times} to pay, and one will do.")
+        open_call = f"{case}, summarize got messages that end with a call and not with its results"
+        require(bool(asked[0]), f"{case}, summarize got no messages; give it what is replaced.")
+        require(asked[0][-1]["role"] == "user", f"{open_call}; the API refuses that.")
         first = f"{case}, the first message should be a summary of what is replaced"
         require(SUMMARY in text_of(new[:1]), f"{first}; yours is {shown(text_of(new[:1]))}.")
         request = str(active_request(messages))
@@ -107,7 +116,7 @@ def _kept(answer: Answer) -> str:
     require(len(focus) <= 60, f"{len(focus)} characters; 60 have to do.")
     run = play(REVIEW, BY_HAND, compact_after=36, focus=focus)
     held, kept = summary_holds(run, REVIEW), run.kept(REVIEW)
-    reason = "Look at the lines that are missing. What kind of thing is each of them?"
+    reason = "Which kinds of line should come first? Name them."
     if stems(focus) & stems("note file"):
         reason = "Your words also match the [file] lines, and those fill the room."
     require(kept["facts"] == 4 and kept["rule"], f"{held}. {reason}")
@@ -133,16 +142,23 @@ def _finished(answer: Answer) -> None:
 
     A failed call has result.get('is_error'). Compare result['tool_use_id'] with call['id'].
     """
-    written, failed, beside = (conversation(400, [400, 400]) for _ in range(3))
-    for messages in (written, failed, beside):
-        messages[-2]["content"][0]["name"] = "write_file"
+    written, failed, beside, last, again = (conversation(400, [400, 400]) for _ in range(5))
+    for messages, *places in ((written, 0), (failed, 0), (beside, 0), (last, 1), (again, 0, 1)):
+        for place in places:
+            messages[-2]["content"][place]["name"] = "write_file"
     failed[-1]["content"][0]["is_error"] = beside[-1]["content"][1]["is_error"] = True
+    last[-1]["content"][1]["is_error"] = again[-1]["content"][0]["is_error"] = True
+    edited = conversation(400, 400)
+    edited[-2]["content"][0]["name"] = "edit_file"
     for case, messages, right in (
         ("if the newest turn has written a file", written, True),
         ("if the newest turn has read a file", conversation(400, 400), False),
         ("if the file was written a turn before", [*written, *conversation(400)[1:]], False),
         ("if the newest write failed (is_error), and the read beside it did not", failed, False),
         ("if the read failed, and the write beside it did not", beside, True),
+        ("if a read came first, and the write after it failed", last, False),
+        ("if the first of two writes failed, and the second did not", again, True),
+        ("if the newest turn has edited a file, and written none", edited, False),
         ("if the model has said nothing yet", conversation(), False),
     ):
         focus = answer.call(messages)
@@ -156,7 +172,7 @@ def _finished(answer: Answer) -> None:
 
 def _both_packages(folder: Path) -> None:
     REVIEW.make_workspace(folder)
-    filled(project="fetch")(folder)
+    fill(folder, project="fetch")
 
 
 TWO = replace(
@@ -172,15 +188,8 @@ TWO = replace(
 
 def ask(messages: list[Message]) -> str:
     """Send messages to the simulated API, and return its refusal or "accepted"."""
-    import anthropic
-
-    sent: Any = {"model": MODEL, "max_tokens": 500, "tools": [*DEFINITIONS, COMPACT_TOOL]}
-    try:
-        client(window=32_000).messages.create(messages=messages, **sent)  # type: ignore[arg-type]
-        return "accepted"
-    except anthropic.BadRequestError as error:
-        body: Any = error.body
-        return wrapped(f"refused, {error.status_code} {body['error']['message']}")
+    answer = said(messages, tools=[*DEFINITIONS, COMPACT_TOOL])
+    return wrapped(f"refused, {answer}") if answer.startswith("400") else "accepted"
 
 
 def moment_panel(scenario: Scenario, settings: Settings, curve: DataFrame, after: int) -> Panel:

@@ -15,13 +15,7 @@ from agentlib.estimation import prompt_tokens
 from agentlib.lab.figures import charts, window_map
 from agentlib.lab.figures.style import many
 from agentlib.lab.figures.window_map import Tile
-from agentlib.lab.lessons.checking import (
-    FOLLOW_UP,
-    Answer,
-    conversation,
-    require,
-    shown,
-)
+from agentlib.lab.lessons.checking import FOLLOW_UP, Answer, conversation, require, shown
 from agentlib.lab.lessons.page import print_json, run_sentence
 from agentlib.lab.lessons.rooms import exercise
 from agentlib.lab.panels.meanings import KEEP_RECENT, MIN_CHARS

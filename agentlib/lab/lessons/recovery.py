@@ -268,10 +268,9 @@ def fate(function: Callable[..., list[Message]], kind: Kind | None) -> str:
     return textwrap.shorten(run.refused, 34) or ends
 
 
-def resting(is_open: Callable[..., bool], limit: int, rest: int = 10) -> Callable[..., Step]:
-    """Make an engine that asks is_open(outcomes, turns, limit, rest) before each turn."""
-    outcomes = list[str]()
-    turns = 0
+def resting(is_open: Callable[..., bool], limit: int) -> Callable[..., Step]:
+    """Make an engine that asks is_open(outcomes, turns, limit, 10) before each turn."""
+    outcomes, turns, rest = list[str](), 0, 10
 
     def engine(messages: list[Message], settings: Settings, **given: Any) -> Step:
         nonlocal turns
@@ -360,19 +359,19 @@ FAULTS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind != "tim
 """A time-out ends as a 500 does, but only after seconds, because the SDK waits and retries."""
 
 
-def fault_panel(scenario: Scenario, settings: Settings, *, turns: int = 63, seed: int = 0) -> Panel:
+def fault_panel(scenario: Scenario, settings: Settings) -> Panel:
     """Run the task again while the summariser fails as the controls say.
 
-    `rate` is in percent of the requests for a summary, drawn by `seed`, `length` is that of each
-    summary, and `how` is the failure. `turns`: how many the axis has room for, so that
-    runs compare. A run in circles ends there: each prompt may take three fewer.
+    `rate` is in percent of the requests for a summary, `length` is that of each summary, and `how`
+    is the failure. The axis has room for 63 turns, so that runs compare. A run in circles ends
+    there: each prompt may take three fewer.
     """
-    axes: Any = {"top": 1.3 * settings.context_window, "turns": turns}
+    axes: Any = {"top": 1.3 * settings.context_window, "turns": 63}
 
     def draw(rate: int, length: int, how: Kind) -> tuple[bytes, str]:
-        faults = (Fault(how, rate=rate / 100, seed=seed, only="summary"),) if rate else ()
+        faults = (Fault(how, rate=rate / 100, only="summary"),) if rate else ()
         moved = replace(settings, summary_tokens=length)
-        run = play(scenario, moved, faults=faults, max_turns=turns - 3)
+        run = play(scenario, moved, faults=faults, max_turns=60)
         title = "Tokens in each prompt, the summariser failing"
         chart = charts.turns(run.table(), title=title, **axes)
         counts = outcomes(run.session)

@@ -135,12 +135,11 @@ def submitted(reply: dict[str, Any], body: Body) -> dict[str, Any]:
         return reply
     words = "".join(block.get("text", "") for block in reply["content"])
     for tool in body.get("tools") or ():
-        name, known = tool["name"], list(_inputs(tool))
-        if name in _ENDINGS and known:
-            call = {"type": "tool_use", "name": name, "input": {known[0]: words}}
-            return {"content": [*reply["content"], call], "stop_reason": "tool_use"}
-        if name == "bash" and _DONE in str(body["messages"][0]["content"]):
-            call = {"type": "tool_use", "name": "bash", "input": {"command": _DONE}}
+        inputs = dict.fromkeys(list(_inputs(tool))[:1], words) if tool["name"] in _ENDINGS else {}
+        if tool["name"] == "bash" and _DONE in str(body["messages"][0]["content"]):
+            inputs = {"command": _DONE}
+        if inputs:
+            call = {"type": "tool_use", "name": tool["name"], "input": inputs}
             return {"content": [*reply["content"], call], "stop_reason": "tool_use"}
     return reply
 
@@ -152,10 +151,7 @@ def _inputs(tool: Body) -> Body:
 
 
 def _tool(tool: Block, names: Mapping[str, str]) -> Block:
-    known = _inputs(tool)
-    if not (tool["name"] in names or known.keys() & _INPUTS.keys()):
-        return tool
-    inputs = {_INPUTS.get(key, key): value for key, value in known.items()}
+    inputs = {_INPUTS.get(key, key): value for key, value in _inputs(tool).items()}
     name = names.get(tool["name"], tool["name"])
     return {"name": name, "input_schema": {"properties": inputs}}
 
@@ -179,7 +175,7 @@ def _block(block: Block, hands: _Hands) -> Iterator[Block]:
     match block:
         case {"type": "text", "text": text}:
             if (calling := _CALLING.fullmatch(text)) and (calls := literal(calling[2])):
-                yield from ({"type": "text", "text": words} for words in calling.groups()[:1])
+                yield {"type": "text", "text": calling[1]}
                 hands.asked.clear()
                 yield from (part for call in calls for part in _block(_called(call), hands))
             elif observed := _OBSERVED.fullmatch(text):

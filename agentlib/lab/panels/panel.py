@@ -40,8 +40,8 @@ class Drawing(NamedTuple):
 
 
 def undrawn(error: Exception) -> Drawing:
-    """Return what stands where nothing can be drawn: a ValueError's words, or the whole error."""
-    kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+    """Return what stands in a picture's place: the words of a wrong value or file, or the error."""
+    kind = "" if isinstance(error, ValueError | OSError) else f"{type(error).__name__}: "
     return Drawing(b"", wrapped(f"No picture here: {kind}{error}"))
 
 

@@ -122,7 +122,7 @@ class Replayed:
 
     def tried(self, settings: Settings) -> Trial:
         frames = self.frames(settings)
-        billed = bills.bills(self.session, frames, simulate=True)
+        billed = bills.bills(self.session, frames)
         usages = [usage for each in billed for usage in each.usages]
         pairs = zip(needs(frames), frames, strict=True)
         missing = sum(bool(need.outputs) or frame.refused for need, frame in pairs)

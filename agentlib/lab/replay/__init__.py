@@ -19,10 +19,17 @@ from agentlib.lab.replay.frames import Frame, repeated_at
 from agentlib.lab.replay.need import Need, needs
 from agentlib.lab.replay.weights import Weights
 from agentlib.manual_compact import COMPACT_TOOL, requested_focus
-from agentlib.messages import PUT_BACK, Message, blocks, drop_newest_thinking, result_text
+from agentlib.messages import (
+    PUT_BACK,
+    Message,
+    blocks,
+    drop_newest_thinking,
+    drop_thinking,
+    result_text,
+)
 from agentlib.pipeline import compact
 from agentlib.recovery import breaker
-from agentlib.session_file import Compaction, Request, compactions_of
+from agentlib.session_file import Compaction, Request, compaction, compaction_lines, timestamp
 from agentlib.settings import Settings
 from agentlib.step import ContextEngine, Outcome, Reason, Step
 from agentlib.transcripts import Session
@@ -66,6 +73,7 @@ class _Replay:
         self.meter = meter(self.settings.estimator, base_chars, lambda m: self.weights.of(m).guess)
         self.view: list[Message] = []
         self.before: list[Message] = []
+        self.whole: tuple[list[Message], int] = ([], 0)  # before the last compaction: view, seen
         self.seen, self.settled = 0, 0
         self.last: Request | None = None
         self.changed, self.as_recorded = False, True
@@ -82,6 +90,11 @@ class _Replay:
             for place in self.session.cleared:
                 if self.seen <= place < event.seen:
                     self.view, self.before, self.seen, self.settled = [], [], place, 0
+            for place in self.session.undone:
+                if self.seen <= place < event.seen:
+                    view, seen = self.whole
+                    self.view = drop_thinking([*view, *self.session.history[seen : self.seen]], 0)
+                    self.settled, self.changed = 0, True
             arrived = self.session.history[self.seen : event.seen]
             self.view, self.before = self.view + arrived, self.before + arrived
             self.seen = event.seen
@@ -125,7 +138,9 @@ class _Replay:
             settled=self.settled,
             idle=self._idle(event.at),
         )
-        self.changed |= bool(step.replaced) or step.compaction not in (None, Outcome.FAILED)
+        compacted = step.compaction not in (None, Outcome.FAILED)
+        self.whole = (self.view, event.seen) if compacted else self.whole
+        self.changed |= bool(step.replaced) or compacted
         if step.compaction:
             usages = recorded.usage if recorded else ()
             self.summary_request = max(map(prompt_tokens, usages), default=0)
@@ -199,6 +214,15 @@ class _Replay:
         self.before, self.changed, self.last = context, False, request
         self.summary_request = 0
         return frame
+
+
+def compactions_of(step: Step, at: float, seen: int) -> list[Compaction]:
+    """List the record of a step's compaction, as reading its lines would give it."""
+    if not step.compaction:
+        return []
+    first, *rest = compaction_lines(step, [], None)
+    message = rest[0]["message"] if rest else None
+    return [compaction({**first, "timestamp": timestamp(at)}, message, seen)]
 
 
 def _is_shrunk(request: Request, weight: int) -> bool:

@@ -1,8 +1,8 @@
 """Bill each request of a replay: tokens read from the cache, written to it, uncached, answered.
 
-A replay that is as recorded has the recorded bills. Any other is billed by the rules of lab.cache
-from its first request on, with the markers that the loop sets, and so is every replay that is
-compared with another. A summary is a request of its own on the live prefix.
+The recorded bills are left aside, so that the sums of several replays can be compared. Each replay
+is billed by the rules of lab.cache from its first request on, with the markers that the loop sets.
+A summary is a request of its own on the live prefix.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,6 @@ _SUMMARY_PROMPT = Part(SUMMARY_WANTED, 150)
 class Billed:
     """One turn: the usage of its request, of the summaries before it, and of its repeats."""
 
-    turn: int
     usage: Usage
     summaries: tuple[Usage, ...] = ()
     repeats: tuple[Usage, ...] = ()
@@ -49,36 +48,23 @@ class Billed:
         return self.usage, *self.summaries, *self.repeats
 
 
-def bills(
-    session: Session, frames: Sequence[Frame], *, ttl: float | None = None, simulate: bool = False
-) -> list[Billed]:
+def bills(session: Session, frames: Sequence[Frame], *, ttl: float | None = None) -> list[Billed]:
     """Return a bill for each frame of a replay of `session`.
 
     `ttl`: seconds that a cache entry lives, 300 or 3,600. By default it is an hour if the session's
-    own bills have writes for an hour, else five minutes. With a `ttl`, or with `simulate`, the
-    recorded bills are left aside, so that the sums of several replays can be compared.
+    own bills have writes for an hour, else five minutes.
     """
     ends = [*(frame.request.at for frame in frames[1:]), 0.0]
-    pairs = list(zip(frames, ends, strict=False))
-    if not simulate and ttl is None and all(f.billed_from == "recorded" for f in frames):
-        return [_recorded(session, frame, end) for frame, end in pairs]
     biller = _Biller(Weights(session), PromptCache(ttl=ttl or lifetime(session)))
     billed = list[Billed]()
-    for frame, end in pairs:
+    for frame, end in zip(frames, ends, strict=False):
         compacted = frame.compaction not in (None, Outcome.FAILED)
         summaries = (biller.summary(frame),) if compacted else ()
         usage = biller.prompt(frame)
         times = repeated_at(session, frame.settings, frame.request, end)
         repeats = tuple(biller.repeat(frame, at) for at in times)
-        billed.append(Billed(frame.turn, usage, summaries, repeats))
+        billed.append(Billed(usage, summaries, repeats))
     return billed
-
-
-def _recorded(session: Session, frame: Frame, end: float) -> Billed:
-    request = frame.request
-    summaries = (u for c in session.compactions if c.seen == request.seen for u in c.usage)
-    repeats = (repeat.usage for repeat in session.repeats if request.at < repeat.at < end)
-    return Billed(frame.turn, request.usage, tuple(summaries), tuple(repeats))
 
 
 def lasting(settings: Settings, ttl: float) -> Settings:

@@ -54,7 +54,7 @@ def judge(
         ttl = lifetime(session)
         writing = rate["cache_write_1h" if ttl == LONG else "cache_write_5m"]
         frames = replay(session, lasting(settings, ttl), engine=engine)
-        turns, billed = table(frames), bills(session, frames, simulate=True)
+        turns, billed = table(frames), bills(session, frames)
         again = {"written": turns["reread"].sum()}
         again["read"] = turns["tokens"][turns["need"] > 0].sum()
         paid = [priced(usage, model) for bill in billed for usage in bill.usages]

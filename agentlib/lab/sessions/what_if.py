@@ -234,6 +234,6 @@ def _check(session: Session, window: int, model: str) -> dict[str, float]:
     """
     keeps = Settings(context_window=window, enabled=False)
     frames = list(takewhile(lambda f: f.billed_from == "recorded", replay(session, keeps)))
-    pairs = list(zip(frames, bills(session, frames, simulate=True), strict=True))[1:]
+    pairs = list(zip(frames, bills(session, frames), strict=True))[1:]
     recorded = sum(dollars(frame.request.usage, model) for frame, _ in pairs)
     return {"recorded": recorded, "simulated": sum(dollars(bill.usage, model) for _, bill in pairs)}

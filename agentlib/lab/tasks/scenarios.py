@@ -78,36 +78,31 @@ class Clock:
 # -- filling a folder ----------------------------------------------------------------------------
 
 
-def filled(
-    *packages: str,
+def fill(
+    folder: Path,
+    packages: Sequence[str] = (),
     project: str = "",
     largest: int = 10**9,
     planted: Mapping[str, str] | None = None,
-) -> Callable[[Path], None]:
-    """Return a function that copies installed packages and a project of `DATA` into a folder.
+) -> None:
+    """Copy installed packages and a project of `DATA` into a folder.
 
     Files of packages with more than `largest` bytes stay behind. `planted`: comments that go to
     the top of files, path -> text.
     """
-
-    def make_workspace(folder: Path) -> None:
-        if project:
-            pycache = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(
-                DATA / project, folder, False, pycache, shutil.copyfile, dirs_exist_ok=True
-            )
-        for name in packages:
-            source = _installed(name)
-            for file in source.rglob("*.py"):
-                if file.stat().st_size <= largest:
-                    target = folder / name / file.relative_to(source)
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(file, target)
-        for path, line in (planted or {}).items():
-            text = f"# {line}\n\n{text_of(folder / path)}"
-            (folder / path).write_text(text, encoding="utf-8", newline="\n")
-
-    return make_workspace
+    if project:
+        pycache = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(DATA / project, folder, False, pycache, shutil.copyfile, dirs_exist_ok=True)
+    for name in packages:
+        source = _installed(name)
+        for file in source.rglob("*.py"):
+            if file.stat().st_size <= largest:
+                target = folder / name / file.relative_to(source)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, target)
+    for path, line in (planted or {}).items():
+        text = f"# {line}\n\n{text_of(folder / path)}"
+        (folder / path).write_text(text, encoding="utf-8", newline="\n")
 
 
 def _installed(package: str) -> Path:
@@ -185,15 +180,11 @@ def _scenario(name: str, checks: Check | None = None, below: str = ".") -> Scena
     row = TABLE[name]
     rule, planted = row.get("rule", ""), row.get("planted", {})
     facts = tuple(row.get("facts") or planted.values())
+    filled = {n: row[n] for n in ("packages", "project", "largest", "planted") if n in row}
     return Scenario(
         name=row["name"],
         prompts=tuple(row["prompts"]),
-        make_workspace=filled(
-            *row.get("packages", ()),
-            project=row.get("project", ""),
-            largest=row.get("largest", 10**9),
-            planted=planted,
-        ),
+        make_workspace=partial(fill, **filled),
         checks=checks or partial(report_checks, below=below, facts=facts, first=rule),
         facts=facts,
         rule=rule,
