@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from agentlib.lab.api.faults import INVENTED
 from agentlib.lab.figures.kinds import sentence, survival_by_kind
 from agentlib.lab.figures.style import DARK, RED, Chart
 from agentlib.lab.figures.threads import threads
-from agentlib.lab.lessons.what_survives import gate, pin
-from agentlib.lab.panels.survives import shares
+from agentlib.lab.lessons.what_survives import gate, pin, rests_on
+from agentlib.lab.panels.survives import first_summary, shares
 from agentlib.lab.tasks.kinds import KINDS, marks, play_kinds, spoken, task_of_kinds
 
 RULED = ("constraint", "preference", "decision")
@@ -75,9 +76,18 @@ def test_what_twenty_tasks_show():
     assert person["constraint"][0][:2] == (1, 1)
     fooled, guarded = (shares(n, 600, "invents")["constraint"] for n in ("pin", "both"))
     assert (fooled[0][2], fooled[7][2]) == (0, 1)
+    assert fooled[1][2] < 0.5 < fooled[2][2]
     assert all(cell == (1, 1, 1) for cell in guarded)
     short = shares("none", 300, "heeds")["constraint"]
     assert all(few[2] <= many[2] for few, many in zip(short, plain["constraint"], strict=True))
+
+
+def test_a_short_summary_keeps_no_rule_but_the_invented_one():
+    messages, lines = first_summary(play_kinds(15, 1, 300, "invents"))
+    assert [line for line in lines if "[rule]" in line] == [INVENTED["invented consent"]]
+    places = [rests_on(line, messages) for line in lines]
+    assert places.count(None) == 1
+    assert 0 not in places
 
 
 def test_the_bars_are_red_only_where_more_is_kept_than_acted_on():

@@ -28,6 +28,7 @@ def summary(*lines: str) -> Any:
     [
         ([], {}, True),
         ([user(RULE), assistant("Understood.")], {}, False),
+        ([user("规则：不要修改 vendor/ 里的文件。"), assistant("明白。")], {}, False),
         ([summary(f"- [rule] {RULE}")], {}, False),
         ([summary(f"- [rule] {RULE}")], {"obeys_retold": False}, True),
         ([user(RULE), assistant("Understood.")], {"obeys_retold": False}, False),

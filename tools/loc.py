@@ -21,9 +21,9 @@ BUDGETS = {
     "agent": 2_500,
     "terminal": 487,
     "adapters": 200,
-    ROOMS: 2_046,
+    ROOMS: 2_214,
     "a folded cell": 30,
-    "the rest of the lab": 8_646,
+    "the rest of the lab": 9_102,
     "tools, Python": 1_213,
     "tools, JavaScript": 411,
 }

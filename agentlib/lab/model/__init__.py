@@ -27,6 +27,9 @@ Which of the course's results depend on which habit, at a window of 32,000 token
                    one or two turns where a package has small files
     rereads        the renaming: at 0 it leaves 4 of 29 places, whose lines are not unique, and
                    says so
+    obeys_retold, believes_consent
+                   what the agents of lesson 10 do with a rule that a summary retells, and with a
+                   permission that it invents
     searches       what `recall` is worth after a compaction: without it, it never searches
     patience, standstill, passes
                    nothing but how long a hopeless run lasts

@@ -18,7 +18,17 @@ from agentlib.lab.panels.meanings import LENGTH
 from agentlib.lab.panels.panel import Panel, choice, slider
 from agentlib.lab.play import Run
 from agentlib.lab.tasks.generated import KINDS_KEPT
-from agentlib.lab.tasks.kinds import KINDS, LAYERS, LENGTHS, MODELS, claim, play_kinds, spoken
+from agentlib.lab.tasks.kinds import (
+    GENERATIONS,
+    KINDS,
+    LAYERS,
+    LENGTHS,
+    MODELS,
+    SEEDS,
+    claim,
+    play_kinds,
+    spoken,
+)
 from agentlib.messages import Message
 
 RestsOn = Callable[[str, list[Message]], int | None]
@@ -29,13 +39,10 @@ def shares(layers: str, tokens: int, model: str) -> Shares:
     """Return the stored shares of twenty tasks, by kind, for each number of compactions."""
     table = _stored()
     rows = table[(table.layer == layers) & (table.tokens == tokens) & (table.model == model)]
-    by = [group for _, group in rows.groupby("generation")]
-    return {kind: [_cell(group[kind]) for group in by] for kind in KINDS}
-
-
-def _cell(marks: Any) -> tuple[float, float, float]:
-    kept, told, acted = ((marks & bit > 0).mean() for bit in (1, 2, 4))
-    return kept, told, acted
+    marks = rows[[*KINDS]].to_numpy().reshape(GENERATIONS, SEEDS, len(KINDS))
+    kept, told, acted = (((marks & bit) > 0).mean(axis=1).T.tolist() for bit in (1, 2, 4))
+    cells = zip(kept, told, acted, strict=True)
+    return {kind: [*zip(*each, strict=True)] for kind, each in zip(KINDS, cells, strict=True)}
 
 
 @cache
