@@ -23,6 +23,11 @@ class Spread:
     cost: Interval
     kept: Interval
 
+    def __str__(self) -> str:
+        parts = ", ".join(f"{n} {100 * self.means[n]:.0f} %" for n in ("rule", "facts", "files"))
+        spreads = f"cost {in_words(self.cost)}, kept {in_words(self.kept)}"
+        return f"{spreads}: {parts}; {self.means['compactions']:.1f} compactions a task"
+
 
 def spread(rows: Sequence[Mapping[str, Any]]) -> Spread:
     """Return the means over tasks. 95 % of the means of 2,000 resamplings lie in a spread.

@@ -1,6 +1,5 @@
 """Lesson 11: an engine of your own, judged, carried into another agent, and rented."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -24,7 +23,7 @@ from agentlib.lab.naive_loop import TOOLS
 from agentlib.lab.spending import Usage, dollars
 from agentlib.lab.tasks.scenarios import Clock, Scenario
 from agentlib.loop import system_prompt
-from agentlib.messages import Block, Message, of_type
+from agentlib.messages import Block, Message
 from agentlib.pipeline import compact
 from agentlib.settings import MODEL, Settings
 from agentlib.step import ContextEngine, Step
@@ -145,13 +144,9 @@ def judged(engine: ContextEngine, name: str = MINE, earlier: Sequence[Verdict] =
 
 
 def stands(verdict: Verdict) -> str:
-    """Say what a verdict's engine breaks, or where it stands and what it may claim."""
-    if verdict.protocol:
-        what = wrapped(f"{verdict.name} breaks the protocol. {verdict.protocol['what']}.")
-        return "\n".join([what, *verdict.protocol["case"]])
+    """Say where a verdict's engine stands, and what it may claim beside DEFAULT."""
     spread, beside = verdict.spreads[verdict.name], verdict.standing["yours is"]["default"]
-    says = f"cost {in_words(spread.cost)}, kept {in_words(spread.kept)}"
-    return wrapped(f"{verdict.name}: {says}. Beside DEFAULT: {beside}.")
+    return wrapped(f"{verdict.name}: {spread}. Beside DEFAULT: {beside}.")
 
 
 def moved(verdicts: Sequence[Verdict]) -> dict[str, int]:
@@ -192,7 +187,8 @@ class Desk:
     edits: Sequence[Block] = ()
     """Edits to ask the API for."""
     bills: list[Usage] = field(default_factory=list[Usage])
-    counts: Counter[str] = field(default_factory=Counter[str])
+    """Those of the requests, and of the summaries."""
+    requests: int = 0
 
     def __post_init__(self) -> None:
         self.task.make_workspace(self.folder)
@@ -208,8 +204,7 @@ class Desk:
         """Note the bills of a reply, and return its blocks."""
         answer = reply.to_dict()
         self.bills += answer["usage"].get("iterations") or [answer["usage"]]
-        self.counts["requests"] += 1
-        self.counts["summaries"] += len(of_type(answer, "compaction"))
+        self.requests += 1
         return answer["content"]
 
     def compacting(self, engine: ContextEngine) -> Before:
@@ -218,13 +213,9 @@ class Desk:
         options: Any = {key: request[key] for key in ("model", "system", "tools")}
         options["summary_tokens"] = settings.summary_tokens
         given: Any = {"meter": TokenMeter(len(str(options))), "archive": lambda: "run.jsonl"}
-        given["summarize"] = summarizer(self.client, on_usage=self._summarised, **options)
+        given["summarize"] = summarizer(self.client, on_usage=self.bills.append, **options)
         given |= {"reason": "auto", "focus": "", "settled": 0, "idle": 0.0}
         return lambda messages: engine(messages, settings, **given).messages
-
-    def _summarised(self, usage: Usage) -> None:
-        self.bills.append(usage)
-        self.counts["summaries"] += 1
 
 
 def hired(
@@ -249,8 +240,10 @@ def hired(
             return view
 
         checks = task.checks(desk.folder, agent(desk, before))
-    cents = round(100 * sum(dollars(usage, MODEL) for usage in desk.bills), 2)
-    row = {"requests": desk.counts["requests"], "summaries": desk.counts["summaries"]}
-    measures = {name: checks[name] for name in ("described", "facts")}
-    rule = "yes" if checks["rule kept"] else "no"
-    return {**row, "cents": cents, **measures, "rule kept": rule}
+    return {
+        "requests": desk.requests,
+        "summaries": len(desk.bills) - desk.requests,
+        "cents": round(100 * sum(dollars(usage, MODEL) for usage in desk.bills), 2),
+        **{name: checks[name] for name in ("described", "facts")},
+        "rule kept": "yes" if checks["rule kept"] else "no",
+    }

@@ -12,7 +12,6 @@ from html import escape
 from agentlib.lab.figures.field import place
 from agentlib.lab.figures.style import RED, wrapped
 from agentlib.lab.judge import NAMED, Verdict
-from agentlib.lab.judge.spreads import in_words
 from agentlib.lab.panels.panel import Panel, choice
 from agentlib.settings import Settings
 from agentlib.step import ContextEngine
@@ -22,7 +21,7 @@ max-height: 24em"><pre style="line-height: 1.3">{}</pre></div>"""
 
 
 def field_panel(verdict: Verdict, mine: Mapping[str, ContextEngine]) -> Panel:
-    """Mark one of the field's dots and show what it is. `mine`: your engines, the judged one last."""
+    """Mark a dot of the field, and show what it is. `mine`: your engines, the judged one last."""
     *trail, name = mine
     chart = verdict.picture("Pick an engine, and read its code below", trail)
     [axes] = chart.figure.axes
@@ -33,13 +32,10 @@ def field_panel(verdict: Verdict, mine: Mapping[str, ContextEngine]) -> Panel:
 
     @lru_cache(maxsize=64)
     def draw(name: str) -> tuple[bytes, str, str]:
-        spread, means = verdict.spreads[name], verdict.spreads[name].means
+        spread = verdict.spreads[name]
         x, y = place((spread.cost, spread.kept))
         ring.set_data([x], [y])
-        kept = ", ".join(f"{part} {100 * means[part]:.0f} %" for part in ("rule", "facts", "files"))
-        text = f"{name}: cost {in_words(spread.cost)}, kept {in_words(spread.kept)}: {kept}. "
-        text += f"{means['compactions']:.1f} compactions a task."
-        return chart.png(), wrapped(text), _CODE.format(escape(codes[name]))
+        return chart.png(), wrapped(f"{name}: {spread}."), _CODE.format(escape(codes[name]))
 
     return Panel({"name": choice("engine", name, [*codes], "whose code to show")}, draw)
 
