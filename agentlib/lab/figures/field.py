@@ -30,14 +30,15 @@ def field(
     families: Mapping[str, Sequence[str]],
     front: Sequence[str],
     *,
-    mine: str = "",
+    mine: Sequence[str] = (),
     title: str,
 ) -> Chart:
     """Draw each engine as a named dot: its cost to the right, what was kept upwards.
 
     Both are in percent, each with its spread. `families`: names by what they change, a colour each.
-    `front`: those that nobody beats in both, to be joined by a line. `mine` is red. Dots at nearly
-    the same place have one name for all. An engine too expensive for the picture stands at its
+    `front`: those that nobody beats in both, to be joined by a line. Those in `mine` are red
+    and joined in their order, and the last is the largest. Dots at nearly the same place have one
+    name for all. An engine too expensive for the picture stands at its
     edge, with its cost.
     """
     chart = Chart(5.2, title)
@@ -48,23 +49,25 @@ def field(
     axes.set(xlabel="cost, % of what forgetting nothing costs")
     axes.set_yticks([25, 50, 75, 90, 100])
     colours = {n: c for c, names in zip(COLOURS, families.values(), strict=False) for n in names}
-    axes.step(*zip(*(_place(dots[name]) for name in front), strict=True), "-", where="post",
+    axes.step(*zip(*(place(dots[name]) for name in front), strict=True), "-", where="post",
               color=DARK, linewidth=2, alpha=0.25, zorder=1)  # fmt: skip
+    axes.plot(*zip(*[place(dots[name]) for name in mine] or [((), ())], strict=True), color=RED,
+              linewidth=1.4, alpha=0.5)  # fmt: skip
     taken, places = list["Bbox"](), dict[tuple[float, float], list[str]]()
-    for name, (cost, kept) in sorted(dots.items(), key=lambda each: each[0] == mine):
-        x, y = _place(dots[name])
-        looks: Any = {"color": RED if name == mine else colours.get(name, GREY)}
+    for name, (cost, kept) in sorted(dots.items(), key=lambda each: each[0] in mine):
+        x, y = place(dots[name])
+        looks: Any = {"color": RED if name in mine else colours.get(name, GREY)}
         ends = [min(WIDEST, end) for end in cost[1:]]
         axes.plot(ends, [y, y], [x, x], kept[1:], linewidth=1, alpha=0.35, **looks)
-        (mark,) = axes.plot(x, y, "o", markersize=9 if name == mine else 7, **looks)
+        (mark,) = axes.plot(x, y, "o", markersize=9 if name in mine[-1:] else 7, **looks)
         taken.append(mark.get_window_extent())
         near = (p for p in places if abs(p[0] - x) < NEAR and abs(p[1] - y) < NEAR)
         places.setdefault(next(near, (x, y)), []).append(name)
     halo = [withStroke(linewidth=2.5, foreground="white")]
-    for place, names in places.items():
+    for at, names in places.items():
         words = _words(names, mine, dots)
-        colour = RED if mine in names else colours.get(names[0], GREY)
-        name_dot(axes, words, place, taken, color=colour, fontsize=8, path_effects=halo)
+        colour = RED if {*mine} & {*names} else colours.get(names[0], GREY)
+        name_dot(axes, words, at, taken, color=colour, fontsize=8, path_effects=halo)
     left = 0.3
     for colour, family in zip(COLOURS, families, strict=False):
         looks = {"color": colour, "fontsize": 9}
@@ -77,13 +80,16 @@ def _bent(power: float) -> Callable[[Any], Any]:
     return lambda heights: abs(heights) ** power
 
 
-def _place(dot: tuple[Interval, Interval]) -> tuple[float, float]:
+def place(dot: tuple[Interval, Interval]) -> tuple[float, float]:
+    """Return where a dot stands: one that is too expensive for the picture stands at its edge."""
     return min(dot[0][0], WIDEST), dot[1][0]
 
 
-def _words(names: Sequence[str], mine: str, dots: Mapping[str, tuple[Interval, Interval]]) -> str:
+def _words(
+    names: Sequence[str], mine: Sequence[str], dots: Mapping[str, tuple[Interval, Interval]]
+) -> str:
     """Name the dots of one place: yours or the first of them, and how many more there are."""
-    first = mine if mine in names else names[0]
+    first = next((name for name in reversed(mine) if name in names), names[0])
     cost = dots[first][0][0]
     far = f" ({cost:.0f} %)" if cost > WIDEST else ""
     return first.replace("_", " ") + far + (f" + {len(names) - 1} equal" if names[1:] else "")

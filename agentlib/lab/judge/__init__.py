@@ -167,14 +167,18 @@ class Verdict:
         }
         return DataFrame.from_dict(rows, orient="index").rename_axis("engine")
 
-    def picture(self, title: str = "") -> "Chart":
-        """Draw the field: cost against what was kept, a dot with its spread for each engine."""
+    def picture(self, title: str = "", trail: Sequence[str] = ()) -> "Chart":
+        """Draw the field: cost against what was kept, a dot with its spread for each engine.
+
+        `trail`: names of others from which a line leads to yours.
+        """
         from agentlib.lab.figures.field import field as drawn
 
         dots = {name: (each.cost, each.kept) for name, each in self.spreads.items()}
         families = {"presets": [WHOLE, *presets.ALL]}
         families |= {family: names.split() for family, names in engines.FAMILIES.items()}
-        return drawn(dots, families, front(self.spreads), mine=self.name, title=title or TITLE)
+        mine = [*trail, self.name]
+        return drawn(dots, families, front(self.spreads), mine=mine, title=title or TITLE)
 
     def as_dict(self) -> Row:
         """Return all of it as JSON takes it."""

@@ -8,6 +8,7 @@ import ctypes
 import json
 import re
 import threading
+import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -30,6 +31,10 @@ SETTINGS = DEFAULT.scaled(8_000)
 _NAMES = re.compile(r"[\d, ]|toolu_\w*")
 """What may differ in two descriptions of the same fault."""
 _WORDS = "what the next file does, and why. "
+
+
+_ENDS, _WATCH = dict[int, float](), threading.Lock()
+"""When a call has taken too long, by its thread, and who may look at it."""
 
 
 class _Hangs(BaseException):
@@ -63,14 +68,29 @@ def guarded(engine: ContextEngine, seconds: float = SECONDS) -> ContextEngine:
 
 @contextmanager
 def _limited(seconds: float) -> Generator[None]:
-    thread, error = ctypes.c_ulong(threading.get_ident()), ctypes.py_object(_Hangs)
-    timer = threading.Timer(seconds, ctypes.pythonapi.PyThreadState_SetAsyncExc, (thread, error))
-    timer.daemon = True
-    timer.start()
+    """Raise `_Hangs` in this thread after so many seconds.
+
+    One thread watches over all calls. A timer for each would take longer than most engines do.
+    """
+    with _WATCH:
+        _ENDS[here := threading.get_ident()] = time.monotonic() + seconds
+        if not any(each.name == _watch.__name__ for each in threading.enumerate()):
+            threading.Thread(target=_watch, name=_watch.__name__, daemon=True).start()
     try:
         yield
     finally:
-        timer.cancel()
+        with _WATCH:
+            _ENDS.pop(here, None)
+
+
+def _watch() -> None:
+    while True:
+        time.sleep(0.02)
+        with _WATCH:
+            for late in [thread for thread, end in _ENDS.items() if time.monotonic() > end]:
+                del _ENDS[late]
+                thread, error = ctypes.c_ulong(late), ctypes.py_object(_Hangs)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, error)
 
 
 def _is_message(message: Any) -> bool:

@@ -23,6 +23,11 @@ class Spread:
     cost: Interval
     kept: Interval
 
+    def __str__(self) -> str:
+        parts = ", ".join(f"{n} {100 * self.means[n]:.0f} %" for n in ("rule", "facts", "files"))
+        spreads = f"cost {in_words(self.cost)}, kept {in_words(self.kept)}"
+        return f"{spreads}: {parts}; {self.means['compactions']:.1f} compactions a task"
+
 
 def spread(rows: Sequence[Mapping[str, Any]]) -> Spread:
     """Return the means over tasks. 95 % of the means of 2,000 resamplings lie in a spread.
@@ -42,7 +47,16 @@ def _interval(values: Sequence[float]) -> Interval:
     return round(float(np.mean(values)), 4), round(float(low), 4), round(float(high), 4)
 
 
-def _side(mine: Interval, other: Interval) -> int:
+def in_words(percent: Interval) -> str:
+    """Return a mean and its spread as text.
+
+    >>> in_words((81.47, 76.55, 86.76))
+    '81 % [77 to 87]'
+    """
+    return "{:.0f} % [{:.0f} to {:.0f}]".format(*percent)
+
+
+def side(mine: Interval, other: Interval) -> int:
     """Return 1 if mine is surely larger, -1 if it is surely smaller, 0 if the spreads overlap."""
     return (mine[1] > other[2]) - (mine[2] < other[1])
 
@@ -54,7 +68,7 @@ def compared(mine: Spread, other: Spread) -> str:
     >>> compared(a, b), compared(a, a)
     ('cheaper; equal in what is kept', 'equal: the spreads overlap')
     """
-    cost, kept = _side(mine.cost, other.cost), _side(mine.kept, other.kept)
+    cost, kept = side(mine.cost, other.cost), side(mine.kept, other.kept)
     if not (cost or kept):
         return EQUAL
     dollars = ("equal in cost", "more expensive", "cheaper")[cost]
@@ -63,7 +77,7 @@ def compared(mine: Spread, other: Spread) -> str:
 
 def beats(one: Spread, other: Spread) -> bool:
     """Return whether one is surely better in cost or in what is kept, and surely worse in none."""
-    sides = (-_side(one.cost, other.cost), _side(one.kept, other.kept))
+    sides = (-side(one.cost, other.cost), side(one.kept, other.kept))
     return max(sides) > 0 <= min(sides)
 
 

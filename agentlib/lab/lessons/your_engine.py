@@ -1,0 +1,249 @@
+"""Lesson 11: an engine of your own, judged, carried into another agent, and rented."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pandas import DataFrame
+
+from agentlib.auto_compact import summarizer
+from agentlib.estimation import TokenMeter
+from agentlib.lab.api.edits import BETAS, edits_for
+from agentlib.lab.client import client
+from agentlib.lab.figures.style import wrapped
+from agentlib.lab.judge import MINE, SEEDS, Verdict, field_of, judge
+from agentlib.lab.judge.protocol import broken
+from agentlib.lab.judge.spreads import Interval, in_words, side
+from agentlib.lab.lessons.checking import Answer, conversation, require, shown
+from agentlib.lab.lessons.rooms import exercise
+from agentlib.lab.naive_loop import TOOLS
+from agentlib.lab.spending import Usage, dollars
+from agentlib.lab.tasks.scenarios import Clock, Scenario
+from agentlib.loop import system_prompt
+from agentlib.messages import Block, Message
+from agentlib.pipeline import compact
+from agentlib.settings import MODEL, Settings
+from agentlib.step import ContextEngine, Step
+from agentlib.tools import Workspace
+
+FEW, TEN = (103, 104, 106), SEEDS[:10]
+"""The judge's tasks on which an exercise is checked, and those of the lesson's own claims."""
+Before = Callable[[list[Message]], list[Message]]
+"""What a framework calls before each request: (the run's messages) -> those to send."""
+
+# -- the exercises -------------------------------------------------------------------------------
+
+
+def compacts_in_pauses(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+    """Compact early if the prompt has to be written to the cache again anyway."""
+    if given["idle"] > settings.cache_ttl:
+        settings = replace(settings, threshold_pct=30)
+    return compact(messages, settings, **given)
+
+
+@exercise("11.1", finished=compacts_in_pauses)
+def _engine(answer: Answer) -> str:
+    """Begin with `return compact(messages, settings, **given)`. It is DEFAULT and breaks nothing.
+
+    Then change the settings in one case that you choose: `replace(settings, threshold_pct=30)`.
+
+    Lesson 08: when does compacting cost nothing that isn't paid anyway? `given["idle"]` says so.
+    """
+    fault = broken(answer.function, cases=10)
+    size = len(fault.get("case", ()))
+    require(not fault, f"{fault.get('what')}. The smallest such case has {size} exchanges.")
+    verdict = judge(answer.function, seeds=FEW)
+    require(not verdict.faults, "; ".join({*verdict.faults.values()}))
+    mine, default = (verdict.spreads[name].means for name in (MINE, "default"))
+    says = f"in three tasks it costs {mine['cost']:.0f} % of forgetting nothing, and keeps "
+    says += f"{mine['kept']:.0f} %"
+    require(mine != default, f"{says}, just as DEFAULT does. Add a rule of your own.")
+    fits = mine["cost"] < 100 and mine["kept"] >= 75
+    require(fits, f"{says}. It should cost less than forgetting nothing, and keep 75 %.")
+    return f"{says}."
+
+
+@exercise("11.2", "the means alone never say so.", finished=side)
+def _claim(answer: Answer) -> None:
+    """Two spreads overlap unless one ends before the other begins.
+
+    mine[2] < other[1]: all of mine is below all of the other. That is -1.
+    """
+    answer.agree(
+        {
+            "mine ends before the other begins": (-1, (60, 55, 65), (80, 75, 85)),
+            "mine begins behind the other's end": (1, (92, 88, 96), (70, 60, 80)),
+            "mine is lower, but the spreads overlap": (0, (78, 74, 83), (81, 76, 87)),
+            "mine is higher, but the spreads overlap": (0, (33, 25, 42), (22, 18, 26)),
+            "one spread lies within the other": (0, (50, 48, 52), (55, 40, 70)),
+            "both end at the same number": (0, (60, 55, 65), (70, 65, 75)),
+        }
+    )
+
+
+def remembers(
+    history: list[Message], view: list[Message], seen: int, compact: Before
+) -> list[Message]:
+    """Return what to send: what was sent last, and what is new since then, compacted."""
+    return compact([*view, *history[seen:]])
+
+
+@exercise("11.3", "each message is compacted once, however often it comes.", finished=remembers)
+def _view(answer: Answer) -> None:
+    """The framework's history never gets shorter. What you sent last is `view`, and it did.
+
+    The messages from `seen` on are new. They follow the view.
+    """
+    history, view, seen = conversation(*[900] * 6), list[Message](), 0
+    for end in (1, 5, 7, 13):
+        asked: list[list[Message]] = []
+
+        def short(messages: list[Message], asked: Any = asked) -> list[Message]:
+            asked.append(messages)
+            return [messages[0], *messages[-2:]] if len(messages) > 3 else messages
+
+        sent, new = answer.call(history[:end], view, seen, short), [*view, *history[seen:end]]
+        case = f"with a history of {end}, {seen} of them seen, and a view of {len(view)} messages"
+        require(len(asked) == 1, f"{case}, compact should be called once, not {len(asked)} times.")
+        wanted = f"compact should get the view and the {end - seen} new messages"
+        require(asked[0] == new, f"{case}, {wanted}, {len(new)} in all, not {len(asked[0])}.")
+        require(sent == short(new), f"{case}, return what compact returns, not {shown(sent)}.")
+        view, seen = sent, end
+
+
+@exercise("11.4", "so much of your settings the API understands.", finished=edits_for)
+def _edits(answer: Answer) -> None:
+    """Copy the edits printed above, and put the settings' own numbers in their places.
+
+    `clear_at_least` goes in only if it isn't 0, and the second edit only from 50,000 tokens on.
+    """
+    for keep, threshold, least in ((5, 60_000, 0), (2, 90_000, 3_000), (0, 20_000, 0)):
+        settings = Settings(keep_recent=keep, threshold=threshold, clear_at_least=least)
+        case = f"with keep_recent={keep}, threshold={threshold:,}, clear_at_least={least:,}"
+        edits = answer.call(settings)
+        own, right = {e["type"]: e for e in edits}, {e["type"]: e for e in edits_for(settings)}
+        require([*own] == [*right], f"{case}, return the edits {[*right]}, not {[*own]}.")
+        for kind, edit in right.items():
+            for name in {**edit, **own[kind]}:
+                wanted, value = edit.get(name), own[kind].get(name)
+                reason = f"{case}, {name} of {kind} should be {wanted}, not {value}."
+                require(wanted == value, reason)
+
+
+# -- what the cells show -------------------------------------------------------------------------
+
+
+def judged(engine: ContextEngine, name: str = MINE, earlier: Sequence[Verdict] = ()) -> Verdict:
+    """Judge an engine on ten tasks, under a name, with earlier verdicts beside it."""
+    verdict, before = judge(engine, seeds=TEN), [row for each in earlier for row in each.rows]
+    rows = [{**row, "engine": name} for row in verdict.rows]
+    return replace(verdict, name=name, rows=rows, others=[*verdict.others, *before])
+
+
+def stands(verdict: Verdict) -> str:
+    """Say where a verdict's engine stands, and what it may claim beside DEFAULT."""
+    spread, beside = verdict.spreads[verdict.name], verdict.standing["yours is"]["default"]
+    return wrapped(f"{verdict.name}: {spread}. Beside DEFAULT: {beside}.")
+
+
+def moved(verdicts: Sequence[Verdict]) -> dict[str, int]:
+    """Return which change, counted from 1, moved the dot furthest to the left, and which up."""
+    spreads = [verdict.spreads[verdict.name] for verdict in verdicts]
+    left = [before.cost[0] - after.cost[0] for before, after in pairwise(spreads)]
+    up = [after.kept[0] - before.kept[0] for before, after in pairwise(spreads)]
+    return {"left": 1 + left.index(max(left)), "up": 1 + up.index(max(up))}
+
+
+def pairs(claim: Callable[[Interval, Interval], int], *asked: Sequence[str]) -> DataFrame:
+    """Return a row for each (one, other, measure): their spreads, the claim, and a count of tasks.
+
+    The count says in how many of the twenty tasks the one has less, and in how many it has more.
+    """
+    words, rows = {-1: "less", 0: "equal", 1: "more"}, dict[str, Any]()
+    for one, other, measure in asked:
+        spreads = [getattr(field_of().spreads[name], measure) for name in (one, other)]
+        column = "dollars" if measure == "cost" else measure
+        mine, its = ([row[column] for row in field_of(name).rows] for name in (one, other))
+        signs = [(a > b) - (a < b) for a, b in zip(mine, its, strict=True)]
+        values = [measure, *map(in_words, spreads), words[claim(*spreads)]]
+        rows[f"{one} / {other}"] = [*values, f"{signs.count(-1)} / {signs.count(1)}"]
+    columns = ["of", "one", "other", "claim", "tasks: less / more"]
+    return DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+# -- somebody else's agent -----------------------------------------------------------------------
+
+
+@dataclass
+class Desk:
+    """What somebody else's agent works with: a task, its folder, a client, a request to fill."""
+
+    task: Scenario
+    folder: Path
+    settings: Settings
+    edits: Sequence[Block] = ()
+    """Edits to ask the API for."""
+    bills: list[Usage] = field(default_factory=list[Usage])
+    """Those of the requests, and of the summaries."""
+    requests: int = 0
+
+    def __post_init__(self) -> None:
+        self.task.make_workspace(self.folder)
+        self.workspace, system = Workspace(self.folder), system_prompt(self.settings)
+        self.client = client(window=self.settings.context_window, clock=Clock())
+        self.request: dict[str, Any] = {"model": MODEL, "max_tokens": 8_000, "system": system}
+        self.request |= {"tools": TOOLS, "cache_control": {"type": "ephemeral"}}
+        if self.edits:
+            self.request["betas"] = sorted({BETAS[edit["type"]] for edit in self.edits})
+            self.request["context_management"] = {"edits": [*self.edits]}
+
+    def noted(self, reply: Any) -> list[Block]:
+        """Note the bills of a reply, and return its blocks."""
+        answer = reply.to_dict()
+        self.bills += answer["usage"].get("iterations") or [answer["usage"]]
+        self.requests += 1
+        return answer["content"]
+
+    def compacting(self, engine: ContextEngine) -> Before:
+        """Make an engine a function of messages."""
+        settings, request = self.settings, self.request
+        options: Any = {key: request[key] for key in ("model", "system", "tools")}
+        options["summary_tokens"] = settings.summary_tokens
+        given: Any = {"meter": TokenMeter(len(str(options))), "archive": lambda: "run.jsonl"}
+        given["summarize"] = summarizer(self.client, on_usage=self.bills.append, **options)
+        given |= {"reason": "auto", "focus": "", "settled": 0, "idle": 0.0}
+        return lambda messages: engine(messages, settings, **given).messages
+
+
+def hired(
+    agent: Callable[[Desk, Before], list[Message]],
+    task: Scenario,
+    settings: Settings,
+    engine: ContextEngine | None = None,
+    hook: Callable[..., list[Message]] = remembers,
+    edits: Sequence[Block] = (),
+) -> dict[str, Any]:
+    """Let somebody else's agent do a task, with an engine by a hook or with edits of the API.
+
+    Return requests, summaries, cents and what came of it, as a row of a table.
+    """
+    with TemporaryDirectory() as name:
+        desk = Desk(task, Path(name, "work"), settings, edits)
+        short, view, seen = desk.compacting(engine) if engine else list, list[Message](), 0
+
+        def before(history: list[Message]) -> list[Message]:
+            nonlocal view, seen
+            view, seen = hook(history, view, seen, short), len(history)
+            return view
+
+        checks = task.checks(desk.folder, agent(desk, before))
+    return {
+        "requests": desk.requests,
+        "summaries": len(desk.bills) - desk.requests,
+        "cents": round(100 * sum(dollars(usage, MODEL) for usage in desk.bills), 2),
+        **{name: checks[name] for name in ("described", "facts")},
+        "rule kept": "yes" if checks["rule kept"] else "no",
+    }

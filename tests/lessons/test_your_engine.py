@@ -1,0 +1,161 @@
+"""Lesson 11: its wrong answers, and its run with the published solutions."""
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import bad_engines as bad
+from anthropic.types.beta import BetaContextManagementConfigParam
+from pydantic import TypeAdapter
+
+from agentlib import pipeline
+from agentlib.lab import engines
+from agentlib.lab.api.edits import as_edits
+from agentlib.lab.judge import NAMED, field_of
+from agentlib.lab.judge.spreads import compared
+from agentlib.lab.lessons.your_engine import moved, pairs
+from agentlib.lab.panels.field import field_panel
+from agentlib.settings import Settings
+from lessons.solved import Lesson
+
+
+def with_settings(**changes: Any) -> Any:
+    def engine(messages: Any, settings: Settings, **given: Any) -> Any:
+        return pipeline.compact(messages, replace(settings, **changes), **given)
+
+    return engine
+
+
+def forgets_the_meter(messages: Any, settings: Settings, **given: Any) -> Any:
+    return pipeline.compact(messages, settings)
+
+
+def a_dict(messages: Any, settings: Settings, **given: Any) -> Any:
+    return {"messages": messages[-12:]}
+
+
+def tool_uses(value: int) -> dict[str, Any]:
+    return {"type": "tool_uses", "value": value}
+
+
+def some_edits(
+    settings: Settings,
+    *,
+    begin: int = 1,
+    unit: str = "tool_uses",
+    always_least: bool = False,
+    least: int = 50_000,
+    fixed: int | None = None,
+) -> list[Any]:
+    """Solve exercise 11.4, or one of its wrong answers."""
+    keep = settings.keep_recent if fixed is None else fixed
+    clear: dict[str, Any] = {"type": "clear_tool_uses_20250919", "keep": tool_uses(keep)}
+    clear["trigger"] = {"type": unit, "value": keep + begin}
+    if settings.clear_at_least or always_least:
+        clear["clear_at_least"] = {"type": "input_tokens", "value": settings.clear_at_least}
+    start = {"type": "input_tokens", "value": max(least, settings.threshold_tokens)}
+    if settings.threshold_tokens < least:
+        return [clear]
+    return [clear, {"type": "compact_20260112", "trigger": start}]
+
+
+def extends(history: list[Any], view: list[Any], seen: int, compact: Any) -> list[Any]:
+    view += history[seen:]
+    return compact(view)
+
+
+WRONG = {
+    "11.1": [
+        (bad.last_ten, "call and result are not together"),
+        (bad.clears_in_place, "edits the messages"),
+        (bad.clears_everything, "hasn't seen is lost or changed"),
+        (a_dict, "returned {'messages'"),
+        (forgets_the_meter, "raised TypeError"),
+        (None, "give check the function's name"),
+        (pipeline.compact, "just as DEFAULT does. Add a rule"),
+        (bad.compacts_never, "prompt is too long"),
+        (with_settings(tail_tokens=None, keep_exchanges=0, summary_tokens=60), "and keep 75 %"),
+    ],
+    "11.2": [
+        (lambda mine, other: -1 if mine[0] < other[0] else 1, "mine is lower, but"),
+        (lambda mine, other: (mine[0] > other[2]) - (mine[0] < other[1]), "mine is lower, but"),
+        (lambda mine, other: (mine[1] > other[1]) - (mine[2] < other[2]), "mine is lower, but"),
+        (lambda mine, other: 0, "mine ends before the other begins"),
+        (lambda mine, other: (mine[2] < other[1]) - (mine[1] > other[2]), "the answer is -1"),
+        (lambda mine, other: (mine[1] >= other[2]) - (mine[2] <= other[1]), "the same number"),
+        (lambda mine, other: -1 if mine[2] < other[1] else 0, "mine begins behind"),
+    ],
+    "11.3": [
+        (lambda history, view, seen, compact: compact(history), "5 in all, not 7"),
+        (lambda history, view, seen, compact: compact(view), "should get the view and the 1 new"),
+        (lambda history, view, seen, compact: compact(history[seen:]), "5 in all, not 2"),
+        (lambda history, view, seen, compact: [*view, *history[seen:]], "not 0 times"),
+        (
+            lambda history, view, seen, compact: [*compact(view), *history[seen:]],
+            "the view and the 1 new",
+        ),
+        (
+            lambda history, view, seen, compact: compact([*view, *history[seen + 1 :]]),
+            "the view and the 1 new",
+        ),
+        (lambda history, view, seen, compact: compact([*view, *history[-2:]]), "4 new messages"),
+        (lambda history, view, seen, compact: compact([*history[seen:], *view]), "the view and"),
+        (extends, "it edited what it was given"),
+    ],
+    "11.4": [
+        (lambda settings: [], "return the edits ['clear_tool_uses_20250919', 'compact_2"),
+        (lambda settings: some_edits(settings, begin=0), "trigger of clear_tool_uses"),
+        (lambda settings: some_edits(settings, unit="input_tokens"), "trigger of clear_tool"),
+        (lambda settings: some_edits(settings, always_least=True), "should be None, not {"),
+        (lambda settings: some_edits(settings, least=0), "threshold=20,000, clear_at_least=0, ret"),
+        (lambda settings: some_edits(settings, fixed=5), "with keep_recent=2"),
+        (lambda settings: some_edits(settings, least=70_000), "threshold=60,000"),
+        (lambda settings: some_edits(settings)[::-1], "return the edits"),
+    ],
+}
+RIGHT = {
+    "11.1": [engines.ALL["spilled"], with_settings(threshold_pct=60)],
+    "11.2": [
+        lambda mine, other: -1 if mine[2] < other[1] else 1 if mine[1] > other[2] else 0,
+        lambda mine, other: -1 if mine[2] < other[1] else mine[1] > other[2],
+    ],
+    "11.3": [lambda history, view, seen, compact: compact(view + history[seen : len(history)])],
+    "11.4": [some_edits, lambda settings: as_edits(settings)[0]],
+}
+FIELD = field_of("default")
+
+
+class TestYourEngine(Lesson):
+    wrong, right = WRONG, RIGHT
+    panels: ClassVar = {"field": lambda: field_panel(FIELD, {"default": pipeline.compact})}
+
+
+def test_the_panel_marks_the_dot_and_shows_its_code():
+    panel = field_panel(FIELD, {"default": pipeline.compact})
+    pictures = {panel.png}
+    for name, line in {"spilled": "SHARE, PREVIEW = ", "hermes": "head_tokens=4000"}.items():
+        panel.name.value = name
+        assert line in panel.table.value
+        assert panel.text.startswith(f"{name}: cost ")
+        pictures.add(panel.png)
+    assert len(pictures) == 3
+    assert {*panel.name.options} == {*NAMED}
+
+
+def test_the_change_that_moved_furthest_each_way_is_named():
+    trail = [field_of(name) for name in ("asked_twice", "spilled", "when_cold")]
+    assert moved(trail) == {"left": 1, "up": 2}
+
+
+def test_pairs_say_what_may_be_claimed_and_count_the_tasks():
+    def claim(mine: Any, other: Any) -> int:
+        return -1 if mine[0] < other[0] else 1
+
+    rows = pairs(claim, ("spilled", "default", "cost"), ("hermes", "default", "kept"))
+    assert rows["claim"].tolist() == ["less", "less"]
+    assert rows["tasks: less / more"].tolist() == ["20 / 0", "15 / 0"]
+    assert compared(FIELD.spreads["hermes"], FIELD.spreads["default"]).startswith("equal")
+
+
+def test_the_published_edits_have_the_shape_of_the_sdks_types():
+    adapter = TypeAdapter(BetaContextManagementConfigParam)
+    adapter.validate_python({"edits": some_edits(Settings(clear_at_least=900))})
