@@ -82,6 +82,8 @@ def _units(messages: Iterable[Any]) -> Iterator[Any]:
 def _block(part: Any) -> Iterator[Block]:
     if part.part_kind == "text":
         yield {"type": "text", "text": part.content}
+    elif part.part_kind == "thinking" and part.signature:
+        yield {"type": "thinking", "thinking": part.content, "signature": part.signature}
     elif part.part_kind == "tool-call":
         yield use(part.tool_call_id, part.tool_name, part.args_as_dict())
 

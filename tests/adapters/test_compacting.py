@@ -10,6 +10,7 @@ import pytest
 from loopback import served
 from others import PYTHON, ROOT
 
+from agentlib.lab import sessions
 from agentlib.lab.api.server import Headers, Reply, Server
 from agentlib.lab.model import reply
 from agentlib.messages import asks_for_summary, tool_names
@@ -18,7 +19,7 @@ from agentlib.transcripts import load
 ASKED = "Read every Python file one by one and write a report"
 PACKAGE = ROOT / "agentlib/lab/api"
 AGENTS = ROOT / "tests/adapters/agents"
-FRAMEWORKS = {"langchain": 16_000, "deepagents": 24_000, "pydantic": 16_000}
+FRAMEWORKS = {"langchain": 16_000, "deepagents": 24_000, "pydantic": 16_000, "openai": 16_000}
 
 
 class Noted(Server):
@@ -56,16 +57,39 @@ def run(script: str, folder: Path, server: Server) -> str:
     return done.stdout
 
 
+def is_done(folder: Path) -> bool:
+    report = (folder / "REPORT.md").read_text()
+    files = sorted(path.name for path in folder.glob("*.py"))
+    return re.findall(r"^## (\S+)", report, re.MULTILINE) == files
+
+
 @pytest.mark.parametrize(("framework", "window"), FRAMEWORKS.items())
 def test_a_task_that_does_not_fit_the_window_is_done(framework: str, window: int, tmp_path: Path):
     server = Noted(window)
     calls = int(run(f"compacting_{framework}", tmp_path, server).split()[-1])
-    files = sorted(path.name for path in tmp_path.glob("*.py"))
-    report = (tmp_path / "REPORT.md").read_text()
-    assert re.findall(r"^## (\S+)", report, re.MULTILINE) == files
+    assert is_done(tmp_path)
     assert server.refusals == []
     (session,) = (load(path) for path in tmp_path.glob("sessions/*.jsonl"))
     assert len(session.compactions) == server.summaries >= 1
     assert session.damage == session.skipped == []
     # The framework's record is whole, and the view is not.
     assert calls == len(tool_names(session.history)) > len(tool_names(session.context))
+
+
+def test_inspect_keeps_the_view_itself_and_the_whole_log(tmp_path: Path):
+    server = Noted(16_000)
+    events, calls = map(int, run("compacting_inspect", tmp_path, server).split()[-2:])
+    assert is_done(tmp_path)
+    assert server.refusals == []
+    files = [load(path) for path in tmp_path.glob("sessions/*.jsonl")]
+    assert sum(len(each.compactions) for each in files) == events == server.summaries >= 1
+    assert calls > max(len(tool_names(each.history)) for each in files)
+
+
+def test_claude_code_leaves_its_transcript_before_it_compacts(tmp_path: Path):
+    server = Noted(200_000)
+    trigger = run("compacting_claude", tmp_path, server).split()[-1]
+    (copy,) = tmp_path.glob("archive/*.jsonl")
+    session = sessions.load(copy)
+    assert (trigger, session.compactions) == ("manual", [])
+    assert len(tool_names(session.history)) >= len(list(tmp_path.glob("*.py")))
