@@ -93,3 +93,9 @@ def test_claude_code_leaves_its_transcript_before_it_compacts(tmp_path: Path):
     session = sessions.load(copy)
     assert (trigger, session.compactions) == ("manual", [])
     assert len(tool_names(session.history)) >= len(list(tmp_path.glob("*.py")))
+
+
+def test_the_readme_has_the_example_of_the_adapter():
+    adapter = (ROOT / "agentlib/adapters/langchain.py").read_text()
+    example = "\n".join(re.findall(r"^>>> (.*)", adapter, re.MULTILINE))
+    assert f"```python\n{example}\n```" in (ROOT / "README.md").read_text()
