@@ -2,6 +2,8 @@
 
 import pytest
 
+collect_ignore_glob = ["agentlib/adapters/*"]  # their frameworks are in an environment apart
+
 
 @pytest.fixture(autouse=True)
 def empty_folder(request: pytest.FixtureRequest) -> None:

@@ -133,8 +133,7 @@ class Agent:
         self.tools = [*self.workspace.definitions, *([COMPACT_TOOL] if manual else [])]
         self.meter = metered(self.session, settings, self.system + str(self.tools))
         self._calls = set(tool_names(self.session.history))
-        self._tier = 0.0
-        self._limit = 0
+        self._tier, self._limit = 0.0, 0
 
     def run(self, prompt: str | None, max_turns: int = MAX_TURNS) -> Iterator[Turn]:
         """Prepare the context, ask the model, note its reply, act on its calls, and again."""
@@ -176,8 +175,7 @@ class Agent:
         """
         self.open()
         settings, size = self.settings, self.meter.estimate(self.session.before())
-        most = settings.threshold_tokens if settings.auto else settings.context_window
-        if size > most:
+        if size > (most := settings.threshold_tokens if settings.auto else settings.context_window):
             raise ValueError(
                 f"the context before has {size:,} tokens, and there is room for {most:,}"
             )

@@ -22,7 +22,7 @@ from typing import Any, cast
 from zlib import crc32
 
 from agentlib.messages import Message
-from agentlib.step import Outcome, Step
+from agentlib.step import Outcome, Step, summary_place
 
 Line = dict[str, Any]
 _DECODER = json.JSONDecoder()
@@ -302,15 +302,6 @@ def compaction_lines(step: Step, kept: Sequence[str], parent: str | None) -> lis
         {**chain, **_system(COMPACT, "Conversation compacted", **more)},
         {"type": "user", **marks, "message": step.messages[summary_place(step.kept)]},
     ]
-
-
-def summary_place(kept: Sequence[int]) -> int:
-    """Find the index of the summary: the first place that a kept message didn't have before.
-
-    >>> summary_place([0, 1, 7, 8])
-    2
-    """
-    return next((n for n, i in enumerate(kept) if n != i), len(kept))
 
 
 def _system(subtype: str, content: str, **more: Any) -> Line:

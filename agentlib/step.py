@@ -1,6 +1,6 @@
 """What the layers did before one request."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
@@ -56,6 +56,24 @@ class Step:
     """The name under which the history was saved before the compaction."""
     usage: tuple[Mapping[str, Any], ...] = ()
     """The bills of the summary's calls."""
+
+    @property
+    def summary(self) -> int | None:
+        """The index of the summary in `messages`, None if this step wrote none.
+
+        >>> Step(messages=[], compaction=Outcome.AUTO, kept=(0, 1, 7, 8)).summary
+        2
+        """
+        return None if self.compaction in (None, Outcome.FAILED) else summary_place(self.kept)
+
+
+def summary_place(kept: Sequence[int]) -> int:
+    """Find the index of the summary: the first place that a kept message didn't have before.
+
+    >>> summary_place([0, 1, 7, 8])
+    2
+    """
+    return next((n for n, i in enumerate(kept) if n != i), len(kept))
 
 
 ContextEngine = Callable[..., Step]

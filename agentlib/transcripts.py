@@ -18,7 +18,7 @@ from agentlib import session_file as file
 from agentlib.messages import Block, Message, blocks, drop_thinking, of_type, result_text
 from agentlib.session_file import Compaction, Hold, Line, Repeat, Request
 from agentlib.settings import Settings
-from agentlib.step import Step
+from agentlib.step import Step, summary_place
 
 INTERRUPTED = "interrupted; check before repeating"
 """The result of a call that a crash or Ctrl-C cut short."""
@@ -196,8 +196,8 @@ class Session:
         if self._before is None:
             raise ValueError("there is nothing to undo: no compaction, or it has been undone")
         context, _, seen = self._before
-        newer = self.context[len(self.context) - len(self.history) + seen :]
-        return drop_thinking([*context, *newer], 0)
+        old = len(self.context) - len(self.history) + seen
+        return drop_thinking([*context, *self.context[old:]], 0)
 
     def undo(self, *, at: float) -> None:
         """Take back the last compaction; what came since stays. Raises ValueError as `before`."""
@@ -332,7 +332,7 @@ class Session:
         # Results stay with their calls, even if the file is damaged.
         calls = [i - (_has_only_results(m) and i > 0) for i, m in enumerate(self.context)]
         kept = [i for i, call in enumerate(calls) if self._ids[call] in uuids]
-        place = file.summary_place(kept)
+        place = summary_place(kept)
         context, ids = [self.context[i] for i in kept], [self._ids[i] for i in kept]
         context.insert(place, message)
         ids.insert(place, line["uuid"])

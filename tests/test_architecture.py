@@ -37,13 +37,19 @@ def test_the_agent_never_imports_the_lab() -> None:
     assert not {name: imports for name, imports in strays.items() if imports}
 
 
+def test_nothing_imports_an_adapter_unless_asked_for() -> None:
+    strays = {n: [i for i in GRAPH[n] if i.startswith("agentlib.adapters")] for n in GRAPH}
+    assert not {n for n, imports in strays.items() if imports and "adapters" not in n}
+
+
 def test_no_module_imports_itself_by_way_of_others() -> None:
     order = list(TopologicalSorter(GRAPH).static_order())
     assert set(order) == set(GRAPH)
 
 
 HEAVY = {"anthropic", "httpx2", "pandas", "matplotlib", "ipywidgets", "rich", "typer"}
-AGENT = [n for n in GRAPH if not n.startswith(("agentlib.lab", "agentlib.cli", "agentlib.__main"))]
+APART = ("agentlib.lab", "agentlib.cli", "agentlib.__main", "agentlib.adapters.")
+AGENT = [name for name in GRAPH if not name.startswith(APART)]
 
 
 def test_importing_the_agent_brings_nothing_heavy() -> None:

@@ -20,7 +20,7 @@ ROOMS = "rooms with their folded cells"
 BUDGETS = {
     "agent": 2_500,
     "terminal": 487,
-    "adapters": 200,
+    "adapters": 325,
     ROOMS: 2_214,
     "a folded cell": 30,
     "the rest of the lab": 9_102,

@@ -43,5 +43,5 @@ def test_the_readme_names_the_versions_that_were_tried():
     tried = (ROOT / "tests/adapters/requirements.txt").read_text()
     readme = (ROOT / "README.md").read_text()
     for name, version in re.findall(r"^([\w-]+)(?:\[\w+\])?==(\S+)", tried, re.MULTILINE):
-        if name != "langchain-anthropic":
+        if not name.startswith("langchain-"):
             assert re.search(rf"`{name}` {re.escape(version)}", readme), name

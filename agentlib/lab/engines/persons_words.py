@@ -14,9 +14,8 @@ from agentlib import pipeline
 from agentlib.auto_compact import summary_message, summary_text
 from agentlib.lab.engines.common import said, scaled, summary_of_all_but
 from agentlib.messages import Message, active_request, drop_thinking
-from agentlib.session_file import summary_place
 from agentlib.settings import Settings
-from agentlib.step import Step
+from agentlib.step import Step, summary_place
 
 MOST = 20_000
 

@@ -24,9 +24,8 @@ from agentlib.messages import (
     with_results,
 )
 from agentlib.micro_compact import trim_results
-from agentlib.session_file import summary_place
 from agentlib.settings import Settings
-from agentlib.step import Outcome
+from agentlib.step import Outcome, summary_place
 from agentlib.transcripts import Session
 
 KINDS = ("read", "written", "uncached", "answers")
