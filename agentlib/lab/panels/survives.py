@@ -112,7 +112,8 @@ def threads_panel(seed: int, trace: RestsOn) -> Panel:
     """Show the threads of a first summary, short or long, with and without the invention."""
     models = ("heeds", "invents")
     drawn: dict[tuple[int, str], tuple[bytes, str]] = {
-        key: _threads_of(play_kinds(seed, 1, *key), trace) for key in product(LENGTHS, models)
+        key: _threads_of(play_kinds(seed, 1, *key, errands=1), trace)
+        for key in product(LENGTHS, models)
     }
     controls = {
         "tokens": slider("summary", max(LENGTHS), _LENGTHS, LENGTH),

@@ -124,8 +124,8 @@ def told(seed: int) -> dict[str, str]:
 
 
 @cache
-def task_of_kinds(seed: int, generations: int) -> Scenario:
-    """Make the task of a seed with so many compactions, the same on every machine."""
+def task_of_kinds(seed: int, generations: int, errands: int = 5) -> Scenario:
+    """Make the task of a seed with so many compactions and the first of its last requests."""
     rng, texts = Random(f"kinds {seed}"), told(seed)
     nouns = rng.sample(_nouns(), GENERATIONS + 1)
     files = {path: text for noun in nouns for path, text in _package(rng, noun).items()}
@@ -134,11 +134,11 @@ def task_of_kinds(seed: int, generations: int) -> Scenario:
     files |= {path: form.lstrip().format(**texts) for path, form in _WORDS["files"].items()}
     said = rng.sample([texts[kind] for kind in KINDS[:3]], 3)
     first, *others = (f"{_MADE_OF['read'].format(noun)}." for noun in nouns[:generations])
-    errands = (form.format(last=nouns[-1], **texts) for form in _WORDS["errands"])
+    last = (form.format(last=nouns[-1], **texts) for form in _WORDS["errands"][:errands])
     begun = (" ".join([*said, first]), _WORDS["run"], texts["open question"])
     return Scenario(
         name=f"kinds {seed}, {generations}",
-        prompts=(*begun, *others, *errands),
+        prompts=(*begun, *others, *last),
         make_workspace=partial(write_files, files=files),
         checks=partial(_acted_on, texts=texts, files=files),
         facts=(texts["number"],),
@@ -179,10 +179,11 @@ def play_kinds(
     *,
     pin: Pin | None = None,
     gate: Gate | None = None,
+    errands: int = 5,
 ) -> Run:
     """Play the task of a seed with summaries of so many tokens, and with a pin and a gate."""
     settings, engine = replace(SETTINGS, summary_tokens=tokens), layered(pin, gate)
-    task, most = task_of_kinds(seed, generations), turns(generations)
+    task, most = task_of_kinds(seed, generations, errands), turns(generations)
     return play(task, settings, engine=engine, max_turns=most, **MODELS[model])
 
 
