@@ -2,8 +2,8 @@
 
 >>> from inspect_ai.agent import react
 >>> from agentlib.adapters.inspect_agent import Compaction
->>> compaction = Compaction("sessions", settings)   # such as Settings(context_window=200_000)
->>> agent = react(tools=tools, compaction=compaction)   # your tools; the model is the task's
+>>> compaction = Compaction("sessions", settings)  # such as Settings(context_window=200_000)
+>>> agent = react(tools=tools, compaction=compaction)  # your tools; the model is the task's
 
 inspect_ai decides when to compact, by its own calibrated estimate, at our settings' threshold. The
 engine decides what stays, and is always asked for a summary. inspect_ai keeps the view. The log of

@@ -2,8 +2,8 @@
 
 >>> from langchain.agents import create_agent
 >>> from agentlib.adapters.langchain import Compaction
->>> compaction = Compaction("sessions", settings)   # such as Settings(context_window=200_000)
->>> agent = create_agent(model, tools, middleware=[compaction])   # your model and your tools
+>>> compaction = Compaction("sessions", settings)  # such as Settings(context_window=200_000)
+>>> agent = create_agent(model, tools, middleware=[compaction])  # your model and your tools
 >>> answer = agent.invoke({"messages": [{"role": "user", "content": prompt}]})
 
 The agent's state keeps all of its messages. Only the request is a view, so nothing is lost. Each

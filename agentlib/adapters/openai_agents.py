@@ -2,9 +2,9 @@
 
 >>> from agents import Agent, RunConfig, Runner
 >>> from agentlib.adapters.openai_agents import Compaction
->>> compaction = Compaction("sessions", settings)   # such as Settings(context_window=200_000)
->>> config = RunConfig(call_model_input_filter=compaction.of("chat-1"))   # the conversation's id
->>> agent = Agent(name="mine", model=model, tools=tools)   # your model and your tools
+>>> compaction = Compaction("sessions", settings)  # such as Settings(context_window=200_000)
+>>> config = RunConfig(call_model_input_filter=compaction.of("chat-1"))  # the conversation's id
+>>> agent = Agent(name="mine", model=model, tools=tools)  # your model and your tools
 >>> answer = Runner.run_sync(agent, prompt, run_config=config, max_turns=200)
 
 The run's items and a `Session` of the SDK stay whole. The filter sees no bill, so every prompt's

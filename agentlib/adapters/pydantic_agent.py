@@ -2,8 +2,8 @@
 
 >>> from pydantic_ai import Agent
 >>> from agentlib.adapters.pydantic_agent import Compaction
->>> compaction = Compaction("sessions", settings)   # such as Settings(context_window=200_000)
->>> agent = Agent(model, tools=tools, capabilities=[compaction])   # your model and your tools
+>>> compaction = Compaction("sessions", settings)  # such as Settings(context_window=200_000)
+>>> agent = Agent(model, tools=tools, capabilities=[compaction])  # your model and your tools
 >>> answer = agent.run_sync(prompt)
 
 The run's messages stay whole, because only the request gets the view. (`ProcessHistory` would
