@@ -16,7 +16,7 @@ from agentlib.lab.client import client
 from agentlib.lab.figures.style import wrapped
 from agentlib.lab.judge import MINE, SEEDS, Verdict, field_of, judge
 from agentlib.lab.judge.protocol import broken
-from agentlib.lab.judge.spreads import Interval, in_words, side
+from agentlib.lab.judge.spreads import Interval, side
 from agentlib.lab.lessons.checking import Answer, conversation, require, shown
 from agentlib.lab.lessons.rooms import exercise
 from agentlib.lab.naive_loop import TOOLS
@@ -168,9 +168,10 @@ def pairs(claim: Callable[[Interval, Interval], int], *asked: Sequence[str]) -> 
         column = "dollars" if measure == "cost" else measure
         mine, its = ([row[column] for row in field_of(name).rows] for name in (one, other))
         signs = [(a > b) - (a < b) for a, b in zip(mine, its, strict=True)]
-        values = [measure, *map(in_words, spreads), words[claim(*spreads)]]
-        rows[f"{one} / {other}"] = [*values, f"{signs.count(-1)} / {signs.count(1)}"]
-    columns = ["of", "one", "other", "claim", "tasks: less / more"]
+        shown = (f"{mean:.0f} [{low:.0f}, {high:.0f}]" for mean, low, high in spreads)
+        values = [measure, *shown, words[claim(*spreads)]]
+        rows[f"{one} / {other}"] = [*values, f"{signs.count(-1)}/{signs.count(1)}"]
+    columns = ["%", "one", "other", "claim", "less/more"]
     return DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
