@@ -23,6 +23,7 @@ In the order in which one would read them, with the number of the lesson:
     pipeline, step  the layers in order, and what they did before one request
     settings        every number that a layer reads, in one frozen dataclass
     presets         real systems as settings
+    adapters        the engine in other frameworks
     cli             the agent in a terminal
     lab             the bench around it: an offline model, tasks, replay, figures, panels
 
