@@ -21,9 +21,9 @@ BUDGETS = {
     "agent": 2_500,
     "terminal": 487,
     "adapters": 325,
-    ROOMS: 2_214,
+    ROOMS: 2_398,
     "a folded cell": 30,
-    "the rest of the lab": 9_104,
+    "the rest of the lab": 9_225,
     "tools, Python": 1_213,
     "tools, JavaScript": 411,
 }
