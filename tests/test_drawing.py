@@ -2,10 +2,11 @@
 
 import json
 
+import pytest
 from matplotlib.patches import Rectangle
 
 from agentlib.lab.figures.style import DARK, LOOKS, RED, Chart
-from tools.drawing import Sheet, recording
+from tools.drawing import NotRecorded, Sheet, recording
 
 
 def framed() -> tuple[Chart, object]:
@@ -82,6 +83,21 @@ def test_what_moves_is_drawn_last_and_the_rest_is_stored_once():
     _, second = sheet.picture(chart)
     assert (first[:-1], len(sheet.marks)) == (second[:-1], count + 1)
     assert filled(sheet, chart, RED.lower()) == ["M1000 2220h2000v-2000h-2000z"]
+
+
+def test_filled_shapes_keep_their_opacity():
+    chart, axes = framed()
+    axes.fill_between([0, 3], [0, 0], [5, 5], color=RED, linewidth=0)
+    axes.fill_between([0, 3], [5, 5], [10, 10], color=DARK, alpha=0.5, linewidth=0)
+    seen = {each[0][0]: each[0][5] for each in marks(Sheet(), chart) if len(each) == 2}
+    assert (seen[RED.lower()], seen[DARK.lower()]) == (1, 0.5)
+
+
+def test_what_cannot_be_recorded_is_an_error():
+    chart, axes = framed()
+    axes.imshow([[0, 1]])
+    with recording(Sheet(), []), pytest.raises(NotRecorded, match="has no image"):
+        chart.png()
 
 
 def test_a_chart_makes_pngs_again_after_the_recording():

@@ -11,6 +11,7 @@ from nbformat import v4
 from agentlib.lab.figures.style import Chart, wrapped
 from agentlib.lab.panels.panel import Drawing, Panel, choice, slider, words
 from tools import recorder
+from tools.drawing import NotRecorded
 from tools.places import MIME, embed, fingerprint, first, unpacked
 from tools.recorder import panel, unwrapped
 
@@ -84,6 +85,12 @@ def test_a_panel_without_a_picture_is_not_pressed():
     assert data["places"] == [[None, "Nothing is read.", []]]
     assert data["controls"] == []
     assert "folder stays empty, read stays off" in data["fixed"]
+
+
+def test_a_picture_that_was_made_before_cannot_be_recorded():
+    ready = Panel({}, lambda: Drawing(b"a PNG", "Drawn long ago."))
+    with pytest.raises(NotRecorded, match="when it was asked to"):
+        panel(ready, {})
 
 
 def test_recording_leaves_the_panel_as_it_was():

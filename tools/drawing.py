@@ -51,13 +51,20 @@ class Sheet:
         return {"styles": [*self.styles], "marks": [*self.marks]}
 
 
+class NotRecorded(Exception):
+    """A chart that `Chart.png` would draw can't be recorded: a fault of this file."""
+
+
 @contextmanager
 def recording(sheet: Sheet, pictures: list[Any]) -> Iterator[None]:
     """Let `Chart.png` append a picture to a list, in place of making a PNG."""
     before = Chart.png
 
     def png(chart: Chart) -> bytes:
-        pictures.append(sheet.picture(chart))
+        try:
+            pictures.append(sheet.picture(chart))
+        except Exception as error:
+            raise NotRecorded(repr(error)) from error
         return b"recorded"
 
     Chart.png = png
@@ -100,7 +107,8 @@ class Recorder(RendererBase):
             return
         _, dashes = gc.get_dashes()
         pattern = " ".join(str(self._scaled(dash)) for dash in dashes or ())
-        see = gc.get_alpha() if gc.get_forced_alpha() else (*(rgbFace or ()), 1, 1, 1, 1)[3]
+        filled = () if rgbFace is None else rgbFace
+        see = gc.get_alpha() if gc.get_forced_alpha() else float((*filled, 1, 1, 1, 1)[3])
         cap = CAPS[str(gc.get_capstyle())] if ink else 0
         edge = line / 2 if ink else 0
         clip = self._clip(gc, left - edge, top - edge, right + edge, bottom + edge)

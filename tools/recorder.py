@@ -15,7 +15,7 @@ from typing import Any
 
 from agentlib.lab.figures.style import LINE
 from tools import runs
-from tools.drawing import Sheet, recording
+from tools.drawing import NotRecorded, Sheet, recording
 from tools.stops import STOPS, with_own
 
 MIME = "application/vnd.agent-course.play+json"
@@ -99,15 +99,22 @@ def unwrapped(text: str) -> str:
 
 
 def drawn(shown: Any, values: Mapping[str, Any], sheet: Sheet) -> tuple[Any, Any]:
-    """Return what a panel shows at one place: the picture if there is one, and the drawing."""
+    """Return what a panel shows at one place: the picture if there is one, and the drawing.
+
+    What the panel can't draw is shown as the panel shows it; what can't be recorded is an error.
+    """
     from agentlib.lab.panels.panel import Drawing, undrawn
 
     draw, pictures = getattr(shown.draw, "__wrapped__", shown.draw), list[Any]()
     try:
         with recording(sheet, pictures):
             drawing = Drawing(*draw(**values))
+    except NotRecorded:
+        raise
     except Exception as error:  # shown, as the panel does
         return None, undrawn(error)
+    if drawing.png and not pictures:
+        raise NotRecorded("the panel has a picture that it didn't draw when it was asked to")
     return pictures[-1] if pictures else None, drawing
 
 

@@ -96,11 +96,11 @@ def threads_of(run: Run, trace: RestsOn) -> Chart:
     return threads([_shown(each) for each in messages], rests, title=title)
 
 
-def _threads_of(run: Run, trace: RestsOn) -> tuple[bytes, str]:
+def _threads_of(run: Run, trace: RestsOn) -> tuple[Chart, str]:
     messages, lines = first_summary(run)
     used = {trace(line, messages) for line in lines} - {None}
     lost = many(len(messages) - len(used), "message")
-    return threads_of(run, trace).png(), f"{len(lines)} lines; {lost} left no line."
+    return threads_of(run, trace), f"{len(lines)} lines; {lost} left no line."
 
 
 def _shown(message: Message) -> tuple[str, str]:
@@ -111,7 +111,7 @@ def _shown(message: Message) -> tuple[str, str]:
 def threads_panel(seed: int, trace: RestsOn) -> Panel:
     """Show the threads of a first summary, short or long, with and without the invention."""
     models = ("heeds", "invents")
-    drawn: dict[tuple[int, str], tuple[bytes, str]] = {
+    drawn: dict[tuple[int, str], tuple[Chart, str]] = {
         key: _threads_of(play_kinds(seed, 1, *key, errands=1), trace)
         for key in product(LENGTHS, models)
     }
@@ -121,6 +121,7 @@ def threads_panel(seed: int, trace: RestsOn) -> Panel:
     }
 
     def draw(tokens: int, model: str) -> tuple[bytes, str]:
-        return drawn[tokens, model]
+        chart, text = drawn[tokens, model]
+        return chart.png(), text
 
     return Panel(controls, draw)
