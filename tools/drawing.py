@@ -51,8 +51,8 @@ class Sheet:
         return {"styles": [*self.styles], "marks": [*self.marks]}
 
 
-class NotRecorded(Exception):
-    """A chart that `Chart.png` would draw can't be recorded: a fault of this file."""
+class NotRecorded(BaseException):
+    """A chart can't be recorded. No panel takes this for an error of its own and shows it."""
 
 
 @contextmanager
@@ -91,9 +91,6 @@ class Recorder(RendererBase):
     def get_text_width_height_descent(self, s: str, prop: Any, ismath: Any) -> Any:
         return self.measure.get_text_width_height_descent(s, prop, ismath)
 
-    def draw_image(self, *_: Any, **__: Any) -> None:
-        raise NotImplementedError("a recorded chart has no image")
-
     def draw_path(self, gc: Any, path: Path, transform: Any, rgbFace: Any = None) -> None:
         words, (left, top, right, bottom) = self._path(path, transform)
         line = gc.get_linewidth() * DPI / 72 * UNITS
@@ -101,14 +98,13 @@ class Recorder(RendererBase):
         face = to_hex(rgbFace) if rgbFace is not None and (*rgbFace, 1)[3] else ""
         ink = to_hex(gc.get_rgb()) if line and gc.get_rgb()[3] else ""
         if hatch:
-            hatch = [hatch, to_hex(gc.get_hatch_color()), self._scaled(gc.get_hatch_linewidth())]
-            hatch = " ".join(map(str, hatch))
+            hatch += f" {to_hex(gc.get_hatch_color())} {self._scaled(gc.get_hatch_linewidth())}"
         if not words or not (face or ink or hatch):
             return
         _, dashes = gc.get_dashes()
         pattern = " ".join(str(self._scaled(dash)) for dash in dashes or ())
-        filled = () if rgbFace is None else rgbFace
-        see = gc.get_alpha() if gc.get_forced_alpha() else float((*filled, 1, 1, 1, 1)[3])
+        face_alpha = 1 if rgbFace is None else float((*rgbFace, 1)[3])
+        see = gc.get_alpha() if gc.get_forced_alpha() else face_alpha
         cap = CAPS[str(gc.get_capstyle())] if ink else 0
         edge = line / 2 if ink else 0
         clip = self._clip(gc, left - edge, top - edge, right + edge, bottom + edge)
@@ -126,9 +122,8 @@ class Recorder(RendererBase):
         clip = self._clip(gc, left, y - UNITS * high, left + UNITS * wide, y)
         size, bold = self._scaled(prop.get_size_in_points()), int(prop.get_weight() == "bold")
         ink, see = to_hex(gc.get_rgb()), gc.get_alpha() if gc.get_forced_alpha() else 1
-        place = round(x), round(y)
         style = (ink, "", 0, "", "", see, 0, "" if angle else clip)
-        self._mark(style, *place, s, size, bold, anchor, round(angle))
+        self._mark(style, round(x), round(y), s, size, bold, anchor, round(angle))
 
     def _scaled(self, points: float) -> int:
         return round(points * DPI / 72 * UNITS)

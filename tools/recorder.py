@@ -109,8 +109,6 @@ def drawn(shown: Any, values: Mapping[str, Any], sheet: Sheet) -> tuple[Any, Any
     try:
         with recording(sheet, pictures):
             drawing = Drawing(*draw(**values))
-    except NotRecorded:
-        raise
     except Exception as error:  # shown, as the panel does
         return None, undrawn(error)
     if drawing.png and not pictures:
@@ -120,12 +118,9 @@ def drawn(shown: Any, values: Mapping[str, Any], sheet: Sheet) -> tuple[Any, Any
 
 def offered(name: str, control: Any, stops: Mapping[str, Any]) -> dict[str, Any]:
     """Describe a control for a page: its values there, and the words for each."""
-    if hasattr(control, "options"):
-        kind, every = "select", control.options
-    elif hasattr(control, "step"):
+    kind, every = "select", getattr(control, "options", ())
+    if hasattr(control, "step"):
         kind, every = "range", range(control.min, control.max + 1, control.step)
-    else:
-        kind, every = "select", ()
     values = with_own(control.value, stops.get(name, every))
     return {
         "name": name,
@@ -145,8 +140,8 @@ def rest(controls: Mapping[str, Mapping[str, Any]]) -> str:
     for each in controls.values():
         count, of = len(each["values"]), each["of"]
         if count == 1:
-            where = {"": "empty", "False": "off"}.get(str(each["values"][0]))
-            where = where or f"at {each['shown'][0]}"
+            words = {"": "empty", "False": "off"}
+            where = words.get(str(each["values"][0]), f"at {each['shown'][0]}")
             lines.append(f"{each['label']} stays {where}")
         elif not of:
             lines.append(f"{each['label']} has {count} wordings")

@@ -98,8 +98,7 @@ def threads_of(run: Run, trace: RestsOn) -> Chart:
 
 def _threads_of(run: Run, trace: RestsOn) -> tuple[Chart, str]:
     messages, lines = first_summary(run)
-    used = {trace(line, messages) for line in lines} - {None}
-    lost = many(len(messages) - len(used), "message")
+    lost = many(len(messages) - len({trace(line, messages) for line in lines} - {None}), "message")
     return threads_of(run, trace), f"{len(lines)} lines; {lost} left no line."
 
 
