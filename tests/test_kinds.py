@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from agentlib.lab.api.faults import INVENTED
-from agentlib.lab.figures.kinds import sentence, survival_by_kind
+from agentlib.lab.figures.kinds import survival_by_kind
 from agentlib.lab.figures.style import DARK, RED, Chart
 from agentlib.lab.figures.threads import threads
 from agentlib.lab.lessons.what_survives import gate, pin, rests_on
-from agentlib.lab.panels.survives import first_summary, shares
+from agentlib.lab.panels.survives import counts, first_summary, kinds_panel, shares
 from agentlib.lab.tasks.kinds import KINDS, marks, play_kinds, spoken, task_of_kinds
 
 RULED = ("constraint", "preference", "decision")
@@ -94,10 +94,13 @@ def test_the_bars_are_red_only_where_more_is_kept_than_acted_on():
     whole, gap = (survival_by_kind({"rule": [(1, 1, acted)]}, title="") for acted in (1, 0.25))
     assert "kept, not acted on" not in str(labels(whole))
     assert "kept, not acted on" in str(labels(gap))
-    assert sentence({"rule": [(1, 0.5, 0.25)]}).splitlines()[1:] == [
-        "rule           20/5",
-        "  told         10",
-    ]
+    assert counts({"rule": [(1, 0.5, 0.25)]}).values.tolist() == [["rule", "20/10/5"]]
+
+
+def test_the_panel_says_what_was_acted_on_and_its_table_the_rest():
+    panel = kinds_panel()
+    assert "open question 0, 0, 0, 0, 0, 0, 0, 0" in panel.text.replace("\n", " ")
+    assert ">20/0/0</td>" in panel.table.value
 
 
 def test_the_threads_show_lines_of_nobody_in_red_and_lost_messages_pale():
@@ -107,7 +110,7 @@ def test_the_threads_show_lines_of_nobody_in_red_and_lost_messages_pale():
     assert (ink["Rule"], ink["b"]) == (DARK, RED)
     assert ink["x"] not in (DARK, RED)
     assert len(axes.patches) == 1
-    assert labels(chart) == ["rests on: person", "rests on nobody", "nothing came through"]
+    assert labels(chart) == ["person", "nobody"]
 
 
 def labels(chart: Chart) -> list[str]:

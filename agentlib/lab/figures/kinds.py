@@ -60,23 +60,3 @@ def _bars(column: int, floor: float, shares: Sequence[float]) -> Iterator[tuple[
 def _bar(left: float, floor: float, start: float, end: float) -> _Bar:
     low, high = floor - _HIGH * start, floor - _HIGH * end
     return [(left, low), (left + _WIDE, low), (left + _WIDE, high), (left, high)]
-
-
-def sentence(shares: Shares) -> str:
-    """Write how many of twenty tasks kept each kind and acted on it, for each compaction.
-
-    What was told has a line of its own where it is another number than what was kept.
-
-    >>> print(sentence({"number": [(1, 1, 1), (0.5, 0.5, 0.45)]}))
-    kept/acted on  1      2
-    number         20/20  10/9
-    """
-    columns = range(1, 1 + max(map(len, shares.values())))
-    lines = [("kept/acted on", [str(n) for n in columns])]
-    for kind, cells in shares.items():
-        counts = [[round(20 * share) for share in cell] for cell in cells]
-        lines.append((kind, [f"{kept}/{acted}" for kept, _, acted in counts]))
-        if any(kept != told for kept, told, _ in counts):
-            lines.append(("  told", [str(told) for _, told, _ in counts]))
-    rows = (f"{name:15}" + "".join(f"{word:7}" for word in words) for name, words in lines)
-    return "\n".join(row.rstrip() for row in rows)

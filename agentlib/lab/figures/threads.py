@@ -22,13 +22,13 @@ SPEAKERS = {
     "nobody": RED,
 }
 """Who said something, and the colour of their threads."""
-_STEP, _LEFT, _RIGHT = 0.19, 2.75, 4.2
+_STEP, _LEFT, _RIGHT = 0.19, 2.9, 4.05
 """Inches: the height of a row, and the places of the two columns' edges."""
 _LONGEST = 46
 """Characters of a line's words that are shown."""
 _PALE = ("#C9CDD2", "#9AA1A9")
 """Dot and ink of a message from which nothing came through."""
-_WORDS: Any = {"fontsize": 7.5, "va": "center"}
+_WORDS: Any = {"fontsize": 8, "va": "center"}
 
 
 @plain
@@ -41,15 +41,15 @@ def threads(
     if there is none). Messages from which nothing came through are pale.
     """
     rows = max(len(messages), len(lines))
-    chart = Chart(_STEP * rows + 1.1, title)
-    axes = chart.frame(0.1, 0.58, 7.0, _STEP * rows, "")
+    chart = Chart(_STEP * rows + 0.98, title)
+    axes = chart.frame(0.1, 0.46, 7.0, _STEP * rows, "")
     axes.set(xlim=(0.1, 7.1), ylim=(rows - 0.4, -0.6))
     axes.axis("off")
     used, apart = {at for _, at in lines}, (rows - 1) / max(1, len(lines) - 1)
     for row, (speaker, words) in enumerate(messages):
         colour, ink = (SPEAKERS[speaker], DARK) if row in used else _PALE
         axes.plot(_LEFT, row, "o", color=colour, markersize=4)
-        axes.text(_LEFT - 0.1, row, words[:_LONGEST], ha="right", color=ink, **_WORDS)
+        axes.text(_LEFT - 0.1, row, _short(words), ha="right", color=ink, **_WORDS)
     for n, (words, at) in enumerate(lines):
         _line(axes, words, n * apart, at, "nobody" if at is None else messages[at][0])
     chart.key(patches(_key([speaker for speaker, _ in messages], used)))
@@ -66,13 +66,15 @@ def _line(axes: "Axes", words: str, row: float, at: int | None, speaker: str) ->
         axes.add_patch(PathPatch(curve, fill=False, edgecolor=colour, linewidth=1.1, alpha=0.8))
     axes.plot(_RIGHT, row, "s" if nobody else "o", color=colour, markersize=4)
     looks: Any = {"color": RED if nobody else DARK, "weight": "bold" if nobody else "normal"}
-    axes.text(_RIGHT + 0.1, row, words[:_LONGEST], **looks, **_WORDS)
+    axes.text(_RIGHT + 0.1, row, _short(words), **looks, **_WORDS)
+
+
+def _short(words: str) -> str:
+    return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
 
 
 def _key(speakers: Sequence[str], used: set[int | None]) -> dict[str, Look]:
-    """Return the legend's entries: only what the picture shows."""
+    """Return the legend's entries: who said what the picture joins."""
     shown = {speakers[at] for at in used if at is not None}
-    entries = {f"rests on: {n}": Look(colour) for n, colour in SPEAKERS.items() if n in shown}
-    red = {"rests on nobody": Look(RED)} if None in used else {}
-    pale = {"nothing came through": Look(_PALE[0])} if len(used - {None}) < len(speakers) else {}
-    return entries | red | pale
+    entries = {name: Look(colour) for name, colour in SPEAKERS.items() if name in shown}
+    return entries | ({"nobody": Look(RED)} if None in used else {})

@@ -8,14 +8,14 @@ from functools import cache, lru_cache
 from itertools import product
 from typing import Any
 
-from pandas import read_csv
+from pandas import DataFrame, read_csv
 
 from agentlib.auto_compact import summary_text
-from agentlib.lab.figures.kinds import Shares, sentence, survival_by_kind
-from agentlib.lab.figures.style import Chart, many
+from agentlib.lab.figures.kinds import Shares, survival_by_kind
+from agentlib.lab.figures.style import Chart, many, wrapped
 from agentlib.lab.figures.threads import threads
 from agentlib.lab.panels.meanings import LENGTH
-from agentlib.lab.panels.panel import Panel, choice, slider
+from agentlib.lab.panels.panel import Drawing, Panel, choice, scrolling, slider
 from agentlib.lab.play import Run
 from agentlib.lab.tasks.generated import KINDS_KEPT
 from agentlib.lab.tasks.kinds import (
@@ -60,13 +60,32 @@ def breaks_at(shares: Shares) -> int:
     return next((n for n, share in enumerate(obeyed, 1) if share < 0.5), 0)
 
 
-def _drawn(layers: str, tokens: int, model: str) -> tuple[bytes, str]:
+def counts(shares: Shares) -> DataFrame:
+    """Return a row for each kind: of twenty tasks, how many kept it, told it and acted on it.
+
+    >>> counts({"number": [(1, 1, 1), (0.5, 0.5, 0.45)]})
+         kind         1        2
+    0  number  20/20/20  10/10/9
+    """
+    rows = {kind: ["/".join(map(_of_20, cell)) for cell in cells] for kind, cells in shares.items()}
+    table = DataFrame.from_dict(rows, "index").rename(columns=lambda n: n + 1)
+    return table.rename_axis("kind").reset_index()
+
+
+def _of_20(share: float) -> str:
+    return f"{20 * share:.0f}"
+
+
+def _drawn(layers: str, tokens: int, model: str) -> Drawing:
     stored = shares(layers, tokens, model)
     first, worst = breaks_at(stored), min(cell[2] for cell in stored["constraint"])
     most = f"After {many(first, 'compaction')} most agents break the rule"
     few = f"The rule is broken in {20 - round(20 * worst)} of 20 tasks at most"
     title = most if first else few if worst < 1 else "The rule holds in all twenty tasks"
-    return survival_by_kind(stored, title=title).png(), sentence(stored)
+    acted = (f"{n} {', '.join(_of_20(cell[2]) for cell in stored[n])}" for n in stored)
+    text = f"Acted on, of 20 tasks: {'; '.join(acted)}."
+    table = scrolling(counts(stored), "kept/told/acted on, of 20 tasks")
+    return Drawing(survival_by_kind(stored, title=title).png(), wrapped(text), table)
 
 
 def kinds_panel(layers: str = "none", model: str = "heeds") -> Panel:
