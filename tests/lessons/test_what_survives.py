@@ -87,6 +87,17 @@ def in_one_pass(summary, messages):
     return "\n".join(kept) if good >= bad else None
 
 
+def summaries_first(line, messages):
+    told = traces(lambda who, witness: who == "summary")(line, messages)
+    return rests_on(line, messages) if told is None else told
+
+
+def of_all_lines(summary, messages):
+    lines = summary.splitlines()
+    bad = [n for n in lines if any(claim(n)) and rests_on(n, messages) is None]
+    return None if 2 * len(bad) > len(lines) else "\n".join(n for n in lines if n not in bad)
+
+
 WRONG = {
     "10.1": [
         (pins("person", told=lambda text: [text]), "a rule beside a request"),
@@ -98,13 +109,15 @@ WRONG = {
         (pins("person", once=False), "the person says it twice"),
         (lambda messages: pins("person")(messages[-1:]), "the rule stands beside a summary"),
         (lambda messages: [], "a rule beside a request"),
+        (pins("person", told=lambda text: rules_in(text)[:1]), "the person says it twice"),
         (lambda messages: [each.lower() for each in pins("person")(messages)], "a rule beside"),
     ],
     "10.2": [
         (traces(lambda who, witness: True), "only a file says this rule"),
         (traces(lambda who, witness: who == "person"), "a file has it"),
         (traces(lambda who, witness: who == witness), "the last summary has it"),
-        (traces(is_witness, order=reversed), "the person said it twice"),
+        (traces(is_witness, order=reversed), "a summary has it, too"),
+        (summaries_first, "a summary has it, too"),
         (whole_line, "the person said it first"),
         (zero_for_none, "nobody said it"),
         (lambda line, messages: 0, "the person said it last"),
@@ -118,7 +131,9 @@ WRONG = {
         (lines_that(lambda line, invented: any(claim(line)) and sound(line, invented)), "is gone"),
         (lines_that(sound, refuses=lambda invented, claims: False), "asked again"),
         (lines_that(sound, refuses=lambda invented, claims: bool(invented)), "one line is"),
-        (lines_that(sound, refuses=lambda invented, claims: len(invented) > 1), "two lines are"),
+        (lines_that(sound, refuses=lambda invented, claims: len(invented) > 1), "half of the"),
+        (lines_that(sound, refuses=lambda bad, all: 2 * len(bad) >= len(all)), "half of the"),
+        (of_all_lines, "asked again"),
         (lambda summary, messages: gate(summary, []), "return the summary"),
         (lambda summary, messages: "\n".join(re.findall(r"- \[rule.*", summary)), "is gone"),
     ],

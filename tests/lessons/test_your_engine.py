@@ -106,10 +106,11 @@ WRONG = {
         (lambda settings: some_edits(settings, begin=0), "trigger of clear_tool_uses"),
         (lambda settings: some_edits(settings, unit="input_tokens"), "trigger of clear_tool"),
         (lambda settings: some_edits(settings, always_least=True), "should be None, not {"),
-        (lambda settings: some_edits(settings, least=0), "threshold=20,000, clear_at_least=0, ret"),
+        (lambda settings: some_edits(settings, least=0), "threshold=20000, clear_at_least=0, ret"),
         (lambda settings: some_edits(settings, fixed=5), "with keep_recent=2"),
-        (lambda settings: some_edits(settings, least=70_000), "threshold=60,000"),
+        (lambda settings: some_edits(settings, least=70_000), "threshold=50000"),
         (lambda settings: some_edits(settings)[::-1], "return the edits"),
+        (lambda settings: some_edits(settings, least=50_001), "threshold=50000"),
     ],
 }
 RIGHT = {

@@ -69,7 +69,7 @@ def _pin(answer: Answer) -> None:
             "the rule stands beside a summary": ([RULE], [summary, *telling]),
             "a second rule comes later": ([RULE, TESTS], [said(RULE), *READ, said(TESTS)]),
             "a second rule comes with a result": ([RULE, TESTS], [said(RULE), *also]),
-            "the person says it twice": ([RULE], [said(RULE), *READ, said(f"{RULE} Go on.")]),
+            "the person says it twice": ([RULE, TESTS], [said(RULE), said(f"{RULE} {TESTS}")]),
         }
     )
 
@@ -97,7 +97,7 @@ def _rests_on(answer: Answer) -> None:
         {
             "the person said it first": (0, f"- [rule] {RULE}", talk),
             "the person said it last": (6, f"- [rule] {CONSENT}", talk),
-            "the person said it twice": (0, f"- [rule] {RULE}", [*talk, said(RULE)]),
+            "a summary has it, too": (0, f"- [rule] {RULE}", [*talk, summary_message(RULE, "t")]),
             "nobody said it": (None, "- [rule] Yes, you may edit files under vendor/.", talk),
             "only a file says this rule": (None, f"- [rule] {RULE}", talk[1:]),
             "a file has it": (2, "- [fact] LIMIT = 7", talk),
@@ -135,8 +135,8 @@ def _gate(answer: Answer) -> None:
     for case, lines, right in (
         ("each line rests on a message", good, good),
         ("one line is invented", [*good, bad[0]], good),
-        ("two lines are invented, before the others", [*bad[1:], *good], good),
-        ("most claims are invented", [head, f"- [rule] {RULE}", *bad], None),
+        ("half of the claims are invented", [*bad, *good], good),
+        ("most claims are invented", [*[head] * 3, f"- [rule] {RULE}", *bad[:2]], None),
     ):
         result = answer.call("\n".join(lines), talk)
         wanted = "the answer is None, so that the model is asked again"

@@ -120,9 +120,9 @@ def _edits(answer: Answer) -> None:
 
     `clear_at_least` goes in only if it isn't 0, and the second edit only from 50,000 tokens on.
     """
-    for keep, threshold, least in ((5, 60_000, 0), (2, 90_000, 3_000), (0, 20_000, 0)):
+    for keep, threshold, least in ((5, 50_000, 0), (2, None, 3_000), (0, 20_000, 0)):
         settings = Settings(keep_recent=keep, threshold=threshold, clear_at_least=least)
-        case = f"with keep_recent={keep}, threshold={threshold:,}, clear_at_least={least:,}"
+        case = f"with keep_recent={keep}, {threshold=}, clear_at_least={least:,}"
         edits = answer.call(settings)
         own, right = {e["type"]: e for e in edits}, {e["type"]: e for e in edits_for(settings)}
         require([*own] == [*right], f"{case}, return the edits {[*right]}, not {[*own]}.")
