@@ -90,6 +90,11 @@ def one_at_least(lines, room):
     return lines if room >= len(lines) else [*lines[:old], gap, *lines[old - most :]]
 
 
+def from_the_end(lines, room):
+    gap = f"[{len(lines) - room} lines left out]"
+    return lines if room >= len(lines) else [*lines[: room // 4], gap, *lines[room // 4 - room :]]
+
+
 def counted(outcomes, turns, limit, rest):
     row = 0
     for outcome in outcomes:
@@ -140,6 +145,7 @@ WRONG = {
         (partial(ends, gap="[lines left out]"), "not ['a', '[lines left out]'"),
         (lambda lines, room: ends(lines, min(room, 7)), "all lines fit"),
         (one_at_least, "3 // 4 is 0"),
+        (from_the_end, "no room at all"),
     ],
 }
 RIGHT = {

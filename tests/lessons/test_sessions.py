@@ -28,6 +28,16 @@ def quoted(reply: str, lost: str, context: str, run: int = 40, short: int = 39) 
     return any(piece in lost and piece not in context for piece in pieces if len(piece) == run)
 
 
+def first_quote(reply, lost, context):
+    pieces = (reply[i : i + 40] for i in range(len(reply) - 39))
+    return next((piece not in context for piece in pieces if piece in lost), False)
+
+
+def by_three_tokens(sizes, compacted):
+    pairs = enumerate(zip(sizes, sizes[1:], strict=False), 2)
+    return [n for n, (a, b) in pairs if a - b > 3 and n not in compacted]
+
+
 def by_windows(reply, lost, context):
     runs = {reply[i : i + 40] for i in range(len(reply)) if len(reply) >= i + 40}
     return bool([run for run in runs if run in lost and run not in context])
@@ -47,16 +57,19 @@ WRONG = {
         (partial(silent_falls, first=1), "has 60 tokens after 100"),
         (lambda sizes, compacted: below_the_largest(sizes), "has 60 tokens after 100"),
         (lambda sizes, compacted: [n - 1 for n in silent_falls(sizes, compacted)], "60 tokens"),
+        (lambda sizes, compacted: silent_falls(sizes, compacted)[:1], "notes one of three"),
+        (by_three_tokens, "notes one of three"),
     ],
     "09.2": [
         (lambda reply, lost, context: reply in lost, "what only the lost text has"),
         (lambda reply, lost, context: quoted(reply, lost, ""), "still has the same words"),
-        (partial(quoted, run=20), "27 characters are the same"),
-        (partial(quoted, short=40), "40 last characters"),
+        (partial(quoted, run=39, short=38), "only 39 characters are the same"),
+        (partial(quoted, short=40), "ends with 40 of the quote"),
         (
             lambda reply, lost, context: quoted(reply, lost, "") and not quoted(reply, context, ""),
-            "the context has the other one",
+            "the context has the first",
         ),
+        (first_quote, "the context has the first"),
         (lambda reply, lost, context: False, "what only the lost text has"),
     ],
     "09.3": [

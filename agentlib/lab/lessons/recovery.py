@@ -220,8 +220,8 @@ def _stand_in(answer: Answer) -> None:
     answer.agree(
         {
             "a quarter of 4 from the beginning, the rest from the end": (cut, lines, 4),
-            "7 // 4 is 1": (["a", "[1 lines left out]", *"cdefgh"], lines, 7),
             "3 // 4 is 0": (["[5 lines left out]", *"fgh"], lines, 3),
+            "there is no room at all": (["[8 lines left out]"], lines, 0),
             "all lines fit": (lines, lines, 8),
             "there is more room than lines": (lines, lines, 30),
         }

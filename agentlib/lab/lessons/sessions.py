@@ -56,7 +56,7 @@ def _falls(answer: Answer) -> None:
             "the second prompt has 60 tokens after 100": ([2], [100, 60, 70], []),
             "the file notes a compaction before prompt 2": ([], [100, 60, 70], [2]),
             "97 of 100 is not less than 97 %": ([], [100, 97, 98], []),
-            "two falls, and the file notes the first": ([5], [100, 200, 50, 80, 30], [3]),
+            "the file notes one of three": ([6, 7], [999, 2_000, 500, 800, 780, 300, 200], [3]),
         }
     )
 
@@ -79,22 +79,22 @@ def _needed(answer: Answer) -> None:
     glibc = "the oldest glibc that our users have is 2.17"
     greeting = "The first line of every report must be a greeting to Ada."
     here, there = f"As you said, {glibc}.", f"Hello. {glibc}! Yes."
-    other = "I see that the oldest glibc that our project needs isn't known to anybody."
+    other = f"{glibc[:39]}n't known to anybody."
     part = "the context has a part of the quote, but less than 40 characters of it"
     answer.agree(
         {
             "a reply repeats what only the lost text has": (True, here, there, "Read on."),
             "the context still has the same words": (False, here, there, f"He said, {glibc}, too."),
-            "only 27 characters are the same": (False, other, there, "Read on."),
+            "only 39 characters are the same": (False, other, there, "Read on."),
             "the reply has fewer than 40 characters": (False, "our users have", there, "Read on."),
             part: (True, glibc, there, "the oldest glibc"),
-            "the reply quotes two texts, and the context has the other one": (
+            "the reply quotes two texts, and the context has the first": (
                 True,
-                f"{here} {greeting}",
-                there,
+                f"{greeting} {here}",
+                f"{there} {greeting}",
                 f"Rule: {greeting}",
             ),
-            "the reply is the quote's 40 last characters": (True, glibc[4:], there, "Read on."),
+            "the reply ends with 40 of the quote": (True, f"?{glibc[4:]}", there, "Read on."),
         }
     )
 
