@@ -34,7 +34,7 @@ lab: $(STAMP) ## open your copies of the lessons in JupyterLab (ARGS="--no-brows
 	@$(PY) -m tools.lab $(ARGS)
 
 test: $(STAMP) ## all tests that need no browser: the unit tests, and every notebook under strict nbval
-	@$(PY) -m pytest -n $(WORKERS) --dist=loadfile $(ARGS)
+	@$(PY) -m pytest -n $(WORKERS) --dist=loadfile --no-loadscope-reorder $(ARGS)
 
 test-browser: $(STAMP) ## every notebook in a real JupyterLab, every web page; pictures go to build/screenshots
 	@$(PY) tools/browser.py
