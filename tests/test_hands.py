@@ -254,5 +254,6 @@ def test_an_edit_takes_the_names_of_its_inputs():
 
 
 def test_our_own_tools_and_messages_stay_as_they_are():
-    body = {"tools": PLAIN, "messages": [{"role": "user", "content": "Hi"}]}
+    said = {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
+    body = {"tools": PLAIN, "messages": [said]}
     assert ours(body) == body

@@ -84,7 +84,7 @@ def _next(seen: View) -> Reply:
         text = "The last piece of work is finished and the window fills, so I compact first."
         return say(text, seen.use("compact", focus=FOCUS))
     step, needed = _STEPS[task.kind]
-    if missing := next((tool for tool in needed if tool not in seen.tools), None):
+    if missing := next((n for n in needed if not seen.tools.keys() & n.split(" or ")), None):
         return falls_short(seen, f"I can't do that: I have no tool {missing}.")
     return step(seen, task)
 
@@ -148,9 +148,9 @@ def _unknown(seen: View, task: Task) -> Reply:
 
 
 _STEPS: Mapping[Kind, tuple[Callable[[View, Task], Reply], tuple[str, ...]]] = {
-    "report": (read, ("bash", "read_file", "write_file")),
-    "read": (read, ("bash", "read_file")),
-    "until": (until, ("bash", "read_file")),
+    "report": (read, ("bash or glob", "read_file", "write_file")),
+    "read": (read, ("bash or glob", "read_file")),
+    "until": (until, ("bash or glob", "read_file")),
     "compact": (_compact, ("compact",)),
     "trace": (trace, ("bash", "read_file")),
     "rename": (rename, ("bash", "read_file", "edit_file")),

@@ -29,6 +29,9 @@ _SOUGHT = ("- [f", "rule")
 _END = "{} in all."
 """The line with which a report ends, but for one that a rule wants."""
 _ROW = re.compile(r"^(\d+) (\d+) (.+)$", re.MULTILINE)
+_FOUND = re.compile(r"^/(.+)$", re.MULTILINE)
+_WIDTH = 25
+"""Bytes of a line, in files of which only the names are known."""
 
 
 class File(NamedTuple):
@@ -50,9 +53,21 @@ def listing_command(folder: str, endings: Sequence[str]) -> str:
 
 def listing(view: View, task: Task) -> tuple[list[File], Reply | None]:
     """Return the files of the folder that the task names, or the reply that lists them."""
-    rows, call = view.printed(listing_command(task.folder, task.endings), _ROW)
+    if "bash" in view.tools:
+        call = view.use("bash", command=listing_command(task.folder, task.endings))
+        rows, step = view.printed(call, _ROW)
+    else:
+        found, step = view.printed(view.use("glob", pattern=_pattern(task)), _FOUND)
+        rows = [(1, _WIDTH, path) for path in found]
     files = [File(path, int(size), int(lines)) for lines, size, path in rows]
-    return [file for file in files if file.path != task.report], call and answer(view, "", call)
+    return [file for file in files if file.path != task.report], step and answer(view, "", step)
+
+
+def _pattern(task: Task) -> str:
+    """Write the pattern for the `glob` of an agent without bash."""
+    kinds = ",".join(task.endings)
+    ending = f".{{{kinds}}}" if "," in kinds else f".{kinds}" if kinds else ""
+    return f"{'' if task.folder == '.' else f'/{task.folder}/'}**/*{ending}"
 
 
 # -- notes ----------------------------------------------------------------------------------------
@@ -207,6 +222,7 @@ def _report(view: View, task: Task, files: Sequence[File]) -> Reply:
     """Write the report, and say so when it is there."""
     view, paths = in_sight(view), [file.path for file in files]
     looks = view.use("bash", command=f"test ! -e {quote(task.report)} || echo 'there is one'")
+    looked = [looks] if "bash" in view.tools else []
     written = last(view.own, "report")
     is_written, look = _is_written(view, task.report, len(files))
     if written and look:
@@ -236,7 +252,7 @@ def _report(view: View, task: Task, files: Sequence[File]) -> Reply:
     words = note("report", task.report, paths[count - 1], f"{lost} lost")
     title = opening(view, f"Report on {counted(len(files))}")
     content = f"{title}\n" + "\n\n".join([*texts[:count], *cut]) + f"\n{end}"
-    return answer(view, words, looks, view.use("write_file", path=task.report, content=content))
+    return answer(view, words, *looked, view.use("write_file", path=task.report, content=content))
 
 
 def _is_written(view: View, report: str, files: int) -> tuple[bool, Block | None]:
@@ -250,7 +266,8 @@ def _is_written(view: View, report: str, files: int) -> tuple[bool, Block | None
         return writes[-1].succeeded, None
     end = quote(_END.format(counted(files)))
     command = f"grep -sqxF {end} {quote(report)} && echo written || echo missing"
-    told, look = view.printed(command, re.compile("^(?:written|missing)$", re.MULTILINE))
+    call = view.use("bash", command=command)
+    told, look = view.printed(call, re.compile("^(?:written|missing)$", re.MULTILINE))
     return told == ["written"], look
 
 

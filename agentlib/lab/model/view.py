@@ -25,7 +25,8 @@ NOTHING, NO_FOLDER = "(no output)", "no such directory"
 _MARK = re.compile(r"\s*[\[<][^\n]*[\]>]\s*")
 _TRIMMED = re.compile(r"\[\.\.\. \d+ characters trimmed(?:; recall \S+ returns them)? \.\.\.\]")
 _OFFER = re.compile(re.escape(msg.PLACEHOLDER) + r"\w+; recall (\S+) returns it\]")
-_MORE = re.compile(r"\n?\.\.\. \((\d+) more(?: lines)?(?:; continue with offset=(\d+))?\)\Z")
+_MORE = re.compile(r"\n?\.\.\. \((\d+) more(?: lines)?(?:; continue with offset=(\d+))?\)\s*\Z")
+_PART = re.compile(r"\A@@ lines \d+-(\d+) of (\d+) @@\n")
 _PUT_BACK = re.compile(r"(.+?)\]\n(.*?)(?:\n\[End of summary\])?", re.DOTALL)
 _NUMBERED = re.compile(r"^ *\d+(?:\t|→)", re.MULTILINE)
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]")
@@ -55,8 +56,7 @@ class Call:
 
     @property
     def path(self) -> str:
-        path = self.input.get("path") or self.input.get("file_path") or ""
-        return re.sub(r"^(?:/workspace/|\./)+", "", str(path))
+        return re.sub(r"^(?:/workspace/|\./)+", "", str(self.input.get("path") or ""))
 
     @property
     def start(self) -> int:
@@ -64,17 +64,23 @@ class Call:
 
     @property
     def lines(self) -> list[str]:
-        """The lines of a file that the result shows, without line numbers and the last hint."""
-        lines = _MORE.sub("", self.text).split("\n")
+        """The lines of a file that the result shows, without line numbers and hints."""
+        lines = _MORE.sub("", _PART.sub("", self.text)).split("\n")
         numbered = len(lines) > 1 and all(map(_NUMBERED.match, lines))
         return [_NUMBERED.sub("", line) for line in lines] if numbered else lines
 
     @property
     def next_line(self) -> int:
-        """The line at which a file that was read in part goes on, 0 at its end."""
-        more = _MORE.search(self.text)
-        shown = int(self.input.get("limit") or len(self.lines))
-        return int(more[2] or self.start + shown) if more else 0
+        """The line at which a file that was read in part goes on, 0 at its end.
+
+        Claude Code numbers the lines and doesn't say whether there are more.
+        """
+        if part := _PART.match(self.text):
+            return int(part[1]) if int(part[1]) < int(part[2]) else 0
+        more, lines, limit = _MORE.search(self.text), self.lines, self.input.get("limit")
+        is_cut = limit and _NUMBERED.match(self.text) and len(lines) >= limit
+        upto = self.start + int(limit or len(lines))
+        return int(more[2] or upto) if more else upto if is_cut else 0
 
 
 @dataclass(frozen=True)
@@ -194,13 +200,9 @@ class View:
         return self.summarised or bool(self.summary and not self.first and known != self.before)
 
     def use(self, tool: str, **inputs: Any) -> Block:
-        """Make a call with only those inputs that the tool's schema has.
-
-        `path` may be called `file_path` there.
-        """
+        """Make a call with only those inputs that the tool's schema has."""
         known = self.tools.get(tool) or inputs.keys()
-        named = ((n, value) for k, value in inputs.items() for n in (k, f"file_{k}"))
-        sent = {name: value for name, value in named if name in known}
+        sent = {name: value for name, value in inputs.items() if name in known}
         return {"type": "tool_use", "name": tool, "input": sent}
 
     def ran(self, call: Block) -> Call | None:
@@ -215,9 +217,8 @@ class View:
             return self.use("recall", tool_use_id=made.offer)
         return call
 
-    def printed(self, command: str, form: re.Pattern[str]) -> tuple[list[Any], Block | None]:
-        """Return what a command printed in a form, or the call to make if that can't be seen."""
-        call = self.use("bash", command=command)
+    def printed(self, call: Block, form: re.Pattern[str]) -> tuple[list[Any], Block | None]:
+        """Return what a call printed in a form, or the call to make if that can't be seen."""
         made = self.ran(call)
         found = form.findall(made.text) if made else []
         is_seen = found or (made and made.text.strip() in (NOTHING, NO_FOLDER))
