@@ -31,7 +31,7 @@ Which of the course's results depend on which habit, at a window of 32,000 token
                    what the agents of lesson 10 do with a rule that a summary retells, and with a
                    permission that it invents
     searches       what `recall` is worth after a compaction: without it, it never searches
-    patience, standstill, passes
+    patience, standstill
                    nothing but how long a hopeless run lasts
 """
 

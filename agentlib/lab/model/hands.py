@@ -8,6 +8,7 @@ reminders or a frame around the person's words, is left out.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from shlex import quote, split
 from typing import Any
 
@@ -57,15 +58,9 @@ def ours(body: Body) -> dict[str, Any]:
 
 def theirs(reply: dict[str, Any], body: Body) -> dict[str, Any]:
     """Return a reply with its calls under the names and inputs of the request's tools."""
-    tools, only_bash = body.get("tools") or (), _has_only_bash(body)
-    content = [
-        block
-        if block["type"] != "tool_use"
-        else _in_shell(block)
-        if only_bash
-        else _their_call(block, tools)
-        for block in reply["content"]
-    ]
+    only_bash, tools = _has_only_bash(body), body.get("tools") or ()
+    their = _in_shell if only_bash else partial(_their_call, tools)
+    content = [their(part) if part["type"] == "tool_use" else part for part in reply["content"]]
     return {**reply, "content": content}
 
 
@@ -103,7 +98,7 @@ def _own_tool(tool: Block) -> Block:
     return {"name": name, "input_schema": {"properties": inputs}}
 
 
-def _their_call(call: Block, tools: Iterable[Block]) -> Block:
+def _their_call(tools: Iterable[Block], call: Block) -> Block:
     """Return one of our calls as the foreign tool takes it."""
     fitting = (tool for tool in tools if call["name"] in (tool["name"], _NAMES.get(tool["name"])))
     tool = next(fitting, call)
@@ -156,7 +151,7 @@ def _block(block: Block, ids: Sequence[str]) -> Iterator[Block]:
     """Yield a block without frames. Calls and results written as text become blocks again."""
     text = block.get("text") or ""
     words, _, written = text.partition("Calling tools:\n")
-    if calls := literal(written.strip()):
+    if written.startswith("[{'id': ") and (calls := literal(written.strip())):
         yield {"type": "text", "text": words.rstrip()}
         yield from map(_called, calls)
     elif text.startswith(_OBSERVED):
@@ -179,7 +174,7 @@ def _own_block(block: Block, *, only_bash: bool) -> Block:
     """Return a call or a result as ours. Claude Code counts lines from 1."""
     match block:
         case {"type": "tool_use", "input": {"command": command}} if only_bash:
-            return {**block, **_from_shell(command)}
+            return {**block, **_from_shell(str(command))}
         case {"type": "tool_use", "name": name, "input": given}:
             inputs = {_INPUTS.get(key, key): value for key, value in given.items()}
             if name == "Read" and inputs.get("offset"):

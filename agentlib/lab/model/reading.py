@@ -133,8 +133,7 @@ def _next_reads(view: View, todo: Sequence[File], room: int) -> list[Block]:
             return [call]
     if begun or first.size > room:
         where = {"offset": begun.upto} if begun else {}
-        too_large = sum(call.cut for call in view.calls if call.path == first.path)
-        limit = max(1, room * first.lines // max(1, first.size) >> too_large)
+        limit = max(1, room * first.lines // max(1, first.size))
         return [view.use("read_file", path=first.path, **where, limit=limit)]
     small = takewhile(lambda file: file.size <= habits.small, todo[: habits.batch])
     count = sum(size <= habits.together for size in accumulate(file.size for file in small))
@@ -167,7 +166,7 @@ def read(view: View, task: Task) -> Reply:
 
 
 def until(view: View, task: Task) -> Reply:
-    """Read on, round and round, until a summary stands in the context or enough is enough."""
+    """Read on until a summary stands in the context, or every file is read."""
     if view.compacted:
         view = take_notes(view)
         return answer(
@@ -175,23 +174,16 @@ def until(view: View, task: Task) -> Reply:
             "Compression has triggered: a summary stands in place of our conversation. "
             f"I stop reading; I have been through {counted(view.done_count)}.",
         )
-    if stop := gives_up(view, patience=10**9):
+    if stop := gives_up(view):
         return falls_short(view, stop)
-    return _read_on(take_notes(view.noting(view.before if view.first else "")), task, _once_more)
+    return _read_on(take_notes(view.noting(view.before if view.first else "")), task, _in_vain)
 
 
-def _once_more(view: View, task: Task, files: Sequence[File]) -> Reply:
-    """Read the file again that was read the fewest times, a few times at most."""
-    reads = [call.path for call in view.calls if call.name == "read_file"]
-    least = min((file.path for file in files), key=reads.count)
-    if reads.count(least) < view.habits.passes:
-        again = view.use("read_file", path=least)
-        return answer(view, f"Nothing is left; I read {least} again.", again)
+def _in_vain(view: View, task: Task, files: Sequence[File]) -> Reply:
     return falls_short(
         view,
-        f"Compression did not trigger: I have read {counted(len(files))} "
-        f"{view.habits.passes} times each and see no summary. A smaller window or threshold would "
-        "do it.",
+        f"Compression did not trigger: I have read {counted(len(files))} and see no summary. "
+        "A smaller window or threshold would do it.",
     )
 
 

@@ -45,8 +45,6 @@ class Call:
     error: str = ""
     succeeded: bool = False
     """It has a result and no error, even if that can't be seen."""
-    cut: bool = False
-    """A layer has cut the middle out of its result, so nothing of it counts as seen."""
     offer: str = ""
     """The id under which `recall` returns a cleared result."""
 
@@ -154,21 +152,23 @@ class View:
         return self.done_to[1] + sum(path > self.done_to[0] for path in self.done)
 
     @cached_property
+    def spoken(self) -> list[str]:
+        """The rules and decisions in the person's own words, oldest first."""
+        said = (*self.earlier, self.request)
+        return [rule for text in said for rule in prompts.rules_in(text)]
+
+    @cached_property
     def rules(self) -> list[str]:
-        """The person's rules and decisions, oldest first."""
+        """The person's rules and decisions, those noted first."""
         noted = [each.text for each in listed(self.known, "rule")]
-        spoken = [rule for text in (*self.earlier, self.request) for rule in prompts.rules_in(text)]
-        return list(dict.fromkeys([*noted, *spoken]))
+        return list(dict.fromkeys([*noted, *self.spoken]))
 
     @property
     def in_force(self) -> list[str]:
         """The rules that it acts on: the person's own words, and those noted, as its habits say."""
-        spoken = [rule for text in (*self.earlier, self.request) for rule in prompts.rules_in(text)]
-        trusted = {
-            True: self.habits.believes_consent,
-            False: self.habits.obeys_retold,
-        }
-        return [r for r in self.rules if r in spoken or trusted[prompts.is_consent(r)]]
+        consents, rules = self.habits.believes_consent, self.habits.obeys_retold
+        trusted = [r for r in self.rules if (consents if prompts.is_consent(r) else rules)]
+        return [rule for rule in self.rules if rule in self.spoken or rule in trusted]
 
     @property
     def facts(self) -> list[str]:
@@ -190,8 +190,8 @@ class View:
     @property
     def before(self) -> str:
         """A note on the summary that stands there now, to tell it from a newer one."""
-        size = f"{len(self.summary):,}"
-        return note("before", f"a summary of {size} characters") if self.summary else ""
+        told = f"a summary of {len(self.summary):,} characters"
+        return note("before", told) if self.summary else ""
 
     @property
     def compacted(self) -> bool:
@@ -248,7 +248,7 @@ def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -
     is_about = task and (not request or one_line(task) == one_line(request))
     carried = bool(is_about) and request not in asked[max(at, 0) : max(start, 0)]
     work = messages[start + 1 :]
-    calls = [*_calls(work)]
+    calls = list(_calls(work))
     replies = [message for message in work if message["role"] == "assistant"]
     system = "\n".join(_texts({"content": body.get("system") or ""}))
     told = dict(re.findall(r"(context window|compacted) (?:is|at) ([\d,]+) tokens", system))
@@ -350,7 +350,6 @@ def _calls(messages: Sequence[Message]) -> Iterator[Call]:
             # Nobody knows how far an interrupted call came.
             error=text if error and not text.startswith("interrupted") else "",
             succeeded=bool(result) and not error,
-            cut=_is_trimmed(msg.result_text(result)),
             offer=offer[1] if offer else "",
         )
 
@@ -359,13 +358,11 @@ def _seen(result: Block | None) -> str:
     """Return what can be seen of a result: all of it or nothing."""
     text = msg.result_text(result) if result else msg.PLACEHOLDER
     is_mark = text.startswith(msg.PLACEHOLDER) or text.endswith(msg.TRUNCATED)
-    is_seen = not (is_mark or _is_trimmed(text) or _MARK.fullmatch(text))
-    return (text if text.strip() else NOTHING) if is_seen else ""
-
-
-def _is_trimmed(text: str) -> bool:
-    # A layer leaves as much before its mark as after it; a file that quotes the mark does not.
-    return any(m.start() == len(text) - m.end() for m in _TRIMMED.finditer(text))
+    # A layer leaves as much before its mark as after it. A file that quotes the mark does not.
+    is_trimmed = any(m.start() == len(text) - m.end() for m in _TRIMMED.finditer(text))
+    if is_mark or is_trimmed or _MARK.fullmatch(text):
+        return ""
+    return text if text.strip() else NOTHING
 
 
 def _put_back(summary: str) -> Iterator[Call]:

@@ -23,14 +23,7 @@ from agentlib.lab.parts import named
 from agentlib.lab.play import Run, play
 from agentlib.lab.tasks.generated import module, write_files
 from agentlib.lab.tasks.scenarios import TABLE, Checks, Scenario, text_of
-from agentlib.messages import (
-    Block,
-    Message,
-    blocks,
-    is_summary,
-    of_type,
-    result_text,
-)
+from agentlib.messages import Block, Message, blocks, is_summary, of_type, result_text
 from agentlib.settings import Settings
 from agentlib.step import ContextEngine, Outcome, Step
 
