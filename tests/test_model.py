@@ -92,6 +92,14 @@ def test_a_large_file_is_read_in_parts_to_its_end() -> None:
     assert "[file] a.py | 701 lines | Adds." in words(answer(user(READ), *listed, *part, *last))
 
 
+def test_a_part_that_was_cut_is_read_again_as_half_of_it() -> None:
+    listed = calls("", ("bash", LIST, "1000 40000 a.py"))
+    cut = "x = 1\n\n[... 99 characters trimmed; recall toolu_2 returns them ...]\n\nx = 1"
+    part = calls("", ("read_file", {"path": "a.py", "limit": 700}, cut))
+    said = answer(user(READ), *listed, *part)
+    assert used(said) == [("read_file", {"path": "a.py", "limit": 350})]
+
+
 def test_a_large_file_is_read_once_if_the_tool_has_no_offset() -> None:
     tools = [{"name": n, "input_schema": {"properties": p}} for n, p in (
         ("bash", {"command": {}}), ("read_file", {"path": {}, "limit": {}})

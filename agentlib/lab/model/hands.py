@@ -36,7 +36,6 @@ _FRAME = re.compile(
 )
 _OBSERVED = "Observation:\n"
 _READS = re.compile(r"(?:cat|sed -n -e '(\d+),(\d+)p' .+ -e \d+q) (\S+|'.*')")
-_WRITES = re.compile(r"cat > (\S+|'.*') <<'END_OF_FILE'\n(.*)\nEND_OF_FILE", re.DOTALL)
 
 
 def ours(body: Body) -> dict[str, Any]:
@@ -123,9 +122,6 @@ def _in_shell(call: Block) -> Block:
 
 
 def _from_shell(command: str) -> Block:
-    if written := _WRITES.fullmatch(command):
-        path, content = written.groups()
-        return {"name": "write_file", "input": {"path": split(path)[0], "content": content}}
     if read := _READS.fullmatch(command):
         start, end, path = read.groups()
         part = {"offset": int(start) - 1, "limit": int(end) - int(start) + 1} if end else {}

@@ -133,7 +133,8 @@ def _next_reads(view: View, todo: Sequence[File], room: int) -> list[Block]:
             return [call]
     if begun or first.size > room:
         where = {"offset": begun.upto} if begun else {}
-        limit = max(1, room * first.lines // max(1, first.size))
+        too_large = sum(call.cut for call in view.calls if call.path == first.path)
+        limit = max(1, room * first.lines // max(1, first.size) >> too_large)
         return [view.use("read_file", path=first.path, **where, limit=limit)]
     small = takewhile(lambda file: file.size <= habits.small, todo[: habits.batch])
     count = sum(size <= habits.together for size in accumulate(file.size for file in small))

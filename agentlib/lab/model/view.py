@@ -45,6 +45,8 @@ class Call:
     error: str = ""
     succeeded: bool = False
     """It has a result and no error, even if that can't be seen."""
+    cut: bool = False
+    """A layer has cut the middle out of its result, so nothing of it counts as seen."""
     offer: str = ""
     """The id under which `recall` returns a cleared result."""
 
@@ -350,6 +352,7 @@ def _calls(messages: Sequence[Message]) -> Iterator[Call]:
             # Nobody knows how far an interrupted call came.
             error=text if error and not text.startswith("interrupted") else "",
             succeeded=bool(result) and not error,
+            cut=_is_trimmed(msg.result_text(result)),
             offer=offer[1] if offer else "",
         )
 
@@ -358,11 +361,14 @@ def _seen(result: Block | None) -> str:
     """Return what can be seen of a result: all of it or nothing."""
     text = msg.result_text(result) if result else msg.PLACEHOLDER
     is_mark = text.startswith(msg.PLACEHOLDER) or text.endswith(msg.TRUNCATED)
-    # A layer leaves as much before its mark as after it. A file that quotes the mark does not.
-    is_trimmed = any(m.start() == len(text) - m.end() for m in _TRIMMED.finditer(text))
-    if is_mark or is_trimmed or _MARK.fullmatch(text):
+    if is_mark or _is_trimmed(text) or _MARK.fullmatch(text):
         return ""
     return text if text.strip() else NOTHING
+
+
+def _is_trimmed(text: str) -> bool:
+    # A layer leaves as much before its mark as after it; a file that quotes the mark does not.
+    return any(m.start() == len(text) - m.end() for m in _TRIMMED.finditer(text))
 
 
 def _put_back(summary: str) -> Iterator[Call]:
