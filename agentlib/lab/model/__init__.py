@@ -77,7 +77,7 @@ def _next(seen: View) -> Reply:
     if stale := stale_question(seen):
         seen, task = stale
     elif task.kind == "trace" and not task.names:
-        if not (question := open_question(seen)):
+        if not (question := open_question(seen, pending(seen)[::-1])):
             return falls_short(seen, "I see no open question.")
         seen, task = question
     if _phase_ended(seen, task):

@@ -243,8 +243,9 @@ def _report(view: View, task: Task, files: Sequence[File]) -> Reply:
     cut = [f"No room for {counted(len(paths) - count)} more."] if count < len(paths) else []
     lost = sum(LOST in part for part in texts[:count])
     words = note("report", task.report, paths[count - 1], f"{lost} lost")
-    title = opening(view, f"Report on {counted(len(files))}")
-    content = f"{title}\n" + "\n\n".join([*texts[:count], *cut]) + f"\n{end}"
+    first = required_line(view.in_force, first=True)
+    title = [*([first] if first else []), f"# Report on {counted(len(files))}\n\n"]
+    content = "\n".join(title) + "\n\n".join([*texts[:count], *cut]) + f"\n{end}"
     return answer(view, words, *looked, view.use("write_file", path=task.report, content=content))
 
 
@@ -290,12 +291,6 @@ def section(path: str, noted: Note | None, skipped: str | None = None) -> str:
     names = (name.partition(": ") for name in noted.parts[3:])
     lines = [f"- {name}" if " " in name else f"- `{name}`{of}{what}" for name, of, what in names]
     return "\n".join([f"## {path}", f"Purpose: {noted.parts[2]}", *lines])
-
-
-def opening(view: View, title: str) -> str:
-    """Write the report's first lines."""
-    first = required_line(view.in_force, first=True)
-    return "\n".join([*([first] if first else []), f"# {title}"]) + "\n"
 
 
 def closing(view: View, files: int) -> str:
