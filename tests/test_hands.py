@@ -83,7 +83,8 @@ def without_bash(root: Path, name: str, given: Body) -> str:
     start, most = given.get("offset", 0), given.get("limit", 100)
     shown = lines[start : start + most]
     end = start + len(shown)
-    return f"@@ lines {start + 1}-{end} of {len(lines)} @@\n" + "\n".join(shown)
+    more = f" | next offset {end}" if end < len(lines) else ""
+    return f"@@ lines {start + 1}-{end} of {len(lines)}{more} @@\n" + "\n".join(shown)
 
 
 FRAMED = f"""\

@@ -60,7 +60,7 @@ def test_planted_facts_are_found_in_comments_and_not_in_code() -> None:
 
 
 def test_other_languages_by_their_first_comment() -> None:
-    java = "/* Copyright X */\n/** Starts it. */\npublic class App {\n  public void run() {}\n}\n"
+    java = "/** Starts it. */\npublic class App {\n  public void run() {}\n}\n"
     assert describe("App.java", java)[:2] == ("Starts it.", (COMMENT_ONLY,))
     script = "#!/usr/bin/env node\n// Serves pages.\n\nexport const port = 1;\n"
     assert describe("s.ts", script)[:2] == ("Serves pages.", (COMMENT_ONLY,))

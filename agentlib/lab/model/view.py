@@ -26,7 +26,7 @@ _MARK = re.compile(r"\s*[\[<][^\n]*[\]>]\s*")
 _TRIMMED = re.compile(r"\[\.\.\. \d+ characters trimmed(?:; recall \S+ returns them)? \.\.\.\]")
 _OFFER = re.compile(re.escape(msg.PLACEHOLDER) + r"\w+; recall (\S+) returns it\]")
 _MORE = re.compile(r"\n?\.\.\. \((\d+) more(?: lines)?(?:; continue with offset=(\d+))?\)\s*\Z")
-_PART = re.compile(r"\A@@ lines \d+-(\d+) of (\d+) @@\n")
+_PART = re.compile(r"\A@@ lines [\d-]+(?: of \d+)?(?: \| next offset (\d+))?.* @@\n")
 _PUT_BACK = re.compile(r"(.+?)\]\n(.*?)(?:\n\[End of summary\])?", re.DOTALL)
 _NUMBERED = re.compile(r"^ *\d+(?:\t|→)", re.MULTILINE)
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]")
@@ -76,7 +76,7 @@ class Call:
         Claude Code numbers the lines and doesn't say whether there are more.
         """
         if part := _PART.match(self.text):
-            return int(part[1]) if int(part[1]) < int(part[2]) else 0
+            return int(part[1] or 0)
         more, lines, limit = _MORE.search(self.text), self.lines, self.input.get("limit")
         is_cut = limit and _NUMBERED.match(self.text) and len(lines) >= limit
         upto = self.start + int(limit or len(lines))
