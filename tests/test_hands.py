@@ -83,7 +83,8 @@ def without_bash(root: Path, name: str, given: Body) -> str:
     start, most = given.get("offset", 0), given.get("limit", 100)
     shown = lines[start : start + most]
     end = start + len(shown)
-    return f"@@ lines {start + 1}-{end} of {len(lines)} @@\n" + "\n".join(shown)
+    more = f" | next offset {end}" if end < len(lines) else ""
+    return f"@@ lines {start + 1}-{end} of {len(lines)}{more} @@\n" + "\n".join(shown)
 
 
 FRAMED = f"""\
@@ -254,5 +255,6 @@ def test_an_edit_takes_the_names_of_its_inputs():
 
 
 def test_our_own_tools_and_messages_stay_as_they_are():
-    body = {"tools": PLAIN, "messages": [{"role": "user", "content": "Hi"}]}
+    said = {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
+    body = {"tools": PLAIN, "messages": [said]}
     assert ours(body) == body

@@ -57,9 +57,9 @@ def test_line_numbers_are_no_part_of_a_file():
 
 
 def test_a_tool_gets_the_inputs_that_its_schema_has():
-    schema = {"properties": {"file_path": {}, "limit": {}}}
+    schema = {"properties": {"path": {}, "limit": {}}}
     shown = seen(user(READ), tools=[{"name": "read_file", "input_schema": schema}])
-    assert shown.use("read_file", path="a.py", offset=7)["input"] == {"file_path": "a.py"}
+    assert shown.use("read_file", path="a.py", offset=7)["input"] == {"path": "a.py"}
 
 
 def test_rough_tokens_are_counted_by_kind_of_character():

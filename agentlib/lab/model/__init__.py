@@ -31,7 +31,7 @@ Which of the course's results depend on which habit, at a window of 32,000 token
                    what the agents of lesson 10 do with a rule that a summary retells, and with a
                    permission that it invents
     searches       what `recall` is worth after a compaction: without it, it never searches
-    patience, standstill, passes
+    patience, standstill
                    nothing but how long a hopeless run lasts
 """
 
@@ -77,14 +77,14 @@ def _next(seen: View) -> Reply:
     if stale := stale_question(seen):
         seen, task = stale
     elif task.kind == "trace" and not task.names:
-        if not (question := open_question(seen)):
+        if not (question := open_question(seen, pending(seen)[::-1])):
             return falls_short(seen, "I see no open question.")
         seen, task = question
     if _phase_ended(seen, task):
         text = "The last piece of work is finished and the window fills, so I compact first."
         return say(text, seen.use("compact", focus=FOCUS))
     step, needed = _STEPS[task.kind]
-    if missing := next((tool for tool in needed if tool not in seen.tools), None):
+    if missing := next((n for n in needed if not seen.tools.keys() & n.split(" or ")), None):
         return falls_short(seen, f"I can't do that: I have no tool {missing}.")
     return step(seen, task)
 
@@ -148,9 +148,9 @@ def _unknown(seen: View, task: Task) -> Reply:
 
 
 _STEPS: Mapping[Kind, tuple[Callable[[View, Task], Reply], tuple[str, ...]]] = {
-    "report": (read, ("bash", "read_file", "write_file")),
-    "read": (read, ("bash", "read_file")),
-    "until": (until, ("bash", "read_file")),
+    "report": (read, ("bash or glob", "read_file", "write_file")),
+    "read": (read, ("bash or glob", "read_file")),
+    "until": (until, ("bash or glob", "read_file")),
     "compact": (_compact, ("compact",)),
     "trace": (trace, ("bash", "read_file")),
     "rename": (rename, ("bash", "read_file", "edit_file")),

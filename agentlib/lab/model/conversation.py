@@ -47,13 +47,14 @@ def messages_in(text: str) -> tuple[str, list[Message]]:
 
 def _dumped(text: str) -> Iterator[Message]:
     """Read one message from the beginning of a text, if it is whole."""
-    value = _value(text.rstrip(", ]\n"))
+    value = value_of(text.rstrip(", ]\n"))
     if isinstance(value, dict):
         message = cast(Message, value)
         yield {"role": message["role"], "content": _blocks(message.get("content"))}
 
 
-def _value(text: str) -> Any:
+def value_of(text: str) -> Any:
+    """Return the value that a text of JSON or a Python literal begins with, None for any other."""
     with suppress(ValueError):
         return json.JSONDecoder().raw_decode(text)[0]
     return literal(text)
@@ -77,10 +78,10 @@ def _block(part: Any) -> Iterator[Block]:
         if _KEYS.get(block.get("type", ""), {""}) <= block.keys():
             yield block
     elif match := _CALL.match(str(part)):
-        inputs = _value(match[2])
+        inputs = value_of(match[2])
         yield {"type": "tool_use", "id": match[1], "name": match[3], "input": inputs or {}}
     elif match := _TEXT.match(str(part)):
-        yield {"type": "text", "text": str(_value(match[1]) or match[1])}
+        yield {"type": "text", "text": str(value_of(match[1]) or match[1])}
     elif part:
         yield {"type": "text", "text": str(part)}
 
@@ -91,4 +92,7 @@ def _spoken(text: str) -> Iterator[Message]:
     if speaker and (role := _ROLES[speaker[1].lower()]) != "tool":
         said = _TAG.sub("", text[speaker.end() :]).strip()
         said = unescape(said) if text.startswith("<") else said
-        yield {"role": role, "content": _blocks(_value(said) or said if said[:2] == "[{" else said)}
+        yield {
+            "role": role,
+            "content": _blocks(value_of(said) or said if said[:2] == "[{" else said),
+        }

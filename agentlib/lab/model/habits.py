@@ -20,8 +20,6 @@ class Habits:
     """Calls in a row without a finding after which it stops."""
     standstill: int = 3
     """Summaries in a row without progress after which it stops."""
-    passes: int = 3
-    """How often it reads each file while it waits for a compaction."""
     batch: int = 3
     """The most files that it reads in one turn."""
     small: int = 3_000

@@ -51,7 +51,7 @@ def search_command(name: str) -> str:
 
 def _search(view: View, name: str) -> tuple[list[Place], Reply | None]:
     """Return the hits of the newest search, or the reply that searches."""
-    hits, call = view.printed(search_command(name), _HIT)
+    hits, call = view.printed(view.use("bash", command=search_command(name)), _HIT)
     return [Place(*hit) for hit in hits], call and answer(view, "", call)
 
 

@@ -29,6 +29,9 @@ _SOUGHT = ("- [f", "rule")
 _END = "{} in all."
 """The line with which a report ends, but for one that a rule wants."""
 _ROW = re.compile(r"^(\d+) (\d+) (.+)$", re.MULTILINE)
+_FOUND = re.compile(r"^/(.+)$", re.MULTILINE)
+_WIDTH = 25
+"""Bytes of a line, in files of which only the names are known."""
 
 
 class File(NamedTuple):
@@ -50,9 +53,21 @@ def listing_command(folder: str, endings: Sequence[str]) -> str:
 
 def listing(view: View, task: Task) -> tuple[list[File], Reply | None]:
     """Return the files of the folder that the task names, or the reply that lists them."""
-    rows, call = view.printed(listing_command(task.folder, task.endings), _ROW)
+    if "bash" in view.tools:
+        call = view.use("bash", command=listing_command(task.folder, task.endings))
+        rows, step = view.printed(call, _ROW)
+    else:
+        found, step = view.printed(view.use("glob", pattern=_pattern(task)), _FOUND)
+        rows = [(1, _WIDTH, path) for path in found]
     files = [File(path, int(size), int(lines)) for lines, size, path in rows]
-    return [file for file in files if file.path != task.report], call and answer(view, "", call)
+    return [file for file in files if file.path != task.report], step and answer(view, "", step)
+
+
+def _pattern(task: Task) -> str:
+    """Write the pattern for the `glob` of an agent without bash."""
+    kinds = ",".join(task.endings)
+    ending = f".{{{kinds}}}" if "," in kinds else f".{kinds}" if kinds else ""
+    return f"{'' if task.folder == '.' else f'/{task.folder}/'}**/*{ending}"
 
 
 # -- notes ----------------------------------------------------------------------------------------
@@ -152,7 +167,7 @@ def read(view: View, task: Task) -> Reply:
 
 
 def until(view: View, task: Task) -> Reply:
-    """Read on, round and round, until a summary stands in the context or enough is enough."""
+    """Read on until a summary stands in the context, or every file is read."""
     if view.compacted:
         view = take_notes(view)
         return answer(
@@ -160,23 +175,16 @@ def until(view: View, task: Task) -> Reply:
             "Compression has triggered: a summary stands in place of our conversation. "
             f"I stop reading; I have been through {counted(view.done_count)}.",
         )
-    if stop := gives_up(view, patience=10**9):
+    if stop := gives_up(view):
         return falls_short(view, stop)
-    return _read_on(take_notes(view.noting(view.before if view.first else "")), task, _once_more)
+    return _read_on(take_notes(view.noting(view.before if view.first else "")), task, _in_vain)
 
 
-def _once_more(view: View, task: Task, files: Sequence[File]) -> Reply:
-    """Read the file again that was read the fewest times, a few times at most."""
-    reads = [call.path for call in view.calls if call.name == "read_file"]
-    least = min((file.path for file in files), key=reads.count)
-    if reads.count(least) < view.habits.passes:
-        again = view.use("read_file", path=least)
-        return answer(view, f"Nothing is left; I read {least} again.", again)
+def _in_vain(view: View, task: Task, files: Sequence[File]) -> Reply:
     return falls_short(
         view,
-        f"Compression did not trigger: I have read {counted(len(files))} "
-        f"{view.habits.passes} times each and see no summary. A smaller window or threshold would "
-        "do it.",
+        f"Compression did not trigger: I have read {counted(len(files))} and see no summary. "
+        "A smaller window or threshold would do it.",
     )
 
 
@@ -207,6 +215,7 @@ def _report(view: View, task: Task, files: Sequence[File]) -> Reply:
     """Write the report, and say so when it is there."""
     view, paths = in_sight(view), [file.path for file in files]
     looks = view.use("bash", command=f"test ! -e {quote(task.report)} || echo 'there is one'")
+    looked = [looks] if "bash" in view.tools else []
     written = last(view.own, "report")
     is_written, look = _is_written(view, task.report, len(files))
     if written and look:
@@ -234,9 +243,10 @@ def _report(view: View, task: Task, files: Sequence[File]) -> Reply:
     cut = [f"No room for {counted(len(paths) - count)} more."] if count < len(paths) else []
     lost = sum(LOST in part for part in texts[:count])
     words = note("report", task.report, paths[count - 1], f"{lost} lost")
-    title = opening(view, f"Report on {counted(len(files))}")
-    content = f"{title}\n" + "\n\n".join([*texts[:count], *cut]) + f"\n{end}"
-    return answer(view, words, looks, view.use("write_file", path=task.report, content=content))
+    first = required_line(view.in_force, first=True)
+    title = [*([first] if first else []), f"# Report on {counted(len(files))}\n\n"]
+    content = "\n".join(title) + "\n\n".join([*texts[:count], *cut]) + f"\n{end}"
+    return answer(view, words, *looked, view.use("write_file", path=task.report, content=content))
 
 
 def _is_written(view: View, report: str, files: int) -> tuple[bool, Block | None]:
@@ -250,7 +260,8 @@ def _is_written(view: View, report: str, files: int) -> tuple[bool, Block | None
         return writes[-1].succeeded, None
     end = quote(_END.format(counted(files)))
     command = f"grep -sqxF {end} {quote(report)} && echo written || echo missing"
-    told, look = view.printed(command, re.compile("^(?:written|missing)$", re.MULTILINE))
+    call = view.use("bash", command=command)
+    told, look = view.printed(call, re.compile("^(?:written|missing)$", re.MULTILINE))
     return told == ["written"], look
 
 
@@ -280,12 +291,6 @@ def section(path: str, noted: Note | None, skipped: str | None = None) -> str:
     names = (name.partition(": ") for name in noted.parts[3:])
     lines = [f"- {name}" if " " in name else f"- `{name}`{of}{what}" for name, of, what in names]
     return "\n".join([f"## {path}", f"Purpose: {noted.parts[2]}", *lines])
-
-
-def opening(view: View, title: str) -> str:
-    """Write the report's first lines."""
-    first = required_line(view.in_force, first=True)
-    return "\n".join([*([first] if first else []), f"# {title}"]) + "\n"
 
 
 def closing(view: View, files: int) -> str:

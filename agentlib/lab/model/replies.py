@@ -37,14 +37,12 @@ def falls_short(view: View, words: str) -> Reply:
     return {**answer(view, words), "stop_reason": "refusal"}
 
 
-def gives_up(view: View, patience: int | None = None) -> str:
+def gives_up(view: View) -> str:
     """Return the sentence with which it stops when it gets no further, "" while it does.
 
-    `patience`: how many calls in a row may bring nothing new, if not the habit's. After an
-    interrupted call the count begins again.
+    After an interrupted call the count of calls that brought nothing begins again.
     """
-    patience = patience or view.habits.patience
-    count, newest = last(view.own, "progress"), view.calls[-3:]
+    patience, count, newest = view.habits.patience, last(view.own, "progress"), view.calls[-3:]
     if count and number(count.parts[1]) >= view.habits.standstill:
         times = view.habits.standstill
         return f"I stop here: {times} summaries in a row brought me no further ({count.parts[0]})."

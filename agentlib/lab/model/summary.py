@@ -101,18 +101,15 @@ def stale_question(view: View) -> tuple[View, Task] | None:
     noted = view.habits.heeds_notes and _FORMS["no_instruction"].search(view.summary)
     if noted or not _FORMS["command"].search(view.summary):
         return None
-    for text in pending(view):
-        if text in _handed_over(view) and (task := understand(text)).kind == "trace":
-            return replace(view, request=text, own=view.known), task
-    return None
+    handed_over = [text for text in pending(view) if text in _handed_over(view)]
+    return open_question(replace(view, own=view.known), handed_over)
 
 
-def open_question(view: View) -> tuple[View, Task] | None:
-    """Return the newest question about a value that was never answered, as the request."""
-    for text in reversed(pending(view)):
-        if (task := understand(text)).kind == "trace" and task.names:
-            return replace(view, request=text), task
-    return None
+def open_question(view: View, texts: Sequence[str]) -> tuple[View, Task] | None:
+    """Return the first question about a value in some texts, as the request to work on."""
+    tasks = ((text, understand(text)) for text in texts)
+    questions = (each for each in tasks if each[1].kind == "trace" and each[1].names)
+    return next(((replace(view, request=text), task) for text, task in questions), None)
 
 
 def _handed_over(view: View) -> list[str]:

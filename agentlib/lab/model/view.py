@@ -25,7 +25,8 @@ NOTHING, NO_FOLDER = "(no output)", "no such directory"
 _MARK = re.compile(r"\s*[\[<][^\n]*[\]>]\s*")
 _TRIMMED = re.compile(r"\[\.\.\. \d+ characters trimmed(?:; recall \S+ returns them)? \.\.\.\]")
 _OFFER = re.compile(re.escape(msg.PLACEHOLDER) + r"\w+; recall (\S+) returns it\]")
-_MORE = re.compile(r"\n?\.\.\. \((\d+) more(?: lines)?(?:; continue with offset=(\d+))?\)\Z")
+_MORE = re.compile(r"\n?\.\.\. \((\d+) more(?: lines)?(?:; continue with offset=(\d+))?\)\s*\Z")
+_PART = re.compile(r"\A@@ lines [\d-]+(?: of \d+)?(?: \| next offset (\d+))?.* @@\n")
 _PUT_BACK = re.compile(r"(.+?)\]\n(.*?)(?:\n\[End of summary\])?", re.DOTALL)
 _NUMBERED = re.compile(r"^ *\d+(?:\t|→)", re.MULTILINE)
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]")
@@ -55,8 +56,7 @@ class Call:
 
     @property
     def path(self) -> str:
-        path = self.input.get("path") or self.input.get("file_path") or ""
-        return re.sub(r"^(?:/workspace/|\./)+", "", str(path))
+        return re.sub(r"^(?:/workspace/|\./)+", "", str(self.input.get("path") or ""))
 
     @property
     def start(self) -> int:
@@ -64,17 +64,23 @@ class Call:
 
     @property
     def lines(self) -> list[str]:
-        """The lines of a file that the result shows, without line numbers and the last hint."""
-        lines = _MORE.sub("", self.text).split("\n")
+        """The lines of a file that the result shows, without line numbers and hints."""
+        lines = _MORE.sub("", _PART.sub("", self.text)).split("\n")
         numbered = len(lines) > 1 and all(map(_NUMBERED.match, lines))
         return [_NUMBERED.sub("", line) for line in lines] if numbered else lines
 
     @property
     def next_line(self) -> int:
-        """The line at which a file that was read in part goes on, 0 at its end."""
-        more = _MORE.search(self.text)
-        shown = int(self.input.get("limit") or len(self.lines))
-        return int(more[2] or self.start + shown) if more else 0
+        """The line at which a file that was read in part goes on, 0 at its end.
+
+        Claude Code numbers the lines and doesn't say whether there are more.
+        """
+        if part := _PART.match(self.text):
+            return int(part[1] or 0)
+        more, lines, limit = _MORE.search(self.text), self.lines, self.input.get("limit")
+        is_cut = limit and _NUMBERED.match(self.text) and len(lines) >= limit
+        upto = self.start + int(limit or len(lines))
+        return int(more[2] or upto) if more else upto if is_cut else 0
 
 
 @dataclass(frozen=True)
@@ -148,21 +154,23 @@ class View:
         return self.done_to[1] + sum(path > self.done_to[0] for path in self.done)
 
     @cached_property
+    def spoken(self) -> list[str]:
+        """The rules and decisions in the person's own words, oldest first."""
+        said = (*self.earlier, self.request)
+        return [rule for text in said for rule in prompts.rules_in(text)]
+
+    @cached_property
     def rules(self) -> list[str]:
-        """The person's rules and decisions, oldest first."""
+        """The person's rules and decisions, those noted first."""
         noted = [each.text for each in listed(self.known, "rule")]
-        spoken = [rule for text in (*self.earlier, self.request) for rule in prompts.rules_in(text)]
-        return list(dict.fromkeys([*noted, *spoken]))
+        return list(dict.fromkeys([*noted, *self.spoken]))
 
     @property
     def in_force(self) -> list[str]:
         """The rules that it acts on: the person's own words, and those noted, as its habits say."""
-        spoken = [rule for text in (*self.earlier, self.request) for rule in prompts.rules_in(text)]
-        trusted = {
-            True: self.habits.believes_consent,
-            False: self.habits.obeys_retold,
-        }
-        return [r for r in self.rules if r in spoken or trusted[prompts.is_consent(r)]]
+        consents, rules = self.habits.believes_consent, self.habits.obeys_retold
+        trusted = [r for r in self.rules if (consents if prompts.is_consent(r) else rules)]
+        return [rule for rule in self.rules if rule in self.spoken or rule in trusted]
 
     @property
     def facts(self) -> list[str]:
@@ -184,8 +192,8 @@ class View:
     @property
     def before(self) -> str:
         """A note on the summary that stands there now, to tell it from a newer one."""
-        size = f"{len(self.summary):,}"
-        return note("before", f"a summary of {size} characters") if self.summary else ""
+        told = f"a summary of {len(self.summary):,} characters"
+        return note("before", told) if self.summary else ""
 
     @property
     def compacted(self) -> bool:
@@ -194,13 +202,9 @@ class View:
         return self.summarised or bool(self.summary and not self.first and known != self.before)
 
     def use(self, tool: str, **inputs: Any) -> Block:
-        """Make a call with only those inputs that the tool's schema has.
-
-        `path` may be called `file_path` there.
-        """
+        """Make a call with only those inputs that the tool's schema has."""
         known = self.tools.get(tool) or inputs.keys()
-        named = ((n, value) for k, value in inputs.items() for n in (k, f"file_{k}"))
-        sent = {name: value for name, value in named if name in known}
+        sent = {name: value for name, value in inputs.items() if name in known}
         return {"type": "tool_use", "name": tool, "input": sent}
 
     def ran(self, call: Block) -> Call | None:
@@ -215,9 +219,8 @@ class View:
             return self.use("recall", tool_use_id=made.offer)
         return call
 
-    def printed(self, command: str, form: re.Pattern[str]) -> tuple[list[Any], Block | None]:
-        """Return what a command printed in a form, or the call to make if that can't be seen."""
-        call = self.use("bash", command=command)
+    def printed(self, call: Block, form: re.Pattern[str]) -> tuple[list[Any], Block | None]:
+        """Return what a call printed in a form, or the call to make if that can't be seen."""
         made = self.ran(call)
         found = form.findall(made.text) if made else []
         is_seen = found or (made and made.text.strip() in (NOTHING, NO_FOLDER))
@@ -247,7 +250,7 @@ def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -
     is_about = task and (not request or one_line(task) == one_line(request))
     carried = bool(is_about) and request not in asked[max(at, 0) : max(start, 0)]
     work = messages[start + 1 :]
-    calls = [*_calls(work)]
+    calls = list(_calls(work))
     replies = [message for message in work if message["role"] == "assistant"]
     system = "\n".join(_texts({"content": body.get("system") or ""}))
     told = dict(re.findall(r"(context window|compacted) (?:is|at) ([\d,]+) tokens", system))
@@ -358,8 +361,9 @@ def _seen(result: Block | None) -> str:
     """Return what can be seen of a result: all of it or nothing."""
     text = msg.result_text(result) if result else msg.PLACEHOLDER
     is_mark = text.startswith(msg.PLACEHOLDER) or text.endswith(msg.TRUNCATED)
-    is_seen = not (is_mark or _is_trimmed(text) or _MARK.fullmatch(text))
-    return (text if text.strip() else NOTHING) if is_seen else ""
+    if is_mark or _is_trimmed(text) or _MARK.fullmatch(text):
+        return ""
+    return text if text.strip() else NOTHING
 
 
 def _is_trimmed(text: str) -> bool:

@@ -33,7 +33,7 @@ the same tasks in a window of 12,000 tokens. Also `make sweeps`."""
 KINDS_KEPT = SWEEPS.with_name("kinds.csv")
 """Lesson 10's six kinds, a row for each policy, generation and seed. Also `make sweeps`."""
 _MADE_OF = TABLE["generated"]
-_NOUNS, _VERBS, _UNITS = (_MADE_OF[name].split() for name in ("nouns", "verbs", "units"))
+NOUNS, VERBS, UNITS = (_MADE_OF[name].split() for name in ("nouns", "verbs", "units"))
 
 
 @cache
@@ -44,7 +44,7 @@ def generated(seed: int) -> Scenario:
     'Read every Python file in the sensor/ directory one by one and write a report.'
     """
     rng = Random(f"generated {seed}")
-    folders = rng.sample(_NOUNS, rng.randint(2, 3))
+    folders = rng.sample(NOUNS, rng.randint(2, 3))
     files = _files(rng, folders)
     facts = _plant(rng, files, [path for path in files if not path.startswith(f"{folders[-1]}/")])
     rule = f"# For {rng.choice(('Ada', 'Grace', 'Edsger'))}, number {rng.randint(2, 99)}"
@@ -71,7 +71,7 @@ def write_files(folder: Path, files: dict[str, str]) -> None:
 
 def _files(rng: Random, folders: Sequence[str]) -> dict[str, str]:
     """Make 12 to 20 files, path -> text, with the folders in turn."""
-    nouns = rng.sample(_NOUNS, rng.randint(12, 20))
+    nouns = rng.sample(NOUNS, rng.randint(12, 20))
     paths = {noun: f"{folders[n % len(folders)]}/{noun}.py" for n, noun in enumerate(nouns)}
     return {path: module(rng, noun) for noun, path in paths.items()}
 
@@ -79,8 +79,8 @@ def _files(rng: Random, folders: Sequence[str]) -> dict[str, str]:
 def _plant(rng: Random, files: dict[str, str], paths: list[str]) -> tuple[str, ...]:
     """Put two to six facts as comments at the top of files; a file may get several."""
     facts: list[str] = []
-    for noun in rng.sample(_NOUNS, rng.randint(2, 6)):
-        words = {"verb": rng.choice(_VERBS), "unit": rng.choice(_UNITS)}
+    for noun in rng.sample(NOUNS, rng.randint(2, 6)):
+        words = {"verb": rng.choice(VERBS), "unit": rng.choice(UNITS)}
         form = rng.choice(_MADE_OF["facts"])
         facts.append(form.format(noun=noun, number=rng.randint(3, 480), **words))
         path = rng.choice(paths)
@@ -90,17 +90,17 @@ def _plant(rng: Random, files: dict[str, str], paths: list[str]) -> tuple[str, .
 
 def module(rng: Random, noun: str, longest: int = 16_000) -> str:
     """Return a Python file of 600 to `longest` characters: functions, then a table."""
-    parts = [f'"""How to {_about(rng, rng.choice(_VERBS), noun)}"""']
-    for verb in rng.sample(_VERBS, rng.randint(3, 8)):
+    parts = [f'"""How to {_about(rng, rng.choice(VERBS), noun)}"""']
+    for verb in rng.sample(VERBS, rng.randint(3, 8)):
         about, factor = _about(rng, verb, noun).capitalize(), rng.randint(2, 90)
         parts.append(f'\ndef {verb}_{noun}(n):\n    """{about}"""\n    return {factor} * n')
     missing = int(rng.triangular(600, longest, 3_000)) - sum(map(len, parts))
     numbers = ([f"{rng.uniform(0, 99):.2f}" for _ in range(4)] for _ in range(missing // 38))
-    table = [f'    ("{rng.choice(_NOUNS)}", {", ".join(row)}),' for row in numbers]
+    table = [f'    ("{rng.choice(NOUNS)}", {", ".join(row)}),' for row in numbers]
     return "\n\n".join([*parts, "\n".join(["\nTABLE = (", *table, ")", ""])])
 
 
 def _about(rng: Random, verb: str, noun: str) -> str:
-    units = " and ".join(rng.sample(_UNITS, 2))
+    units = " and ".join(rng.sample(UNITS, 2))
     when = rng.sample(_MADE_OF["when"], rng.randint(0, 3))
     return ", ".join([f"{verb} the {noun} by {units}", *when]) + "."

@@ -21,16 +21,9 @@ from agentlib.lab.api.faults import Fault
 from agentlib.lab.model import Habits
 from agentlib.lab.parts import named
 from agentlib.lab.play import Run, play
-from agentlib.lab.tasks.generated import module, write_files
+from agentlib.lab.tasks.generated import NOUNS, UNITS, VERBS, module, write_files
 from agentlib.lab.tasks.scenarios import TABLE, Checks, Scenario, text_of
-from agentlib.messages import (
-    Block,
-    Message,
-    blocks,
-    is_summary,
-    of_type,
-    result_text,
-)
+from agentlib.messages import Block, Message, blocks, is_summary, of_type, result_text
 from agentlib.settings import Settings
 from agentlib.step import ContextEngine, Outcome, Step
 
@@ -105,8 +98,8 @@ def _pinned(step: Step, lines: Sequence[str]) -> Step:
 def told(seed: int) -> dict[str, str]:
     """Return what the person of a seed's task tells, by kind, and the names that it is about."""
     rng = Random(f"kinds told {seed}")
-    noun, other = (word.upper() for word in rng.sample(_nouns(), 2))
-    unit = rng.choice(_MADE_OF["units"].split())
+    noun, other = (word.upper() for word in rng.sample(NOUNS, 2))
+    unit = rng.choice(UNITS)
     line = f"# For {rng.choice(('Ada', 'Grace', 'Edsger'))}, number {rng.randint(2, 99)}"
     query = f"RETRIES_{other}"
     return {
@@ -127,7 +120,7 @@ def told(seed: int) -> dict[str, str]:
 def task_of_kinds(seed: int, generations: int, errands: int = 5) -> Scenario:
     """Make the task of a seed with so many compactions and the first of its last requests."""
     rng, texts = Random(f"kinds {seed}"), told(seed)
-    nouns = rng.sample(_nouns(), GENERATIONS + 1)
+    nouns = rng.sample(NOUNS, GENERATIONS + 1)
     files = {path: text for noun in nouns for path, text in _package(rng, noun).items()}
     first = next(iter(files))
     files[first] = f"# {texts['number']}\n\n{files[first]}"
@@ -157,8 +150,8 @@ def marks(run: Run, seed: int) -> dict[str, dict[str, bool]]:
     Kept: it stands in the request that follows the last compaction. Told: it is in the answer to
     that. Acted on: the calls and the files show it.
     """
-    texts = told(seed)
-    sent = next(r for r in run.session.requests if _asks(r.context, _WORDS["errands"][0]))
+    texts, asked = told(seed), {"type": "text", "text": _WORDS["errands"][0]}
+    sent = next(r for r in run.session.requests if asked in blocks(r.context[-1]))
     request, answer = json.dumps(sent.context, ensure_ascii=False), run.session.history[sent.seen]
     spoken = json.dumps(answer, ensure_ascii=False)
     return {
@@ -187,24 +180,16 @@ def play_kinds(
     return play(task, settings, engine=engine, max_turns=most, **MODELS[model])
 
 
-def _asks(context: Sequence[Message], prompt: str) -> bool:
-    return any(block.get("text") == prompt for block in blocks(context[-1]))
-
-
-def _nouns() -> list[str]:
-    return _MADE_OF["nouns"].split()
-
-
 def _package(rng: Random, folder: str) -> dict[str, str]:
     """Make a package, path -> text. One in two has a fact of its own."""
     files = {
         f"{folder}/{noun}.py": module(rng, noun, _LONGEST)
-        for noun in sorted(rng.sample(_nouns(), rng.randint(*_FILES)))
+        for noun in sorted(rng.sample(NOUNS, rng.randint(*_FILES)))
     }
     for path in rng.sample(list(files), rng.randint(*_FACTS)):
-        noun, unit = rng.choice(_nouns()), rng.choice(_MADE_OF["units"].split())
+        noun, unit = rng.choice(NOUNS), rng.choice(UNITS)
         form = rng.choice(_MADE_OF["facts"])
-        verb = rng.choice(_MADE_OF["verbs"].split())
+        verb = rng.choice(VERBS)
         fact = form.format(noun=noun, number=rng.randint(3, 99), verb=verb, unit=unit)
         files[path] = f"# {fact}\n\n{files[path]}"
     return files
