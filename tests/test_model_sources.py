@@ -59,11 +59,11 @@ def test_planted_facts_are_found_in_comments_and_not_in_code() -> None:
     assert describe("x.py", text).facts == ("FACT: four attempts.", "DECISION: no threads.")
 
 
-def test_other_languages_by_their_first_comment() -> None:
-    java = "/** Starts it. */\npublic class App {\n  public void run() {}\n}\n"
-    assert describe("App.java", java)[:2] == ("Starts it.", (COMMENT_ONLY,))
+def test_other_languages_by_their_exports_or_by_their_first_comment() -> None:
+    java = "/* Copyright X */\n/** Starts it. */\npublic class App {\n  public void run() {}\n}\n"
+    assert describe("App.java", java).names == ("App", "run")
     script = "#!/usr/bin/env node\n// Serves pages.\n\nexport const port = 1;\n"
-    assert describe("s.ts", script)[:2] == ("Serves pages.", (COMMENT_ONLY,))
+    assert describe("s.ts", script)[:2] == ("Serves pages.", ("port",))
     go = "// Counts words.\npackage main\n\nfunc Count() {}\n"
     assert describe("m.go", go)[:2] == ("Counts words.", (COMMENT_ONLY,))
 

@@ -34,7 +34,7 @@ def first_quote(reply, lost, context):
 
 
 def by_three_tokens(sizes, compacted):
-    pairs = enumerate(zip(sizes, sizes[1:], strict=False), 2)
+    pairs = enumerate(pairwise(sizes), 2)
     return [n for n, (a, b) in pairs if a - b > 3 and n not in compacted]
 
 

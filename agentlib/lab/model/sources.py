@@ -1,7 +1,8 @@
 """What a source file says about itself: its purpose, two public names, planted facts.
 
-Everything is quoted from the text, and what isn't sure is left out. Python is parsed. Of any other
-language only the first comment is known.
+Everything is quoted from the text, and what isn't sure is left out. Python is parsed. TypeScript,
+JavaScript and Java give their first comment and the names they export, by one pattern each. Of any
+other language only the first comment is known.
 """
 
 import ast
@@ -13,6 +14,11 @@ from typing import NamedTuple
 
 from agentlib.lab.model.prompts import TABLE
 
+_EXPORTS = {
+    ending: re.compile(language["pattern"], re.MULTILINE)
+    for language in TABLE["exports"]
+    for ending in language["endings"]
+}
 _FORMS = {name: re.compile(form) for name, form in TABLE["sources"].items()}
 _LONGEST = 160
 BARE = "no public names"
@@ -47,8 +53,10 @@ def describe(path: str, text: str) -> Described:
         return Described(*_python(text), facts)
     if ending in ("md", "rst", "txt"):
         return Described(first_sentence(text.lstrip("#= \n")) or "no text", (), facts)
-    purpose = first_sentence(top_comment(text)) or "no comment at the top"
-    return Described(purpose, (COMMENT_ONLY,), facts)
+    names = (COMMENT_ONLY,)
+    if exports := _EXPORTS.get(ending):
+        names = tuple(dict.fromkeys(exports.findall(text)))[:2]
+    return Described(first_sentence(top_comment(text)) or "no comment at the top", names, facts)
 
 
 def first_sentence(text: str) -> str:
