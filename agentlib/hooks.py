@@ -86,7 +86,7 @@ def gated(summarize: Summarize, gate: Callable[[str, Sequence[Message]], str | N
     """Let `gate` change or refuse each summary. Raises SummaryFailed after two refusals."""
 
     def ask(messages: Sequence[Message], focus: str) -> str:
-        source = messages[:-1] if asks_for_summary(messages) else messages
+        source = list(messages[:-1] if asks_for_summary(messages) else messages)
         for _ in range(2):
             if summary := gate(summarize(messages, focus), source):
                 return summary

@@ -245,7 +245,7 @@ class Agent:
         )
         step = replace(step, usage=tuple(bills))
         if step.summary is not None:
-            step = pinned(step, self.hooks.pin(session.context), self.meter)
+            step = pinned(step, self.hooks.pin([*session.context]), self.meter)
         session.take(step, at=at)
         if step.compaction:
             self.hooks.after(step)

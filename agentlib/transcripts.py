@@ -159,13 +159,13 @@ class Session:
         self._write(at, {"type": "system", "subtype": file.SETTINGS, **fields})
         self.resumed = False
 
-    def say(self, text: str, *, at: float) -> None:
-        """Note the person's words."""
-        self._write(at, {"type": "user", "message": {"role": "user", "content": text}})
+    def say(self, content: str | list[Block], *, at: float) -> None:
+        """Note a user's message: the person's words, or a result as `answer` notes it."""
+        self._write(at, {"type": "user", "message": {"role": "user", "content": content}})
 
     def answer(self, result: Block, *, at: float) -> None:
         """Note one tool_result as it comes. The results of one turn become one message."""
-        self._write(at, {"type": "user", "message": {"role": "user", "content": [result]}})
+        self.say([result], at=at)
 
     def reply(self, message: Mapping[str, Any], *, at: float, settled: int = 0) -> None:
         """Note the model's message with its usage and stop_reason.

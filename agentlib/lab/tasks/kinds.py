@@ -66,17 +66,14 @@ def by_package(messages: Sequence[Message], settings: Settings, **given: Any) ->
     newest = blocks(messages[-1])[-1]
     begins = newest.get("text", "").startswith(tuple(_WORDS["begins"]))
     reason = "manual" if begins and messages[-1]["role"] == "user" else given["reason"]
-    return pipeline.compact(messages, settings, **{**given, "reason": reason})
+    given |= {"reason": reason}
+    return pipeline.compact(messages, settings, **given)
 
 
 def hooks_of(pin: Pin | None, gate: Gate | None) -> Hooks:
-    """Hand a learner's pin and gate to the agent, with lists of messages."""
-    hooks = NO_HOOKS
-    if pin:
-        hooks = replace(hooks, pin=lambda messages: named(pin, list)(list(messages)))
-    if gate:
-        hooks = replace(hooks, gate=lambda text, source: named(gate)(text, list(source)))
-    return hooks
+    """Hand a learner's pin and gate to the agent."""
+    hooks = replace(NO_HOOKS, pin=named(pin, list)) if pin else NO_HOOKS
+    return replace(hooks, gate=named(gate)) if gate else hooks
 
 
 @cache
