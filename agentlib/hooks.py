@@ -1,17 +1,27 @@
-"""Hooks: act before and after a compaction, and put files back beside the summary.
+"""Hooks: act before and after a compaction, check its summary, and put texts beside it.
 
-A text that is put back is part of the summary message, and so of the session file. Loading and
-replaying give the same context without reading any file again.
+A text that is put back or pinned is part of the summary message, and so of the session file.
+Loading and replaying give the same context without reading any file or asking any hook again.
 """
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from statistics import mean
 
-from agentlib.auto_compact import Summarize
-from agentlib.estimation import estimate_text, leading_lines, message_tokens
-from agentlib.messages import PUT_BACK, Block, Message, of_type, replaced, result_text
+from agentlib.auto_compact import Summarize, SummaryFailed
+from agentlib.estimation import TokenMeter, estimate_text, leading_lines, message_tokens
+from agentlib.messages import (
+    PINNED,
+    PUT_BACK,
+    Block,
+    Message,
+    asks_for_summary,
+    blocks,
+    of_type,
+    replaced,
+    result_text,
+)
 from agentlib.settings import Settings
 from agentlib.step import Step
 
@@ -39,6 +49,12 @@ class Hooks:
     """Gets each compaction, a failed one too, once it is in the session."""
     restore: tuple[Restore, ...] = ()
     """What to put back, before the files that Settings(restore_files=…) asks for."""
+    pin: Callable[[Sequence[Message]], Sequence[str]] = lambda messages: ()
+    """(messages before the compaction) -> lines of the person that stay word for word beside the
+    summary. Nothing shortens them. Lesson 10 says what they cost."""
+    gate: Callable[[str, Sequence[Message]], str | None] = lambda summary, messages: summary
+    """(summary, the messages that it was written from) -> the summary to keep. None refuses it: the
+    model is asked once more, and after a second None the compaction fails."""
 
 
 NO_HOOKS = Hooks()
@@ -52,7 +68,7 @@ def hooked(summarize: Summarize, hooks: Hooks, tokens: int, most: float = math.i
     """
 
     def ask(messages: Sequence[Message], focus: str) -> str:
-        summary = summarize(messages, hooks.before(messages, focus))
+        summary = gated(summarize, hooks.gate)(messages, hooks.before(messages, focus))
         messages = replaced(messages)
         half = sum(map(message_tokens, messages)) / 2 - estimate_text(summary, "summary")
         room, texts = min(half, most), [summary]
@@ -64,6 +80,40 @@ def hooked(summarize: Summarize, hooks: Hooks, tokens: int, most: float = math.i
         return "\n\n".join(texts)
 
     return ask
+
+
+def gated(summarize: Summarize, gate: Callable[[str, Sequence[Message]], str | None]) -> Summarize:
+    """Let `gate` change or refuse each summary. Raises SummaryFailed after two refusals."""
+
+    def ask(messages: Sequence[Message], focus: str) -> str:
+        source = list(messages[:-1] if asks_for_summary(messages) else messages)
+        for _ in range(2):
+            if summary := gate(summarize(messages, focus), source):
+                return summary
+        raise SummaryFailed("the gate refused two summaries")
+
+    return ask
+
+
+def pinned(step: Step, lines: Iterable[str], meter: TokenMeter) -> Step:
+    """Put the person's lines behind the summary of a step, each once, as words of the person.
+
+    Without lines or a summary the step stays as it is.
+
+    >>> summary = {"role": "user", "content": [{"type": "text", "text": "A summary."}]}
+    >>> step = pinned(Step(messages=[summary], compaction="auto"), ["Be kind."], TokenMeter())
+    >>> [block["text"] for block in step.messages[0]["content"]]
+    ['A summary.', "[Pinned, in the user's own words]\\nBe kind."]
+    """
+    kept = dict.fromkeys(line for text in lines for line in text.splitlines() if line != PINNED)
+    at = step.summary
+    if at is None or not kept:
+        return step
+    summary, *others = blocks(step.messages[at])
+    block = {"type": "text", "text": "\n".join([PINNED, *kept])}
+    message = {**step.messages[at], "content": [summary, block, *others]}
+    view = [*step.messages[:at], message, *step.messages[at + 1 :]]
+    return replace(step, messages=view, tokens_after=meter.estimate(view))
 
 
 def _quoted(head: str, text: str, tokens: int) -> str:

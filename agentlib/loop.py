@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from agentlib.auto_compact import Summarize, excess, refused_sizes, summarizer
 from agentlib.estimation import TokenMeter, message_tokens, meter
-from agentlib.hooks import NO_HOOKS, Hooks, hooked, recent_files, room_to_restore
+from agentlib.hooks import NO_HOOKS, Hooks, hooked, pinned, recent_files, room_to_restore
 from agentlib.manual_compact import COMPACT_TOOL, DONE, NAME, requested_focus
-from agentlib.messages import Block, Message, of_type, received, tool_names
+from agentlib.messages import Block, Message, of_type, received, tool_names, tool_result
 from agentlib.pipeline import compact
 from agentlib.presets import DEFAULT
 from agentlib.recovery import Breaker, breaker, memory_first, or_else, with_less
@@ -57,8 +57,8 @@ class Event:
     kind: str
     """tier, or logged for the lowest one, which is for a log and not for a screen; limit if the API
     refused a prompt and named a window smaller than the settings';
-    compaction_begun, then compaction_done, compaction_failed, or compaction_truncated and
-    compaction_done if the messages were cut to size without a model; stopped."""
+    compaction_done, compaction_failed, or compaction_truncated and compaction_done if the messages
+    were cut to size without a model; stopped."""
     text: str
 
 
@@ -244,6 +244,8 @@ class Agent:
             idle=at - session.used_at if session.requests else 0.0,
         )
         step = replace(step, usage=tuple(bills))
+        if step.summary is not None:
+            step = pinned(step, self.hooks.pin([*session.context]), self.meter)
         session.take(step, at=at)
         if step.compaction:
             self.hooks.after(step)
@@ -342,7 +344,7 @@ class Agent:
         """Run the calls in order; each result is in the session as soon as it is there."""
         for call in calls:
             compacts = call["name"] == NAME and COMPACT_TOOL in self.tools
-            outcome = _result(call["id"], DONE) if compacts else result(call, self.workspace)
+            outcome = tool_result(call["id"], DONE) if compacts else result(call, self.workspace)
             self.session.answer(outcome, at=self.now())
 
     def events(self, steps: Sequence[Step], stop_reason: str, last: bool) -> Iterator[Event]:
@@ -374,16 +376,12 @@ class Agent:
 
 
 def _compaction(step: Step) -> Iterator[Event]:
-    if not step.compaction:
-        return
-    yield Event("compaction_begun", f"{step.reason} at {step.tokens_before:,} tokens")
-    if step.compaction == Outcome.FAILED:
-        yield Event("compaction_failed", step.failure or "")
-        return
     if step.failure:
-        yield Event("compaction_truncated", step.failure)
-    sizes = f"{step.tokens_before:,} -> {step.tokens_after:,} tokens"
-    yield Event("compaction_done", f"{sizes}; {step.archive}")
+        failed = step.compaction == Outcome.FAILED
+        yield Event("compaction_failed" if failed else "compaction_truncated", step.failure)
+    if step.summary is not None:
+        sizes = f"{step.tokens_before:,} -> {step.tokens_after:,} tokens"
+        yield Event("compaction_done", f"{step.reason}: {sizes}; {step.archive}")
 
 
 def system_prompt(settings: Settings) -> str:
@@ -407,7 +405,3 @@ def metered(session: Session, settings: Settings, base: str | None = None) -> To
     for sent in session.requests:
         gauge.observe(sent.context, sent.usage)
     return gauge
-
-
-def _result(name: str, text: str) -> Block:
-    return {"type": "tool_result", "tool_use_id": name, "content": text}

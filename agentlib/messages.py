@@ -8,7 +8,7 @@ changes a message returns a new list, which shares every message it did not touc
 import json
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import count, groupby, takewhile
 from typing import Any, cast
 
@@ -26,6 +26,8 @@ SUMMARY_HEADER = "[Conversation compressed. Transcript: "
 SUMMARY_END = "[End of summary]"
 PUT_BACK = "[Put back: "
 """Opens a text that was put back beside a summary, such as a file."""
+PINNED = "[Pinned, in the user's own words]"
+"""The first line of a text with lines that stay word for word beside every summary."""
 PLACEHOLDER = "[Previous: used "
 """Opens the content of a cleared result."""
 TRUNCATED = "... [truncated]"
@@ -86,14 +88,10 @@ def is_content(content: object) -> bool:
 
 def _is_block(block: Any) -> bool:
     match block:
-        case {"type": "tool_use", "id": str(name), "name": str(), "input": dict()}:
-            return bool(name) and not _SIGN.search(name)
         case {"type": "tool_result", "tool_use_id": str()}:
             return is_content(cast(Block, block).get("content") or "none")
-        case {"type": "text" | "thinking" | "redacted_thinking" as kind}:
-            return isinstance(cast(Block, block).get("data" if "_" in kind else kind), str)
         case _:
-            return False
+            return _mended_block(block, ()) == [block]
 
 
 def of_type(message: Message, kind: str) -> list[Block]:
@@ -119,6 +117,21 @@ def result_text(result: Block) -> str:
     """
     parts = blocks({"content": result.get("content") or ""})
     return "\n".join(p["text"] if p["type"] == "text" else f"[{p['type']}]" for p in parts)
+
+
+def results(messages: Iterable[Message]) -> dict[str, Block]:
+    """Map each tool_use id to its tool_result."""
+    return {r["tool_use_id"]: r for m in messages for r in of_type(m, "tool_result")}
+
+
+def tool_result(name: str, text: str, *, wrong: bool = False) -> Block:
+    """Make the tool_result that answers the tool_use with the id `name`.
+
+    >>> tool_result("t1", "no such file", wrong=True)["is_error"]
+    True
+    """
+    block = {"type": "tool_result", "tool_use_id": name, "content": text}
+    return {**block, "is_error": True} if wrong else block
 
 
 def with_results(messages: Sequence[Message], new: Mapping[str, str]) -> list[Message]:
@@ -178,9 +191,8 @@ def last_assistant(messages: Sequence[Message]) -> int:
 def unanswered(messages: Sequence[Message]) -> tuple[str, ...]:
     """Return the ids of the calls in the newest assistant message that have no result yet."""
     turn = messages[max(0, last_assistant(messages)) :]
-    results = {r["tool_use_id"] for m in turn for r in of_type(m, "tool_result")}
-    calls = (c["id"] for m in turn for c in of_type(m, "tool_use"))
-    return tuple(name for name in calls if name not in results)
+    answered = results(turn)
+    return tuple(name for name in tool_names(turn) if name not in answered)
 
 
 def is_summary(block: Block) -> bool:
@@ -222,12 +234,14 @@ def active_request(messages: Sequence[Message]) -> str | None:
     ...                 {"role": "assistant", "content": "Which?"}])
     'Fix the bug.'
     """
-    for message in reversed(messages):
-        if message["role"] == "user":
-            texts = [b["text"] for b in of_type(message, "text") if not is_summary(b)]
-            if texts:
-                return "\n\n".join(texts)
-    return None
+    said = (words(message) for message in reversed(messages) if message["role"] == "user")
+    return next(("\n\n".join(texts) for texts in said if texts), None)
+
+
+def words(message: Message) -> list[str]:
+    """Return the texts of a message, without summaries, pinned lines and blank texts."""
+    texts = [block["text"] for block in of_type(message, "text") if not is_summary(block)]
+    return [text for text in texts if text.strip() and not text.startswith(PINNED)]
 
 
 # -- kinds of block -------------------------------------------------------------------------------

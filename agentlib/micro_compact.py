@@ -115,17 +115,12 @@ def _shortened(
     messages: Sequence[Message], stop: int, shorten: Callable[[str], str]
 ) -> list[Message]:
     """Shorten the results in the first `stop` messages."""
-    texts = {
-        result["tool_use_id"]: msg.result_text(result)
-        for message in messages[:stop]
-        for result in msg.of_type(message, "tool_result")
-    }
+    texts = {name: msg.result_text(r) for name, r in msg.results(messages[:stop]).items()}
     short = {name: shorten(text) for name, text in texts.items()}
     return msg.with_results(messages, {n: text for n, text in short.items() if text != texts[n]})
 
 
 def replacements(before: Sequence[Message], after: Sequence[Message]) -> dict[str, str]:
     """Return the content of each result that is not the same object any more, by tool_use id."""
-    old = {r["tool_use_id"]: r for m in before for r in msg.of_type(m, "tool_result")}
-    new = [result for message in after for result in msg.of_type(message, "tool_result")]
-    return {r["tool_use_id"]: r["content"] for r in new if r is not old[r["tool_use_id"]]}
+    old, new = msg.results(before), msg.results(after)
+    return {name: r["content"] for name, r in new.items() if r is not old[name]}

@@ -4,7 +4,7 @@ It is pure but for `summarize` and `archive`. The `Step` that it returns holds e
 the session file records it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from agentlib.auto_compact import Archive, Summarize, SummaryFailed, auto_compact
@@ -78,20 +78,22 @@ def _cleared(step: Step, settings: Settings, meter: TokenMeter, idle: float) -> 
     changed = list(changes(old, new))
     if not changed:
         return replace(step, settled=edge)
-    replaced = replacements([old[i] for i in changed], [new[i] for i in changed])
-    view = messages[:settled] + drop_thinking(new, changed[0])
-    after = meter.estimate(view)
-    freed = step.tokens_before - after
+    texts = replacements([old[i] for i in changed], [new[i] for i in changed])
+    shorter = _showing(step, messages[:settled] + drop_thinking(new, changed[0]), texts, meter)
+    freed = step.tokens_before - shorter.tokens_after
     if enough and freed < enough:
         return replace(step, settled=settled)
+    return replace(shorter, settled=edge, tokens_cleared=freed)
+
+
+def _showing(step: Step, view: list[Message], texts: Mapping[str, str], meter: TokenMeter) -> Step:
+    """Return the step with another view, in which some results have new texts."""
     return replace(
         step,
         messages=view,
-        cleared=tuple(replaced),
-        replaced=replaced,
-        settled=edge,
-        tokens_cleared=freed,
-        tokens_after=after,
+        cleared=(*step.cleared, *(name for name in texts if name not in step.replaced)),
+        replaced={**step.replaced, **texts},
+        tokens_after=meter.estimate(view),
     )
 
 
@@ -147,17 +149,12 @@ def _compacted(
         return step
     head = summary_index(view) or 0
     tail = len(view) - head - 1
-    split = replacements(messages, view)
     return replace(
-        step,
-        messages=view,
-        cleared=(*step.cleared, *(name for name in split if name not in step.replaced)),
-        replaced={**step.replaced, **split},
+        _showing(step, view, replacements(messages, view), meter),
         compaction=Outcome(step.reason),
         kept=(*range(head), *range(len(messages) - tail, len(messages))),
         settled=head + 1,
         archive=names[0],
-        tokens_after=meter.estimate(view),
     )
 
 
@@ -165,18 +162,11 @@ def _cut(step: Step, settings: Settings, meter: TokenMeter) -> Step:
     """Trim unseen results of a context that the API has refused and no summary can make fit."""
     most = settings.context_window - settings.output_reserve - settings.buffer
     view = cut_unseen(step.messages, meter, most, recall=settings.recall)
-    cut = replacements(step.messages, view)
-    if cut and not step.compaction:
+    texts = replacements(step.messages, view)
+    if texts and not step.compaction:
         step = replace(step, compaction=Outcome.FAILED, failure=_TOO_LARGE, rested=True)
-    after = meter.estimate(view)
-    return replace(
-        step,
-        messages=view,
-        cleared=(*step.cleared, *(name for name in cut if name not in step.replaced)),
-        replaced={**step.replaced, **cut},
-        tokens_cleared=step.tokens_before - after,
-        tokens_after=after,
-    )
+    cut = _showing(step, view, texts, meter)
+    return replace(cut, tokens_cleared=step.tokens_before - cut.tokens_after)
 
 
 def _summarised(

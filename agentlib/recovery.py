@@ -226,7 +226,7 @@ def memory_first(summarize: Summarize, tokens: int) -> Summarize:
     def ask(messages: Sequence[Message], focus: str) -> str:
         lines, said = spoken_lines(messages), msg.replaced(messages)
         replies = [said[i] for i, _ in msg.exchanges(said)]
-        is_noted = len(replies) > 1 and all(any(_words(reply)) for reply in replies[1:])
+        is_noted = len(replies) > 1 and all(any(msg.words(reply)) for reply in replies[1:])
         if not focus and is_noted and _tokens(lines) <= tokens:
             return "\n".join(lines)
         return summarize(messages, focus)
@@ -240,16 +240,11 @@ def spoken_lines(messages: Sequence[Message]) -> list[str]:
     for message in msg.replaced(messages):
         if any(msg.is_summary(block) for block in msg.blocks(message)):
             texts.append(summary_text(message).partition(msg.PUT_BACK)[0].strip())
-        words = _words(message)
+        words = msg.words(message)
         if message["role"] == "user" and words:
             words = [f"- [request] {' '.join(' '.join(words).split())}"]
         texts += words
     return [line for text in dict.fromkeys(texts) for line in text.splitlines() if line.strip()]
-
-
-def _words(message: Message) -> list[str]:
-    texts = (block["text"] for block in msg.of_type(message, "text") if not msg.is_summary(block))
-    return [text for text in texts if text.strip()]
 
 
 def _middle_cut(lines: Sequence[str], tokens: float) -> list[str]:

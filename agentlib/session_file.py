@@ -124,12 +124,6 @@ def numbered(path: Path, see: Callable[[bytes], bytes] = bytes) -> Iterator[tupl
                 at = next((i for i in range(end, len(text)) if not text[i].isspace()), len(text))
 
 
-def read(path: Path) -> tuple[list[Line], list[str]]:
-    """Read a file's JSON objects, and the texts between them that are none."""
-    parts = [part for _, part in numbered(path)]
-    return [p for p in parts if isinstance(p, dict)], [p for p in parts if isinstance(p, str)]
-
-
 @contextmanager
 def defer_ctrl_c() -> Generator[None]:
     """Defer Ctrl-C until the block has finished, so that file and memory can't diverge."""

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from agentlib import shell
-from agentlib.messages import Block
+from agentlib.messages import Block, tool_result
 from agentlib.shell import CAP
 
 Definition = dict[str, Any]
@@ -282,12 +282,11 @@ def result(call: Block, workspace: Workspace) -> Block:
 
     A ToolError becomes an `is_error` result. Every other exception is raised.
     """
-    answer: Block = {"type": "tool_result", "tool_use_id": call["id"]}
     try:
-        text = workspace.run(call["name"], call["input"])
-        return answer | {"content": workspace.without_keys(text)}
+        text, wrong = workspace.run(call["name"], call["input"]), False
     except ToolError as error:
-        return answer | {"content": workspace.without_keys(str(error)), "is_error": True}
+        text, wrong = str(error), True
+    return tool_result(call["id"], workspace.without_keys(text), wrong=wrong)
 
 
 def fit(text: str, cut: int = 0, *notes: str) -> str:

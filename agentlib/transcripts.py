@@ -109,8 +109,7 @@ class Session:
         """
         if search:
             return "\n".join(self._lines_with(search.casefold())) or "(nothing found)"
-        results = (result for message in self.history for result in of_type(message, "tool_result"))
-        return result_text({result["tool_use_id"]: result for result in results}[tool_use_id])
+        return result_text(messages.results(self.history)[tool_use_id])
 
     def _lines_with(self, words: str) -> Iterator[str]:
         calls = {call["id"]: call for m in self.history for call in of_type(m, "tool_use")}
@@ -149,7 +148,7 @@ class Session:
         if self.path is None:
             return None
         held = file.hold(self.path)
-        if not held.is_compared and sum(map(len, file.read(self.path))) != self.count:
+        if not held.is_compared and len(list(file.numbered(self.path))) != self.count:
             raise ValueError(f"{self.path} has changed since it was loaded; load it again")
         held.is_compared = True
         return held
@@ -160,13 +159,13 @@ class Session:
         self._write(at, {"type": "system", "subtype": file.SETTINGS, **fields})
         self.resumed = False
 
-    def say(self, text: str, *, at: float) -> None:
-        """Note the person's words."""
-        self._write(at, {"type": "user", "message": {"role": "user", "content": text}})
+    def say(self, content: str | list[Block], *, at: float) -> None:
+        """Note a user's message: the person's words, or a result as `answer` notes it."""
+        self._write(at, {"type": "user", "message": {"role": "user", "content": content}})
 
     def answer(self, result: Block, *, at: float) -> None:
         """Note one tool_result as it comes. The results of one turn become one message."""
-        self._write(at, {"type": "user", "message": {"role": "user", "content": [result]}})
+        self.say([result], at=at)
 
     def reply(self, message: Mapping[str, Any], *, at: float, settled: int = 0) -> None:
         """Note the model's message with its usage and stop_reason.
@@ -343,8 +342,7 @@ class Session:
 
 def interrupted(name: str) -> Message:
     """Make the message that answers a call as interrupted."""
-    result = {"type": "tool_result", "tool_use_id": name, "content": INTERRUPTED, "is_error": True}
-    return {"role": "user", "content": [result]}
+    return {"role": "user", "content": [messages.tool_result(name, INTERRUPTED, wrong=True)]}
 
 
 def _is_sound(line: Line, kind: str | None, message: Message) -> bool:

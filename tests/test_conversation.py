@@ -1,5 +1,6 @@
 """What the adapters share, with a framework whose messages are the wire's own."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,11 @@ from agentlib.transcripts import load
 SETTINGS = Settings(context_window=4_000, output_reserve=500, buffer=500, micro="off")
 
 
-class Plain(Conversations[Message]):
+class Plain(Conversations):
     def ours(self, message: Message) -> Message:
         return message
 
-    def theirs(self, message: Message) -> Message:
+    def theirs(self, message: Message, names: Mapping[str, str]) -> Message:
         return message
 
 

@@ -12,6 +12,7 @@ from agentlib.lab.figures.threads import threads
 from agentlib.lab.lessons.what_survives import gate, pin, rests_on
 from agentlib.lab.panels.survives import counts, first_summary, kinds_panel, shares
 from agentlib.lab.tasks.kinds import KINDS, marks, play_kinds, spoken, task_of_kinds
+from agentlib.messages import PINNED
 
 RULED = ("constraint", "preference", "decision")
 
@@ -39,8 +40,8 @@ def test_a_rule_that_is_lost_is_broken_on_disk_and_a_pinned_one_is_not():
     assert all(marks(pinned, 3)["constraint"].values())
     assert "1 test, 0 failed" in str(lost.session.history)  # the decision is lost, too
     assert "2 tests, 0 failed" in str(pinned.session.history)
-    assert any(("person", "\n".join(pin(pinned.session.history))) in spoken(m)
-               for m in pinned.session.context)  # fmt: skip
+    lines = "\n".join([PINNED, *pin(pinned.session.history)])
+    assert any(("person", lines) in spoken(message) for message in pinned.session.context)
 
 
 def test_an_invented_consent_lifts_a_pinned_rule_unless_a_gate_stops_it():

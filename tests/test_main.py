@@ -80,7 +80,7 @@ def test_a_prompt_is_worked_on_in_a_copy(here, capsys):
 
 def test_in_place_the_folder_itself_is_worked_in(here, capsys):
     assert agent(REPORT, "--in-place") == 0
-    assert f"[working in {here / 'project'} itself]" in capsys.readouterr().out
+    assert f"[working in {here / 'project'} itself; " in capsys.readouterr().out
     assert "REPORT.md" in files(here / "project")
     assert not list((here / "t").glob("*.workspace"))
 
@@ -346,10 +346,10 @@ def test_the_price_comes_first_and_no_command_runs_where_nobody_can_be_asked(her
     with served(Server(toucher)) as wire:
         key(wire.url)
         assert live("hello") == 0
-    first, place, _, refused, command, *_ = capsys.readouterr().out.splitlines()
+    first, place, refused, command, *_ = capsys.readouterr().out.splitlines()
     assert first.startswith(f"[live: Requests go to {wire.url}. claude-haiku-5-5: $0.10 in, $0.50 ")
     assert first.endswith("The run stops once $0.50 are spent.]")
-    assert place == f"[working in {here / 'project'} itself]"
+    assert place.startswith(f"[working in {here / 'project'} itself; ")
     assert refused == "[refused, nobody is there to confirm it]"
     assert command == "    echo hi > made"
     assert not (here / "project/made").exists()
@@ -506,7 +506,7 @@ def test_what_the_agent_wrote_in_the_folder_itself_is_put_back(here, capsys, key
         [file] = (here / "t").glob("*.jsonl")
         assert live("--resume", str(file)) == 0
     said = capsys.readouterr().out
-    assert "[/undo-files puts back each file" in said
+    assert "; /undo-files puts back what it edits]" in said
     assert "[put back: new/b.py, a.py]" in said
     assert "[put back: nothing was changed]" in said
     assert (here / "project/a.py").read_text() == before

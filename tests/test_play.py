@@ -83,9 +83,9 @@ def test_a_part_that_there_is_not_is_named():
 def test_events_are_lines_with_their_turn():
     late = replace(START, auto=True, threshold=27_000)
     run = play(RENAME, late, faults=[Fault("too_long", at=12, only="turn")])
-    (begun,) = run.events("compaction_begun")
-    assert begun.startswith("turn 12: compaction_begun: reactive at ")
-    assert begun in run.events()
+    (done,) = run.events("compaction_done")
+    assert done.startswith("turn 12: compaction_done: reactive: ")
+    assert done in run.events()
     assert run.checks["done"]
 
 

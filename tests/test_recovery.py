@@ -29,10 +29,10 @@ from strategies import histories, requests_of, short, some_settings, unseen_of
 from agentlib import loop
 from agentlib.auto_compact import SummaryFailed, SummaryTooLong, summary_message, summary_text
 from agentlib.estimation import TokenMeter, estimate_text, meter
-from agentlib.hooks import Hooks
+from agentlib.hooks import Hooks, pinned
 from agentlib.lab.client import client as lab_client
 from agentlib.lab.replay import compactions_of, replay
-from agentlib.messages import active_request, blocks, exchanges, of_type, violation
+from agentlib.messages import PINNED, active_request, blocks, exchanges, of_type, violation
 from agentlib.pipeline import compact
 from agentlib.presets import ALL, DEFAULT
 from agentlib.recovery import (
@@ -371,12 +371,12 @@ def test_a_prompt_that_the_api_finds_too_long_is_compacted_and_sent_once_more(
     assert turns[-1].stop_reason == "end_turn"
     assert outcomes(turns).count("reactive") == 1
     turn = next(t for t in turns if t.step.compaction)
-    told, begun, *_ = turn.events
-    kinds = ["limit", "compaction_begun", *middle, "compaction_done"]
+    told, *_, done = turn.events
+    kinds = ["limit", *middle, "compaction_done"]
     assert [e.kind for e in turn.events] == kinds
     assert re.search(r"the API takes [\d,]+ tokens at most; .*: --window \d+$", told.text)
     assert sum(e.kind == "limit" for turn in turns for e in turn.events) == 1
-    assert begun.text.startswith("reactive at ")
+    assert done.text.startswith("reactive: ")
     assert summary_text(turn.context[0]).startswith(summary)
     assert contents(session) == [READ] * 12
     assert {c.trigger for c in session.compactions} == {"reactive"}
@@ -656,6 +656,75 @@ def test_hooks_are_asked_before_and_told_after(workspace, session):
     assert "\nFocus: the numbers\n" in asked
     assert told == [turn.step for turn in turns if turn.step.compaction]
     assert session.compactions[0].focus == ""
+
+
+PINS = ["Never push.", "Use `make test`."]
+
+
+def test_pinned_lines_stand_beside_every_summary_once_and_are_no_request(workspace, session):
+    low = replace(WHOLE, keep_exchanges=0)
+    texts = [{"type": "text", "text": "Read a.txt."}]
+    turns = go(worker(24), workspace, session, settings=low, hooks=Hooks(pin=lambda _: PINS))
+    compacted = [turn for turn in turns if turn.step.compaction]
+    assert len(compacted) > 2
+    block = {"type": "text", "text": "\n".join([PINNED, *PINS])}
+    for turn in compacted:
+        assert blocks(turn.context[0])[1:] == [block, *texts]
+        assert active_request(turn.context) == "Read a.txt."
+        assert turn.step.tokens_after < low.threshold_tokens
+    replays_as_it_was(session, low)
+
+
+def test_a_pinned_emergency_without_a_model_keeps_the_lines(workspace, session):
+    hooks, struck = Hooks(pin=lambda _: PINS), error(500)
+    turns = go(narrow(worker(12), struck=struck), workspace, session, settings=BLIND, hooks=hooks)
+    turn = next(t for t in turns if t.step.compaction)
+    summary, pins, *_ = blocks(turn.context[0])
+    assert summary_text(turn.context[0]).startswith("[No summary: ")
+    assert (pins["text"], "Never push." in summary["text"]) == ("\n".join([PINNED, *PINS]), False)
+    replays_as_it_was(session, BLIND)
+
+
+@given(st.lists(st.text()), st.lists(st.text()))
+def test_to_pin_what_is_pinned_changes_nothing(lines, more):
+    def step(message):
+        return Step(messages=[message], compaction=Outcome.AUTO)
+
+    summary = summary_message("Done.", "t.jsonl", "Go on.")
+    once = pinned(step(summary), [*lines, *more], TokenMeter()).messages[0]
+    assert active_request([once]) == "Go on."
+    assert violation([once]) is None
+    if len(blocks(once)) == 2:
+        assert once is summary
+        return
+    again = [blocks(once)[1]["text"], *more]
+    assert pinned(step(summary), again, TokenMeter()).messages == [once]
+
+
+def test_a_gate_changes_a_summary_or_refuses_it_and_the_model_is_asked_once_more(
+    workspace, session
+):
+    seen, given_to_gate = [], []
+
+    def second(summary, messages):
+        given_to_gate.append(list(messages))
+        return f"{summary} Checked." if len(given_to_gate) == 2 else None
+
+    turns = go(worker(8), workspace, session, seen=seen, settings=WHOLE, hooks=Hooks(gate=second))
+    (turn,) = [t for t in turns if t.step.compaction]
+    assert summary_text(turn.context[0]).endswith(" Checked.")
+    assert len([body for body in seen if asks_for_summary(body)]) == len(turn.usages) - 1 == 2
+    last = turns[turns.index(turn) - 1]
+    assert given_to_gate == [[*last.context, *last.messages]] * 2
+
+
+def test_a_gate_that_refuses_twice_lets_the_compaction_fail(workspace, session):
+    hooks = Hooks(gate=lambda summary, messages: None)
+    calm = replace(WHOLE, emergency_at=None)
+    turns = go(worker(8), workspace, session, settings=calm, hooks=hooks)
+    failed = [turn.step for turn in turns if turn.step.compaction]
+    assert {step.failure for step in failed} == {"the gate refused two summaries"}
+    assert session.context == session.history
 
 
 def test_what_the_agent_noted_stands_in_for_a_summary_without_a_call(workspace, session):

@@ -331,7 +331,8 @@ def test_whatever_lines_are_missing_or_moved_no_context_breaks_a_rule(
 def test_a_real_file_is_read_whole_and_breaks_no_rule_with_any_preset(path: Path) -> None:
     session = sessions.load(path)
     assert {violation(request.context) for request in session.requests} <= {None}
-    lines = [line for line in session_file.read(path)[0] if line["type"] in ("user", "assistant")]
+    parts = [part for _, part in session_file.numbered(path) if isinstance(part, dict)]
+    lines = [line for line in parts if line["type"] in ("user", "assistant")]
     messages = [line["message"] for line in lines if not line["isSidechain"]]
     messages = messages or [line["message"] for line in lines]
     assert len(session.requests) == len({m["id"] for m in messages if m["role"] == "assistant"})

@@ -19,8 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent
 ROOMS = "rooms with their folded cells"
 BUDGETS = {
     "agent": 2_500,
-    "terminal": 487,
-    "adapters": 325,
+    "terminal": 474,
+    "adapters": 285,
     ROOMS: 2_398,
     "a folded cell": 30,
     "the rest of the lab": 9_147,

@@ -2,7 +2,8 @@
 
 The framework keeps its whole list and hands it over before each request. The session takes what is
 new, the engine decides, and the session file remembers the decision. Without that memory the list
-would be over the threshold at every request, and each would ask for another summary.
+would be over the threshold at every request, and each would ask for another summary. The file is
+read again each time, which takes a moment for each thousand messages.
 
 Less than in our own loop: a prompt that the API refuses for its size is not made smaller and sent
 again, `clear_when="cold"` never clears, and nothing adds up the summaries' bills.
@@ -10,22 +11,16 @@ again, `clear_when="cold"` never clears, and nothing adds up the summaries' bill
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 from urllib.parse import quote
 
+from agentlib import messages as msg
 from agentlib.auto_compact import SummaryFailed, summary_prompt
 from agentlib.loop import metered
-from agentlib.messages import (
-    Block,
-    Message,
-    asks_for_summary,
-    blocks,
-    of_type,
-    stripped,
-    tool_names,
-)
+from agentlib.messages import Block, Message
 from agentlib.pipeline import compact
 from agentlib.presets import DEFAULT
 from agentlib.recovery import breaker
@@ -33,11 +28,17 @@ from agentlib.settings import Settings
 from agentlib.step import ContextEngine, Reason
 from agentlib.transcripts import Session, load
 
-Theirs = TypeVar("Theirs")
+Theirs = list[Any]
+"""Messages of a framework."""
+Names = Mapping[str, str]
+"""The name of the tool of each call, by the call's id."""
+Ask = Callable[[Theirs], str]
+"""(messages) -> the text that the model answers."""
+AskLater = Callable[[Theirs], Coroutine[Any, Any, str]]
 
 
-class Conversations(Generic[Theirs]):
-    """All conversations of one agent, with a session for each: the base of the adapters.
+class Conversations:
+    """All conversations of one agent, with a session file for each: the base of the adapters.
 
     `folder`: for the session files, which `transcripts.load` and the lab read. Each message of the
     framework is one of a person, one reply, or one result.
@@ -47,102 +48,83 @@ class Conversations(Generic[Theirs]):
         self, folder: Path | str, settings: Settings = DEFAULT, engine: ContextEngine = compact
     ) -> None:
         self.folder, self.settings, self.engine = Path(folder), settings, engine
-        self.sessions = dict[str, Session]()
 
-    def ours(self, message: Theirs) -> Message:
+    def ours(self, message: Any) -> Message:
         """Write a framework's message in the wire's shape. A reply has its `usage`."""
         raise NotImplementedError
 
-    def theirs(self, message: Message) -> Theirs:
-        """Write a summary, or a message that the engine changed. A result has its tool's `name`."""
+    def theirs(self, message: Message, names: Names) -> Any:
+        """Write a summary, or a message that the engine changed."""
         raise NotImplementedError
 
-    def view(
-        self,
-        name: str,
-        messages: Sequence[Theirs],
-        ask: Callable[[list[Theirs]], str],
-        *,
-        reason: Reason = "auto",
-    ) -> list[Theirs]:
-        """Return the messages to send. `ask` sends messages to the model and returns its text.
+    def view(self, name: str, given: Theirs, ask: Ask, reason: Reason = "auto") -> Theirs:
+        """Return the messages to send instead of all. `ask` asks the model for a summary.
 
         A session of this name goes on, even after a restart. Raises ValueError if the messages
         don't begin with those that the session has.
         """
-        session, settings = self.session(name), self.settings
-        given, known = list(map(self.ours, messages)), [unit for _, unit in _units(session.history)]
-        if [m["content"] for m in known] != [m["content"] for m in given[: len(known)]]:
-            raise ValueError(f"{session.path} has another beginning; use another conversation id")
-        for message in given[len(known) :]:
-            _note(session, message)
-        originals = dict(zip((key for key, _ in _units(session.history)), messages, strict=True))
+        session, settings = self._session(name, list(map(self.ours, given))), self.settings
+        originals = dict(zip(_units(session.history), given, strict=True))
+        names = msg.tool_names(session.history)
 
-        def written(context: Sequence[Message]) -> list[Theirs]:
-            names = tool_names(session.history)
-            return [
-                originals.get(key) or self.theirs(_named(unit, names))
-                for key, unit in _units(context)
-            ]
+        def written(context: Sequence[Message]) -> Theirs:
+            units = _units(context).items()
+            return [originals.get(key) or self.theirs(unit, names) for key, unit in units]
 
         def summarize(context: Sequence[Message], focus: str) -> str:
             wish = {"role": "user", "content": summary_prompt(settings.summary_tokens, focus)}
             try:
-                return ask(written(context if asks_for_summary(context) else [*context, wish]))
+                return ask(written(context if msg.asks_for_summary(context) else [*context, wish]))
             except Exception as error:  # whatever a framework raises, its agent goes on
                 raise SummaryFailed(f"the summary call failed: {error!s:.500}") from error
 
         rest = breaker(session.compactions, session.requests, settings)
-        step = self.engine(
-            session.context,
-            rest.in_force(settings),
-            meter=metered(session, settings),
-            summarize=rest.guard(summarize),
-            archive=session.archive,
-            reason=reason,
-            settled=session.settled,
-        )
+        engine = partial(self.engine, session.context, rest.in_force(settings), reason=reason)
+        calls = partial(engine, summarize=rest.guard(summarize), archive=session.archive)
+        step = calls(meter=metered(session, settings), settled=session.settled)
         session.take(step, at=time.time())
         return written(session.context)
 
     async def aview(
-        self,
-        name: str,
-        messages: Sequence[Theirs],
-        ask: Callable[[list[Theirs]], Coroutine[Any, Any, str]],
-        *,
-        reason: Reason = "auto",
-    ) -> list[Theirs]:
+        self, name: str, given: Theirs, ask: AskLater, reason: Reason = "auto"
+    ) -> Theirs:
         """Do the same in a thread, because an engine waits for its summary. `ask` runs here."""
         loop = asyncio.get_running_loop()
 
-        def wait(messages: list[Theirs]) -> str:
+        def wait(messages: Theirs) -> str:
             return asyncio.run_coroutine_threadsafe(ask(messages), loop).result()
 
-        return await asyncio.to_thread(self.view, name, messages, wait, reason=reason)
+        return await asyncio.to_thread(self.view, name, given, wait, reason)
 
-    def session(self, name: str) -> Session:
-        """Return the session of this name. Load it or begin it, if it isn't in memory yet."""
-        path = self.folder / f"{quote(name, safe='')}.jsonl"
-        if name not in self.sessions and path.exists():
-            self.sessions[name] = load(path)
-        elif name not in self.sessions:
-            begun = Session.create(self.folder, settings=self.settings, session_id=path.stem)
-            self.sessions[name] = begun
-        return self.sessions[name]
+    def _session(self, name: str, messages: list[Message]) -> Session:
+        """Load or begin the session of this name, and note the messages that are new to it."""
+        path, at = self.folder / f"{quote(name, safe='')}.jsonl", time.time()
+        if not path.exists():
+            Session.create(self.folder, settings=self.settings, session_id=path.stem)
+        session = load(path)
+        known = [unit["content"] for unit in _units(session.history).values()]
+        if known != [message["content"] for message in messages[: len(known)]]:
+            raise ValueError(f"{path} has another beginning; use another conversation id")
+        for message in messages[len(known) :]:
+            if message["role"] == "assistant":
+                session.reply(message, at=at, settled=session.settled)
+            else:
+                session.say(message["content"], at=at)
+        return session
 
 
-def reply(said: Sequence[Block], whole: int, output: int, read: int, written: int) -> Message:
-    """Make the message of a reply. `whole`: the prompt's tokens, cached ones too."""
-    usage = {"input_tokens": whole - read - written, "output_tokens": output}
+def reply(
+    content: Sequence[Block], prompt: int = 0, output: int = 0, read: int = 0, written: int = 0
+) -> Message:
+    """Make the message of a reply. `prompt`: its tokens, cached ones too."""
+    usage = {"input_tokens": prompt - read - written, "output_tokens": output}
     usage |= {"cache_read_input_tokens": read, "cache_creation_input_tokens": written}
-    return {"role": "assistant", "content": stripped(said), "usage": usage}
+    return {"role": "assistant", "content": msg.stripped(content), "usage": usage}
 
 
 def result(call: str, text: str, *, wrong: bool = False) -> Message:
     """Make the message of one result."""
-    block = {"type": "tool_result", "tool_use_id": call, "content": text, "is_error": wrong}
-    return {"role": "user", "content": [block]}
+    return {"role": "user", "content": [msg.tool_result(call, text, wrong=wrong)]}
 
 
 def use(call: str, name: str, given: Mapping[str, Any]) -> Block:
@@ -150,27 +132,11 @@ def use(call: str, name: str, given: Mapping[str, Any]) -> Block:
     return {"type": "tool_use", "id": call, "name": name, "input": dict(given)}
 
 
-def _units(messages: Sequence[Message]) -> Iterator[tuple[int, Message]]:
-    """Yield each message with a key by which it is known again, and each result as a message."""
+def _units(messages: Sequence[Message]) -> dict[int, Message]:
+    """Map a key, by which it is known again, to each message, and to each result as a message."""
+    units = dict[int, Message]()
     for message in messages:
-        results = of_type(message, "tool_result")
-        yield from ((id(block), {"role": "user", "content": [block]}) for block in results)
-        if not results:
-            yield id(message), message
-
-
-def _named(message: Message, names: Mapping[str, str]) -> Message:
-    """Add its tool's name to a result, because some frameworks want it."""
-    if not of_type(message, "tool_result"):
-        return message
-    return {**message, "content": [{**b, "name": names[b["tool_use_id"]]} for b in blocks(message)]}
-
-
-def _note(session: Session, message: Message) -> None:
-    at = time.time()
-    if message["role"] == "assistant":
-        session.reply(message, at=at, settled=session.settled)
-    elif results := of_type(message, "tool_result"):
-        session.answer(results[0], at=at)
-    else:
-        session.say(message["content"], at=at)
+        results = msg.of_type(message, "tool_result")
+        units |= {id(block): {"role": "user", "content": [block]} for block in results}
+        units |= {} if results else {id(message): message}
+    return units

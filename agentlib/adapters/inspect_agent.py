@@ -17,14 +17,9 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from inspect_ai.model import (
-    ChatMessageTool,
-    ChatMessageUser,
-    CompactionStrategy,
-    ContentText,
-)
+from inspect_ai.model import ChatMessageTool, ChatMessageUser, CompactionStrategy, ContentText
 
-from agentlib.adapters.conversation import Conversations, reply, result, use
+from agentlib.adapters.conversation import Conversations, Names, reply, result, use
 from agentlib.messages import Message, blocks, of_type, result_text
 from agentlib.pipeline import compact
 from agentlib.presets import DEFAULT
@@ -32,7 +27,7 @@ from agentlib.settings import Settings
 from agentlib.step import ContextEngine
 
 
-class Compaction(CompactionStrategy, Conversations[Any]):
+class Compaction(CompactionStrategy, Conversations):
     """Replace what inspect_ai finds too long by a view that fits the window."""
 
     def __init__(
@@ -55,7 +50,7 @@ class Compaction(CompactionStrategy, Conversations[Any]):
         async def ask(messages: list[Any]) -> str:
             return (await model.generate([*system, *messages], tools)).completion
 
-        view = await self.aview(uuid4().hex, said, ask, reason="manual")
+        view = await self.aview(uuid4().hex, said, ask, "manual")
         new = (m for m in view if m.role == "user" and m.id not in ids)
         return [*system, *view], next(new, None)
 
@@ -66,11 +61,11 @@ class Compaction(CompactionStrategy, Conversations[Any]):
         if message.role == "user":
             return {"role": "user", "content": message.text or "(no text)"}
         calls = [use(call.id, call.function, call.arguments) for call in message.tool_calls or ()]
-        return reply([{"type": "text", "text": message.text}, *calls], 0, 0, 0, 0)
+        return reply([{"type": "text", "text": message.text}, *calls])
 
-    def theirs(self, message: Message) -> Any:
+    def theirs(self, message: Message, names: Names) -> Any:
         """Write a summary, or a result that the engine changed."""
         for answer in of_type(message, "tool_result"):
-            call, name = answer["tool_use_id"], answer["name"]
-            return ChatMessageTool(content=result_text(answer), tool_call_id=call, function=name)
+            text, call = result_text(answer), answer["tool_use_id"]
+            return ChatMessageTool(content=text, tool_call_id=call, function=names[call])
         return ChatMessageUser(content=[ContentText(text=b["text"]) for b in blocks(message)])

@@ -20,11 +20,11 @@ from typing import Any
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from agentlib.adapters.conversation import Conversations, reply, result, use
+from agentlib.adapters.conversation import Conversations, Names, reply, result, use
 from agentlib.messages import THINKING, Message, blocks, of_type, result_text
 
 
-class Compaction(Conversations[Any], AgentMiddleware):
+class Compaction(Conversations, AgentMiddleware):
     """Send a view of the conversation that fits the window."""
 
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
@@ -60,12 +60,12 @@ class Compaction(Conversations[Any], AgentMiddleware):
         counts += [cached.get(name) or 0 for name in ("cache_read", "cache_creation")]
         return reply([*said, *calls], *counts)
 
-    def theirs(self, message: Message) -> Any:
+    def theirs(self, message: Message, names: Names) -> Any:
         """Write a summary, or a message that the engine changed."""
         if message["role"] == "assistant":
             calls = [{**call, "args": call["input"]} for call in of_type(message, "tool_use")]
             return AIMessage(of_type(message, "text"), tool_calls=calls)
         for answer in of_type(message, "tool_result"):
-            name, call = answer["name"], answer["tool_use_id"]
-            return ToolMessage(result_text(answer), name=name, tool_call_id=call)
+            call = answer["tool_use_id"]
+            return ToolMessage(result_text(answer), name=names[call], tool_call_id=call)
         return HumanMessage(blocks(message))

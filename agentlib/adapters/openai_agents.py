@@ -17,21 +17,22 @@ them.
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import chain, groupby
 from typing import Any
 
 from agents import ItemHelpers, ModelTracing, MultiProvider, RunContextWrapper
 from agents.run import ModelInputData
 
-from agentlib.adapters.conversation import Conversations, reply, result, use
+from agentlib.adapters.conversation import Conversations, Names, reply, result, use
 from agentlib.messages import Message, blocks, of_type, result_text
 
 Turn = tuple[dict[str, Any], ...]
 """The items of one reply, or one other item."""
 
 
-class Compaction(Conversations[Turn]):
+class Compaction(Conversations):
     """Make filters that send a view of the conversation that fits the window."""
 
     def of(self, name: str) -> Any:
@@ -46,13 +47,13 @@ class Compaction(Conversations[Turn]):
         rest = dict.fromkeys(("previous_response_id", "conversation_id", "prompt"))
 
         async def ask(turns: list[Turn]) -> str:
-            given = [instructions, _items(turns), agent.model_settings, tools, None, []]
+            given = [instructions, [*chain(*turns)], agent.model_settings, tools, None, []]
             answer = await model.get_response(*given, ModelTracing.DISABLED, **rest)
             texts: list[Any] = [ItemHelpers.extract_text(item) for item in answer.output]
             return "".join(text or "" for text in texts)
 
-        view = await self.aview(name, _turns(data.model_data.input), ask)
-        return ModelInputData(input=_items(view), instructions=instructions)
+        view = await self.aview(name, [*_turns(data.model_data.input)], ask)
+        return ModelInputData(input=[*chain(*view)], instructions=instructions)
 
     def ours(self, message: Turn) -> Message:
         """Write a turn in the wire's shape."""
@@ -64,9 +65,9 @@ class Compaction(Conversations[Turn]):
         calls = [each for each in message if each.get("type") == "function_call"]
         said = [{"type": "text", "text": _text(each.get("content"))} for each in message]
         uses = [use(c["call_id"], c["name"], json.loads(c["arguments"] or "{}")) for c in calls]
-        return reply([*said, *uses], 0, 0, 0, 0)
+        return reply([*said, *uses])
 
-    def theirs(self, message: Message) -> Turn:
+    def theirs(self, message: Message, names: Names) -> Turn:
         """Write a summary, or a result that the engine changed."""
         for answer in of_type(message, "tool_result"):
             item = {"type": "function_call_output", "call_id": answer["tool_use_id"]}
@@ -75,16 +76,10 @@ class Compaction(Conversations[Turn]):
         return ({"role": "user", "content": texts},)
 
 
-def _turns(items: Iterable[dict[str, Any]]) -> list[Turn]:
-    turns = list[Turn]()
-    for item in items:
-        joins = bool(turns) and _is_reply(item) and _is_reply(turns[-1][0])
-        turns = [*turns[:-1], (*turns[-1], item)] if joins else [*turns, (item,)]
-    return turns
-
-
-def _items(turns: Iterable[Turn]) -> list[dict[str, Any]]:
-    return [item for turn in turns for item in turn]
+def _turns(items: Iterable[dict[str, Any]]) -> Iterator[Turn]:
+    for is_reply, group in groupby(items, _is_reply):
+        turn = tuple(group)
+        yield from [turn] if is_reply else [(item,) for item in turn]
 
 
 def _is_reply(item: dict[str, Any]) -> bool:

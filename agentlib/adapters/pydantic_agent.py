@@ -24,14 +24,14 @@ from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.direct import model_request
 from pydantic_ai.messages import UserPromptPart
 
-from agentlib.adapters.conversation import Conversations, reply, result, use
-from agentlib.messages import Block, Message, blocks
+from agentlib.adapters.conversation import Conversations, Names, reply, result, use
+from agentlib.messages import Block, Message, blocks, of_type
 
 SAID = ("user-prompt", "tool-return", "retry-prompt")
 """The parts of a request that belong to the conversation."""
 
 
-class Compaction(Conversations[Any], AbstractCapability[Any]):
+class Compaction(Conversations, AbstractCapability[Any]):
     """Send a view of the conversation that fits the window."""
 
     async def before_model_request(self, ctx: Any, request_context: Any) -> Any:
@@ -52,10 +52,9 @@ class Compaction(Conversations[Any], AbstractCapability[Any]):
         """Write a response, or a request of one part, in the wire's shape."""
         part, wrong = message.parts[0], message.parts[0].part_kind == "retry-prompt"
         if message.kind == "response":
-            said = [block for part in message.parts for block in _block(part)]
-            usage = message.usage
-            counts = usage.input_tokens, usage.output_tokens
-            return reply(said, *counts, usage.cache_read_tokens, usage.cache_write_tokens)
+            said, used = [block for p in message.parts for block in _block(p)], message.usage
+            counts = used.input_tokens, used.output_tokens
+            return reply(said, *counts, used.cache_read_tokens, used.cache_write_tokens)
         if part.part_kind == "user-prompt":
             texts = [part.content] if isinstance(part.content, str) else part.content
             text = "\n".join(each for each in texts if isinstance(each, str))
@@ -65,11 +64,18 @@ class Compaction(Conversations[Any], AbstractCapability[Any]):
             return {"role": "user", "content": text}
         return result(part.tool_call_id, text, wrong=wrong)
 
-    def theirs(self, message: Message) -> Any:
+    def theirs(self, message: Message, names: Names) -> Any:
         """Write a summary, or a message that the engine changed."""
         if message["role"] == "assistant":
-            return ModelResponse([_part(block) for block in blocks(message)])
-        return ModelRequest([_part(block, UserPromptPart) for block in blocks(message)])
+            texts = [TextPart(block["text"]) for block in of_type(message, "text")]
+            uses = [
+                ToolCallPart(c["name"], c["input"], c["id"]) for c in of_type(message, "tool_use")
+            ]
+            return ModelResponse([*texts, *uses])
+        for answer in of_type(message, "tool_result"):
+            call = answer["tool_use_id"]
+            return ModelRequest([ToolReturnPart(names[call], answer["content"], call)])
+        return ModelRequest([UserPromptPart(block["text"]) for block in blocks(message)])
 
 
 def _units(messages: Iterable[Any]) -> Iterator[Any]:
@@ -86,10 +92,3 @@ def _block(part: Any) -> Iterator[Block]:
         yield {"type": "thinking", "thinking": part.content, "signature": part.signature}
     elif part.part_kind == "tool-call":
         yield use(part.tool_call_id, part.tool_name, part.args_as_dict())
-
-
-def _part(block: Block, text: Any = TextPart) -> Any:
-    if block["type"] == "tool_result":
-        return ToolReturnPart(block["name"], block["content"], block["tool_use_id"])
-    call = block["type"] == "tool_use"
-    return ToolCallPart(block["name"], block["input"], block["id"]) if call else text(block["text"])

@@ -40,9 +40,7 @@ class Arguments:
     threshold: Annotated[int | None, click.IntRange(1), "Compact above so many tokens."] = None
     keep_recent: Annotated[int | None, click.IntRange(0), "Results that stay whole."] = None
     engine: Annotated[ContextEngine, function, "What compacts: MODULE:FUNCTION."] = pipeline.compact
-    keep_alive: Annotated[
-        int | None, click.IntRange(0, 100), "Repeat the last request so often while it waits."
-    ] = None
+    keep_alive: Annotated[int | None, click.IntRange(0, 100), "Repeats while it waits."] = None
     live: Annotated[bool, bool, "Ask a real model, and work in the folder itself."] = False
     env: Annotated[Path | None, _FILE, "Live: a .env file with the key."] = None
     model: Annotated[str | None, str, "Live: which model. Default: MODEL_ID."] = None
@@ -70,15 +68,13 @@ class Arguments:
         what pays at the prices of `model`. Raises ValueError if the numbers don't fit.
         """
         pays = repeats_that_pay(model) if self.live else 0
+        alive = pays if self.keep_alive is None else self.keep_alive
         base = presets.ALL[self.preset] if self.preset else own or presets.DEFAULT
-        amounts = {"context_window": self.window, "threshold": self.threshold}
-        numbers = {**amounts, "keep_recent": self.keep_recent, "keep_alive": pays}
-        numbers |= {} if self.keep_alive is None else {"keep_alive": self.keep_alive}
-        return Settings.from_env(
-            base.scaled(self.window) if self.window else base,
-            environ={} if base is own else None,
-            **{name: number for name, number in numbers.items() if number is not None},
-        )
+        numbers = {"context_window": self.window, "threshold": self.threshold}
+        numbers |= {"keep_recent": self.keep_recent, "keep_alive": alive}
+        given = {name: number for name, number in numbers.items() if number is not None}
+        scaled = base.scaled(self.window) if self.window else base
+        return Settings.from_env(scaled, environ={} if base is own else None, **given)
 
 
 def options() -> list[click.Parameter]:

@@ -13,7 +13,6 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from shutil import rmtree
-from textwrap import indent
 from typing import Any
 
 import click
@@ -159,7 +158,7 @@ class Terminal:
         self.copy = root = self.file.with_suffix(".workspace")
         live, in_place, boxed = self.arguments.live, self.arguments.in_place, shell.confines()
         if source and (live or in_place):
-            root, note = source, f"working in {source} itself"
+            root, note = source, f"working in {source} itself; /undo-files puts back what it edits"
         elif self.copy.is_dir() and not in_place:
             note = f"working on the session's copy, {root}"
         elif source:
@@ -172,21 +171,13 @@ class Terminal:
             click.echo("[no bubblewrap: the commands that it runs, such as tests, aren't confined]")
         before, asks = Before(root, self.file.with_suffix(".before")), confirm if live else None
         self.undo, keep = before.put_back, before.keep if root == source else None
-        if keep:
-            click.echo("[/undo-files puts back each file that write_file or edit_file changes]")
         more: Any = {"confirm": asks, "keep": keep, "waiting": self._kept_alive}
         self.workspace = Workspace(root, sandbox=live or boxed, **more)
 
     def agent(self) -> Agent:
         """Make the agent for the next line. That alone writes nothing."""
-        return Agent(
-            self.client,
-            self.workspace,
-            settings=self.settings,
-            engine=self.arguments.engine,
-            session=self.session,
-            model=self.model,
-        )
+        work = self.client, self.workspace, self.session
+        return Agent(*work, self.settings, self.arguments.engine, self.model)
 
     def talk(self) -> int:
         """Obey the prompt, or else line after line. Returns the worst exit code.
@@ -356,7 +347,7 @@ def confirm(command: str) -> bool:
     """Ask the person whether a shell command may run. Without a person it may not."""
     is_person = sys.stdin.isatty()
     title = "The agent wants to run:" if is_person else "[refused, nobody is there to confirm it]"
-    click.echo(f"{title}\n{indent(render.as_it_runs(command), '    ', lambda line: True)}")
+    click.echo(f"{title}\n{re.sub('^', '    ', render.as_it_runs(command), flags=re.M)}")
     forget_typed()
     with suppress(EOFError):
         return is_person and input("Run it? [y/N] ").strip().lower() in ("y", "yes")

@@ -180,7 +180,7 @@ def _cut(part: dict[str, Any], longest: int = 90) -> dict[str, Any]:
 
 def first_line(path: Path, mark: str) -> int:
     """Return the number of the first line of a kind."""
-    lines = session_file.read(path)[0]
+    lines = [line for _, line in session_file.numbered(path) if isinstance(line, dict)]
     return next(n for n, line in enumerate(lines, 1) if mark in (line.get("subtype"), *line))
 
 

@@ -92,7 +92,6 @@ def _rests_on(answer: Answer) -> None:
     """
     migrated = did("I run it.", "(no output)", command="python migrate.py")
     talk = [said(RULE), *READ, said("Run migrate.py."), *migrated, said(CONSENT)]
-    asked = "the person only asked for it"
     answer.agree(
         {
             "the person said it first": (0, f"- [rule] {RULE}", talk),
@@ -103,7 +102,7 @@ def _rests_on(answer: Answer) -> None:
             "a file has it": (2, "- [fact] LIMIT = 7", talk),
             "only the model said it": (None, "- [fact] I run it.", talk),
             "the model ran it": (4, "- [ran] migrate.py", talk),
-            asked: (None, "- [ran] migrate.py", talk[:4]),
+            "the person only asked for it": (None, "- [ran] migrate.py", talk[:4]),
             "the last summary has it": (0, f"- [rule] {RULE}", [summary_message(RULE, "t"), *READ]),
         }
     )

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 from agentlib.auto_compact import SummaryFailed, summary_text
 from agentlib.estimation import estimate_text, meter, prompt_tokens
-from agentlib.hooks import READS, Hooks, file_of, hooked, recent_files, room_to_restore
+from agentlib.hooks import READS, Hooks, file_of, hooked, pinned, recent_files, room_to_restore
 from agentlib.lab.replay.frames import Frame, repeated_at
 from agentlib.lab.replay.need import Need, needs
 from agentlib.lab.replay.weights import Weights
 from agentlib.manual_compact import COMPACT_TOOL, requested_focus
 from agentlib.messages import (
+    PINNED,
     PUT_BACK,
     Message,
     blocks,
@@ -138,6 +139,8 @@ class _Replay:
             settled=self.settled,
             idle=self._idle(event.at),
         )
+        if recorded and recorded.message:
+            step = pinned(step, _pinned_lines(recorded.message), self.meter)
         compacted = step.compaction not in (None, Outcome.FAILED)
         self.whole = (self.view, event.seen) if compacted else self.whole
         self.changed |= bool(step.replaced) or compacted
@@ -234,6 +237,11 @@ def _is_by_hand(compaction: Compaction, session: Session) -> bool:
     """Tell whether the person asked for it, and not the model by its tool."""
     history = session.history[: compaction.seen]
     return compaction.trigger == "manual" and requested_focus(history) is None
+
+
+def _pinned_lines(message: Message) -> list[str]:
+    texts = (block["text"] for block in blocks(message) if block["type"] == "text")
+    return [line for text in texts if text.startswith(PINNED) for line in text.splitlines()[1:]]
 
 
 def stand_in(tokens: int) -> str:

@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 from agentlib import pipeline
-from agentlib.auto_compact import Summarize, SummaryFailed
+from agentlib.hooks import NO_HOOKS, Hooks
 from agentlib.lab.api.faults import Fault
 from agentlib.lab.model import Habits
 from agentlib.lab.parts import named
@@ -25,14 +25,14 @@ from agentlib.lab.tasks.generated import NOUNS, UNITS, VERBS, module, write_file
 from agentlib.lab.tasks.scenarios import TABLE, Checks, Scenario, text_of
 from agentlib.messages import Block, Message, blocks, is_summary, of_type, result_text
 from agentlib.settings import Settings
-from agentlib.step import ContextEngine, Outcome, Step
+from agentlib.step import Step
 
 Pin = Callable[[list[Message]], list[str]]
 Gate = Callable[[str, list[Message]], str | None]
 KINDS = ("constraint", "preference", "decision", "number", "open question", "finished step")
 GENERATIONS, SEEDS = 8, 20
 SETTINGS = Settings(micro="off", auto=False, manual=False, context_window=32_000)
-"""Summaries are the only layer, and `layered` says when they come."""
+"""Summaries are the only layer, and `by_package` says when they come."""
 LENGTHS, LAYERS = (300, 600), ("none", "pin", "both")
 """Tokens of a summary, and which of pin and gate are on, in the stored runs."""
 MODELS: dict[str, dict[str, Any]] = {
@@ -54,44 +54,19 @@ _LONGEST, _FILES, _FACTS = 3_500, (1, 3), (0, 1)
 """Characters of a file, and how many files and facts a package has."""
 
 
-@cache
-def layered(pin: Pin | None = None, gate: Gate | None = None) -> ContextEngine:
-    """Make an engine that compacts before each package but the first, and before the last work.
-
-    What `pin` returns stays word for word beside each summary. `gate` returns the summary to keep.
-    If it returns None, the model is asked once more, and then the compaction fails.
-    """
-
-    def step(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
-        newest = blocks(messages[-1])[-1]
-        begins = newest.get("text", "").startswith(tuple(_WORDS["begins"]))
-        reason = "manual" if begins and messages[-1]["role"] == "user" else given["reason"]
-        given |= {"reason": reason}
-        if gate:
-            given["summarize"] = partial(_gated, given["summarize"], named(gate))
-        done = pipeline.compact(messages, settings, **given)
-        is_new = done.compaction in (Outcome.AUTO, Outcome.MANUAL)
-        lines: list[str] = named(pin, list)(list(messages)) if pin and is_new else []
-        return _pinned(done, lines) if lines else done
-
-    return step
+def by_package(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+    """Compact before each package but the first, and before the last work."""
+    newest = blocks(messages[-1])[-1]
+    begins = newest.get("text", "").startswith(tuple(_WORDS["begins"]))
+    reason = "manual" if begins and messages[-1]["role"] == "user" else given["reason"]
+    given |= {"reason": reason}
+    return pipeline.compact(messages, settings, **given)
 
 
-def _gated(ask: Summarize, gate: Gate, messages: Sequence[Message], focus: str) -> str:
-    for _ in range(2):
-        summary = gate(ask(messages, focus), list(messages))
-        if summary:
-            return summary
-    raise SummaryFailed("the gate refused two summaries")
-
-
-def _pinned(step: Step, lines: Sequence[str]) -> Step:
-    """Put the person's lines behind the summary, as words of the person."""
-    at = next(n for n, message in enumerate(step.messages) if is_summary(blocks(message)[0]))
-    summary, *others = blocks(step.messages[at])
-    text = {"type": "text", "text": "\n".join(lines)}
-    message = {**step.messages[at], "content": [summary, text, *others]}
-    return replace(step, messages=[*step.messages[:at], message, *step.messages[at + 1 :]])
+def hooks_of(pin: Pin | None, gate: Gate | None) -> Hooks:
+    """Hand a learner's pin and gate to the agent."""
+    hooks = replace(NO_HOOKS, pin=named(pin, list)) if pin else NO_HOOKS
+    return replace(hooks, gate=named(gate)) if gate else hooks
 
 
 @cache
@@ -175,9 +150,9 @@ def play_kinds(
     errands: int = 5,
 ) -> Run:
     """Play the task of a seed with summaries of so many tokens, and with a pin and a gate."""
-    settings, engine = replace(SETTINGS, summary_tokens=tokens), layered(pin, gate)
+    settings, hooks = replace(SETTINGS, summary_tokens=tokens), hooks_of(pin, gate)
     task, most = task_of_kinds(seed, generations, errands), turns(generations)
-    return play(task, settings, engine=engine, max_turns=most, **MODELS[model])
+    return play(task, settings, engine=by_package, hooks=hooks, max_turns=most, **MODELS[model])
 
 
 def _package(rng: Random, folder: str) -> dict[str, str]:
