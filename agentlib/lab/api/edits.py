@@ -44,8 +44,6 @@ def check_edits(body: Body, betas: str) -> None:
         path = f"context_management.edits.{i}.{edit['type']}"
         if BETAS[edit["type"]] not in betas:
             raise invalid(f"{path}: {WORDINGS['needs_beta'].format(BETAS[edit['type']])}")
-        for name, units in _AMOUNTS.items():
-            _check_amount(f"{path}.{name}", edit.get(name), units)
         if kinds.count(edit["type"]) > 1:
             raise invalid(f"{path}: each edit may be given once")
     if THINK in kinds[1:]:
@@ -55,24 +53,6 @@ def check_edits(body: Body, betas: str) -> None:
     for edit in edits_of(body):
         if edit["type"] == COMPACT and _trigger(edit)[1] < LEAST:
             raise invalid(f"{COMPACT}.trigger.value: Input should be at least {LEAST}")
-
-
-_AMOUNTS = {
-    "trigger": ("input_tokens", "tool_uses"),
-    "keep": ("tool_uses", "thinking_turns", "all"),
-    "clear_at_least": ("input_tokens",),
-}
-"""The units in which an amount may be given."""
-
-
-def _check_amount(path: str, amount: Any, units: Sequence[str]) -> None:
-    match amount:
-        case None | "all" | {"type": "all"}:
-            return
-        case {"type": str(unit), "value": int(value)} if unit in units and value >= 0:
-            return
-        case _:
-            raise invalid(f"{path}: Input should have a type of {units} and a value of 0 or more")
 
 
 # -- the two clears -------------------------------------------------------------------------------

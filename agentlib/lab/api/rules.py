@@ -84,10 +84,7 @@ def check_size(chars: int, tokens: int, window: int) -> None:
 def _check_max_tokens(body: Body, counts_only: bool) -> None:
     if body.get("max_tokens") is None and not counts_only:
         raise invalid("max_tokens: Field required")
-    tokens = body.get("max_tokens") or 0
-    if tokens < 0:
-        raise invalid("max_tokens: Input should be greater than or equal to 0")
-    if tokens > MAX_OUTPUT:
+    if (tokens := body.get("max_tokens") or 0) > MAX_OUTPUT:
         what = WORDINGS["max_tokens"].format(tokens, MAX_OUTPUT, body["model"])
         raise invalid(f"max_tokens: {what}")
 
