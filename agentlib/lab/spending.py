@@ -7,11 +7,9 @@ not priced.
 
 import json
 import re
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -245,12 +243,10 @@ def _check_wait(request: Any, response: Any, base_url: str, say: Callable[[str],
 
 
 def _retry_after(headers: Mapping[str, str]) -> float:
-    """Return the seconds that a response asks to wait, 0 if it doesn't ask, as the SDK reads it."""
+    """Return the seconds that a response asks to wait, 0 if it doesn't ask. Dates aren't read."""
     for name, unit in (("retry-after-ms", 1_000), ("retry-after", 1)):
         with suppress(KeyError, ValueError):
             return max(0.0, float(headers[name]) / unit)
-    with suppress(KeyError, ValueError):
-        return max(0.0, parsedate_to_datetime(headers["retry-after"]).timestamp() - time.time())
     return 0.0
 
 

@@ -6,8 +6,7 @@ compaction puts a block into the answer, and what stands before the newest such 
 Defaults and shapes are those of the SDK's types and of the API's page on context editing.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Sequence
 from typing import Any
 
 from agentlib.lab.api.errors import WORDINGS, invalid
@@ -171,7 +170,7 @@ def summary_request(body: Body, edit: Body) -> Body:
 
 # -- our settings as the server's edits -----------------------------------------------------------
 
-_ASKED = (
+_SAID = (
     *("micro", "keep_recent", "clear_at_least", "keep_tools", "auto", "enabled"),
     *("threshold", "threshold_pct", "context_window", "output_reserve", "buffer"),
 )
@@ -188,18 +187,17 @@ def as_edits(settings: Settings) -> tuple[list[Body], dict[str, Any]]:
     >>> [edit["type"] for edit in edits], edits[0]["keep"]["value"], rest
     (['clear_tool_uses_20250919', 'compact_20260112'], 5, {'head_tokens': 4000})
     """
-    plain, rest = Settings(), dict(_other_settings(settings, Settings()))
-    edits: list[Body] = []
+    edits, said, tokens = list[Body](), set(_SAID), settings.threshold_tokens
     if settings.enabled and settings.micro == "clear":
         edits.append(_clearing(settings))
     elif settings.enabled and settings.micro != "off":
-        rest["micro"] = settings.micro
-    if settings.enabled and settings.auto and settings.threshold_tokens >= LEAST:
-        value = {"type": "input_tokens", "value": settings.threshold_tokens}
-        edits.append({"type": COMPACT, "trigger": value})
+        said.remove("micro")
+    if settings.enabled and settings.auto and tokens >= LEAST:
+        edits.append({"type": COMPACT, "trigger": {"type": "input_tokens", "value": tokens}})
     elif settings.enabled and settings.auto:
-        rest["threshold"] = settings.threshold_tokens
-    return edits, {name: rest[name] for name in (f.name for f in fields(plain)) if name in rest}
+        said.remove("threshold")
+    own, plain = {**vars(settings), "threshold": tokens}, vars(Settings())
+    return edits, {n: value for n, value in own.items() if n not in said and value != plain[n]}
 
 
 def edits_for(settings: Settings) -> list[Body]:
@@ -215,9 +213,3 @@ def _clearing(settings: Settings) -> Body:
     if settings.clear_at_least:
         edit["clear_at_least"] = {"type": "input_tokens", "value": settings.clear_at_least}
     return edit | ({"exclude_tools": list(settings.keep_tools)} if settings.keep_tools else {})
-
-
-def _other_settings(settings: Settings, plain: Settings) -> Iterator[tuple[str, Any]]:
-    for name, value in vars(settings).items():
-        if name not in _ASKED and value != getattr(plain, name):
-            yield name, value
