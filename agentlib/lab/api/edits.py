@@ -6,10 +6,10 @@ compaction puts a block into the answer, and what stands before the newest such 
 Defaults and shapes are those of the SDK's types and of the API's page on context editing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agentlib.lab.api.errors import WORDINGS, invalid
+from agentlib.lab.api.errors import WORDINGS
 from agentlib.lab.api.thinking import thinking_mode
 from agentlib.lab.api.tokens import lay_out
 from agentlib.messages import THINKING, Block, Message, blocks, of_type, tool_names
@@ -36,22 +36,21 @@ def edits_of(body: Body) -> list[Body]:
     return list(management.get("edits") or ())
 
 
-def check_edits(body: Body, betas: str) -> None:
-    """Raise the Refusal of edits that the API would not take. Their shape is known to be right."""
+def broken_edits(body: Body, betas: str) -> Iterator[str]:
+    """Say which rules the edits break. Their shape is known to be right."""
     kinds = [edit["type"] for edit in edits_of(body)]
     for i, edit in enumerate(edits_of(body)):
-        path = f"context_management.edits.{i}.{edit['type']}"
-        if BETAS[edit["type"]] not in betas:
-            raise invalid(f"{path}: {WORDINGS['needs_beta'].format(BETAS[edit['type']])}")
-        if kinds.count(edit["type"]) > 1:
-            raise invalid(f"{path}: each edit may be given once")
+        kind, path = edit["type"], f"context_management.edits.{i}.{edit['type']}"
+        if BETAS[kind] not in betas:
+            yield f"{path}: {WORDINGS['needs_beta'].format(BETAS[kind])}"
+        if kind in kinds[:i]:
+            yield f"{path}: each edit may be given once"
+        if kind == COMPACT and _trigger(edit)[1] < LEAST:
+            yield f"{path}.trigger.value: Input should be greater than or equal to {LEAST}"
     if THINK in kinds[1:]:
-        raise invalid(f"context_management.edits: {THINK} must be the first edit")
+        yield f"context_management.edits: {THINK} must be the first edit"
     if THINK in kinds and thinking_mode(body) != "adaptive":
-        raise invalid(f"`{THINK}` strategy requires `thinking` to be enabled or adaptive")
-    for edit in edits_of(body):
-        if edit["type"] == COMPACT and _trigger(edit)[1] < LEAST:
-            raise invalid(f"{COMPACT}.trigger.value: Input should be at least {LEAST}")
+        yield f"`{THINK}` strategy requires `thinking` to be enabled or adaptive"
 
 
 # -- the two clears -------------------------------------------------------------------------------

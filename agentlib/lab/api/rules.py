@@ -15,7 +15,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ValidationError
 
 from agentlib.lab.api.body_schema import Body, check_shape
-from agentlib.lab.api.edits import check_edits, since_compaction
+from agentlib.lab.api.edits import broken_edits, since_compaction
 from agentlib.lab.api.errors import WORDINGS, Refusal, invalid, too_long
 from agentlib.lab.api.thinking import check_thinking, thinking_mode
 from agentlib.lab.api.tokens import pieces
@@ -68,15 +68,9 @@ def check(body: Body, *, counts_only: bool = False, betas: str = "") -> Body:
     check_shape(body)  # the checks after it rely on the shape
     if body["model"] != MODEL:
         raise Refusal(404, "not_found_error", f"model: {body['model']}")
-    _check_max_tokens(body, counts_only)
-    if problem := next(_problems(body, counts_only), None):
-        raise invalid(problem)
-    if thinking_mode(body) == "enabled":
-        raise invalid(WORDINGS["enabled_thinking"])
-    _check_cache_marks(body)
-    check_edits(body, betas)
+    problem = next(_problems(body, counts_only, betas), None)
     body = since_compaction(_without_deferred(body))
-    if problem := violation(body["messages"]):
+    if problem := problem or violation(body["messages"]):
         raise invalid(problem)
     check_thinking(body)
     return {name: value for name, value in body.items() if value is not None}
@@ -97,14 +91,6 @@ def check_size(chars: int, tokens: int, window: int) -> None:
         raise too_long(tokens, window)
 
 
-def _check_max_tokens(body: Body, counts_only: bool) -> None:
-    if body.get("max_tokens") is None and not counts_only:
-        raise invalid("max_tokens: Field required")
-    if (tokens := body.get("max_tokens") or 0) > MAX_OUTPUT:
-        what = WORDINGS["max_tokens"].format(tokens, MAX_OUTPUT, body["model"])
-        raise invalid(f"max_tokens: {what}")
-
-
 def _each_block(body: Body) -> Iterator[tuple[str, Block]]:
     """Yield the tools and blocks with their paths, and the blocks inside results before these."""
     for path, _, block in pieces(body):
@@ -114,30 +100,34 @@ def _each_block(body: Body) -> Iterator[tuple[str, Block]]:
         yield path, block
 
 
-def _check_cache_marks(body: Body) -> None:
+def _cache_marks(body: Body) -> Iterator[str]:
     *_, last = ("", "", body), *pieces(body)
     marked = [(f"{path}.", b) for path, b in _each_block(body) if b.get("cache_control")]
     for path, block in marked:
         if block.get("type") == "text" and not block["text"]:
-            raise invalid(f"{path}text: cache_control cannot be set for empty text blocks")
+            yield f"{path}text: cache_control cannot be set for empty text blocks"
     if body.get("cache_control") and not last[2].get("cache_control"):
         marked.append(("", body))
     if len(marked) > 4:
-        raise invalid(
-            f"A maximum of 4 blocks with cache_control may be provided. Found {len(marked)}."
-        )
+        yield f"A maximum of 4 blocks with cache_control may be provided. Found {len(marked)}."
     for (_, earlier), (path, later) in pairwise(marked):
         if later["cache_control"].get("ttl") == "1h" != earlier["cache_control"].get("ttl"):
-            raise invalid(f"{path}cache_control.ttl: {WORDINGS['ttl_order']}")
+            yield f"{path}cache_control.ttl: {WORDINGS['ttl_order']}"
 
 
 # -- values, texts and roles ----------------------------------------------------------------------
 
 
-def _problems(body: Body, counts_only: bool) -> Iterator[str]:
+def _problems(body: Body, counts_only: bool, betas: str) -> Iterator[str]:
     for name in _NO_COUNT if counts_only else ():
         if body.get(name) is not None:
             yield f"{name}: Extra inputs are not permitted"
+    if body.get("max_tokens") is None and not counts_only:
+        yield "max_tokens: Field required"
+    if (tokens := body.get("max_tokens") or 0) > MAX_OUTPUT:
+        yield WORDINGS["max_tokens"].format(tokens, MAX_OUTPUT, body["model"])
+    if thinking_mode(body) == "enabled":
+        yield WORDINGS["enabled_thinking"]
     for name in ("temperature", "top_p", "top_k"):
         if body.get(name) is not None and (name, body[name]) != ("temperature", 1):
             yield WORDINGS["sampling"].format(name)
@@ -146,6 +136,8 @@ def _problems(body: Body, counts_only: bool) -> Iterator[str]:
     yield from _tools(body.get("tools") or ())
     yield from _tool_choice(body)
     yield from _texts(body)
+    yield from _cache_marks(body)
+    yield from broken_edits(body, betas)
 
 
 def _tools(tools: Sequence[Block]) -> Iterator[str]:

@@ -2,8 +2,8 @@
 
 The signature of a block is a digest of the system prompt, the tools and the messages before it. So
 the server needs no memory to notice a block that is sent back after a changed conversation. It
-refuses the request. Earlier thinking doesn't count as conversation: a client can drop a block without
-the later ones being refused. Changes inside a block are not checked.
+refuses the request. Earlier thinking doesn't count as conversation: a client can drop a block
+without the later ones being refused. Changes inside a block are not checked.
 """
 
 import json
