@@ -55,7 +55,7 @@ def test_an_answer_that_is_no_function_is_told_so():
     ("name", "reason"),
     [
         ("00.99", "there is no exercise '00.99'; choose one of 00.1, 00.2"),
-        ("77.1", "'77.1' names no lesson; its first part is one of 00, 01, 02"),
+        ("77.1", "there is no exercise '77.1'; choose one of 00.1, 00.2"),
     ],
 )
 def test_an_exercise_that_does_not_exist_is_named_with_those_that_do(name, reason):

@@ -10,7 +10,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from agentlib.lab.lessons.checking import Answer, Wrong, limited
-from agentlib.lab.lessons.rooms import find, lesson_of
+from agentlib.lab.lessons.rooms import find
 
 WIDTH = 72
 SECONDS = 10
@@ -106,13 +106,11 @@ _predictions: dict[str, dict[str, Any]] = {}
 def predict(name: str, *unnamed: Any, **values: Any) -> Note:
     """Write a prediction down, to be compared after the run.
 
-    The name begins with its lesson. A value None is no prediction yet. A value without a name is
-    not written down.
+    A value None is no prediction yet. A value without a name is not written down.
 
     >>> predict("02.turns", turns=12)
     You say: turns 12.
     """
-    lesson_of(name)
     if unnamed:
         return Note(f"Name your prediction, as in predict({name!r}, turns={unnamed[0]!r}).")
     _predictions[name] = values
@@ -129,7 +127,6 @@ def compare(name: str, **actual: Any) -> Note:
     >>> compare("02.turns", turns=17)
     turns: you said 12, it is 17, 5 more
     """
-    lesson_of(name)
     values = _predictions.get(name, {})
     lines = [f"{_words(key)}: {_compared(values.get(key), actual[key])}" for key in actual]
     lines += [f"{key}: not asked, only {', '.join(actual)}" for key in values.keys() - actual]
