@@ -271,12 +271,10 @@ def _check_response(response: Any, base_url: str, streams: Any) -> None:
             f"{base_url} sends requests on to {other}, and the key does not go there. If you trust "
             "that address, set ANTHROPIC_BASE_URL to it."
         )
-    kind = response.headers.get("content-type", "")
-    is_answer = response.http_response.is_success
-    if is_answer and ("event-stream" if streams else "json") not in kind:
-        raise LiveError(f"{base_url} is not a Messages API: it sent {kind or '?'}.")
-    if is_answer and not streams and not _is_object(response.http_response.read()):
-        raise LiveError(f"{base_url} is not a Messages API: its answer is no JSON object.")
+    kind, answer = response.headers.get("content-type", ""), response.http_response
+    fits = "event-stream" in kind if streams else "json" in kind and _is_object(answer.read())
+    if answer.is_success and not fits:
+        raise LiveError(f"{base_url} is not a Messages API: it sent {kind or '?'}, no message.")
 
 
 def _is_object(text: bytes) -> bool:
