@@ -16,7 +16,7 @@ Body = dict[str, Any]
 Change = Callable[[Body], object]
 MARK = {"type": "ephemeral"}
 SCHEMA: Body = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
-BETAS = "context-management-2025-06-27,compact-2026-01-12"
+BETAS = "context-management-2025-06-27,compact-2026-01-12,thinking-binding-controls-2026-08-01"
 
 
 class Case(NamedTuple):
@@ -165,7 +165,6 @@ ELSEWHERE: dict[str, Change] = {
     "workspace": put("workspace_id", "w"),
     "diagnostics": put("diagnostics", {"x": 1}),
     "budget": put("output_config", {"task_budget": {"type": "tokens", "total": 9}}),
-    "block binding": put("thinking", {"type": "adaptive", "block_binding": {"x": 1}}),
     "compaction on demand": put("compaction", {"type": "summarize"}),
 }
 """Changes after which the real API takes a body, and this server says that it isn't simulated."""
@@ -185,6 +184,7 @@ _THINKING: list[Any] = [
     True, {}, {"type": "often"}, {"type": "enabled", "budget_tokens": 2_000},
     {"type": "adaptive", "budget": 5}, {"type": "adaptive", "display": "loud"},
     {"type": "disabled", "display": "omitted"},
+    {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "ask"}},
 ]  # fmt: skip
 _MARKS: list[Any] = [{}, "ephemeral", {"type": "forever"}, {**MARK, "ttl": "2h"}, {**MARK, "x": 1}]
 _BLOCKS: list[Any] = [

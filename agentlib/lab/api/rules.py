@@ -60,7 +60,7 @@ def _refuse_half_pairs(text: str) -> None:
 
 
 def check(body: Body, *, counts_only: bool = False, betas: str = "") -> Body:
-    """Return a request's body as the model gets it, without nulls.
+    """Return a request's body as the model gets it: without nulls and unbound thinking.
 
     Raises the Refusal of the first rule that the body breaks. `counts_only`: the body is for
     count_tokens, which needs no max_tokens. `betas`: the header `anthropic-beta`.
@@ -72,8 +72,7 @@ def check(body: Body, *, counts_only: bool = False, betas: str = "") -> Body:
     body = since_compaction(_without_deferred(body))
     if problem := problem or violation(body["messages"]):
         raise invalid(problem)
-    check_thinking(body)
-    return {name: value for name, value in body.items() if value is not None}
+    return check_thinking({k: value for k, value in body.items() if value is not None}, betas)
 
 
 def _without_deferred(body: Body) -> Body:

@@ -2,8 +2,9 @@
 
 The signature of a block is a digest of the system prompt, the tools and the messages before it. So
 the server needs no memory to notice a block that is sent back after a changed conversation. It
-refuses the request. Earlier thinking doesn't count as conversation: a client can drop a block
-without the later ones being refused. Changes inside a block are not checked.
+refuses the request, or drops the block if the request asks for that. Earlier thinking doesn't count
+as conversation: a block can be dropped without the later ones being refused. Changes inside a block
+are not checked.
 """
 
 import json
@@ -13,9 +14,11 @@ from typing import Any
 
 from agentlib.lab.api.errors import WORDINGS, invalid
 from agentlib.lab.api.tokens import pieces
-from agentlib.messages import THINKING, Block, last_assistant
+from agentlib.messages import THINKING, Block, Message, blocks, last_assistant
 
 Body = Mapping[str, Any]
+BETA = "thinking-binding-controls-2026-08-01"
+"""The value of the header `anthropic-beta` that a request with `block_binding` needs."""
 _json = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
 
 
@@ -33,19 +36,41 @@ def thought(content: list[Block], body: Body) -> Block:
     return {"type": "thinking", "thinking": text, "signature": signature}
 
 
-def check_thinking(body: Body) -> None:
-    """Raise the Refusal of thinking that is sent after another conversation than its own.
+def check_thinking(body: dict[str, Any], betas: str = "") -> dict[str, Any]:
+    """Return the body without thinking that is sent after another conversation than its own.
 
-    The thinking of the newest assistant message may stand after any conversation.
+    Raises a Refusal if there is such thinking and the request doesn't ask for `drop_block`. The
+    thinking of the newest assistant message may stand after any conversation. A message that held
+    nothing but dropped thinking goes too. `betas`: the header `anthropic-beta`. Without its value
+    there, a `block_binding` counts as not given.
     """
+    thinking: Body = body.get("thinking") or {}
+    binding: Body = thinking.get("block_binding") or {}
+    drops = BETA in betas and binding.get("prefix_mismatch_behavior") == "drop_block"
+    paths = list(_unbound(body))
+    if paths and not drops:
+        raise invalid(f"{paths[0]}: {WORDINGS['bound']}")
+    messages: list[Message] = []
+    for i, message in enumerate(body["messages"] if paths else ()):
+        whole = list(enumerate(blocks(message)))
+        kept = [block for j, block in whole if f"messages.{i}.content.{j}" not in paths]
+        same = len(kept) == len(whole)
+        messages += [message if same else {**message, "content": kept}] if kept or same else []
+    return {**body, "messages": messages} if paths else body
+
+
+def _unbound(body: Body) -> Iterator[str]:
+    """Yield the paths of unbound thinking blocks, and of the thinking right behind them."""
     whole = list(pieces(body))
     if not any(block.get("type") == "thinking" for _, _, block in whole):
         return
     newest = f"messages.{last_assistant(body['messages'])}."
+    follows = False
     for path, block, expected in _signed(whole):
         is_bound = block.get("signature", expected) == expected or path.startswith(newest)
-        if block.get("type") == "thinking" and not is_bound:
-            raise invalid(f"{path}: {WORDINGS['bound']}")
+        follows = block.get("type") in THINKING and (follows or not is_bound)
+        if follows:
+            yield path
 
 
 def _signed(whole: Iterable[tuple[str, str, Block]]) -> Iterator[tuple[str, Block, str]]:
