@@ -10,8 +10,6 @@ from api_bodies import BETAS, ELSEWHERE, WRONG, Case, invalid, valid
 from agentlib.lab.api.server import Reply, Server
 from agentlib.lab.model import reply
 
-NOT_SIMULATED = ("not simulated", "not simulated by the offline API")
-
 
 def sent(case: Case) -> Reply:
     path = f"/v1/messages{'/count_tokens' if case.counts else ''}"

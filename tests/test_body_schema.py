@@ -92,9 +92,9 @@ TAGS = "does not match any of the expected tags"
         ({"model": MODEL, "messages": [TURN]}, "max_tokens: Field required"),
         (asked("Hi", messages="Hi"), "messages: Input should be a valid list"),
         (asked("Hi", max_tokens="9"), "max_tokens: Input should be a valid integer"),
-        (asked(5), "messages.0.content: Input should be a text or a list of blocks"),
+        (asked(5), "messages.0.content: Input should be a valid list"),
         (asked([text(5)]), f"{AT}.text.text: Input should be a valid string"),
-        (asked([{"type": "document"}]), f"{AT}: documents are not simulated by the offline API"),
+        (asked([{"type": "document"}]), f"not simulated: document ({AT})"),
         (
             asked("Hi", system=[CALL]),
             f"system.0: Input tag 'tool_use' found using 'type' {TAGS}: 'text'",
@@ -110,9 +110,12 @@ TAGS = "does not match any of the expected tags"
         ),
         (
             asked("Hi", messages=[{**TURN, "role": "tool"}]),
-            "messages.0.role: Input should be 'user' or 'assistant'",
+            "messages.0.role: Input should be 'user', 'assistant' or 'system'",
         ),
-        (asked("Hi", thinking=True), "thinking: Input should be a valid dictionary"),
+        (
+            asked("Hi", thinking=True),
+            "thinking: Input should be a valid dictionary or object to extract fields from",
+        ),
         (
             asked([text("Hi", cache_control=TTL)]),
             f"{AT}.text.cache_control.ephemeral.ttl: Input should be '5m' or '1h'",

@@ -96,7 +96,6 @@ WHOLE: dict[str, Reply] = {
     "404": reply(error("not_found_error"), 404),
     "413": reply(error("request_too_large", "Request exceeds the maximum size"), 413),
     "429 for an hour": reply(error("rate_limit_error"), 429, retry_after="3600"),
-    "529 until 2100": reply(error("x"), 529, retry_after="Fri, 31 Dec 2100 23:59:59 GMT"),
     "529 without retry": reply(error("overloaded_error"), 529, x_should_retry="false"),
     "500 in HTML": Reply(500, {"content-type": "text/html", "retry-after-ms": "1"}, b"<html>"),
     "shorter than it says": Reply(200, JSON | {"content-length": "9999"}, b"{"),

@@ -1,9 +1,9 @@
-"""An engine of one's own, and the layers in loops of one's own: the examples that README shows."""
+"""An engine of one's own, and the layers in loops of one's own: the examples of the reference."""
 
 import asyncio
-import inspect
 import re
 from pathlib import Path
+from typing import Any
 
 import anthropic
 import httpx2
@@ -13,18 +13,24 @@ from runs import READ, SMALL, a_session, a_workspace
 
 from agentlib.auto_compact import summary_text
 from agentlib.cli.main import main
-from agentlib.lab import examples
 from agentlib.lab.api.faults import Fault
 from agentlib.lab.api.server import Server
 from agentlib.lab.client import client
-from agentlib.lab.examples import my_loop, relevant
 from agentlib.lab.tasks.scenarios import Clock
 from agentlib.loop import run
 from agentlib.messages import asks_for_summary, of_type, violation
 from agentlib.transcripts import load
 
 NOTEBOOK = Path(__file__).parent.parent / "notebooks/reference.ipynb"
-REFERENCE = "\n".join(cell.source for cell in nbformat.read(NOTEBOOK, as_version=4).cells)
+CELLS = [cell.source for cell in nbformat.read(NOTEBOOK, as_version=4).cells]
+IMPORTS, ENGINE, LOOP = (
+    next(cell for cell in CELLS if start in cell)
+    for start in ("import pandas", "def relevant(", "def my_loop(")
+)
+EXAMPLES: dict[str, Any] = {}
+for _cell in (IMPORTS, ENGINE, LOOP):
+    exec(_cell, EXAMPLES)
+relevant, my_loop = EXAMPLES["relevant"], EXAMPLES["my_loop"]
 
 
 def brain(body):
@@ -63,9 +69,7 @@ def test_an_engine_of_ones_own_runs_is_noted_and_read_back(tmp_path):
 
 
 def test_the_example_has_fifteen_lines():
-    code = relevant.__code__
-    last = max(line for _, _, line in code.co_lines() if line)
-    assert last - code.co_firstlineno + 1 == 15
+    assert len(ENGINE.splitlines()) == 15
 
 
 def steps_of(folder, settings=SMALL, faults=()):
@@ -82,15 +86,14 @@ def test_the_layers_in_a_loop_of_ones_own(tmp_path):
 
 def asynchronous():
     """Make `my_loop` async by the lines that the reference notebook gives for AsyncAnthropic."""
-    [lines] = re.findall(r"^settled, needed.*?(?=^```)", REFERENCE, re.DOTALL | re.MULTILINE)
-    source = inspect.getsource(my_loop).replace(
-        "def my_loop(", "async def my_async_loop(summaries,"
-    )
+    text = "\n".join(CELLS)
+    [lines] = re.findall(r"^settled, needed.*?(?=^```)", text, re.DOTALL | re.MULTILINE)
+    source = LOOP.replace("def my_loop(", "async def my_async_loop(summaries, ")
     for line in lines.splitlines():
         start = re.escape(line.split(" = ")[0])
         source, found = re.subn(rf"^( +){start} = .*", rf"\1{line}", source, flags=re.MULTILINE)
         assert found == 1, line
-    names = {**vars(examples), "asyncio": asyncio}
+    names = {**EXAMPLES, "asyncio": asyncio}
     exec(source, names)
     return names["my_async_loop"]
 

@@ -2,7 +2,6 @@
 
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,15 +12,8 @@ from agentlib.lab.lessons.the_wall import added_up
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in an empty folder, as a kernel works in the folder of its notebook."""
-    monkeypatch.chdir(tmp_path)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lessons, "_predictions", {})
-    return tmp_path
-
-
-def progress(folder: Path, lesson: str = "00") -> dict:
-    return json.loads((folder / ".progress" / f"{lesson}.json").read_text(encoding="utf-8"))
 
 
 def tokens_sent(base: int, growth: int, turns: int) -> int:
@@ -63,7 +55,7 @@ def test_an_answer_that_is_no_function_is_told_so():
     ("name", "reason"),
     [
         ("00.99", "there is no exercise '00.99'; choose one of 00.1, 00.2"),
-        ("77.1", "'77.1' names no lesson; its first part is one of 00, 01, 02"),
+        ("77.1", "there is no exercise '77.1'; choose one of 00.1, 00.2"),
     ],
 )
 def test_an_exercise_that_does_not_exist_is_named_with_those_that_do(name, reason):
@@ -97,21 +89,18 @@ def test_hints_come_in_steps_and_end():
         assert hint("00.2", step) == f"00.2 has no hint {step}. Its last is hint 2."
 
 
-def test_without_a_number_there_is_no_prediction_and_nothing_is_written(folder):
+def test_without_a_number_there_is_no_prediction():
     assert predict("00.wall", turn=None) == "no prediction yet: put your guess in place of None"
     assert compare("00.wall", turn=17) == "turn: you said nothing, it is 17"
-    assert not (folder / ".progress").exists()
 
 
-def test_a_prediction_stands_beside_the_result_and_outlives_the_process(folder, monkeypatch):
+def test_a_prediction_stands_beside_the_result():
     assert predict("00.wall", turn=12) == "You say: turn 12."
-    monkeypatch.setattr(lessons, "_predictions", {})  # as in a new kernel
     assert compare("00.wall", turn=17) == "turn: you said 12, it is 17, 5 more"
     assert compare("00.wall", turn=12) == "turn: you said 12, and so it is"
-    assert progress(folder) == {"00.wall": {"turn": 12}}
 
 
-def test_none_in_the_notebook_takes_precedence_over_a_saved_prediction():
+def test_none_takes_back_an_earlier_prediction():
     predict("00.wall", turn=12)
     predict("00.wall", turn=None)
     assert compare("00.wall", turn=17) == "turn: you said nothing, it is 17"
@@ -137,29 +126,14 @@ def test_a_text_in_place_of_a_number_or_a_truth_is_told_what_to_give():
     ]
 
 
-def test_a_misspelt_or_unnamed_prediction_is_told_so(folder):
+def test_a_misspelt_or_unnamed_prediction_is_told_so():
     assert predict("00.wall", 18) == ("Name your prediction, as in predict('00.wall', turns=18).")
-    assert not (folder / ".progress").exists()
     predict("00.wall", trun="nine", done=True)
     assert compare("00.wall", turn=18, done="later").splitlines() == [
         "turn: you said nothing, it is 18",
         "done: you said yes, it is later",
         "trun: not asked, only turn, done",
     ]
-
-
-@pytest.mark.parametrize("torn", ['{"00.wall": {"tu', "[1, 2]"])
-def test_a_torn_progress_file_is_started_again(folder, torn):
-    (folder / ".progress").mkdir()
-    (folder / ".progress" / "00.json").write_text(torn, encoding="utf-8")
-    predict("00.wall", turn=12)
-    assert progress(folder) == {"00.wall": {"turn": 12}}
-
-
-def test_a_lesson_goes_on_in_a_folder_that_cannot_be_written(folder):
-    (folder / ".progress").write_text("a file in the place of the folder", encoding="utf-8")
-    assert predict("00.wall", turn=12) == "You say: turn 12."
-    assert compare("00.wall", turn=17) == "turn: you said 12, it is 17, 5 more"
 
 
 def test_an_answer_that_never_ends_is_stopped_with_a_sentence(monkeypatch):

@@ -99,7 +99,7 @@ def test_a_prompt_over_the_window_is_a_bad_request_with_both_numbers():
 
 def test_images_are_not_simulated():
     image: Any = {"type": "image", "source": {"type": "base64", "data": "R0lGODlhCgAKAA=="}}
-    with pytest.raises(anthropic.BadRequestError, match="images are not simulated"):
+    with pytest.raises(anthropic.BadRequestError, match="not simulated: image"):
         ask(offline(), [{"role": "user", "content": [image]}])
 
 

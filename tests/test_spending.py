@@ -254,7 +254,6 @@ def test_a_failure_that_passes_is_waited_for_and_said(code: int):
         ({"retry_after": "3600"}, "3,600"),
         ({"retry_after": "61"}, "61"),
         ({"retry_after": "1e9"}, "1,000,000,000"),
-        ({"retry_after": "Fri, 31 Dec 2100 23:59:59 GMT"}, r"\d,\d{3},\d{3},\d{3}"),
         ({"retry_after_ms": "99000", "retry_after": "1"}, "99"),
     ],
 )

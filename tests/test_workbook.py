@@ -152,24 +152,20 @@ def test_git_sees_neither_the_workbook_nor_a_change(clone: Path):
     write(clone / ".gitignore", ignored)
     workbook.update(clone)
     reset.main("03", root=clone)
-    write(clone / "workbook/.progress/00.json", "{}")
     assert git(clone, "status", "--porcelain", "--untracked-files=all") == "?? .gitignore\n"
 
 
 @pytest.mark.parametrize("number", ["03", "3"])
-def test_reset_brings_one_lesson_back_and_forgets_its_progress(clone: Path, capsys, number: str):
+def test_reset_brings_one_lesson_back(clone: Path, capsys, number: str):
     workbook.update(clone)
     for name in (COMPACT, WALL):
         write(clone / "workbook" / name, lesson("mine"))
-    write(clone / "workbook/.progress/03.json", "{}")
-    write(clone / "workbook/.progress/00.json", "{}")
     assert reset.main(number, root=clone) == 0
     assert capsys.readouterr().out.splitlines() == [
-        f"workbook/{COMPACT} is as it came, without predictions. Reload it if it is open."
+        f"workbook/{COMPACT} is as it came. Reload it if it is open."
     ]
     assert code(clone / "workbook" / COMPACT) == [AS_IT_CAME]
     assert code(clone / "workbook" / WALL) == ["mine"]
-    assert [path.name for path in (clone / "workbook/.progress").iterdir()] == ["00.json"]
 
 
 def test_reset_works_before_there_is_a_workbook(root: Path, capsys):

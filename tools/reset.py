@@ -1,4 +1,4 @@
-"""Start one lesson of the workbook again, and forget its predictions.
+"""Start one lesson of the workbook again.
 
 python -m tools.reset 03    # what `make reset LESSON=03` runs
 """
@@ -18,8 +18,7 @@ def main(*arguments: str, root: Path = workbook.ROOT) -> int:
         print(f"{complaint} Choose one of {', '.join(lessons)}: make reset LESSON={min(lessons)}")
         return 2
     workbook.restore(name, root)
-    (root / workbook.FOLDER / ".progress" / f"{name[:2]}.json").unlink(missing_ok=True)
-    print(f"{workbook.FOLDER}/{name} is as it came, without predictions. Reload it if it is open.")
+    print(f"{workbook.FOLDER}/{name} is as it came. Reload it if it is open.")
     return 0
 
 

@@ -14,7 +14,6 @@
     sessions       files of Claude Code, read into the same Session
     figures        pictures of tables, and panels put sliders beside them
     lessons        predictions, and a room for each lesson: its exercises, panels and prints
-    examples       an engine of your own, and the layers in a loop of your own
 
 The offline model shows how a mechanism works. It is no evidence about language models.
 """

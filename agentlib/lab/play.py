@@ -5,11 +5,9 @@ a setting made it forget shows in what it does next. Such a run illustrates a me
 evidence about language models.
 """
 
-import gc
 import re
 from collections import Counter
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -250,25 +248,13 @@ def _played(
         bench = ToolBench(folder, sandbox=live, added=tuple(parts.get("tools", ())))
         work = _Work(run, llm, model_id(live), session, bench, clock, parts)
         try:
-            with rarely_collected():
-                work.through(task)
+            work.through(task)
         except KeyboardInterrupt:
             if not model:  # the learner's own, so this run must not be remembered
                 raise
             run.ended = "KeyboardInterrupt"
         run.checks = task.checks(folder, session.history)
     return run
-
-
-@contextmanager
-def rarely_collected() -> Generator[None]:
-    """Let Python look for garbage less often: a run that keeps its requests takes a third less."""
-    before = gc.get_threshold()
-    gc.set_threshold(10_000, 20, 100)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 class _TurnsOver(BaseException):

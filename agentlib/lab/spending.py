@@ -7,11 +7,9 @@ not priced.
 
 import json
 import re
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -245,12 +243,10 @@ def _check_wait(request: Any, response: Any, base_url: str, say: Callable[[str],
 
 
 def _retry_after(headers: Mapping[str, str]) -> float:
-    """Return the seconds that a response asks to wait, 0 if it doesn't ask, as the SDK reads it."""
+    """Return the seconds that a response asks to wait, 0 if it doesn't ask. Dates aren't read."""
     for name, unit in (("retry-after-ms", 1_000), ("retry-after", 1)):
         with suppress(KeyError, ValueError):
             return max(0.0, float(headers[name]) / unit)
-    with suppress(KeyError, ValueError):
-        return max(0.0, parsedate_to_datetime(headers["retry-after"]).timestamp() - time.time())
     return 0.0
 
 
@@ -275,12 +271,10 @@ def _check_response(response: Any, base_url: str, streams: Any) -> None:
             f"{base_url} sends requests on to {other}, and the key does not go there. If you trust "
             "that address, set ANTHROPIC_BASE_URL to it."
         )
-    kind = response.headers.get("content-type", "")
-    is_answer = response.http_response.is_success
-    if is_answer and ("event-stream" if streams else "json") not in kind:
-        raise LiveError(f"{base_url} is not a Messages API: it sent {kind or '?'}.")
-    if is_answer and not streams and not _is_object(response.http_response.read()):
-        raise LiveError(f"{base_url} is not a Messages API: its answer is no JSON object.")
+    kind, answer = response.headers.get("content-type", ""), response.http_response
+    fits = "event-stream" in kind if streams else "json" in kind and _is_object(answer.read())
+    if answer.is_success and not fits:
+        raise LiveError(f"{base_url} is not a Messages API: it sent {kind or '?'}, no message.")
 
 
 def _is_object(text: bytes) -> bool:

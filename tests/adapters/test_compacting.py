@@ -42,7 +42,7 @@ class Noted(Server):
 
 def run(script: str, folder: Path, server: Server) -> str:
     for source in PACKAGE.glob("*.py"):
-        if source.stat().st_size < 8_000:
+        if source.stat().st_size < 10_000:
             shutil.copy(source, folder)
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "ANTHROPIC_API_KEY": "any"}
     with served(server) as wire:

@@ -24,12 +24,17 @@ from traitlets.config import Config
 from agentlib.lab import lessons
 from agentlib.lab.figures.style import Chart
 from agentlib.lab.lessons import check, hint
-from agentlib.lab.lessons.rooms import find, of_lesson
+from agentlib.lab.lessons.rooms import EXERCISES, find, import_all
 from agentlib.lab.panels.panel import Panel
 
 ROOT = Path(__file__).parents[2]
 CHECK = re.compile(r'^check\("(\d\d\.\d+)", .+\)\s*\Z', re.MULTILINE)
 SOLUTION = re.compile(r"<summary>Solution</summary>\s*```python\n(.*?)```", re.DOTALL)
+
+
+def of_lesson(lesson: str) -> list[str]:
+    import_all()
+    return sorted(name for name in EXERCISES if name.startswith(f"{lesson}."))
 
 
 class Lesson:

@@ -1,59 +1,48 @@
 """Check the shape of a request's body: which keys and blocks it has, and of which type.
 
 The API checks the shape before anything else. It refuses keys it does not know, so the extra
-fields of a transcript must be removed before a message is sent. `rules.toml` lists the keys. Some
-features of the API are not simulated, and a request for one is refused by that name: those in the
-list, images, documents, the blocks of server tools.
+fields of a transcript must be removed before a message is sent. `rules.toml` lists the keys, and
+pydantic checks them, whose words the API's refusals are. Some features of the API are not
+simulated, and a request for one is refused by that name: those in the list, images, documents, the
+blocks of server tools.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from typing import Any, cast
 
-from agentlib.lab.api.edits import BETAS, edits_of
-from agentlib.lab.api.errors import TABLE, WORDINGS, Refusal, invalid
-from agentlib.lab.api.values import is_typed
+from pydantic_core import ErrorDetails, SchemaValidator, ValidationError
+from pydantic_core import core_schema as core
+
+from agentlib.lab.api.errors import TABLE, Refusal, invalid
 
 Body = dict[str, Any]
 
-_TYPES = {"string": str, "integer": int, "boolean": bool, "list": list, "dictionary": dict}
-_KEYS: Mapping[str, Mapping[str, Mapping[str, str]]] = TABLE["keys"]
-"""Kind of object -> required, optional and not_simulated -> key -> type or feature."""
-_BLOCKS = ("text", "thinking", "redacted_thinking", "tool_use", "tool_result", "compaction")
+_PLAIN: Mapping[str, core.CoreSchema] = {
+    "any": core.any_schema(),
+    "string": core.str_schema(strict=True),
+    "count": core.int_schema(strict=True, ge=0),
+    "boolean": core.bool_schema(strict=True),
+    "list": core.list_schema(strict=True),
+    "dictionary": core.dict_schema(strict=True),
+}
 _OTHERS = re.compile(
-    "image|document|search_result|tool_reference|container_upload|tool_addition|tool_removal|"
-    "server_tool_use|mcp_tool_use|fallback|[a-z_]+_tool_result"
+    r"image|document|search_result|tool_reference|container_upload|tool_addition|tool_removal|"
+    r"server_tool_use|mcp_tool_use|fallback|[a-z_]+_tool_result|mcp_toolset|.*_(\d{8}|latest)"
 )
-"""The blocks that the API has and this server hasn't."""
-_TOOL_ID = re.compile(r"[a-zA-Z0-9_-]+")
+"""The blocks, and the API's own tools, that the API has and this server hasn't."""
 
 
 def check_shape(body: Body) -> None:
     """Raise the Refusal of the first key or block that the API would not take."""
-    _check_keys("", body, "body")
-    if body.get("thinking") is not None:
-        kind = _check_type("thinking", body["thinking"], ("adaptive", "enabled", "disabled"))
-        _check_keys(f"thinking.{kind}.", body["thinking"], kind)
-    if body.get("tool_choice") is not None:
-        kind = _check_type("tool_choice", body["tool_choice"], ("auto", "any", "tool", "none"))
-        name = "choice_tool" if kind == "tool" else kind
-        _check_keys(f"tool_choice.{kind}.", body["tool_choice"], name)
-    for name in ("metadata", "output_config", "context_management"):
-        _check_keys(f"{name}.", body.get(name) or {}, name)
-    for i, edit in enumerate(edits_of(body)):
-        kind = _check_type(f"context_management.edits.{i}", edit, tuple(BETAS))
-        _check_keys(f"context_management.edits.{i}.{kind}.", edit, kind)
-    for i, tool in enumerate(body.get("tools") or ()):
-        if is_typed(tool):
-            raise not_simulated(f"tools.{i}", f"the API's own tool {tool['type']}")
-        _check_keys(f"tools.{i}.custom.", tool, "tool")
-    _check_content("system", body.get("system") or [], ("text",))
-    for i, message in enumerate(body["messages"]):
-        _check_keys(f"messages.{i}.", message, "message")
-        if message["role"] not in ("user", "assistant", "system"):
-            raise invalid(f"messages.{i}.role: Input should be 'user' or 'assistant'")
-        _check_content(f"messages.{i}.content", message["content"], _BLOCKS)
+    try:
+        _validator("body").validate_python(body)
+    except ValidationError as error:
+        refusals = [refusal for each in error.errors() if (refusal := _refusal(each))]
+        refusals.sort(key=lambda each: not each.message.startswith("not simulated"))
+        if refusals:
+            raise refusals[0] from None
 
 
 def not_simulated(path: str, feature: str) -> Refusal:
@@ -67,63 +56,64 @@ def not_simulated(path: str, feature: str) -> Refusal:
     return refusal
 
 
-def _check_content(path: str, content: Any, types: Sequence[str]) -> None:
-    if isinstance(content, str):
-        return
-    if not isinstance(content, list):
-        raise invalid(f"{path}: Input should be a text or a list of blocks")
-    for j, block in enumerate(cast(list[Any], content)):
-        kind = _check_type(f"{path}.{j}", block, types)
-        here = f"{path}.{j}.{kind}."
-        _check_keys(here, block, kind)
-        if kind == "tool_use" and not _TOOL_ID.fullmatch(block["id"]):
-            raise invalid(f"{here}id: String should match pattern '^[a-zA-Z0-9_-]+$'")
-        if kind == "tool_result":
-            _check_content(f"{here}content", block.get("content") or [], ("text",))
+def _refusal(problem: ErrorDetails) -> Refusal | None:
+    """Return what to say of a problem, None if a feature is named only to do without it."""
+    path = ".".join(map(str, problem["loc"]))
+    feature = TABLE["not_simulated"].get(re.sub(r"\.\d+", "", path))
+    if problem["type"] == "extra_forbidden" and feature:
+        return not_simulated(path, feature) if problem["input"] else None
+    tag = problem.get("ctx", {}).get("tag", "")
+    if _OTHERS.fullmatch(tag):
+        return not_simulated(path, tag)
+    return invalid(f"{path}: {problem['msg']}")
 
 
-def _check_type(path: str, value: Any, types: Sequence[str]) -> str:
-    """Return the type of an object, one of `types`."""
-    if not isinstance(value, dict):
-        raise invalid(f"{path}: Input should be an object")
-    kind: Any = cast(Body, value).get("type")
-    if isinstance(kind, str) and kind not in types and _OTHERS.fullmatch(kind):
-        raise invalid(f"{path}: {kind}s are not simulated by the offline API")
-    if kind not in types:
-        raise invalid(f"{path}: {WORDINGS['tag'].format(kind, ', '.join(map(repr, types)))}")
-    return kind
+# -- from the table to pydantic's schema ----------------------------------------------------------
 
 
 @cache
-def _fields(kind: str) -> tuple[Mapping[str, str], Mapping[str, str], Mapping[str, str]]:
-    """Return the required keys of an object, those not simulated, and the types of all."""
-    groups = ("required", "optional", "not_simulated")
-    required, optional, features = (_KEYS[kind].get(group, {}) for group in groups)
-    types = {"type": "any", **required, **optional, **dict.fromkeys(features, "any")}
-    return required, features, types
+def _validator(name: str) -> SchemaValidator:
+    return SchemaValidator(_schema(name))
 
 
-def _check_keys(path: str, value: Any, kind: str) -> None:
-    if not isinstance(value, dict):
-        raise invalid(f"{path.rstrip('.')}: Input should be an object")
-    required, features, types = _fields(kind)
-    given = cast(Body, value)
-    for name in features:
-        if given.get(name):
-            raise not_simulated(f"{path}{name}", features[name])
-    for name in required:
-        if name not in given:
-            raise invalid(f"{path}{name}: Field required")
-    for name, each in given.items():
-        if name not in types:
-            raise invalid(f"{path}{name}: Extra inputs are not permitted")
-        is_null = each is None and name not in required
-        wanted = _TYPES.get(types[name], object)
-        is_flag = isinstance(each, bool) and wanted is int
-        if not is_null and (is_flag or not isinstance(each, wanted)):
-            raise invalid(f"{path}{name}: Input should be a valid {types[name]}")
-        if name == "cache_control" and each is not None:
-            _check_type(f"{path}{name}", each, ("ephemeral",))
-            _check_keys(f"{path}{name}.ephemeral.", each, "cache_control")
-            if cast(Body, each).get("ttl") not in (None, "5m", "1h"):
-                raise invalid(f"{path}{name}.ephemeral.ttl: Input should be '5m' or '1h'")
+def _schema(name: str) -> core.CoreSchema:
+    """Build the schema of a type, whose names `rules.toml` explains."""
+    first, _, second = name.partition(" or ")
+    if second:
+        return core.no_info_wrap_validator_function(partial(_either, first), _schema(second))
+    if (each := name.removeprefix("list of ")) != name:
+        return core.list_schema(_schema(each), strict=True)
+    if (kinds := name.removeprefix("one of ")) != name:
+        objects = {kind: _object(kind, type="any") for kind in kinds.split(", ")}
+        return core.tagged_union_schema(objects, "type")
+    if name == "tool":
+        return core.no_info_before_validator_function(_with_type, _schema("one of custom"))
+    if values := TABLE["values"].get(name):
+        return core.literal_schema(values)
+    if pattern := TABLE["patterns"].get(name):
+        return core.str_schema(strict=True, pattern=pattern)
+    return _PLAIN.get(name) or _object(name)
+
+
+def _either(first: str, value: Any, second: Callable[[Any], Any]) -> Any:
+    return value if _validator(first).isinstance_python(value) else second(value)
+
+
+def _object(kind: str, **more: str) -> core.CoreSchema:
+    table = TABLE["keys"][kind]
+    fields = {
+        name: core.typed_dict_field(_schema(type), required=True)
+        for name, type in table.get("required", {}).items()
+    }
+    for name, type in {**more, **table.get("optional", {})}.items():
+        fields[name] = core.typed_dict_field(core.nullable_schema(_schema(type)), required=False)
+    others = "ignore" if table.get("open") else "forbid"
+    return core.typed_dict_schema(fields, extra_behavior=others)
+
+
+def _with_type(tool: Any) -> Any:
+    """Give a tool its type, which is custom if it has none."""
+    if not isinstance(tool, dict):
+        return tool
+    given = cast(Body, tool)
+    return {**given, "type": given.get("type") or "custom"}

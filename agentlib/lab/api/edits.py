@@ -7,10 +7,9 @@ Defaults and shapes are those of the SDK's types and of the API's page on contex
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from typing import Any
 
-from agentlib.lab.api.errors import WORDINGS, invalid
+from agentlib.lab.api.errors import WORDINGS
 from agentlib.lab.api.thinking import thinking_mode
 from agentlib.lab.api.tokens import lay_out
 from agentlib.messages import THINKING, Block, Message, blocks, of_type, tool_names
@@ -37,42 +36,21 @@ def edits_of(body: Body) -> list[Body]:
     return list(management.get("edits") or ())
 
 
-def check_edits(body: Body, betas: str) -> None:
-    """Raise the Refusal of edits that the API would not take. Their shape is known to be right."""
+def broken_edits(body: Body, betas: str) -> Iterator[str]:
+    """Say which rules the edits break. Their shape is known to be right."""
     kinds = [edit["type"] for edit in edits_of(body)]
     for i, edit in enumerate(edits_of(body)):
-        path = f"context_management.edits.{i}.{edit['type']}"
-        if BETAS[edit["type"]] not in betas:
-            raise invalid(f"{path}: {WORDINGS['needs_beta'].format(BETAS[edit['type']])}")
-        for name, units in _AMOUNTS.items():
-            _check_amount(f"{path}.{name}", edit.get(name), units)
-        if kinds.count(edit["type"]) > 1:
-            raise invalid(f"{path}: each edit may be given once")
+        kind, path = edit["type"], f"context_management.edits.{i}.{edit['type']}"
+        if BETAS[kind] not in betas:
+            yield f"{path}: {WORDINGS['needs_beta'].format(BETAS[kind])}"
+        if kind in kinds[:i]:
+            yield f"{path}: each edit may be given once"
+        if kind == COMPACT and _trigger(edit)[1] < LEAST:
+            yield f"{path}.trigger.value: Input should be greater than or equal to {LEAST}"
     if THINK in kinds[1:]:
-        raise invalid(f"context_management.edits: {THINK} must be the first edit")
+        yield f"context_management.edits: {THINK} must be the first edit"
     if THINK in kinds and thinking_mode(body) != "adaptive":
-        raise invalid(f"`{THINK}` strategy requires `thinking` to be enabled or adaptive")
-    for edit in edits_of(body):
-        if edit["type"] == COMPACT and _trigger(edit)[1] < LEAST:
-            raise invalid(f"{COMPACT}.trigger.value: Input should be at least {LEAST}")
-
-
-_AMOUNTS = {
-    "trigger": ("input_tokens", "tool_uses"),
-    "keep": ("tool_uses", "thinking_turns", "all"),
-    "clear_at_least": ("input_tokens",),
-}
-"""The units in which an amount may be given."""
-
-
-def _check_amount(path: str, amount: Any, units: Sequence[str]) -> None:
-    match amount:
-        case None | "all" | {"type": "all"}:
-            return
-        case {"type": str(unit), "value": int(value)} if unit in units and value >= 0:
-            return
-        case _:
-            raise invalid(f"{path}: Input should have a type of {units} and a value of 0 or more")
+        yield f"`{THINK}` strategy requires `thinking` to be enabled or adaptive"
 
 
 # -- the two clears -------------------------------------------------------------------------------
@@ -191,7 +169,7 @@ def summary_request(body: Body, edit: Body) -> Body:
 
 # -- our settings as the server's edits -----------------------------------------------------------
 
-_ASKED = (
+_SAID = (
     *("micro", "keep_recent", "clear_at_least", "keep_tools", "auto", "enabled"),
     *("threshold", "threshold_pct", "context_window", "output_reserve", "buffer"),
 )
@@ -208,18 +186,17 @@ def as_edits(settings: Settings) -> tuple[list[Body], dict[str, Any]]:
     >>> [edit["type"] for edit in edits], edits[0]["keep"]["value"], rest
     (['clear_tool_uses_20250919', 'compact_20260112'], 5, {'head_tokens': 4000})
     """
-    plain, rest = Settings(), dict(_other_settings(settings, Settings()))
-    edits: list[Body] = []
+    edits, said, tokens = list[Body](), set(_SAID), settings.threshold_tokens
     if settings.enabled and settings.micro == "clear":
         edits.append(_clearing(settings))
     elif settings.enabled and settings.micro != "off":
-        rest["micro"] = settings.micro
-    if settings.enabled and settings.auto and settings.threshold_tokens >= LEAST:
-        value = {"type": "input_tokens", "value": settings.threshold_tokens}
-        edits.append({"type": COMPACT, "trigger": value})
+        said.remove("micro")
+    if settings.enabled and settings.auto and tokens >= LEAST:
+        edits.append({"type": COMPACT, "trigger": {"type": "input_tokens", "value": tokens}})
     elif settings.enabled and settings.auto:
-        rest["threshold"] = settings.threshold_tokens
-    return edits, {name: rest[name] for name in (f.name for f in fields(plain)) if name in rest}
+        said.remove("threshold")
+    own, plain = {**vars(settings), "threshold": tokens}, vars(Settings())
+    return edits, {n: value for n, value in own.items() if n not in said and value != plain[n]}
 
 
 def edits_for(settings: Settings) -> list[Body]:
@@ -235,9 +212,3 @@ def _clearing(settings: Settings) -> Body:
     if settings.clear_at_least:
         edit["clear_at_least"] = {"type": "input_tokens", "value": settings.clear_at_least}
     return edit | ({"exclude_tools": list(settings.keep_tools)} if settings.keep_tools else {})
-
-
-def _other_settings(settings: Settings, plain: Settings) -> Iterator[tuple[str, Any]]:
-    for name, value in vars(settings).items():
-        if name not in _ASKED and value != getattr(plain, name):
-            yield name, value

@@ -133,11 +133,8 @@ class Server:
         names = {"id": MODEL, "display_name": "The offline model"}
         return {"type": "model", **names, "created_at": "2026-11-01T00:00:00Z", **sizes}
 
-    def _read(self, raw: bytes, betas: str, counts_only: bool = False) -> Body:
-        return check(read_body(raw), counts_only=counts_only, betas=betas)
-
     def _count(self, raw: bytes, betas: str) -> Body:
-        body = self._read(raw, betas, True)
+        body = check(read_body(raw), counts_only=True, betas=betas)
         counted: Body = {"input_tokens": lay_out(cleared(body)[0]).tokens}
         if edits_of(body):
             before = {"original_input_tokens": lay_out(body).tokens}
@@ -145,7 +142,7 @@ class Server:
         return counted
 
     def _message(self, raw: bytes, betas: str) -> Body | str:
-        now, body = self.clock(), self._read(raw, betas)
+        now, body = self.clock(), check(read_body(raw), betas=betas)
         streams = body.pop("stream", False)
         shown, applied = cleared(body)
         layout = lay_out(shown)
@@ -159,7 +156,8 @@ class Server:
             block, bill = self._compaction(shown, edit, now)
             bills.append({"type": "compaction", **bill})
         if block and block["content"]:
-            body = shown = since_compaction(_with_block(body, block))
+            compacted = [*body["messages"], {"role": "assistant", "content": [block]}]
+            body = shown = since_compaction({**body, "messages": compacted})
             layout = lay_out(shown)
         content, usage, sequence = list[Block](), Bill(0, 0, 0).usage(0), None
         if not (edit and edit.get("pause_after_compaction")):
@@ -224,10 +222,6 @@ def _response(request_id: str, status: int, headers: Headers, content: Body | st
         kind, text = "application/json", json.dumps(text, ensure_ascii=False)
     standard = {"request-id": request_id, "content-type": kind}
     return Reply(status, {**standard, **headers}, text.encode())
-
-
-def _with_block(body: Body, block: Block) -> Body:
-    return {**body, "messages": [*body["messages"], {"role": "assistant", "content": [block]}]}
 
 
 def _digest(raw: bytes) -> str:

@@ -1,22 +1,17 @@
 """Check exercises, take hints, predict results and compare them, use the learner's function.
 
-Predictions are kept in `.progress/<lesson>.json` beside the notebooks. Git doesn't see that folder,
-and `make reset LESSON=03` forgets a lesson's file. The exercises themselves are in the `rooms`.
+Predictions are kept as long as the kernel runs. The exercises themselves are in the `rooms`.
 """
 
-import contextlib
-import json
 import textwrap
 import traceback
 from dataclasses import dataclass
 from numbers import Integral, Real
-from pathlib import Path
 from typing import Any
 
 from agentlib.lab.lessons.checking import Answer, Wrong, limited
-from agentlib.lab.lessons.rooms import find, lesson_of
+from agentlib.lab.lessons.rooms import find
 
-PROGRESS = Path(".progress")
 WIDTH = 72
 SECONDS = 10
 """After so much time an answer that doesn't end is stopped."""
@@ -106,29 +101,21 @@ def hint(exercise: str, step: int = 1) -> Note:
 
 
 _predictions: dict[str, dict[str, Any]] = {}
-"""Predictions of this process. They take precedence over the saved ones, so that notebooks with
-None in place of every prediction print the same everywhere."""
 
 
 def predict(name: str, *unnamed: Any, **values: Any) -> Note:
     """Write a prediction down, to be compared after the run.
 
-    The name begins with its lesson. A value None is no prediction yet. A value without a name is
-    not written down.
+    A value None is no prediction yet. A value without a name is not written down.
 
     >>> predict("02.turns", turns=12)
     You say: turns 12.
     """
-    lesson = lesson_of(name)
     if unnamed:
         return Note(f"Name your prediction, as in predict({name!r}, turns={unnamed[0]!r}).")
     _predictions[name] = values
     if not values or any(value is None for value in values.values()):
         return Note("no prediction yet: put your guess in place of None")
-    text = json.dumps({**_saved(lesson), name: values}, indent=1, default=str)
-    with contextlib.suppress(OSError):  # the lesson goes on in a folder that can't be written
-        PROGRESS.mkdir(exist_ok=True)
-        (PROGRESS / f"{lesson}.json").write_text(f"{text}\n", encoding="utf-8", newline="\n")
     listed = ", ".join(f"{_words(key)} {_shown(value)}" for key, value in values.items())
     return _wrapped(f"You say: {listed}.")
 
@@ -140,8 +127,7 @@ def compare(name: str, **actual: Any) -> Note:
     >>> compare("02.turns", turns=17)
     turns: you said 12, it is 17, 5 more
     """
-    saved: dict[str, Any] = _saved(lesson_of(name)).get(name, {})
-    values = _predictions.get(name, saved)
+    values = _predictions.get(name, {})
     lines = [f"{_words(key)}: {_compared(values.get(key), actual[key])}" for key in actual]
     lines += [f"{key}: not asked, only {', '.join(actual)}" for key in values.keys() - actual]
     return Note("\n".join(lines))
@@ -183,10 +169,3 @@ def _words(key: str) -> str:
 def _wrapped(text: str) -> Note:
     lines = (textwrap.fill(line, WIDTH, break_long_words=False) for line in text.splitlines())
     return Note("\n".join(lines))
-
-
-def _saved(lesson: str) -> dict[str, Any]:
-    """Read the lesson's predictions. A missing or torn file has none."""
-    with contextlib.suppress(OSError, ValueError, TypeError):
-        return dict(json.loads((PROGRESS / f"{lesson}.json").read_text(encoding="utf-8")))
-    return {}

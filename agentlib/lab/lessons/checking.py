@@ -140,34 +140,26 @@ def limited(seconds: float) -> Generator[None]:
 
     It works in the main thread, which runs a notebook's cells. Elsewhere nothing is limited.
     """
-    over, start = threading.Event(), time.process_time()
+    end, done, late = time.process_time() + seconds, threading.Event(), threading.Event()
 
     def watch() -> None:
-        if (left := start + seconds - time.process_time()) > 0:
-            timers.append(_after(left, watch))
-        else:
-            over.set()
-            interrupt_main()
+        while (left := end - time.process_time()) > 0:
+            if done.wait(left):
+                return
+        late.set()
+        interrupt_main()
 
-    is_main = threading.current_thread() is threading.main_thread()
-    timers = [_after(seconds, watch)] if is_main else []
+    if threading.current_thread() is threading.main_thread():
+        threading.Thread(target=watch, daemon=True).start()
     try:
         yield
     except KeyboardInterrupt:
-        if not over.is_set():
+        if not late.is_set():
             raise
         reason = f"it was stopped after {seconds:g} seconds. Does every loop in it end?"
         raise Wrong(reason) from None
     finally:
-        for timer in timers:
-            timer.cancel()
-
-
-def _after(seconds: float, call: Callable[[], None]) -> threading.Timer:
-    timer = threading.Timer(seconds, call)
-    timer.daemon = True
-    timer.start()
-    return timer
+        done.set()
 
 
 def require_messages(value: Any) -> list[Message]:
