@@ -116,13 +116,18 @@ class Chart:
     def __init__(self, height: float, title: str = "") -> None:
         self.figure = Figure(figsize=(WIDTH, height), dpi=DPI, facecolor="white")
         looks: Any = {"fontsize": 13, "fontweight": "bold", "color": DARK, "va": "top"}
-        self.figure.text(0.014, 1 - 0.12 / height, title, **looks)
+        self.headline = self.figure.text(0.014, 1 - 0.12 / height, title, **looks)
         self.page, self.height = FigureCanvasAgg(self.figure), height
         self.moving: list[Artist] = []
         self._ground: Any = None
 
-    def frame(self, left: float, bottom: float, width: float, height: float, title: str) -> Axes:
-        """Add axes at a place given in inches, with grid, title and thousands in the style."""
+    def frame(
+        self, left: float, bottom: float, width: float, height: float, title: str = "", **looks: Any
+    ) -> Axes:
+        """Add axes at a place in inches, with grid, title and thousands in the style.
+
+        `looks`: limits and labels, as `Axes.set` takes them.
+        """
         place = (left / WIDTH, bottom / self.height, width / WIDTH, height / self.height)
         axes = self.figure.add_axes(place)
         axes.set_title(title, loc="left", fontsize=11, fontweight="bold", color=DARK)
@@ -136,6 +141,26 @@ class Chart:
         axes.yaxis.label.set_color(GREY)
         axes.spines[["left", "bottom"]].set_color(GREY)
         axes.spines[["top", "right"]].set_visible(False)
+        axes.set(**looks)
+        return axes
+
+    def cells(
+        self,
+        left: float,
+        width: float,
+        height: float,
+        names: Sequence[str],
+        columns: int,
+        **looks: Any,
+    ) -> Axes:
+        """Add axes with a row for each name and a column for each compaction."""
+        axes = self.frame(left, 0.75, width, height, xlabel="compaction", **looks)
+        axes.set(xlim=(0.5, columns + 0.5), ylim=(len(names) - 0.5, -0.5))
+        axes.set_xticks(range(1, columns + 1, 1 + columns // 20))
+        axes.set_yticks(range(len(names)), names)
+        axes.tick_params(length=0)
+        axes.grid(False)
+        axes.spines[["left", "bottom"]].set_visible(False)
         return axes
 
     def key(self, entries: Sequence[Artist] = (), *, left: float = 0.02, columns: int = 4) -> None:

@@ -105,20 +105,16 @@ def first_summary(run: Run) -> tuple[list[Message], list[str]]:
     return run.session.history[: compaction.seen], [line for line in lines if any(claim(line))]
 
 
-def threads_of(run: Run, trace: RestsOn) -> Chart:
+def _threads_of(run: Run, trace: RestsOn) -> tuple[Chart, str]:
     """Draw the first summary of a run, each line with a thread to the message that it rests on."""
     messages, lines = first_summary(run)
-    rests = [(line[2:], trace(line, messages)) for line in lines]
-    nobody = sum(at is None for _, at in rests)
-    red = f"{many(nobody, 'line')} of this summary: nobody said that"
-    title = red if nobody else "Somebody said each line of this summary"
-    return threads([_shown(each) for each in messages], rests, title=title)
-
-
-def _threads_of(run: Run, trace: RestsOn) -> tuple[Chart, str]:
-    messages, lines = first_summary(run)
-    lost = many(len(messages) - len({trace(line, messages) for line in lines} - {None}), "message")
-    return threads_of(run, trace), f"{len(lines)} lines; {lost} left no line."
+    rests = [trace(line, messages) for line in lines]
+    red = f"{many(rests.count(None), 'line')} of this summary: nobody said that"
+    title = red if None in rests else "Somebody said each line of this summary"
+    words = [line[2:] for line in lines]
+    chart = threads([*map(_shown, messages)], [*zip(words, rests, strict=True)], title=title)
+    lost = many(len(messages) - len({*rests} - {None}), "message")
+    return chart, f"{len(lines)} lines; {lost} left no line."
 
 
 def _shown(message: Message) -> tuple[str, str]:
