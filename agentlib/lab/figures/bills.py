@@ -57,10 +57,11 @@ def _stack(axes: Axes, usages: Sequence[Usage], span: range, model: str, row: in
     for kind, (words, colour, price) in list(_BARS.items())[: 3 + row]:
         sizes = np.array([scale * each[kind][row] for each in billed])
         label = f"{words}, ${rates(model)[price]:.2f} per million" if sizes.any() else ""
-        bars = axes.bar(numbers, sizes, 0.78, floor, color=colour, label=label)
+        axes.bar(numbers, sizes, 0.78, floor, color=colour, label=label)
         floor = floor + sizes
     if row and len(span) <= 12:
-        axes.bar_label(bars, [f"{cents:.1f}" for cents in floor])
+        for number, cents in zip(numbers, floor, strict=True):
+            axes.text(number, cents, f"{cents:.1f}", ha="center", va="bottom")
 
 
 @plain

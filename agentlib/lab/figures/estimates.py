@@ -70,7 +70,7 @@ def shares(settings: Settings, rings: float, off: int = 0) -> Chart:
     late = rings > window - settings.output_reserve
     colour = RED if late else DARK
     top = window * next((t for t in _TOPS if t * window > 1.05 * rings), _TOPS[-1])
-    chart = Chart(2.75, _title(settings, rings))
+    chart = Chart(2.75, _verdict(settings, rings)[0])
     axes = chart.frame(0.12, 0.72, WIDTH - 0.52, 1.6, "")
     axes.set(xlim=(0, top), ylim=(0.2, 1), yticks=[])
     axes.set_xlabel("tokens that are really in the prompt")
@@ -112,24 +112,21 @@ def _bar(axes: Axes, settings: Settings) -> None:
     axes.text(window + 0.015 * top, 0.37, past, color=RED, va="center", zorder=4, bbox=patch)
 
 
-def _title(settings: Settings, rings: float) -> str:
-    if rings > settings.context_window:
-        return f"An alarm that can't ring: it waits for {rings:,.0f} tokens"
-    if rings > settings.context_window - settings.output_reserve:
-        return f"The alarm rings at {rings:,.0f}, too late for the answer"
-    early = "in time" if rings >= settings.threshold_tokens else "earlier than it has to"
-    return f"The alarm rings at {rings:,.0f}, {early}"
+def _verdict(settings: Settings, rings: float) -> tuple[str, str]:
+    """Return the title of the bar, and the end of its sentence."""
+    window, reserve = settings.context_window, settings.output_reserve
+    if rings > window:
+        title = f"An alarm that can't ring: it waits for {rings:,.0f} tokens"
+        return title, "never, the API refuses the request first"
+    title = f"The alarm rings at {rings:,.0f}, "
+    if rings > window - reserve:
+        return title + "too late for the answer", f"too late for an answer of {reserve:,}"
+    is_early = rings < settings.threshold_tokens
+    return title + ("earlier than it has to" if is_early else "in time"), "in time"
 
 
 def shares_sentence(settings: Settings, rings: float) -> str:
     """Say what the bar shows."""
     window, reserve, buffer = settings.context_window, settings.output_reserve, settings.buffer
     text = f"{window:,} - {reserve:,} - {buffer:,} = {settings.threshold_tokens:,}; the alarm"
-    text += f" rings at {rings:,.0f}: "
-    if rings > window:
-        text += "never, the API refuses the request first."
-    elif rings > window - reserve:
-        text += f"too late for an answer of {reserve:,}."
-    else:
-        text += "in time."
-    return wrapped(text)
+    return wrapped(f"{text} rings at {rings:,.0f}: {_verdict(settings, rings)[1]}.")

@@ -37,9 +37,8 @@ def survival(runs: Mapping[str, Places], *, title: str) -> Chart:
     words = 0.9 if len(runs) < 4 else 0.66
     chart = Chart(height + 1.25 + 0.25 * high, title)
     for n, (heading, places) in enumerate(runs.items()):
-        rows = names if n == 0 else [""] * len(names)
-        axes = chart.cells(left + n * width, width - words, height, rows, columns)
-        axes.set_title(heading if high else "")
+        rows, name = names if n == 0 else [""] * len(names), heading if high else ""
+        axes = chart.cells(left + n * width, width - words, height, rows, columns, title=name)
         for row, thing in enumerate(names):
             _fate(axes, row, places[thing], 10 * step)
         for place in _LOOKS:
@@ -64,7 +63,8 @@ def _dots(axes: Axes, place: str, rows: Sequence[Sequence[str]], size: float) ->
     if cells:
         looks: Any = {"edgecolors": _PALE if place == "lost" else _GREY, "linewidths": 1}
         looks |= {"label": label, "marker": marker, "clip_on": False}
-        axes.scatter(*zip(*cells, strict=True), size, colour, zorder=2, **looks)
+        across, down = zip(*cells, strict=True)
+        axes.scatter(across, down, size, colour, zorder=2, **looks)
 
 
 def fate(places: Sequence[str]) -> str:

@@ -160,8 +160,8 @@ def _named(axes: Axes, kind: str, areas: Sequence[Bbox]) -> bool:
     wide, high = 72 * 6.9 / ACROSS * box.width, 72 * _HIGH * box.height
     has_room = bool(clear) and high >= 13 and wide >= style.points(name) + 8
     if has_room:
-        looks = {"color": style.ink_on(LOOKS[kind].colour), "bbox": None} if kind in LOOKS else {}
-        axes.text((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2, name, **{**_WORDS, **looks})
+        ink = {"color": style.ink_on(LOOKS[kind].colour), "bbox": None} if kind in LOOKS else {}
+        axes.text((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2, name, **(_WORDS | ink))
     return has_room
 
 
