@@ -56,8 +56,9 @@ def _stack(axes: Axes, usages: Sequence[Usage], span: range, model: str, row: in
     floor, scale = np.zeros(len(numbers)), (1e-3, 100)[row]
     for kind, (words, colour, price) in list(_BARS.items())[: 3 + row]:
         sizes = np.array([scale * each[kind][row] for each in billed])
-        label = f"{words}, ${rates(model)[price]:.2f} per million" if sizes.any() else ""
-        axes.bar(numbers, sizes, 0.78, floor, color=colour, label=label)
+        if sizes.any():
+            label = f"{words}, ${rates(model)[price]:.2f} per million"
+            axes.bar(numbers, sizes, 0.78, floor, color=colour, label=label)
         floor = floor + sizes
     if row and len(span) <= 12:
         for number, cents in zip(numbers, floor, strict=True):

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 from pandas import DataFrame
 
 from agentlib.lab.figures import style
@@ -116,10 +115,9 @@ class _Run:
         if over or refusal:
             self._refused(over, refusal)
         self._compactions()
-        level(self.axes, "window", self.window, color=DARK, linewidth=2.6)
+        level(self.axes, "window ", self.window, DARK, width=2.6, va="bottom")
         if self.threshold > 0:
-            looks: Any = {"color": RED, "linestyle": "--", "linewidth": 1.3}
-            level(self.axes, "compacts\nat", self.threshold, va="top", **looks)
+            level(self.axes, "compacts\nat ", self.threshold, RED, "--", 1.3)
         if len(self.compacted) and not (over or refusal) and max(self.replaced) <= self.window:
             self._note(self.compacted[0])
         for share in tiers:
@@ -159,9 +157,9 @@ class _Run:
         turn = over or len(self.tokens) + 1
         size = self.tokens[over - 1] if over else _size(words, self.window)
         if over:
-            words, place = f"refused: {size:,.0f} tokens", (over + 0.5, 0)
-            pale: Any = {"color": "white", "alpha": 0.75, "label": "_veil"}
-            self.axes.add_patch(Rectangle(place, len(self.tokens) - over, self.top, **pale))
+            words = f"refused: {size:,.0f} tokens"
+            pale: Any = {"alpha": 0.75, "label": "_veil"}
+            self.axes.axvspan(over + 0.5, len(self.tokens) + 0.5, color="white", **pale)
         looks: Any = {"color": RED, "alpha": 0.45, "zorder": 2.5, "label": "_refused"}
         self.axes.stairs([size], [turn - 0.5, turn + 0.5], fill=True, **looks)
         wide = points(words) / self.column

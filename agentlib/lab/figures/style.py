@@ -201,11 +201,19 @@ class Chart:
         return self.png(), {"width": SHOWN}
 
 
-def level(axes: Axes, name: str, size: float, va: str = "bottom", **line: Any) -> None:
+def level(
+    axes: Axes,
+    name: str,
+    size: float,
+    ink: str,
+    style: str = "-",
+    width: float = 2,
+    va: str = "top",
+) -> None:
     """Draw a line across, and write its name and its size at its right end."""
-    axes.axhline(size, **line)
-    looks: Any = {"color": line["color"], "linespacing": 1.1, "fontsize": 9, "va": va}
-    axes.text(1.015, size, f"{name} {size:,.0f}", transform=axes.get_yaxis_transform(), **looks)
+    axes.axhline(size, color=ink, linestyle=style, linewidth=width)
+    looks: Any = {"color": ink, "linespacing": 1.1, "va": va}
+    axes.text(1.015, size, f"{name}{size:,.0f}", transform=axes.get_yaxis_transform(), **looks)
 
 
 def _palette() -> Image.Image:

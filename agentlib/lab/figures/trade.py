@@ -19,8 +19,8 @@ from agentlib.lab.figures.style import DARK, GREY, RED, Chart, cents, plain
 
 Interval = Sequence[float]
 """A mean, and the ends of its spread."""
-NEAR = 1.2
-"""Percent within which dots share a name."""
+NEAR, FEW = 1.2, 12
+"""Percent within which dots share a name, and dots beside which there is room for names."""
 Dots = Mapping[str, tuple[float, float]]
 """By name: the dollars of a run, and how much of the task is left."""
 _DOT = "#8A919B"
@@ -106,15 +106,17 @@ def intervals(
 ) -> None:
     """Draw dots with their intervals across and upwards, and name them.
 
+    Names keep clear of dots, and of the intervals if there are at most `FEW`.
     Dots at nearly the same place share the name of a red one or of the first, and say how many
     more there are.
     """
     taken, places = list[Bbox](), dict[tuple[float, float], list[str]]()
     for name, ((x, *across), (y, *up)) in dots.items():
         looks: Any = {"color": colours[name]}
-        axes.plot(across, [y, y], [x, x], up, linewidth=1, alpha=0.35, **looks)
-        (mark,) = axes.plot(x, y, "o", markersize=9 if name == largest else 7, **looks)
-        taken.append(mark.get_window_extent())
+        marks = axes.plot(across, [y, y], [x, x], up, linewidth=1, alpha=0.35, **looks)
+        marks += axes.plot(x, y, "o", markersize=9 if name == largest else 7, **looks)
+        shown = marks if len(dots) <= FEW else marks[-1:]
+        taken += [mark.get_window_extent() for mark in shown]
         near = (p for p in places if abs(p[0] - x) < NEAR and abs(p[1] - y) < NEAR)
         places.setdefault(next(near, (x, y)), []).append(name)
     halo: Any = {"fontsize": 8, "path_effects": [withStroke(linewidth=2.5, foreground="white")]}

@@ -35,19 +35,15 @@ RestsOn = Callable[[str, list[Message]], int | None]
 _LENGTHS = (min(LENGTHS), max(LENGTHS), max(LENGTHS) - min(LENGTHS))
 
 
+@cache
 def shares(layers: str, tokens: int, model: str) -> Shares:
     """Return the stored shares of twenty tasks, by kind, for each number of compactions."""
-    table = _stored()
+    table: Any = read_csv(KINDS_KEPT)
     rows = table[(table.layer == layers) & (table.tokens == tokens) & (table.model == model)]
     marks = rows[[*KINDS]].to_numpy().reshape(GENERATIONS, SEEDS, len(KINDS))
     kept, told, acted = (((marks & bit) > 0).mean(axis=1).T.tolist() for bit in (1, 2, 4))
     cells = zip(kept, told, acted, strict=True)
     return {kind: [*zip(*each, strict=True)] for kind, each in zip(KINDS, cells, strict=True)}
-
-
-@cache
-def _stored() -> Any:
-    return read_csv(KINDS_KEPT)
 
 
 def breaks_at(shares: Shares) -> int:

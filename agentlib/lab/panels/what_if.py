@@ -98,13 +98,8 @@ def described(task: Scenario, checks: Mapping[str, Any], price: Mapping[str, flo
     facts = len(task.facts) - checks["facts"]
     missing = {many(files - kept, "file"): files - kept, many(facts, "fact"): facts}
     lost = [name for name, count in {**missing, "the rule": broken}.items() if count]
-    return Trial(
-        price=price,
-        kept=kept,
-        most=files,
-        is_hollow=bool(facts or broken),
-        lost=", ".join(lost) or "nothing",
-    )
+    words, is_hollow = ", ".join(lost) or "nothing", bool(facts or broken)
+    return Trial(price=price, kept=kept, most=files, lost=words, is_hollow=is_hollow)
 
 
 class Replayed:
@@ -125,12 +120,9 @@ class Replayed:
         usages = [usage for each in billed for usage in each.usages]
         pairs = zip(needs(frames), frames, strict=True)
         missing = sum(bool(need.outputs) or frame.refused for need, frame in pairs)
-        return Trial(
-            price={model: sum(dollars(usage, model) for usage in usages) for model in models()},
-            kept=len(frames) - missing,
-            most=len(frames),
-            lost=many(missing, "turn") if missing else "nothing",
-        )
+        price = {model: sum(dollars(usage, model) for usage in usages) for model in models()}
+        lost, most = many(missing, "turn") if missing else "nothing", len(frames)
+        return Trial(price=price, kept=most - missing, most=most, lost=lost)
 
     def presets(self) -> dict[str, Trial]:
         every = {name: each.scaled(self.window) for name, each in PRESETS.items()}
