@@ -115,9 +115,9 @@ class _Run:
         if over or refusal:
             self._refused(over, refusal)
         self._compactions()
-        level(self.axes, "window ", self.window, DARK, width=2.6, va="bottom")
+        level(self.axes, "window ", self.window, "bottom", color=DARK, lw=2.6)
         if self.threshold > 0:
-            level(self.axes, "compacts\nat ", self.threshold, RED, "--", 1.3)
+            level(self.axes, "compacts\nat ", self.threshold, color=RED, ls="--", lw=1.3)
         if len(self.compacted) and not (over or refusal) and max(self.replaced) <= self.window:
             self._note(self.compacted[0])
         for share in tiers:

@@ -34,8 +34,8 @@ def beside(tables: Mapping[str, DataFrame], settings: Settings) -> Chart:
         axes = chart.frame(0.84, chart.height - row * (plot + 0.65) + 0.3, 4.9, plot, title)
         axes.set(xlim=(0.5, turns + 1.5), ylim=(0, 1.12 * max(window, highest)))
         axes.set_ylabel("tokens in the prompt")
-        level(axes, "window ", window, DARK, va="bottom")
-        level(axes, "alarm set to ", settings.threshold_tokens, DARK, "--", 1.3)
+        level(axes, "window ", window, "bottom", color=DARK, lw=2)
+        level(axes, "alarm set to ", settings.threshold_tokens, color=DARK, ls="--", lw=1.3)
         _bills_and_estimate(axes, table, window)
     chart.figure.axes[-1].set_xlabel("turn (one request each)")
     return chart

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from agentlib.lab.figures.style import BLUE, DARK, GREY, RED, Chart, Look, patches, plain
-from agentlib.lab.figures.trade import Interval, intervals
+from agentlib.lab.figures.trade import Spread, intervals
 
 COLOURS = (GREY, BLUE, "#8757A8", "#2F7F62", "#B9741A")
 """The families' colours, in their order. Red is for the engine that is looked at."""
@@ -19,7 +19,7 @@ _BEND = 1.6
 
 @plain
 def field(
-    dots: Mapping[str, tuple[Interval, Interval]],
+    dots: Mapping[str, Spread],
     families: Mapping[str, Sequence[str]],
     front: Sequence[str],
     *,
@@ -45,7 +45,7 @@ def field(
               color=DARK, linewidth=2, alpha=0.25, zorder=1)  # fmt: skip
     way = zip(*(place(dots[name]) for name in mine), strict=True)
     axes.plot(*way, color=RED, linewidth=1.4, alpha=0.5)
-    shown, inks = dict[str, tuple[Interval, Interval]](), dict[str, str]()
+    shown, inks = dict[str, Spread](), dict[str, str]()
     for name in (*(name for name in dots if name not in mine), *mine):
         cost, kept = dots[name]
         far = f" ({cost[0]:.0f} %)" if cost[0] > WIDEST else ""
@@ -62,6 +62,6 @@ def _bent(power: float) -> Callable[[Any], Any]:
     return lambda heights: abs(heights) ** power
 
 
-def place(dot: tuple[Interval, Interval]) -> tuple[float, float]:
+def place(dot: Spread) -> tuple[float, float]:
     """Return where a dot stands: one that is too expensive for the picture stands at its edge."""
     return min(dot[0][0], WIDEST), dot[1][0]

@@ -31,7 +31,7 @@ def history(session: Session, killed: int, *, title: str) -> Chart:
     axes.stairs(view, edges, fill=True, color=LOOKS["tool_result"].colour)
     axes.stairs(whole, edges, baseline=None, color=DARK, linewidth=1.6)
     last, window, top = edges[-1], session.settings.context_window, 1.2 * whole[-1]
-    level(axes, "window\n", window, DARK, ":", 0.9, va="center")
+    level(axes, "window\n", window, "center", color=DARK, ls=":", lw=0.9)
     axes.axvline(killed + 0.5, color=RED, linewidth=2)
     words: Any = {"color": RED, "fontsize": 10, "fontweight": "bold", "va": "top"}
     axes.text(killed + 0.1, top, "kill -9", horizontalalignment="right", **words)

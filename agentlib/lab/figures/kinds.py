@@ -30,7 +30,7 @@ def survival_by_kind(shares: Shares, *, title: str) -> Chart:
     """
     chart = Chart(0.52 * len(shares) + 1.25, title)
     columns = np.arange(1, 1 + max(map(len, shares.values())))
-    axes = chart.cells(1.25, _ACROSS, 0.52 * len(shares), list(shares), len(columns))
+    axes = chart.cells(list(shares), len(columns), 1.25, 0.75, _ACROSS, 0.52 * len(shares))
     bar: Any = {"linewidth": 72 * _ACROSS * _WIDE / len(columns)}
     looks = dict(_MARKS)
     for row, cells in enumerate(shares.values()):

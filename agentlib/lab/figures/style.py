@@ -144,17 +144,9 @@ class Chart:
         axes.set(**looks)
         return axes
 
-    def cells(
-        self,
-        left: float,
-        width: float,
-        height: float,
-        names: Sequence[str],
-        columns: int,
-        **looks: Any,
-    ) -> Axes:
+    def cells(self, names: Sequence[str], columns: int, *place: float, title: str = "") -> Axes:
         """Add axes with a row for each name and a column for each compaction."""
-        axes = self.frame(left, 0.75, width, height, xlabel="compaction", **looks)
+        axes = self.frame(*place, title=title, xlabel="compaction")
         axes.set(xlim=(0.5, columns + 0.5), ylim=(len(names) - 0.5, -0.5))
         axes.set_xticks(range(1, columns + 1, 1 + columns // 20))
         axes.set_yticks(range(len(names)), names)
@@ -201,18 +193,10 @@ class Chart:
         return self.png(), {"width": SHOWN}
 
 
-def level(
-    axes: Axes,
-    name: str,
-    size: float,
-    ink: str,
-    style: str = "-",
-    width: float = 2,
-    va: str = "top",
-) -> None:
+def level(axes: Axes, name: str, size: float, va: str = "top", **line: Any) -> None:
     """Draw a line across, and write its name and its size at its right end."""
-    axes.axhline(size, color=ink, linestyle=style, linewidth=width)
-    looks: Any = {"color": ink, "linespacing": 1.1, "va": va}
+    axes.axhline(size, **line)
+    looks: Any = {"color": line["color"], "linespacing": 1.1, "va": va}
     axes.text(1.015, size, f"{name}{size:,.0f}", transform=axes.get_yaxis_transform(), **looks)
 
 

@@ -38,7 +38,8 @@ def survival(runs: Mapping[str, Places], *, title: str) -> Chart:
     chart = Chart(height + 1.25 + 0.25 * high, title)
     for n, (heading, places) in enumerate(runs.items()):
         rows, name = names if n == 0 else [""] * len(names), heading if high else ""
-        axes = chart.cells(left + n * width, width - words, height, rows, columns, title=name)
+        place = (left + n * width, 0.75, width - words, height)
+        axes = chart.cells(rows, columns, *place, title=name)
         for row, thing in enumerate(names):
             _fate(axes, row, places[thing], 10 * step)
         for place in _LOOKS:

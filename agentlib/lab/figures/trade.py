@@ -19,6 +19,8 @@ from agentlib.lab.figures.style import DARK, GREY, RED, Chart, cents, plain
 
 Interval = Sequence[float]
 """A mean, and the ends of its spread."""
+Spread = tuple[Interval, Interval]
+"""How far a dot reaches across and upwards."""
 NEAR, FEW = 1.2, 12
 """Percent within which dots share a name, and dots beside which there is room for names."""
 Dots = Mapping[str, tuple[float, float]]
@@ -99,16 +101,12 @@ def policies(
 
 
 def intervals(
-    axes: Axes,
-    dots: Mapping[str, tuple[Interval, Interval]],
-    colours: Mapping[str, str],
-    largest: str = "",
+    axes: Axes, dots: Mapping[str, Spread], colours: Mapping[str, str], largest: str = ""
 ) -> None:
     """Draw dots with their intervals across and upwards, and name them.
 
-    Names keep clear of dots, and of the intervals if there are at most `FEW`.
-    Dots at nearly the same place share the name of a red one or of the first, and say how many
-    more there are.
+    Names keep clear of dots, and of the intervals if there are at most `FEW` dots. Dots at nearly
+    the same place share the name of a red one or of the first, and say how many more there are.
     """
     taken, places = list[Bbox](), dict[tuple[float, float], list[str]]()
     for name, ((x, *across), (y, *up)) in dots.items():
