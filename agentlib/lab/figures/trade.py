@@ -109,15 +109,16 @@ def intervals(
     the same place share the name of a red one or of the first, and say how many more there are.
     """
     taken, places = list[Bbox](), dict[tuple[float, float], list[str]]()
+    has_room = len(dots) <= FEW
     for name, ((x, *across), (y, *up)) in dots.items():
         looks: Any = {"color": colours[name]}
         marks = axes.plot(across, [y, y], [x, x], up, linewidth=1, alpha=0.35, **looks)
-        marks += axes.plot(x, y, "o", markersize=9 if name == largest else 7, **looks)
-        shown = marks if len(dots) <= FEW else marks[-1:]
-        taken += [mark.get_window_extent() for mark in shown]
+        marks += axes.plot(x, y, "o", markersize=9 if name == largest or has_room else 7, **looks)
+        taken += [mark.get_window_extent() for mark in marks[0 if has_room else -1 :]]
         near = (p for p in places if abs(p[0] - x) < NEAR and abs(p[1] - y) < NEAR)
         places.setdefault(next(near, (x, y)), []).append(name)
-    halo: Any = {"fontsize": 8, "path_effects": [withStroke(linewidth=2.5, foreground="white")]}
+    halo: Any = {"path_effects": [withStroke(linewidth=2.5, foreground="white")]}
+    halo |= {"fontsize": 9 if has_room else 8}
     for place, names in places.items():
         first = next((name for name in reversed(names) if colours[name] == RED), names[0])
         more = f" + {len(names) - 1} equal" if names[1:] else ""
