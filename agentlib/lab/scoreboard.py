@@ -18,6 +18,7 @@ from pandas import DataFrame, read_csv
 from agentlib import presets
 from agentlib.lab.figures.climb import climb
 from agentlib.lab.figures.style import Chart
+from agentlib.lab.model import HABITS, Habits
 from agentlib.lab.play import Run, play
 from agentlib.lab.tasks.scenarios import LONG, Scenario
 from agentlib.loop import metered
@@ -45,6 +46,7 @@ class Stage:
     stop: Callable[[Session], str] = lambda session: ""
     """(session) -> why the agent stops by itself after this turn, or ""."""
     engine: ContextEngine = compact
+    habits: Habits = HABITS
 
 
 def warned(session: Session) -> str:

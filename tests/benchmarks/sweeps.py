@@ -108,7 +108,7 @@ def row(policy: str, seed: int) -> dict[str, Any]:
     """Run one task under one policy."""
     task, stage = generated(seed), {**POLICIES, **TRADED}[policy]
     settings = stage.settings.scaled(WINDOW) if stage.settings.enabled else stage.settings
-    run = play(task, settings, engine=stage.engine, max_turns=LONGEST)
+    run = play(task, settings, engine=stage.engine, habits=stage.habits, max_turns=LONGEST)
     return {
         "policy": policy,
         "seed": seed,
