@@ -112,7 +112,7 @@ def test_each_request_is_drawn_with_its_tokens_and_its_cents():
     assert [round(bar.get_y(), 3) for bar in written] == [0, 0.6]
     assert [round(bar.get_height(), 3) for bar in written] == [0.6, 2]
     assert [text.get_text() for text in cents.texts] == ["0.5", "1.1"]
-    [legend] = [axes.get_legend() for axes in chart.figure.axes if axes.get_legend()]
+    [legend] = chart.figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
         "read from the cache, $0.20 per million",
         "written to the cache, $5.00 per million",
@@ -123,6 +123,7 @@ def test_each_request_is_drawn_with_its_tokens_and_its_cents():
 def test_requests_that_only_one_run_has_are_drawn_and_that_none_has_are_refused():
     runs = {"short": [Bill(0, 600, 0).usage(100)], "long": [Bill(0, 600, 0).usage(100)] * 3}
     chart = bills_figure.requests(runs, "claude-opus-5-5", title="Late ones", span=range(2, 9))
+    assert chart.figure.axes[0].get_ylim() == chart.figure.axes[1].get_ylim()
     assert chart.figure.axes[0].get_ylim()[1] > 0.6
     with pytest.raises(ValueError, match="the last one is 3"):
         bills_figure.requests(runs, "claude-opus-5-5", title="Too late", span=range(9, 12))

@@ -16,7 +16,7 @@ from pandas import DataFrame
 from PIL import Image
 
 from agentlib.lab.figures.charts import NOTES, compare, sentence, turns, wall_turn
-from agentlib.lab.figures.style import LOOKS, SHOWN, Chart
+from agentlib.lab.figures.style import LOOKS, NAMES, SHOWN, Chart
 from agentlib.messages import KINDS
 
 
@@ -59,6 +59,7 @@ def words(chart: Chart) -> dict[str, Any]:
             ticks = axis.get_major_ticks()
             texts += [axis.label, *(t.label1 for t in ticks if low <= t.get_loc() <= high)]
         texts += [*axes.texts, axes._left_title]
+    texts += [text for legend in chart.figure.legends for text in legend.get_texts()]
     shown = [text for text in texts if text.get_text() and text.get_visible()]
     return {f"{n} {text.get_text()}": text.get_window_extent() for n, text in enumerate(shown)}
 
@@ -68,9 +69,14 @@ def labelled(chart: Chart, label: str) -> list[Any]:
     return [each for each in chart.figure.axes[0].get_children() if each.get_label() == label]
 
 
-def named(chart: Chart, at: str = "beside") -> set[str]:
-    """What is named `inside` its area, or `beside` the axes."""
-    return {text.get_text() for text in labelled(chart, at)}
+def area(chart: Chart, kind: str) -> Any:
+    """The steps of a kind in the first run, whether it is in the legend or not."""
+    [steps] = [*labelled(chart, NAMES[kind]), *labelled(chart, f"_{kind}")]
+    return steps.get_data()
+
+
+def key(chart: Chart) -> set[str]:
+    return {text.get_text() for legend in chart.figure.legends for text in legend.get_texts()}
 
 
 def shown(chart: Chart) -> set[str]:
@@ -103,9 +109,7 @@ def test_no_two_kinds_look_alike_whatever_cones_the_reader_has(vision: str):
 
 def test_steps_stack_up_to_the_tokens_of_each_turn():
     chart = turns(COMPACTED)
-    user, result, summary = (
-        labelled(chart, kind)[0].get_data() for kind in ("user", "tool_result", "summary")
-    )
+    user, result, summary = (area(chart, kind) for kind in ("user", "tool_result", "summary"))
     assert list(user.values) == [100, 100, 100]
     assert (list(result.baseline), list(result.values)) == ([100, 100, 100], [700, 100, 300])
     assert list(summary.values) == list(COMPACTED["tokens"]) == [700, 150, 359]
@@ -117,13 +121,13 @@ def test_steps_stack_up_to_the_tokens_of_each_turn():
 def test_sentence_and_picture_have_the_same_numbers(sizes: list[int], window: int):
     rows = table(*({"user": size} for size in sizes), window=window)
     chart, text = turns(rows), sentence(rows).replace("\n", " ")
-    [total] = labelled(chart, "total")
+    [total] = labelled(chart, "_total")
     drawn = list(total.get_data().values)
     assert f"{sum(drawn):,} tokens sent in all" in text
     assert f"largest prompt {max(drawn):,} tokens" in text
     assert f"window {window:,}" in shown(chart)
     end = wall_turn(drawn, window)
-    assert bool(labelled(chart, "refused")) == (end is not None)
+    assert bool(labelled(chart, "_refused")) == (end is not None)
 
 
 def test_the_picture_is_white_whatever_style_the_reader_has():
@@ -170,9 +174,10 @@ def test_nothing_is_cut_off_and_no_words_overlap(chart: Chart):
 
 
 def test_a_kind_is_named_in_its_area_if_there_is_room_and_never_without_ink():
-    assert named(turns(COMPACTED), "inside") == {"user's words", "tool results"}
-    assert named(turns(COMPACTED)) == {"summary", "placeholders", "summary request"}
-    assert "failed attempt" in named(turns(EVERYTHING))
+    chart = turns(COMPACTED)
+    assert shown(chart) & {*NAMES.values()} == {"user's words", "tool results"}
+    assert key(chart) == {"summary", "placeholders", "summary request"}
+    assert "failed attempt" in key(turns(EVERYTHING))
 
 
 @settings(max_examples=12)
@@ -181,41 +186,42 @@ def test_a_name_lies_wholly_in_the_area_of_its_kind(sizes: list[int], first: int
     rows = table(*({"user": first, "tool_result": size} for size in sizes), window=900)
     chart = turns(rows)
     chart.png()
-    area = labelled(chart, "tool_result")[0].get_data()
+    steps = area(chart, "tool_result")
     to_data = chart.figure.axes[0].transData.inverted()
-    for name in labelled(chart, "inside"):
+    for name in chart.figure.axes[0].texts:
         if name.get_text() != "tool results":
             continue
         (left, low), (right, high) = to_data.transform(name.get_window_extent())
         columns = range(max(0, int(left - 0.5)), min(len(sizes), int(right + 0.5)))
-        assert all(area.baseline[n] <= low and high <= area.values[n] for n in columns)
+        assert all(steps.baseline[n] <= low and high <= steps.values[n] for n in columns)
 
 
 def test_the_compacted_prompt_is_a_ghost_with_an_arrow_down_to_what_was_sent():
     chart = turns(COMPACTED)
-    [ghost], [pole], [head] = (labelled(chart, label) for label in ("ghost", "pole", "head"))
+    [ghost] = [line for line in chart.figure.axes[0].lines if len(line.get_ydata()) == 4]
+    [pole], [head] = (labelled(chart, label) for label in ("summary request", "_head"))
     assert max(ghost.get_ydata()) == 850
-    assert max(pole.get_ydata()) == 820
+    assert pole.get_segments()[0][:, 1].tolist() == [0, 820]
     [(x, y)] = head.get_xydata()
     assert 1.5 < x < 2.5
     assert 150 < y < 200  # on the bar of turn 2
     assert NOTES["auto"] in shown(chart)
-    assert labelled(turns(GROWING), "ghost") == []
+    assert key(turns(GROWING)) == set()
 
 
 def test_a_failed_compaction_is_a_cross_over_its_prompt():
     rows = table({"user": 500}, {"user": 900, "compaction": "failed", "replaced_tokens": 900})
-    [cross] = labelled(turns(rows), "cross")
+    [cross] = labelled(turns(rows), "failed attempt")
     [(x, y)] = cross.get_xydata()
     assert (x, y > 900) == (2, True)
 
 
-def test_the_key_is_in_one_piece_with_the_thresholds_label_above_it_if_need_be():
-    rows = COMPACTED.assign(threshold=500)
-    entries = labelled(compare({"One": rows, "Two": rows}), "beside")
-    places = [entry.get_position()[1] for entry in entries]
-    assert len(places) == 3
-    assert np.ptp(np.diff(places)) < 1
+def test_runs_share_one_legend_in_which_everything_stands_once():
+    chart = compare({"One": COMPACTED, "Two": COMPACTED.assign(threshold=500)})
+    [legend] = chart.figure.legends
+    names = [text.get_text() for text in legend.get_texts()]
+    assert {"summary", "summary request"} <= set(names)
+    assert len(names) == len(set(names))
 
 
 def test_a_level_is_left_out_if_there_is_none():
@@ -232,7 +238,7 @@ def test_two_runs_share_their_axes_and_a_refused_prompt_goes_through_the_wall_af
     off, on = chart.figure.axes
     assert off.get_xlim() == on.get_xlim() == (0.5, 4.5)
     assert off.get_ylim() == on.get_ylim()
-    [bar] = labelled(chart, "refused")
+    [bar] = labelled(chart, "_refused")
     assert (*bar.get_data().values, *bar.get_data().edges) == (1_234, 3.5, 4.5)
     assert words in shown(chart)
     assert not any("refused" in str(each.get_label()) for each in on.patches)
@@ -241,7 +247,7 @@ def test_two_runs_share_their_axes_and_a_refused_prompt_goes_through_the_wall_af
 
 def test_what_follows_a_refused_prompt_is_pale_because_it_was_never_sent():
     chart = turns(GROWING.assign(window=300, threshold=0), turns=9)
-    [bar], [veil] = labelled(chart, "refused"), labelled(chart, "veil")
+    [bar], [veil] = labelled(chart, "_refused"), labelled(chart, "_veil")
     assert list(bar.get_data().values) == [400]  # turn 2, the first over 300
     assert (veil.get_bbox().x0, veil.get_bbox().x1) == (2.5, 3.5)
 

@@ -70,18 +70,18 @@ def test_a_view_that_has_lost_a_block_is_refused():
 def test_a_box_has_the_area_of_its_tile_and_lies_in_its_row(sizes: list[float]):
     boxes = wm.layout(sizes, 2.0)
     assert [b.width * b.height for b in boxes] == pytest.approx(sizes)
-    assert all(b.left >= 0 and b.left + b.width <= 2.0 + 1e-6 for b in boxes)
+    assert all(b.x0 >= 0 and b.x1 <= 2.0 + 1e-6 for b in boxes)
 
 
 @given(areas)
 def test_boxes_stand_in_order_without_gaps(sizes: list[float]):
     boxes = wm.layout(sizes, 2.0)
-    assert (boxes[0].left, boxes[0].top) == (0, 0)
+    assert (boxes[0].x0, boxes[0].y0) == (0, 0)
     for one, other in pairwise(boxes):
-        beside = other.left == pytest.approx(one.left + one.width) and other.top == one.top
-        below = other.left == 0 and other.top == pytest.approx(one.top + one.height)
+        beside = other.x0 == pytest.approx(one.x1) and other.y0 == one.y0
+        below = other.x0 == 0 and other.y0 == pytest.approx(one.y1)
         assert beside or below
-    bottom = boxes[-1].top + boxes[-1].height
+    bottom = boxes[-1].y1
     assert bottom == pytest.approx(sum(sizes) / 2)
 
 

@@ -11,10 +11,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pandas import DataFrame, read_csv
 
 from agentlib import presets
 from agentlib.lab.figures.climb import climb
+from agentlib.lab.figures.style import Chart
 from agentlib.lab.model import HABITS, Habits
 from agentlib.lab.play import Run, play
 from agentlib.lab.tasks.scenarios import LONG, Scenario
@@ -24,11 +27,6 @@ from agentlib.pipeline import compact
 from agentlib.settings import MODEL, Settings
 from agentlib.step import ContextEngine, Step
 from agentlib.transcripts import Session
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from agentlib.lab.figures.style import Chart
 
 WINDOW = 32_000
 DOLLARS = f"$ {MODEL.removeprefix('claude-')}"
@@ -40,17 +38,12 @@ PRICED_AS = "claude-opus-5-5"
 """The model at whose prices DEFAULT was chosen, and presets are compared."""
 
 
-def goes_on(session: Session) -> str:
-    """Let the agent go on after each turn."""
-    return ""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Stage:
     """What the agent has after a lesson."""
 
     settings: Settings
-    stop: Callable[[Session], str] = goes_on
+    stop: Callable[[Session], str] = lambda session: ""
     """(session) -> why the agent stops by itself after this turn, or ""."""
     engine: ContextEngine = compact
     habits: Habits = HABITS
@@ -96,9 +89,7 @@ STAGES = {
 
 @cache
 def played(lesson: str, task: Scenario = LONG) -> Run:
-    """Run a task with the layers of a lesson. Raises ValueError for a lesson that has no row."""
-    if lesson not in STAGES:
-        raise ValueError(f"no row for lesson {lesson!r}; there are {', '.join(STAGES)}")
+    """Run a task with the layers of a lesson."""
     stage = STAGES[lesson]
     settings = stage.settings.scaled(WINDOW)
     return play(replace(task, name=lesson), settings, engine=stage.engine, stop=stage.stop)
@@ -116,13 +107,11 @@ def measures(run: Run) -> dict[str, Any]:
     }
 
 
-def scorecard(upto: str, more: Mapping[str, Run] = NO_RUNS) -> "DataFrame":
+def scorecard(upto: str, more: Mapping[str, Run] = NO_RUNS) -> DataFrame:
     """Return a row for each lesson from the first to `upto`, and one for each run of `more`.
 
     ▲ marks what is better than in the row above. Raises ValueError if `upto` has no row.
     """
-    from pandas import DataFrame
-
     rows = _rows(upto) | {name: measures(run) for name, run in more.items()}
     shown = {name: dict(row) for name, row in rows.items()}
     for (_, before), (name, row) in pairwise(rows.items()):
@@ -139,15 +128,13 @@ def _better(before: Mapping[str, Any], row: Mapping[str, Any]) -> list[str]:
     return [*more, *kept, *[DOLLARS] * cheaper]
 
 
-def picture(upto: str) -> "Chart":
+def picture(upto: str) -> Chart:
     """Draw the scorecard's rows up to a lesson: dollars against files described."""
     return climb(_rows(upto), DOLLARS)
 
 
 def _rows(upto: str) -> dict[str, dict[str, Any]]:
     """Return the stored rows by lesson. Raises ValueError if `upto` has none."""
-    from pandas import read_csv
-
     if upto not in STAGES:
         raise ValueError(f"no row for lesson {upto!r}; there are {', '.join(STAGES)}")
     stored = read_csv(ROWS, dtype={"policy": str}).set_index("policy").drop(columns="seed")

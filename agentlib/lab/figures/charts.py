@@ -9,30 +9,28 @@ It draws the table of a replay, a row per turn (`replay.table` names the columns
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from matplotlib.patches import Rectangle
+from matplotlib.axes import Axes
+from pandas import DataFrame
 
 from agentlib.lab.figures import style
-from agentlib.lab.figures.style import DARK, GHOST, GREY, LOOKS, NAMES, RED, Chart, points
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from pandas import DataFrame
+from agentlib.lab.figures.style import DARK, GREY, LOOKS, NAMES, RED, Chart, level, points
 
 NOTES = {"auto": "never sent, summarised instead", "manual": "compacted on request",
          "reactive": "refused, then summarised"}  # fmt: skip
 """The words above the first ghost bar, by the reason to compact."""
-_LEFT, _ACROSS, _HEAD, _FOOT, _APART = 0.68, 5.05, 0.45, 0.52, 0.62
+_LEFT, _ACROSS, _HEAD, _FOOT, _APART = 0.68, 5.05, 0.45, 1.03, 0.62
 _LINE, _GHOST = 12.5, 9.0
 """Points: the height of a line of words, the width of a ghost bar."""
-_NAME: Any = {"fontsize": 9, "va": "center_baseline"}
+_GHOSTS: Any = {"color": GREY, "gapcolor": "white", "linestyle": (0, (1, 1)), "linewidth": 1.4}
+"""The lines of prompts that were never sent."""
 
 
 @style.plain
 def compare(
-    tables: Mapping[str, "DataFrame"],
+    tables: Mapping[str, DataFrame],
     *,
     title: str = "",
     top: float = 0,
@@ -50,7 +48,7 @@ def compare(
     runs, refused = list(tables.values()), refused or {}
     if any(table.empty for table in runs):
         raise ValueError("there is no turn to draw: the table has no rows")
-    chart = Chart(2.45 + 1.52 * len(runs), title)
+    chart = Chart(2.96 + 1.52 * len(runs), title)
     sizes = [_size(words, 0) for words in refused.values()]
     sizes += [t[name].max() for t in runs for name in ("window", "tokens", "replaced_tokens")]
     turns = turns or max(len(table) + (name in refused) for name, table in tables.items())
@@ -64,12 +62,13 @@ def compare(
         axes.yaxis.set_major_formatter(lambda tokens, _: f"{tokens / 1_000:g}k" if tokens else "0")
         _Run(axes, plot, table).draw(refused.get(name, ""), tiers)
     chart.figure.axes[-1].set_xlabel("turn (one request each)")
+    chart.key(columns=5)
     return chart
 
 
-def turns(table: "DataFrame", *, title: str = "", refused: str = "", **options: Any) -> Chart:
-    """Draw one run. `refused`: the API's words. The other options are those of `compare`."""
-    return compare({"": table}, title=title, refused={"": refused} if refused else {}, **options)
+def turns(table: DataFrame, **options: Any) -> Chart:
+    """Draw one run. The options are those of `compare`."""
+    return compare({"": table}, **options)
 
 
 def _size(words: str, otherwise: float) -> float:
@@ -92,9 +91,12 @@ def wall_turn(tokens: Iterable[float], window: float) -> int | None:
 
 
 class _Run:
-    """One run on its axes, which are `height` inches high."""
+    """One run on its axes, which are `height` inches high.
 
-    def __init__(self, axes: "Axes", height: float, table: "DataFrame") -> None:
+    The legend has the artists with a label that doesn't begin with "_".
+    """
+
+    def __init__(self, axes: Axes, height: float, table: DataFrame) -> None:
         (_, end), (_, self.top) = axes.get_xlim(), axes.get_ylim()
         self.axes, self.columns = axes, round(end - 0.5)
         # Points of the page that a turn takes, and tokens that a point stands for.
@@ -108,17 +110,14 @@ class _Run:
 
     def draw(self, refusal: str, tiers: Sequence[float]) -> None:
         """Draw all of it. `refusal`: the API's words about the request after the last turn."""
-        edges = np.arange(len(self.tokens) + 1) + 0.5
-        for (kind, look), low, high in zip(LOOKS.items(), self.ends, self.ends[1:], strict=False):
-            if (high > low).any():
-                self.axes.stairs(high, edges, baseline=low, label=kind, **look.fill())
-        quiet: Any = {"color": GREY, "linewidth": 0.8}
-        self.axes.stairs(self.tokens, edges, baseline=None, label="total", **quiet)
+        self._areas()
         over = wall_turn(self.tokens, self.window)
         if over or refusal:
             self._refused(over, refusal)
         self._compactions()
-        self._names()
+        level(self.axes, "window ", self.window, "bottom", color=DARK, lw=2.6)
+        if self.threshold > 0:
+            level(self.axes, "compacts\nat ", self.threshold, color=RED, ls="--", lw=1.3)
         if len(self.compacted) and not (over or refusal) and max(self.replaced) <= self.window:
             self._note(self.compacted[0])
         for share in tiers:
@@ -126,114 +125,71 @@ class _Run:
             self.axes.axhline(size, color=GREY, linestyle=":", linewidth=0.8)
             self.axes.text(0.7, size, f"{share:.0%}", fontsize=8, color=GREY, va="top")
 
+    def _areas(self) -> None:
+        """Draw the kinds on each other. Those without room for their name go into the legend."""
+        edges = np.arange(len(self.tokens) + 1) + 0.5
+        for (kind, look), low, high in zip(LOOKS.items(), self.ends, self.ends[1:], strict=False):
+            if (high > low).any():
+                area = self.axes.stairs(high, edges, baseline=low, **look.fill())
+                is_thin = (high - low).max() <= 1.2 * self.point
+                area.set_label(
+                    f"_{kind}" if self._named(kind, low, high) or is_thin else NAMES[kind]
+                )
+        quiet: Any = {"color": GREY, "linewidth": 0.8}
+        self.axes.stairs(self.tokens, edges, baseline=None, label="_total", **quiet)
+
+    def _named(self, kind: str, below: Any, above: Any) -> bool:
+        """Write the name of a kind into its area, if it has room somewhere."""
+        roof = self.threshold if 0 < self.threshold < self.window else self.window
+        busy = np.cumsum(self.ends[-1] > self.window) > 0  # from the refused prompt on
+        for n in self.compacted:
+            busy[n : n + math.ceil(_GHOST / self.column)] = True
+        span = math.ceil((points(NAMES[kind]) + 6) / self.column)
+        low, high = np.where(busy, np.inf, below), above.clip(max=roof)
+        place = _place(low, high, span, _LINE * self.point)
+        if place:
+            looks: Any = {"color": style.ink_on(LOOKS[kind].colour), "clip_on": True}
+            self.axes.text(*place, NAMES[kind], ha="center", va="center_baseline", **looks)
+        return bool(place)
+
     def _refused(self, over: int | None, words: str) -> None:
         """Draw the first refused prompt as a bar through the wall, and pale what follows it."""
         turn = over or len(self.tokens) + 1
         size = self.tokens[over - 1] if over else _size(words, self.window)
         if over:
-            words, place = f"refused: {size:,.0f} tokens", (over + 0.5, 0)
-            pale: Any = {"color": "white", "alpha": 0.75, "label": "veil"}
-            self.axes.add_patch(Rectangle(place, len(self.tokens) - over, self.top, **pale))
-        looks: Any = {"color": RED, "alpha": 0.45, "zorder": 2.5, "label": "refused"}
+            words = f"refused: {size:,.0f} tokens"
+            pale: Any = {"alpha": 0.75, "label": "_veil"}
+            self.axes.axvspan(over + 0.5, len(self.tokens) + 0.5, color="white", **pale)
+        looks: Any = {"color": RED, "alpha": 0.45, "zorder": 2.5, "label": "_refused"}
         self.axes.stairs([size], [turn - 0.5, turn + 0.5], fill=True, **looks)
-        x = self._left(turn - points(words) / self.column / 2, words)
+        wide = points(words) / self.column
+        x = max(0.5, min(turn - wide / 2, self.columns + 0.5 - wide))
         y = min(size, self.top - 16 * self.point) + 4 * self.point
-        self.axes.text(x, y, words, fontsize=9, color=RED, clip_on=True)
+        self.axes.text(x, y, words, color=RED, clip_on=True)
 
     def _compactions(self) -> None:
         """Draw the prompts that were compacted, the requests for summaries, and the falls."""
         axes, wide = self.axes, _GHOST / self.column
         left, high = self.compacted + 0.5, self.replaced[self.compacted]
         right, middle, end = left + wide, left + 0.64 * wide, self.tokens[self.compacted]
-        axes.plot(
-            [left, left, right, right], [0 * high, high, high, 0 * high], label="ghost", **GHOST
-        )
-        axes.plot([middle, middle], [high, end + 6 * self.point], color=RED, linewidth=1.8)
-        pole: Any = {"color": LOOKS["summary"].colour, "linewidth": 3, "solid_capstyle": "butt"}
+        axes.plot([left, left, right, right], [0 * high, high, high, 0 * high], **_GHOSTS)
+        axes.vlines(middle, end + 6 * self.point, high, RED, linewidth=1.8)
+        axes.plot(middle, end + 4 * self.point, "v", color=RED, markersize=6, label="_head")
         asked = np.flatnonzero(self.asked)
-        place = asked + 0.5 + 0.2 * wide
-        axes.plot([place, place], [0 * place, self.asked[asked]], label="pole", **pole)
-        axes.plot(middle, end + 4 * self.point, "v", color=RED, markersize=6, label="head")
+        if len(asked):
+            looks: Any = {"color": LOOKS["summary"].colour, "label": "summary request"}
+            axes.vlines(asked + 0.5 + 0.2 * wide, 0, self.asked[asked], linewidth=3, **looks)
         failed = np.flatnonzero([name == "failed" for name in self.names])
-        cross: Any = {"color": RED, "markersize": 9, "markeredgecolor": "w", "label": "cross"}
-        axes.plot(failed + 1, self.tokens[failed] + 7 * self.point, "X", **cross)
+        if len(failed):
+            cross: Any = {"color": RED, "markersize": 9, "mec": "w", "label": "failed attempt"}
+            axes.plot(failed + 1, self.tokens[failed] + 7 * self.point, "X", **cross)
 
     def _note(self, first: int) -> None:
         """Say above the window what the first ghost is."""
-        x, words = first + 0.5 + 0.5 * _GHOST / self.column, NOTES[self.names[first]]
-        low, side = self.window + 5 * self.point, "left" if self._left(x, words) == x else "right"
-        self.axes.plot([x, x], [self.replaced[first], low], color=GREY, linewidth=0.8)
-        looks: Any = {"fontsize": 9, "color": GREY, "clip_on": True, "ha": side}
-        self.axes.text(x, low + self.point, words, **looks)
-
-    def _left(self, x: float, words: str) -> float:
-        """Return where words begin that are to begin at x, so that they end within the axes."""
-        return max(0.5, min(x, self.columns + 0.5 - points(words) / self.column))
-
-    def _names(self) -> None:
-        """Name each kind in its area if there is room, or else at the right."""
-        roof = self.threshold if 0 < self.threshold < self.window else self.window
-        busy = np.cumsum(self.ends[-1] > self.window) > 0  # from the refused prompt on
-        for n in self.compacted:
-            busy[n : n + math.ceil(_GHOST / self.column)] = True
-        beside: list[tuple[str, str, str]] = []
-        for (kind, look), below, above in zip(
-            LOOKS.items(), self.ends, self.ends[1:], strict=False
-        ):
-            low, high = np.where(busy, np.inf, below), above.clip(max=roof)
-            span = math.ceil((points(NAMES[kind]) + 6) / self.column)
-            if place := _place(low, high, span, _LINE * self.point):
-                looks: Any = {"color": style.ink_on(look.colour), "ha": "center", **_NAME}
-                self.axes.text(*place, NAMES[kind], label="inside", clip_on=True, **looks)
-            elif (above - below > 1.2 * self.point).any():
-                beside.append((NAMES[kind], look.colour, "s"))
-        if self.asked.any():
-            beside.append(("summary request", LOOKS["summary"].colour, "|"))
-        if "failed" in self.names:
-            beside.append(("failed attempt", RED, "X"))
-        self._beside(beside)
-
-    def _beside(self, entries: Sequence[tuple[str, str, str]]) -> None:
-        """Write names with their swatches at the right of the axes, between the two levels.
-
-        The threshold's name stands above its line if the entries need the room below.
-        """
-        y, line = _LINE * self.point / 2, _LINE * self.point
-        needed, reach = line * len(entries), 2.6 * line
-        is_low = self.window > self.window - self.threshold > reach
-        rise = reach * (is_low and needed > self.threshold - reach)
-        self._level("window", self.window, 0, color=DARK, linestyle="-", linewidth=2.6)
-        looks: Any = {"color": RED, "linestyle": "--", "linewidth": 1.3}
-        self._level("compacts\nat", self.threshold, rise, va="top", **looks)
-        levels = (
-            (self.window - 0.6 * line, 2.2 * line),
-            (self.threshold - reach + rise, 3.2 * line),
-        )
-        for name, colour, marker in entries:
-            while any(0 < y - low < high for low, high in levels):
-                y += line / 4
-            x, step = self.columns + 0.5, 10 / self.column
-            self.axes.plot(x + step, y, **_swatch(colour, marker))
-            self.axes.text(x + 1.7 * step, y, name, color=DARK, label="beside", **_NAME)
-            y += line
-
-    def _level(
-        self, name: str, tokens: float, rise: float, va: str = "bottom", **line: Any
-    ) -> None:
-        """Draw a line across, named at its right end. A level of 0 or NaN is left out."""
-        if tokens > 0:
-            self.axes.axhline(tokens, **line)
-            looks: Any = {"fontsize": 9, "color": line["color"], "va": va, "linespacing": 1.1}
-            looks |= {"transform": self.axes.get_yaxis_transform()}
-            self.axes.text(1.015, tokens + rise, f"{name} {tokens:,.0f}", **looks)
-
-
-def _swatch(colour: str, marker: str) -> dict[str, Any]:
-    """Return the looks of a swatch: the sign of an area, or the hatches of a white one."""
-    sign, ink = ("$////$", GREY) if colour == "#FFFFFF" else (marker, colour)
-    edge = 3 if marker == "|" else 0.4 if sign != marker else 1
-    looks = {"marker": sign, "color": ink, "mec": ink, "mew": edge}
-    return {**looks, "linestyle": "", "markersize": 7, "clip_on": False}
+        x, low = first + 0.5 + 0.5 * _GHOST / self.column, self.window + 5 * self.point
+        self.axes.vlines(x, self.replaced[first], low, GREY, linewidth=0.8)
+        side = "left" if x - 0.5 < self.columns / 2 else "right"
+        self.axes.text(x, low + self.point, NOTES[self.names[first]], color=GREY, ha=side)
 
 
 def _place(low: Any, high: Any, span: int, height: float) -> tuple[float, float] | None:
@@ -252,7 +208,7 @@ def _place(low: Any, high: Any, span: int, height: float) -> tuple[float, float]
     return best + 0.5 + span / 2, float(floor[best] + roof[best]) / 2
 
 
-def sentence(table: "DataFrame") -> str:
+def sentence(table: DataFrame) -> str:
     """Say what the chart shows, for those who can't see it.
 
     >>> from pandas import DataFrame

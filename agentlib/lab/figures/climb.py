@@ -5,12 +5,11 @@
 
 from collections.abc import Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.axes import Axes
 
 from agentlib.lab.figures.style import BLUE, GREY, RED, Chart, many, plain
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 FILES, FACTS = 24, 4
 """The most that the session's report can hold."""
@@ -28,10 +27,10 @@ def climb(rows: Mapping[str, Mapping[str, Any]], dollars: str) -> Chart:
     kept += "rule kept" if row["rule kept"] == "yes" else "rule lost"
     title = f"Lesson {last}: {kept if row['done'] == 'yes' else 'the work is not finished'}"
     chart = Chart(3.5, title)
-    axes = chart.frame(0.72, 0.55, 6.2, 2.4, "")
+    names = {"xlabel": "price of the session", "ylabel": "files described"}
+    axes = chart.frame(0.72, 0.55, 6.2, 2.4, **names)
     axes.set(xlim=(-0.005, 0.23), ylim=(-2, FILES + 4), yticks=range(0, FILES + 1, 6))
-    axes.set(xlabel="price of the session", ylabel="files described")
-    axes.set_xticks([each / 100 for each in range(0, 21, 5)])
+    axes.set_xticks([0, 0.05, 0.1, 0.15, 0.2])
     axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} ¢")
     done = [(r[dollars], r["described"]) for r in rows.values() if r["done"] == "yes"]
     axes.plot([x for x, _ in done], [y for _, y in done], color=GREY, linewidth=1)
@@ -39,7 +38,7 @@ def climb(rows: Mapping[str, Mapping[str, Any]], dollars: str) -> Chart:
         axes.plot(each[dollars], each["described"], markersize=10, mew=1.8, **_mark(each))
     _name(axes, rows, dollars)
     words = "● the rule is kept   ○ it is lost   × not finished"
-    axes.text(-0.002, FILES + 3.6, words, color=GREY, fontsize=9, va="top")
+    axes.text(-0.002, FILES + 3.6, words, color=GREY, va="top")
     return chart
 
 
@@ -51,7 +50,7 @@ def _mark(row: Mapping[str, Any]) -> dict[str, Any]:
     return {"marker": "o", **colours}
 
 
-def _name(axes: "Axes", rows: Mapping[str, Mapping[str, Any]], dollars: str) -> None:
+def _name(axes: Axes, rows: Mapping[str, Mapping[str, Any]], dollars: str) -> None:
     """Write lessons and facts over the dots that are higher than those before, else under them."""
     highest = 0
     for _, group in groupby(rows.items(), lambda item: _place(item[1], dollars)):
@@ -59,10 +58,8 @@ def _name(axes: "Axes", rows: Mapping[str, Mapping[str, Any]], dollars: str) -> 
         files, facts = same[0]["described"], same[0]["facts"]
         x = sum(row[dollars] for row in same) / len(same)
         words = ", ".join(lessons) + (f": {many(facts, 'fact')}" if files else "")
-        if files > highest or not files:
-            axes.text(x, files + 1.2, words, color=GREY, fontsize=9, ha="center")
-        else:
-            axes.text(x, files - 1.4, words, color=GREY, fontsize=9, ha="center", va="top")
+        y, side = (1.2, "bottom") if files > highest or not files else (-1.4, "top")
+        axes.text(x, files + y, words, color=GREY, ha="center", va=side)
         highest = max(highest, files)
 
 

@@ -7,7 +7,6 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
-from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from agentlib.lab.figures.style import BLUE, DARK, GREY, LOOKS, OCHRE, RED, WIDTH, Chart, plain
@@ -29,8 +28,8 @@ def floor_plan(rooms: Mapping[str, Mapping[str, str]], *, title: str) -> Chart:
     """Draw a column for each room, with its exhibits by name and what each costs."""
     rows = max(map(len, rooms.values()))
     chart = Chart(0.36 * rows + 1.4, title)
-    axes = chart.frame(0.1, 0.45, WIDTH - 0.2, 0.36 * rows + 0.45, "")
-    axes.set(xlim=(0, len(rooms)), ylim=(rows - 0.35, -1.6))
+    limits: Any = {"xlim": (0, len(rooms)), "ylim": (rows - 0.35, -1.6)}
+    axes = chart.frame(0.1, 0.45, WIDTH - 0.2, 0.36 * rows + 0.45, **limits)
     axes.axis("off")
     for column, (room, exhibits) in enumerate(rooms.items()):
         wall: Any = {"facecolor": "#F6F7F8", "edgecolor": GREY, "linewidth": 0.8}
@@ -39,10 +38,8 @@ def floor_plan(rooms: Mapping[str, Mapping[str, str]], *, title: str) -> Chart:
         axes.text(column + 0.07, -1, heading, fontsize=10, weight="bold", color=DARK, va="center")
         for row, (name, cost) in enumerate(exhibits.items()):
             colour, marker = COSTS[cost]
-            axes.scatter(column + 0.1, row, 34, colour, marker=marker, linewidths=0)
+            axes.scatter(column + 0.1, row, 34, colour, marker=marker, linewidths=0, label=cost)
             words = textwrap.fill(name, LETTERS, break_on_hyphens=False)
             axes.text(column + 0.18, row, words, fontsize=7.5, color=DARK, va="center")
-    looks: Any = {"linestyle": "", "markersize": 6, "markeredgewidth": 0}
-    dots = [Line2D([], [], color=c, marker=m, label=n, **looks) for n, (c, m) in COSTS.items()]
-    chart.figure.legend(handles=dots, loc="lower left", ncols=len(COSTS), fontsize=9, frameon=False)
+    chart.key(columns=len(COSTS))
     return chart

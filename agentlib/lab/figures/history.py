@@ -7,7 +7,7 @@ from typing import Any
 
 from agentlib.estimation import prompt_tokens
 from agentlib.lab.api.tokens import lay_out
-from agentlib.lab.figures.style import DARK, LOOKS, RED, Chart, many, plain, wrapped
+from agentlib.lab.figures.style import DARK, LOOKS, RED, Chart, level, many, plain, wrapped
 from agentlib.transcripts import Session
 
 
@@ -22,8 +22,8 @@ def sizes(session: Session) -> list[tuple[int, int]]:
 @plain
 def history(session: Session, killed: int, *, title: str) -> Chart:
     """Draw the history and the view over the turns. The process was killed in turn `killed`."""
-    chart, pairs = Chart(3.6), sizes(session)
-    axes = chart.frame(0.86, 0.5, 5.06, 2.72, title)
+    chart, pairs = Chart(3.6, title), sizes(session)
+    axes = chart.frame(0.86, 0.5, 5.06, 2.6, "")
     edges = [turn + 0.5 for turn in range(len(pairs) + 1)]
     whole, view = ([pair[n] for pair in pairs] for n in (0, 1))
     axes.stairs(whole, edges, baseline=view, fill=True, facecolor="#F4F4F4", edgecolor="#B9B9B9",
@@ -31,7 +31,7 @@ def history(session: Session, killed: int, *, title: str) -> Chart:
     axes.stairs(view, edges, fill=True, color=LOOKS["tool_result"].colour)
     axes.stairs(whole, edges, baseline=None, color=DARK, linewidth=1.6)
     last, window, top = edges[-1], session.settings.context_window, 1.2 * whole[-1]
-    axes.axhline(window, color=DARK, linewidth=0.9, linestyle=":")
+    level(axes, "window\n", window, "center", color=DARK, ls=":", lw=0.9)
     axes.axvline(killed + 0.5, color=RED, linewidth=2)
     words: Any = {"color": RED, "fontsize": 10, "fontweight": "bold", "va": "top"}
     axes.text(killed + 0.1, top, "kill -9", horizontalalignment="right", **words)
@@ -39,16 +39,15 @@ def history(session: Session, killed: int, *, title: str) -> Chart:
     for place, text, colour in (
         (whole[-1], "history:\nin the file", DARK),
         ((whole[-1] + window) / 2, "hatched: only\nin the file", "#6B6B6B"),
-        (window, f"window\n{window:,}", DARK),
         (view[-1] / 2, "view: sent with\nthe request", DARK),
     ):
-        axes.text(last + 0.4, place, text, fontsize=9.5, va="center", color=colour)
+        axes.text(last + 0.4, place, text, va="center", color=colour)
     for compaction in session.compactions:
         turn = 1 + sum(sent.seen < compaction.seen for sent in session.requests)
         place = (turn - 0.5, max(view[turn - 2 : turn]))
         axes.annotate("compacted", place, xytext=(turn - 0.5, window), ha="center", va="center",
-                      fontsize=9, color=DARK, bbox={"facecolor": "white", "edgecolor": "none",
-                      "pad": 1.5}, arrowprops={"arrowstyle": "->", "color": DARK})  # fmt: skip
+                      color=DARK, bbox={"fc": "white", "ec": "none", "pad": 1.5},
+                      arrowprops={"arrowstyle": "->", "color": DARK})  # fmt: skip
     axes.set(xlim=(0.5, last), ylim=(0, top), xlabel="turn")
     axes.set_ylabel("tokens")
     return chart

@@ -3,21 +3,23 @@
 # pyright: reportUnknownMemberType=false
 # matplotlib leaves its keyword arguments without types.
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from matplotlib.collections import PolyCollection
+import numpy as np
 
 from agentlib.lab.figures.style import DARK, LOOKS, RED, Chart, Look, patches, plain
 
 Shares = Mapping[str, Sequence[tuple[float, float, float]]]
 """For each kind and generation the shares of tasks in which it was kept, told and acted on."""
 _MARKS = {
-    "stands in the request": LOOKS["summary"].colour,
-    "told when asked": LOOKS["assistant"].colour,
-    "acted on": DARK,
+    "stands in the request": Look(LOOKS["summary"].colour),
+    "told when asked": Look(LOOKS["assistant"].colour),
+    "acted on": Look(DARK),
 }
-_WIDE, _HIGH = 0.24, 0.78
-_Bar = list[tuple[float, float]]
+_GAP = "kept, not acted on"
+_ACROSS, _WIDE, _HIGH = 5.8, 0.24, 0.78
+"""Inches that the columns take, and the size of a bar in columns and rows."""
 
 
 @plain
@@ -27,36 +29,20 @@ def survival_by_kind(shares: Shares, *, title: str) -> Chart:
     A full bar is all tasks. What stands in the request but isn't acted on is red.
     """
     chart = Chart(0.52 * len(shares) + 1.25, title)
-    axes = chart.frame(1.25, 0.72, 5.8, 0.52 * len(shares), "")
-    columns = max(map(len, shares.values()))
-    axes.set(xlim=(0.45, columns + 0.55), ylim=(len(shares) - 0.1, -0.1), xlabel="compaction")
-    axes.set_xticks(range(1, columns + 1))
-    axes.set_yticks([row + 0.5 for row in range(len(shares))], list(shares))
-    axes.tick_params(length=0)
-    axes.grid(False)
-    axes.spines[["left", "bottom"]].set_visible(False)
-    bars = {colour: list[_Bar]() for colour in ("#EEF0F2", *_MARKS.values(), RED)}
+    columns = np.arange(1, 1 + max(map(len, shares.values())))
+    axes = chart.cells(list(shares), len(columns), 1.25, 0.75, _ACROSS, 0.52 * len(shares))
+    bar: Any = {"linewidth": 72 * _ACROSS * _WIDE / len(columns)}
+    looks = dict(_MARKS)
     for row, cells in enumerate(shares.values()):
-        for column, cell in enumerate(cells, 1):
-            for colour, bar in _bars(column, row + 0.88, cell):
-                bars[colour].append(bar)
-    for colour, shapes in bars.items():
-        axes.add_collection(PolyCollection(shapes, facecolors=colour, linewidths=0))
-    looks = {name: Look(colour) for name, colour in _MARKS.items()}
-    chart.key(patches(looks | ({"kept, not acted on": Look(RED)} if bars[RED] else {})), 0.15)
+        floor = row + _HIGH / 2
+        tops = floor - _HIGH * np.array(cells)
+        for n, look in enumerate(_MARKS.values()):
+            places = columns + (n - 1) * (_WIDE + 0.02)
+            axes.vlines(places, floor, floor - _HIGH, "#EEF0F2", **bar)
+            axes.vlines(places, floor, tops[:, n], look.colour, **bar)
+        gap = tops[:, 2] > tops[:, 0]
+        if gap.any():
+            looks[_GAP] = Look(RED)
+            axes.vlines((columns + _WIDE + 0.02)[gap], tops[gap, 2], tops[gap, 0], RED, **bar)
+    chart.key(patches(looks), left=0.15)
     return chart
-
-
-def _bars(column: int, floor: float, shares: Sequence[float]) -> Iterator[tuple[str, _Bar]]:
-    """Yield the bars of a cell with their colours, from the back to the front."""
-    for n, (share, colour) in enumerate(zip(shares, _MARKS.values(), strict=True)):
-        left = column + (n - 1.5) * (_WIDE + 0.02)
-        yield "#EEF0F2", _bar(left, floor, 0, 1)
-        yield colour, _bar(left, floor, 0, share)
-        if n == 2 and shares[0] > share:
-            yield RED, _bar(left, floor, share, shares[0])
-
-
-def _bar(left: float, floor: float, start: float, end: float) -> _Bar:
-    low, high = floor - _HIGH * start, floor - _HIGH * end
-    return [(left, low), (left + _WIDE, low), (left + _WIDE, high), (left, high)]

@@ -3,30 +3,29 @@
 # pyright: reportUnknownMemberType=false
 # matplotlib leaves its keyword arguments without types.
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.axes import Axes
+from pandas import DataFrame
 
 from agentlib.lab.figures.style import BLUE, DARK, RED, Chart, plain
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from pandas import DataFrame
-
 
 @plain
-def moment(table: "DataFrame", *, title: str, at: tuple[int, int], name: str) -> Chart:
+def moment(table: DataFrame, *, title: str, at: tuple[int, int], name: str) -> Chart:
     """Draw the files that a report describes, for each turn after which a person compacted.
 
     `table`: a row for each `turn`. Its `from_report` is 0 if the report has just been written.
     `at`: a turn and its files, marked in red as `name`.
     """
     chart = Chart(2.6, title)
-    _curve(chart.frame(0.62, 0.5, 6.4, 1.6, ""), table, at, name)
+    _curve(chart.frame(0.62, 0.5, 6.4, 1.6), table, at, name)
     return chart
 
 
 @plain
 def moments(
-    table: "DataFrame", others: "DataFrame", *, title: str, at: tuple[int, int], name: str
+    table: DataFrame, others: DataFrame, *, title: str, at: tuple[int, int], name: str
 ) -> Chart:
     """Draw `moment`, and beside it other tasks: a thin line each, the median as a thick one.
 
@@ -46,17 +45,17 @@ def moments(
     left = wide.index.min()
     axes.set(ylim=(0, 108), xlim=(left, 1.5), xlabel="turns from the report")
     axes.set_ylabel("% of the files", labelpad=0)
-    axes.text(left + 0.4, 8, "thin: one task each\nthick: the median", fontsize=9)
-    axes.text(left + 0.4, 34, "● lesson 03", color=RED, fontsize=9)
+    axes.text(left + 0.4, 8, "thin: one task each\nthick: the median")
+    axes.text(left + 0.4, 34, "● lesson 03", color=RED)
     return chart
 
 
-def _curve(axes: "Axes", table: "DataFrame", at: tuple[int, int], name: str) -> None:
+def _curve(axes: Axes, table: DataFrame, at: tuple[int, int], name: str) -> None:
     for part in (table[table["from_report"] < 0], table[table["from_report"] >= 0]):
         axes.plot(part["turn"], part["described"], color=BLUE, linewidth=3)
     written = table["turn"][table["from_report"] == 0].iloc[0]
     axes.axvline(written - 0.5, color=DARK, linewidth=1, linestyle=":")
-    axes.text(written - 0.9, 0.4, "the report\nis written", ha="right", fontsize=9)
+    axes.text(written - 0.9, 0.4, "the report\nis written", ha="right")
     axes.plot(*at, "o", color=RED, markersize=9, zorder=5)
     side, shift = ("left", 4) if at[0] < 0.4 * written else ("right", -8)
     place: Any = {"xytext": (shift, -8), "textcoords": "offset points", "ha": side, "va": "top"}

@@ -13,10 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib.style
+import numpy as np
 from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -24,26 +26,19 @@ from matplotlib.textpath import TextPath
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 from PIL import Image, ImageColor, ImageDraw
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 WIDTH, DPI = 7.2, 200
 """Inches, and pixels per inch: 1,440 pixels."""
 SHOWN = 720
 """Pixels of the page that a picture takes: half of its own, so it is crisp on any screen."""
-COLUMNS = 4
-"""Columns of a legend."""
 LINE = 72
 """Characters of a printed line, as many as fit beside JupyterLab's file list."""
 DARK, GREY, RED = "#22272E", "#5B6470", "#B23A24"
 """Ink, quiet ink, and the accent: the one thing that a picture is about."""
 BLUE, PALE, OCHRE, ROOM = "#2F5F9E", "#BDD0E6", "#D9A24B", "#B9E0D3"
 """Areas that are no kind of block."""
-GHOST: Any = {"color": GREY, "gapcolor": "white", "linestyle": (0, (1, 1)), "linewidth": 1.4}
-"""The line of a prompt that was never sent."""
 
-plain = matplotlib.style.context("default")
-"""Decorate a function that draws: it uses matplotlib's own style, whatever the reader has set."""
+plain = matplotlib.style.context(["default", {"font.size": 9, "axes.labelsize": 10}])
+"""Decorate a function that draws: it uses our sizes, whatever style the reader has set."""
 
 
 @dataclass(frozen=True)
@@ -121,13 +116,18 @@ class Chart:
     def __init__(self, height: float, title: str = "") -> None:
         self.figure = Figure(figsize=(WIDTH, height), dpi=DPI, facecolor="white")
         looks: Any = {"fontsize": 13, "fontweight": "bold", "color": DARK, "va": "top"}
-        self.figure.text(0.014, 1 - 0.12 / height, title, **looks)
+        self.headline = self.figure.text(0.014, 1 - 0.12 / height, title, **looks)
         self.page, self.height = FigureCanvasAgg(self.figure), height
         self.moving: list[Artist] = []
         self._ground: Any = None
 
-    def frame(self, left: float, bottom: float, width: float, height: float, title: str) -> "Axes":
-        """Add axes at a place given in inches, with grid, title and thousands in the style."""
+    def frame(
+        self, left: float, bottom: float, width: float, height: float, title: str = "", **looks: Any
+    ) -> Axes:
+        """Add axes at a place in inches, with grid, title and thousands in the style.
+
+        `looks`: limits and labels, as `Axes.set` takes them.
+        """
         place = (left / WIDTH, bottom / self.height, width / WIDTH, height / self.height)
         axes = self.figure.add_axes(place)
         axes.set_title(title, loc="left", fontsize=11, fontweight="bold", color=DARK)
@@ -141,12 +141,31 @@ class Chart:
         axes.yaxis.label.set_color(GREY)
         axes.spines[["left", "bottom"]].set_color(GREY)
         axes.spines[["top", "right"]].set_visible(False)
+        axes.set(**looks)
         return axes
 
-    def key(self, entries: Sequence[Artist], left: float = 0.02) -> None:
-        """Put the legend at the foot of the figure."""
+    def cells(self, names: Sequence[str], columns: int, *place: float, title: str = "") -> Axes:
+        """Add axes with a row for each name and a column for each compaction."""
+        axes = self.frame(*place, title=title, xlabel="compaction")
+        axes.set(xlim=(0.5, columns + 0.5), ylim=(len(names) - 0.5, -0.5))
+        axes.set_xticks(range(1, columns + 1, 1 + columns // 20))
+        axes.set_yticks(range(len(names)), names)
+        axes.tick_params(length=0)
+        axes.grid(False)
+        axes.spines[["left", "bottom"]].set_visible(False)
+        return axes
+
+    def key(self, entries: Sequence[Artist] = (), *, left: float = 0.02, columns: int = 4) -> None:
+        """Put the legend at the foot of the figure.
+
+        It has these entries, or else all artists whose label doesn't begin with "_", each once.
+        """
+        handles = {str(each.get_label()): each for each in entries}
+        for axes in self.figure.axes if not entries else ():
+            named = axes.get_legend_handles_labels()
+            handles |= {label: each for each, label in zip(*named, strict=True)}
         self.figure.legend(
-            handles=entries, loc="lower left", bbox_to_anchor=(left, 0), ncols=COLUMNS,
+            handles=[*handles.values()], loc="lower left", bbox_to_anchor=(left, 0), ncols=columns,
             fontsize=9, frameon=False, handlelength=1.6, columnspacing=1.4,
         )  # fmt: skip
 
@@ -174,24 +193,25 @@ class Chart:
         return self.png(), {"width": SHOWN}
 
 
+def level(axes: Axes, name: str, size: float, va: str = "top", **line: Any) -> None:
+    """Draw a line across, and write its name and its size at its right end."""
+    axes.axhline(size, **line)
+    looks: Any = {"color": line["color"], "linespacing": 1.1, "va": va}
+    axes.text(1.015, size, f"{name}{size:,.0f}", transform=axes.get_yaxis_transform(), **looks)
+
+
 def _palette() -> Image.Image:
     """Mix the colours of a picture: greys, and each colour on its way to white and to black."""
-    colours = [(grey, grey, grey) for grey in (*range(0, 252, 6), 255)]
-    named = {look.colour for look in LOOKS.values()} | {RED, BLUE, PALE, OCHRE, ROOM}
-    for name in sorted(named):
-        for end, part in product((255, 0), range(1, 8)):
-            mixed = (round(end + part / 7 * (c - end)) for c in ImageColor.getrgb(name))
-            red, green, blue = mixed
-            if len({red, green, blue}) > 1 and min(red, green, blue) < 244:
-                colours.append((red, green, blue))
+    named = [*(look.colour for look in LOOKS.values()), RED, BLUE, PALE, OCHRE, ROOM]
+    pairs = product(map(ImageColor.getrgb, named), (0, 255))
+    mixed = [np.linspace(end, colour, 8)[1:] for colour, end in pairs]
+    greys = [[grey, grey, grey] for grey in (*range(0, 252, 6), 255)]
     image = Image.new("P", (1, 1))
-    image.putpalette([part for colour in (*colours, (255, 255, 255)) for part in colour])
+    image.putpalette(np.rint(np.vstack([greys, *mixed, [255, 255, 255]])).astype("u1").tobytes())
     return image
 
 
 _PALETTE = _palette()
-
-
 _CLEAR = len(_PALETTE.getpalette() or ()) // 3 - 1
 """The last entry of the palette: a second white, which no pixel gets by its colour."""
 

@@ -4,14 +4,11 @@
 # matplotlib leaves its keyword arguments without types.
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from matplotlib.lines import Line2D
+from matplotlib.axes import Axes
 
 from agentlib.lab.figures.style import LOOKS, RED, Chart, plain
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 Places = Mapping[str, Sequence[str]]
 """Where each compaction left something, by its name, as `generations.places` gives it."""
@@ -38,41 +35,37 @@ def survival(runs: Mapping[str, Places], *, title: str) -> Chart:
     step, left = 0.34 if len(names) < 10 else 0.19, 0.3 + 0.085 * max(map(len, names))
     height, width, high = step * len(names), (7.15 - left) / len(runs), len(runs) > 1
     words = 0.9 if len(runs) < 4 else 0.66
-    chart = Chart(height + 1.25 + 0.25 * high)
-    chart.figure.text(0.012, 1 - 0.1 / chart.height, title, fontsize=13, weight="bold", va="top")
+    chart = Chart(height + 1.25 + 0.25 * high, title)
     for n, (heading, places) in enumerate(runs.items()):
-        place = (left + n * width, 0.78, width - words, height)
-        axes = chart.frame(*place, heading if high else "")
-        axes.grid(False)
-        axes.spines[["left", "bottom"]].set_visible(False)
-        axes.set(xlim=(0.5, columns + 0.5), ylim=(len(names) - 0.5, -0.5), xlabel="compaction")
-        axes.set_xticks(range(1, columns + 1, 1 + columns // 20))
-        axes.set_yticks(range(len(names)), names if n == 0 else [""] * len(names))
-        axes.tick_params(length=0)
+        rows, name = names if n == 0 else [""] * len(names), heading if high else ""
+        place = (left + n * width, 0.75, width - words, height)
+        axes = chart.cells(rows, columns, *place, title=name)
         for row, thing in enumerate(names):
-            _row(axes, row, places[thing], 220 * step)
-    shown = {place for places in runs.values() for row in places.values() for place in row}
-    chart.key([_dot(*look) for place, look in _LOOKS.items() if place in shown])
+            _fate(axes, row, places[thing], 10 * step)
+        for place in _LOOKS:
+            _dots(axes, place, [places[thing] for thing in names], 220 * step)
+    chart.key()
     return chart
 
 
-def _row(axes: "Axes", row: int, places: Sequence[str], size: float) -> None:
-    """Draw one thing's way through the compactions, and say what became of it."""
+def _fate(axes: Axes, row: int, places: Sequence[str], width: float) -> None:
+    """Join the compactions that a thing came through, and say what became of it."""
     kept = [n for n, place in enumerate(places, 1) if place not in ("", "lost")]
-    axes.plot(kept, [row] * len(kept), color=_PALE, linewidth=size / 22, zorder=1)
-    for n, place in enumerate(places, 1):
-        if place:
-            _, marker, colour = _LOOKS[place]
-            look: Any = {"edgecolors": _PALE if place == "lost" else _GREY, "marker": marker}
-            axes.scatter(n, row, size, colour, zorder=2, clip_on=False, linewidths=1, **look)
+    axes.plot(kept, [row] * len(kept), color=_PALE, linewidth=width, zorder=1)
     words = fate(places)
     colour = RED if words.startswith("lost") else _GREY
-    axes.text(len(places) + 0.5, row, f"  {words}", color=colour, fontsize=9, va="center")
+    axes.text(len(places) + 0.5, row, f"  {words}", color=colour, va="center")
 
 
-def _dot(label: str, marker: str, colour: str) -> Line2D:
-    look: Any = {"markerfacecolor": colour, "markeredgecolor": _GREY, "markersize": 8}
-    return Line2D([], [], label=label, marker=marker, linestyle="", **look)
+def _dots(axes: Axes, place: str, rows: Sequence[Sequence[str]], size: float) -> None:
+    """Draw a dot wherever a compaction left something at this place."""
+    label, marker, colour = _LOOKS[place]
+    cells = [(n, y) for y, row in enumerate(rows) for n, each in enumerate(row, 1) if each == place]
+    if cells:
+        looks: Any = {"edgecolors": _PALE if place == "lost" else _GREY, "linewidths": 1}
+        looks |= {"label": label, "marker": marker, "clip_on": False}
+        across, down = zip(*cells, strict=True)
+        axes.scatter(across, down, size, colour, zorder=2, **looks)
 
 
 def fate(places: Sequence[str]) -> str:

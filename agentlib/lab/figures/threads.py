@@ -4,15 +4,13 @@
 # matplotlib leaves its keyword arguments without types.
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
-from agentlib.lab.figures.style import DARK, LOOKS, RED, Chart, Look, patches, plain
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from agentlib.lab.figures.style import DARK, LOOKS, RED, Chart, plain
 
 SPEAKERS = {
     "person": LOOKS["user"].colour,
@@ -26,8 +24,8 @@ _STEP, _LEFT, _RIGHT = 0.19, 2.9, 4.05
 """Inches: the height of a row, and the places of the two columns' edges."""
 _LONGEST = 46
 """Characters of a line's words that are shown."""
-_PALE = ("#C9CDD2", "#9AA1A9")
-"""Dot and ink of a message from which nothing came through."""
+_PALE = ("#C9CDD2", "#9AA1A9", "")
+"""Dot, ink and label of a message from which nothing came through."""
 _WORDS: Any = {"fontsize": 8, "va": "center"}
 
 
@@ -42,21 +40,21 @@ def threads(
     """
     rows = max(len(messages), len(lines))
     chart = Chart(_STEP * rows + 0.98, title)
-    axes = chart.frame(0.1, 0.46, 7.0, _STEP * rows, "")
-    axes.set(xlim=(0.1, 7.1), ylim=(rows - 0.4, -0.6))
+    limits: Any = {"xlim": (0.1, 7.1), "ylim": (rows - 0.4, -0.6)}
+    axes = chart.frame(0.1, 0.46, 7.0, _STEP * rows, **limits)
     axes.axis("off")
     used, apart = {at for _, at in lines}, (rows - 1) / max(1, len(lines) - 1)
     for row, (speaker, words) in enumerate(messages):
-        colour, ink = (SPEAKERS[speaker], DARK) if row in used else _PALE
-        axes.plot(_LEFT, row, "o", color=colour, markersize=4)
+        colour, ink, label = (SPEAKERS[speaker], DARK, speaker) if row in used else _PALE
+        axes.plot(_LEFT, row, "o", color=colour, markersize=4, label=label)
         axes.text(_LEFT - 0.1, row, _short(words), ha="right", color=ink, **_WORDS)
     for n, (words, at) in enumerate(lines):
         _line(axes, words, n * apart, at, "nobody" if at is None else messages[at][0])
-    chart.key(patches(_key([speaker for speaker, _ in messages], used)))
+    chart.key()
     return chart
 
 
-def _line(axes: "Axes", words: str, row: float, at: int | None, speaker: str) -> None:
+def _line(axes: Axes, words: str, row: float, at: int | None, speaker: str) -> None:
     """Write a line of the summary, and draw its thread to the row of a message."""
     colour, nobody = SPEAKERS[speaker], at is None
     if at is not None:
@@ -64,17 +62,10 @@ def _line(axes: "Axes", words: str, row: float, at: int | None, speaker: str) ->
         points = [(_LEFT, at), (middle, at), (middle, row), (_RIGHT, row)]
         curve = Path(points, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
         axes.add_patch(PathPatch(curve, fill=False, edgecolor=colour, linewidth=1.1, alpha=0.8))
-    axes.plot(_RIGHT, row, "s" if nobody else "o", color=colour, markersize=4)
+    axes.plot(_RIGHT, row, "s" if nobody else "o", color=colour, markersize=4, label=speaker)
     looks: Any = {"color": RED if nobody else DARK, "weight": "bold" if nobody else "normal"}
     axes.text(_RIGHT + 0.1, row, _short(words), **looks, **_WORDS)
 
 
 def _short(words: str) -> str:
     return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
-
-
-def _key(speakers: Sequence[str], used: set[int | None]) -> dict[str, Look]:
-    """Return the legend's entries: who said what the picture joins."""
-    shown = {speakers[at] for at in used if at is not None}
-    entries = {name: Look(colour) for name, colour in SPEAKERS.items() if name in shown}
-    return entries | ({"nobody": Look(RED)} if None in used else {})

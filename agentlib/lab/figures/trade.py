@@ -8,16 +8,21 @@ The lessons show presets in it, and the bench the learner's own trials.
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
+from matplotlib.transforms import Bbox
 
 from agentlib.lab.figures.style import DARK, GREY, RED, Chart, cents, plain
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.transforms import Bbox
-
+Interval = Sequence[float]
+"""A mean, and the ends of its spread."""
+Spread = tuple[Interval, Interval]
+"""How far a dot reaches across and upwards."""
+NEAR, FEW = 1.2, 12
+"""Percent within which dots share a name, and dots beside which there is room for names."""
 Dots = Mapping[str, tuple[float, float]]
 """By name: the dollars of a run, and how much of the task is left."""
 _DOT = "#8A919B"
@@ -43,18 +48,17 @@ def trade(
     that their height doesn't show. A ring marks the `best`.
     """
     chart = Chart(3.7, title)
-    axes = chart.frame(0.72, 0.55, 6.2, 2.6, "")
+    axes = chart.frame(0.72, 0.55, 6.2, 2.6, xlabel="price of the task", ylabel=left)
     every = [*dots.values(), *trail.values()]
     low, high = min(x for x, _ in every), max(x for x, _ in every)
     wide = (high - low) or high or 1
     axes.set(xlim=(low - 0.18 * wide, high + 0.2 * wide), ylim=(0, 1.2 * most))
-    axes.set(xlabel="price of the task", ylabel=left)
     axes.xaxis.set_major_locator(MaxNLocator(6))
     axes.xaxis.set_major_formatter(lambda dollars, _: cents(dollars))
     axes.set_yticks([*range(0, most - most // 8, max(1, most // 4)), most])
     axes.plot(*zip(*trail.values(), strict=True), color=RED, linewidth=1.4, alpha=0.5)
     words = "↖ cheaper, and less lost" + "\n○ the rule or a fact is lost" * bool(hollow)
-    axes.text(high, most / 2, words, color=_DOT, fontsize=9, ha="right", va="bottom")
+    axes.text(high, most / 2, words, color=_DOT, ha="right", va="bottom")
     taken = [text.get_window_extent() for text in axes.texts]
     last = list(trail)[-1]
     for name, dot in {**trail, **dots}.items():
@@ -65,8 +69,7 @@ def trade(
             (mark,) = axes.plot(*dot, "o", color=DARK, markersize=16, mfc="none", mew=1.6)
         taken.append(mark.get_window_extent())
     for name, dot in {**trail, **dots}.items():
-        colour, size = (RED, 10) if name in trail else (GREY, 9)
-        name_dot(axes, name, dot, taken, color=colour, fontsize=size)
+        name_dot(axes, name, dot, taken, color=RED if name in trail else GREY)
     return chart
 
 
@@ -84,41 +87,55 @@ def policies(
     interval. Those in `mine` are red. `scale`: names and their places on a line above, where the
     one named "" is the place that the picture is for.
     """
-    chart, every = Chart(4.4 if scale else 3.7, title), spreads.values()
+    dots = {name: (each["dollars"], each["need"]) for name, each in spreads.items()}
+    chart = Chart(4.4 if scale else 3.7, title)
     if scale:
-        _marked(chart.frame(0.72, 3.5, 6.2, 0.3, ""), scale)
-    axes = chart.frame(0.72, 0.55, 6.2, 2.6, "")
-    top = max(each["need"][2] for each in every)
-    axes.set(ylim=(-0.12 * top, 1.1 * top), ylabel="needed again, in 100 turns")
+        _marked(chart.frame(0.72, 3.5, 6.2, 0.3), scale)
+    axes = chart.frame(0.72, 0.55, 6.2, 2.6, ylabel="needed again, in 100 turns")
+    lows, highs = ([across[end] for across, _ in dots.values()] for end in (1, 2))
+    top = max(up[2] for _, up in dots.values())
+    axes.set(xlim=(min(lows) - 6, max(highs) + 6), ylim=(-0.12 * top, 1.1 * top))
     axes.set(xlabel="dollars, % of what forgetting nothing costs")
-    axes.set_xlim(
-        min(each["dollars"][1] for each in every) - 6, max(each["dollars"][2] for each in every) + 6
-    )
-    taken = list["Bbox"]()
-    for name, each in spreads.items():
-        (x, *across), (y, *up) = each["dollars"], each["need"]
-        looks: Any = {"color": RED if name in mine else _DOT}
-        lines = axes.plot(across, [y, y], [x, x], up, linewidth=1, alpha=0.5, **looks)
-        lines += axes.plot(x, y, "o", markersize=9, **looks)
-        taken += [line.get_window_extent() for line in lines]
-    for name, each in spreads.items():
-        colour, dot = RED if name in mine else GREY, (each["dollars"][0], each["need"][0])
-        name_dot(axes, name, dot, taken, color=colour, fontsize=9)
+    intervals(axes, dots, {name: RED if name in mine else GREY for name in dots})
     return chart
 
 
-def _marked(axes: "Axes", scale: Mapping[str, float]) -> None:
+def intervals(
+    axes: Axes, dots: Mapping[str, Spread], colours: Mapping[str, str], largest: str = ""
+) -> None:
+    """Draw dots with their intervals across and upwards, and name them.
+
+    Names keep clear of dots, and of the intervals if there are at most `FEW` dots. Dots at nearly
+    the same place share the name of a red one or of the first, and say how many more there are.
+    """
+    taken, places = list[Bbox](), dict[tuple[float, float], list[str]]()
+    has_room = len(dots) <= FEW
+    for name, ((x, *across), (y, *up)) in dots.items():
+        looks: Any = {"color": colours[name]}
+        marks = axes.plot(across, [y, y], [x, x], up, linewidth=1, alpha=0.35, **looks)
+        marks += axes.plot(x, y, "o", markersize=9 if name == largest or has_room else 7, **looks)
+        taken += [mark.get_window_extent() for mark in marks[0 if has_room else -1 :]]
+        near = (p for p in places if abs(p[0] - x) < NEAR and abs(p[1] - y) < NEAR)
+        places.setdefault(next(near, (x, y)), []).append(name)
+    halo: Any = {"path_effects": [withStroke(linewidth=2.5, foreground="white")]}
+    halo |= {"fontsize": 9 if has_room else 8}
+    for place, names in places.items():
+        first = next((name for name in reversed(names) if colours[name] == RED), names[0])
+        more = f" + {len(names) - 1} equal" if names[1:] else ""
+        name_dot(axes, first + more, place, taken, color=colours[first], **halo)
+
+
+def _marked(axes: Axes, scale: Mapping[str, float]) -> None:
     """Draw a line with named marks, and a red one for the place without a name."""
     axes.set(ylim=(0, 1), yticks=[], xlim=(4, 61), xticks=[*scale.values()])
-    axes.tick_params(labelsize=9)
     axes.spines["left"].set_visible(False)
     for name, place in scale.items():
-        axes.text(place, 0.65, name, ha="center", fontsize=9, color=GREY)
+        axes.text(place, 0.65, name, ha="center", color=GREY)
     axes.plot(scale[""], 0.15, "v", markersize=10, color=RED)
 
 
 def name_dot(
-    axes: "Axes", name: str, dot: tuple[float, float], taken: "list[Bbox]", **looks: Any
+    axes: Axes, name: str, dot: tuple[float, float], taken: list[Bbox], **looks: Any
 ) -> None:
     """Write a name beside its dot where nothing else stands, or else to the right of it."""
     for x, y in _SIDES:

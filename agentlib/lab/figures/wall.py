@@ -22,11 +22,11 @@ class Wall(Chart):
         super().__init__(3.96)
         self.window, self.sizes = window, [sum(tile.tokens for tile in tiles) for tiles in added]
         rows, room = len(added), max(1.12 * window, 1.03 * sum(self.sizes))
-        axes = self.frame(0.56, 0.92, 6.5, 2.6, "")
+        axes = self.frame(0.56, 0.92, 6.5, 2.6, xlabel="tokens", ylabel="request")
         axes.grid(visible=False)
-        axes.set(xlim=(0, room), ylim=(rows + 0.5, 0.5), xlabel="tokens", ylabel="request")
+        axes.set(xlim=(0, room), ylim=(rows + 0.5, 0.5))
         axes.xaxis.set_major_formatter(axes.yaxis.get_major_formatter())
-        axes.text(window, 0.4, f"window {window:,}", ha="center", va="bottom", fontsize=9)
+        axes.text(window, 0.4, f"window {window:,}", ha="center", va="bottom")
         shown = {tile.kind for tiles in added for tile in tiles}
         self.key(patches({NAMES[kind]: LOOKS[kind] for kind in LOOKS if kind in shown}), left=0.05)
         self.blocks: list[Rectangle] = []
@@ -43,7 +43,6 @@ class Wall(Chart):
         apart = [row + 0.5 for row in range(1, rows)]
         lines = axes.hlines(apart, 0, room, "white", linewidth=22 / rows)
         wall = axes.axvline(window, color=DARK, linewidth=3)
-        self.headline = self.figure.text(0.014, 0.97, "", fontsize=13, weight="bold", va="top")
         self.move(*self.blocks, self.faint, lines, wall, self.new, self.over, self.headline)
         self.show(rows)
 

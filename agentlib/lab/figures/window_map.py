@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from matplotlib.patches import Patch, PathPatch
+from matplotlib.axes import Axes
+from matplotlib.patches import PathPatch
 from matplotlib.path import Path
-from matplotlib.transforms import Affine2D
+from matplotlib.transforms import Bbox, BboxTransformTo
 
 from agentlib.estimation import breakdown, message_tokens
 from agentlib.lab.figures import style
@@ -23,7 +24,7 @@ from agentlib.transcripts import Session
 
 _GONE: Any = {"facecolor": "#FFFFFF", "edgecolor": "#C9A96B", "hatch": "//", "linewidth": 0}
 _TAKEN = "taken away"
-_WORDS: Any = {"fontsize": 9, "va": "bottom", "color": DARK,
+_WORDS: Any = {"va": "center", "ha": "center", "color": DARK,
                "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1.5}}  # fmt: skip
 ACROSS, _APART, _HIGH = 2.0, 0.5, 1.5
 
@@ -35,16 +36,6 @@ class Tile:
     kind: str
     tokens: float
     gone: float = 0.0
-
-
-@dataclass(frozen=True)
-class Box:
-    """The place of a tile. The window is `ACROSS` units wide and one unit high."""
-
-    left: float
-    top: float
-    width: float
-    height: float
 
 
 def tiles(
@@ -82,15 +73,14 @@ def _weights(messages: Iterable[Message]) -> list[tuple[str, float]]:
     return [(next(iter(kinds_of(one)))[0], message_tokens(one)) for one in alone]
 
 
-def layout(areas: Sequence[float], width: float) -> list[Box]:
-    """Place boxes of these areas in rows of this width, in order.
+def layout(areas: Sequence[float], width: float) -> list[Bbox]:
+    """Place boxes of these areas in rows of this width, in order. Heights grow downwards.
 
     A row takes one more box as long as that makes its boxes squarer (the strip treemap of
     Bederson, Shneiderman and Wattenberg, 2002).
 
-    >>> layout([2, 2, 4], 2)
-    [Box(left=0.0, top=0.0, width=1.0, height=2.0), Box(left=1.0, top=0.0, width=1.0, height=2.0), \
-Box(left=0.0, top=2.0, width=2.0, height=2.0)]
+    >>> [box.bounds for box in layout([2, 2, 4], 2)]
+    [(0.0, 0.0, 1.0, 2.0), (1.0, 0.0, 1.0, 2.0), (0.0, 2.0, 2.0, 2.0)]
     """
     rows: list[list[float]] = []
     for area in areas:
@@ -98,13 +88,12 @@ Box(left=0.0, top=2.0, width=2.0, height=2.0)]
             rows[-1].append(area)
         else:
             rows.append([area])
-    boxes: list[Box] = []
-    top = 0.0
+    boxes, top = list[Bbox](), 0.0
     for row in rows:
         height, left = sum(row) / width, 0.0
         for area in row:
-            boxes.append(Box(left, top, area / height if height else 0.0, height))
-            left += boxes[-1].width
+            boxes.append(Bbox.from_bounds(left, top, area / height if height else 0.0, height))
+            left = boxes[-1].x1
         top += height
     return boxes
 
@@ -128,66 +117,57 @@ def maps(rows: Mapping[str, Sequence[Tile]], window: int) -> Chart:
         raise ValueError("there is nothing to draw: no view")
     top = max(1.0, *(sum(t.tokens + t.gone for t in row) / window for row in rows.values()))
     foot, plot = 0.59, _HIGH * top
-    chart, small = Chart(foot + len(rows) * (plot + _APART)), set[str]()
+    chart = Chart(foot + len(rows) * (plot + _APART))
     for n, (name, row) in enumerate(rows.items(), 1):
         bottom = foot + (len(rows) - n) * (plot + _APART) + 0.1
-        axes = chart.frame(0.15, bottom, 6.9, plot, name)
-        axes.set(xlim=(0, ACROSS), ylim=(top, 0), xticks=[], yticks=[])
+        limits: Any = {"xlim": (0, ACROSS), "ylim": (top, 0), "xticks": [], "yticks": []}
+        axes = chart.frame(0.15, bottom, 6.9, plot, name, **limits)
         axes.spines[["top", "right"]].set_visible(True)
         read = f"row by row; thick line: window of {window:,}"
         axes.set_title(read, loc="right", fontsize=9, color=GREY)
-        small |= _draw(axes, row, window)
-    entries = style.patches({NAMES[kind]: look for kind, look in LOOKS.items() if kind in small})
-    if _TAKEN in small:
-        entries.append(Patch(label=_TAKEN, **_GONE))
-    chart.key(entries)
+        _draw(axes, row, window)
+    chart.key()
     return chart
 
 
-def _draw(axes: Any, row: Sequence[Tile], window: int) -> set[str]:
-    """Draw the tiles of a kind as one path, and return the kinds that have no room for a name."""
+def _draw(axes: Axes, row: Sequence[Tile], window: int) -> None:
+    """Draw the tiles of a kind as one path. The legend has the kinds without room for a name."""
     boxes = layout([ACROSS * (tile.tokens + tile.gone) / window for tile in row], ACROSS)
-    full: dict[str, list[Box]] = {kind: [] for kind in LOOKS}
-    gone = full[_TAKEN] = list[Box]()
+    full: dict[str, list[Bbox]] = {kind: [] for kind in (*LOOKS, _TAKEN)}
     for tile, box in zip(row, boxes, strict=True):
-        wide = box.width * tile.tokens / ((tile.tokens + tile.gone) or 1)
-        if wide > 0.002:  # a pixel
-            full[tile.kind].append(Box(box.left, box.top, wide, box.height))
+        part = tile.tokens / ((tile.tokens + tile.gone) or 1)
+        kept, gone = box.splitx(part)
+        if kept.width > 0.002:  # a pixel
+            full[tile.kind].append(kept)
         if tile.gone:
-            gone.append(Box(box.left + wide, box.top, box.width - wide, box.height))
+            full[_TAKEN].append(gone)
     for kind, areas in full.items():
-        looks = _GONE if kind == _TAKEN else LOOKS[kind].fill()
-        axes.add_artist(PathPatch(_path(areas), **looks))
+        if areas:
+            label = f"_{kind}" if _named(axes, kind, areas) else NAMES.get(kind, kind)
+            looks = _GONE if kind == _TAKEN else LOOKS[kind].fill()
+            axes.add_patch(PathPatch(_path(areas), label=label, **looks))
     axes.add_artist(PathPatch(_path(boxes), facecolor="none", edgecolor="#333333", linewidth=0.4))
     axes.axhline(1.0, color=DARK, linewidth=2.5, zorder=9)  # the window ends here
     if sum(tile.tokens for tile in row) > window:
         axes.axhspan(1.0, axes.get_ylim()[0], color=RED, alpha=0.5, zorder=8)
-    return {kind for kind, areas in full.items() if areas and not _named(axes, kind, areas)}
 
 
-def _named(axes: Any, kind: str, areas: Sequence[Box]) -> bool:
+def _named(axes: Axes, kind: str, areas: Sequence[Bbox]) -> bool:
     """Write the name of a kind into its largest tile that is clear of the line, if it has room."""
-
-    def room(box: Box) -> float:
-        is_clear = box.top + box.height < 0.99 or box.top > 1
-        return box.width * box.height * is_clear
-
-    name, box = NAMES.get(kind, kind), max(areas, key=room)
-    if (
-        not room(box)
-        or box.height * 72 * _HIGH < 13
-        or box.width / ACROSS * 6.9 * 72 < style.points(name) + 8
-    ):
-        return False
-    looks = {"color": style.ink_on(LOOKS[kind].colour), "bbox": None} if kind in LOOKS else {}
-    place = box.left + box.width / 2, box.top + box.height / 2
-    axes.text(*place, name, ha="center", **{**_WORDS, "va": "center", **looks})
-    return True
+    clear = [box for box in areas if box.y1 < 0.99 or box.y0 > 1]
+    box = max(clear, key=lambda box: box.width * box.height, default=Bbox.null())
+    name = NAMES.get(kind, kind)
+    wide, high = 72 * 6.9 / ACROSS * box.width, 72 * _HIGH * box.height
+    has_room = bool(clear) and high >= 13 and wide >= style.points(name) + 8
+    if has_room:
+        ink = {"color": style.ink_on(LOOKS[kind].colour), "bbox": None} if kind in LOOKS else {}
+        axes.text((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2, name, **(_WORDS | ink))
+    return has_room
 
 
-def _path(boxes: Iterable[Box]) -> Path:
-    squares = (Affine2D().scale(b.width, b.height).translate(b.left, b.top) for b in boxes)
-    return Path.make_compound_path(*map(Path.unit_rectangle().transformed, squares))
+def _path(boxes: Iterable[Bbox]) -> Path:
+    squares = (Path.unit_rectangle().transformed(BboxTransformTo(box)) for box in boxes)
+    return Path.make_compound_path(*squares)
 
 
 def sentence(row: Sequence[Tile], window: int) -> str:

@@ -13,7 +13,7 @@ from agentlib.lab.figures.field import place
 from agentlib.lab.figures.style import RED, wrapped
 from agentlib.lab.judge import NAMED, Verdict
 from agentlib.lab.panels.panel import Panel, choice
-from agentlib.settings import Settings
+from agentlib.lab.panels.what_if import as_code
 from agentlib.step import ContextEngine
 
 _CODE = """<div role="region" tabindex="0" aria-label="its code" style="overflow: auto; \
@@ -45,6 +45,4 @@ def _source(name: str) -> str:
     settings, engine = NAMED[name]
     if (module := sys.modules[engine.__module__]).__name__ != "agentlib.pipeline":
         return inspect.getsource(module)
-    plain = vars(Settings())
-    lines = [f"    {n}={value!r}," for n, value in vars(settings).items() if value != plain[n]]
-    return "\n".join(["Settings(", *lines, ")"])
+    return as_code(settings)

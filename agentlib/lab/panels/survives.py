@@ -35,19 +35,15 @@ RestsOn = Callable[[str, list[Message]], int | None]
 _LENGTHS = (min(LENGTHS), max(LENGTHS), max(LENGTHS) - min(LENGTHS))
 
 
+@cache
 def shares(layers: str, tokens: int, model: str) -> Shares:
     """Return the stored shares of twenty tasks, by kind, for each number of compactions."""
-    table = _stored()
+    table: Any = read_csv(KINDS_KEPT)
     rows = table[(table.layer == layers) & (table.tokens == tokens) & (table.model == model)]
     marks = rows[[*KINDS]].to_numpy().reshape(GENERATIONS, SEEDS, len(KINDS))
     kept, told, acted = (((marks & bit) > 0).mean(axis=1).T.tolist() for bit in (1, 2, 4))
     cells = zip(kept, told, acted, strict=True)
     return {kind: [*zip(*each, strict=True)] for kind, each in zip(KINDS, cells, strict=True)}
-
-
-@cache
-def _stored() -> Any:
-    return read_csv(KINDS_KEPT)
 
 
 def breaks_at(shares: Shares) -> int:
@@ -105,20 +101,16 @@ def first_summary(run: Run) -> tuple[list[Message], list[str]]:
     return run.session.history[: compaction.seen], [line for line in lines if any(claim(line))]
 
 
-def threads_of(run: Run, trace: RestsOn) -> Chart:
+def _threads_of(run: Run, trace: RestsOn) -> tuple[Chart, str]:
     """Draw the first summary of a run, each line with a thread to the message that it rests on."""
     messages, lines = first_summary(run)
-    rests = [(line[2:], trace(line, messages)) for line in lines]
-    nobody = sum(at is None for _, at in rests)
-    red = f"{many(nobody, 'line')} of this summary: nobody said that"
-    title = red if nobody else "Somebody said each line of this summary"
-    return threads([_shown(each) for each in messages], rests, title=title)
-
-
-def _threads_of(run: Run, trace: RestsOn) -> tuple[Chart, str]:
-    messages, lines = first_summary(run)
-    lost = many(len(messages) - len({trace(line, messages) for line in lines} - {None}), "message")
-    return threads_of(run, trace), f"{len(lines)} lines; {lost} left no line."
+    rests = [trace(line, messages) for line in lines]
+    red = f"{many(rests.count(None), 'line')} of this summary: nobody said that"
+    title = red if None in rests else "Somebody said each line of this summary"
+    words = [line[2:] for line in lines]
+    chart = threads([*map(_shown, messages)], [*zip(words, rests, strict=True)], title=title)
+    lost = many(len(messages) - len({*rests} - {None}), "message")
+    return chart, f"{len(lines)} lines; {lost} left no line."
 
 
 def _shown(message: Message) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from textwrap import shorten
 from typing import Any
 
 from ipywidgets import HTML, HBox, Image, Layout
+from pandas import DataFrame, read_csv
 
 from agentlib import presets
 from agentlib.lab.figures import charts
@@ -83,9 +84,7 @@ class Played:
 @cache
 def stored() -> Any:
     """Return the rows of `BENCH`, one for each preset on the review."""
-    import pandas
-
-    return pandas.read_csv(BENCH, index_col="preset").to_dict("index")
+    return read_csv(BENCH, index_col="preset").to_dict("index")
 
 
 def models() -> list[str]:
@@ -99,13 +98,8 @@ def described(task: Scenario, checks: Mapping[str, Any], price: Mapping[str, flo
     facts = len(task.facts) - checks["facts"]
     missing = {many(files - kept, "file"): files - kept, many(facts, "fact"): facts}
     lost = [name for name, count in {**missing, "the rule": broken}.items() if count]
-    return Trial(
-        price=price,
-        kept=kept,
-        most=files,
-        is_hollow=bool(facts or broken),
-        lost=", ".join(lost) or "nothing",
-    )
+    words, is_hollow = ", ".join(lost) or "nothing", bool(facts or broken)
+    return Trial(price=price, kept=kept, most=files, lost=words, is_hollow=is_hollow)
 
 
 class Replayed:
@@ -126,12 +120,9 @@ class Replayed:
         usages = [usage for each in billed for usage in each.usages]
         pairs = zip(needs(frames), frames, strict=True)
         missing = sum(bool(need.outputs) or frame.refused for need, frame in pairs)
-        return Trial(
-            price={model: sum(dollars(usage, model) for usage in usages) for model in models()},
-            kept=len(frames) - missing,
-            most=len(frames),
-            lost=many(missing, "turn") if missing else "nothing",
-        )
+        price = {model: sum(dollars(usage, model) for usage in usages) for model in models()}
+        lost, most = many(missing, "turn") if missing else "nothing", len(frames)
+        return Trial(price=price, kept=most - missing, most=most, lost=lost)
 
     def presets(self) -> dict[str, Trial]:
         every = {name: each.scaled(self.window) for name, each in PRESETS.items()}
@@ -204,14 +195,16 @@ class WhatIf(Panel):
 
     def _draw(self, model: str, **values: Any) -> Drawing:
         """Make the trial that the controls stand for, if it is new, and draw all."""
-        name = self.name
-        self.tried[name] = self.tried.pop(name, None) or self.source.tried(self.settings)
+        name, (preset, settings) = self.name, self.known[self.name]
+        trial = self.tried[name] = self.tried.pop(name, None) or self.source.tried(settings)
         trials = {**self.presets, **self.tried}
         best = cheapest(trials, model, name)
         price = f"{_shown(best)}, {cents(trials[best].price[model])}" if best else "none yet"
-        text = wrapped(self._result(model) + self.source.note)
-        text += f"\nCheapest so far that loses nothing: {price}."
         title = f"Cheapest that loses nothing: {price}"
+        start = f"from {preset}, " * (name != preset) + f"at the prices of {model}"
+        turns = many(len(self.source.frames(settings)), "turn")
+        text = f"{name}, {cents(trial.price[model])} ({start}). {turns}. Lost: {trial.lost}."
+        text = f"{wrapped(text + self.source.note)}\nCheapest so far that loses nothing: {price}."
         return Drawing(self._chart(model, best, title), text, _as_table(trials, name, model))
 
     def _chart(self, model: str, best: str, title: str) -> bytes:
@@ -221,34 +214,20 @@ class WhatIf(Panel):
         labels[now] = shorten(now, 36, placeholder=" …")
         dots = {labels[name]: (each.price[model], each.kept) for name, each in trials.items()}
         preset, _ = self.known[now]
-        path = [name for name in self.tried if self.known[name][0] == preset]
-        trail = {labels[name]: dots.pop(labels[name]) for name in path[-SHOWN_TRIALS:]}
-        return trade(
-            dots,
-            trail,
-            title=title,
-            left=f"{self.source.left}, of {trials[now].most}",
-            most=trials[now].most,
-            hollow={labels[name] for name, each in trials.items() if each.is_hollow},
-            best=labels[best],
-        ).png()
-
-    def _result(self, model: str) -> str:
-        """Say what the trial that is shown cost, and what it lost."""
-        name, trial = self.name, self.tried[self.name]
-        preset, _ = self.known[name]
-        start = f"from {preset}, " * (name != preset) + f"at the prices of {model}"
-        turns = many(len(self.source.frames(self.settings)), "turn")
-        return f"{name}, {cents(trial.price[model])} ({start}). {turns}. Lost: {trial.lost}."
+        path = [labels[name] for name in self.tried if self.known[name][0] == preset]
+        trail = {label: dots.pop(label) for label in path[-SHOWN_TRIALS:]}
+        most = trials[now].most
+        looks: Any = {"title": title, "most": most, "left": f"{self.source.left}, of {most}"}
+        hollow = {labels[name] for name, each in trials.items() if each.is_hollow}
+        return trade(dots, trail, hollow=hollow, best=labels[best], **looks).png()
 
     def _show_turns(self) -> None:
         """Draw the turns of this trial, and grey the controls that can't change it."""
         name, settings = self.name, self.settings
         with ONE_AT_A_TIME:
             frames = self.source.frames(settings)
-            self.below.value = charts.turns(
-                table(frames), title=f"Turns: {shorten(name, 50)}"
-            ).png()
+            chart = charts.turns(table(frames), title=f"Turns: {shorten(name, 50)}")
+            self.below.value = chart.png()
         reasons = without_effect(settings, frames)
         for field, control in self.controls.items():
             control.disabled = field in reasons
@@ -333,8 +312,6 @@ def as_code(settings: Settings) -> str:
 
 def _as_table(trials: Mapping[str, Trial], now: str, model: str) -> str:
     """List all trials, the cheapest first, with a mark at the one that is shown."""
-    from pandas import DataFrame
-
     names = sorted(trials, key=lambda name: trials[name].price[model])
     prices = [cents(trials[name].price[model]) for name in names]
     marked = [f"{'▶ ' * (name == now)}{name}" for name in names]
