@@ -63,8 +63,8 @@ def responses(session: Session) -> list[Row]:
     On paper: a prompt of 10,000 tokens is written to the cache. Ten minutes later the next one has
     10,500 and reads nothing, so 500 tokens are growth and 10,000 rewritten after a pause.
     """
-    pairs = pairwise([None, *session.requests])
-    return [_response(session, turn, *pair) for turn, pair in enumerate(pairs, 1)]
+    pairs, life = pairwise([None, *session.requests]), lifetime(session)
+    return [_response(session, life, turn, *pair) for turn, pair in enumerate(pairs, 1)]
 
 
 def model_of(session: Session, usage: Usage) -> str:
@@ -72,7 +72,9 @@ def model_of(session: Session, usage: Usage) -> str:
     return usage.get("model") or (MODEL if session.path else "")
 
 
-def _response(session: Session, turn: int, before: Request | None, request: Request | None) -> Row:
+def _response(
+    session: Session, life: float, turn: int, before: Request | None, request: Request | None
+) -> Row:
     assert request
     usage, model = request.usage, model_of(session, request.usage)
     start, old = (before.seen, prompt_tokens(before.usage)) if before else (-1, 0)
@@ -83,7 +85,7 @@ def _response(session: Session, turn: int, before: Request | None, request: Requ
     new = bill["written"] + bill["uncached"]
     again = min(new[0], max(0, min(old, prompt) - bill["read"][0]))
     share = again / (new[0] or 1) * (again > max(_LEAST, _SHARE * prompt))
-    why = (PAUSE if idle > lifetime(session) else WARM) if share else GROWTH
+    why = (PAUSE if idle > life else WARM) if share else GROWTH
     if before is None or any(start < place <= request.seen for place in session.cleared):
         why, share = FIRST, 1
     elif any(compaction.message for compaction in compactions):

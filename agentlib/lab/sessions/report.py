@@ -6,6 +6,7 @@ every word that isn't the program's own. Titles, sums and formats are in `report
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from math import isnan
 from typing import Any
@@ -106,7 +107,7 @@ def shareable(report: Mapping[str, list[Row]], *, texts: bool = True) -> Report:
     >>> shareable({"models": [{"model": "gpt", "tokens": 5}]}, texts=False)
     {'models': [{'model': 'model 1', 'tokens': 5}]}
     """
-    stand_ins = dict[str, dict[str, str]]()
+    stand_ins, masked = dict[str, dict[str, str]](), cache(plain)  # most texts come often
 
     def shown(column: str, value: Any) -> Any:
         if not isinstance(value, str):
@@ -114,7 +115,7 @@ def shareable(report: Mapping[str, list[Row]], *, texts: bool = True) -> Report:
         is_ours = column in WORDS["known"]["columns"] or value in _KNOWN
         is_tool = column == "tool" and "__" not in value
         if texts or is_ours or (is_tool and kind_of({"name": value, "input": {}}) != "other"):
-            return plain(value)
+            return masked(value)
         known = stand_ins.setdefault(column, {})
         return known.setdefault(value, f"{column} {len(known) + 1}")
 
