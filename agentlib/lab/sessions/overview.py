@@ -8,13 +8,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import (
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-    as_completed,
-)
+from concurrent import futures
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -33,9 +27,9 @@ Track = Callable[..., Iterable[Any]]
 COPIED = "responses that /resume copied into a second file, counted once"
 
 
-def in_silence(futures: Iterable[Any], *, total: int) -> Iterable[Any]:
+def in_silence(results: Iterable[Any], *, total: int) -> Iterable[Any]:
     """Show no progress. `rich.progress.track` shows some."""
-    return futures
+    return results
 
 
 def each(
@@ -43,7 +37,7 @@ def each(
     paths: Sequence[Item],
     *,
     jobs: int = 0,
-    executor: Executor | None = None,
+    executor: futures.Executor | None = None,
     track: Track = in_silence,
 ) -> tuple[dict[Item, Result], dict[Item, str]]:
     """Call a function for each file or other item, in `jobs` processes, by default one a core.
@@ -55,11 +49,12 @@ def each(
     if executor is None:
         with _pool(max(1, min(jobs or os.cpu_count() or 1, len(paths)))) as own:
             return each(function, paths, executor=own, track=track)
-    under_way, found, failed = dict[Future[Result], Item](), dict[Item, Result](), dict[Item, str]()
+    under_way = dict[futures.Future[Result], Item]()
+    found, failed = dict[Item, Result](), dict[Item, str]()
     try:  # Ctrl-C may come at the first of them already
         for path in paths:
             under_way[executor.submit(function, path)] = path
-        for future in track(as_completed(under_way), total=len(under_way)):
+        for future in track(futures.as_completed(under_way), total=len(under_way)):
             if error := future.exception():  # whatever a file does to its reader
                 failed[under_way[future]] = f"{type(error).__name__}: {error}"
             else:
@@ -70,14 +65,14 @@ def each(
     return {path: found[path] for path in paths if path in found}, failed
 
 
-def _pool(jobs: int) -> Executor:
+def _pool(jobs: int) -> futures.Executor:
     """Make an executor. A process that has threads, such as a notebook's, can't be forked."""
     if jobs == 1:
-        return ThreadPoolExecutor(1)
+        return futures.ThreadPoolExecutor(1)
     ways = multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("forkserver" if "forkserver" in ways else "spawn")
     ignored = (signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
-    return ProcessPoolExecutor(jobs, context, initializer=signal.signal, initargs=ignored)
+    return futures.ProcessPoolExecutor(jobs, context, initializer=signal.signal, initargs=ignored)
 
 
 def project_of(path: Path) -> str:

@@ -158,7 +158,7 @@ def as_text(report: Report, width: int = 80, most: int = 12) -> Iterator[Table]:
 
 def _columns(rows: Sequence[Row], width: int) -> dict[str, list[str]]:
     """Return the columns that fit, by name. Texts are shortened first, then columns left out."""
-    shown = {name: [_line(cell(name, row[name])) for row in rows] for name in rows[0]}
+    shown = {name: [short(cell(name, row[name]), 200) for row in rows] for name in rows[0]}
     left_out = iter(WORDS["narrow"]["left_out"])
     while True:
         wide = {name: max(map(len, [name, *cells])) for name, cells in shown.items()}
@@ -179,11 +179,6 @@ def _cut(column: str, text: str, most: int) -> str:
     if column == "session" or len(text) <= most:
         return text[:most]
     return f"…{text[1 - most :]}" if "/" in text and " " not in text else short(text, most)
-
-
-def _line(text: str) -> str:
-    """Put a text on one line."""
-    return short(text, 200)
 
 
 def as_page(report: Report) -> str:
