@@ -39,7 +39,7 @@ from agentlib.lab.sessions.one import (
     responses,
     window,
 )
-from agentlib.lab.sessions.overview import overview
+from agentlib.lab.sessions.overview import COPIED, overview
 from agentlib.lab.sessions.report import WORDS, of_overview, of_what_if, shareable
 from agentlib.lab.sessions.what_if import FEW, Choice, choices, set_this, what_if
 from agentlib.lab.tasks.scenarios import TRACE
@@ -104,6 +104,8 @@ def a_day(start: float = 0, quote: str = QUOTE) -> list[Line]:
     ]
     for line in lines:
         line["timestamp"] = stamp(start + float(line["uuid"][1:]))
+        if line["type"] == "assistant":
+            line["message"]["id"] += f" from {start}"
     return lines
 
 
@@ -254,7 +256,39 @@ def test_what_a_resume_copied_counts_once(tmp_path: Path) -> None:
     after = of_overview(overview([home], jobs=1))
     dollars = [sum(row["dollars"] for row in report["where"]) for report in (before, after)]
     assert dollars[1] - dollars[0] == pytest.approx((5_000 * 0.5 + 9 * 6.25 + 1_000 * 25) / 1e6)
-    assert {"what": "responses that stand in a second file", "number": 5} in after["not counted"]
+    assert {"what": COPIED, "number": 5} in after["not counted"]
+    assert "5 more are copies by /resume" in answer(after)[0]
+
+
+def test_a_copy_is_known_by_its_id_whatever_its_place_and_time(tmp_path: Path) -> None:
+    first = [
+        words(0, "Go."),
+        reply(1, text("a"), new=5_000),
+        words(2, "On."),
+        reply(3, text("b"), 5_000),
+    ]
+    moved = [{**line, "timestamp": stamp(50_000 + n)} for n, line in enumerate(first[2:])]
+    written(tmp_path / "p", *first, name="one")
+    written(tmp_path / "p", *moved, name="two")
+    report = of_overview(overview([tmp_path], jobs=1))
+    assert {"what": COPIED, "number": 1} in report["not counted"]
+    assert sum(row["tokens"] for row in report["where"] if row["where"] == "reads") == 5_000
+
+
+def test_a_rewind_is_no_silent_fall_and_what_it_left_is_named(tmp_path: Path) -> None:
+    lines = [
+        words(0, "Go."),
+        reply(1, text("a"), new=9_000),
+        words(2, "On."),
+        reply(3, text("b"), 9_000, 9_000),
+    ]
+    lines += [words(4, "No."), reply(5, text("c"), 9_000, 100)]
+    for line, parent in zip(lines, [None, 0, 1, 2, 1, 4], strict=True):
+        line["parentUuid"] = None if parent is None else lines[parent]["uuid"]
+    path = written(tmp_path, *lines)
+    assert [row["gone"] for row in responses(sessions.load(path))] == [0, 0, 0]
+    (row,) = of_overview(overview([path], jobs=1))["not counted"]
+    assert row == {"what": "responses on branches that a rewind left, counted", "number": 1}
 
 
 def test_any_executor_gives_the_same_tables(tmp_path: Path) -> None:
@@ -553,21 +587,6 @@ def test_without_a_path_it_says_what_it_reads(
     outcome = run()
     assert outcome.exit_code == 0
     assert str(tmp_path / "projects") in outcome.stderr
-
-
-def test_a_failure_leaves_the_old_page_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = tmp_path / "report.html"
-    page.write_text("the old one")
-
-    def broken(*_: Any, **__: Any) -> str:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Path, "replace", broken)
-    assert run(written(tmp_path, *a_day()), "--html", page).exit_code != 0
-    assert [p.name for p in tmp_path.iterdir()] == ["report.html", "theirs.jsonl"]
-    assert page.read_text() == "the old one"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")

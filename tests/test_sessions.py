@@ -19,6 +19,7 @@ from agentlib.hooks import recent_files
 from agentlib.lab import sessions
 from agentlib.lab.replay import replay
 from agentlib.lab.sessions import MISSING
+from agentlib.lab.sessions.claude_code import SUBAGENT
 from agentlib.lab.sessions.tools import files_of, kind_of
 from agentlib.messages import of_type, result_text, violation
 from agentlib.presets import ALL
@@ -206,6 +207,48 @@ def test_after_a_compaction_the_same_conversation_goes_on(tmp_path: Path) -> Non
     session = load(tmp_path, first, answer, boundary() | {"parentUuid": None}, summary, last)
     assert session.cleared == []
     assert len(session.compactions) == 1
+
+
+def branches(session: Session) -> dict[str, int]:
+    return {r.usage["id"]: r.usage.get("branch", 0) for r in session.requests}
+
+
+def test_a_branch_that_a_rewind_left_is_numbered(tmp_path: Path) -> None:
+    lines = [
+        user("u1", "Plan it.", 0, parentUuid=None),
+        reply("m1", text("The plan."), 1, parentUuid="u1"),
+        user("u2", "Do it.", 2, parentUuid="m1"),
+        reply("m2", text("Done."), 3, parentUuid="u2"),
+        user("u3", "Do it again.", 4, parentUuid="m2"),
+        reply("m3", text("Again."), 5, parentUuid="u3"),
+        user("u4", "Don't.", 6, parentUuid="m1"),
+        reply("m4", text("Well."), 7, parentUuid="u4"),
+        user("u5", "Or do.", 8, parentUuid="m1"),
+        reply("m5", text("Fine."), 9, parentUuid="u5"),
+    ]
+    for line in lines:
+        line["uuid"] = line["message"].get("id") or line["uuid"]
+    assert branches(load(tmp_path, *lines)) == {"m1": 0, "m2": 2, "m3": 2, "m4": 1, "m5": 0}
+
+
+def test_calls_at_once_and_a_cleared_conversation_are_no_branches(tmp_path: Path) -> None:
+    calls = [
+        user("u1", "Read both.", 0, parentUuid=None),
+        reply("m1", use("t1"), 1, parentUuid="u1") | {"uuid": "a1"},
+        user("r1", [result("t1")], 2, parentUuid="a1"),
+        reply("m1", use("t2"), 3, parentUuid="a1") | {"uuid": "a2"},
+        user("r2", [result("t2")], 4, parentUuid="a2"),
+        reply("m2", text("Read."), 5, parentUuid="r1") | {"uuid": "a3"},
+        user("u2", "Anew.", 6, parentUuid=None),
+        reply("m3", text("Yes."), 7, parentUuid="u2") | {"uuid": "a4"},
+    ]
+    assert set(branches(load(tmp_path, *calls)).values()) == {0}
+
+
+def test_a_response_of_a_subagent_in_the_sessions_own_file_is_told(tmp_path: Path) -> None:
+    side = [user("s", "sub", isSidechain=True), reply("msg_s", text("sub"), isSidechain=True)]
+    session = load(tmp_path, user("u", "go"), *side, reply("msg_1", text("ok"), 9))
+    assert [f"{SUBAGENT}msg_s"] == session.damage
 
 
 def test_a_count_of_the_beginning_of_a_stream_is_replaced_by_the_answers_size(

@@ -78,13 +78,18 @@ def lost_quotes(session: Session, turn: int, context: Sequence[Message]) -> list
     known = {numbers[key] for key in held.keys() & numbers.keys()}
     # A summary, what is left of a cut result, or what was put back may have the text too.
     others = [said(block) for key, block in held.items() if key not in numbers]
-    texts = [*others, *(_QUOTE_MARK.sub("", text) for text in others if "\n> " in text)]
+    texts = [*others, *(_unquoted(text) for text in others if "\n> " in text)]
 
     def is_lost(quote: Quote) -> bool:
         return known.isdisjoint(quote.texts) and not any(quote.text in t for t in texts)
 
     lost = ([quote for quote in quotes if is_lost(quote)] for quotes in outputs)
     return [quotes for quotes in lost if quotes]
+
+
+@lru_cache(maxsize=64)
+def _unquoted(text: str) -> str:
+    return _QUOTE_MARK.sub("", text)
 
 
 def named_blocks(message: Message) -> list[tuple[int, Block]]:

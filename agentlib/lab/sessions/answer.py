@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
 
 from agentlib.lab.sessions.one import PAUSE, WARM, Row
+from agentlib.lab.sessions.overview import COPIED
 from agentlib.lab.sessions.what_if import BASELINE, FEW
 
 Report = Mapping[str, Sequence[Row]]
@@ -25,7 +26,9 @@ def _total(rows: Sequence[Row], column: str) -> float:
 def _spent(report: Report) -> Iterator[str]:
     kinds, where = report["kinds"], report.get("where", ())
     count, usd = _total(kinds, "responses"), _total(kinds, "dollars")
-    yield f"${usd:,.2f} at list prices for {count:,.0f} responses, {_files(kinds)}."
+    copied = [row["number"] for row in report.get("not counted", ()) if row["what"] == COPIED]
+    once = f" {copied[0]:,.0f} more are copies by /resume and don't count." if copied else ""
+    yield f"${usd:,.2f} at list prices for {count:,.0f} responses, {_files(kinds)}.{once}"
     if usd and where:
         shares = (f"{(row['dollars'] or 0) / usd:.0%} {row['where']}" for row in where[:5])
         yield f"Of this {', '.join(shares)}."
@@ -42,8 +45,10 @@ def _happened(report: Report) -> Iterator[str]:
         if row["where"] in said and row["dollars"]:
             paid = f"${row['dollars']:,.2f}, {row['dollars'] / usd:.0%}"
             yield f"{said[row['where']]}: {row['responses']:,.0f}. They cost {paid}."
+    turns = _total(report["kinds"], "responses")
     for row in report.get("events", ()):
-        yield f"{row['what'].capitalize()}: {row['number']:,.0f}, of {row['tokens']:,.0f} tokens."
+        often = f"{row['number']:,.0f}, {100 * row['number'] / turns:.1f} in 100 responses"
+        yield f"{row['what'].capitalize()}: {often}, of {row['tokens']:,.0f} tokens."
 
 
 def _filled(report: Report) -> Iterator[str]:
@@ -53,7 +58,8 @@ def _filled(report: Report) -> Iterator[str]:
         most = (f"{row['share']:.0%} {name}" for row, name in zip(window, names, strict=False))
         yield f"The window is filled by {', '.join(most)}."
     if files and files[0]["reads"] > 1:
-        yield f"Read most often, {files[0]['reads']:,.0f} times: {files[0]['file'][-50:]}."
+        often = f"{files[0]['reads']:,.0f} of {_total(files, 'reads'):,.0f} times"
+        yield f"Read most often, {often}: {files[0]['file'][-50:]}."
 
 
 def _advice(report: Report) -> Iterator[str]:

@@ -7,11 +7,15 @@ response, its results in one message after it, a compaction with our summary mes
 
 System prompt and tools are not in those files. The files that are attached again after a compaction
 aren't there either, so the last five that were read are put back beside the summary.
+
+Each line names the line before it, so a file is a tree. A person who rewinds leaves a branch. Its
+messages stay in the context here, and the usages of its responses have the number of that "branch".
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import count
+from typing import Any, NamedTuple
 
 from agentlib import messages
 from agentlib import session_file as file
@@ -35,6 +39,8 @@ from agentlib.transcripts import MISSING, Session, interrupted
 _NEEDED = ("message", "compactMetadata", "microcompactMetadata")
 
 
+SUBAGENT = "left out, because a sub-agent wrote it: "
+"""Begins the `damage` of a response that stands in the file of the session that asked for it."""
 BROKEN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What a line can raise that has other fields than expected."""
 
@@ -65,6 +71,8 @@ class _Event:
     """The uuids of all its lines, and of the lines of its results."""
     results: dict[str, Block | None] = field(default_factory=dict[str, Block | None])
     """A result for each of its calls, None if there is none in the file."""
+    branch: int = 0
+    """The number of the branch that the person left. 0: the conversation that went on."""
 
     def blocks(self, *types: str) -> list[Block]:
         """List its blocks of these types, or all, without blank texts and repeated blocks."""
@@ -86,8 +94,9 @@ class Gathered:
 
     def __init__(self) -> None:
         self._events, self._seen, self._newest = dict[str, _Event](), set[str](), 0.0
-        self._subagent = True
-        self._roots, self._begun, self._root = dict[str, str](), set[str](), ""
+        self._subagent, self._aside = True, dict[str, None]()
+        self._begun, self._parents = set[str](), dict[str, _Place]()
+        self._places, self._place = dict[str, _Place](), _Place("", "")
 
     def session(self, name: str) -> Session:
         """Make the session. What breaks a rule is left out, and `damage` tells.
@@ -95,6 +104,8 @@ class Gathered:
         Call it once, because it gives the blocks away. Raises ValueError if there is no message.
         """
         session, past, events = Session(session_id=name), list[_Event](), self._events.values()
+        session.damage += [] if self._subagent else map(SUBAGENT.__add__, self._aside)
+        self._number_branches()
         _hand_out_results(events)
         for event in events:
             try:
@@ -116,6 +127,8 @@ class Gathered:
             self._subagent = False
         kind, uuid = _kind(line, self._subagent), line.get("uuid") or name
         at, begins = _seconds(line) or self._newest, self._begins(line)
+        if line.get("isSidechain") and _kind(line, subagent=True) == "response":
+            self._aside[line["message"].get("id") or uuid] = None
         if kind and uuid not in self._seen:  # a resume or a fork copies lines
             key, begin = uuid, at
             if kind == "response":
@@ -135,15 +148,39 @@ class Gathered:
         The chain goes on behind a compaction, whose boundary has no parent either.
         """
         uuid, parent = line.get("uuid"), line.get("parentUuid", "")
-        if not uuid or uuid in self._roots or line.get("isSidechain"):
+        if not uuid or uuid in self._places or line.get("isSidechain"):
             return False
-        is_root = parent is None and line.get("subtype") != file.COMPACT
-        self._root = uuid if is_root else self._roots.get(parent or "", self._root)
-        self._roots[uuid] = self._root
-        if not is_message(line) or self._root in self._begun:
+        place = self._places.get(parent or "", self._place)
+        if parent is None and line.get("subtype") != file.COMPACT:
+            place = _Place(uuid, "")
+        if _kind(line, subagent=False) == "response":
+            name = line["message"].get("id") or uuid
+            self._parents.setdefault(name, place)
+            place = _Place(place.root, name)
+        self._places[uuid] = self._place = place
+        if not is_message(line) or place.root in self._begun:
             return False
-        self._begun.add(self._root)
+        self._begun.add(place.root)
         return len(self._begun) > 1 and line["type"] == "user"
+
+    def _number_branches(self) -> None:
+        """Give each response the number of its branch, from the newest response of each root."""
+        numbers, roots, tips = dict[str, int](), set[str](), count(1)
+        for name, parent in reversed(self._parents.items()):
+            if name not in numbers:
+                numbers[name] = next(tips) if parent.root in roots else 0
+            numbers.setdefault(parent.response, numbers[name])
+            roots.add(parent.root)
+            if name in self._events:
+                self._events[name].branch = numbers[name]
+
+
+class _Place(NamedTuple):
+    """Where a line stands in the tree."""
+
+    root: str
+    response: str
+    """The newest response up to the line."""
 
 
 def _kind(line: Line, subagent: bool) -> str | None:
@@ -269,6 +306,8 @@ def _exchange(event: _Event) -> list[Line]:
     usages = [_bill(part) for part in parts if part.get("usage")] or [{}]
     model = str(parts[0].get("model") or "")
     usage = {**usages[-1], "output_tokens": _answer(event, usages), "model": model}
+    usage |= {"branch": event.branch} if event.branch else {}
+    usage |= {} if parts[0].get("exact") else {"id": parts[0].get("id")}
     stops = [str(part["stop_reason"]) for part in parts if part.get("stop_reason")]
     stop = (stops or ["tool_use" if event.results else "end_turn"])[-1]
     said = (block for block in event.blocks() if block["type"] != "tool_result")

@@ -99,21 +99,15 @@ def _written(item: Block) -> Block | None:
         case {"type": "message", "role": "assistant"}:
             return {"type": "text", "text": _key(item)}
         case {"type": "reasoning"}:
-            return {
-                "type": "thinking",
-                "thinking": _key(item) or _key({"content": item["summary"]}),
-            }
+            thought = _key(item) or _key({"content": item["summary"]})
+            return {"type": "thinking", "thinking": thought}
         case {"type": str(kind)} if kind.endswith("_call"):
             given: Any = item.get("arguments") or item.get("input") or item.get("action")
             with suppress(TypeError, ValueError):
                 given = json.loads(given)
             called, name = item.get("call_id"), item.get("name") or kind.removesuffix("_call")
-            block = {
-                "type": "tool_use" if called else "server_tool_use",
-                "id": called,
-                "name": name,
-            }
             own = cast(Block, given) if isinstance(given, dict) else {"input": given}
-            return {**block, "input": own}
+            block = {"type": "tool_use" if called else "server_tool_use", "id": called}
+            return {**block, "name": name, "input": own}
         case _:
             return None

@@ -5,8 +5,10 @@ once more, the cache had lost it, and the clock tells whether a pause explains t
 """
 
 import json
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import pairwise
 from math import nan
 from operator import is_
@@ -54,14 +56,15 @@ def responses(session: Session) -> list[Row]:
 
     `at` is when its request was sent, in seconds since the epoch, and `minutes` how long the cache
     had not been used. `why` says what was new in the prompt, and `gone` counts tokens that left the
-    prompt while nothing in the file says so. `spent` maps each place to its tokens and dollars,
-    which are NaN if no price is known for the `model`.
+    prompt while nothing in the file says so. `branch` is the number of the branch that a rewind
+    left with the response on it, and `key` what a copy of the response has, too. `spent` maps each
+    place to its tokens and dollars, which are NaN if no price is known for the `model`.
 
     On paper: a prompt of 10,000 tokens is written to the cache. Ten minutes later the next one has
     10,500 and reads nothing, so 500 tokens are growth and 10,000 rewritten after a pause.
     """
-    pairs = pairwise([None, *session.requests])
-    return [_response(session, turn, *pair) for turn, pair in enumerate(pairs, 1)]
+    pairs, life = pairwise([None, *session.requests]), lifetime(session)
+    return [_response(session, life, turn, *pair) for turn, pair in enumerate(pairs, 1)]
 
 
 def model_of(session: Session, usage: Usage) -> str:
@@ -69,7 +72,9 @@ def model_of(session: Session, usage: Usage) -> str:
     return usage.get("model") or (MODEL if session.path else "")
 
 
-def _response(session: Session, turn: int, before: Request | None, request: Request | None) -> Row:
+def _response(
+    session: Session, life: float, turn: int, before: Request | None, request: Request | None
+) -> Row:
     assert request
     usage, model = request.usage, model_of(session, request.usage)
     start, old = (before.seen, prompt_tokens(before.usage)) if before else (-1, 0)
@@ -80,7 +85,7 @@ def _response(session: Session, turn: int, before: Request | None, request: Requ
     new = bill["written"] + bill["uncached"]
     again = min(new[0], max(0, min(old, prompt) - bill["read"][0]))
     share = again / (new[0] or 1) * (again > max(_LEAST, _SHARE * prompt))
-    why = (PAUSE if idle > lifetime(session) else WARM) if share else GROWTH
+    why = (PAUSE if idle > life else WARM) if share else GROWTH
     if before is None or any(start < place <= request.seen for place in session.cleared):
         why, share = FIRST, 1
     elif any(compaction.message for compaction in compactions):
@@ -92,11 +97,13 @@ def _response(session: Session, turn: int, before: Request | None, request: Requ
     spent[COMPACTION] += sum(summaries.values())
     spent[GROWTH] += (1 - share) * new
     spent[why] += share * new
+    branch, old_branch = (r.usage.get("branch", 0) if r else 0 for r in (request, before))
     is_shrunk = 0 < prompt < _FALL * old and _goes_on(before, request)
     return {
         "turn": turn, "at": request.at, "model": model, "prompt": prompt, "why": why,
         "answer": usage.get("output_tokens") or 0, "minutes": idle / 60,
-        "gone": old - prompt if is_shrunk else 0,
+        "gone": old - prompt if is_shrunk and old_branch in (0, branch) else 0,
+        "branch": branch, "key": f"{usage.get('id') or request.at} {prompt}",
         "spent": {where: tuple(sums) for where, sums in spent.items() if sums[0]},
     }  # fmt: skip
 
@@ -187,26 +194,25 @@ def compactions(session: Session) -> list[Row]:
 
     `before` is the size that the file notes, or else that of the last prompt.
     """
-    rows = list[Row]()
+    rows, seen = list[Row](), [request.seen for request in session.requests]
+    sizes = [prompt_tokens(request.usage) for request in session.requests]
     for number, compaction in enumerate(session.compactions, 1):
-        sizes = [(r.seen >= compaction.seen, prompt_tokens(r.usage)) for r in session.requests]
-        old, new = ([size for late, size in sizes if late == side] for side in (False, True))
-        message = compaction.message
+        place, message = bisect_left(seen, compaction.seen), compaction.message
+        summary = summary_text(message).partition(PUT_BACK)[0].strip() if message else ""
         rows.append({
-            "compaction": number, "turn": len(old) + 1, "trigger": compaction.trigger,
-            "before": compaction.tokens_before or [0, *old][-1],
-            "after": [*new, compaction.tokens_after][0],
-            "summary": _summary(message) if message else compaction.failure or "",
+            "compaction": number, "turn": place + 1, "trigger": compaction.trigger,
+            "before": compaction.tokens_before or [0, *sizes[:place]][-1],
+            "after": [*sizes[place:], compaction.tokens_after][0],
+            "summary": summary or compaction.failure or "",
         })  # fmt: skip
     return rows
 
 
-def _summary(message: Message) -> str:
-    return summary_text(message).partition(PUT_BACK)[0].strip()
-
-
+@lru_cache(maxsize=1)
 def losses(session: Session) -> list[Row]:
     """Return what each compaction lost that was asked for again later, a row for each block.
+
+    The rows of the last session are remembered.
 
     A reply that repeats 40 characters that only forgotten blocks have had asks for them, see
     `replay.need`. `turn` is when that happened first, `times` how often it did, and `quote` has the

@@ -8,13 +8,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import (
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-    as_completed,
-)
+from concurrent import futures
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,17 +17,19 @@ import pandas
 from pandas import DataFrame
 
 from agentlib.lab.sessions import PROJECTS, files, load
+from agentlib.lab.sessions.claude_code import SUBAGENT
 from agentlib.lab.sessions.one import calls_again, files_read, losses, responses, window
 from agentlib.transcripts import Session
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Track = Callable[..., Iterable[Any]]
+COPIED = "responses that /resume copied into a second file, counted once"
 
 
-def in_silence(futures: Iterable[Any], *, total: int) -> Iterable[Any]:
+def in_silence(results: Iterable[Any], *, total: int) -> Iterable[Any]:
     """Show no progress. `rich.progress.track` shows some."""
-    return futures
+    return results
 
 
 def each(
@@ -41,7 +37,7 @@ def each(
     paths: Sequence[Item],
     *,
     jobs: int = 0,
-    executor: Executor | None = None,
+    executor: futures.Executor | None = None,
     track: Track = in_silence,
 ) -> tuple[dict[Item, Result], dict[Item, str]]:
     """Call a function for each file or other item, in `jobs` processes, by default one a core.
@@ -53,11 +49,12 @@ def each(
     if executor is None:
         with _pool(max(1, min(jobs or os.cpu_count() or 1, len(paths)))) as own:
             return each(function, paths, executor=own, track=track)
-    under_way, found, failed = dict[Future[Result], Item](), dict[Item, Result](), dict[Item, str]()
+    under_way = dict[futures.Future[Result], Item]()
+    found, failed = dict[Item, Result](), dict[Item, str]()
     try:  # Ctrl-C may come at the first of them already
         for path in paths:
             under_way[executor.submit(function, path)] = path
-        for future in track(as_completed(under_way), total=len(under_way)):
+        for future in track(futures.as_completed(under_way), total=len(under_way)):
             if error := future.exception():  # whatever a file does to its reader
                 failed[under_way[future]] = f"{type(error).__name__}: {error}"
             else:
@@ -68,14 +65,14 @@ def each(
     return {path: found[path] for path in paths if path in found}, failed
 
 
-def _pool(jobs: int) -> Executor:
+def _pool(jobs: int) -> futures.Executor:
     """Make an executor. A process that has threads, such as a notebook's, can't be forked."""
     if jobs == 1:
-        return ThreadPoolExecutor(1)
+        return futures.ThreadPoolExecutor(1)
     ways = multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("forkserver" if "forkserver" in ways else "spawn")
     ignored = (signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
-    return ProcessPoolExecutor(jobs, context, initializer=signal.signal, initargs=ignored)
+    return futures.ProcessPoolExecutor(jobs, context, initializer=signal.signal, initargs=ignored)
 
 
 def project_of(path: Path) -> str:
@@ -119,9 +116,15 @@ def summarise(path: Path, session: Session | None = None) -> dict[str, DataFrame
     sums = [{"what": n, "number": len(each), "tokens": sum(each)} for n, each in events.items()]
     tables = {"spent": spent, "window": window(session), "files": files_read(session)}
     tables["events"] = [row for row in sums if row["number"]]
-    damaged = bool(session.damage or session.skipped)
-    tables |= {"again": calls_again(session), "damage": [{"damaged": damaged}]}
-    file = {"session": path.stem, "project": project_of(path), "kind": kind_of(path)}
+    aside = sum(each.startswith(SUBAGENT) for each in session.damage)
+    damaged = len(session.damage) > aside or bool(session.skipped)
+    tables |= {"again": calls_again(session), "left out": [{"damaged": damaged, "aside": aside}]}
+    file = {
+        "path": str(path),
+        "session": path.stem,
+        "project": project_of(path),
+        "kind": kind_of(path),
+    }
     return {name: DataFrame(rows).assign(**file) for name, rows in tables.items()}
 
 
@@ -137,11 +140,12 @@ def overview(
     - files: each time that a file was read
     - again: each call that was made before
     - events: silent falls of the prompt, and what compactions lost that was asked for again
-    - not counted: how many responses and files are not in the sums, and why
+    - not counted: what is not in the sums or only once, and what is though it was left
     - unread: which files couldn't be read, and why
 
-    A response that stands in two files, as after a resume, counts once. `session` is the content of
-    the only file, if it is loaded already. The options are those of
+    A response that stands in two files, as after /resume, counts once. One on a branch that a
+    rewind left counts, because it was paid. One of a sub-agent counts if it has a file of its own.
+    `session` is the content of the only file, if it is loaded already. The options are those of
     `each`. Raises FileNotFoundError if a path doesn't exist, ValueError if no file could be read.
     """
     found, failed = each(partial(summarise, session=session), files(paths), **options)
@@ -151,17 +155,23 @@ def overview(
     names = next(iter(found.values()))
     tables = {n: pandas.concat([t[n] for t in found.values()], ignore_index=True) for n in names}
     spent, filled = tables["spent"], tables["window"]
-    is_copy = spent.duplicated(["at", "prompt", "answer", "model", "where"]) & (spent["at"] > 0)
+    spent["response"] = spent["path"] + "/" + spent["turn"].astype(str)
+    first = spent.groupby(["key", "model"], dropna=False)["response"].transform("first")
+    is_copy = (spent["response"] != first) & (spent["at"] > 0)
     spent["day"] = pandas.to_datetime(spent["at"], unit="s").dt.strftime("%Y-%m-%d")
-    spent["response"] = spent["session"] + "/" + spent["turn"].astype(str)
     filled["share"] = filled["tokens"] / filled["tokens"].sum()
     servers = filled[filled["tool"].str.startswith("mcp__")]
     counts = {
         "responses of a model without a known price": spent[spent["dollars"].isna()],
-        "responses that stand in a second file": spent[is_copy],
+        COPIED: spent[is_copy],
+        "responses on branches that a rewind left, counted": spent[
+            ~is_copy & (spent["branch"] > 0)
+        ],
     }
     numbers = {what: rows["response"].nunique() for what, rows in counts.items()}
-    numbers["files with damaged lines"] = int(tables.pop("damage")["damaged"].sum())
+    left_out = tables.pop("left out").sum(numeric_only=True)
+    numbers["responses of sub-agents in the session's own file, not counted"] = left_out["aside"]
+    numbers["files with damaged lines"] = left_out["damaged"]
     numbers["files that could not be read"] = len(failed)
     tables["spent"] = spent[~is_copy]
     tables["servers"] = servers.assign(server=servers["tool"].str.split("__").str[1])

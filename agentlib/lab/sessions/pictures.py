@@ -26,7 +26,7 @@ def sessions(report: Mapping[str, list[Row]]) -> Plot | None:
         marks.append(_mark(*place, row["kind"], f"{row['session']}: {says}", name))
     title = "Each session: dollars to the right, its longest prompt upwards"
     axis = f"$0 to ${right:,.2f}; 0 to {top:,.0f} tokens"
-    return {"title": title, "axis": axis, "area": "", "marks": marks, "more": len(rows) - _MARKS}
+    return {"title": title, "axis": axis, "bars": [], "marks": marks, "more": len(rows) - _MARKS}
 
 
 def prompts(report: Mapping[str, list[Row]]) -> Plot:
@@ -36,9 +36,10 @@ def prompts(report: Mapping[str, list[Row]]) -> Plot:
     heights = [100 * row["prompt"] / top for row in rows]
     step = -(-last // _POINTS)
     peaks = [max(heights[at : at + step]) for at in range(0, last, step)]
-    wide = 100 / len(peaks)
-    corners = [(x * wide, 100 - y) for n, y in enumerate(peaks) for x in (n, n + 1)]
-    area = " ".join(f"{x:.2f},{y:.1f}" for x, y in corners)
+    bars = [
+        {"height": round(peak, 1), "says": f"turn {1 + n * step:,}: {peak * top / 100:,.0f} tokens"}
+        for n, peak in enumerate(peaks)
+    ]
     found = sorted(_events(report), key=lambda event: event[2], reverse=True)
     marks = [
         _mark(100 * (turn - 0.5) / last, heights[min(turn, last) - 1], kind, f"turn {turn}: {says}")
@@ -46,12 +47,14 @@ def prompts(report: Mapping[str, list[Row]]) -> Plot:
     ]
     title = f"{last:,} prompts, the largest of {top:,.0f} tokens"
     axis = f"turn 1 to {last:,}; 0 to {top:,.0f} tokens"
-    return {"title": title, "axis": axis, "area": area, "marks": marks, "more": len(found) - _MARKS}
+    return {"title": title, "axis": axis, "bars": bars, "marks": marks, "more": len(found) - _MARKS}
 
 
 def _events(report: Mapping[str, list[Row]]) -> list[tuple[int, str, float, str]]:
     """List turn, kind, weight and sentence of each pause, fall and compaction."""
-    lost = report.get("lost", [])
+    lost = dict[int, list[Row]]()
+    for row in report.get("lost", []):
+        lost.setdefault(row["compaction"], []).append(row)
     events = [
         (row["turn"], "pause", row["rewritten"],
          f"a pause of {row['minutes']:,.0f} minutes, {row['rewritten']:,.0f} tokens written again")
@@ -62,12 +65,20 @@ def _events(report: Mapping[str, list[Row]]) -> list[tuple[int, str, float, str]
             (row["turn"], "fall", row["gone"], f"{row['gone']:,.0f} tokens left silently")
         )
     for row in report.get("compactions", []):
-        pieces = [each for each in lost if each["compaction"] == row["compaction"]]
+        pieces = lost.get(row["compaction"], [])
         times = sum(each["times"] for each in pieces)
         size = f"compacted from {row['before']:,.0f} to {row['after']:,.0f} tokens"
         says = f"{size}; {len(pieces)} lost pieces were needed again, {times} times"
+        most = sorted(pieces, key=lambda each: -each["times"])[:_NAMED]
+        says += "".join(f"; {_piece(each)}" for each in most)
         events.append((row["turn"], "compaction", 1e9, says))
     return events
+
+
+def _piece(row: Row) -> str:
+    """Name a lost piece, when it was needed again, and how often."""
+    names = " ".join(filter(None, (row["what"], row["tool"], row["file"][-40:])))
+    return f"{names}, {row['times']}× from turn {row['turn']}"
 
 
 def _mark(left: float, up: float, kind: str, says: str, name: str = "") -> Row:

@@ -6,6 +6,7 @@ every word that isn't the program's own. Titles, sums and formats are in `report
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from math import isnan
 from typing import Any
@@ -106,7 +107,7 @@ def shareable(report: Mapping[str, list[Row]], *, texts: bool = True) -> Report:
     >>> shareable({"models": [{"model": "gpt", "tokens": 5}]}, texts=False)
     {'models': [{'model': 'model 1', 'tokens': 5}]}
     """
-    stand_ins = dict[str, dict[str, str]]()
+    stand_ins, masked = dict[str, dict[str, str]](), cache(plain)  # most texts come often
 
     def shown(column: str, value: Any) -> Any:
         if not isinstance(value, str):
@@ -114,7 +115,7 @@ def shareable(report: Mapping[str, list[Row]], *, texts: bool = True) -> Report:
         is_ours = column in WORDS["known"]["columns"] or value in _KNOWN
         is_tool = column == "tool" and "__" not in value
         if texts or is_ours or (is_tool and kind_of({"name": value, "input": {}}) != "other"):
-            return plain(value)
+            return masked(value)
         known = stand_ins.setdefault(column, {})
         return known.setdefault(value, f"{column} {len(known) + 1}")
 
@@ -157,7 +158,7 @@ def as_text(report: Report, width: int = 80, most: int = 12) -> Iterator[Table]:
 
 def _columns(rows: Sequence[Row], width: int) -> dict[str, list[str]]:
     """Return the columns that fit, by name. Texts are shortened first, then columns left out."""
-    shown = {name: [_line(cell(name, row[name])) for row in rows] for name in rows[0]}
+    shown = {name: [short(cell(name, row[name]), 200) for row in rows] for name in rows[0]}
     left_out = iter(WORDS["narrow"]["left_out"])
     while True:
         wide = {name: max(map(len, [name, *cells])) for name, cells in shown.items()}
@@ -178,11 +179,6 @@ def _cut(column: str, text: str, most: int) -> str:
     if column == "session" or len(text) <= most:
         return text[:most]
     return f"…{text[1 - most :]}" if "/" in text and " " not in text else short(text, most)
-
-
-def _line(text: str) -> str:
-    """Put a text on one line."""
-    return short(text, 200)
 
 
 def as_page(report: Report) -> str:

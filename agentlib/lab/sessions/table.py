@@ -6,16 +6,12 @@ from settings.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from agentlib.auto_compact import summary_text
 from agentlib.estimation import message_tokens
 from agentlib.messages import Block, Message, blocks, kinds_of, of_type, tool_names
 from agentlib.transcripts import Session
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 WHOLE, CLEARED, SUMMARISED, ANSWER = "in view", "cleared", "summarised", "the answer"
 """How a turn's request holds a block. ANSWER: the block came back as the reply."""
@@ -62,13 +58,6 @@ def rows(session: Session, turn: int | None = None) -> list[Row]:
         held = None if place == request.seen else view
         table += [_row(message, b, before + is_words, held, tools) for b in blocks(message)]
     return table
-
-
-def table(session: Session, turn: int | None = None) -> "DataFrame":
-    """Put `rows` into a DataFrame with the columns of `Row`."""
-    import pandas
-
-    return pandas.DataFrame([asdict(row) for row in rows(session, turn)])
 
 
 def _key(message: Message, block: Block) -> object:
