@@ -589,6 +589,21 @@ def test_without_a_path_it_says_what_it_reads(
     assert str(tmp_path / "projects") in outcome.stderr
 
 
+def test_a_failure_leaves_the_old_page_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "report.html"
+    page.write_text("the old one")
+
+    def broken(*_: Any, **__: Any) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", broken)
+    assert run(written(tmp_path, *a_day()), "--html", page).exit_code != 0
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html", "theirs.jsonl"]
+    assert page.read_text() == "the old one"
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_ctrl_c_ends_the_command_and_its_workers(tmp_path: Path) -> None:
     home = tmp_path / "many"

@@ -236,7 +236,7 @@ def _compacting(
         elif reason == "auto" and not full:
             return step
         else:
-            view = function(context, ask(context) if names[1] == "summary" else ask)
+            view = function(context, ask if names[1] == "summarize" else ask(context))
         after = given["meter"].estimate(view)
         return _noted(replace(step, reason=reason, focus=focus, tokens_after=after), view, session)
 

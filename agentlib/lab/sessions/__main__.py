@@ -103,7 +103,7 @@ def command(paths: tuple[Path, ...], session: str, html: Path | None, **given: A
             tables["set this"] = [{"line": _NO_PRICE}]
     tables = report.shareable(tables, texts=not given["no_text"])
     if html:
-        html.write_text(report.as_page(tables), encoding="utf-8")
+        _replace(html, report.as_page(tables))
         click.echo(f"wrote {html}")
     elif given["is_json"]:
         click.echo(json.dumps(tables, indent=1))
@@ -148,6 +148,16 @@ def _own(given: dict[str, Any]) -> Settings | None:
         return Settings.from_env(base, environ={}, **{"context_window": window, **changes})
     except (TypeError, ValueError) as error:
         raise click.UsageError(str(error)) from None
+
+
+def _replace(file: Path, text: str) -> None:
+    """Write a file whole, or leave the old one as it is."""
+    part = file.with_name(f".{file.name}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":
