@@ -7,7 +7,6 @@ Good for: the person who waits. What happens after the preparation stays word fo
 is longer than it need be.
 """
 
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -15,7 +14,7 @@ from weakref import WeakKeyDictionary
 from agentlib import pipeline
 from agentlib.auto_compact import SummaryFailed
 from agentlib.estimation import TokenMeter
-from agentlib.lab.engines.common import summary_of_all_but, wishing, writing
+from agentlib.lab.engines.common import Messages, summary_of_all_but, wishing, writing
 from agentlib.messages import Message, exchanges
 from agentlib.settings import Settings
 from agentlib.step import Step
@@ -25,7 +24,7 @@ FROM, UPDATE = 0.85, "If an earlier summary stands above, update it: carry over 
 _READY = WeakKeyDictionary[TokenMeter, tuple[Message, int, str]]()
 
 
-def compact(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+def compact(messages: Messages, settings: Settings, **given: Any) -> Step:
     """Summarise ahead of the threshold, and use that summary at it."""
     meter, turns, first = given["meter"], len(exchanges(messages)), messages[0]
     opening, before, summary = _READY.get(meter, ({}, 0, ""))

@@ -7,12 +7,10 @@ paid for once, and never sent again.
 """
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from agentlib import pipeline
-from agentlib.lab.engines.common import wishing
-from agentlib.messages import Message
+from agentlib.lab.engines.common import Messages, wishing
 from agentlib.settings import Settings
 from agentlib.step import Step
 
@@ -20,11 +18,11 @@ WISH = "First go through it between <analysis> and </analysis>. That part will b
 _PAD = re.compile(r"<(analysis|scratchpad)>.*?(?:</\1>|\Z)", re.DOTALL)
 
 
-def compact(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+def compact(messages: Messages, settings: Settings, **given: Any) -> Step:
     """Ask for thoughts and a summary, and keep the summary."""
     ask = wishing(given["summarize"], settings, WISH)
 
-    def without(messages: Sequence[Message], focus: str) -> str:
+    def without(messages: Messages, focus: str) -> str:
         return _PAD.sub("", ask(messages, focus)).strip()
 
     given["summarize"] = without

@@ -7,19 +7,21 @@ and `make reset LESSON=03` forgets a lesson's file. The exercises themselves are
 import contextlib
 import json
 import textwrap
+import time
 import traceback
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-from agentlib.lab.lessons.checking import Answer, Wrong, limited
+from agentlib.lab.lessons.checking import Answer, Wrong
 from agentlib.lab.lessons.rooms import find, lesson_of
+from agentlib.lab.limits import TimeOver, limited
 
 PROGRESS = Path(".progress")
 WIDTH = 72
 SECONDS = 10
-"""After so much time an answer that doesn't end is stopped."""
+"""Of this process's own time, after which an answer that doesn't end is stopped."""
 
 
 class Note(str):
@@ -58,10 +60,13 @@ def check(exercise: str, answer: Any) -> Verdict:
     """
     asked = find(exercise)
     try:
-        with limited(SECONDS):
+        with limited(SECONDS, time.process_time):
             says = asked.check(Answer(answer)) or asked.passed
     except Wrong as wrong:
         return Verdict(exercise, False, str(wrong))
+    except TimeOver:
+        says = f"it was stopped after {SECONDS:g} seconds. Does every loop in it end?"
+        return Verdict(exercise, False, says)
     except Exception as error:
         return Verdict(exercise, False, f"it raised {error!r}{_place(error, answer)}")
     _solved[exercise] = answer

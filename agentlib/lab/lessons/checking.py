@@ -4,14 +4,10 @@ A checker gets the learner's `Answer` and raises `Wrong` with the failing case. 
 one is registered.
 """
 
-import contextlib
 import inspect
 import math
 import operator
-import threading
-import time
-from _thread import interrupt_main
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import count
@@ -132,42 +128,6 @@ class Answer:
         require(whole, f"{given} is no whole number; {how}.")
         require(self.value >= right, low.format(given))
         require(self.value <= right, high.format(given))
-
-
-@contextlib.contextmanager
-def limited(seconds: float) -> Generator[None]:
-    """Raise `Wrong` in an answer that runs for so many seconds of this process's own time.
-
-    It works in the main thread, which runs a notebook's cells. Elsewhere nothing is limited.
-    """
-    over, start = threading.Event(), time.process_time()
-
-    def watch() -> None:
-        if (left := start + seconds - time.process_time()) > 0:
-            timers.append(_after(left, watch))
-        else:
-            over.set()
-            interrupt_main()
-
-    is_main = threading.current_thread() is threading.main_thread()
-    timers = [_after(seconds, watch)] if is_main else []
-    try:
-        yield
-    except KeyboardInterrupt:
-        if not over.is_set():
-            raise
-        reason = f"it was stopped after {seconds:g} seconds. Does every loop in it end?"
-        raise Wrong(reason) from None
-    finally:
-        for timer in timers:
-            timer.cancel()
-
-
-def _after(seconds: float, call: Callable[[], None]) -> threading.Timer:
-    timer = threading.Timer(seconds, call)
-    timer.daemon = True
-    timer.start()
-    return timer
 
 
 def require_messages(value: Any) -> list[Message]:
