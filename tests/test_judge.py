@@ -59,7 +59,7 @@ def test_an_engine_may_be_any_callable():
         return pipeline.compact(messages, replace(settings, keep_recent=keep), **given)
 
     assert broken(partial(changed, keep=1), cases=2) == {}
-    assert "`changed` raised TypeError" in broken(partial(changed, keep="1"), cases=2)["what"]
+    assert "`changed` raised ValueError" in broken(partial(changed, keep="1"), cases=2)["what"]
     assert "`__call__` returned 1 in line" in broken(Counted(), cases=1)["what"]
 
 

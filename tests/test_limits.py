@@ -44,10 +44,13 @@ def test_nothing_is_raised_once_the_block_has_ended():
 
 
 def test_the_outer_limit_counts_again_after_an_inner_one():
-    with pytest.raises(TimeOver), limited(0.2):
+    def inner_then_forever():
         with limited(60):
             pass
         forever()
+
+    with pytest.raises(TimeOver), limited(0.2):
+        inner_then_forever()
 
 
 def test_another_clock_may_be_the_one_that_counts():

@@ -13,7 +13,7 @@ STOPPED = 130
 def run(command: click.Command, argv: Sequence[str] | None, name: str, failed: int) -> None:
     """Run a command and exit with its code. An error is one line, and exits with `failed`."""
     try:
-        sys.exit(command.main(argv, name, standalone_mode=False))
+        sys.exit(command.main(argv, name, standalone_mode=False) or 0)
     except click.Abort:  # Ctrl-C, which the workers ignore
         for worker in multiprocessing.active_children():
             worker.terminate()

@@ -2,7 +2,8 @@
 
 Who: gemini-cli (a moving average: a fifth of each new rate, steps of 0.15 at most, between a half
 and the double), inspect_ai.
-Source: https://github.com/google-gemini/gemini-cli, `packages/core/src/context`.
+Source: https://github.com/google-gemini/gemini-cli,
+`packages/core/src/context/utils/adaptiveTokenCalculator.ts`.
 Good for: endpoints whose bills come late or jump. One wrong bill moves the threshold by 15 %.
 """
 

@@ -1,7 +1,8 @@
 """Keep the newest 30 % word for word, and summarise the rest.
 
 Who: gemini-cli (`COMPRESSION_PRESERVE_THRESHOLD` 0.3).
-Source: https://github.com/google-gemini/gemini-cli, `packages/core/src/services`.
+Source: https://github.com/google-gemini/gemini-cli,
+`packages/core/src/context/chatCompressionService.ts`.
 Good for: work in which the last steps matter most. The next compaction comes sooner.
 """
 

@@ -2,7 +2,7 @@
 
 Who: Microsoft's agent framework, deepagents and LangChain's trimming, Roo Code when no summary can
 be made, learn-claude-code's s08 (`snip_compact`).
-Source: https://github.com/RooCodeInc/Roo-Code, `src/core/sliding-window`.
+Source: https://github.com/RooCodeInc/Roo-Code, `src/core/context-management`.
 Good for: conversations whose beginning doesn't matter. It forgets the rules first.
 """
 

@@ -1,7 +1,7 @@
 """Stop compacting when the window refills three times in a row, and say so.
 
 Who: Claude Code since 2.1.89.
-Source: its change log, https://github.com/anthropics/claude-code.
+Source: its change log, https://github.com/anthropics/claude-code, `CHANGELOG.md`.
 Good for: not paying for ever. If a few results fill the window again at once, the next summary
 won't help either, and a person has to look.
 """
