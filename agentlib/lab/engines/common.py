@@ -62,7 +62,7 @@ def summary_of_all_but(exchanges: int, settings: Settings) -> Settings:
 def with_texts(
     messages: Messages, settings: Settings, given: Mapping[str, Any], new: Mapping[str, str]
 ) -> Step:
-    """Replace results (tool_use id -> text), then let the layers do the rest."""
+    """Replace results or inputs as `with_results` does, then let the layers do the rest."""
     view, before = msg.with_results(messages, new), given["meter"].estimate(messages)
     first = next(msg.changes(messages, view), len(view))
     step = compact(msg.drop_thinking(view, first), settings, **given)

@@ -1,8 +1,8 @@
 """Prepare the summary before it is needed, and put it in at the threshold without waiting.
 
 Who: Claude Code since August 2026, gemini-cli ("Async Background GC"), senpi.
-Source: https://github.com/anthropics/claude-code/issues/71254. A measurement: a compaction took
-24 s when it was needed, and 1 s when it was prepared (https://github.com/earendil-works/pi/pull/160).
+Source: https://github.com/anthropics/claude-code/issues/71254. In a measurement a compaction took
+24 s when it was needed, and 1 s when it was prepared: earendil-works/pi, pull request 160.
 Good for: the person who waits. What happens after the preparation stays word for word, so the tail
 is longer than it need be.
 """
