@@ -23,7 +23,7 @@ BUDGETS = {
     "adapters": 325,
     ROOMS: 2_398,
     "a folded cell": 30,
-    "the rest of the lab": 9_225,
+    "the rest of the lab": 9_177,
     "tools, Python": 1_213,
     "tools, JavaScript": 411,
 }
