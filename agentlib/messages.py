@@ -30,6 +30,8 @@ PINNED = "[Pinned, in the user's own words]"
 """The first line of a text with lines that stay word for word beside every summary."""
 PLACEHOLDER = "[Previous: used "
 """Opens the content of a cleared result."""
+INPUT = " input"
+"""Ends the key of a call among the results that are replaced."""
 TRUNCATED = "... [truncated]"
 """Ends a truncated result."""
 TRIMMED = "[... {} characters trimmed ...]"
@@ -137,21 +139,23 @@ def tool_result(name: str, text: str, *, wrong: bool = False) -> Block:
 def with_results(messages: Sequence[Message], new: Mapping[str, str]) -> list[Message]:
     """Replace the content of some results (tool_use id -> content).
 
+    With `INPUT` behind its id, a call gets a new input, which is given as JSON.
+
     >>> result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "x"}
     >>> view = with_results([{"role": "user", "content": [result]}], {"toolu_1": "gone"})
     >>> view[0]["content"][0]["content"]
     'gone'
     """
-    return [_with_results(message, new) for message in messages]
+    views = [[_replaced(block, new) for block in blocks(message)] for message in messages]
+    pairs = zip(messages, views, strict=True)
+    return [m if view == blocks(m) else {**m, "content": view} for m, view in pairs]
 
 
-def _with_results(message: Message, new: Mapping[str, str]) -> Message:
-    content = blocks(message)
-    names = [block.get("tool_use_id", "") for block in content]
-    if new.keys().isdisjoint(names):
-        return message
-    pairs = zip(content, names, strict=True)
-    return {**message, "content": [{**b, "content": new[n]} if n in new else b for b, n in pairs]}
+def _replaced(block: Block, new: Mapping[str, str]) -> Block:
+    is_call = block["type"] == "tool_use"
+    text = new.get(block["id"] + INPUT if is_call else block.get("tool_use_id", ""))
+    change = {"input": json.loads(text)} if text and is_call else {"content": text}
+    return block if text is None else {**block, **change}
 
 
 def changes(old: Sequence[Message], new: Sequence[Message], start: int = 0) -> Iterator[int]:

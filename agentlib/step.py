@@ -34,7 +34,7 @@ class Step:
     cleared: tuple[str, ...] = ()
     """Ids of the results that were cleared, truncated or trimmed."""
     replaced: Mapping[str, str] = field(default_factory=dict[str, str])
-    """tool_use id -> the new content of that result."""
+    """tool_use id -> the new content of that result. With `messages.INPUT`: a call's new input."""
     compaction: Outcome | None = None
     """None: there was no compaction."""
     reason: Reason = "auto"

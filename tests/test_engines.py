@@ -1,12 +1,23 @@
 """The field's mechanisms as engines: each does what its name says, and keeps the protocol."""
 
 import inspect
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from strategies import assistant, conversation, prose, reading, result, results_of, use, user
+from strategies import (
+    assistant,
+    conversation,
+    prose,
+    reading,
+    result,
+    results_of,
+    thinking,
+    use,
+    user,
+)
 
 from agentlib.auto_compact import SummaryFailed, summary_text
 from agentlib.estimation import TokenMeter
@@ -15,6 +26,7 @@ from agentlib.lab.judge.protocol import broken
 from agentlib.messages import active_request, asks_for_summary, blocks
 from agentlib.presets import DEFAULT
 from agentlib.settings import Settings
+from agentlib.transcripts import Session, load
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 
@@ -93,6 +105,38 @@ def test_a_large_result_leaves_a_preview_once_it_was_seen():
     assert text.startswith(prose(250))
     assert "recall toolu_0" in text
     assert step("spilled", done.messages).replaced == {}
+
+
+def test_long_arguments_lose_their_end_and_stay_valid():
+    text, edits = prose(2_000), [{"old": "a", "new": "b"}]
+    calls = [use("a", "write_file", path="a.py", content=text), use("b", "edit", edits=edits)]
+    rounds = [m for call in calls for m in (assistant(thinking(), call), user(result(call["id"])))]
+    messages = [user("Go."), *rounds, assistant("Hm."), user("On.")]
+    done = step("short_arguments", messages, replace(SETTINGS, keep_recent=0))
+    [(key, new)] = done.replaced.items()
+    assert key == "a input"
+    assert json.loads(new) == {
+        "path": "a.py",
+        "content": done.messages[1]["content"][0]["input"]["content"],
+    }
+    assert "1800 characters of this argument" in new
+    assert done.messages[1]["content"][0]["input"]["content"].startswith(prose(200))
+    assert step("short_arguments", done.messages, replace(SETTINGS, keep_recent=0)).replaced == {}
+    assert step("short_arguments", messages, replace(SETTINGS, keep_recent=3)).replaced == {}
+
+
+def test_a_session_that_is_loaded_again_has_the_short_arguments(tmp_path):
+    session = Session.create(tmp_path, settings=DEFAULT)
+    session.say("Write a.py.", at=0.0)
+    call = use("a", "write_file", path="a.py", content=prose(2_000))
+    session.reply(assistant(thinking(), call), at=1.0)
+    session.answer(result("a"), at=2.0)
+    session.reply(assistant("Done."), at=3.0)
+    session.say("Now b.py.", at=4.0)
+    done = step("short_arguments", session.context, replace(SETTINGS, keep_recent=0))
+    session.take(done, at=5.0)
+    assert session.context == done.messages == load(session.path).context
+    assert session.history[1]["content"][1] == call
 
 
 def test_a_placeholder_tells_the_command_its_end_and_the_path_with_its_first_line():

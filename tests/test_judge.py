@@ -3,6 +3,7 @@
 import csv
 import json
 from dataclasses import replace
+from functools import partial
 
 import bad_engines as bad
 import pytest
@@ -44,6 +45,22 @@ def test_the_rules_read_once_more_agree_with_the_agents(history):
 )
 def test_a_bad_engine_is_named_with_what_it_breaks(engine, words):
     assert words in broken(engine, cases=8, seconds=0.2)["what"]
+
+
+class Counted:
+    """An engine that is an object."""
+
+    def __call__(self, messages, settings, **given):
+        return len(messages)
+
+
+def test_an_engine_may_be_any_callable():
+    def changed(messages, settings, keep, **given):
+        return pipeline.compact(messages, replace(settings, keep_recent=keep), **given)
+
+    assert broken(partial(changed, keep=1), cases=2) == {}
+    assert "`changed` raised ValueError" in broken(partial(changed, keep="1"), cases=2)["what"]
+    assert "`__call__` returned 1 in line" in broken(Counted(), cases=1)["what"]
 
 
 def test_a_case_is_shrunk_to_what_breaks_it():

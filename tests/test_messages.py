@@ -61,6 +61,14 @@ def test_the_text_of_a_result_whatever_its_shape(block, text):
     assert result_text(block) == text
 
 
+def test_an_input_is_replaced_by_the_calls_id_and_its_mark():
+    messages = [user("Go."), assistant(use("a", path="a.py")), user(result("a"))]
+    new = with_results(messages, {"a input": '{"path": "b.py"}'})
+    assert new[1]["content"][0] == use("a", path="b.py")
+    assert (new[0], new[2]) == (messages[0], messages[2])
+    assert messages[1]["content"][0]["input"] == {"path": "a.py"}
+
+
 def test_one_result_of_a_batch_is_replaced_and_all_else_is_shared():
     messages = [ASK, user(result("a", "1"), result("b", "2", is_error=True)), user("c")]
     new = with_results(messages, {"b": "gone"})

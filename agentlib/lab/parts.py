@@ -71,7 +71,8 @@ def failed(
 ) -> PartFailed:
     while isinstance(function, partial):
         function = function.func
-    code = inspect.unwrap(function).__code__
+    plain = function if hasattr(function, "__code__") else function.__call__
+    code = inspect.unwrap(plain).__code__
     line = code.co_firstlineno
     text = linecache.getline(code.co_filename, line).strip()
     for frame in traceback.extract_tb(error.__traceback__ if error else None):

@@ -1,10 +1,15 @@
 """Lesson 11: its wrong answers, and its run with the published solutions."""
 
+import io
+import json
+import re
 from dataclasses import replace
+from html import unescape
 from typing import Any, ClassVar
 
 import bad_engines as bad
 from anthropic.types.beta import BetaContextManagementConfigParam
+from PIL import Image
 from pydantic import TypeAdapter
 
 from agentlib import pipeline
@@ -140,6 +145,16 @@ def test_the_panel_marks_the_dot_and_shows_its_code():
         pictures.add(panel.png)
     assert len(pictures) == 3
     assert {*panel.name.options} == {*NAMED}
+
+
+def test_a_click_finds_the_dots_where_the_picture_has_them():
+    panel = field_panel(FIELD, {"default": pipeline.compact})
+    [dots] = re.findall('data-dots="(.*?)"', panel.children[-1].value)
+    places = {name: (x, y) for name, x, y in json.loads(unescape(dots))}
+    assert {*places} == {*NAMED}
+    picture = Image.open(io.BytesIO(panel.png)).convert("RGB")
+    for x, y in places.values():
+        assert min(picture.getpixel((int(x * picture.width), int(y * picture.height)))) < 200
 
 
 def test_the_change_that_moved_furthest_each_way_is_named():

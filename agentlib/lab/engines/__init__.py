@@ -10,7 +10,8 @@ from importlib import import_module
 from agentlib.step import ContextEngine
 
 FAMILIES = {
-    "clears results": "cleared_by_tokens identical_once positional spilled telling_placeholders",
+    "clears results": "cleared_by_tokens identical_once positional short_arguments spilled "
+    "telling_placeholders",
     "keeps other messages": "fresh_window newest_third persons_words sliding_window",
     "another summary": "asked_twice own_focus plan_put_back same_language scratchpad second_model",
     "another moment": "learned_rates prepared stops_refilling when_cold",

@@ -7,22 +7,21 @@ Good for: sessions whose results differ much in size. One file of 30,000 tokens 
 same as a listing of 30, and the prompt cache breaks rarely.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
 from agentlib import pipeline
 from agentlib.estimation import estimate_text
-from agentlib.lab.engines.common import scaled
-from agentlib.messages import Message, of_type, result_text
+from agentlib.lab.engines.common import Messages, scaled
+from agentlib.messages import of_type, result_text
 from agentlib.settings import Settings
 from agentlib.step import Step
 
 PROTECTED, LEAST = 40_000, 20_000
 
 
-def compact(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+def compact(messages: Messages, settings: Settings, **given: Any) -> Step:
     """Keep the newest results that fit the budget, and clear the others."""
     results = [result for message in messages for result in of_type(message, "tool_result")]
     sizes = accumulate(estimate_text(result_text(result)) for result in reversed(results))

@@ -13,6 +13,8 @@ from agentlib.pipeline import compact
 from agentlib.settings import Settings
 from agentlib.step import Step
 
+Messages = Sequence[Message]
+"""A conversation, as an engine is given it."""
 WINDOW = 200_000
 """The window that a system's numbers are for."""
 
@@ -22,7 +24,7 @@ def scaled(tokens: int, settings: Settings) -> int:
     return tokens * settings.context_window // WINDOW
 
 
-def seen(messages: Sequence[Message]) -> list[tuple[Block, Block]]:
+def seen(messages: Messages) -> list[tuple[Block, Block]]:
     """Return the calls whose results the model has seen, with these results, oldest first.
 
     Results that a placeholder has replaced are left out.
@@ -37,7 +39,7 @@ def seen(messages: Sequence[Message]) -> list[tuple[Block, Block]]:
     ]
 
 
-def said(messages: Sequence[Message], tokens: int) -> list[int]:
+def said(messages: Messages, tokens: int) -> list[int]:
     """Return the places of the person's newest messages within so many tokens.
 
     A message that holds a result or a summary too is none of them.
@@ -58,21 +60,15 @@ def summary_of_all_but(exchanges: int, settings: Settings) -> Settings:
 
 
 def with_texts(
-    messages: Sequence[Message],
-    settings: Settings,
-    given: Mapping[str, Any],
-    new: Mapping[str, str],
+    messages: Messages, settings: Settings, given: Mapping[str, Any], new: Mapping[str, str]
 ) -> Step:
-    """Replace results (tool_use id -> text), then let the layers do the rest."""
+    """Replace results or inputs as `with_results` does, then let the layers do the rest."""
     view, before = msg.with_results(messages, new), given["meter"].estimate(messages)
-    for first in list(msg.changes(messages, view))[:1]:
-        view = msg.drop_thinking(view, first)
-    step = compact(view, settings, **given)
-    if not new:
-        return step
+    first = next(msg.changes(messages, view), len(view))
+    step = compact(msg.drop_thinking(view, first), settings, **given)
     return replace(
         step,
-        cleared=(*new, *(name for name in step.cleared if name not in new)),
+        cleared=(*dict.fromkeys([*new, *step.cleared]),),
         replaced={**new, **step.replaced},
         tokens_before=before,
         tokens_cleared=before - step.tokens_before + step.tokens_cleared,
@@ -81,11 +77,7 @@ def with_texts(
 
 def writing(text: str) -> Summarize:
     """Make a `summarize` that asks no model and writes this text."""
-
-    def write(messages: Sequence[Message], focus: str) -> str:
-        return text
-
-    return write
+    return lambda messages, focus: text
 
 
 def wishing(summarize: Summarize, settings: Settings, more: str, answer: str = "") -> Summarize:
@@ -94,7 +86,7 @@ def wishing(summarize: Summarize, settings: Settings, more: str, answer: str = "
     The request stands behind the answer, and not twice: a model takes an older one for a task.
     """
 
-    def ask(messages: Sequence[Message], focus: str) -> str:
+    def ask(messages: Messages, focus: str) -> str:
         wish: Message = {"role": "user", "content": summary_prompt(settings.summary_tokens, focus)}
         *shown, wish = messages if msg.asks_for_summary(messages) else [*messages, wish]
         reply: Message = {"role": "assistant", "content": answer}

@@ -7,19 +7,17 @@ Good for: agents that keep their own notes in files. No model is asked, so nothi
 nothing is paid for a summary.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from agentlib import pipeline
-from agentlib.lab.engines.common import summary_of_all_but, writing
-from agentlib.messages import Message
+from agentlib.lab.engines.common import Messages, summary_of_all_but, writing
 from agentlib.settings import Settings
 from agentlib.step import Step
 
 NOTE = "A fresh window. What was done before isn't in it; look at the files for what is there."
 
 
-def compact(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+def compact(messages: Messages, settings: Settings, **given: Any) -> Step:
     """Replace everything that was seen by a note."""
     given["summarize"] = writing(NOTE)
     return pipeline.compact(messages, summary_of_all_but(0, settings), **given)

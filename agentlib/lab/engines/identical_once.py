@@ -8,16 +8,15 @@ Good for: agents that run the same command or read the same file again and again
 but the prompt cache ends where the older result stood.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
-from agentlib.lab.engines.common import seen, with_texts
-from agentlib.messages import PLACEHOLDER, Message, of_type, result_text
+from agentlib.lab.engines.common import Messages, seen, with_texts
+from agentlib.messages import PLACEHOLDER, of_type, result_text
 from agentlib.settings import Settings
 from agentlib.step import Step
 
 
-def compact(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+def compact(messages: Messages, settings: Settings, **given: Any) -> Step:
     """Replace each result whose text comes once more, further down."""
     results = [result for message in messages for result in of_type(message, "tool_result")]
     newest = {result_text(result): result["tool_use_id"] for result in results}

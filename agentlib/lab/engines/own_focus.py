@@ -5,18 +5,18 @@ Source: https://github.com/NousResearch/hermes-agent, `agent/context_compressor.
 Good for: long sessions with changing tasks. What belongs to the present one is kept in detail.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from agentlib import pipeline
-from agentlib.messages import Message, active_request
+from agentlib.lab.engines.common import Messages
+from agentlib.messages import active_request
 from agentlib.settings import Settings
 from agentlib.step import Step
 
 REQUESTS, LONGEST = 3, 700
 
 
-def compact(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+def compact(messages: Messages, settings: Settings, **given: Any) -> Step:
     """Compact with a focus on what the person asked for last."""
     words = [text for m in messages if (text := active_request([m]))]
     given["focus"] = given.get("focus") or " ".join(words[-REQUESTS:])[-LONGEST:]

@@ -6,21 +6,20 @@ Good for: rules. What the person said is never put in other words. What the agen
 only the summary, so it reads files again.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from agentlib import pipeline
 from agentlib.auto_compact import summary_message, summary_text
-from agentlib.lab.engines.common import said, scaled, summary_of_all_but
-from agentlib.messages import Message, active_request, drop_thinking
+from agentlib.lab.engines.common import Messages, said, scaled, summary_of_all_but
+from agentlib.messages import active_request, drop_thinking
 from agentlib.settings import Settings
 from agentlib.step import Step, summary_place
 
 MOST = 20_000
 
 
-def compact(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+def compact(messages: Messages, settings: Settings, **given: Any) -> Step:
     """Compact to a summary alone, then keep the person's older messages beside it."""
     alone = replace(summary_of_all_but(0, settings), micro="off")
     step = pipeline.compact(messages, alone, **given)

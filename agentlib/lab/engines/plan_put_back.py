@@ -7,26 +7,26 @@ time; this one stays as it was written.
 """
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from agentlib import pipeline
 from agentlib.hooks import Hooks, hooked
-from agentlib.messages import Message, of_type
+from agentlib.lab.engines.common import Messages
+from agentlib.messages import of_type
 from agentlib.settings import Settings
 from agentlib.step import Step
 
 _PLAN = re.compile(r"plan|todo", re.IGNORECASE)
 
 
-def compact(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+def compact(messages: Messages, settings: Settings, **given: Any) -> Step:
     """Compact, and quote the newest plan beside the summary."""
     tokens = settings.restore_tokens
     given["summarize"] = hooked(given["summarize"], Hooks(restore=(plan,)), tokens, tokens)
     return pipeline.compact(messages, settings, **given)
 
 
-def plan(messages: Sequence[Message]) -> list[tuple[str, str]]:
+def plan(messages: Messages) -> list[tuple[str, str]]:
     """Return the newest plan, by the name of the tool or of the file that it was written with."""
     for call in (c for m in reversed(messages) for c in reversed(of_type(m, "tool_use"))):
         name = str(call["input"].get("path") or call["name"])

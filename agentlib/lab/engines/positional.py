@@ -6,12 +6,12 @@ Good for: the prompt cache. What was sent once stays byte for byte until a whole
 so the prefix is rewritten once in eight results and not at every turn.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from agentlib import pipeline
-from agentlib.messages import Message, of_type
+from agentlib.lab.engines.common import Messages
+from agentlib.messages import of_type
 from agentlib.settings import Settings
 from agentlib.step import Step
 
@@ -19,7 +19,7 @@ BLOCK = 8
 """Results that are cleared together. The newest block always stays, and what follows it."""
 
 
-def compact(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+def compact(messages: Messages, settings: Settings, **given: Any) -> Step:
     """Clear whole blocks of results, counted from the first one."""
     results = sum(len(of_type(message, "tool_result")) for message in messages)
     keep = BLOCK + results % BLOCK

@@ -1,13 +1,12 @@
 """Prepare the summary before it is needed, and put it in at the threshold without waiting.
 
 Who: Claude Code since August 2026, gemini-cli ("Async Background GC"), senpi.
-Source: https://github.com/anthropics/claude-code/issues/71254. A measurement: a compaction took
-24 s when it was needed, and 1 s when it was prepared (https://github.com/earendil-works/pi, 160).
+Source: https://github.com/anthropics/claude-code/issues/71254. In a measurement a compaction took
+24 s when it was needed, and 1 s when it was prepared: earendil-works/pi, pull request 160.
 Good for: the person who waits. What happens after the preparation stays word for word, so the tail
 is longer than it need be.
 """
 
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -15,7 +14,7 @@ from weakref import WeakKeyDictionary
 from agentlib import pipeline
 from agentlib.auto_compact import SummaryFailed
 from agentlib.estimation import TokenMeter
-from agentlib.lab.engines.common import summary_of_all_but, wishing, writing
+from agentlib.lab.engines.common import Messages, summary_of_all_but, wishing, writing
 from agentlib.messages import Message, exchanges
 from agentlib.settings import Settings
 from agentlib.step import Step
@@ -25,7 +24,7 @@ FROM, UPDATE = 0.85, "If an earlier summary stands above, update it: carry over 
 _READY = WeakKeyDictionary[TokenMeter, tuple[Message, int, str]]()
 
 
-def compact(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+def compact(messages: Messages, settings: Settings, **given: Any) -> Step:
     """Summarise ahead of the threshold, and use that summary at it."""
     meter, turns, first = given["meter"], len(exchanges(messages)), messages[0]
     opening, before, summary = _READY.get(meter, ({}, 0, ""))

@@ -6,19 +6,18 @@ Good for: everyone who doesn't write English. The prompt of the summary is Engli
 answer in the language of the last prompt; after it they often stay in it.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from agentlib import pipeline
-from agentlib.lab.engines.common import wishing
-from agentlib.messages import Message, active_request
+from agentlib.lab.engines.common import Messages, wishing
+from agentlib.messages import active_request
 from agentlib.settings import Settings
 from agentlib.step import Step
 
 WISH = "Write it in the language in which the user writes, as here: {}"
 
 
-def compact(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+def compact(messages: Messages, settings: Settings, **given: Any) -> Step:
     """Compact, and quote the person's words as an example of their language if it isn't ASCII."""
     words = (active_request(messages) or "")[:80]
     if not words.isascii():

@@ -1,18 +1,17 @@
 """Let the model think aloud before its summary, and take that off before the summary is kept.
 
 Who: Claude Code (`<analysis>`, then `<summary>`), gemini-cli (`<scratchpad>`), hermes-agent.
-Source: https://github.com/google-gemini/gemini-cli, `packages/core/src/core/prompts.ts`.
+Source: https://github.com/google-gemini/gemini-cli,
+`packages/core/src/context/chatCompressionService.ts`.
 Good for: models that write better once they have gone through the conversation. The thoughts are
 paid for once, and never sent again.
 """
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from agentlib import pipeline
-from agentlib.lab.engines.common import wishing
-from agentlib.messages import Message
+from agentlib.lab.engines.common import Messages, wishing
 from agentlib.settings import Settings
 from agentlib.step import Step
 
@@ -20,11 +19,11 @@ WISH = "First go through it between <analysis> and </analysis>. That part will b
 _PAD = re.compile(r"<(analysis|scratchpad)>.*?(?:</\1>|\Z)", re.DOTALL)
 
 
-def compact(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+def compact(messages: Messages, settings: Settings, **given: Any) -> Step:
     """Ask for thoughts and a summary, and keep the summary."""
     ask = wishing(given["summarize"], settings, WISH)
 
-    def without(messages: Sequence[Message], focus: str) -> str:
+    def without(messages: Messages, focus: str) -> str:
         return _PAD.sub("", ask(messages, focus)).strip()
 
     given["summarize"] = without

@@ -6,13 +6,12 @@ Source: https://github.com/NousResearch/hermes-agent, `agent/context_compressor.
 Good for: cheap models with small windows, which refuse the longest conversations.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from agentlib import pipeline
-from agentlib.auto_compact import Summarize, SummaryFailed
-from agentlib.messages import Message
-from agentlib.recovery import truncating
+from agentlib.auto_compact import Summarize
+from agentlib.lab.engines.common import Messages
+from agentlib.recovery import or_else, truncating
 from agentlib.settings import Settings
 from agentlib.step import ContextEngine, Step
 
@@ -20,16 +19,8 @@ from agentlib.step import ContextEngine, Step
 def falling_back(second: Summarize) -> ContextEngine:
     """Make an engine that asks `second` if the first summary fails."""
 
-    def compact(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
-        first = given["summarize"]
-
-        def either(messages: Sequence[Message], focus: str) -> str:
-            try:
-                return first(messages, focus)
-            except SummaryFailed:
-                return second(messages, focus)
-
-        given["summarize"] = either
+    def compact(messages: Messages, settings: Settings, **given: Any) -> Step:
+        given["summarize"] = or_else(given["summarize"], second)
         return pipeline.compact(messages, settings, **given)
 
     return compact

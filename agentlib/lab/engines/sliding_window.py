@@ -2,24 +2,22 @@
 
 Who: Microsoft's agent framework, deepagents and LangChain's trimming, Roo Code when no summary can
 be made, learn-claude-code's s08 (`snip_compact`).
-Source: https://github.com/RooCodeInc/Roo-Code, `src/core/sliding-window`.
+Source: https://github.com/RooCodeInc/Roo-Code, `src/core/context-management`.
 Good for: conversations whose beginning doesn't matter. It forgets the rules first.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from agentlib import pipeline
-from agentlib.lab.engines.common import writing
-from agentlib.messages import Message
+from agentlib.lab.engines.common import Messages, writing
 from agentlib.settings import Settings
 from agentlib.step import Step
 
 NOTE = "The oldest exchanges were left out to make room."
 
 
-def compact(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+def compact(messages: Messages, settings: Settings, **given: Any) -> Step:
     """Keep the newest exchanges that fill half of what may be kept, and drop the others."""
     half = replace(settings, tail_tokens=settings.threshold_tokens // 2)
     given["summarize"] = writing(NOTE)

@@ -7,12 +7,11 @@ Source: https://github.com/shareAI-lab/learn-claude-code, s08; the change log of
 Good for: logs and listings. One result can't crowd out everything else.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from agentlib.estimation import estimate_text
-from agentlib.lab.engines.common import seen, with_texts
-from agentlib.messages import Message, result_text
+from agentlib.lab.engines.common import Messages, seen, with_texts
+from agentlib.messages import result_text
 from agentlib.settings import Settings
 from agentlib.step import Step
 
@@ -20,7 +19,7 @@ SHARE, PREVIEW = 0.05, 250
 _MARK = "\n\n[... {} characters trimmed; recall {} returns them ...]"
 
 
-def compact(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+def compact(messages: Messages, settings: Settings, **given: Any) -> Step:
     """Cut each large result that the model has seen down to its beginning."""
     texts = {result["tool_use_id"]: result_text(result) for _, result in seen(messages)}
     previews = {

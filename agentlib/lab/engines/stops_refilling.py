@@ -1,19 +1,19 @@
 """Stop compacting when the window refills three times in a row, and say so.
 
 Who: Claude Code since 2.1.89.
-Source: its change log, https://github.com/anthropics/claude-code.
+Source: its change log, https://github.com/anthropics/claude-code, `CHANGELOG.md`.
 Good for: not paying for ever. If a few results fill the window again at once, the next summary
 won't help either, and a person has to look.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from agentlib import pipeline
 from agentlib.estimation import TokenMeter
-from agentlib.messages import Message, exchanges
+from agentlib.lab.engines.common import Messages
+from agentlib.messages import exchanges
 from agentlib.settings import Settings
 from agentlib.step import Outcome, Step
 
@@ -23,7 +23,7 @@ FAILURE = "the window was full again right after three compactions; ask for less
 _REFILLS = WeakKeyDictionary[TokenMeter, tuple[int, int]]()
 
 
-def compact(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+def compact(messages: Messages, settings: Settings, **given: Any) -> Step:
     """Compact, but for the fourth time in a row that this was needed at once."""
     meter, turns = given["meter"], len(exchanges(messages))
     times, left = _REFILLS.get(meter, (0, -9))

@@ -6,17 +6,16 @@ Good for: the agent's own decisions. It knows what it has done and where to look
 tokens a result.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from agentlib.lab.engines.common import seen, with_texts
-from agentlib.messages import PLACEHOLDER, Block, Message, result_text
+from agentlib.lab.engines.common import Messages, seen, with_texts
+from agentlib.messages import PLACEHOLDER, Block, result_text
 from agentlib.settings import Settings
 from agentlib.step import Step
 
 
-def compact(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+def compact(messages: Messages, settings: Settings, **given: Any) -> Step:
     """Clear all but the newest results, and tell in a line what each was."""
     old = seen(messages)[: -settings.keep_recent or None]
     long = [(c, r) for c, r in old if len(result_text(r)) > settings.min_chars]

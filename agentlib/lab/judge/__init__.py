@@ -9,15 +9,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
-from importlib import import_module
+from itertools import product
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from agentlib import pipeline, presets
 from agentlib.lab import engines
 from agentlib.lab.judge.protocol import SECONDS, broken, guarded
 from agentlib.lab.judge.spreads import Spread, beats, compared, front, spread
-from agentlib.lab.parts import PartFailed
 from agentlib.lab.play import outcomes, play
 from agentlib.lab.replay import policies
 from agentlib.lab.replay.policies import KEEPS_ALL
@@ -59,11 +59,10 @@ def engine_of(name: str | ContextEngine) -> tuple[Settings, ContextEngine]:
         return presets.DEFAULT, name
     if name in NAMED:
         return NAMED[name]
-    module, _, function = name.partition(":")
     try:
-        return presets.DEFAULT, getattr(import_module(module), function or "compact")
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(f"{name!r} is no engine: {error}; write module:function") from error
+        return presets.DEFAULT, resolve_name(name if ":" in name else f"{name}:compact")
+    except Exception as error:  # importing somebody's module can raise anything
+        raise ValueError(f"{name!r} is no engine: {error!r}; write module:function") from error
 
 
 def work(
@@ -247,14 +246,15 @@ def judge(
 def replayed(
     engine: ContextEngine, sessions: Sequence[Path | str], model: str, seconds: float
 ) -> tuple[list[Row], dict[str, str]]:
-    """Replay recorded sessions with the engine, and with DEFAULT for comparison."""
-    rows, faults = list[Row](), dict[str, str]()
-    for path in sessions:
-        for name, tried in {MINE: guarded(engine, seconds), "default": pipeline.compact}.items():
-            try:
-                table = policies.judge([load(path)], presets.DEFAULT, model, tried)
-                means: Any = table.iloc[0].to_dict()
-                rows.append({"session": str(path), "engine": name, **means})
-            except (PartFailed, ValueError, OSError) as error:
-                faults[str(path)] = str(error)
-    return rows, faults
+    """Replay recorded sessions with the engine, and with DEFAULT for comparison.
+
+    Returns their rows, and why the replays of other files failed.
+    """
+    engines = {MINE: guarded(engine, seconds), "default": pipeline.compact}
+
+    def row(case: tuple[Path | str, str]) -> Row:
+        table = policies.judge([load(case[0])], presets.DEFAULT, model, engines[case[1]])
+        return {"session": str(case[0]), "engine": case[1], **table.iloc[0]}
+
+    rows, unread = each(row, [*product(sessions, engines)], jobs=1)
+    return [*rows.values()], {str(path): words for (path, _), words in unread.items()}

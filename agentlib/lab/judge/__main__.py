@@ -1,8 +1,6 @@
 """The judge in a terminal: `python -m agentlib.lab.judge mine:compact`."""
 
 import json
-import multiprocessing
-import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -15,10 +13,11 @@ from rich.progress import track
 from agentlib.lab.judge import OTHERS, SEEDS, WINDOW, judge
 from agentlib.lab.judge.shown import page, text
 from agentlib.lab.spending import price_list
+from agentlib.lab.terminal import run
 from agentlib.settings import MODEL
 
-BEATEN, STOPPED = 1, 130
-"""Exit codes. A wrong argument gives 2."""
+BEATEN, WRONG = 1, 2
+"""Exit codes."""
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -32,16 +31,8 @@ def numbers(context: Any, option: Any, value: str) -> list[int]:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command and exit with its code. An error is one line."""
-    try:
-        sys.exit(command.main(argv, "agentlib-judge", standalone_mode=False))
-    except click.Abort:  # Ctrl-C, which the workers ignore
-        for worker in multiprocessing.active_children():
-            worker.terminate()
-        sys.exit(STOPPED)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+    """Run the command and exit with its code."""
+    run(command, argv, "agentlib-judge", WRONG)
 
 
 @click.command()
@@ -71,15 +62,12 @@ def command(engine: str, at_least: str, html: Path | None, is_json: bool, **give
     wrong argument; 130 Ctrl-C.
     """
     least: Any = at_least
+    if at_least and at_least not in OTHERS:
+        least = json.loads(Path(at_least).read_text(encoding="utf-8"))["rows"]
+    others = [at_least] if at_least in OTHERS else []
     bar = partial(track, console=Console(stderr=True), transient=True)
-    try:
-        if at_least and at_least not in OTHERS:
-            least = json.loads(Path(at_least).read_text(encoding="utf-8"))["rows"]
-        others = [at_least] if at_least in OTHERS else []
-        verdict = judge(engine, model=given.pop("price_as"), others=others, track=bar, **given)
-        passes = verdict.passes(least)
-    except (ValueError, OSError, KeyError) as error:
-        raise click.UsageError(str(error)) from None
+    verdict = judge(engine, model=given.pop("price_as"), others=others, track=bar, **given)
+    passes = verdict.passes(least)
     if html:
         html.write_text(page(verdict, passes), encoding="utf-8")
     if is_json:

@@ -4,13 +4,9 @@ The API's rules are read here once more, independently of `messages.violation`. 
 shrunk before it is shown: exchanges, calls and lengths go as long as it stays broken.
 """
 
-import ctypes
 import json
 import re
-import threading
-import time
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, pairwise, zip_longest
@@ -18,8 +14,9 @@ from random import Random
 from typing import Any
 
 from agentlib.estimation import TokenMeter, message_tokens
-from agentlib.lab.parts import PartFailed, failed, named
-from agentlib.messages import Block, Message, blocks, is_summary, last_assistant
+from agentlib.lab.limits import TimeOver, limited
+from agentlib.lab.parts import PartFailed, failed, named, results
+from agentlib.messages import Block, Message, active_request, blocks, last_assistant
 from agentlib.presets import DEFAULT
 from agentlib.settings import Settings
 from agentlib.step import ContextEngine, Step
@@ -33,64 +30,26 @@ _NAMES = re.compile(r"[\d, ]|toolu_\w*")
 _WORDS = "what the next file does, and why. "
 
 
-_ENDS, _WATCH = dict[int, float](), threading.Lock()
-"""When a call has taken too long, by its thread, and who may look at it."""
-
-
-class _Hangs(BaseException):
-    """The time is over. An engine's own `except Exception` doesn't catch this."""
-
-
 def guarded(engine: ContextEngine, seconds: float = SECONDS) -> ContextEngine:
     """Call an engine so that whatever it does wrong is a PartFailed that names its line.
 
     It raises, takes longer than `seconds`, returns no Step of messages, or edits what it is given.
-    A call that waits outside of Python, such as one long sleep, is only noticed when it returns.
     """
-    function: Any = engine if hasattr(engine, "__code__") else getattr(engine, "func", None)
-    function = function or engine.__call__
 
     def step(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
         before = json.dumps(messages)
         try:
-            with _limited(seconds):
-                done: Step = named(partial(function, **given), Step)(messages, settings)
-        except _Hangs as error:
-            raise failed(function, f"took more than {seconds:g} s", error) from None
+            with limited(seconds):
+                done: Step = named(partial(engine, **given), Step)(messages, settings)
+        except TimeOver as error:
+            raise failed(engine, f"took more than {seconds:g} s", error) from None
         if json.dumps(messages, default=str) != before:
-            raise failed(function, "edits the messages that it is given")
+            raise failed(engine, "edits the messages that it is given")
         if not all(map(_is_message, done.messages)):
-            raise failed(function, f"returned messages that are none: {done.messages!r:.60}")
+            raise failed(engine, f"returned messages that are none: {done.messages!r:.60}")
         return done
 
     return step
-
-
-@contextmanager
-def _limited(seconds: float) -> Generator[None]:
-    """Raise `_Hangs` in this thread after so many seconds.
-
-    One thread watches over all calls. A timer for each would take longer than most engines do.
-    """
-    with _WATCH:
-        _ENDS[here := threading.get_ident()] = time.monotonic() + seconds
-        if not any(each.name == _watch.__name__ for each in threading.enumerate()):
-            threading.Thread(target=_watch, name=_watch.__name__, daemon=True).start()
-    try:
-        yield
-    finally:
-        with _WATCH:
-            _ENDS.pop(here, None)
-
-
-def _watch() -> None:
-    while True:
-        time.sleep(0.02)
-        with _WATCH:
-            for late in [thread for thread, end in _ENDS.items() if time.monotonic() > end]:
-                del _ENDS[late]
-                thread, error = ctypes.c_ulong(late), ctypes.py_object(_Hangs)
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, error)
 
 
 def _is_message(message: Any) -> bool:
@@ -203,12 +162,14 @@ def fault(engine: ContextEngine, turns: Sequence[Turn], seconds: float = SECONDS
     """Run a conversation as the loop does, and say what is wrong with the first wrong step."""
     session, meter = Session(session_id="case"), TokenMeter(1_000)
     checked = guarded(engine, seconds)
+    given: dict[str, Any] = {"meter": meter, "summarize": _summary, "archive": str}
     session.say("Read every file, and begin the report with '# Ada'.", at=0.0)
     for number, turn in enumerate([*turns, Turn()]):
-        context, more = list(session.context), {"meter": meter, "settled": session.settled}
-        reason, calls = "manual" if turn.manual else "auto", {"summarize": _summary, "archive": str}
+        context = list(session.context)
+        given |= {"settled": session.settled, "idle": turn.idle}
+        given |= {"reason": "manual" if turn.manual else "auto"}
         try:
-            step = checked(context, SETTINGS, reason=reason, idle=turn.idle, **more, **calls)
+            step = checked(context, SETTINGS, **given)
             session.take(replace(step, usage=()), at=float(number))
         except PartFailed as error:
             return str(error)
@@ -235,24 +196,12 @@ def _wrong(context: Sequence[Message], step: Step, session: Session) -> str:
         first = next(i for i, (one, other) in enumerate(pairs) if one != other)
         notes = "the Step's `replaced` and `kept` make another context than its `messages`"
         return f"{notes}, from message {first} on"
-    left = _unseen(step.messages)
-    lost = [name for name, text in _unseen(context).items() if left.get(name) != text]
-    if lost:
+    unseen, left = results(context[last_assistant(context) + 1 :]), results(step.messages)
+    if lost := [name for name, text in unseen.items() if left.get(name) != text]:
         return f"a result that the model hasn't seen is lost or changed: {lost[0]}"
-    if _request(step.messages) != _request(context):
-        return f"the person's last words are lost: {_request(context)}"
-    return ""
-
-
-def _unseen(messages: Sequence[Message]) -> dict[str, Any]:
-    newest = messages[last_assistant(messages) + 1 :]
-    results = [b for m in newest for b in blocks(m) if b["type"] == "tool_result"]
-    return {block["tool_use_id"]: block["content"] for block in results}
-
-
-def _request(messages: Sequence[Message]) -> str:
-    said = [b for m in messages if m["role"] == "user" for b in blocks(m) if b["type"] == "text"]
-    return next((block["text"] for block in reversed(said) if not is_summary(block)), "")
+    words = active_request(context)
+    lost_words = f"the person's last words are lost: {words}"
+    return "" if active_request(step.messages) == words else lost_words
 
 
 def _answer(session: Session, turn: Turn, number: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from agentlib.cli.render import plain
 from agentlib.lab.judge import Verdict
-from agentlib.lab.judge.spreads import EQUAL, MEASURES, beats
+from agentlib.lab.judge.spreads import MEASURES
 
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>A verdict</title>
 <style>:root {{ color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif }}
@@ -20,7 +20,7 @@ pre {{ overflow-x: auto }}</style><h1>{name}</h1>
 
 def lines(verdict: Verdict, passes: bool) -> Iterator[str]:
     """Say the four parts, each in its sentences, and the table."""
-    broke, spreads = verdict.protocol, dict(verdict.spreads)
+    broke = verdict.protocol
     shown: Any = verdict.standing[[*MEASURES]]
     yield shown.to_string(float_format="{:.4g}".format)
     yield f"{verdict.name}: {'passes' if passes else 'does not pass'}, in {verdict.seconds:.0f} s."
@@ -33,14 +33,10 @@ def lines(verdict: Verdict, passes: bool) -> Iterator[str]:
     for row in verdict.needs:
         need = f"needed again {row['need']:.1f} in 100 turns"
         yield f"{row['session']}, {row['engine']}: ${row['dollars']:.2f}, {need}"
-    if mine := spreads.pop(verdict.name, None):
-        words = verdict.standing["yours is"]
-        sorts = {
-            f"{EQUAL[0].upper()}{EQUAL[1:]}, for": [n for n in spreads if words[n] == EQUAL],
-            "It beats": [n for n, each in spreads.items() if beats(mine, each)],
-            "It is beaten by": [n for n, each in spreads.items() if beats(each, mine)],
-        }
-        yield from (f"{start} {', '.join(names) or 'none'}." for start, names in sorts.items())
+    if verdict.name in verdict.spreads:
+        others = verdict.standing.drop(verdict.name)
+        for words, names in others.groupby("yours is").groups.items():
+            yield f"{str(words).capitalize()}: {', '.join(names)}."
 
 
 def text(verdict: Verdict, passes: bool) -> str:

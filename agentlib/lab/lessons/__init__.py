@@ -4,17 +4,19 @@ Predictions are kept as long as the kernel runs. The exercises themselves are in
 """
 
 import textwrap
+import time
 import traceback
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
-from agentlib.lab.lessons.checking import Answer, Wrong, limited
+from agentlib.lab.lessons.checking import Answer, Wrong
 from agentlib.lab.lessons.rooms import find
+from agentlib.lab.limits import TimeOver, limited
 
 WIDTH = 72
 SECONDS = 10
-"""After so much time an answer that doesn't end is stopped."""
+"""Of this process's own time, after which an answer that doesn't end is stopped."""
 
 
 class Note(str):
@@ -53,10 +55,13 @@ def check(exercise: str, answer: Any) -> Verdict:
     """
     asked = find(exercise)
     try:
-        with limited(SECONDS):
+        with limited(SECONDS, time.process_time):
             says = asked.check(Answer(answer)) or asked.passed
     except Wrong as wrong:
         return Verdict(exercise, False, str(wrong))
+    except TimeOver:
+        says = f"it was stopped after {SECONDS:g} seconds. Does every loop in it end?"
+        return Verdict(exercise, False, says)
     except Exception as error:
         return Verdict(exercise, False, f"it raised {error!r}{_place(error, answer)}")
     _solved[exercise] = answer

@@ -4,14 +4,10 @@ A checker gets the learner's `Answer` and raises `Wrong` with the failing case. 
 one is registered.
 """
 
-import contextlib
 import inspect
 import math
 import operator
-import threading
-import time
-from _thread import interrupt_main
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import count
@@ -132,34 +128,6 @@ class Answer:
         require(whole, f"{given} is no whole number; {how}.")
         require(self.value >= right, low.format(given))
         require(self.value <= right, high.format(given))
-
-
-@contextlib.contextmanager
-def limited(seconds: float) -> Generator[None]:
-    """Raise `Wrong` in an answer that runs for so many seconds of this process's own time.
-
-    It works in the main thread, which runs a notebook's cells. Elsewhere nothing is limited.
-    """
-    end, done, late = time.process_time() + seconds, threading.Event(), threading.Event()
-
-    def watch() -> None:
-        while (left := end - time.process_time()) > 0:
-            if done.wait(left):
-                return
-        late.set()
-        interrupt_main()
-
-    if threading.current_thread() is threading.main_thread():
-        threading.Thread(target=watch, daemon=True).start()
-    try:
-        yield
-    except KeyboardInterrupt:
-        if not late.is_set():
-            raise
-        reason = f"it was stopped after {seconds:g} seconds. Does every loop in it end?"
-        raise Wrong(reason) from None
-    finally:
-        done.set()
 
 
 def require_messages(value: Any) -> list[Message]:

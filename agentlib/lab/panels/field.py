@@ -1,13 +1,17 @@
-"""The field as a panel: pick an engine or a preset, and read its numbers and its code."""
+"""The field as a panel: click a dot or pick a name, and read its numbers and its code."""
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
 # ipywidgets and matplotlib have no complete types.
 
 import inspect
+import json
 import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from html import escape
+from pathlib import Path
+
+from ipywidgets import HTML
 
 from agentlib.lab.figures.field import place
 from agentlib.lab.figures.style import RED, wrapped
@@ -18,6 +22,8 @@ from agentlib.step import ContextEngine
 
 _CODE = """<div role="region" tabindex="0" aria-label="its code" style="overflow: auto; \
 max-height: 24em"><pre style="line-height: 1.3">{}</pre></div>"""
+_CLICK = Path(__file__).with_name("click.html").read_text(encoding="utf-8")
+"""Let a click on the picture pick the nearest dot's name: ipywidgets' images have no clicks."""
 
 
 def field_panel(verdict: Verdict, mine: Mapping[str, ContextEngine]) -> Panel:
@@ -37,7 +43,11 @@ def field_panel(verdict: Verdict, mine: Mapping[str, ContextEngine]) -> Panel:
         ring.set_data([x], [y])
         return chart.png(), wrapped(f"{name}: {spread}."), _CODE.format(escape(codes[name]))
 
-    return Panel({"name": choice("engine", name, [*codes], "whose code to show")}, draw)
+    dots = {each: place((verdict.spreads[each].cost, verdict.spreads[each].kept)) for each in codes}
+    pixels = axes.transData.transform([*dots.values()]) / chart.figure.bbox.size
+    places = json.dumps([[each, x, 1 - y] for each, (x, y) in zip(dots, pixels, strict=True)])
+    controls = {"name": choice("engine", name, [*codes], "whose code to show")}
+    return Panel(controls, draw, HTML(_CLICK.format(dots=escape(places))))
 
 
 def _source(name: str) -> str:

@@ -2,8 +2,6 @@
 
 import ast
 import json
-import multiprocessing
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
@@ -21,30 +19,20 @@ from agentlib.lab.sessions.answer import answer
 from agentlib.lab.sessions.overview import overview
 from agentlib.lab.sessions.what_if import LARGE, SMALL, choices, what_if
 from agentlib.lab.spending import price_list
+from agentlib.lab.terminal import run
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
 
-NOTHING_READ, STOPPED = 1, 130
-"""Exit codes. A wrong argument gives 2."""
+NOTHING_READ = 1
+"""An exit code."""
 _ALONE = ("projects", "days", "sessions")
 """Tables that say nothing about a single session."""
 _NO_PRICE = "no session has a model with a known price; --price-as MODEL takes that of another"
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command and exit with its code. An error is one line."""
-    try:
-        command.main(argv, "agentlib-sessions", standalone_mode=False)
-    except click.Abort:  # Ctrl-C, which the workers ignore
-        for worker in multiprocessing.active_children():
-            worker.terminate()
-        sys.exit(STOPPED)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except (ValueError, FileNotFoundError) as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(NOTHING_READ)
+    """Run the command and exit with its code."""
+    run(command, argv, "agentlib-sessions", NOTHING_READ)
 
 
 _FILE, _COUNT = click.Path(path_type=Path, dir_okay=False), click.IntRange(0)
