@@ -21,9 +21,9 @@ BUDGETS = {
     "agent": 2_500,
     "terminal": 474,
     "adapters": 285,
-    ROOMS: 2_398,
+    ROOMS: 2_144,
     "a folded cell": 30,
-    "the rest of the lab": 9_147,
+    "the rest of the lab": 9_131,
     "tools, Python": 1_213,
     "tools, JavaScript": 411,
 }
