@@ -16,7 +16,7 @@ from real_sessions import FILES
 from agentlib import presets
 from agentlib.lab import sessions
 from agentlib.lab.play import play
-from agentlib.lab.scoreboard import PRICED_AS
+from agentlib.lab.spending import PRICED_AS
 from agentlib.lab.tasks.scenarios import TRACE
 from agentlib.presets import CLAUDE_CODE, DEFAULT
 from agentlib.settings import Settings

@@ -10,7 +10,7 @@ import pytest
 
 from agentlib.estimation import prompt_tokens
 from agentlib.lab.play import MAX_TURNS, Run, play
-from agentlib.lab.scoreboard import PRICED_AS
+from agentlib.lab.spending import PRICED_AS
 from agentlib.lab.tasks.scenarios import LONG, RENAME, REVIEW, Scenario, last_words
 from agentlib.presets import ALL, DEFAULT
 from agentlib.settings import Settings

@@ -11,8 +11,7 @@ from agentlib.lab.replay import replay, stand_in
 from agentlib.lab.replay.bills import bills
 from agentlib.lab.replay.need import needs
 from agentlib.lab.replay.policies import KEEPS_ALL, engine, judge
-from agentlib.lab.scoreboard import PRICED_AS
-from agentlib.lab.spending import dollars, rates
+from agentlib.lab.spending import PRICED_AS, dollars, rates
 from agentlib.lab.tasks.generated import generated
 from agentlib.messages import Message
 from agentlib.micro_compact import micro_compact

@@ -5,14 +5,16 @@ import sys
 
 import pytest
 
-from agentlib.lab.lessons import rooms
-from agentlib.lab.lessons.checking import Answer
-from agentlib.lab.lessons.rooms import EXERCISES, exercise, find
+from agentlib.lab.lessons import checking, rooms
+from agentlib.lab.lessons.checking import EXERCISES, Answer, exercise
+from agentlib.lab.lessons.rooms import find
 
 
 @pytest.fixture(autouse=True)
 def registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rooms, "EXERCISES", dict(EXERCISES))
+    exercises = dict(EXERCISES)
+    for module in (checking, rooms):
+        monkeypatch.setattr(module, "EXERCISES", exercises)
 
 
 def test_an_exercise_has_a_hint_for_each_paragraph_of_its_docstring():

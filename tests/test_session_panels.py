@@ -10,9 +10,9 @@ from agentlib import presets
 from agentlib.lab.panels import sessions as panels
 from agentlib.lab.play import play
 from agentlib.lab.replay.policies import KEEPS_ALL
-from agentlib.lab.scoreboard import PRICED_AS
 from agentlib.lab.sessions.one import Row, lifetime
 from agentlib.lab.sessions.what_if import RESERVED, SMALL, fitted, nearest, trial
+from agentlib.lab.spending import PRICED_AS
 from agentlib.lab.tasks.generated import generated
 from agentlib.transcripts import Session
 

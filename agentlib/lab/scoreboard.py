@@ -34,8 +34,6 @@ DOLLARS = f"$ {MODEL.removeprefix('claude-')}"
 ROWS = Path(__file__).parent / "tasks" / "scorecard.csv"
 """The rows: files described of 24, planted facts kept of 4."""
 NO_RUNS: Mapping[str, Run] = {}
-PRICED_AS = "claude-opus-5-5"
-"""The model at whose prices DEFAULT was chosen, and presets are compared."""
 
 
 @dataclass(frozen=True, kw_only=True)

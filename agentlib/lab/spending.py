@@ -17,6 +17,8 @@ from typing import Any
 from agentlib.estimation import prompt_tokens
 
 MILLION = 1_000_000
+PRICED_AS = "claude-opus-5-5"
+"""The model at whose prices DEFAULT was chosen, and presets are compared."""
 PAYS_FROM = 20
 """Writing to the cache costs so many times reading, at least, where repeats pay."""
 PATIENCE, RETRIES = 60.0, 10

@@ -23,8 +23,7 @@ from agentlib.lab.client import client
 from agentlib.lab.play import Run, outcomes, play, repeated
 from agentlib.lab.replay import replay
 from agentlib.lab.replay.need import needs
-from agentlib.lab.scoreboard import PRICED_AS
-from agentlib.lab.spending import MILLION, dollars, model_facts
+from agentlib.lab.spending import MILLION, PRICED_AS, dollars, model_facts
 from agentlib.lab.tasks import scenarios
 from agentlib.lab.tasks.scenarios import Clock, Scenario
 from agentlib.messages import Message, of_type

@@ -11,9 +11,8 @@ printed but these numbers and the name of its file.
 from itertools import accumulate
 
 from agentlib.estimation import estimate_tokens, prompt_tokens
-from agentlib.lab.scoreboard import PRICED_AS
 from agentlib.lab.sessions import load
-from agentlib.lab.spending import rates
+from agentlib.lab.spending import PRICED_AS, rates
 from agentlib.lab.tasks.kinds import spoken
 from agentlib.messages import Message
 from agentlib.transcripts import Session

@@ -40,7 +40,6 @@ from agentlib.lab.panels.what_if import PRESETS
 from agentlib.lab.play import Run, asked_at, play, repeated
 from agentlib.lab.scoreboard import (
     EVIDENCE,
-    PRICED_AS,
     ROWS,
     STAGES,
     Stage,
@@ -48,6 +47,7 @@ from agentlib.lab.scoreboard import (
     played,
     with_focus,
 )
+from agentlib.lab.spending import PRICED_AS
 from agentlib.lab.tasks import kinds
 from agentlib.lab.tasks.generated import (
     BENCH,

@@ -92,7 +92,7 @@ WRONG = {
         (up_to_a_torn_line, "a torn line with whole lines behind it"),
         (or_nothing, "whose last line is torn, 2 messages"),
         (ending_well, "it raised JSONDecodeError"),
-        (lambda path: None, "yours returned None"),
+        (lambda path: None, "return a list of messages"),
     ],
     "05.3": [
         (lambda messages: answers(unanswered(messages)), "is_error"),

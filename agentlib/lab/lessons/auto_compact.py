@@ -3,24 +3,21 @@
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
 # matplotlib has no complete types.
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from matplotlib.patches import Patch
 
 from agentlib.auto_compact import summary_message, summary_text
 from agentlib.lab.figures.style import LOOKS, NAMES, RED, Chart
-from agentlib.lab.lessons.checking import FOLLOW_UP, SUMMARY, Answer, conversation, require, text_of
+from agentlib.lab.lessons.checking import SUMMARY, Answer, conversation, exercise, require, text_of
 from agentlib.lab.lessons.page import survived
-from agentlib.lab.lessons.rooms import exercise
-from agentlib.lab.panels.meanings import LENGTH
-from agentlib.lab.panels.panel import Panel, slider
+from agentlib.lab.panels.panel import Panel, knobs, slider
 from agentlib.lab.play import MAX_TURNS, Run, play
-from agentlib.lab.scoreboard import PRICED_AS
+from agentlib.lab.spending import PRICED_AS
 from agentlib.lab.tasks.scenarios import REVIEW, Scenario
-from agentlib.messages import Message, active_request, exchanges, of_type
+from agentlib.messages import Message, active_request, exchanges, kinds_of, of_type
 from agentlib.settings import Settings
 
 # -- the exercises -------------------------------------------------------------------------------
@@ -51,11 +48,7 @@ def newest_stay(messages: list[Message], summary: str, keep: int = 1) -> list[Me
     return [summary_message(summary, "t.jsonl", words), *kept]
 
 
-@exercise(
-    "03.2",
-    "the newest exchanges stay whole, calls with results, and the request with them.",
-    finished=newest_stay,
-)
+@exercise("03.2", "the newest exchanges stay whole, and the request.", finished=newest_stay)
 def _keeps(answer: Answer) -> None:
     """exchanges(messages)[-keep:] are the exchanges that stay, but not if keep is 0.
 
@@ -65,10 +58,9 @@ def _keeps(answer: Answer) -> None:
     """
     plain = (4, 1, 0), (5, 3, 0), (4, 0, 0), (3, 3, 0), (3, 9, 0)
     for count, keep, more in (*plain, (4, 1, 1), (4, 0, 1)):
-        old = [*conversation(*[400] * count), *[FOLLOW_UP] * more]
+        old = conversation(*[400] * count) + conversation(request="And d.py.") * more
         new = answer.messages(old, SUMMARY, keep=keep)
-        newest = exchanges(old)[-keep:] if keep else []
-        kept = old[newest[0][0] :] if newest else []
+        kept = newest_stay(old, SUMMARY, keep)[1:]
         case = f"with keep={keep} of {count} exchanges" + (", a second request" if more else "")
         wanted = f"{case}, the last {len(kept)} messages should follow one with the summary"
         right = new[1:] == kept and SUMMARY in text_of(new[:1])
@@ -91,9 +83,7 @@ def rules_stay(old: str, new: str) -> str:
     return "\n".join([new, *(rule for rule in rules if rule not in kept)])
 
 
-@exercise(
-    "03.3", "what the person decided comes through, and the rest may go.", finished=rules_stay
-)
+@exercise("03.3", "the person's rules come through, the rest may go.", finished=rules_stay)
 def _holds(answer: Answer) -> None:
     """Go through old.splitlines(). Which lines begin with '- [rule]' and aren't in the new text?
 
@@ -153,10 +143,9 @@ def strip(windows: Mapping[str, Any], again: tuple[str, tuple[list[str], str]]) 
     chart = Chart(2.1)
     for place, (title, ((history, gone, missing), says)) in enumerate(windows.items()):
         axes = chart.frame(0.1 + 2.35 * place, 0.9, 2.15, 0.75, title)
-        for n, message in enumerate(history):
-            colour = LOOKS[_kind(message)].colour
-            fill = "white" if n < gone else colour
-            axes.bar(n, 1, 0.75, color=fill, edgecolor=colour, linewidth=1.2)
+        colours = [LOOKS[kinds_of(message)[-1][0]].colour for message in history]
+        fills = ["white"] * gone + colours[gone:]
+        axes.bar(range(len(history)), 1, 0.75, color=fills, edgecolor=colours, linewidth=1.2)
         axes.plot(missing, [0.5] * len(missing), "x", color=RED, markeredgewidth=2)
         axes.set(xlim=(-0.6, len(history) - 0.4), ylim=(0, 1.05))
         axes.axis("off")
@@ -183,14 +172,8 @@ def slid(run: Run, keep: int) -> tuple[list[Message], int, list[int]]:
     sent = history[:-1] if history[-1]["role"] == "assistant" else history
     gone = len(sent) - keep
     is_cut = of_type(sent[gone], "tool_result")
-    words = [n for n, message in enumerate(sent[:gone]) if _kind(message) == "user"]
+    words = [n for n, message in enumerate(sent[:gone]) if kinds_of(message)[-1][0] == "user"]
     return sent, gone, [gone - 1] if is_cut else words
-
-
-def _kind(message: Message) -> str:
-    if message["role"] == "assistant":
-        return "tool_use" if of_type(message, "tool_use") else "assistant"
-    return "tool_result" if of_type(message, "tool_result") else "user"
 
 
 def paths_read(run: Run) -> list[str]:
@@ -220,22 +203,10 @@ def without_shared(old: str, new: str, but: str) -> tuple[str, str, int]:
     Notes with the words `but` stay.
     """
     olds, news = old.splitlines(), new.splitlines()
-    shared = {line for line in olds if line in news and line.startswith("- [file]")}
-    shared = {line for line in shared if but not in line}
-    before, after = (
-        "\n".join(line for line in text if line not in shared) for text in (olds, news)
-    )
+    both = {line for line in olds if line in news and but not in line}
+    shared = {line for line in both if line.startswith("- [file]")}
+    before, after = ("\n".join(n for n in text if n not in shared) for text in (olds, news))
     return before, after, len(shared)
-
-
-def with_old(hold: Callable[[str, str], str]) -> Callable[..., str]:
-    """Make a function that asks for a summary, and gives `hold` the last one beside it."""
-
-    def summarize(messages: Sequence[Message], focus: str, ask: Callable[..., str]) -> str:
-        new, texts = ask(messages, focus), map(summary_text, messages)
-        return hold(next((text for text in texts if text), ""), new)
-
-    return summarize
 
 
 def compaction_panel(scenario: Scenario, settings: Settings, compact: Callable[..., Any]) -> Panel:
@@ -243,27 +214,17 @@ def compaction_panel(scenario: Scenario, settings: Settings, compact: Callable[.
 
     The picture shows where each compaction left the rule and the facts. `settings`: where the
     sliders start; everything else in it stays. `compact`: the function that replaces the messages.
-    The panel's `run` gives the run at two numbers.
     """
 
-    @cache
-    def run(threshold: int, summary_tokens: int) -> Run:
-        moved = replace(settings, threshold=threshold, summary_tokens=summary_tokens)
-        return play(scenario, moved, compact=compact, max_turns=MAX_TURNS)
-
     def draw(threshold: int, summary_tokens: int) -> tuple[bytes, str]:
-        done = run(threshold, summary_tokens)
+        moved = replace(settings, threshold=threshold, summary_tokens=summary_tokens)
+        done = play(scenario, moved, compact=compact, max_turns=MAX_TURNS)
         price = f"${done.dollars(PRICED_AS):.2f} at the prices of {PRICED_AS}"
         return survived(scenario, done, price)
 
     highest = settings.context_window - settings.output_reserve - settings.buffer
     point = (settings.context_window // 8, highest, 160)
-    size, length = settings.summary_tokens, (100, 4_000, 100)
     meaning = "the conversation is compacted past these tokens"
-    sliders = {
-        "threshold": slider("point", settings.threshold_tokens, point, meaning, waits=True),
-        "summary_tokens": slider("summary", size, length, LENGTH, waits=True),
-    }
-    panel: Any = Panel(sliders, draw)
-    panel.run = run
-    return panel
+    threshold = slider("point", settings.threshold_tokens, point, meaning, waits=True)
+    length = knobs(settings, summary_tokens=(100, 4_000, 100))
+    return Panel({"threshold": threshold, **length}, draw)

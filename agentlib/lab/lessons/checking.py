@@ -1,7 +1,7 @@
 """The vocabulary of the exercises' checkers: small conversations, safe calls, comparisons.
 
-A checker gets the learner's `Answer` and raises `Wrong` with the failing case. See `rooms` for how
-one is registered.
+A checker gets the learner's `Answer` and raises `Wrong` with the failing case. `exercise`
+registers one.
 """
 
 import inspect
@@ -24,8 +24,6 @@ def read(name: str) -> str:
 
 SUMMARY = "1.py and 2.py are read."
 """A summary that has nothing of a `conversation`."""
-FOLLOW_UP: Message = {"role": "user", "content": "And d.py."}
-"""A second request."""
 LONGEST = 60
 """Characters of a value that fit into a sentence."""
 
@@ -91,10 +89,7 @@ class Answer:
 
     def messages(self, given: Any, *more: Any, **options: Any) -> list[Message]:
         """Call the learner's function; it has to return messages that the API would take."""
-        messages = require_messages(self.call(given, *more, **options))
-        refusal = violation(messages)
-        require(not refusal, f"the API would refuse this: {refusal}")
-        return messages
+        return require_messages(self.call(given, *more, **options))
 
     def agree(
         self, cases: Mapping[str, Sequence[Any]], within: float = 1e-9, *, rounded: bool = False
@@ -130,20 +125,50 @@ class Answer:
         require(self.value <= right, high.format(given))
 
 
+Check = Callable[[Answer], str | None]
+"""Returns None for a right answer, or a sentence about it, and raises `Wrong` for any other."""
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """An exercise as its room registers it."""
+
+    check: Check
+    passed: str
+    """What to say of a right answer of which the check says nothing."""
+    finished: Any
+    """What runs until the learner has solved it, or None."""
+    hints: tuple[str, ...]
+    """The paragraphs of the check's docstring, in the order in which they are given."""
+
+
+EXERCISES: dict[str, Exercise] = {}
+"""The exercises of the rooms that have been imported, by name."""
+
+
+def exercise(name: str, passed: str = "", *, finished: Any = None) -> Callable[[Check], Check]:
+    """Register the decorated check as the exercise `name`. Its docstring has the hints.
+
+    A hint is a paragraph of its own.
+    """
+
+    def register(check: Check) -> Check:
+        paragraphs = inspect.cleandoc(check.__doc__ or "").split("\n\n")
+        hints = tuple(" ".join(each.split()) for each in paragraphs)
+        EXERCISES[name] = Exercise(check, passed, finished, hints)
+        return check
+
+    return register
+
+
 def require_messages(value: Any) -> list[Message]:
-    """Return the value if it is a list of messages, whether or not the API would take them."""
+    """Return the value if it is a list of messages that the API would take."""
     for message in Answer(value).typed(list, "return a list of messages"):
         fits = hasattr(message, "keys") and {"role", "content"} <= message.keys()
         require(fits, f"the list holds {shown(message)}; a message has a role and a content.")
+    refusal = violation(value)
+    require(not refusal, f"the API would refuse this: {refusal}")
     return value
-
-
-def require_answered(calls: list[Block], message: Any) -> None:
-    """Raise `Wrong` unless the API takes this message as the one that answers the calls."""
-    require_messages([message])
-    reply: Message = {"role": "assistant", "content": calls}
-    refusal = violation([{"role": "user", "content": "Read both."}, reply, message])
-    require(not refusal, f"the API would refuse the next request: {refusal}")
 
 
 def shown(value: Any) -> str:

@@ -20,8 +20,7 @@ from agentlib.lab.cache import Bill, Part, PromptCache
 from agentlib.lab.figures.bills import savings
 from agentlib.lab.figures.style import BLUE, PALE, RED, Chart, many, wrapped
 from agentlib.lab.figures.trade import policies
-from agentlib.lab.lessons.checking import Answer, conversation, require
-from agentlib.lab.lessons.rooms import exercise
+from agentlib.lab.lessons.checking import Answer, conversation, exercise, require
 from agentlib.lab.panels.break_even import REQUESTS, paid, saved_by
 from agentlib.lab.panels.panel import Panel, slider
 from agentlib.lab.parts import results
@@ -29,9 +28,8 @@ from agentlib.lab.play import play
 from agentlib.lab.replay import Frame, replay, stand_in
 from agentlib.lab.replay.bills import Billed, bills
 from agentlib.lab.replay.policies import KEEPS_ALL, engine, judge
-from agentlib.lab.scoreboard import PRICED_AS
 from agentlib.lab.sessions.one import responses
-from agentlib.lab.spending import dollars, price_list, priced, rates
+from agentlib.lab.spending import PRICED_AS, dollars, price_list, priced, rates
 from agentlib.lab.tasks.generated import generated
 from agentlib.messages import Message, active_request
 from agentlib.micro_compact import micro_compact
@@ -59,15 +57,13 @@ def _clearing(answer: Answer) -> None:
     With each request: each token that is gone would have cost read. Divide the first by this.
     """
     haiku = "where reading costs a tenth of the price, as at Haiku 4.5"
-    answer.agree(
-        {
-            "at the prices of Opus 5.5": (12.0, 20_000, 10_000, 0.2, 5.0),
-            "nothing stands behind the change": (0.0, 5_000, 0, 0.2, 5.0),
-            "much stands behind it": (48.0, 10_000, 20_000, 0.2, 5.0),
-            haiku: (11.5, 10_000, 10_000, 0.1, 1.25),
-        },
-        rounded=True,
-    )
+    cases = {
+        "at the prices of Opus 5.5": (12.0, 20_000, 10_000, 0.2, 5.0),
+        "nothing stands behind the change": (0.0, 5_000, 0, 0.2, 5.0),
+        "much stands behind it": (48.0, 10_000, 20_000, 0.2, 5.0),
+        haiku: (11.5, 10_000, 10_000, 0.1, 1.25),
+    }
+    answer.agree(cases, rounded=True)
 
 
 def compacting_pays(left: float, read: float, write: float, answer: float) -> float:
@@ -83,16 +79,14 @@ def _compacting(answer: Answer) -> None:
     Once: read + answer * left + (write - read) * left. With each request: read * (1 - left).
     """
     opus, haiku = (0.2, 5.0, 20.0), (0.1, 1.25, 5.0)
-    answer.agree(
-        {
-            "half is left, and without the summary it would have been read": (126.0, 0.5, *opus),
-            "a tenth is left, at the prices of Opus 5.5": (14.88888888888889, 0.1, *opus),
-            "nothing is left, so only the summary's request is to be paid": (1.0, 0.0, *opus),
-            "a fifth is left": (32.25, 0.2, *opus),
-            "a tenth is left, at the prices of Haiku 4.5": (7.944444444444445, 0.1, *haiku),
-        },
-        rounded=True,
-    )
+    cases = {
+        "half is left, and without the summary it would have been read": (126.0, 0.5, *opus),
+        "a tenth is left, at the prices of Opus 5.5": (14.88888888888889, 0.1, *opus),
+        "nothing is left, so only the summary's request is to be paid": (1.0, 0.0, *opus),
+        "a fifth is left": (32.25, 0.2, *opus),
+        "a tenth is left, at the prices of Haiku 4.5": (7.944444444444445, 0.1, *haiku),
+    }
+    answer.agree(cases, rounded=True)
 
 
 def repeats_save(pause: float, read: float, write: float) -> float:
@@ -111,18 +105,17 @@ def _alive(answer: Answer) -> None:
     (write - read if pause >= 300 else 0) - pause // 270 * read
     """
     opus = (0.2, 5.0)
-    answer.agree(
-        {
-            "a pause of 400 seconds takes one repeat": (4.6, 400, *opus),
-            "after 200 seconds the cache is alive, without a repeat": (0.0, 200, *opus),
-            "after 280 seconds it is, too, but a repeat was sent at 270": (-0.2, 280, *opus),
-            "an entry lives for 300 seconds, so at 300 it is gone": (4.6, 300, *opus),
-            "after 545 seconds two repeats were sent, at 270 and 540": (4.4, 545, *opus),
-            "a pause of 20 minutes takes four repeats": (4.0, 1_200, *opus),
-            "a pause of two hours takes 26 repeats, which is too many": (-0.4, 7_200, *opus),
-            "20 minutes at the prices of Haiku 4.5": (0.75, 1_200, 0.1, 1.25),
-        }
-    )
+    cases = {
+        "a pause of 400 seconds takes one repeat": (4.6, 400, *opus),
+        "after 200 seconds the cache is alive, without a repeat": (0.0, 200, *opus),
+        "after 280 seconds it is, too, but a repeat was sent at 270": (-0.2, 280, *opus),
+        "an entry lives for 300 seconds, so at 300 it is gone": (4.6, 300, *opus),
+        "after 545 seconds two repeats were sent, at 270 and 540": (4.4, 545, *opus),
+        "a pause of 20 minutes takes four repeats": (4.0, 1_200, *opus),
+        "a pause of two hours takes 26 repeats, which is too many": (-0.4, 7_200, *opus),
+        "20 minutes at the prices of Haiku 4.5": (0.75, 1_200, 0.1, 1.25),
+    }
+    answer.agree(cases)
 
 
 def cold_five(messages: list[Message], idle: float) -> list[Message]:
@@ -233,15 +226,12 @@ def by_the_bill(
         return edit(messages) if next(numbers) == at else messages
 
     frames, bills = billed(session, engine=engine(policy))
-    if not 0 < at <= len(frames) or frames[at - 1].prompt_tokens == kept[0][at - 1].prompt_tokens:
-        raise ValueError(
-            f"nothing goes before request {at}; the session has {len(frames)} requests"
-        )
     pairs = zip(kept[1][at - 1 :], bills[at - 1 :], strict=True)
     saved = accumulate(spent([old]) - spent([new]) for old, new in pairs)
-    pays = next((n for n, total in enumerate(saved, 1) if total > -1e-9), 0)
+    pays = next((n for n, total in enumerate(saved, 1) if total > 1e-9), 0)
     if not pays:
-        raise ValueError(f"edited before request {at}, the dollars don't come back in this session")
+        reason = f"edited before request {at} of {len(frames)}, the dollars don't come back"
+        raise ValueError(reason)
     return frames, bills, pays
 
 

@@ -8,23 +8,18 @@ from functools import lru_cache
 from typing import Any
 
 from agentlib.estimation import estimate_tokens
-from agentlib.lab import client
 from agentlib.lab.figures import estimates
 from agentlib.lab.figures.style import wrapped
-from agentlib.lab.lessons.checking import Answer, conversation
-from agentlib.lab.lessons.rooms import exercise
+from agentlib.lab.lessons.checking import Answer, conversation, exercise
 from agentlib.lab.panels.panel import Panel, slider
 from agentlib.lab.play import Run
 from agentlib.messages import Message, kinds_of
-from agentlib.settings import MODEL, Settings
-from agentlib.transcripts import Session
+from agentlib.settings import Settings
 
 # -- the exercises -------------------------------------------------------------------------------
 
 
-@exercise(
-    "01.1", "all of the text counts: roles, names, brackets and all.", finished=estimate_tokens
-)
+@exercise("01.1", "all of the text counts, brackets and all.", finished=estimate_tokens)
 def _chars_over_four(answer: Answer) -> None:
     """str(messages) is the text of the whole list, as Python writes it.
 
@@ -52,15 +47,13 @@ def _rings(answer: Answer) -> None:
 
     It rings when real * (1 + off / 100) reaches the threshold. Solve for real.
     """
-    answer.agree(
-        {
-            "it reads half, so it sees 100 when 200 are there": (200, 100, -50),
-            "it reads 20 % low": (50_000, 40_000, -20),
-            "it is right": (171_000, 171_000, 0),
-            "it reads twice too high": (85_500, 171_000, 100),
-        },
-        within=1,
-    )
+    cases = {
+        "it reads half, so it sees 100 when 200 are there": (200, 100, -50),
+        "it reads 20 % low": (50_000, 40_000, -20),
+        "it is right": (171_000, 171_000, 0),
+        "it reads twice too high": (85_500, 171_000, 100),
+    }
+    answer.agree(cases, within=1)
 
 
 def last_bill(billed: int, sent: int, messages: list[Message]) -> int:
@@ -143,22 +136,3 @@ def seen_and_billed(run: Run) -> None:
     }.items():
         characters = sum(seen.get(kind, 0) for kind in kinds)
         print(f"{name:24}{characters:15,.0f}{sum(billed[kinds]):9,.0f}")
-
-
-def counted(session: Session, messages: Sequence[Message]) -> int:
-    """Ask the API how many tokens a prompt of these messages has."""
-    llm: Any = client.client(live=False, window=200_000)
-    asked = {"system": session.system, "tools": session.tools, "messages": messages}
-    return llm.messages.count_tokens(model=MODEL, **asked).input_tokens
-
-
-def summaries(run: Run) -> int:
-    """Count the summaries that a run was stopped for."""
-    return len(run.session.compactions)
-
-
-def titled(name: str, run: Run) -> str:
-    """Say by which estimate a run went, and for how many summaries it was stopped."""
-    count = summaries(run)
-    needed = f"{count} needless summaries" if count else "no summary needed"
-    return f"Estimated by {name}: {needed}"

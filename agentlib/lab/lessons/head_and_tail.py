@@ -8,48 +8,26 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from agentlib import messages as msg
 from agentlib.auto_compact import summary_message, summary_text
 from agentlib.estimation import prompt_tokens
 from agentlib.head_and_tail import handoff_prompt
 from agentlib.lab import model
 from agentlib.lab.generations import places, planted
 from agentlib.lab.lessons.auto_compact import newest_stay
-from agentlib.lab.lessons.checking import (
-    SUMMARY,
-    Answer,
-    conversation,
-    read,
-    require,
-    require_messages,
-    shown,
-    text_of,
-)
+from agentlib.lab.lessons.checking import SUMMARY, Answer, conversation, exercise, read, require
 from agentlib.lab.lessons.page import print_lines, survived
-from agentlib.lab.lessons.rooms import exercise
-from agentlib.lab.panels.meanings import LENGTH
-from agentlib.lab.panels.panel import Panel, choice, slider
+from agentlib.lab.panels.panel import Panel, choice, knobs
 from agentlib.lab.play import MAX_TURNS, Run, play
-from agentlib.lab.scoreboard import PRICED_AS
-from agentlib.lab.spending import dollars
+from agentlib.lab.spending import PRICED_AS, dollars
 from agentlib.lab.tasks.scenarios import REVIEW, Scenario, last_words
-from agentlib.messages import (
-    SUMMARY_END,
-    SUMMARY_HEADER,
-    Message,
-    active_request,
-    blocks,
-    exchanges,
-    is_summary,
-    of_type,
-)
+from agentlib.messages import Message, active_request, blocks, exchanges, is_summary, of_type
 from agentlib.session_file import Compaction
 from agentlib.settings import Settings
 
-HEADER, END = f"{SUMMARY_HEADER}t.jsonl]", SUMMARY_END
+HEADER, END = f"{msg.SUMMARY_HEADER}t.jsonl]", msg.SUMMARY_END
 """What stands before and after a summary."""
-START = replace(
-    Settings(micro="off", manual=False, threshold_pct=65).scaled(32_000), summary_tokens=450
-)
+START = Settings(micro="off", manual=False, threshold_pct=65, summary_tokens=2_813).scaled(32_000)
 """Summaries are the only layer in this lesson: nothing is cleared."""
 
 # -- the exercises -------------------------------------------------------------------------------
@@ -63,11 +41,7 @@ def head_stays(messages: list[Message], summary: str) -> list[Message]:
     return [messages[0], summarised, *messages[start:]]
 
 
-@exercise(
-    "06.1",
-    "the first words and the newest exchange stay, with the summary between them.",
-    finished=head_stays,
-)
+@exercise("06.1", "the summary stands between head and newest exchange.", finished=head_stays)
 def _head(answer: Answer) -> None:
     """exchanges(messages)[-1] is the pair (start, stop) of the newest exchange.
 
@@ -87,12 +61,11 @@ def _head(answer: Answer) -> None:
         new = answer.messages(messages, SUMMARY)
         newest = messages[exchanges(messages)[-1][0] :]
         require(new[:1] == messages[:1], f"{case}, the first message should stay as it is.")
-        told = SUMMARY in text_of(new[1:2])
-        require(told, f"{case}, the second message should have the summary.")
+        require(SUMMARY in str(new[1:2]), f"{case}, the second message should have the summary.")
         wanted = f"{case}, the newest exchange should follow, {len(newest)} messages"
         require(new[2:] == newest, f"{wanted}; yours has {len(new) - 2} after the summary.")
         words = str(active_request(messages))
-        require(words in text_of(new), f"{case}, the person's last words, {words!r}, are gone.")
+        require(words in str(new), f"{case}, the person's last words, {words!r}, are gone.")
 
 
 def with_note(summary: str, words: str) -> Message:
@@ -103,28 +76,27 @@ def with_note(summary: str, words: str) -> Message:
     return {"role": "user", "content": [{"type": "text", "text": t} for t in texts]}
 
 
-@exercise(
-    "06.2",
-    "the note stands before the summary, and the person's words stand outside of it.",
-    finished=with_note,
-)
+@exercise("06.2", "the note stands first, the person's words outside.", finished=with_note)
 def _hand_off(answer: Answer) -> None:
     """Each block is {'type': 'text', 'text': ...}. The first holds HEADER, note, summary and END.
 
     What should the next model do with the text? Say it in the note.
     """
     summary, words = read("hand_off.md").strip(), "Read every Python file one by one"
-    message = answer.call(summary, words)
-    require_messages([message])
+
+    def listed(summary: str, words: str) -> list[Message]:
+        return [answer.call(summary, words)]
+
+    [message] = Answer(listed).messages(summary, words)
     texts = [block["text"] for block in of_type(message, "text")]
     require(texts and message["role"] == "user", "return a user's message with two text blocks.")
-    require(texts[0].startswith(SUMMARY_HEADER), "the first text should begin with HEADER.")
+    require(texts[0].startswith(msg.SUMMARY_HEADER), "the first text should begin with HEADER.")
     before, there, after = texts[0].partition(summary)
     require(there, "the summary should stand in the first text, word for word.")
-    require(SUMMARY_END in after, "the first text should end with END, after the summary.")
+    require(msg.SUMMARY_END in after, "the first text should end with END, after the summary.")
     wanted = f"the second text should be {words!r} alone"
     require(len(texts) > 1, f"there is no second text block; {wanted}.")
-    require(texts[1:] == [words], f"{wanted}; yours is {shown(texts[1:])}.")
+    require(texts[1:] == [words], f"{wanted}; yours is {texts[1:]!r:.60}.")
     note = before.partition("]")[2].strip()
     require(note, "there is no note between HEADER and the summary.")
     pending = "with these words the model goes for the pending question about LIMIT"
@@ -145,11 +117,7 @@ def update_last(messages: Sequence[Message], prompt: str, update: str) -> str:
     return prompt + update if there else prompt
 
 
-@exercise(
-    "06.3",
-    "the first summary is written, and the later ones are updates.",
-    finished=update_last,
-)
+@exercise("06.3", "the first summary is new, later ones are updates.", finished=update_last)
 def _update(answer: Answer) -> None:
     """is_summary(block) tells whether a block is one; blocks(message) gives those of a message.
 
@@ -158,18 +126,17 @@ def _update(answer: Answer) -> None:
     first, head, quoted = (conversation(300, 300) for _ in range(3))
     first[0] = summary_message(SUMMARY, "t.jsonl")
     head.insert(1, summary_message(SUMMARY, "t.jsonl"))
-    quoted[2]["content"][0]["content"] = f"{SUMMARY_HEADER}t.jsonl]"
+    quoted[2]["content"][0]["content"] = HEADER
     said = conversation(300, 300, request="Read every file, then write a summary.")
     prompt, update = "Summarize.", " Update it."
-    answer.agree(
-        {
-            "nothing was summarised yet": (prompt, conversation(300, 300), prompt, update),
-            "a summary is the first message": (prompt + update, first, prompt, update),
-            "a summary stands behind the head": (prompt + update, head, prompt, update),
-            "a tool's result only quotes one": (prompt, quoted, prompt, update),
-            "the person only says the word": (prompt, said, prompt, update),
-        }
-    )
+    cases = {
+        "nothing was summarised yet": (prompt, conversation(300, 300), prompt, update),
+        "a summary is the first message": (prompt + update, first, prompt, update),
+        "a summary stands behind the head": (prompt + update, head, prompt, update),
+        "a tool's result only quotes one": (prompt, quoted, prompt, update),
+        "the person only says the word": (prompt, said, prompt, update),
+    }
+    answer.agree(cases)
 
 
 def four_costs(
@@ -186,9 +153,7 @@ def four_costs(
     }
 
 
-@exercise(
-    "06.4", "the cache belongs to one model and ends at the first change.", finished=four_costs
-)
+@exercise("06.4", "the cache is one model's, up to the first change.", finished=four_costs)
 def _costs(answer: Answer) -> None:
     """Tokens from the cache cost own['read'], all others own['new'].
 
@@ -202,7 +167,7 @@ def _costs(answer: Answer) -> None:
             cost = given.get(name)
             fits = isinstance(cost, float) and abs(cost - right) < 1e-9
             wanted = f"{numbers}, {name!r} should be {right:.6f} dollars"
-            require(fits, f"{wanted}; yours is {shown(cost)}.")
+            require(fits, f"{wanted}; yours is {cost!r:.60}.")
 
 
 # -- what the cells show -------------------------------------------------------------------------
@@ -212,15 +177,9 @@ UPDATE = handoff_prompt(START.summary_tokens, update=True).removeprefix(PLAIN)
 """What asks for an update, after the prompt for a summary."""
 HERMES_ONCE = {"Earlier questions": "Pending questions", "Progress notes": "Remaining work"}
 """What Hermes called two headings of its prompt."""
-BROKEN_OFF = replace(
-    REVIEW,
-    prompts=(
-        REVIEW.prompts[0],
-        "Where is `EF_ARM_ABIMASK` set? Follow it through the files.",
-        REVIEW.prompts[1],
-    ),
-    pauses=(),
-)
+_first, _report = REVIEW.prompts
+_question = "Where is `EF_ARM_ABIMASK` set? Follow it through the files."
+BROKEN_OFF = replace(REVIEW, prompts=(_first, _question, _report), pauses=())
 """A question that the person breaks off after one turn, and then the report."""
 
 
@@ -274,15 +233,6 @@ def print_section(run: Run, number: int, heading: str) -> None:
     print_lines(f"## {heading}{section}".rstrip(), 2)
 
 
-def print_next_calls(run: Run) -> None:
-    """Print the first three calls after a run's first compaction."""
-    replies = [
-        m for m in run.session.history[summary_of(run, 1).seen :] if m["role"] == "assistant"
-    ]
-    for call in [call for reply in replies for call in of_type(reply, "tool_use")][:3]:
-        print(f"  {call['name']} {str(call['input'])[:60]}")
-
-
 def ending(run: Run) -> str:
     """Say how a run with the question that was broken off ended."""
     last = last_words(run.session.history).splitlines()[-1]
@@ -310,9 +260,6 @@ def parts_panel(
         settled = replace(settings, summary_tokens=summary_tokens)
         return survived(scenario, play(scenario, settled, compact=compact, max_turns=MAX_TURNS))
 
-    size, length = settings.summary_tokens, (150, 1_600, 50)
-    controls = {
-        "parts": choice("parts", next(iter(layers)), tuple(layers), "the parts that are on"),
-        "summary_tokens": slider("summary", size, length, LENGTH, waits=True),
-    }
-    return Panel(controls, draw)
+    parts = choice("parts", next(iter(layers)), tuple(layers), "the parts that are on")
+    length = knobs(settings, summary_tokens=(150, 1_600, 50))
+    return Panel({"parts": parts, **length}, draw)

@@ -14,12 +14,10 @@ from pandas import DataFrame
 from agentlib.auto_compact import summary_message
 from agentlib.lab.figures import moments
 from agentlib.lab.figures.style import many, wrapped
-from agentlib.lab.lessons.checking import SUMMARY, Answer, conversation, require, shown, text_of
+from agentlib.lab.lessons.checking import SUMMARY, Answer, conversation, exercise, require, text_of
 from agentlib.lab.lessons.museum import said
 from agentlib.lab.lessons.page import run_sentence
-from agentlib.lab.lessons.rooms import exercise
 from agentlib.lab.model.summary import stems
-from agentlib.lab.panels.meanings import LENGTH
 from agentlib.lab.panels.panel import Panel, slider, words
 from agentlib.lab.parts import results
 from agentlib.lab.play import Run, play
@@ -38,9 +36,7 @@ BY_HAND = replace(AUTO, auto=False)
 # -- the exercises -------------------------------------------------------------------------------
 
 
-@exercise(
-    "04.1", "None without a call, '' without a focus, all of them joined.", finished=requested_focus
-)
+@exercise("04.1", "None without a call, '' without a focus.", finished=requested_focus)
 def _focus(answer: Answer) -> None:
     """Before the model has said anything, last_assistant(messages) is -1.
 
@@ -49,17 +45,16 @@ def _focus(answer: Answer) -> None:
     An input may have no focus: call["input"].get("focus"). '; '.join([]) is ''.
     """
     focus = {"focus": "auth.py"}
-    answer.agree(
-        {
-            "one call with a focus": ("auth.py", conversation([focus])),
-            "no call of compact": (None, conversation(400)),
-            "a call without a focus is a call all the same": ("", conversation([{}])),
-            "an older call has been obeyed already": (None, conversation([focus], 400)),
-            "the call stands beside another": ("auth.py", conversation([400, focus])),
-            "the person asks, and the model has said nothing": (None, conversation()),
-            "three calls": ("auth.py; db.py", conversation([focus, {}, {"focus": "db.py"}])),
-        }
-    )
+    cases = {
+        "one call with a focus": ("auth.py", conversation([focus])),
+        "no call of compact": (None, conversation(400)),
+        "a call without a focus is a call all the same": ("", conversation([{}])),
+        "an older call has been obeyed already": (None, conversation([focus], 400)),
+        "the call stands beside another": ("auth.py", conversation([400, focus])),
+        "the person asks, and the model has said nothing": (None, conversation()),
+        "three calls": ("auth.py; db.py", conversation([focus, {}, {"focus": "db.py"}])),
+    }
+    answer.agree(cases)
 
 
 def keep_newest(messages: list[Message], summarize: Callable[..., str]) -> list[Message]:
@@ -101,7 +96,7 @@ def _siblings(answer: Answer) -> None:
         require(bool(asked[0]), f"{case}, summarize got no messages; give it what is replaced.")
         require(asked[0][-1]["role"] == "user", f"{open_call}; the API refuses that.")
         first = f"{case}, the first message should be a summary of what is replaced"
-        require(SUMMARY in text_of(new[:1]), f"{first}; yours is {shown(text_of(new[:1]))}.")
+        require(SUMMARY in text_of(new[:1]), f"{first}; yours is {text_of(new[:1])!r:.60}.")
         request = str(active_request(messages))
         require(request in text_of(new), f"{case}, the person's request {request!r} is gone.")
 
@@ -142,29 +137,32 @@ def _finished(answer: Answer) -> None:
 
     A failed call has result.get('is_error'). Compare result['tool_use_id'] with call['id'].
     """
-    written, failed, beside, last, again = (conversation(400, [400, 400]) for _ in range(5))
-    for messages, *places in ((written, 0), (failed, 0), (beside, 0), (last, 1), (again, 0, 1)):
-        for place in places:
-            messages[-2]["content"][place]["name"] = "write_file"
-    failed[-1]["content"][0]["is_error"] = beside[-1]["content"][1]["is_error"] = True
-    last[-1]["content"][1]["is_error"] = again[-1]["content"][0]["is_error"] = True
-    edited = conversation(400, 400)
-    edited[-2]["content"][0]["name"] = "edit_file"
+
+    def turn(*names: str, fails: int | None = None) -> list[Message]:
+        messages = conversation(400, [400] * len(names))
+        calls, answers = (message["content"] for message in messages[-2:])
+        for place, (name, call, result) in enumerate(zip(names, calls, answers, strict=True)):
+            call["name"], result["is_error"] = name, place == fails
+        return messages
+
+    read, write = "read_file", "write_file"
+    earlier, edited = [*turn(write), *conversation(400)[1:]], turn("edit_file")
+    failed = turn(write, read, fails=0)
     for case, messages, right in (
-        ("if the newest turn has written a file", written, True),
-        ("if the newest turn has read a file", conversation(400, 400), False),
-        ("if the file was written a turn before", [*written, *conversation(400)[1:]], False),
-        ("if the newest write failed (is_error), and the read beside it did not", failed, False),
-        ("if the read failed, and the write beside it did not", beside, True),
-        ("if a read came first, and the write after it failed", last, False),
-        ("if the first of two writes failed, and the second did not", again, True),
+        ("if the newest turn has written a file", turn(write, read), True),
+        ("if the newest turn has read a file", turn(read), False),
+        ("if the file was written a turn before", earlier, False),
+        ("if the newest write failed, and the read beside it did not", failed, False),
+        ("if the read failed, and the write beside it did not", turn(write, read, fails=1), True),
+        ("if a read came first, and the write after it failed", turn(read, write, fails=1), False),
+        ("if the first of two writes failed", turn(write, write, fails=0), True),
         ("if the newest turn has edited a file, and written none", edited, False),
         ("if the model has said nothing yet", conversation(), False),
     ):
         focus = answer.call(messages)
         wanted = "a focus" if right else "None"
         fits = isinstance(focus, str) and focus.strip() if right else focus is None
-        require(fits, f"{case}, the answer should be {wanted}, not {shown(focus)}.")
+        require(fits, f"{case}, the answer should be {wanted}, not {focus!r:.60}.")
 
 
 # -- what the cells show -------------------------------------------------------------------------
@@ -211,7 +209,7 @@ def moment_panel(scenario: Scenario, settings: Settings, curve: DataFrame, after
     turns, tokens = (2, int(curve["turn"].max()), 1), settings.summary_tokens
     controls = {
         "after": slider("after turn", after, turns, "when you compact", waits=True),
-        "summary_tokens": slider("summary", tokens, (200, 1_600, 40), LENGTH, waits=True),
+        "summary_tokens": slider("summary", tokens, (200, 1_600, 40), waits=True),
         "words": words("focus", "words for the summary to keep, e.g. rules of the user"),
     }
     return Panel(controls, draw)

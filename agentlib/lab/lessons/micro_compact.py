@@ -6,7 +6,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 from IPython.display import display  # pyright: ignore[reportUnknownVariableType]
@@ -15,15 +15,12 @@ from agentlib.estimation import prompt_tokens
 from agentlib.lab.figures import charts, window_map
 from agentlib.lab.figures.style import many
 from agentlib.lab.figures.window_map import Tile
-from agentlib.lab.lessons.checking import FOLLOW_UP, Answer, conversation, require, shown
+from agentlib.lab.lessons.checking import Answer, conversation, exercise, require, shown
 from agentlib.lab.lessons.page import print_json, run_sentence
-from agentlib.lab.lessons.rooms import exercise
-from agentlib.lab.panels.meanings import KEEP_RECENT, MIN_CHARS
-from agentlib.lab.panels.panel import Panel, slider
+from agentlib.lab.panels.panel import Panel, knobs
 from agentlib.lab.parts import results
 from agentlib.lab.play import MAX_TURNS, Run, play
-from agentlib.lab.scoreboard import PRICED_AS
-from agentlib.lab.spending import Usage, dollars, priced
+from agentlib.lab.spending import PRICED_AS, Usage, dollars, priced
 from agentlib.lab.tasks.scenarios import RENAME, Scenario
 from agentlib.messages import Block, Message, of_type
 from agentlib.micro_compact import micro_compact
@@ -40,11 +37,7 @@ def clear_in_place(messages: list[Message], keep_recent: int = 3, min_chars: int
             result["content"] = "[Previous: used read_file]"
 
 
-@exercise(
-    "02.1",
-    "the old, long results are cleared; the short ones and the newest stay.",
-    finished=clear_in_place,
-)
+@exercise("02.1", "old, long results are cleared, and the others stay.", finished=clear_in_place)
 def _in_place(answer: Answer) -> None:
     """Collect all tool_result blocks of all messages in one list, oldest first.
 
@@ -71,9 +64,7 @@ def _in_place(answer: Answer) -> None:
         same_view(case, before, micro_compact(before, **numbers), after)
 
 
-@exercise(
-    "02.2", "unseen results stay, 0 means 0, and the history is as it was.", finished=micro_compact
-)
+@exercise("02.2", "unseen results stay, the history is as it was.", finished=micro_compact)
 def _view(answer: Answer) -> None:
     """Count from the end: the newest keep_recent results stay, or all unseen ones if they are more.
 
@@ -85,8 +76,9 @@ def _view(answer: Answer) -> None:
     bash[1]["content"][0]["name"] = "bash"
     short = conversation(200, 200, 200, 80, 80, 200)
     said: Message = {"role": "assistant", "content": "Both are read."}
-    answered = [*conversation(900, 900), said, FOLLOW_UP]
-    asked = [*conversation(200, 200), FOLLOW_UP]
+    follow_up = conversation(request="And d.py.")
+    answered = [*conversation(900, 900), said, *follow_up]
+    asked = [*conversation(200, 200), *follow_up]
     for case, messages, keep in (
         ("with keep_recent=3 and five unseen results (toolu_3 to toolu_7)", unseen, 3),
         ("with keep_recent=0 and five unseen results (toolu_3 to toolu_7)", unseen, 0),
@@ -146,15 +138,13 @@ def _break_even(answer: Answer) -> None:
     """
     opus, haiku = (0.2, 5.0), (0.1, 1.25)
     no_longer = "what would have been read is no longer paid"
-    answer.agree(
-        {
-            f"at the prices of Opus 5.5, {no_longer}": (12.0, 10_000, 20_000, *opus),
-            "nothing stands behind the change, so nothing is written again": (0.0, 0, 5_000, *opus),
-            "four times as much behind for each token cleared": (48.0, 20_000, 10_000, *opus),
-            "at the prices of Haiku 4.5": (11.5, 10_000, 10_000, *haiku),
-        },
-        rounded=True,
-    )
+    cases = {
+        f"at the prices of Opus 5.5, {no_longer}": (12.0, 10_000, 20_000, *opus),
+        "nothing stands behind the change, so nothing is written again": (0.0, 0, 5_000, *opus),
+        "four times as much behind for each token cleared": (48.0, 20_000, 10_000, *opus),
+        "at the prices of Haiku 4.5": (11.5, 10_000, 10_000, *haiku),
+    }
+    answer.agree(cases, rounded=True)
 
 
 # -- what the cells show -------------------------------------------------------------------------
@@ -166,29 +156,17 @@ def clearing_panel(
     """Run the task again for each position of `keep_recent` and `min_chars`.
 
     `settings`: where the sliders start; everything else in it stays. `layer`: the function that
-    clears. The axis has room for 160 turns, so that runs of different lengths compare. The panel's
-    `run` gives the run at two numbers.
+    clears. The axis has room for 160 turns, so that runs of different lengths compare.
     """
 
-    @cache
-    def run(keep_recent: int, min_chars: int) -> Run:
-        own = partial(layer, keep_recent=keep_recent, min_chars=min_chars)
-        return play(scenario, settings, layer=own, max_turns=MAX_TURNS)
-
     def draw(keep_recent: int, min_chars: int) -> tuple[bytes, str]:
-        done = run(keep_recent, min_chars)
+        own = partial(layer, keep_recent=keep_recent, min_chars=min_chars)
+        done = play(scenario, settings, layer=own, max_turns=MAX_TURNS)
         end = "done" if done.checks["done"] else "not done"
         options: Any = {"title": f"{many(done.turns, 'turn')}, {end}", "refused": done.refused}
         return charts.turns(done.table(), turns=160, **options).png(), run_sentence(done)
 
-    keep, size, span = settings.keep_recent, settings.min_chars, (0, 14_000, 100)
-    sliders = {
-        "keep_recent": slider("KEEP_RECENT", keep, (0, 40, 1), KEEP_RECENT, waits=True),
-        "min_chars": slider("min_chars", size, span, MIN_CHARS, waits=True),
-    }
-    panel: Any = Panel(sliders, draw)
-    panel.run = run
-    return panel
+    return Panel(knobs(settings, keep_recent=(0, 40, 1), min_chars=(0, 14_000, 100)), draw)
 
 
 def beside(history: Sequence[Message], view: Sequence[Message], **known: Any) -> None:

@@ -13,26 +13,23 @@ from typing import Any, get_args
 
 from pandas import DataFrame
 
-from agentlib import presets
 from agentlib.auto_compact import auto_compact, excess, summary_message, summary_prompt
-from agentlib.estimation import estimate_text, estimate_tokens
+from agentlib.estimation import estimate_tokens
 from agentlib.lab.api.faults import Fault, Kind
 from agentlib.lab.client import client
 from agentlib.lab.figures import charts
-from agentlib.lab.lessons.checking import Answer, conversation, read, require, shown, text_of
+from agentlib.lab.lessons.checking import Answer, conversation, exercise, read, require, text_of
 from agentlib.lab.lessons.page import run_sentence
-from agentlib.lab.lessons.rooms import exercise
 from agentlib.lab.lessons.the_wall import eight_lines
 from agentlib.lab.naive_loop import TOOLS, bare, needs
-from agentlib.lab.panels.meanings import LENGTH
 from agentlib.lab.panels.panel import Panel, choice, slider
 from agentlib.lab.parts import PartFailed
 from agentlib.lab.play import Run, outcomes, play
-from agentlib.lab.tasks.scenarios import REVIEW, SURVEY, Scenario
+from agentlib.lab.tasks.scenarios import SURVEY, Scenario
 from agentlib.loop import system_prompt
 from agentlib.messages import Message, active_request, of_type
 from agentlib.pipeline import Step, compact
-from agentlib.recovery import Breaker, spoken_lines
+from agentlib.recovery import Breaker
 from agentlib.requests import request, send
 from agentlib.settings import MODEL, Settings
 from agentlib.tools import Workspace
@@ -64,9 +61,7 @@ def go_on_without(messages: list[Message], ask: Ask) -> list[Message]:
     return [summary_message(text, "t.jsonl", active_request(messages))]
 
 
-@exercise(
-    "07.1", "a failed request ends no session, a bad reply is no summary.", finished=go_on_without
-)
+@exercise("07.1", "neither a failure nor a bad reply does harm.", finished=go_on_without)
 def _careful(answer: Answer) -> None:
     """Put the request into a try, and on an Exception return messages.
 
@@ -120,30 +115,27 @@ def rests(outcomes: Sequence[str], turns: int, limit: int, rest: int) -> bool:
     return outcomes[-limit:] == ["failed"] * limit and turns < rest
 
 
-@exercise(
-    "07.2", "after so many failures in a row it rests, and then asks once more.", finished=rests
-)
+@exercise("07.2", "after the failures it rests, and then asks once more.", finished=rests)
 def _breaker(answer: Answer) -> None:
     """Are the newest `limit` outcomes all failures? And have fewer than `rest` turns passed?
 
     outcomes[-limit:] is the whole list if limit is 0, so ask first whether limit is 0.
     """
     failed, ok = "failed", "ok"
-    answer.agree(
-        {
-            "nothing was tried yet": (False, [], 0, 3, 10),
-            "three failures in a row open it": (True, [failed] * 3, 1, 3, 10),
-            "two failures are fewer than three": (False, [failed] * 2, 1, 3, 10),
-            "nine turns are fewer than ten": (True, [failed] * 3, 9, 3, 10),
-            "after ten turns the probe goes through": (False, [failed] * 3, 10, 3, 10),
-            "the probe failed, so it rests again": (True, [failed] * 4, 2, 3, 10),
-            "a success closes it": (False, [*[failed] * 3, ok], 1, 3, 10),
-            "only failures in a row count": (False, [failed, ok, failed, failed], 1, 3, 10),
-            "one failure is enough if the limit is 1": (True, [failed], 1, 1, 5),
-            "a limit of 0 means that it never opens": (False, [failed] * 2, 1, 0, 10),
-            "nor before anything was tried, with a limit of 0": (False, [], 0, 0, 10),
-        }
-    )
+    cases: dict[str, Sequence[Any]] = {
+        "nothing was tried yet": (False, [], 0, 3, 10),
+        "three failures in a row open it": (True, [failed] * 3, 1, 3, 10),
+        "two failures are fewer than three": (False, [failed] * 2, 1, 3, 10),
+        "nine turns are fewer than ten": (True, [failed] * 3, 9, 3, 10),
+        "after ten turns the probe goes through": (False, [failed] * 3, 10, 3, 10),
+        "the probe failed, so it rests again": (True, [failed] * 4, 2, 3, 10),
+        "a success closes it": (False, [*[failed] * 3, ok], 1, 3, 10),
+        "only failures in a row count": (False, [failed, ok, failed, failed], 1, 3, 10),
+        "one failure is enough if the limit is 1": (True, [failed], 1, 1, 5),
+        "a limit of 0 means that it never opens": (False, [failed] * 2, 1, 0, 10),
+        "nor before anything was tried, with a limit of 0": (False, [], 0, 0, 10),
+    }
+    answer.agree(cases)
 
 
 def send_again(
@@ -190,7 +182,7 @@ def _once_more(answer: Answer) -> None:
         counts = f"{len(right)} request{'s' * (len(right) > 1)} should be made, not {len(asked)}"
         require(len(asked) == len(right), f"if {case}, {counts}.")
         require(asked == right, f"if {case}, the second request should have what shrink returned.")
-        raised, result = outcome == "the API's error", f"yours gives {shown(outcome)}"
+        raised, result = outcome == "the API's error", f"yours gives {outcome!r:.60}"
         require(raised or not passes, f"if {case}, the API's error should pass; {result}.")
         pair = outcome.__class__ is tuple and outcome[0] == right[-1] and "usage" in outcome[1]
         require(pair or passes, f"if {case}, return what was sent, and its reply; {result}.")
@@ -217,15 +209,14 @@ def _stand_in(answer: Answer) -> None:
     The others begin at len(lines) - (room - old). Slices with a minus fail for 0.
     """
     lines, cut = list("abcdefgh"), ["a", "[4 lines left out]", *"fgh"]
-    answer.agree(
-        {
-            "a quarter of 4 from the beginning, the rest from the end": (cut, lines, 4),
-            "3 // 4 is 0": (["[5 lines left out]", *"fgh"], lines, 3),
-            "there is no room at all": (["[8 lines left out]"], lines, 0),
-            "all lines fit": (lines, lines, 8),
-            "there is more room than lines": (lines, lines, 30),
-        }
-    )
+    cases = {
+        "a quarter of 4 from the beginning, the rest from the end": (cut, lines, 4),
+        "3 // 4 is 0": (["[5 lines left out]", *"fgh"], lines, 3),
+        "there is no room at all": (["[8 lines left out]"], lines, 0),
+        "all lines fit": (lines, lines, 8),
+        "there is more room than lines": (lines, lines, 30),
+    }
+    answer.agree(cases)
 
 
 # -- what the cells show -------------------------------------------------------------------------
@@ -304,17 +295,6 @@ def without_estimate(send_once: Callable[..., Any]) -> Callable[..., None]:
     return loop
 
 
-def cut_to_size(stand_in: Callable[[list[str], int], list[str]], tokens: int) -> Callable[..., str]:
-    """Make a summariser that asks no model: as many of the lines as fit in `tokens`."""
-
-    def summarize(messages: Sequence[Message], focus: str, ask: Ask) -> str:
-        lines = spoken_lines(messages)
-        texts = ("\n".join(stand_in(lines, n)) for n in range(len(lines), 0, -1))
-        return next(text for text in texts if estimate_text(text, "summary") <= tokens)
-
-    return summarize
-
-
 def print_turns(run: Run) -> None:
     """Print what a run of the finished agent did besides answering."""
     for number, turn in enumerate(run.rounds, 1):
@@ -325,25 +305,6 @@ def print_turns(run: Run) -> None:
     print(f"pause before turn 4: {fourth - third:.0f} seconds")
     calls = [c["name"] for m in run.session.history for c in of_type(m, "tool_use")]
     print("calls of recall:", calls.count("recall"))
-
-
-AGENTS = {
-    "KEEP_RECENT 0": Settings(keep_recent=0).scaled(WINDOW),
-    "nothing forgotten": Settings(enabled=False),
-    "learn-claude-code": presets.LEARN_CLAUDE_CODE.scaled(WINDOW),
-    "the Java agent": presets.JAVA_L06.scaled(WINDOW),
-    "s24": presets.S24.scaled(WINDOW),
-    "Hermes": presets.HERMES.scaled(WINDOW),
-    "Claude Code": presets.CLAUDE_CODE.scaled(WINDOW),
-}
-"""Other agents of the report, by name."""
-
-
-def by_length(*lengths: int) -> dict[str, Run]:
-    """Return DEFAULT's runs with summaries of so many tokens, by name."""
-    own = {n: replace(presets.DEFAULT, summary_tokens=n).scaled(WINDOW) for n in lengths}
-    names = {presets.DEFAULT.summary_tokens: "DEFAULT: 9,000"}
-    return {names.get(n, f"{n:,}"): play(REVIEW, each) for n, each in own.items()}
 
 
 def twenty_tasks(trades: DataFrame) -> DataFrame:
@@ -381,7 +342,7 @@ def fault_panel(scenario: Scenario, settings: Settings) -> Panel:
     meaning = "share of the requests for a summary that fail, in percent"
     controls = {
         "rate": slider("fails, %", 50, (0, 100, 10), meaning, waits=True),
-        "length": slider("length", settings.summary_tokens, (500, 3_000, 250), LENGTH, waits=True),
+        "length": slider("length", settings.summary_tokens, (500, 3_000, 250), waits=True),
         "how": choice("how", "tool_use", FAULTS, "the failure"),
     }
     return Panel(controls, draw)

@@ -5,51 +5,12 @@ finished functions, the panels, and what its cells print and draw. It registers 
 `exercise`. Nothing lists the rooms, so to add a lesson is to add its module.
 """
 
-import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any
 
-from agentlib.lab.lessons.checking import Answer
-
-Check = Callable[[Answer], str | None]
-"""Returns None for a right answer, or a sentence about it, and raises `Wrong` for any other."""
-
-
-@dataclass(frozen=True)
-class Exercise:
-    """An exercise as its room registers it."""
-
-    check: Check
-    passed: str
-    """What to say of a right answer of which the check says nothing."""
-    finished: Any
-    """What runs until the learner has solved it, or None."""
-    hints: tuple[str, ...]
-    """The paragraphs of the check's docstring, in the order in which they are given."""
-
-
-EXERCISES: dict[str, Exercise] = {}
-"""The exercises of the rooms that have been imported, by name."""
-
-
-def exercise(name: str, passed: str = "", *, finished: Any = None) -> Callable[[Check], Check]:
-    """Register the decorated check as the exercise `name`. Its docstring has the hints.
-
-    A hint is a paragraph of its own.
-    """
-
-    def register(check: Check) -> Check:
-        paragraphs = inspect.cleandoc(check.__doc__ or "").split("\n\n")
-        hints = tuple(" ".join(each.split()) for each in paragraphs)
-        EXERCISES[name] = Exercise(check, passed, finished, hints)
-        return check
-
-    return register
+from agentlib.lab.lessons.checking import EXERCISES, Exercise
 
 
 def find(name: str) -> Exercise:

@@ -5,26 +5,22 @@
 # pandas has no complete types.
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentlib import presets, session_file
 from agentlib.lab.figures.style import GREY, RED, Chart
-from agentlib.lab.lessons.checking import Answer, require
-from agentlib.lab.lessons.rooms import exercise
+from agentlib.lab.lessons.checking import Answer, exercise, require
 from agentlib.lab.play import play
 from agentlib.lab.replay.need import named_blocks, said
 from agentlib.lab.replay.policies import KEEPS_ALL
-from agentlib.lab.scoreboard import PRICED_AS
 from agentlib.lab.sessions.put_back import covered, forgotten
+from agentlib.lab.spending import PRICED_AS
 from agentlib.lab.tasks.generated import generated
 from agentlib.messages import Message
 from agentlib.transcripts import Session
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 COMPACTS = replace(presets.CLAUDE_CODE.scaled(32_000), restore_files=0)
 """How the lesson's tasks are compacted in a replay, with nothing put back."""
@@ -37,12 +33,8 @@ Piece = dict[str, Any]
 
 def silent_falls(sizes: Sequence[int], compacted: Sequence[int]) -> list[int]:
     """Return the prompts that shrank by more than 3 % without a compaction."""
-    numbers: list[int] = []
-    for n in range(2, len(sizes) + 1):
-        shrunk = sizes[n - 1] < 0.97 * sizes[n - 2]
-        if shrunk and n not in compacted:
-            numbers.append(n)
-    return numbers
+    shrunk = [n for n in range(2, len(sizes) + 1) if sizes[n - 1] < 0.97 * sizes[n - 2]]
+    return [n for n in shrunk if n not in compacted]
 
 
 @exercise("09.1", "these prompts shrank, and the file doesn't say why.", finished=silent_falls)
@@ -51,23 +43,19 @@ def _falls(answer: Answer) -> None:
 
     The first pair ends with prompt 2: enumerate(…, 2).
     """
-    answer.agree(
-        {
-            "the second prompt has 60 tokens after 100": ([2], [100, 60, 70], []),
-            "the file notes a compaction before prompt 2": ([], [100, 60, 70], [2]),
-            "97 of 100 is not less than 97 %": ([], [100, 97, 98], []),
-            "the file notes one of three": ([6, 7], [999, 2_000, 500, 800, 780, 300, 200], [3]),
-        }
-    )
+    cases = {
+        "the second prompt has 60 tokens after 100": ([2], [100, 60, 70], []),
+        "the file notes a compaction before prompt 2": ([], [100, 60, 70], [2]),
+        "97 of 100 is not less than 97 %": ([], [100, 97, 98], []),
+        "the file notes one of three": ([6, 7], [999, 2_000, 500, 800, 780, 300, 200], [3]),
+    }
+    answer.agree(cases)
 
 
 def repeats_lost(reply: str, lost: str, context: str) -> bool:
     """Tell whether a reply repeats 40 characters that only the lost text has."""
-    for i in range(len(reply) - 39):
-        piece = reply[i : i + 40]
-        if piece in lost and piece not in context:
-            return True
-    return False
+    pieces = [reply[i : i + 40] for i in range(len(reply) - 39)]
+    return any(piece in lost and piece not in context for piece in pieces)
 
 
 @exercise("09.2", "a run of 40 characters is enough, wherever it stands.", finished=repeats_lost)
@@ -81,22 +69,21 @@ def _needed(answer: Answer) -> None:
     here, there = f"As you said, {glibc}.", f"Hello. {glibc}! Yes."
     other = f"{glibc[:39]}n't known to anybody."
     part = "the context has a part of the quote, but less than 40 characters of it"
-    answer.agree(
-        {
-            "a reply repeats what only the lost text has": (True, here, there, "Read on."),
-            "the context still has the same words": (False, here, there, f"He said, {glibc}, too."),
-            "only 39 characters are the same": (False, other, there, "Read on."),
-            "the reply has fewer than 40 characters": (False, "our users have", there, "Read on."),
-            part: (True, glibc, there, "the oldest glibc"),
-            "the reply quotes two texts, and the context has the first": (
-                True,
-                f"{greeting} {here}",
-                f"{there} {greeting}",
-                f"Rule: {greeting}",
-            ),
-            "the reply ends with 40 of the quote": (True, f"?{glibc[4:]}", there, "Read on."),
-        }
-    )
+    cases = {
+        "a reply repeats what only the lost text has": (True, here, there, "Read on."),
+        "the context still has the same words": (False, here, there, f"He said, {glibc}, too."),
+        "only 39 characters are the same": (False, other, there, "Read on."),
+        "the reply has fewer than 40 characters": (False, "our users have", there, "Read on."),
+        part: (True, glibc, there, "the oldest glibc"),
+        "the reply quotes two texts, and the context has the first": (
+            True,
+            f"{greeting} {here}",
+            f"{there} {greeting}",
+            f"Rule: {greeting}",
+        ),
+        "the reply ends with 40 of the quote": (True, f"?{glibc[4:]}", there, "Read on."),
+    }
+    answer.agree(cases)
 
 
 def small_and_new(piece: Piece) -> float:
@@ -157,17 +144,6 @@ def told(messages: Sequence[Message]) -> str:
     return "\n".join(map(said, blocks))
 
 
-def kinds_of(pieces: Sequence[Piece]) -> "DataFrame":
-    """Count the pieces of each kind, those that were needed again, their tokens and their ages."""
-    from pandas import DataFrame
-
-    table = DataFrame(pieces)
-    table["percent"] = 100 * (table["needed"] > 0)
-    kinds = table.groupby(["what", "tool"])
-    counted = kinds.agg(pieces=("needed", "size"), percent=("percent", "mean"))
-    return counted.join(kinds[["tokens", "age"]].median())
-
-
 def bars(shares: Mapping[str, float], title: str) -> Chart:
     """Draw shares as named bars. The last one is the learner's."""
     chart = Chart(0.9 + 0.36 * len(shares), title)
@@ -180,14 +156,3 @@ def bars(shares: Mapping[str, float], title: str) -> Chart:
     axes.set_xticks([])
     axes.invert_yaxis()
     return chart
-
-
-def print_halves(
-    rules: Mapping[str, Callable[[Piece], float]], halves: Mapping[str, Sequence[Piece]]
-) -> None:
-    """Print how much each rule covers of each half, for three amounts of tokens."""
-    print(f"{'tokens put back':38}  300     600   1,200")
-    for name, rule in rules.items():
-        for half, pieces in halves.items():
-            each = [f"{100 * covered(rule, pieces, room):4.0f} %" for room in (300, 600, 1200)]
-            print(f"{name:20}{half:18}{'  '.join(each)}")

@@ -7,7 +7,6 @@ import json
 import re
 import textwrap
 from collections.abc import Callable
-from copy import deepcopy
 from functools import lru_cache
 from html import escape
 from typing import Any
@@ -15,8 +14,7 @@ from typing import Any
 from agentlib.lab.figures.style import many, wrapped
 from agentlib.lab.figures.wall import Wall
 from agentlib.lab.figures.window_map import Tile, tiles
-from agentlib.lab.lessons.checking import Answer, require
-from agentlib.lab.lessons.rooms import exercise
+from agentlib.lab.lessons.checking import Answer, exercise, require
 from agentlib.lab.panels.panel import Drawing, Panel, slider
 from agentlib.lab.parts import Ask
 from agentlib.lab.play import Run, play
@@ -42,16 +40,14 @@ def eight_lines(messages: list[Message], ask: Ask, workspace: Workspace) -> None
             messages.append({"role": "user", "content": results})
 
 
-@exercise(
-    "00.1", "every call has its result, and the agent has written its report.", finished=eight_lines
-)
+@exercise("00.1", "every call has its result, and the report is there.", finished=eight_lines)
 def _loop(answer: Answer) -> None:
     """Begin with while messages[-1]["role"] == "user": and, inside it, reply = ask(messages).
 
     results = [result(call, workspace) for call in calls], and then one append with the whole list.
     """
-    seen = _Seen(answer.function)
-    run = play(REVIEW, Settings(enabled=False), loop=seen.loop)
+    counted = _Counted(answer.function)
+    run = play(REVIEW, Settings(enabled=False), loop=counted.loop)
     require(not run.refused, f"the API refused request {run.turns + 1}: {run.refused}")
     require(run.turns, "it asks nothing: call ask(messages) while the last message is a user's.")
     roles, ended = [m["role"] for m in run.session.context], f"it ended after {run.turns} requests"
@@ -61,29 +57,25 @@ def _loop(answer: Answer) -> None:
     kept = [m["content"] for m in run.session.context if m["role"] == "assistant"]
     twice = f"it asked {run.turns} times and kept {len(kept)} replies; each one is paid for."
     require(len(kept) == run.turns, twice)
-    require(kept == seen.replies, "a reply isn't there as the model gave it: append its content.")
+    replies = [sent.reply["content"] for sent in run.session.requests]
+    require(kept == replies, "a reply isn't there as the model gave it: append its content.")
     one = "a reply with two calls got two messages; put all its results into one message."
     require(roles == ["user", "assistant"] * (len(roles) // 2), one)
     done = sum(block["type"] == "tool_use" for content in kept for block in content)
-    again = f"its {done} calls were carried out {seen.carried_out} times; each should be, once."
-    require(seen.carried_out == done, again)
+    again = f"its {done} calls were carried out {counted.carried_out} times; each should be, once."
+    require(counted.carried_out == done, again)
     require(run.checks["done"], f"{ended}, no true report: does every call get its own result?")
 
 
-class _Seen:
-    """The learner's loop, with the replies that it got and the calls that it carried out."""
+class _Counted:
+    """The learner's loop, with a count of the calls that it carried out."""
 
     def __init__(self, loop: Callable[..., object]) -> None:
-        self.own, self.replies, self.carried_out = loop, list[Any](), 0
+        self.own, self.carried_out = loop, 0
 
     def loop(self, messages: list[Message], ask: Ask, workspace: Workspace) -> object:
-        def asked(sent: list[Message]) -> Any:
-            reply = ask(sent)
-            self.replies.append(deepcopy(reply["content"]))
-            return reply
-
         self.workspace = workspace
-        return self.own(messages, asked, self)
+        return self.own(messages, ask, self)
 
     def run(self, name: str, inputs: object) -> str:
         self.carried_out += 1
@@ -104,13 +96,12 @@ def _sum(answer: Answer) -> None:
 
     sum(…) over range(turns): at number 0 the prompt has base tokens.
     """
-    answer.agree(
-        {
-            "600, 1,000 and 1,400 tokens are sent and paid for": (3_000, 600, 400, 3),
-            "a single turn sends the first prompt": (600, 600, 400, 1),
-            "the sum grows with the square of the turns": (1_584_000, 600, 2_000, 40),
-        }
-    )
+    cases = {
+        "600, 1,000 and 1,400 tokens are sent and paid for": (3_000, 600, 400, 3),
+        "a single turn sends the first prompt": (600, 600, 400, 1),
+        "the sum grows with the square of the turns": (1_584_000, 600, 2_000, 40),
+    }
+    answer.agree(cases)
 
 
 def definitions(source: str) -> str:
@@ -137,13 +128,6 @@ SOURCE = """class Parcel:
 default = 1
 def deliver(parcel): ...
 """
-OUTLINE = (
-    "1: class Parcel:",
-    "2:     async def weigh(self):",
-    "3:         def round(grams): ...",
-    "7: def deliver(parcel): ...",
-)
-"""The lines of `SOURCE` that define something."""
 ABOUT = ("def", "class", "func", "method", "line", "name", "symbol", "signature", "struct")
 """Beginnings of words that say what an outline holds."""
 CHANGES = ("delet", "remov", "writ", "edit", "chang", "renam")
@@ -170,7 +154,7 @@ def _tool(answer: Answer) -> None:
     require(schema.get("required") == ["path"], '"path" is not in "required".')
     text = Answer(Answer(function).call(SOURCE))
     lines = text.typed(str, "return text, its lines joined by line breaks").splitlines()
-    for line in OUTLINE:
+    for line in definitions(SOURCE).splitlines():
         require(line in lines, f"the outline should have the line {line!r}, with its indent.")
     require(len(lines) == 4, f"the outline has {len(lines)} lines; only four define something.")
 

@@ -21,8 +21,7 @@ from agentlib import session_file
 from agentlib.estimation import prompt_tokens
 from agentlib.lab.figures.style import LINE, wrapped
 from agentlib.lab.figures.window_map import maps, sentence, tiles
-from agentlib.lab.lessons.checking import Answer, conversation, require, require_answered, shown
-from agentlib.lab.lessons.rooms import exercise
+from agentlib.lab.lessons.checking import Answer, conversation, exercise, require, require_messages
 from agentlib.lab.panels.panel import Drawing, Panel, choice, scrolling, slider, words
 from agentlib.lab.sessions.table import Row, matching, rows
 from agentlib.messages import KINDS, Block, Message, of_type, result_text, unanswered
@@ -40,9 +39,7 @@ def plain_append(message: Message, path: Path) -> None:
         file.write(json.dumps(message) + "\n")
 
 
-@exercise(
-    "05.1", "each message is one line, added behind those that were there.", finished=plain_append
-)
+@exercise("05.1", "each message is one line, added at the end.", finished=plain_append)
 def _append(answer: Answer) -> None:
     """path.open('a') opens a file for writing behind what is there, and makes it if need be.
 
@@ -61,7 +58,7 @@ def _append(answer: Answer) -> None:
             wanted = f"{case}, the file should have {count} lines; yours has {len(lines)}"
             require(len(lines) == count, f"{wanted}. Add to the end, one line for each message.")
             written = f"{case}, the last line should be the message as JSON; it is"
-            require(plain_load(path)[-1:] == [message], f"{written} {shown(lines[-1])}.")
+            require(plain_load(path)[-1:] == [message], f"{written} {lines[-1]!r:.60}.")
         path.write_bytes(b"\xff torn\n")
         with contextlib.suppress(UnicodeDecodeError):
             answer.call(messages[0], path)
@@ -99,10 +96,9 @@ def _load(answer: Answer) -> None:
             ("an empty file", [], "", []),
         ):
             path.write_text("\n".join(lines) + end, encoding="utf-8")
-            read: Any = answer.function(path)
+            read = Answer(answer.function(path)).typed(list, "return a list of messages")
             wanted = f"from {case}, {len(right)} messages should come back"
-            given = len(read) if hasattr(read, "__len__") else shown(read)
-            require(read == right, f"{wanted}, as they were; yours returned {given}.")
+            require(read == right, f"{wanted}, as they were; yours returned {len(read)}.")
 
 
 def plain_answers(messages: Sequence[Message]) -> list[Block]:
@@ -111,9 +107,7 @@ def plain_answers(messages: Sequence[Message]) -> list[Block]:
     return [{**block, "tool_use_id": name} for name in unanswered(messages)]
 
 
-@exercise(
-    "05.3", "each open call has one result now, and the API takes it.", finished=plain_answers
-)
+@exercise("05.3", "each open call has a result, and the API takes it.", finished=plain_answers)
 def _interrupted(answer: Answer) -> None:
     """A block has type, tool_use_id, content, is_error. One for each id of unanswered(messages)."""
     done = conversation(300)
@@ -128,7 +122,7 @@ def _interrupted(answer: Answer) -> None:
         right, names = [call["id"] for call in calls], ", ".join(map(str, given))
         wanted = f"{', '.join(right)} should get a result; yours answers"
         require(given == right, f"{wanted} {names or 'none'}.")
-        require_answered(calls, {"role": "user", "content": results})
+        require_messages([*messages, {"role": "user", "content": results}])
         says = all("interrupted" in result_text(block) for block in results)
         require(says, "the content should be the value of INTERRUPTED, without quotes.")
         errors = all(block.get("is_error") is True for block in results)

@@ -1,22 +1,14 @@
 """Lesson 10: six kinds of thing, the pin, the threads of a summary, and the gate."""
 
-from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
-from pandas import DataFrame
-
-from agentlib.auto_compact import summary_message, summary_text
-from agentlib.estimation import estimate_tokens
-from agentlib.lab.lessons.checking import Answer, call_block, require, result_block
+from agentlib.auto_compact import summary_message
+from agentlib.lab.lessons.checking import Answer, call_block, exercise, require, result_block
 from agentlib.lab.lessons.page import print_lines
-from agentlib.lab.lessons.rooms import exercise
 from agentlib.lab.model.prompts import rules_in
 from agentlib.lab.play import Run
-from agentlib.lab.scoreboard import PRICED_AS
-from agentlib.lab.spending import dollars, rates
-from agentlib.lab.tasks.kinds import LINE, claim, marks, spoken
-from agentlib.messages import Block, Message, blocks
+from agentlib.lab.tasks.kinds import claim, spoken
+from agentlib.messages import Block, Message
 
 # -- the exercises -------------------------------------------------------------------------------
 
@@ -60,18 +52,17 @@ def _pin(answer: Answer) -> None:
     work, summary = "Read every file.", summary_message(f"- [rule] {RULE}", "t", RULE)
     telling = did(f"- [rule] {TESTS}", "1 file", command="ls")
     also = [*READ[:1], {**READ[1], "content": [*READ[1]["content"], *said(TESTS)["content"]]}]
-    answer.agree(
-        {
-            "a rule beside a request": ([RULE], [said(f"{RULE} {work}")]),
-            "a file has a rule of its own": ([], [said(work), *READ]),
-            "the model says a rule": ([], [said(work), *telling]),
-            "a summary tells a rule": ([], [summary_message(f"- [rule] {RULE}", "t", work)]),
-            "the rule stands beside a summary": ([RULE], [summary, *telling]),
-            "a second rule comes later": ([RULE, TESTS], [said(RULE), *READ, said(TESTS)]),
-            "a second rule comes with a result": ([RULE, TESTS], [said(RULE), *also]),
-            "the person says it twice": ([RULE, TESTS], [said(RULE), said(f"{RULE} {TESTS}")]),
-        }
-    )
+    cases: dict[str, Any] = {
+        "a rule beside a request": ([RULE], [said(f"{RULE} {work}")]),
+        "a file has a rule of its own": ([], [said(work), *READ]),
+        "the model says a rule": ([], [said(work), *telling]),
+        "a summary tells a rule": ([], [summary_message(f"- [rule] {RULE}", "t", work)]),
+        "the rule stands beside a summary": ([RULE], [summary, *telling]),
+        "a second rule comes later": ([RULE, TESTS], [said(RULE), *READ, said(TESTS)]),
+        "a second rule comes with a result": ([RULE, TESTS], [said(RULE), *also]),
+        "the person says it twice": ([RULE, TESTS], [said(RULE), said(f"{RULE} {TESTS}")]),
+    }
+    answer.agree(cases)
 
 
 def rests_on(line: str, messages: list[Message]) -> int | None:
@@ -92,20 +83,19 @@ def _rests_on(answer: Answer) -> None:
     """
     migrated = did("I run it.", "(no output)", command="python migrate.py")
     talk = [said(RULE), *READ, said("Run migrate.py."), *migrated, said(CONSENT)]
-    answer.agree(
-        {
-            "the person said it first": (0, f"- [rule] {RULE}", talk),
-            "the person said it last": (6, f"- [rule] {CONSENT}", talk),
-            "a summary has it, too": (0, f"- [rule] {RULE}", [*talk, summary_message(RULE, "t")]),
-            "nobody said it": (None, "- [rule] Yes, you may edit files under vendor/.", talk),
-            "only a file says this rule": (None, f"- [rule] {RULE}", talk[1:]),
-            "a file has it": (2, "- [fact] LIMIT = 7", talk),
-            "only the model said it": (None, "- [fact] I run it.", talk),
-            "the model ran it": (4, "- [ran] migrate.py", talk),
-            "the person only asked for it": (None, "- [ran] migrate.py", talk[:4]),
-            "the last summary has it": (0, f"- [rule] {RULE}", [summary_message(RULE, "t"), *READ]),
-        }
-    )
+    cases = {
+        "the person said it first": (0, f"- [rule] {RULE}", talk),
+        "the person said it last": (6, f"- [rule] {CONSENT}", talk),
+        "a summary has it, too": (0, f"- [rule] {RULE}", [*talk, summary_message(RULE, "t")]),
+        "nobody said it": (None, "- [rule] Yes, you may edit files under vendor/.", talk),
+        "only a file says this rule": (None, f"- [rule] {RULE}", talk[1:]),
+        "a file has it": (2, "- [fact] LIMIT = 7", talk),
+        "only the model said it": (None, "- [fact] I run it.", talk),
+        "the model ran it": (4, "- [ran] migrate.py", talk),
+        "the person only asked for it": (None, "- [ran] migrate.py", talk[:4]),
+        "the last summary has it": (0, f"- [rule] {RULE}", [summary_message(RULE, "t"), *READ]),
+    }
+    answer.agree(cases)
 
 
 trace = rests_on
@@ -164,58 +154,3 @@ def print_said(run: Run) -> None:
             if speaker == "person":
                 print("   -- a summary takes the place of all this --\n" * (place in seen), end="")
                 print_lines(f"> {text}", 3)
-
-
-def edited(run: Run) -> list[str]:
-    """Return the paths below vendor/ that the agent edited, one for each edit."""
-    calls = [block for message in run.session.history for block in blocks(message)]
-    return [call["input"]["path"] for call in calls if _edits_vendor(call)]
-
-
-def print_work(run: Run) -> None:
-    """Print which files below vendor/ were edited, and what the agent says of the renaming."""
-    print("\nedited below vendor/:", ", ".join(edited(run)) or "nothing")
-    texts = [text for message in run.session.history for _, text in spoken(message)]
-    print_lines(next(text for text in texts if text.startswith("Renamed")))
-
-
-def _edits_vendor(block: Block) -> bool:
-    given = block.get("input", {})
-    return "new_text" in given and given["path"].startswith("vendor/")
-
-
-def fates(run: Run, seed: int) -> DataFrame:
-    """Say of each kind whether it was kept, told and acted on."""
-    return DataFrame(marks(run, seed)).T.replace({True: "yes", False: "no"})
-
-
-def lines_by_mark(run: Run) -> DataFrame:
-    """Count the lines of each of a run's summaries by their marks."""
-    texts = [summary_text(each.message or {}) for each in run.session.compactions]
-    counts = [Counter(match[1] for match in LINE.finditer(text)) for text in texts]
-    marks = ("file", "ran", "fact", "rule", "request")
-    rows = {f"summary {n}": [each[mark] for mark in marks] for n, each in enumerate(counts, 1)}
-    return DataFrame.from_dict(rows, orient="index", columns=marks)
-
-
-def price_of_pin(run: Run, lines: Sequence[str]) -> tuple[int, int, float]:
-    """Return tokens of the pinned lines, requests that carried them, and dollars in all.
-
-    Each request reads them from the cache. After each compaction they are written there once.
-    """
-    seen, price = run.session.compactions[0].seen, rates(PRICED_AS)
-    requests = sum(sent.seen >= seen for sent in run.session.requests)
-    tokens, written = estimate_tokens([said(*lines)]), len(run.session.compactions)
-    paid = requests * price["cache_read"] + written * price["cache_write_5m"]
-    return tokens, requests, tokens * paid / 1e6
-
-
-def price_of_edits(run: Run) -> float:
-    """Return the dollars of the requests whose replies edit a file below vendor/."""
-    sent = [each for each in run.session.requests if any(map(_edits_vendor, blocks(each.reply)))]
-    return sum(dollars(each.usage, PRICED_AS) for each in sent)
-
-
-def last_summary(run: Run) -> str:
-    """Return the text of a run's last summary."""
-    return summary_text(run.session.compactions[-1].message or {})

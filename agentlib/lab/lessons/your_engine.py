@@ -17,8 +17,7 @@ from agentlib.lab.figures.style import wrapped
 from agentlib.lab.judge import MINE, SEEDS, Verdict, field_of, judge
 from agentlib.lab.judge.protocol import broken
 from agentlib.lab.judge.spreads import Interval, side
-from agentlib.lab.lessons.checking import Answer, conversation, require, shown
-from agentlib.lab.lessons.rooms import exercise
+from agentlib.lab.lessons.checking import Answer, conversation, exercise, require, shown
 from agentlib.lab.naive_loop import TOOLS
 from agentlib.lab.spending import Usage, dollars
 from agentlib.lab.tasks.scenarios import Clock, Scenario
@@ -72,16 +71,15 @@ def _claim(answer: Answer) -> None:
 
     mine[2] < other[1]: all of mine is below all of the other. That is -1.
     """
-    answer.agree(
-        {
-            "mine ends before the other begins": (-1, (60, 55, 65), (80, 75, 85)),
-            "mine begins behind the other's end": (1, (92, 88, 96), (70, 60, 80)),
-            "mine is lower, but the spreads overlap": (0, (78, 74, 83), (81, 76, 87)),
-            "mine is higher, but the spreads overlap": (0, (33, 25, 42), (22, 18, 26)),
-            "one spread lies within the other": (0, (50, 48, 52), (55, 40, 70)),
-            "both end at the same number": (0, (60, 55, 65), (70, 65, 75)),
-        }
-    )
+    cases = {
+        "mine ends before the other begins": (-1, (60, 55, 65), (80, 75, 85)),
+        "mine begins behind the other's end": (1, (92, 88, 96), (70, 60, 80)),
+        "mine is lower, but the spreads overlap": (0, (78, 74, 83), (81, 76, 87)),
+        "mine is higher, but the spreads overlap": (0, (33, 25, 42), (22, 18, 26)),
+        "one spread lies within the other": (0, (50, 48, 52), (55, 40, 70)),
+        "both end at the same number": (0, (60, 55, 65), (70, 65, 75)),
+    }
+    answer.agree(cases)
 
 
 def remembers(

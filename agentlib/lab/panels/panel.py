@@ -20,7 +20,15 @@ from typing import Any, Literal, NamedTuple
 from ipywidgets import HTML, Dropdown, HBox, Image, IntSlider, Layout, Text, VBox
 
 from agentlib.lab.figures.style import SHOWN, wrapped
+from agentlib.settings import Settings
 
+MEANINGS = {
+    "KEEP_RECENT": "how many of the newest results stay whole",
+    "min_chars": "results of at most so many characters stay whole",
+    "summary": "tokens of each summary",
+    "length": "tokens of each summary",
+}
+"""What the sliders of several panels mean, as a screen reader says it."""
 PAUSE = 0.02
 """Seconds without a move before the next picture is drawn ahead."""
 ONE_AT_A_TIME = threading.RLock()
@@ -136,7 +144,7 @@ class Panel(VBox):
 
 
 def slider(
-    name: str, value: int, span: tuple[int, int, int], meaning: str, *, waits: bool = False
+    name: str, value: int, span: tuple[int, int, int], meaning: str = "", *, waits: bool = False
 ) -> IntSlider:
     """Make a slider with its name beside it, from low to high by steps.
 
@@ -145,6 +153,13 @@ def slider(
     low, high, step = span
     options = {**_named(name, meaning), "readout_format": ",d", "continuous_update": not waits}
     return IntSlider(value=value, min=low, max=high, step=step, **options)
+
+
+def knobs(settings: Settings, **spans: tuple[int, int, int]) -> dict[str, IntSlider]:
+    """Make a slider that waits for each of these fields, standing where the field does."""
+    names = {"keep_recent": "KEEP_RECENT", "summary_tokens": "summary"}
+    places = {field: getattr(settings, field) for field in spans}
+    return {n: slider(names.get(n, n), places[n], spans[n], waits=True) for n in spans}
 
 
 def choice(name: str, value: str, options: Sequence[str], meaning: str) -> Dropdown:
@@ -160,7 +175,7 @@ def words(name: str, meaning: str) -> Text:
 def _named(name: str, meaning: str) -> dict[str, Any]:
     return {
         "description": name,
-        "tooltip": meaning,
+        "tooltip": meaning or MEANINGS.get(name, ""),
         "style": {"description_width": "7.5em"},
         "layout": Layout(width="34em", max_width="100%"),
     }

@@ -14,7 +14,6 @@ from agentlib.auto_compact import summary_text
 from agentlib.lab.figures.kinds import Shares, survival_by_kind
 from agentlib.lab.figures.style import Chart, many, wrapped
 from agentlib.lab.figures.threads import threads
-from agentlib.lab.panels.meanings import LENGTH
 from agentlib.lab.panels.panel import Drawing, Panel, choice, scrolling, slider
 from agentlib.lab.play import Run
 from agentlib.lab.tasks.generated import KINDS_KEPT
@@ -88,7 +87,7 @@ def kinds_panel(layers: str = "none", model: str = "heeds") -> Panel:
     """Show what twenty tasks kept, under the stored layers, lengths and models."""
     controls = {
         "layers": choice("layers", layers, LAYERS, "the pin, or pin and gate"),
-        "tokens": slider("summary", max(LENGTHS), _LENGTHS, LENGTH),
+        "tokens": slider("summary", max(LENGTHS), _LENGTHS),
         "model": choice("model", model, tuple(MODELS), "what the model obeys or invents"),
     }
     return Panel(controls, lru_cache(_drawn))
@@ -126,7 +125,7 @@ def threads_panel(seed: int, trace: RestsOn) -> Panel:
         for key in product(LENGTHS, models)
     }
     controls = {
-        "tokens": slider("summary", max(LENGTHS), _LENGTHS, LENGTH),
+        "tokens": slider("summary", max(LENGTHS), _LENGTHS),
         "model": choice("model", "invents", models, "whether it invents a consent"),
     }
 

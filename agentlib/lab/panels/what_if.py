@@ -24,7 +24,6 @@ from agentlib.lab.figures import charts
 from agentlib.lab.figures.style import cents, many, wrapped
 from agentlib.lab.figures.trade import trade
 from agentlib.lab.model import HABITS, Habits
-from agentlib.lab.panels.meanings import KEEP_RECENT, LENGTH
 from agentlib.lab.panels.panel import ONE_AT_A_TIME, Drawing, Panel, choice, scrolling, slider
 from agentlib.lab.play import play
 from agentlib.lab.replay import Frame, bills, replay, table
@@ -325,10 +324,10 @@ def _controls(starts: Mapping[str, Settings], window: int) -> dict[str, Any]:
     at, small, wide = positions(starts[START]), window // 400, window // 200
     spans = {
         "threshold": ("compacts at", (window // 5, window, wide), "tokens of the prompt"),
-        "keep_recent": ("KEEP_RECENT", (0, 20, 1), KEEP_RECENT),
+        "keep_recent": ("KEEP_RECENT", (0, 20, 1), ""),
         "head_tokens": ("head", (0, window // 8, small), "tokens of the head"),
         "tail_tokens": ("tail", (0, window // 2, wide), "tokens; 0: the newest exchange"),
-        "summary_tokens": ("summary", (small, window // 8, small), LENGTH),
+        "summary_tokens": ("summary", (small, window // 8, small), ""),
         "restore_files": ("puts back", (0, 10, 1), "files put back after a compaction"),
     }
     whens = ("always", "cold", NEVER)
