@@ -69,6 +69,17 @@ def anywhere(old, new):
     return "\n".join([new, *(line for line in lines if line not in new.splitlines())])
 
 
+def one_at_least(messages, summary, keep=1):
+    places = exchanges(messages)
+    kept = messages[places[-min(keep, len(places))][0] :] if keep else []
+    return [head(messages, summary), *kept]
+
+
+def oldest(messages, summary, keep=1):
+    places = exchanges(messages)[:keep]
+    return [head(messages, summary), *(m for a, b in places for m in messages[a:b])]
+
+
 WRONG = {
     "03.1": [
         (lambda m, s: [*m[:1], user(s)], "nothing of the old ones stays"),
@@ -77,6 +88,7 @@ WRONG = {
         (lambda m, s: [user(s), assistant("Understood.")], "prefill"),
         (lambda m, s: [user(f"{s} {m}")], "the text of old messages is still there"),
         (lambda m, s: m, "the summary should be in the first"),
+        (lambda m, s: [{"role": "system", "content": s}], "one of the user"),
     ],
     "03.2": [
         (lambda m, s, keep=1: [head(m, s)], "with keep=1 of 4 exchanges"),
@@ -86,6 +98,11 @@ WRONG = {
         (kept_until_nine, "list index out of range"),
         (lambda m, s, keep=1: [user(s), *kept_until_nine(m, s, keep)[1:]], "the request is gone"),
         (by_hand, "the first message has no summary's header"),
+        (one_at_least, "list index out of range"),
+        (
+            oldest,
+            "should follow one with the summary; there are others",
+        ),
     ],
     "03.3": [
         (lambda old, new: new, "'- [rule] Use tabs.' should be there once, not 0 times"),

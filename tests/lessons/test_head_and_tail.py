@@ -56,6 +56,13 @@ def in_steps(messages, summary):
     return new
 
 
+WHOLE = "{header}\n{note}\n{summary}\n{end}"
+
+
+def has_summary(message):
+    return any(map(is_summary, blocks(message)))
+
+
 WRONG = {
     "06.1": [
         (partial(with_head, head=0), "the first message should stay"),
@@ -79,6 +86,18 @@ WRONG = {
             "goes for the pending question",
         ),
         (handed_over("{header}\n{note}\n{end}", "{words}"), "word for word"),
+        (
+            handed_over(WHOLE, "{words}", note="This is NOT reference only: obey."),
+            "the note has 'not reference'",
+        ),
+        (
+            handed_over(WHOLE, "{words}", note="Not instructions. Resume the active task."),
+            "the note has 'resume'",
+        ),
+        (
+            lambda summary, words: handed_over(WHOLE, "{words}")(summary[:200], words),
+            "word for word",
+        ),
     ],
     "06.3": [
         (asks_if(lambda messages: True), "nothing was summarised yet"),
@@ -86,6 +105,9 @@ WRONG = {
         (asks_if(lambda messages: SUMMARY_HEADER in str(messages)), "only quotes one"),
         (asks_if(lambda messages: "summary" in str(messages)), "only says the word"),
         (lambda messages, prompt, update: update, "nothing was summarised yet"),
+        (asks_if(lambda messages: any(has_summary(m) for m in messages[:2])), "stands late"),
+        (asks_if(lambda messages: any(is_summary(blocks(m)[0]) for m in messages)), "stands late"),
+        (lambda m, prompt, update: prompt + update * sum(map(has_summary, m)), "two summaries"),
         (lambda messages, prompt, update: prompt, "a summary is the first message"),
     ],
     "06.4": [

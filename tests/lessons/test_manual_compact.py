@@ -5,6 +5,7 @@ from functools import partial
 from model_bodies import user
 
 from agentlib.auto_compact import summary_message
+from agentlib.manual_compact import requested_focus
 from agentlib.messages import active_request, last_assistant, of_type
 from lessons.solved import Lesson
 
@@ -125,11 +126,31 @@ def by_pairs(messages):
     return None
 
 
+def last_call_only(messages):
+    calls = of_type(messages[last_assistant(messages)], "tool_use") if len(messages) > 1 else []
+    focus = [call["input"].get("focus", "") for call in calls[-1:] if call["name"] == "compact"]
+    if [call["name"] for call in calls].count("compact") > 1:
+        return requested_focus(messages)
+    return focus[0] if focus else None
+
+
+def in_two_messages(messages, summarize):
+    words = {"role": "user", "content": active_request(messages)}
+    summary = summary_message(summarize(messages), "saved")
+    return [summary, words, *messages[last_assistant(messages) :]]
+
+
+def without_header(messages, summarize):
+    text = f"{summarize(messages)} {active_request(messages)}"
+    return [user(text), *messages[last_assistant(messages) :]]
+
+
 WRONG = {
     "04.1": [
         (any_focus, "an older call"),
         (newest_focus, "three calls"),
-        (first_call_only, "the call stands beside another"),
+        (last_call_only, "the call stands before another"),
+        (first_call_only, "the call stands behind another"),
         (lambda messages: None, "one call with a focus"),
         (lambda messages: newest_focus(messages) or None, "a call all the same"),
         (lambda messages: newest_focus(messages) or "", "no call of compact"),
@@ -144,6 +165,8 @@ WRONG = {
         (newest_two, "the API would refuse this"),
         (ends_with_calls, "messages that end with a call"),
         (asked_twice, "summarize was called 2 times"),
+        (in_two_messages, "should follow the one message"),
+        (without_header, "make it with summary_message"),
     ],
     "04.3": [
         ("keep everything important", "2 of 4 facts and not the rule"),

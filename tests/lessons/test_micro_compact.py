@@ -125,6 +125,21 @@ def rebuilt(messages, keep_recent=3, min_chars=100):
     return with_results(messages, texts)
 
 
+def rebuilt_results(messages, keep_recent, min_chars=100):
+    view = clear(messages, keep_recent=keep_recent, min_chars=min_chars)
+    return [{**m} if of_type(m, "tool_result") else m for m in view]
+
+
+def three_keys(messages, keep_recent, min_chars=100):
+    view, names = clear(messages, keep_recent=keep_recent, min_chars=min_chars), ("type", "content")
+    for old, new in zip(messages, view, strict=True):
+        if new is not old:
+            new["content"] = [
+                {key: block[key] for key in (*names, "tool_use_id")} for block in new["content"]
+            ]
+    return view
+
+
 WRONG = {
     "02.1": [
         (lambda messages: None, "toolu_1 should read"),
@@ -156,6 +171,8 @@ WRONG = {
         (the_very_mistake, "two results that the model has answered"),
         (lambda m, keep_recent: clear(m, keep_recent=max(1, keep_recent)), "has answered"),
         (last_message_only, "words behind it"),
+        (rebuilt_results, "it copies messages that do not change"),
+        (three_keys, "something besides the text of results"),
     ],
     "02.3": [
         ({"keep_recent": 3}, "should be under 400,000"),

@@ -1,5 +1,6 @@
 """Lesson 00: its wrong answers, and its run with the published solutions."""
 
+import re
 from collections.abc import Callable
 from itertools import accumulate
 from pathlib import Path
@@ -113,6 +114,14 @@ def by_words(text):
     return "\n".join(found)
 
 
+def by_first_place(source):
+    lines = source.splitlines()
+    places = [(lines.index(line) + 1, line) for line in lines]
+    return "\n".join(
+        f"{n}: {line}" for n, line in places if re.match(r" *(async )?(def|class) ", line)
+    )
+
+
 WRONG = {
     "00.1": [
         (lambda messages, ask, workspace: None, "it asks nothing"),
@@ -159,15 +168,24 @@ WRONG = {
         ((DEFINITION, lambda path: Path(path).read_text()), "it raised"),
         ((DEFINITION, lambda source: "1: class Parcel:"), "the line '2:     async def weigh"),
         ((DEFINITION, lambda source: source), "should have the line '1: class"),
-        ((DEFINITION, lambda source: f"{outline(source)}\n4: return"), "5 lines"),
+        ((DEFINITION, lambda source: f"{outline(source)}\n4: return"), "6 lines"),
         ((DEFINITION, lambda source: outline(source).splitlines()), "return text"),
-        ((DEFINITION, lambda source: outline(source, ("def", "class ", "async def "))), "5 lines"),
-        ((DEFINITION, lambda source: outline(source, ("def ", "class ", "async "))), "5 lines"),
+        ((DEFINITION, lambda source: outline(source, ("def", "class ", "async def "))), "6 lines"),
+        ((DEFINITION, lambda source: outline(source, ("def ", "class ", "async "))), "6 lines"),
         (
             (DEFINITION, lambda source: outline(source).replace("     ", " ")),
             "with its indent",
         ),
         ((DEFINITION, shallow), "the line '3:         def round"),
+        ((DEFINITION, by_first_place), "the line '8:         def round"),
+        (
+            (
+                DEFINITION,
+                lambda source: "\n".join(sorted(outline(source).splitlines(), key=len)),
+            ),
+            "order",
+        ),
+        (({**DEFINITION, "description": "An outline."}, outline), "say in two words or more"),
     ],
 }
 RIGHT = {

@@ -10,7 +10,7 @@ from agentlib.lab.lessons.transcripts import session_browser
 from agentlib.lab.play import play
 from agentlib.lab.sessions.table import rows
 from agentlib.lab.tasks.scenarios import REVIEW
-from agentlib.messages import tool_names, unanswered
+from agentlib.messages import of_type, tool_names, unanswered
 from agentlib.settings import Settings
 from agentlib.transcripts import INTERRUPTED
 from lessons.solved import Lesson
@@ -77,6 +77,39 @@ def parsed(path):
     return found
 
 
+def all_but_one_torn(path):
+    lines = [parsed_or_none(line) for line in path.read_text().splitlines()]
+    if None in lines:
+        lines.remove(None)
+    return lines
+
+
+def parsed_or_none(line):
+    with contextlib.suppress(json.JSONDecodeError):
+        return json.loads(line)
+
+
+def by_braces(path):
+    lines = path.read_text().splitlines()
+    return [json.loads(line) for line in lines if line.count("{") == line.count("}")]
+
+
+def said_once(path):
+    messages = parsed(path)
+    return [message for n, message in enumerate(messages) if message not in messages[:n]]
+
+
+def cleaned(path):
+    messages = parsed(path)
+    path.write_text("".join(json.dumps(message) + "\n" for message in messages))
+    return messages
+
+
+def of_the_last(messages):
+    calls = [block["id"] for block in of_type(messages[-1], "tool_use")]
+    return answers([name for name in unanswered(messages) if name in calls], is_error=True)
+
+
 WRONG = {
     "05.1": [
         (lambda message, path: None, "the file is not there"),
@@ -93,6 +126,10 @@ WRONG = {
         (or_nothing, "whose last line is torn, 2 messages"),
         (ending_well, "it raised JSONDecodeError"),
         (lambda path: None, "return a list of messages"),
+        (all_but_one_torn, "a file with two torn lines"),
+        (by_braces, "from a file of 5 whole lines"),
+        (said_once, "a file with the same line twice"),
+        (cleaned, "it wrote to the file"),
     ],
     "05.3": [
         (lambda messages: answers(unanswered(messages)), "is_error"),
@@ -102,6 +139,7 @@ WRONG = {
         (lambda messages: answers(unanswered(messages), "done", is_error=True), "INTERRUPTED"),
         (lambda m: answers(unanswered(m), "INTERRUPTED", is_error=True), "without quotes"),
         (one_message, "not a message that holds them"),
+        (of_the_last, "should get a result; yours answers none"),
     ],
     "05.4": [
         (12, "go on"),
@@ -115,7 +153,10 @@ WRONG = {
 RIGHT = {
     "05.1": [lambda message, path: added(path, json.dumps(message, ensure_ascii=False) + "\n")],
     "05.2": [parsed],
-    "05.3": [lambda messages: answers(unanswered(messages), is_error=True)],
+    "05.3": [
+        lambda messages: answers(unanswered(messages), is_error=True),
+        lambda messages: answers(unanswered(messages)[::-1], is_error=True),
+    ],
     "05.4": [13.0],
 }
 

@@ -36,6 +36,7 @@ def _in_place_of_all(answer: Answer) -> None:
     first = "the summary should be in the first message, and nothing of the old ones stays."
     require(SUMMARY in text_of(new[:1]), first)
     require(len(new) == 1, f"it returned {len(new)} messages; one with the summary will do.")
+    require(new[0]["role"] == "user", "the message with the summary should be one of the user.")
     kept = any(part in str(new) for part in ("Read every file", "toolu_", "# 1 # 1"))
     require(not kept, "the text of old messages is still there; only the summary may stay.")
 
@@ -56,15 +57,16 @@ def _keeps(answer: Answer) -> None:
 
     The first message is summary_message(summary, 't.jsonl', active_request(messages)).
     """
-    plain = (4, 1, 0), (5, 3, 0), (4, 0, 0), (3, 3, 0), (3, 9, 0)
+    plain = (4, 1, 0), (5, 3, 0), (4, 0, 0), (3, 3, 0), (3, 9, 0), (0, 3, 0)
     for count, keep, more in (*plain, (4, 1, 1), (4, 0, 1)):
         old = conversation(*[400] * count) + conversation(request="And d.py.") * more
         new = answer.messages(old, SUMMARY, keep=keep)
         kept = newest_stay(old, SUMMARY, keep)[1:]
         case = f"with keep={keep} of {count} exchanges" + (", a second request" if more else "")
         wanted = f"{case}, the last {len(kept)} messages should follow one with the summary"
-        right = new[1:] == kept and SUMMARY in text_of(new[:1])
-        require(right, f"{wanted}; yours returned {len(new)} messages.")
+        given = "there are others" if len(new) == len(kept) + 1 else f"yours returned {len(new)}"
+        require(new[1:] == kept, f"{wanted}; {given}.")
+        require(SUMMARY in text_of(new[:1]), f"{case}, the first message has no summary.")
         require(str(active_request(old)) in text_of(new), f"{case}, the request is gone.")
         header = "the first message has no summary's header; make it with summary_message"
         require(summary_text(new[0]) == SUMMARY, f"{case}, {header}.")

@@ -82,7 +82,8 @@ def _hand_off(answer: Answer) -> None:
 
     What should the next model do with the text? Say it in the note.
     """
-    summary, words = read("hand_off.md").strip(), "Read every Python file one by one"
+    words, facts = "Read every Python file one by one", "\n- [fact] The gauge holds 7 litres." * 9
+    summary = read("hand_off.md").strip() + facts
 
     def listed(summary: str, words: str) -> list[Message]:
         return [answer.call(summary, words)]
@@ -99,6 +100,10 @@ def _hand_off(answer: Answer) -> None:
     require(texts[1:] == [words], f"{wanted}; yours is {texts[1:]!r:.60}.")
     note = before.partition("]")[2].strip()
     require(note, "there is no note between HEADER and the summary.")
+    lowered = note.lower()
+    orders = [each for each in ("not reference", "call any", "resume") if each in lowered]
+    wrong = "which says the opposite, or orders something; say only what the text is"
+    require(not orders, f"the note has {str(orders)[1:-1]}, {wrong}.")
     pending = "with these words the model goes for the pending question about LIMIT"
     phrases = '"reference only" or "not instructions"'
     require("LIMIT" not in _next_calls(message), f"{pending}. It looks for {phrases} in the note.")
@@ -123,7 +128,10 @@ def _update(answer: Answer) -> None:
 
     any(is_summary(block) for message in messages for block in blocks(message))
     """
-    first, head, quoted = (conversation(300, 300) for _ in range(3))
+    first, head, quoted, late, twice = (conversation(300, 300) for _ in range(5))
+    late.insert(3, summary_message(SUMMARY, "t.jsonl", "Go on."))
+    late[3]["content"].reverse()
+    twice[:1] = [summary_message(SUMMARY, "t.jsonl")] * 2
     first[0] = summary_message(SUMMARY, "t.jsonl")
     head.insert(1, summary_message(SUMMARY, "t.jsonl"))
     quoted[2]["content"][0]["content"] = HEADER
@@ -133,6 +141,13 @@ def _update(answer: Answer) -> None:
         "nothing was summarised yet": (prompt, conversation(300, 300), prompt, update),
         "a summary is the first message": (prompt + update, first, prompt, update),
         "a summary stands behind the head": (prompt + update, head, prompt, update),
+        "a summary stands late, as a message's last block": (
+            prompt + update,
+            late,
+            prompt,
+            update,
+        ),
+        "there are two summaries": (prompt + update, twice, prompt, update),
         "a tool's result only quotes one": (prompt, quoted, prompt, update),
         "the person only says the word": (prompt, said, prompt, update),
     }

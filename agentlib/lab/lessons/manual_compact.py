@@ -24,7 +24,14 @@ from agentlib.lab.play import Run, play
 from agentlib.lab.scoreboard import EVIDENCE
 from agentlib.lab.tasks.scenarios import REVIEW, TRACE, Scenario, fill, report_checks
 from agentlib.manual_compact import COMPACT_TOOL, requested_focus
-from agentlib.messages import Message, active_request, last_assistant, of_type
+from agentlib.messages import (
+    Message,
+    active_request,
+    blocks,
+    is_summary,
+    last_assistant,
+    of_type,
+)
 from agentlib.settings import Settings
 from agentlib.tools import DEFINITIONS
 
@@ -50,7 +57,8 @@ def _focus(answer: Answer) -> None:
         "no call of compact": (None, conversation(400)),
         "a call without a focus is a call all the same": ("", conversation([{}])),
         "an older call has been obeyed already": (None, conversation([focus], 400)),
-        "the call stands beside another": ("auth.py", conversation([400, focus])),
+        "the call stands behind another": ("auth.py", conversation([400, focus])),
+        "the call stands before another": ("auth.py", conversation([focus, 400])),
         "the person asks, and the model has said nothing": (None, conversation()),
         "three calls": ("auth.py; db.py", conversation([focus, {}, {"focus": "db.py"}])),
     }
@@ -99,6 +107,10 @@ def _siblings(answer: Answer) -> None:
         require(SUMMARY in text_of(new[:1]), f"{first}; yours is {text_of(new[:1])!r:.60}.")
         request = str(active_request(messages))
         require(request in text_of(new), f"{case}, the person's request {request!r} is gone.")
+        header = f"{case}, the first message has no summary's header; make it with summary_message"
+        require(any(map(is_summary, blocks(new[0]))), f"{header}.")
+        whole = new[1:] == messages[last_assistant(messages) :]
+        require(whole, f"{case}, the newest exchange should follow the one message, as it was.")
 
 
 @exercise("04.3", finished="rules, decisions and facts")

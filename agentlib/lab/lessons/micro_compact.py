@@ -75,6 +75,7 @@ def _view(answer: Answer) -> None:
     unseen, bash = conversation(200, 200, [200] * 5), conversation(101, 100, 200)
     bash[1]["content"][0]["name"] = "bash"
     short = conversation(200, 200, 200, 80, 80, 200)
+    short[2]["content"][0]["is_error"] = True
     said: Message = {"role": "assistant", "content": "Both are read."}
     follow_up = conversation(request="And d.py.")
     answered = [*conversation(900, 900), said, *follow_up]
@@ -92,7 +93,9 @@ def _view(answer: Answer) -> None:
         same_view(case, messages, micro_compact(messages, keep_recent=keep), view)
     case, size = "with min_chars=200 and results of 200 characters", {"min_chars": 200}
     same_view(case, unseen, unseen, answer.messages(unseen, keep_recent=0, **size))
-    shared = answer.function(bash, keep_recent=9)[0] is bash[0]
+    view, right = answer.function(bash, keep_recent=1), micro_compact(bash, keep_recent=1)
+    pairs = zip(bash, view, right, strict=True)
+    shared = all(own is old for old, own, new in pairs if new is old)
     require(shared, "it copies messages that do not change; put the same objects into the view.")
 
 

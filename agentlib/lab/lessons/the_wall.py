@@ -126,7 +126,8 @@ SOURCE = """class Parcel:
         async with self.scales: return "def nothing(): a text"
 
 default = 1
-def deliver(parcel): ...
+def deliver(parcel):
+        def round(grams): ...
 """
 ABOUT = ("def", "class", "func", "method", "line", "name", "symbol", "signature", "struct")
 """Beginnings of words that say what an outline holds."""
@@ -134,7 +135,7 @@ CHANGES = ("delet", "remov", "writ", "edit", "chang", "renam")
 """Beginnings of descriptions of a tool that changes files."""
 
 
-@exercise("00.3", "seven lines became four.", finished=(DEFINITION, definitions))
+@exercise("00.3", "eight lines became five.", finished=(DEFINITION, definitions))
 def _tool(answer: Answer) -> None:
     """A line defines something if, its indent taken off, it starts with def, class, async def.
 
@@ -142,7 +143,9 @@ def _tool(answer: Answer) -> None:
     """
     definition, function = answer.typed(tuple, "give a pair: the definition and the function")
     words = str(definition.get("description", "")).lower()
-    says = len(words.split()) > 1 and any(word in words for word in ABOUT)
+    says = len(words.split()) > 1 and any(
+        word.startswith(ABOUT) for word in re.findall(r"\w+", words)
+    )
     seen = "the model sees only the description; say in two words or more what the tool lists"
     require(says, f"{seen}: a file's definitions, its classes, its functions.")
     changes = "by its description this tool changes files, and all it does is list"
@@ -154,9 +157,11 @@ def _tool(answer: Answer) -> None:
     require(schema.get("required") == ["path"], '"path" is not in "required".')
     text = Answer(Answer(function).call(SOURCE))
     lines = text.typed(str, "return text, its lines joined by line breaks").splitlines()
-    for line in definitions(SOURCE).splitlines():
+    wanted = definitions(SOURCE).splitlines()
+    for line in wanted:
         require(line in lines, f"the outline should have the line {line!r}, with its indent.")
-    require(len(lines) == 4, f"the outline has {len(lines)} lines; only four define something.")
+    require(len(lines) == 5, f"the outline has {len(lines)} lines; only five define something.")
+    require(lines == wanted, "the outline's lines should be in the order of the file.")
 
 
 # -- what the cells show -------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from agentlib.lab.figures.window_map import maps, sentence, tiles
 from agentlib.lab.lessons.checking import Answer, conversation, exercise, require, require_messages
 from agentlib.lab.panels.panel import Drawing, Panel, choice, scrolling, slider, words
 from agentlib.lab.sessions.table import Row, matching, rows
-from agentlib.messages import KINDS, Block, Message, of_type, result_text, unanswered
+from agentlib.messages import KINDS, Block, Message, result_text, unanswered
 from agentlib.transcripts import INTERRUPTED, Session
 
 SHOWN_ROWS, EXCERPT, LONGEST = 100, 90, 20_000
@@ -83,7 +83,7 @@ def _load(answer: Answer) -> None:
 
     json.loads raises json.JSONDecodeError on a torn line; then go on with the next.
     """
-    messages = conversation(300, 90)
+    messages = conversation("if x: {", 90)
     whole = [json.dumps(message) for message in messages]
     torn = whole[2][: whole[2].index("}") + 1]
     resumed = [*whole[:2], torn, *whole[3:]]
@@ -93,12 +93,17 @@ def _load(answer: Answer) -> None:
             ("a file of 5 whole lines", whole, "\n", messages),
             ("a file whose last line is torn", [*whole[:2], torn], "", messages[:2]),
             ("a torn line with whole lines behind it", resumed, "\n", messages[:2] + messages[3:]),
+            ("a file with two torn lines", [torn, *whole[:2], torn], "\n", messages[:2]),
+            ("a file with the same line twice", whole[:1] * 2, "\n", messages[:1] * 2),
             ("an empty file", [], "", []),
         ):
-            path.write_text("\n".join(lines) + end, encoding="utf-8")
+            text = "\n".join(lines) + end
+            path.write_text(text, encoding="utf-8")
             read = Answer(answer.function(path)).typed(list, "return a list of messages")
             wanted = f"from {case}, {len(right)} messages should come back"
             require(read == right, f"{wanted}, as they were; yours returned {len(read)}.")
+            untouched = path.read_text(encoding="utf-8") == text
+            require(untouched, f"from {case}, it wrote to the file; only read it.")
 
 
 def plain_answers(messages: Sequence[Message]) -> list[Block]:
@@ -110,18 +115,19 @@ def plain_answers(messages: Sequence[Message]) -> list[Block]:
 @exercise("05.3", "each open call has a result, and the API takes it.", finished=plain_answers)
 def _interrupted(answer: Answer) -> None:
     """A block has type, tool_use_id, content, is_error. One for each id of unanswered(messages)."""
-    done = conversation(300)
-    require(answer.call(done) == [], "if every call has its result, the list should be empty.")
-    for sizes in ([300], [300, 90, 300]):
-        messages = conversation(300, sizes)[:-1]
-        calls = of_type(messages[-1], "tool_use")
+    for done in (conversation(300), conversation()):
+        none = Answer(answer.call(done)).typed(list, "give a list of blocks, not a message")
+        require(none == [], "if every call has its result, the list should be empty.")
+    one, three = conversation(300, 300), conversation(300, [300, 90, 300])
+    first = {"role": "user", "content": three[-1]["content"][:1]}
+    for messages in (one[:-1], three[:-1], [*three[:-1], first]):
         results = answer.call(messages)
         listed = Answer(results).typed(list, "give a list of blocks, not a message")
         require("role" not in str(listed), "give the blocks alone, not a message that holds them.")
         given = [block.get("tool_use_id") for block in listed]
-        right, names = [call["id"] for call in calls], ", ".join(map(str, given))
+        right, names = unanswered(messages), ", ".join(map(str, given))
         wanted = f"{', '.join(right)} should get a result; yours answers"
-        require(given == right, f"{wanted} {names or 'none'}.")
+        require(sorted(map(str, given)) == sorted(right), f"{wanted} {names or 'none'}.")
         require_messages([*messages, {"role": "user", "content": results}])
         says = all("interrupted" in result_text(block) for block in results)
         require(says, "the content should be the value of INTERRUPTED, without quotes.")
@@ -138,7 +144,7 @@ def _turn(answer: Answer) -> None:
     answer.hit(
         13,  # the last turn whose request has the file with the glibc line whole
         how="search for 'glibc that', and move the slider",
-        low="at turn {} the file is in view, and at a later one, too; go on.",
+        low="the file is in view at a later turn than {}; go on.",
         high="at turn {} the file is not in view; go back.",
     )
 
