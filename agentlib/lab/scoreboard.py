@@ -36,12 +36,17 @@ ROWS = Path(__file__).parent / "tasks" / "scorecard.csv"
 NO_RUNS: Mapping[str, Run] = {}
 
 
+def never(session: Session) -> str:
+    """Let the agent go on. A run with a lambda in it couldn't be kept between processes."""
+    return ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Stage:
     """What the agent has after a lesson."""
 
     settings: Settings
-    stop: Callable[[Session], str] = lambda session: ""
+    stop: Callable[[Session], str] = never
     """(session) -> why the agent stops by itself after this turn, or ""."""
     engine: ContextEngine = compact
     habits: Habits = HABITS

@@ -79,8 +79,8 @@ def layout(areas: Sequence[float], width: float) -> list[Bbox]:
     A row takes one more box as long as that makes its boxes squarer (the strip treemap of
     Bederson, Shneiderman and Wattenberg, 2002).
 
-    >>> [box.bounds for box in layout([2, 2, 4], 2)]
-    [(0.0, 0.0, 1.0, 2.0), (1.0, 0.0, 1.0, 2.0), (0.0, 2.0, 2.0, 2.0)]
+    >>> print(*[[*map(float, box.bounds)] for box in layout([2, 2, 4], 2)])
+    [0.0, 0.0, 1.0, 2.0] [1.0, 0.0, 1.0, 2.0] [0.0, 2.0, 2.0, 2.0]
     """
     rows: list[list[float]] = []
     for area in areas:

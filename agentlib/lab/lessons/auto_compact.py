@@ -64,7 +64,8 @@ def _keeps(answer: Answer) -> None:
         kept = newest_stay(old, SUMMARY, keep)[1:]
         case = f"with keep={keep} of {count} exchanges" + (", a second request" if more else "")
         wanted = f"{case}, the last {len(kept)} messages should follow one with the summary"
-        given = "there are others" if len(new) == len(kept) + 1 else f"yours returned {len(new)}"
+        same = len(new) == len(kept) + 1
+        given = "there are others" if same else f"yours returned {len(new)} messages"
         require(new[1:] == kept, f"{wanted}; {given}.")
         require(SUMMARY in text_of(new[:1]), f"{case}, the first message has no summary.")
         require(str(active_request(old)) in text_of(new), f"{case}, the request is gone.")

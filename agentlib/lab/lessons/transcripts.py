@@ -83,7 +83,7 @@ def _load(answer: Answer) -> None:
 
     json.loads raises json.JSONDecodeError on a torn line; then go on with the next.
     """
-    messages = conversation("if x: {", 90)
+    messages = conversation("# 1 " * 74 + "if {", 90)
     whole = [json.dumps(message) for message in messages]
     torn = whole[2][: whole[2].index("}") + 1]
     resumed = [*whole[:2], torn, *whole[3:]]
