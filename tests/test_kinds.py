@@ -12,7 +12,7 @@ from agentlib.lab.figures.threads import threads
 from agentlib.lab.lessons.what_survives import gate, pin, rests_on
 from agentlib.lab.panels.survives import counts, first_summary, kinds_panel, shares
 from agentlib.lab.tasks.kinds import KINDS, marks, play_kinds, spoken, task_of_kinds
-from agentlib.messages import PINNED
+from agentlib.messages import PINNED, Block, Message
 
 RULED = ("constraint", "preference", "decision")
 
@@ -32,6 +32,22 @@ def test_a_task_has_so_many_compactions_and_comes_to_its_end(generations: int):
     assert len(run.session.compactions) == generations
     assert run.checks["done"]
     assert not run.ended
+
+
+@pytest.mark.parametrize("generations", [-1, 0, 9])
+def test_there_are_one_to_eight_compactions(generations: int):
+    with pytest.raises(ValueError, match=f"generations={generations} compactions; choose 1 to 8"):
+        play_kinds(5, generations)
+
+
+def test_a_line_rests_on_a_whole_beginning_and_on_a_call():
+    told: Message = {"role": "user", "content": "Rule: never edit vendor/. You may edit lib/ now."}
+    assert rests_on("- [rule] edit vendor/.", [told]) is None
+    assert rests_on("- [rule] You may edit lib/", [told]) == 0
+    call: Block = {"type": "tool_use", "id": "1", "name": "bash", "input": {"command": "make all"}}
+    assert spoken({"role": "assistant", "content": [call]}) == [("call", "bash\nmake all")]
+    assert rests_on("- [ran] make all\n", [{"role": "assistant", "content": [call]}]) == 0
+    assert rests_on("- [ran] make all", [{"role": "assistant", "content": "make all"}]) is None
 
 
 def test_a_rule_that_is_lost_is_broken_on_disk_and_a_pinned_one_is_not():
@@ -100,6 +116,8 @@ def test_the_bars_are_red_only_where_more_is_kept_than_acted_on():
 
 def test_the_panel_says_what_was_acted_on_and_its_table_the_rest():
     panel = kinds_panel()
+    offered = [panel.controls[name].options for name in ("layers", "model")]
+    assert offered == [("none",), ("heeds", "person")]  # no answer to a later prediction
     assert "open question 0, 0, 0, 0, 0, 0, 0, 0" in panel.text.replace("\n", " ")
     assert ">20/0/0</td>" in panel.table.value
 

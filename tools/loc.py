@@ -21,9 +21,9 @@ BUDGETS = {
     "agent": 2_500,
     "terminal": 474,
     "adapters": 285,
-    ROOMS: 2_188,
+    ROOMS: 2_212,
     "a folded cell": 30,
-    "the rest of the lab": 8_785,
+    "the rest of the lab": 8_793,
     "tools, Python": 1_212,
     "tools, JavaScript": 411,
 }

@@ -1,11 +1,12 @@
 """Lesson 10: its wrong answers, and its run with the published solutions."""
 
 import re
+from functools import partial
 
 from agentlib.lab.lessons.what_survives import gate, rests_on
 from agentlib.lab.model.prompts import rules_in
 from agentlib.lab.panels.survives import kinds_panel
-from agentlib.lab.tasks.kinds import claim, spoken
+from agentlib.lab.tasks.kinds import LAYERS, MODELS, claim, says, spoken
 from agentlib.messages import is_summary, of_type
 from lessons.solved import Lesson
 
@@ -36,21 +37,68 @@ def in_blocks(messages):
     return lines
 
 
-def traces(believes, order=list):
+def in_any_order(messages):
+    return list(set(pins("person")(messages)))
+
+
+def unless_just_said(messages):
+    """Leave out a line only if it is the same as the line before."""
+    lines = pins("person", once=False)(messages)
+    return [line for n, line in enumerate(lines) if line not in lines[max(0, n - 1) : n]]
+
+
+def traces(believes, order=list, has=says):
     """Return the first message in which a speaker that is believed says the words."""
 
     def trace(line, messages):
         witness, words = claim(line)
-        for place, message in order(list(enumerate(messages))):
-            if any(believes(who, witness) and words in text for who, text in spoken(message)):
-                return place
+        for index, message in order(list(enumerate(messages))):
+            if any(believes(who, witness) and has(text, words) for who, text in spoken(message)):
+                return index
         return None
 
     return trace
 
 
+def bag(text, words):
+    return all(word in text for word in words.split())
+
+
+def model(who):
+    """Take what the model says for what it does."""
+    return "model" if who == "call" else who
+
+
 def is_witness(who, witness):
     return who in (witness, "summary")
+
+
+def of_two_pairs(line, messages):
+    """Look for the witness and for the words, and not whether one says the other."""
+    witness, words = claim(line)
+    for index, message in enumerate(messages):
+        speakers, texts = zip(*spoken(message), strict=True)
+        if {witness, "summary"} & {*speakers} and any(says(text, words) for text in texts):
+            return index
+    return None
+
+
+def witness_first(line, messages):
+    told = traces(lambda who, witness: who == witness)(line, messages)
+    return rests_on(line, messages) if told is None else told
+
+
+def with_next(line, messages):
+    witness, words = claim(line)
+    pairs = ((n, *pair) for n, message in enumerate(messages) for pair in spoken(message))
+    return next((n for n, who, t in pairs if is_witness(who, witness) and says(t, words)), None)
+
+
+def with_min(line, messages):
+    witness, words = claim(line)
+    pairs = [(n, *pair) for n, message in enumerate(messages) for pair in spoken(message)]
+    found = [n for n, who, text in pairs if is_witness(who, witness) and says(text, words)]
+    return min(found) if found else None
 
 
 def whole_line(line, messages):
@@ -98,6 +146,21 @@ def of_all_lines(summary, messages):
     return None if 2 * len(bad) > len(lines) else "\n".join(n for n in lines if n not in bad)
 
 
+def not_trace(summary, messages):
+    """Take index 0 for none."""
+    lines = summary.splitlines()
+    bad = [line for line in lines if any(claim(line)) and not rests_on(line, messages)]
+    claims = [line for line in lines if any(claim(line))]
+    return None if 2 * len(bad) > len(claims) else "\n".join(n for n in lines if n not in bad)
+
+
+def with_line_breaks(summary, messages):
+    lines = summary.splitlines(True)
+    claims = [line for line in lines if any(claim(line))]
+    bad = [line for line in claims if rests_on(line, messages) is None]
+    return None if 2 * len(bad) > len(claims) else "".join(n for n in lines if n not in bad)
+
+
 WRONG = {
     "10.1": [
         (pins("person", told=lambda text: [text]), "a rule beside a request"),
@@ -107,6 +170,11 @@ WRONG = {
         (of_users, "a summary tells a rule"),
         (lambda messages: pins("person")(messages[:1]), "a second rule comes later"),
         (pins("person", once=False), "the person says it twice"),
+        (in_any_order, "the order has changed"),
+        (lambda messages: sorted(pins("person")(messages)), "the order has changed"),
+        (lambda messages: pins("person")(messages)[::-1], "the order has changed"),
+        (unless_just_said, "the rule comes again later"),
+        (lambda messages: pins("person")(messages)[:3], "the person has four rules"),
         (lambda messages: pins("person")(messages[-1:]), "the rule stands beside a summary"),
         (lambda messages: [], "a rule beside a request"),
         (pins("person", told=lambda text: rules_in(text)[:1]), "the person says it twice"),
@@ -117,6 +185,11 @@ WRONG = {
         (traces(lambda who, witness: who == "person"), "a file has it"),
         (traces(lambda who, witness: who == witness), "the last summary has it"),
         (traces(is_witness, order=reversed), "a summary has it, too"),
+        (traces(is_witness, has=lambda text, words: words in text), "part of a prohibition"),
+        (traces(is_witness, has=bag), "part of a prohibition"),
+        (of_two_pairs, "a file says it beside the person's text"),
+        (traces(lambda who, witness: is_witness(model(who), model(witness))), "only spoke of it"),
+        (witness_first, "a summary comes before"),
         (summaries_first, "a summary has it, too"),
         (whole_line, "the person said it first"),
         (zero_for_none, "nobody said it"),
@@ -126,6 +199,11 @@ WRONG = {
     ],
     "10.3": [
         (lambda summary, messages: None, "the agent never compacts"),
+        (not_trace, "a line rests on message 0"),
+        (lambda summary, messages: summary.splitlines(), "a text, not"),
+        (lambda summary, messages: None if "you may" in summary else summary, "each line rests"),
+        (lines_that(sound, refuses=lambda bad, all: len(bad) / len(all) > 0.5), "division by zero"),
+        (lines_that(sound, refuses=lambda bad, all: len(bad) > 0.66 * len(all)), "three of five"),
         (lambda summary, messages: summary, "is still there"),
         (lines_that(lambda line, invented: "you may" not in line), "is gone"),
         (lines_that(lambda line, invented: any(claim(line)) and sound(line, invented)), "is gone"),
@@ -138,11 +216,15 @@ WRONG = {
         (lambda summary, messages: "\n".join(re.findall(r"- \[rule.*", summary)), "is gone"),
     ],
 }
-PANELS = {"kinds": kinds_panel}
+PANELS = {"kinds": partial(kinds_panel, LAYERS, tuple(MODELS))}
 RIGHT = {
     "10.1": [in_blocks, pins("person")],
-    "10.2": [traces(is_witness)],
-    "10.3": [in_one_pass, lines_that(sound, refuses=lambda bad, all: len(bad) / len(all) > 0.5)],
+    "10.2": [traces(is_witness), with_next, with_min],
+    "10.3": [
+        in_one_pass,
+        with_line_breaks,
+        lines_that(sound, refuses=lambda bad, all: bool(bad) and len(bad) / len(all) > 0.5),
+    ],
 }
 
 

@@ -13,8 +13,8 @@ from agentlib.lab.figures.style import DARK, LOOKS, RED, Chart, Look, patches, p
 Shares = Mapping[str, Sequence[tuple[float, float, float]]]
 """For each kind and generation the shares of tasks in which it was kept, told and acted on."""
 _MARKS = {
-    "stands in the request": Look(LOOKS["summary"].colour),
-    "told when asked": Look(LOOKS["assistant"].colour),
+    "kept": Look(LOOKS["summary"].colour),
+    "told": Look(LOOKS["assistant"].colour),
     "acted on": Look(DARK),
 }
 _GAP = "kept, not acted on"
@@ -26,7 +26,7 @@ _ACROSS, _WIDE, _HIGH = 5.8, 0.24, 0.78
 def survival_by_kind(shares: Shares, *, title: str) -> Chart:
     """Draw a row for each kind, a column for each generation, and three bars in each cell.
 
-    A full bar is all tasks. What stands in the request but isn't acted on is red.
+    A full bar is all tasks. What is kept, in the request, but isn't acted on is red.
     """
     chart = Chart(0.52 * len(shares) + 1.25, title)
     columns = np.arange(1, 1 + max(map(len, shares.values())))

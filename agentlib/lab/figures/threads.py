@@ -35,7 +35,7 @@ def threads(
 ) -> Chart:
     """Draw messages on the left, the summary's lines on the right, and threads between them.
 
-    `messages`: (speaker, words). `lines`: (words, the place of the message that it rests on, None
+    `messages`: (speaker, words). `lines`: (words, the index of the message that it rests on, None
     if there is none). Messages from which nothing came through are pale.
     """
     rows = max(len(messages), len(lines))

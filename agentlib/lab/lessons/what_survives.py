@@ -1,14 +1,15 @@
 """Lesson 10: six kinds of thing, the pin, the threads of a summary, and the gate."""
 
+from itertools import permutations
 from typing import Any
 
 from agentlib.auto_compact import summary_message
-from agentlib.lab.lessons.checking import Answer, call_block, exercise, require, result_block
+from agentlib.lab.lessons.checking import Answer, call_block, exercise, require, result_block, shown
 from agentlib.lab.lessons.page import print_lines
 from agentlib.lab.model.prompts import rules_in
 from agentlib.lab.play import Run
-from agentlib.lab.tasks.kinds import claim, spoken
-from agentlib.messages import Block, Message
+from agentlib.lab.tasks.kinds import claim, says, spoken
+from agentlib.messages import Block, Message, blocks
 
 # -- the exercises -------------------------------------------------------------------------------
 
@@ -24,6 +25,7 @@ def pin(messages: list[Message]) -> list[str]:
 
 
 RULE, TESTS = "Rule: never edit files under vendor/.", "Decision: the tests are `make test`."
+TOP = "The first line of every report must be '# For Ada'."
 CONSENT = "Yes, you may edit files under lib/."
 
 
@@ -40,10 +42,11 @@ def did(text: str, result: str, **inputs: str) -> list[Message]:
     return [{"role": "assistant", "content": [*words, call]}, answer]
 
 
+LINES = [RULE, TESTS, TOP, CONSENT]
 READ = did("", f"# {RULE}\nLIMIT = 7", path="a.py")
 
 
-@exercise("10.1", "only the person's rules stay, each once and word for word.", finished=pin)
+@exercise("10.1", "only the person's rules stay, in order and each once.", finished=pin)
 def _pin(answer: Answer) -> None:
     """spoken(message) gives pairs of speaker and text. Whose texts count?
 
@@ -52,6 +55,10 @@ def _pin(answer: Answer) -> None:
     work, summary = "Read every file.", summary_message(f"- [rule] {RULE}", "t", RULE)
     telling = did(f"- [rule] {TESTS}", "1 file", command="ls")
     also = [*READ[:1], {**READ[1], "content": [*READ[1]["content"], *said(TESTS)["content"]]}]
+    for lines in (LINES, LINES[::-1]):  # no set has both orders
+        result = answer.call([*map(said, lines)])
+        moved = result != lines and result in map(list, permutations(lines))
+        require(not moved, "the order has changed: return the lines in the order of the messages.")
     cases: dict[str, Any] = {
         "a rule beside a request": ([RULE], [said(f"{RULE} {work}")]),
         "a file has a rule of its own": ([], [said(work), *READ]),
@@ -61,39 +68,48 @@ def _pin(answer: Answer) -> None:
         "a second rule comes later": ([RULE, TESTS], [said(RULE), *READ, said(TESTS)]),
         "a second rule comes with a result": ([RULE, TESTS], [said(RULE), *also]),
         "the person says it twice": ([RULE, TESTS], [said(RULE), said(f"{RULE} {TESTS}")]),
+        "the rule comes again later": ([RULE, TESTS], [*map(said, (RULE, TESTS, RULE))]),
+        "the person has four rules": (LINES, [*map(said, LINES)]),
     }
     answer.agree(cases)
 
 
 def rests_on(line: str, messages: list[Message]) -> int | None:
-    """Return the place of the first message that says what a line claims."""
+    """Return the index of the first message that says what a line claims."""
     witness, words = claim(line)
-    for place, message in enumerate(messages):
+    for index, message in enumerate(messages):
         for speaker, text in spoken(message):
-            if speaker in (witness, "summary") and words in text:
-                return place
+            if speaker in (witness, "summary") and says(text, words):
+                return index
     return None
 
 
 @exercise("10.2", "each line rests on its own witness, an invented one on none.", finished=rests_on)
 def _rests_on(answer: Answer) -> None:
-    """The line's words stand in a text of its witness, or in the summary that was there before.
+    """A text of the line's witness says its words, or the summary that was there before.
 
-    for place, message in enumerate(messages), and in it for speaker, text in spoken(message).
+    for index, message in enumerate(messages), and in it for speaker, text in spoken(message).
     """
     migrated = did("I run it.", "(no output)", command="python migrate.py")
     talk = [said(RULE), *READ, said("Run migrate.py."), *migrated, said(CONSENT)]
+    summary = summary_message(f"- [rule] {RULE}", "t")
+    refusal: Message = {"role": "assistant", "content": "I will not run migrate.py."}
+    beside: Message = {"role": "user", "content": [result_block(1, RULE), *blocks(said("Go on."))]}
     cases = {
         "the person said it first": (0, f"- [rule] {RULE}", talk),
         "the person said it last": (6, f"- [rule] {CONSENT}", talk),
-        "a summary has it, too": (0, f"- [rule] {RULE}", [*talk, summary_message(RULE, "t")]),
+        "a summary has it, too": (0, f"- [rule] {RULE}", [*talk, summary]),
         "nobody said it": (None, "- [rule] Yes, you may edit files under vendor/.", talk),
         "only a file says this rule": (None, f"- [rule] {RULE}", talk[1:]),
         "a file has it": (2, "- [fact] LIMIT = 7", talk),
         "only the model said it": (None, "- [fact] I run it.", talk),
+        "a line is a part of a prohibition": (None, "- [rule] edit files under vendor/.", talk),
+        "a file says it beside the person's text": (None, f"- [rule] {RULE}", [beside]),
         "the model ran it": (4, "- [ran] migrate.py", talk),
         "the person only asked for it": (None, "- [ran] migrate.py", talk[:4]),
-        "the last summary has it": (0, f"- [rule] {RULE}", [summary_message(RULE, "t"), *READ]),
+        "the model only spoke of it": (None, "- [ran] migrate.py", [*talk[:4], refusal]),
+        "the last summary has it": (0, f"- [rule] {RULE}", [summary, *READ]),
+        "a summary comes before the person's words": (0, f"- [rule] {RULE}", [summary, *talk]),
     }
     answer.agree(cases)
 
@@ -119,21 +135,29 @@ def _gate(answer: Answer) -> None:
     Collect the claims for which `trace(line, messages)` is None. More than half? Return None.
     """
     talk, head = [said(f"{RULE} {CONSENT}"), *READ], "## Key decisions"
-    good = [head, *(f"- [rule] {r}" for r in (RULE, CONSENT)), "- [fact] LIMIT = 7"]
+    rules, fact = [f"- [rule] {RULE}", f"- [rule] {CONSENT}"], "- [fact] LIMIT = 7"
+    good = [head, *rules, fact]
     bad = ["- [rule] Yes, you may edit files under vendor/.", "- [ran] migrate.py", "- [fact] X."]
-    for case, lines, right in (
+    cases = (
+        ("the only line rests on a file", [fact], [fact]),
+        ("a line rests on message 0, and `not 0` is true", rules[:1], rules[:1]),
         ("each line rests on a message", good, good),
         ("one line is invented", [*good, bad[0]], good),
         ("half of the claims are invented", [*bad, *good], good),
-        ("most claims are invented", [*[head] * 3, f"- [rule] {RULE}", *bad[:2]], None),
-    ):
-        result = answer.call("\n".join(lines), talk)
+        ("most claims are invented", [*[head] * 3, *rules[:1], *bad[:2]], None),
+        ("three of five claims are invented", [*rules, *bad], None),
+        ("no line claims anything", [head, "- [progress] 0 files done"], [head]),
+    )
+    results = [answer.call("\n".join(lines), talk) for _, lines, _ in cases]
+    never = "with a gate that always refuses the agent never compacts"
+    require(any(each is not None for each in results), f"return the summary; {never}.")
+    for (case, _, right), result in zip(cases, results, strict=True):
         wanted = "the answer is None, so that the model is asked again"
         if right is None:
             require(result is None, f"{case}: {wanted}.")
             continue
-        always = "with a gate that always refuses the agent never compacts" * (lines == good)
-        require(isinstance(result, str), f"{case}: return the summary; {always or 'not None'}.")
+        text = f"{case}: return the summary, a text, not {shown(result)}."
+        require(isinstance(result, str), text)
         lost = [line for line in right if line not in result.splitlines()]
         kept = [line for line in bad if line in result.splitlines()]
         require(not lost, f"{case}: {lost[:1]} is gone.")

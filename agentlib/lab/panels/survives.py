@@ -3,7 +3,7 @@
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
 # ipywidgets and pandas have no types.
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from itertools import product
 from typing import Any
@@ -20,9 +20,7 @@ from agentlib.lab.tasks.generated import KINDS_KEPT
 from agentlib.lab.tasks.kinds import (
     GENERATIONS,
     KINDS,
-    LAYERS,
     LENGTHS,
-    MODELS,
     SEEDS,
     claim,
     play_kinds,
@@ -83,12 +81,18 @@ def _drawn(layers: str, tokens: int, model: str) -> Drawing:
     return Drawing(survival_by_kind(stored, title=title).png(), wrapped(text), table)
 
 
-def kinds_panel(layers: str = "none", model: str = "heeds") -> Panel:
-    """Show what twenty tasks kept, under the stored layers, lengths and models."""
+def kinds_panel(
+    layers: Sequence[str] = ("none",), models: Sequence[str] = ("heeds", "person")
+) -> Panel:
+    """Show what twenty tasks kept, beginning with the first of these layers and models.
+
+    A lesson offers only the layers and models that it has explained, because others would give
+    later answers away.
+    """
     controls = {
-        "layers": choice("layers", layers, LAYERS, "the pin, or pin and gate"),
+        "layers": choice("layers", layers[0], layers, "the pin, or pin and gate"),
         "tokens": slider("summary", max(LENGTHS), _LENGTHS),
-        "model": choice("model", model, tuple(MODELS), "what the model obeys or invents"),
+        "model": choice("model", models[0], models, "what the model obeys or invents"),
     }
     return Panel(controls, lru_cache(_drawn))
 
@@ -104,7 +108,7 @@ def _threads_of(run: Run, trace: RestsOn) -> tuple[Chart, str]:
     """Draw the first summary of a run, each line with a thread to the message that it rests on."""
     messages, lines = first_summary(run)
     rests = [trace(line, messages) for line in lines]
-    red = f"{many(rests.count(None), 'line')} of this summary: nobody said that"
+    red = f"Nobody said {many(rests.count(None), 'line')} of this summary"
     title = red if None in rests else "Somebody said each line of this summary"
     words = [line[2:] for line in lines]
     chart = threads([*map(_shown, messages)], [*zip(words, rests, strict=True)], title=title)
@@ -114,6 +118,8 @@ def _threads_of(run: Run, trace: RestsOn) -> tuple[Chart, str]:
 
 def _shown(message: Message) -> tuple[str, str]:
     speaker, text = spoken(message)[0]
+    if speaker == "call":
+        return "model", text.replace("\n", " ")
     return speaker, text.strip().split("\n")[0]
 
 

@@ -2,8 +2,9 @@
 
 The person tells a rule, a decision and a preference. A file has a number, a script is run that must
 not run twice, and a question is broken off. Package after package is read, with a compaction before
-each. Then the person asks for work that needs all six. No judge reads prose: a text stands in the
-request or not, the answer names it or not, and a file on disk has changed or not.
+each but the first. After one more the person asks for work that needs all six. No judge reads
+prose: a text stands in the request or not, the answer names it or not, and a file on disk has
+changed or not.
 """
 
 import json
@@ -45,7 +46,7 @@ person's own words, and one whose first summary has a consent that nobody gave."
 WITNESS = {
     **dict.fromkeys(("rule", "request", "task"), "person"),
     **dict.fromkeys(("fact", "file"), "file"),
-    "ran": "model",
+    "ran": "call",
 }
 """Who must have said what a summary's line with this mark tells. Other lines are counts."""
 LINE = re.compile(r"^- \[([a-z ]+)\] (.+)$", re.MULTILINE)
@@ -93,7 +94,12 @@ def told(seed: int) -> dict[str, str]:
 
 @cache
 def task_of_kinds(seed: int, generations: int, errands: int = 5) -> Scenario:
-    """Make the task of a seed with so many compactions and the first of its last requests."""
+    """Make the task of a seed with so many compactions and the first of its last requests.
+
+    Raise ValueError for a number of compactions that isn't 1 to 8.
+    """
+    if generations not in range(1, GENERATIONS + 1):
+        raise ValueError(f"generations={generations} compactions; choose 1 to {GENERATIONS}")
     rng, texts = Random(f"kinds {seed}"), told(seed)
     nouns = rng.sample(NOUNS, GENERATIONS + 1)
     files = {path: text for noun in nouns for path, text in _package(rng, noun).items()}
@@ -192,9 +198,10 @@ def _acted_on(
 
 
 def spoken(message: Message) -> list[tuple[str, str]]:
-    """Return the texts of a message, each with its speaker: "person", "file", "model", "summary".
+    """Return the texts of a message, each with its speaker.
 
-    A file is whatever a tool returned.
+    "person" and "model" have spoken themselves, a "call" is the name of a tool and a line for each
+    input, a "file" is whatever a tool returned, and a "summary" was written by the harness.
 
     >>> spoken({"role": "user", "content": "Go on."})
     [('person', 'Go on.')]
@@ -207,16 +214,34 @@ def _spoken(block: Block, role: str) -> tuple[str, str]:
         return "file", result_text(block)
     if role == "assistant":
         inputs = map(str, block.get("input", {}).values())
-        return "model", block.get("text") or " ".join([block.get("name", ""), *inputs])
+        call = "\n".join([block.get("name", ""), *inputs])
+        return ("call", call) if block["type"] == "tool_use" else ("model", block.get("text", ""))
     return ("summary" if is_summary(block) else "person"), block.get("text", "")
 
 
 def claim(line: str) -> tuple[str, str]:
     """Return the witness that a summary's line needs, and its words: empty if it claims nothing.
 
+    The words of a file's note are its path. White space around the line doesn't count.
+
     >>> claim("- [fact] The limit is 7."), claim("## Key decisions")
     (('file', 'The limit is 7.'), ('', ''))
     """
-    match = LINE.fullmatch(line)
+    match = LINE.fullmatch(line.strip())
     witness = WITNESS.get(match[1], "") if match else ""
     return witness, match[2].split(" | ")[0] if match and witness else ""
+
+
+def says(text: str, words: str) -> bool:
+    """Return whether a sentence or a line of a text begins with these words.
+
+    Otherwise "never edit vendor/" would say "edit vendor/". A path has no spaces and counts
+    anywhere. The sentence may go on, because a summary cuts what is long.
+
+    >>> says("Read all. You may edit lib/.", "You may edit lib/."), says("python a.py", "a.py")
+    (True, True)
+    >>> says("Never edit vendor/.", "edit vendor/.")
+    False
+    """
+    begins = r"(?:^|[.!?#\]])\s*" if " " in words else ""
+    return re.search(begins + re.escape(words), text, re.MULTILINE) is not None
