@@ -76,6 +76,17 @@ def test_the_dollars_have_the_price_of_reading_again_what_is_needed(session: Ses
     assert again > 0
 
 
+@pytest.mark.parametrize("keep", [0, 1, 5])
+def test_clearing_costs_the_same_by_settings_and_as_a_policy(session: Session, keep: int):
+    """Both set a cache marker after what will not change again."""
+    settings = replace(KEEPS_ALL, enabled=True, auto=False, keep_recent=keep)
+    own = engine(lambda messages, idle: micro_compact(messages, keep_recent=keep))
+    by_settings = judge([session], settings, PRICED_AS)["dollars"].item()
+    assert judge([session], KEEPS_ALL, PRICED_AS, own)["dollars"].item() == pytest.approx(
+        by_settings, rel=0.02
+    )
+
+
 def test_a_summary_that_a_policy_puts_in_is_billed_once():
     session, asked = play(generated(3), KEEPS_ALL).session, [0]
 

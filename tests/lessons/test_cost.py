@@ -10,6 +10,8 @@ from pandas import DataFrame
 
 from agentlib.lab.lessons.cost import (
     alive_panel,
+    billed,
+    by_the_bill,
     compacting_panel,
     compacting_pays,
     ratio_panel,
@@ -18,7 +20,10 @@ from agentlib.lab.lessons.cost import (
     saved_by_repeats,
     turns_at,
 )
+from agentlib.lab.play import play
+from agentlib.lab.replay.policies import KEEPS_ALL
 from agentlib.lab.spending import rates
+from agentlib.lab.tasks.generated import generated
 from agentlib.messages import of_type, with_results
 from agentlib.micro_compact import micro_compact as clear
 from lessons.solved import Lesson
@@ -56,6 +61,10 @@ def knows_the_end(pause: float) -> int:
     return max(0, math.ceil((pause - 300) / 270))
 
 
+def clear_after(seconds: float, messages: list[Any], idle: float) -> list[Any]:
+    return clear(messages, keep_recent=5) if idle > seconds else messages
+
+
 def clear_unseen_too(messages: list[Any], idle: float) -> list[Any]:
     ids = [r["tool_use_id"] for m in messages for r in of_type(m, "tool_result")]
     return with_results(messages, dict.fromkeys(ids, "[gone]")) if idle > 300 else messages
@@ -66,6 +75,10 @@ WRONG = {
         (lambda gone, behind, read, write: write * behind / (read * gone), "not 12.5"),
         (lambda gone, behind, read, write: (write - read) * gone / (read * behind), "not 48.0"),
         (lambda gone, behind, read, write: 24 * behind / gone, "at Haiku 4.5"),
+        (
+            lambda gone, behind, read, write: round((write / read - 1) * behind / gone),
+            "10.35, not 10",
+        ),
         (lambda gone, behind, read, write: 0, "at the prices of Opus 5.5"),
         (lambda gone, behind, read, write: (write - read) * behind / (write * gone), "Opus 5.5"),
         (
@@ -82,6 +95,8 @@ WRONG = {
             lambda *given: summary_pays(*given) + given[0] / (1 - given[0]),
             "the answer is 126.0, not 12",
         ),
+        (lambda *given: round(summary_pays(*given)), "the answer is 32.25, not 32"),
+        (lambda *given: summary_pays(*given) + 1 - 1e-14, "the answer is 126.0, not 127.0"),
         (partial(summary_pays, answer_as="write"), "half is left"),
         (partial(summary_pays, reads_it=False), "half is left"),
         (partial(summary_pays, gone=lambda left: 1.0), "half is left"),
@@ -112,6 +127,8 @@ WRONG = {
             lambda messages, idle: messages if idle > 300 else clear(messages, keep_recent=5),
             "at most 95 %",
         ),
+        (lambda messages, idle: clear_after(5, messages, idle), "two minutes pass"),
+        (lambda messages, idle: clear_after(60, messages, idle), "two minutes pass"),
         (lambda messages, idle: messages[-5:], "the API would refuse this"),
         (
             lambda messages, idle: [messages[0], *messages[-4:]] if idle > 300 else messages,
@@ -173,6 +190,13 @@ def test_a_compaction_pays_when_the_formula_says_so_whatever_its_size(model: str
         pays = next(n for n, cents in enumerate(saved, 1) if cents > -1e-9)
         assert abs(pays - right) <= 1.01  # system prompt and tools are read once more
         assert saved[-1] > 0
+
+
+def test_an_edit_whose_dollars_are_not_back_by_the_end_says_so_in_words():
+    session = play(generated(0), KEEPS_ALL).session
+    kept, last = billed(session), len(session.requests)
+    edit = partial(clear, keep_recent=3)
+    assert by_the_bill(session, kept, edit, last)[2] == "more than the 1 left"
 
 
 def test_the_panel_of_a_compaction_shows_both_and_says_if_it_never_pays():

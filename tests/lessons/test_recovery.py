@@ -2,23 +2,34 @@
 
 from functools import partial
 
+import pytest
+
 from agentlib.auto_compact import excess, summary_message
 from agentlib.estimation import estimate_tokens
-from agentlib.lab.lessons.recovery import FAULTS, START, fault_panel
+from agentlib.lab.lessons.recovery import START, cut_to_size, fault_panel
 from agentlib.lab.tasks.scenarios import REVIEW, SURVEY
 from agentlib.messages import active_request, of_type
 from agentlib.settings import Settings
 from lessons.solved import Lesson
 
+WHOLE = ("end_turn", "stop_sequence")
 
-def careful(messages, ask, *, whole=("end_turn", "stop_sequence"), caught=Exception, most=1.0):
+
+class AllBut(tuple):
+    """The reasons that aren't listed."""
+
+    def __contains__(self, reason):
+        return not super().__contains__(reason)
+
+
+def careful(messages, ask, *, whole=WHOLE, caught=Exception, most=1.0, more=0):
     """Solve exercise 07.1, or one of its wrong answers."""
     try:
         reply = ask(messages)
     except caught:
         return messages
     text = "\n".join(block["text"] for block in of_type(reply, "text"))
-    smaller = reply["usage"]["output_tokens"] < most * estimate_tokens(messages)
+    smaller = reply["usage"]["output_tokens"] < most * estimate_tokens(messages) + more
     if not (text.strip() and reply["stop_reason"] in whole and smaller):
         return messages
     return [summary_message(text, "t.jsonl", active_request(messages))]
@@ -34,7 +45,12 @@ def twice(messages, ask):
 
 
 def no_bad_reason(messages, ask):
-    return careful(messages, ask, whole=("end_turn", "stop_sequence", "tool_use", "pause_turn"))
+    return careful(messages, ask, whole=(*WHOLE, "tool_use", "pause_turn"))
+
+
+BAD = AllBut(
+    ("max_tokens", "refusal", "tool_use", "pause_turn", "model_context_window_exceeded"),
+)
 
 
 def careful_until_it_works(messages, ask, caught=Exception):
@@ -46,6 +62,10 @@ def careful_until_it_works(messages, ask, caught=Exception):
 
 
 def is_open(outcomes, turns, limit, rest):
+    return limit > 0 and without_limit_0(outcomes, turns, limit, rest)
+
+
+def without_limit_0(outcomes, turns, limit, rest):
     return outcomes[-limit:] == ["failed"] * limit and turns < rest
 
 
@@ -59,6 +79,15 @@ def again(messages, ask, shrink, *, only=excess, most=2):
                 raise
             messages = shrink(messages)
     return messages, ask(messages)
+
+
+def shrunk_first(messages, ask, shrink):
+    smaller = shrink(messages)
+    return again(messages, ask, lambda _: smaller)
+
+
+def shrunk_twice(messages, ask, shrink):
+    return again(messages, ask, lambda given: shrink(shrink(given)))
 
 
 def same_again(messages, ask, shrink):
@@ -114,15 +143,30 @@ WRONG = {
         (lambda m, ask: careful(m, ask, whole=("end_turn",)), "stop_reason is 'stop_sequence'"),
         (lambda m, ask: careful(m, ask, most=100), "9,000 tokens"),
         (no_bad_reason, "calls a tool"),
+        (lambda m, ask: careful(m, ask, whole=BAD), "stop_reason out_of_time"),
+        (lambda m, ask: careful(m, ask, more=1), "525 tokens, as many as the messages"),
+        (lambda m, ask: careful(m, ask, most=0.5), "524 tokens, one fewer than the messages"),
         (twice, "it asked 2 times"),
         (careful_until_it_works, "it asked 5 times"),
         (partial(careful_until_it_works, caught=BaseException), "it asked 5 times"),
     ],
     "07.2": [
         (lambda o, turns, limit, rest: o.count("failed") >= limit and turns < rest, "a success"),
-        (lambda o, turns, limit, rest: o[-limit:] == ["failed"] * limit, "the probe goes through"),
+        (
+            lambda o, turns, limit, rest: o[-limit:] == ["failed"] * limit,
+            "the next request goes through",
+        ),
         (lambda o, turns, limit, rest: is_open(o, turns, 3, rest), "if the limit is 1"),
-        (is_open, "with a limit of 0"),
+        (without_limit_0, "with a limit of 0"),
+        (lambda o, turns, limit, rest: is_open(o, turns, limit, 10), "if the rest is 5"),
+        (
+            lambda o, turns, limit, rest: is_open(o, turns % rest, limit, 10) and turns % rest != 0,
+            "eleven turns are more than ten",
+        ),
+        (
+            lambda o, turns, limit, rest: is_open(o, turns, limit, rest or 99),
+            "a rest of 0 is over at once",
+        ),
         (lambda o, turns, limit, rest: False, "three failures in a row open it"),
         (lambda o, turns, limit, rest: turns < rest, "nothing was tried yet"),
     ],
@@ -131,6 +175,8 @@ WRONG = {
         (partial(again, only=lambda error: True), "overloaded, 1 request should be made, not 2"),
         (partial(again, most=4), "both prompts are too long, 2 requests"),
         (same_again, "what shrink returned"),
+        (shrunk_first, "takes the prompt, the calls of shrink should number 0, not 1"),
+        (shrunk_twice, "is too long, the calls of shrink should number 1, not 2"),
         (until_it_fits, "both prompts are too long, 2 requests should be made, not 5"),
         (
             partial(until_it_fits, caught=BaseException),
@@ -144,6 +190,11 @@ WRONG = {
         (partial(ends, share=2), "not ['a', 'b', '[4 lines left out]', 'g', 'h']"),
         (partial(ends, gap="[lines left out]"), "not ['a', '[lines left out]'"),
         (lambda lines, room: ends(lines, min(room, 7)), "all lines fit"),
+        (lambda lines, room: lines if len(lines) <= room + 1 else ends(lines, room), "too many"),
+        (
+            lambda lines, room: [s.replace("[1 lines", "[1 line") for s in ends(lines, room)],
+            "not ['a', 'b', '[1 line left out]'",
+        ),
         (one_at_least, "3 // 4 is 0"),
         (from_the_end, "no room at all"),
     ],
@@ -164,13 +215,20 @@ def test_faults_change_the_fate_of_the_session():
     start = Settings(micro="off", manual=False, threshold=10_000, summary_tokens=12_500)
     panel = fault_panel(SURVEY, start.scaled(32_000))
     assert panel.values == {"rate": 50, "length": 2_000, "how": "tool_use"}
-    assert "timeout" not in FAULTS
     texts = {}
     for rate in (0, 100):
         panel.move(rate=rate, how="529")
         texts[rate] = panel.text.replace("\n", " ")
     assert "0 cut to size, 0 failed" in texts[0]
     assert "compactions: 0 done, 1 cut to size" in texts[100]
+
+
+def test_a_stand_in_that_has_no_room_says_so():
+    said = [{"role": "user", "content": "Read every file, then report."}]
+    assert cut_to_size(ends, 100)(said, "", None) == "- [request] Read every file, then report."
+    for tokens in (0, -1):
+        with pytest.raises(ValueError, match=f"not even one line .* fits into {tokens} tokens"):
+            cut_to_size(ends, tokens)(said, "", None)
 
 
 def test_without_any_summary_a_short_stand_in_never_finishes_the_report():

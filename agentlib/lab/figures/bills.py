@@ -102,10 +102,12 @@ def savings(
     *,
     across: str = "request",
     span: tuple[float, float] = (-20, 40),
+    words: str = "the formula",
 ) -> Chart:
     """Draw the cents that were saved up to each place, and where a formula says 0.
 
-    `across`: the name of the axis. `span`: the cents that there is room for.
+    `across`: the name of the axis. `span`: the cents that there is room for. `words` name the
+    formula's dot.
     """
     chart = Chart(2.5, title)
     axes = chart.frame(0.75, 0.5, 6.2, 1.6, xlabel=across)
@@ -115,6 +117,6 @@ def savings(
     axes.plot(places, saved, color=BLUE, linewidth=2.5)
     axes.plot(at, 0, "o", color=RED, markersize=10)
     shift, side = (-1, "top") if saved[-1] > 0 else (span[1] / 20, "bottom")
-    words: Any = {"color": RED, "fontsize": 10, "clip_on": True}
-    axes.text(at + 1, shift, f"the formula: {at:.1f}", va=side, **words)
+    looks: Any = {"color": RED, "fontsize": 10, "clip_on": True}
+    axes.text(at + 1, shift, f"{words}: {at:.1f}", va=side, **looks)
     return chart

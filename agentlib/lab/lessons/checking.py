@@ -177,6 +177,7 @@ def shown(value: Any) -> str:
     >>> print(shown(32_000), shown("a.py"), shown("a" * 99))
     32,000 'a.py' 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…
     """
+    value = round(value, 9) if isinstance(value, float) else value  # 126.99999999999999
     text = f"{value:,}" if type(value) is int else repr(value)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 

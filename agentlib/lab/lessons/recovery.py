@@ -9,12 +9,12 @@ import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, get_args
+from typing import Any
 
 from pandas import DataFrame
 
 from agentlib.auto_compact import auto_compact, excess, summary_message, summary_prompt
-from agentlib.estimation import estimate_tokens
+from agentlib.estimation import estimate_text, estimate_tokens
 from agentlib.lab.api.faults import Fault, Kind
 from agentlib.lab.client import client
 from agentlib.lab.figures import charts
@@ -29,7 +29,7 @@ from agentlib.lab.tasks.scenarios import SURVEY, Scenario
 from agentlib.loop import system_prompt
 from agentlib.messages import Message, active_request, of_type
 from agentlib.pipeline import Step, compact
-from agentlib.recovery import Breaker
+from agentlib.recovery import Breaker, spoken_lines
 from agentlib.requests import request, send
 from agentlib.settings import MODEL, Settings
 from agentlib.tools import Workspace
@@ -70,8 +70,9 @@ def _careful(answer: Answer) -> None:
     Compare reply["usage"]["output_tokens"] with estimate_tokens(messages).
     """
     messages = conversation(800, 800)
-    replies = tomllib.loads(read("replies.toml"))
+    replies, most = tomllib.loads(read("replies.toml")), estimate_tokens(messages)
     good = replies.pop("good")
+    replies[f"the reply has {most} tokens, as many as the messages"] = _long(most)
     for error in (RuntimeError("overloaded"), ConnectionError("no network")):
         replies[f"ask raises {error!r}"] = error
     for case, reply in replies.items():
@@ -79,10 +80,13 @@ def _careful(answer: Answer) -> None:
         new, times = _answered(answer, messages, outcome, good)
         require(times < 2, f"if {case}, it asked {times} times; {COSTS}.")
         require(new == messages, f"if {case}, the messages should stay as they were.")
-    for reason in ("end_turn", "stop_sequence"):
-        new, times = _answered(answer, messages, good | {"stop_reason": reason}, good)
+    reasons = ("end_turn", "stop_sequence")
+    sound = {f"stop_reason is {name!r}": {"stop_reason": name} for name in reasons}
+    sound[f"the reply has {most - 1} tokens, one fewer than the messages"] = _long(most - 1)
+    for reason, reply in sound.items():
+        new, times = _answered(answer, messages, good | reply, good)
         words = all(block["text"] in text_of(new) for block in of_type(good, "text"))
-        case = f"if stop_reason is {reason!r} and the reply begins with a thinking block"
+        case = f"if {reason} and the reply begins with a thinking block"
         require(words and len(new) == 1, f"{case}, one message with all its text should be left.")
         lost = active_request(new) != active_request(messages)
         require(not lost, f"{case}, the person's words should stand beside the summary.")
@@ -90,6 +94,10 @@ def _careful(answer: Answer) -> None:
     with contextlib.suppress(KeyboardInterrupt):
         _answered(answer, messages, KeyboardInterrupt(), good)
         require(False, "KeyboardInterrupt, which is Ctrl-C, should pass; catch Exception.")
+
+
+def _long(tokens: int) -> dict[str, Any]:
+    return {"usage": {"output_tokens": tokens}}
 
 
 def _answered(answer: Answer, messages: list[Message], outcome: Any, good: Any) -> Any:
@@ -127,8 +135,12 @@ def _breaker(answer: Answer) -> None:
         "three failures in a row open it": (True, [failed] * 3, 1, 3, 10),
         "two failures are fewer than three": (False, [failed] * 2, 1, 3, 10),
         "nine turns are fewer than ten": (True, [failed] * 3, 9, 3, 10),
-        "after ten turns the probe goes through": (False, [failed] * 3, 10, 3, 10),
-        "the probe failed, so it rests again": (True, [failed] * 4, 2, 3, 10),
+        "after ten turns the next request goes through": (False, [failed] * 3, 10, 3, 10),
+        "eleven turns are more than ten": (False, [failed] * 3, 11, 3, 10),
+        "five turns are enough if the rest is 5": (False, [failed] * 3, 5, 3, 5),
+        "seven turns are more than a rest of 5": (False, [failed] * 3, 7, 3, 5),
+        "a rest of 0 is over at once": (False, [failed] * 3, 1, 3, 0),
+        "that request failed, so it rests again": (True, [failed] * 4, 2, 3, 10),
         "a success closes it": (False, [*[failed] * 3, ok], 1, 3, 10),
         "only failures in a row count": (False, [failed, ok, failed, failed], 1, 3, 10),
         "one failure is enough if the limit is 1": (True, [failed], 1, 1, 5),
@@ -164,9 +176,6 @@ def _once_more(answer: Answer) -> None:
     empty: Message = {"role": "user", "content": []}
     unfit = [*messages, empty]  # the API refuses this, not for its size
 
-    def shrink(_: list[Message]) -> list[Message]:
-        return smaller
-
     for case, fault, sent, right, passes in (
         ("the API takes the prompt", Fault("too_long", at=9), messages, [messages], False),
         ("the prompt is too long", Fault("too_long", at=1), messages, both, False),
@@ -174,13 +183,16 @@ def _once_more(answer: Answer) -> None:
         ("the API is overloaded", Fault("529", at=struck), messages, [messages], True),
         ("the API refuses the prompt for its form", Fault("too_long", at=9), unfit, [unfit], True),
     ):
-        asked = list[Any]()
+        asked, shrunk = list[Any](), list[Any]()
+        shrink = partial(_shrink, smaller, shrunk)
         outcome: Any = "the API's error"
         ask = partial(_ask, client(faults=[fault]).with_options(max_retries=0).messages, asked)
         with contextlib.suppress(anthropic.APIError):
             outcome = answer.call(sent, ask, shrink)
         counts = f"{len(right)} request{'s' * (len(right) > 1)} should be made, not {len(asked)}"
         require(len(asked) == len(right), f"if {case}, {counts}.")
+        needed = f"the calls of shrink should number {len(right) - 1}, not {len(shrunk)}"
+        require(len(shrunk) == len(right) - 1, f"if {case}, {needed}.")
         require(asked == right, f"if {case}, the second request should have what shrink returned.")
         raised, result = outcome == "the API's error", f"yours gives {outcome!r:.60}"
         require(raised or not passes, f"if {case}, the API's error should pass; {result}.")
@@ -193,27 +205,34 @@ def _ask(api: Any, asked: list[Any], messages: list[Message]) -> dict[str, Any]:
     return api.create(model=MODEL, max_tokens=99, messages=messages).to_dict()
 
 
-def both_ends(lines: list[str], room: int) -> list[str]:
+def _shrink(smaller: list[Message], shrunk: list[Any], messages: list[Message]) -> list[Message]:
+    shrunk.append(messages)
+    return smaller
+
+
+def both_ends(lines: list[str], most: int) -> list[str]:
     """Keep the oldest and the newest lines, and say how many are missing between them."""
-    if len(lines) <= room:
+    if len(lines) <= most:
         return lines
-    old = room // 4
-    new = len(lines) - (room - old)
+    old = most // 4
+    new = len(lines) - (most - old)
     return [*lines[:old], f"[{new - old} lines left out]", *lines[new:]]
 
 
 @exercise("07.4", "the beginning and the end stand, and the gap is named.", finished=both_ends)
 def _stand_in(answer: Answer) -> None:
-    """If all lines fit, return them. Else old = room // 4 lines come from the beginning.
+    """If all lines fit, return them. Else old = most // 4 lines come from the beginning.
 
-    The others begin at len(lines) - (room - old). Slices with a minus fail for 0.
+    The others begin at len(lines) - (most - old). Slices with a minus fail for 0.
     """
     lines, cut = list("abcdefgh"), ["a", "[4 lines left out]", *"fgh"]
+    one_gone = ["a", "b", "[1 lines left out]", *"defghi"]
     cases = {
         "a quarter of 4 from the beginning, the rest from the end": (cut, lines, 4),
         "3 // 4 is 0": (["[5 lines left out]", *"fgh"], lines, 3),
         "there is no room at all": (["[8 lines left out]"], lines, 0),
         "all lines fit": (lines, lines, 8),
+        "nine lines are one too many for 8": (one_gone, [*lines, "i"], 8),
         "there is more room than lines": (lines, lines, 30),
     }
     answer.agree(cases)
@@ -279,6 +298,23 @@ def resting(is_open: Callable[..., bool], limit: int) -> Callable[..., Step]:
     return engine
 
 
+def cut_to_size(cut: Callable[..., list[str]], tokens: int) -> Callable[..., str]:
+    """Make a summariser without a model: of what was said, `cut` keeps what fits into `tokens`.
+
+    It raises ValueError if not even one line fits.
+    """
+
+    def summarize(messages: list[Message], focus: str, ask: Ask) -> str:
+        lines = spoken_lines(messages)
+        texts = ("\n".join(cut(lines, most)) for most in range(len(lines), 0, -1))
+        for text in texts:
+            if estimate_text(text, "summary") <= tokens:
+                return text
+        raise ValueError(f"not even one line of what was said fits into {tokens:,} tokens")
+
+    return summarize
+
+
 def without_estimate(send_once: Callable[..., Any]) -> Callable[..., None]:
     """Make the loop of lesson 00 compact, but only if the API refuses the prompt."""
 
@@ -316,8 +352,8 @@ def twenty_tasks(trades: DataFrame) -> DataFrame:
     return trades.assign(**columns).groupby("policy", sort=False)[shown].mean()
 
 
-FAULTS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind != "timeout")
-"""A time-out ends as a 500 does, but only after seconds, because the SDK waits and retries."""
+FAULTS: tuple[Kind, ...] = ("529", "empty", "refusal", "larger", "truncated", "tool_use")
+"""The ways to fail that the lesson explains."""
 
 
 def fault_panel(scenario: Scenario, settings: Settings) -> Panel:
@@ -325,7 +361,7 @@ def fault_panel(scenario: Scenario, settings: Settings) -> Panel:
 
     `rate` is in percent of the requests for a summary, `length` is that of each summary, and `how`
     is the failure. The axis has room for 63 turns, so that runs compare. A run in circles ends
-    there: each prompt may take three fewer.
+    there: the first prompt takes 3 turns, and the second is stopped after 60.
     """
     axes: Any = {"top": 1.3 * settings.context_window, "turns": 63}
 
@@ -333,7 +369,7 @@ def fault_panel(scenario: Scenario, settings: Settings) -> Panel:
         faults = (Fault(how, rate=rate / 100, only="summary"),) if rate else ()
         moved = replace(settings, summary_tokens=length)
         run = play(scenario, moved, faults=faults, max_turns=60)
-        title = "Tokens in each prompt, the summariser failing"
+        title = f"Tokens in each prompt, {rate} % of the summaries failing"
         chart = charts.turns(run.table(), title=title, **axes)
         counts = outcomes(run.session)
         made = ", ".join(f"{counts[name]} {name}" for name in ("done", "cut to size", "failed"))

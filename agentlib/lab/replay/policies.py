@@ -27,12 +27,18 @@ KEEPS_ALL = Settings(context_window=1_000_000, enabled=False)
 
 
 def engine(policy: Policy) -> ContextEngine:
-    """Make an engine of a policy. A summary that it puts in is billed as a request."""
+    """Make an engine of a policy. A summary that it puts in is billed as a request.
+
+    A cache marker follows the last message that the policy has edited, as after a clearing.
+    """
 
     def step(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
         view, old = policy(list(messages), given["idle"]), set(map(id, messages))
-        is_new = any(is_summary(b) for m in view if id(m) not in old for b in blocks(m))
-        return Step(messages=view, compaction=Outcome.AUTO if is_new else None)
+        edited = [place for place, message in enumerate(view) if id(message) not in old]
+        is_new = any(is_summary(b) for place in edited for b in blocks(view[place]))
+        settled = edited[-1] + 1 if edited else min(given["settled"], len(view))
+        compaction = Outcome.AUTO if is_new else None
+        return Step(messages=view, settled=settled, compaction=compaction)
 
     return step
 
