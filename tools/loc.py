@@ -23,7 +23,7 @@ BUDGETS = {
     "adapters": 285,
     ROOMS: 2_187,
     "a folded cell": 30,
-    "the rest of the lab": 8_783,
+    "the rest of the lab": 8_789,
     "tools, Python": 1_212,
     "tools, JavaScript": 411,
 }
