@@ -4,6 +4,8 @@ nbval runs the notebook and holds its outputs. So the outputs as stored are what
 and these tests only read them.
 """
 
+import ast
+import builtins
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +14,7 @@ import nbformat
 import pytest
 
 from agentlib.lab.figures.floor_plan import COSTS, floor_plan
-from agentlib.lab.lessons.museum import PLAN, exhibit, said
+from agentlib.lab.lessons.museum import PLAN, exhibit, findings, said
 
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "museum.ipynb"
 CELLS = nbformat.read(NOTEBOOK, as_version=4).cells
@@ -68,12 +70,13 @@ def far_off(wrong: str, right: str) -> bool:
 
 
 def falls(text: str) -> bool:
-    return numbers(text) != sorted(numbers(text)) or "None" in text
+    lengths = numbers(text)[1::2]
+    return lengths != sorted(lengths) or "None" in text
 
 
 def two_agents(wrong: str, right: str) -> bool:
-    low, high = wrong.split("85 %: ")
-    return numbers(low)[1:] != numbers(high) and numbers(right) == [85]
+    low, high = numbers(wrong)[:2]
+    return low < high and numbers(right) == [85]
 
 
 HOLDS: dict[str, Callable[[str, str], bool]] = {
@@ -83,8 +86,7 @@ HOLDS: dict[str, Callable[[str, str], bool]] = {
     "Two thresholds in one text": two_agents,
     "It didn't help, so once more": fewer(2, 2),
     "A breaker that never counts": fewer(1, 1.3),
-    "The last turn is everything": says("Error code: 400", "done True"),
-    "The oldest 80,000 characters": number(0, 2),
+    "The oldest 80,000 characters": lambda *pair: number(0, 2)(*pair) and fewer(2, 1.3)(*pair),
     "The newest 80,000 characters": says("I see no request.", "I wrote REPORT.md: 19"),
     "Chinese written as escapes": number(0, 5),
     "Cleared before it was seen": lambda wrong, right: (
@@ -94,19 +96,20 @@ HOLDS: dict[str, Callable[[str, str], bool]] = {
     "Cleared at every turn": lambda *pair: number(0, 2)(*pair) and fewer(1, 2)(*pair),
     "Keep zero keeps everything": says("prompt is too long", "done True"),
     "A tail without its call": says("0 messages 400 ", "begins with a tool_use"),
+    "The last turn is everything": says("Error code: 400", "done True"),
     "The assistant has the last word": says("prefill", "done True"),
     "The summary is left out": says("I see no request.", "done in"),
     "The focus goes nowhere": says("False", "True"),
     "The first block isn't the text": says("no attribute 'text'", "## Accomplished"),
     "A system prompt of its own": lambda *pair: number(0, 1_000)(*pair) and fewer(1, 5)(*pair),
-    "The summary gives orders": says("stale answer", "report"),
+    "The summary gives orders": says("`EF_ARM_ABIMASK` is set to", "I wrote REPORT.md"),
     "A summary of a summary": says("False", "True"),
     "A plan that never comes back": says("False", "True"),
     "A summariser that reads nothing": says("0 of 19", "19 of 19"),
     "Saved after it was cleared": number(0, 3),
     "Objects saved as their repr": says("400 messages.1.content.0", "bash"),
     "Named by the clock": says("1 file ", "3 files"),
-    "Emptied before it is written": says("0 bytes", "2 messages"),
+    "Emptied before it is written": says("left: ''", "'all of yesterday', mode 600"),
     "Read back as dicts": says("used unknown]", "used read_file]"),
     "Compact called beside a read": says("refused, 400", "accepted"),
     "Characters called bytes": lambda wrong, right: 3 * numbers(wrong)[0] == numbers(right)[0],
@@ -136,11 +139,48 @@ def test_a_cure_like_its_mistake_would_be_noticed(name: str):
     assert not HOLDS[name](mistake, mistake)
 
 
-def test_the_map_draws_a_dot_for_each_exhibit():
-    chart = floor_plan({"One": {"a": "lost", "b": "unsafe"}, "Two": {"c": "lost"}}, title="Three")
+def names(source: str) -> tuple[set[str], set[str]]:
+    """The names that code binds, and those that it reads."""
+    bound, read = set[str](), set[str]()
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Name(id=name, ctx=ctx):
+                (read if isinstance(ctx, ast.Load) else bound).add(name)
+            case ast.arg(arg=name) | ast.FunctionDef(name=name):
+                bound.add(name)
+            case ast.ExceptHandler(name=str(name)):
+                bound.add(name)
+            case ast.alias(name=name, asname=other):
+                bound.add(other or name)
+            case _:
+                pass
+    return bound, read
+
+
+def test_an_exhibit_needs_only_the_cells_above_the_rooms():
+    code = [cell.source for cell in CELLS if cell.cell_type == "code"]
+    shared = names("\n".join(code[:3]))[0] | {*dir(builtins)}
+    missing = {cell.splitlines()[0]: names(cell)[1] - names(cell)[0] - shared for cell in code[3:]}
+    assert not {first: each for first, each in missing.items() if each}
+    assert names("def f(x):\n    y = x\nprint(z)") == ({"f", "x", "y"}, {"x", "print", "z"})
+
+
+def test_the_map_draws_a_dot_for_each_exhibit_and_sorts_a_room_by_cost():
+    chart = floor_plan({"One": {"b": "unsafe", "a": "lost"}, "Two": {"c": "lost"}}, title="Three")
     assert [len(axes.collections) for axes in chart.figure.axes] == [3]
     words = [text.get_text() for axes in chart.figure.axes for text in axes.texts]
     assert words == ["One", "a", "b", "Two", "c"]
+
+
+def test_the_map_says_what_its_dots_show():
+    count, total, stopped = (
+        sum(cost in costs for cost in COSTS_OF.values())
+        for costs in ({"lost"}, {*COSTS}, {"stopped"})
+    )
+    assert (
+        findings()
+        == f"{count} of {total} mistakes lose something, and only {stopped} stop the agent"
+    )
 
 
 def test_what_is_sent_is_answered_or_refused_in_the_apis_words():

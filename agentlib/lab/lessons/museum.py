@@ -1,5 +1,6 @@
 """The museum's plan, and what its cells send and print. Its exhibits stand in the notebook."""
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -10,37 +11,44 @@ from agentlib.messages import Message
 from agentlib.settings import MODEL
 
 PLAN = {
-    "Counted wrong": {
-        "Nobody counts the system prompt": "refused", "A list counts as one character": "refused",
-        "More to say, less room": "lost", "Two thresholds in one text": "wrong",
+    "Counted wrong or never": {
+        "Nobody counts the system prompt": "wrong", "A list counts as one character": "wrong",
+        "More to say, less room": "wrong", "Two thresholds in one text": "wrong",
         "It didn't help, so once more": "expensive", "A breaker that never counts": "expensive",
-        "The last turn is everything": "refused",
     },
     "Cut wrong": {
-        "The oldest 80,000 characters": "lost", "The newest 80,000 characters": "lost",
+        "The oldest 80,000 characters": "expensive", "The newest 80,000 characters": "lost",
         "Chinese written as escapes": "lost", "Cleared before it was seen": "lost",
-        "Cleared while it is needed": "expensive", "Cleared at every turn": "expensive",
-        "Keep zero keeps everything": "refused", "A tail without its call": "refused",
+        "Cleared while it is needed": "wrong", "Cleared at every turn": "expensive",
+        "Keep zero keeps everything": "stopped", "A tail without its call": "stopped",
+        "The last turn is everything": "stopped",
     },
     "Summarised wrong": {
-        "The assistant has the last word": "refused", "The summary is left out": "lost",
-        "The focus goes nowhere": "lost", "The first block isn't the text": "lost",
+        "The assistant has the last word": "stopped", "The summary is left out": "lost",
+        "The focus goes nowhere": "lost", "The first block isn't the text": "stopped",
         "A system prompt of its own": "expensive", "The summary gives orders": "unsafe",
         "A summary of a summary": "lost", "A plan that never comes back": "lost",
         "A summariser that reads nothing": "lost",
     },
     "Kept wrong on disk": {
-        "Saved after it was cleared": "lost", "Objects saved as their repr": "refused",
+        "Saved after it was cleared": "lost", "Objects saved as their repr": "stopped",
         "Named by the clock": "lost", "Emptied before it is written": "lost",
         "Read back as dicts": "wrong",
     },
     "Done wrong by tools": {
-        "Compact called beside a read": "refused", "Characters called bytes": "wrong",
+        "Compact called beside a read": "stopped", "Characters called bytes": "wrong",
         "The first of two places": "wrong", "A list of dangerous commands": "unsafe",
         "Cut without a word": "lost",
     },
 }  # fmt: skip
 """Each room's exhibits, by the headings of the notebook, and what the mistake costs."""
+
+
+def findings() -> str:
+    """Say how many exhibits lose something, and how many stop the agent."""
+    costs = Counter(cost for room in PLAN.values() for cost in room.values())
+    lost, stopped = costs["lost"], costs["stopped"]
+    return f"{lost} of {costs.total()} mistakes lose something, and only {stopped} stop the agent"
 
 
 @cache
