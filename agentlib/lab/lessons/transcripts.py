@@ -155,8 +155,8 @@ def _turn(answer: Answer) -> None:
 
 Part = Callable[..., Any]
 """A function of the learner's."""
-HIDDEN = {*session_file.envelope("", 0, None, 0.0), "level", "isMeta", "usage"}
-HIDDEN |= {"crc32", "logicalParentUuid"}
+_MORE = {"level", "isMeta", "usage", "crc32", "logicalParentUuid"}
+HIDDEN = _MORE | {*session_file.envelope("", 0, None, 0.0)}
 """What many lines of a session file have, and `show` leaves out."""
 
 
