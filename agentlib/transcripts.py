@@ -104,10 +104,10 @@ class Session:
         """Return the whole text of a result, even if the context has lost it.
 
         With `search`, return all lines of the history that hold these words, in any case. A head
-        above them names the call and its id, or who spoke. Raises KeyError if no result has this
-        id.
+        above them names the call and its id, or who spoke. Without words and without an id nothing
+        is found. Raises KeyError if no result has this id.
         """
-        if search:
+        if search or not tool_use_id:
             return "\n".join(self._lines_with(search.casefold())) or "(nothing found)"
         return result_text(messages.results(self.history)[tool_use_id])
 
@@ -117,7 +117,7 @@ class Session:
             for block in blocks(message):
                 call = calls.get(block.get("tool_use_id", ""))
                 text = result_text(block) if call else block.get("text", "")
-                lines = [line for line in text.split("\n") if words in line.casefold()]
+                lines = [line for line in text.split("\n") if words and words in line.casefold()]
                 if not lines or (call and call["name"] == "recall"):  # no search finds another
                     continue
                 head = [call["name"], call["input"], call["id"]] if call else [message["role"]]

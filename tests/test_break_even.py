@@ -2,8 +2,10 @@
 
 import math
 
+import pytest
 from positions import any_position_is_as_if_first
 
+from agentlib.lab.figures.bills import savings
 from agentlib.lab.panels.break_even import break_even_panel, saved_by_clearing
 
 
@@ -24,3 +26,14 @@ def test_a_clearing_pays_when_the_formula_says_so_by_the_rules_of_the_cache():
         saved = saved_by_clearing(cleared, behind, model, 1_000)
         first = next(n for n, cents in enumerate(saved, 1) if cents > -1e-9)
         assert first == math.ceil(formula(behind, cleared, 0.2, 5.0) - 1e-9)
+
+
+@pytest.mark.parametrize("at", [2.4, 12, 44, 46, 48, 56.5, 60, 960])
+def test_the_formula_is_named_inside_the_picture(at: float):
+    chart = savings(range(1, 61), [n / at - 1 for n in range(1, 61)], at, "t")
+    chart.png()
+    [axes] = chart.figure.axes
+    [name] = axes.texts
+    assert axes.bbox.x0 < name.get_window_extent().x0
+    assert name.get_window_extent().x1 < axes.bbox.x1
+    assert name.get_text().endswith("→") == (at > 60)

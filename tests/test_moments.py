@@ -7,7 +7,7 @@ from pandas import DataFrame, concat
 from runs import ERRAND
 
 from agentlib.estimation import prompt_tokens
-from agentlib.lab.figures.moments import moments
+from agentlib.lab.figures.moments import moment, moments
 from agentlib.lab.lessons.manual_compact import BY_HAND, moment_panel
 from agentlib.lab.play import asked_at, play
 from agentlib.lab.replay import replay
@@ -103,3 +103,16 @@ def test_the_picture_is_broken_where_the_report_is_written():
     ends = [list(line.get_ydata()) for line in others.lines]
     assert ends[:4] == [[75, 25], [75, 25], [100, 100], [100, 100]]
     assert ends[4] == [25]
+
+
+@pytest.mark.parametrize("at", [(2, 19), (20, 9), (35, 5), (36, 1), (36, 19), (37, 19), (38, 19)])
+def test_the_name_of_the_mark_is_inside_the_picture_and_off_its_lines(at: tuple[int, int]):
+    rows = [{"turn": n, "from_report": n - 37, "described": 5, "files": 19} for n in range(2, 39)]
+    chart = moment(DataFrame(rows), title="t", at=at, name=f"yours: {at[1]}")
+    chart.png()
+    [axes] = chart.figure.axes
+    written, name = (text.get_window_extent() for text in axes.texts)
+    line = axes.transData.transform((36.5, 0))[0]
+    assert axes.bbox.y0 < name.y0
+    assert name.x1 < line
+    assert not written.overlaps(name)

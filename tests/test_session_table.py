@@ -1,5 +1,6 @@
 """Lesson 05: the session as a table, its panel, its picture, the killed agent."""
 
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -8,9 +9,16 @@ import pytest
 from agentlib import transcripts
 from agentlib.lab.crash import kill_while_it_waits
 from agentlib.lab.figures import history
-from agentlib.lab.lessons.transcripts import EXCERPT, LONGEST, SHOWN_ROWS, as_html, session_browser
+from agentlib.lab.lessons.transcripts import (
+    EXCERPT,
+    LONGEST,
+    SHOWN_ROWS,
+    as_html,
+    billed_rows,
+    session_browser,
+)
 from agentlib.lab.play import play
-from agentlib.lab.sessions.table import Row, matching, rows
+from agentlib.lab.sessions.table import ANSWER, Row, matching, rows
 from agentlib.lab.tasks.generated import generated
 from agentlib.messages import Block, Message, of_type
 from agentlib.settings import Settings
@@ -122,6 +130,13 @@ def test_the_panel_does_what_its_controls_say():
     panel.turn.value = 2
     assert "1 of " in panel.text
     assert "1 in view" in panel.text
+
+
+def test_the_tokens_of_a_turn_add_up_to_what_was_billed_for_its_messages():
+    session = cleared()
+    session.requests[1] = replace(session.requests[1], usage={"input_tokens": 1_000})
+    held = [row.tokens for row in billed_rows(session, 2) if row.state != ANSWER]
+    assert sum(held) == pytest.approx(1_000, abs=len(held))
 
 
 def test_what_a_tool_returned_is_text_and_no_markup():

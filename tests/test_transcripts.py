@@ -273,6 +273,7 @@ def test_a_search_finds_lines_of_results_and_words_but_not_those_of_a_search(tmp
     head = "[bash {'command': 'ls'} toolu_1]"
     assert session.recall(search="tests/") == f"[user]\nTests go into tests/.\n{head}\nTESTS/"
     assert session.recall(search="nowhere") == "(nothing found)"
+    assert session.recall(search="") == session.recall() == "(nothing found)"
 
 
 def test_the_agent_recalls_a_cleared_result(tmp_path, workspace):

@@ -2,8 +2,11 @@
 
 from functools import partial
 
+from pandas import read_csv
+
 from agentlib.auto_compact import summary_message, summary_prompt
 from agentlib.lab.lessons.head_and_tail import START, four_costs, parts_panel
+from agentlib.lab.tasks.generated import PARTS
 from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.messages import (
     SUMMARY_END,
@@ -157,3 +160,10 @@ def test_the_parts_of_a_hand_off_and_its_length_run_the_task_again():
     assert "rule kept yes, facts 2." in panel.text.replace("\n", " ")
     panel.move(parts="neither", summary_tokens=1_600)
     assert "rule kept yes, facts 4." in panel.text.replace("\n", " ")
+
+
+def test_half_of_the_facts_that_the_whole_hand_off_loses_are_in_tasks_with_fewer_than_six():
+    table = read_csv(PARTS)
+    whole = table[table["without"] == "nothing"]
+    lost = (whole["facts"] - whole["facts kept"]).groupby(whole["facts"]).sum()
+    assert (lost.sum(), lost[6], lost[3]) == (15, 7, 1)  # as the fold after 06.twenty says

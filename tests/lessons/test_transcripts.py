@@ -116,7 +116,7 @@ WRONG = {
         (emptied, "after 2 calls, the file should have 2 lines; yours has 1"),
         (lambda message, path: added(path, json.dumps(message)), "should end with"),
         (lambda message, path: added(path, f"{message}\n"), "the last line should be the"),
-        (lambda message, path: added(path, f"{json.dumps(message, indent=1)}\n"), "1 lines"),
+        (lambda message, path: added(path, f"{json.dumps(message, indent=1)}\n"), "1 line;"),
         (written_again, "it reads what is there and writes it again"),
     ],
     "05.2": [

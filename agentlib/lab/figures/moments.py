@@ -45,6 +45,7 @@ def moments(
     left = wide.index.min()
     axes.set(ylim=(0, 108), xlim=(left, 1.5), xlabel="turns from the report")
     axes.set_ylabel("% of the files", labelpad=0)
+    axes.locator_params(axis="x", nbins=6)
     axes.text(left + 0.4, 8, "thin: one task each\nthick: the median")
     axes.text(left + 0.4, 34, "● lesson 03", color=RED)
     return chart
@@ -55,10 +56,12 @@ def _curve(axes: Axes, table: DataFrame, at: tuple[int, int], name: str) -> None
         axes.plot(part["turn"], part["described"], color=BLUE, linewidth=3)
     written = table["turn"][table["from_report"] == 0].iloc[0]
     axes.axvline(written - 0.5, color=DARK, linewidth=1, linestyle=":")
-    axes.text(written - 0.9, 0.4, "the report\nis written", ha="right")
+    files = table["files"].iloc[0]
+    axes.text(written - 0.9, 1.15 * files, "the report is written", ha="right", va="center")
     axes.plot(*at, "o", color=RED, markersize=9, zorder=5)
-    side, shift = ("left", 4) if at[0] < 0.4 * written else ("right", -8)
-    place: Any = {"xytext": (shift, -8), "textcoords": "offset points", "ha": side, "va": "top"}
-    axes.annotate(name, at, color=RED, **place)
-    axes.set(ylim=(0, 1.12 * table["files"].iloc[0]), xlim=(1, table["turn"].max() + 0.5))
+    ha, right = ("left", 4) if at[0] < 0.4 * written else ("right", -8)
+    va, down = ("center", 0) if at[1] < 0.2 * files else ("top", -8)  # above the axis
+    place: Any = {"xytext": (right, down), "textcoords": "offset points", "ha": ha, "va": va}
+    axes.annotate(name, (min(at[0], written - 0.5), at[1]), color=RED, **place)
+    axes.set(ylim=(0, 1.25 * files), xlim=(1, table["turn"].max() + 0.5))
     axes.set(xlabel="compacted after turn", ylabel="files described")

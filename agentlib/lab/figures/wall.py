@@ -35,7 +35,7 @@ class Wall(Chart):
             look = LOOKS[tile.kind].fill(0.5)
             self.blocks.append(Rectangle((left, row + 0.5), tile.tokens, 0, **look))
             left += tile.tokens
-        self.faint = Rectangle((0, 0.5), room, 0, facecolor="white", alpha=0.5)
+        self.faint = Rectangle((0, 0.5), room, 0, facecolor="white", alpha=0.25)
         self.new = Rectangle((0, 0), 0, 1, fill=False, linewidth=1.8)
         self.over = Rectangle((window, 0), 0, 1, facecolor=RED)
         for patch in (*self.blocks, self.faint, self.new, self.over):

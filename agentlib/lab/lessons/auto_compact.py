@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 from agentlib.auto_compact import summary_message, summary_text
 from agentlib.lab.figures.style import LOOKS, NAMES, RED, Chart
 from agentlib.lab.lessons.checking import SUMMARY, Answer, conversation, exercise, require, text_of
-from agentlib.lab.lessons.page import survived
+from agentlib.lab.lessons.page import cut, survived
 from agentlib.lab.panels.panel import Panel, knobs, slider
 from agentlib.lab.play import MAX_TURNS, Run, play
 from agentlib.lab.spending import PRICED_AS
@@ -195,7 +195,7 @@ def print_calls(run: Run, first: int, last: int) -> None:
         again = "  (again)" if set(calls) & set(made) else ""
         made += calls
         if turn >= first:
-            print(f"turn {turn:2}  {', '.join(calls)[:54]}{again}")
+            print(f"turn {turn:2}  {cut(', '.join(calls), 54)}{again}")
             if turn in summarised:
                 print(f"         --- a summary in place of {summarised[turn]} messages ---")
 

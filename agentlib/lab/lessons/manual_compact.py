@@ -213,12 +213,13 @@ def moment_panel(scenario: Scenario, settings: Settings, curve: DataFrame, after
         chosen = replace(settings, summary_tokens=summary_tokens)
         run = play(scenario, chosen, compact_after=after, focus=words.strip())
         files = int(run.checks["described"])
-        title = f"Compacted after turn {after}: {files} files are described"
+        title = f"Compacted after turn {after}: {files} of {total} files described"
         chart = moments.moment(curve, title=title, at=(after, files), name=f"yours: {files}")
         sizes = f"{run.step.tokens_before:,} -> {run.step.tokens_after:,} tokens"
         return chart.png(), run_sentence(run, sizes, summary_holds(run, scenario))
 
     turns, tokens = (2, int(curve["turn"].max()), 1), settings.summary_tokens
+    total = curve["files"].iloc[0]
     controls = {
         "after": slider("after turn", after, turns, "when you compact", waits=True),
         "summary_tokens": slider("summary", tokens, (200, 1_600, 40), waits=True),

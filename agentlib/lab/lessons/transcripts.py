@@ -9,6 +9,7 @@ import json
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from html import escape
 from pathlib import Path
@@ -19,9 +20,10 @@ from pandas import DataFrame, option_context
 
 from agentlib import session_file
 from agentlib.estimation import prompt_tokens
-from agentlib.lab.figures.style import LINE, wrapped
+from agentlib.lab.figures.style import LINE, many, wrapped
 from agentlib.lab.figures.window_map import maps, sentence, tiles
 from agentlib.lab.lessons.checking import Answer, conversation, exercise, require, require_messages
+from agentlib.lab.lessons.page import cut
 from agentlib.lab.panels.panel import Drawing, Panel, choice, scrolling, slider, words
 from agentlib.lab.sessions.table import Row, matching, rows
 from agentlib.messages import KINDS, Block, Message, result_text, unanswered
@@ -53,9 +55,9 @@ def _append(answer: Answer) -> None:
             require(path.is_file(), "the file is not there; open it in a mode that makes it.")
             text = path.read_text(encoding="utf-8")
             lines = text.splitlines()
-            case = f"after {count} calls"
+            case = f"after {many(count, 'call')}"
             require(text.endswith("\n"), f'{case}, the file should end with "\\n".')
-            wanted = f"{case}, the file should have {count} lines; yours has {len(lines)}"
+            wanted = f"{case}, the file should have {many(count, 'line')}; yours has {len(lines)}"
             require(len(lines) == count, f"{wanted}. Add to the end, one line for each message.")
             written = f"{case}, the last line should be the message as JSON; it is"
             require(plain_load(path)[-1:] == [message], f"{written} {lines[-1]!r:.60}.")
@@ -153,7 +155,8 @@ def _turn(answer: Answer) -> None:
 
 Part = Callable[..., Any]
 """A function of the learner's."""
-HIDDEN = {*session_file.envelope("", 0, None, 0.0), "level", "isMeta", "usage"}
+_MORE = {"level", "isMeta", "usage", "crc32", "logicalParentUuid"}
+HIDDEN = _MORE | {*session_file.envelope("", 0, None, 0.0)}
 """What many lines of a session file have, and `show` leaves out."""
 
 
@@ -166,7 +169,7 @@ def show(path: Path, *numbers: int) -> None:
         line = json.loads(lines[number - 1], object_hook=_cut)
         line.pop("settled", None)
         text = json.dumps(line, ensure_ascii=False)
-        print(textwrap.fill(f"{number}: {text[:420]}", LINE, subsequent_indent="    "))
+        print(textwrap.fill(f"{number}: {cut(text, 420)}", LINE, subsequent_indent="    "))
 
 
 def _cut(part: dict[str, Any], longest: int = 90) -> dict[str, Any]:
@@ -202,11 +205,20 @@ def power_cut(append: Part, load: Part, close: Part | None = None) -> dict[str, 
     return {"save": save, "load": read, "resume_after": 17}
 
 
+def billed_rows(session: Session, turn: int) -> list[Row]:
+    """List `rows` up to a turn, their tokens scaled to its bill as those of its map are."""
+    request = session.requests[turn - 1]
+    billed = prompt_tokens(request.usage)
+    estimate = sum(tile.tokens for tile in tiles(request.context, session=session))
+    scale = billed / estimate if billed else 1.0
+    return [replace(row, tokens=round(scale * row.tokens)) for row in rows(session, turn)]
+
+
 def print_rows(some: Sequence[Row]) -> None:
     """Print the rows of the session browser's table."""
     for row in some:
         head = f"{row.turn:3} {row.tool or row.kind:11}{row.tokens:6,} {row.state:11}"
-        print(f"{head}{excerpt(row.text)[: LINE - len(head)]}")
+        print(f"{head}{cut(excerpt(row.text), LINE - len(head))}")
 
 
 def session_browser(session: Session, turn: int | None = None) -> Panel:
@@ -224,7 +236,7 @@ def session_browser(session: Session, turn: int | None = None) -> Panel:
         request, window = session.requests[turn - 1], session.settings.context_window
         billed = prompt_tokens(request.usage) or None
         placed = tiles(request.context, billed=billed, session=session)
-        every = rows(session, turn)
+        every = billed_rows(session, turn)
         some = matching(every, kind=kind, text=search)
         states = Counter(row.state for row in some)
         text = f"{len(some)} of {len(every)} blocks, {sum(row.tokens for row in some):,} tokens, "
