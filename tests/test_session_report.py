@@ -243,6 +243,20 @@ def test_a_model_without_a_price_has_tokens_and_no_dollars(tmp_path: Path) -> No
     assert rows[MODEL]["dollars"] > 0
 
 
+def test_dollars_and_tokens_are_of_the_responses_that_have_a_price(tmp_path: Path) -> None:
+    home, page = projects(tmp_path), tmp_path / "page.html"
+    report = shareable(of_overview(overview([home], jobs=1)))
+    first, *_ = answer(report)
+    assert "for 10 of 11 responses, 2 sessions, 1 subagent; 1 have no price" in first
+    (model,) = (row for row in report["models"] if row["model"] == MODEL)
+    assert sum(row["tokens"] for row in report["where"]) == model["tokens"]
+    run(home, "--html", page)
+    assert "No price, so no dot: 1, agent-a1" in page.read_text(encoding="utf-8")
+    unpriced = run(home, "--session", "agent-a1").stdout
+    assert "No price is known" in unpriced
+    assert "$0" not in unpriced
+
+
 def test_what_a_resume_copied_counts_once(tmp_path: Path) -> None:
     home = projects(tmp_path)
     before = of_overview(overview([home], jobs=1))
@@ -272,7 +286,7 @@ def test_a_copy_is_known_by_its_id_whatever_its_place_and_time(tmp_path: Path) -
     written(tmp_path / "p", *moved, name="two")
     report = of_overview(overview([tmp_path], jobs=1))
     assert {"what": COPIED, "number": 1} in report["not counted"]
-    assert sum(row["tokens"] for row in report["where"] if row["where"] == "reads") == 5_000
+    assert sum(row["tokens"] for row in report["where"] if row["where"] == READS) == 5_000
 
 
 def test_a_rewind_is_no_silent_fall_and_what_it_left_is_named(tmp_path: Path) -> None:
@@ -469,9 +483,34 @@ def test_the_picture_of_one_session_has_its_turns_and_what_happened_in_them(tmp_
     run(path, "--html", page)
     shown = page.read_text(encoding="utf-8")
     assert "prompts, the largest of" in shown
-    for kind, says in (("pause", "a pause of "), ("fall", "left silently"), ("compaction", "lost")):
+    for kind, says in (
+        ("pause", "rewritten after a pause"),
+        ("fall", "left silently"),
+        ("compaction", "lost"),
+    ):
         assert re.search(f'class="mark {kind}"[^>]*aria-label="turn [0-9]+: [^"]*{says}', shown)
     assert "<img" not in shown
+
+
+def test_one_session_is_named_and_so_is_its_compaction(tmp_path: Path) -> None:
+    path, page = written(tmp_path / "shop", *a_day()), tmp_path / "report.html"
+    run(path, "--html", page)
+    shown = page.read_text(encoding="utf-8")
+    assert "<h1>theirs · 2026-01-01 · shop</h1>" in shown
+    assert 'class="mark miss"' in shown, "the other miss of the cache has a mark"
+    told = " ".join(run(path).stdout.split())
+    assert "1, the largest from 9,000 to 5,000 tokens at turn 5. Asked for again: 1 lost" in told
+    run(path, "--html", page, "--no-text")
+    assert "theirs" not in page.read_text(encoding="utf-8")
+
+
+def test_few_sessions_get_a_comparison_and_no_advice() -> None:
+    kinds = [{"kind": "session", "sessions": 7, "responses": 90, "dollars": 50.0}]
+    today = {"policy": "claude-code", "line": "", "percent": 0.0, "dollars": 25.39, "need": 4.8}
+    lean = {**today, "policy": "t", "line": "T", "percent": -3.4, "dollars": 24.53}
+    *_, said = answer({"kinds": kinds, "what if": [lean, today], "set this": [{"line": "none"}]})
+    assert said.startswith("Too few to choose a setting by (7 files of at least 10): replayed with")
+    assert "$24.53 in place of $25.39" in said
 
 
 def test_of_many_sessions_each_is_a_mark_and_without_texts_no_name_is_there(tmp_path: Path) -> None:
@@ -529,7 +568,7 @@ def test_the_answer_comes_first_in_at_most_ten_lines(tmp_path: Path) -> None:
     lines = [line for line in shown.splitlines() if line.startswith("- ")]
     assert lines[0].startswith("- $0.35 at list prices for 5 responses")
     assert 5 < len(lines) <= 10
-    assert "too few to choose" in shown
+    assert "Too few to choose" in shown
     assert WORDS["tables"]["where"]["title"] not in shown
 
 
@@ -545,7 +584,8 @@ def test_what_saves_by_forgetting_more_says_so_and_a_line_better_in_both_stands_
     assert alone.startswith("Set T: -4.0 % (-7.0 to -3.0), and no more is needed")
     (warned,) = answer({**asked, "set this": sure[:1]})[1:]
     assert "Set W: -5.0 %" in warned
-    assert "more again: 12.9 pieces in 100 turns, today 3.4" in warned
+    assert "more again" in warned
+    assert "12.9 times in 100 responses, today 3.4" in warned
 
 
 def test_a_session_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:

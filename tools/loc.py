@@ -21,9 +21,9 @@ BUDGETS = {
     "agent": 2_500,
     "terminal": 474,
     "adapters": 285,
-    ROOMS: 2_257,
+    ROOMS: 2_268,
     "a folded cell": 30,
-    "the rest of the lab": 8_811,
+    "the rest of the lab": 8_846,
     "tools, Python": 1_212,
     "tools, JavaScript": 411,
 }

@@ -33,6 +33,28 @@ def first_quote(reply, lost, context):
     return next((piece not in context for piece in pieces if piece in lost), False)
 
 
+def first_noted(sizes, compacted):
+    return silent_falls(sizes, compacted[:1])
+
+
+def away_from_compactions(sizes, compacted):
+    near = {n + step for n in compacted for step in (-1, 0, 1)}
+    return [n for n in silent_falls(sizes, compacted) if n not in near]
+
+
+def from_the_first(sizes, compacted):
+    return silent_falls(sizes, compacted) if sizes[0] else []
+
+
+def in_any_case(reply, lost, context):
+    return quoted(reply.lower(), lost.lower(), context.lower())
+
+
+def stripped_runs(reply, lost, context):
+    runs = (reply[i : i + 40].strip() for i in range(len(reply) - 39))
+    return any(run in lost and run not in context for run in runs)
+
+
 def by_three_tokens(sizes, compacted):
     pairs = enumerate(pairwise(sizes), 2)
     return [n for n, (a, b) in pairs if a - b > 3 and n not in compacted]
@@ -59,6 +81,11 @@ WRONG = {
         (lambda sizes, compacted: [n - 1 for n in silent_falls(sizes, compacted)], "60 tokens"),
         (lambda sizes, compacted: silent_falls(sizes, compacted)[:1], "notes one of three"),
         (by_three_tokens, "notes one of three"),
+        (partial(silent_falls, share=0.96), "96 of 100 is less than 97 %"),
+        (partial(silent_falls, share=0.7), "96 of 100 is less than 97 %"),
+        (first_noted, "two are noted"),
+        (away_from_compactions, "two are noted"),
+        (from_the_first, "it raised IndexError"),
     ],
     "09.2": [
         (lambda reply, lost, context: reply in lost, "what only the lost text has"),
@@ -70,6 +97,9 @@ WRONG = {
             "the context has the first",
         ),
         (first_quote, "the context has the first"),
+        (in_any_case, "capitals are other characters"),
+        (stripped_runs, "between line breaks"),
+        (lambda reply, lost, context: quoted(reply.strip(), lost, context), "is the 40th"),
         (lambda reply, lost, context: False, "what only the lost text has"),
     ],
     "09.3": [
@@ -78,8 +108,8 @@ WRONG = {
         (lambda piece: piece["tokens"], "at least 70 %"),
         (lambda piece: piece["what"] == "the model's words", "at least 70 %"),
         (lambda piece: piece["needed"], "it raised KeyError"),
-        (lambda piece: {"calls": 1}[piece["what"]], "it raised KeyError('thinking')"),
-        (lambda piece: 1 / piece["tokens"], "it raised ZeroDivisionError"),
+        (lambda piece: {"calls": 1}[piece["what"]], "it raised KeyError"),
+        (lambda piece: 1 / piece["tokens"], "it covers 56 %"),
         (lambda piece: None, "it returned nothing"),
     ],
 }

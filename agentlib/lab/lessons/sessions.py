@@ -16,7 +16,7 @@ from agentlib.lab.lessons.checking import Answer, exercise, require
 from agentlib.lab.play import play
 from agentlib.lab.replay.need import named_blocks, said
 from agentlib.lab.replay.policies import KEEPS_ALL
-from agentlib.lab.sessions.put_back import covered, forgotten
+from agentlib.lab.sessions.put_back import NEEDED, covered, forgotten
 from agentlib.lab.spending import PRICED_AS
 from agentlib.lab.tasks.generated import generated
 from agentlib.messages import Message
@@ -47,7 +47,10 @@ def _falls(answer: Answer) -> None:
         "the second prompt has 60 tokens after 100": ([2], [100, 60, 70], []),
         "the file notes a compaction before prompt 2": ([], [100, 60, 70], [2]),
         "97 of 100 is not less than 97 %": ([], [100, 97, 98], []),
+        "96 of 100 is less than 97 %": ([2], [100, 96, 97], []),
+        "an empty session has no prompt": ([], [], []),
         "the file notes one of three": ([6, 7], [999, 2_000, 500, 800, 780, 300, 200], [3]),
+        "two are noted, with falls beside them": ([2, 6], [900, 700, 400, 800, 300, 250], [3, 5]),
     }
     answer.agree(cases)
 
@@ -73,6 +76,13 @@ def _needed(answer: Answer) -> None:
         "a reply repeats what only the lost text has": (True, here, there, "Read on."),
         "the context still has the same words": (False, here, there, f"He said, {glibc}, too."),
         "only 39 characters are the same": (False, other, there, "Read on."),
+        "only 39 are the same, between line breaks": (
+            False,
+            f"So\n{glibc[:39]}\nnow",
+            there,
+            "Read on.",
+        ),
+        "capitals are other characters": (False, glibc.upper(), there, "Read on."),
         "the reply has fewer than 40 characters": (False, "our users have", there, "Read on."),
         part: (True, glibc, there, "the oldest glibc"),
         "the reply quotes two texts, and the context has the first": (
@@ -82,6 +92,7 @@ def _needed(answer: Answer) -> None:
             f"Rule: {greeting}",
         ),
         "the reply ends with 40 of the quote": (True, f"?{glibc[4:]}", there, "Read on."),
+        "a blank at the end is the 40th": (True, glibc[:40], there, "Read on."),
     }
     answer.agree(cases)
 
@@ -103,9 +114,9 @@ def _score(answer: Answer) -> str:
     """
     sessions = [play(generated(seed), KEEPS_ALL).session for seed in range(5, 10)]
     pieces = [piece for session in sessions for piece in forgotten(session, COMPACTS)]
-    odd = {"what": "thinking", "tool": "", "file": "", "tokens": 0, "age": 0}
-    scored = answer.function(dict(odd))
-    require(scored is not None, f"for the piece {odd} it returned nothing; return a number.")
+    first = {name: value for name, value in pieces[0].items() if name != NEEDED}
+    scored = answer.function(dict(first))
+    require(scored is not None, f"for the piece {first} it returned nothing; return a number.")
     share = 100 * covered(answer.function, pieces, ROOM)
     says = f"on five other sessions it covers {share:.0f} % of what was needed"
     require(share >= 70, f"{says}; find a rule that covers at least 70 %.")

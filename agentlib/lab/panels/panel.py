@@ -50,7 +50,8 @@ class Drawing(NamedTuple):
 def undrawn(error: Exception) -> Drawing:
     """Return what stands in a picture's place: the words of a wrong value or file, or the error."""
     kind = "" if isinstance(error, ValueError | OSError) else f"{type(error).__name__}: "
-    return Drawing(b"", wrapped(f"No picture here: {kind}{error}"))
+    start = "" if isinstance(error, OSError) else "No picture here: "
+    return Drawing(b"", wrapped(f"{start}{kind}{error}"))
 
 
 class Panel(VBox):

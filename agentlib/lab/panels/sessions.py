@@ -45,7 +45,7 @@ def sessions_panel(session: Session, model: str) -> Panel:
         title = f"Told of {tell:,}: ${row['dollars']:.2f}, {row['compactions']} compactions"
         chart = charts.turns(table(replay(session, settings)), title=title)
         parts = f"${row['dollars']:.2f}, of which ${row['again']:.2f} for reading again"
-        return chart.png(), wrapped(f"{parts}; {need:.1f} pieces needed again in 100 turns.")
+        return chart.png(), wrapped(f"{parts}; {need:.1f} needs in 100 turns.")
 
     meaning = "the window that Claude Code is told; it compacts 33,000 tokens below"
     return Panel({"tell": slider("window", SMALL, (100_000, 200_000, 12_500), meaning)}, draw)

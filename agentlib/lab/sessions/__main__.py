@@ -1,4 +1,4 @@
-"""The report on session files in a terminal: `python -m agentlib.lab.sessions`."""
+"""The report on session files in a terminal: `.venv/bin/agentlib-sessions`."""
 
 import ast
 import json
@@ -14,9 +14,10 @@ from rich.progress import Progress, track
 from rich.text import Text
 
 from agentlib import presets
+from agentlib.cli.render import plain
 from agentlib.lab.sessions import PROJECTS, files, load, report
 from agentlib.lab.sessions.answer import answer
-from agentlib.lab.sessions.overview import overview
+from agentlib.lab.sessions.overview import overview, project_of
 from agentlib.lab.sessions.what_if import LARGE, SMALL, choices, what_if
 from agentlib.lab.spending import price_list
 from agentlib.lab.terminal import run
@@ -44,7 +45,7 @@ _MODEL = click.Choice([*price_list()["models"]])
 @click.option("--session", default="", help="One session only, by the beginning of its id.")
 @click.option("--what-if", "is_asked", is_flag=True, help="Try other settings on the sessions.")
 @click.option("--preset", type=click.Choice([*presets.ALL]), help="Where your settings start.")
-@click.option("--threshold", type=_COUNT, help="Yours: compact above so many tokens.")
+@click.option("--threshold", type=click.IntRange(1), help="Yours: compact above so many tokens.")
 @click.option("--keep-recent", type=_COUNT, help="Yours: results that stay whole.")
 @click.option("--set", "more", multiple=True, metavar="NAME=VALUE", help="Yours: any setting.")
 @click.option("--window", type=click.IntRange(50_000), help="Tokens of the window.")
@@ -61,10 +62,10 @@ def command(paths: tuple[Path, ...], session: str, html: Path | None, **given: A
     PATHS are session files of Claude Code and other agents, or folders with such files. Without any
     it takes ~/.claude/projects. Files are only read, and nothing is sent anywhere.
 
-    The answer comes first, in ten lines at most. --tables prints what it was made from. A single
-    session, as one file or by --session, is told in detail: its pauses, silent clearings and
-    compactions, and what each compaction lost that was asked for again. Any setting of yours turns
-    --what-if on.
+    The answer comes first, in ten lines at most. --tables prints what it was made from. Of a single
+    session, as one file or by --session, --tables and --html also have each miss of the cache,
+    silent clearing and compaction, and what was lost and asked for again. Any setting of yours
+    turns --what-if on.
 
     \b
     Examples:
@@ -80,7 +81,11 @@ def command(paths: tuple[Path, ...], session: str, html: Path | None, **given: A
     alone = _loaded(found[0]) if len(found) == 1 else None
     jobs = 1 if alone else given["jobs"]
     tables = report.of_overview(overview(found, session=alone, jobs=jobs, track=bar))
+    title = list[str]()
     if alone:
+        if not given["no_text"]:
+            days = [row["day"] for row in tables["days"][:1]]
+            title = [plain(" · ".join([found[0].stem, *days, project_of(found[0])]))]
         tables = {name: tables[name] for name in tables if name not in _ALONE}
         tables |= report.of_session(alone)
     if own or given["is_asked"]:
@@ -91,7 +96,7 @@ def command(paths: tuple[Path, ...], session: str, html: Path | None, **given: A
             tables["set this"] = [{"line": _NO_PRICE}]
     tables = report.shareable(tables, texts=not given["no_text"])
     if html:
-        _replace(html, report.as_page(tables))
+        _replace(html, report.as_page(tables, *title))
         click.echo(f"wrote {html}")
     elif given["is_json"]:
         click.echo(json.dumps(tables, indent=1))

@@ -1,10 +1,12 @@
 """What a reader of the report can act on: at most ten lines, each with its numbers."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
 
+from agentlib.lab.figures.style import many
 from agentlib.lab.sessions.one import PAUSE, WARM, Row
-from agentlib.lab.sessions.overview import COPIED
+from agentlib.lab.sessions.overview import COPIED, LOST
 from agentlib.lab.sessions.what_if import BASELINE, FEW
 
 Report = Mapping[str, Sequence[Row]]
@@ -24,18 +26,20 @@ def _total(rows: Sequence[Row], column: str) -> float:
 
 
 def _spent(report: Report) -> Iterator[str]:
-    kinds, where = report["kinds"], report.get("where", ())
+    kinds, models, where = report["kinds"], report.get("models", ()), report.get("where", ())
     count, usd = _total(kinds, "responses"), _total(kinds, "dollars")
+    unpriced = _total([row for row in models if row["dollars"] is None], "responses")
+    files = ", ".join(many(row["sessions"], row["kind"]) for row in kinds)
     copied = [row["number"] for row in report.get("not counted", ()) if row["what"] == COPIED]
     once = f" {copied[0]:,.0f} more are copies by /resume and don't count." if copied else ""
-    yield f"${usd:,.2f} at list prices for {count:,.0f} responses, {_files(kinds)}.{once}"
-    if usd and where:
-        shares = (f"{(row['dollars'] or 0) / usd:.0%} {row['where']}" for row in where[:5])
-        yield f"Of this {', '.join(shares)}."
-
-
-def _files(kinds: Sequence[Row]) -> str:
-    return ", ".join(f"{each['sessions']:,.0f} × {each['kind']}" for each in kinds)
+    of = f"{count - unpriced:,.0f} of {count:,.0f}" if unpriced else f"{count:,.0f}"
+    rest = f"; {unpriced:,.0f} have no price" if unpriced else ""
+    if unpriced == count:
+        yield f"No price is known for the model of these {count:,.0f} responses, {files}.{once}"
+        return
+    yield f"${usd:,.2f} at list prices for {of} responses, {files}{rest}.{once}"
+    shares = (f"{(row['dollars'] or 0) / (usd or 1):.0%} {row['where']}" for row in where[:5])
+    yield from [f"Of this {', '.join(shares)}."] if where and usd else []
 
 
 def _happened(report: Report) -> Iterator[str]:
@@ -45,10 +49,23 @@ def _happened(report: Report) -> Iterator[str]:
         if row["where"] in said and row["dollars"]:
             paid = f"${row['dollars']:,.2f}, {row['dollars'] / usd:.0%}"
             yield f"{said[row['where']]}: {row['responses']:,.0f}. They cost {paid}."
-    turns = _total(report["kinds"], "responses")
+    yield from _compacted(report.get("compactions", ()), report.get("lost", ()))
     for row in report.get("events", ()):
-        often = f"{row['number']:,.0f}, {100 * row['number'] / turns:.1f} in 100 responses"
-        yield f"{row['what'].capitalize()}: {often}, of {row['tokens']:,.0f} tokens."
+        if not (row["what"] == LOST and "compactions" in report):
+            tokens = f"{row['number']:,.0f}, of {row['tokens']:,.0f} tokens"
+            yield f"{row['what'].capitalize()}: {tokens}."
+
+
+def _compacted(compactions: Sequence[Row], lost: Sequence[Row]) -> Iterator[str]:
+    """Say what the compactions of a single session did, and what they lost."""
+    if compactions:
+        most = max(compactions, key=lambda row: row["before"])
+        sizes = f"{most['before']:,.0f} to {most['after']:,.0f} tokens at turn {most['turn']}"
+        pieces = f"{many(len(lost), 'lost piece')} ({_total(lost, 'tokens'):,.0f} tokens)"
+        names = Counter(" of ".join(filter(None, (row["what"], row["tool"]))) for row in lost)
+        often = "".join(f", most often {name}" for name, _ in names.most_common(1))
+        largest = f"Compactions: {len(compactions)}, the largest from {sizes}."
+        yield f"{largest} Asked for again: {pieces}{often}."
 
 
 def _filled(report: Report) -> Iterator[str]:
@@ -68,17 +85,28 @@ def _advice(report: Report) -> Iterator[str]:
     if not tried:
         yield sure[0]["line"] if sure else "--what-if says what other settings would have cost."
         return
-    today = next(row["need"] for row in tried if row["policy"] == BASELINE)
+    today = next(row for row in tried if row["policy"] == BASELINE)
     count = _total(report["kinds"], "sessions")
     if count < FEW:
-        yield f"Sessions: {count:,.0f}. Below {FEW} they are too few to choose a setting by."
-        sure = [row for row in tried if row["line"] and row["percent"] < 0]
-        yield from (f"On these {_said(row, today)}" for row in sure[:1])
+        few = f"Too few to choose a setting by ({many(int(count), 'file')} of at least {FEW})"
+        best = next((row for row in tried if row["line"] and row["percent"] < 0), None)
+        yield f"{few}: {_compared(best, today)}" if best else f"{few}."
     elif "dollars" in sure[0]:
-        alone = [row for row in sure if row["need"] <= today]
-        yield from (f"Set {_said(row, today)}" for row in alone[:1] or sure[:2])
+        alone = [row for row in sure if row["need"] <= today["need"]]
+        yield from (f"Set {_said(row, today['need'])}" for row in alone[:1] or sure[:2])
     else:
         yield f"{sure[0]['line'].capitalize()}."
+
+
+def _compared(row: Row, today: Row) -> str:
+    """Say what a line would have done, as no more than a comparison of simulated bills."""
+    usd = f"${row['dollars']:,.2f} in place of ${today['dollars']:,.2f}"
+    need = f"{_often(row['need'])}, in place of {today['need']:.1f}"
+    return f"replayed with {row['line']}, these days would have cost {usd}, and {need}."
+
+
+def _often(need: float) -> str:
+    return f"replies would have needed forgotten text {need:.1f} times in 100 responses"
 
 
 def _said(row: Row, today: float) -> str:
@@ -89,5 +117,4 @@ def _said(row: Row, today: float) -> str:
     if "error" in row:
         band += f", from a replay that is off by {row['error']:+.1f} %"
     more = "and makes the agent need more again" if row["need"] > today else "and no more is needed"
-    need = f"{row['need']:.1f} pieces in 100 turns, today {today:.1f}"
-    return f"{row['line']}: {band}, {more}: {need}."
+    return f"{row['line']}: {band}, {more}: {_often(row['need'])}, today {today:.1f}."

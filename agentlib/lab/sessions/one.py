@@ -29,12 +29,12 @@ from agentlib.settings import MODEL
 from agentlib.transcripts import Session
 
 Row = dict[str, Any]
-READS, GROWTH, ANSWERS, FIRST = "reads", "growth", "answers", "first prompts"
-PAUSE, WARM, COMPACTION = "rewritten after a pause", "rewritten though warm", "compactions"
+READS, GROWTH, ANSWERS, FIRST = "cache reads", "new in the prompt", "answers", "first prompts"
+PAUSE, WARM, COMPACTION = "rewritten after a pause", "rewritten without pause", "compactions"
 """Where dollars go. FIRST: what was new in the first prompt. COMPACTION: the requests for
 summaries, if the file has them, and what was new in the prompts after them."""
 _LEAST, _SHARE, _FALL = 1_000, 0.05, 0.97
-"""Fewer tokens than this, or than this share of the prompt, count as growth. A prompt that is
+"""Fewer tokens than this, or than this share of the prompt, count as new. A prompt that is
 smaller than this share of the last one has lost something."""
 BASE = "system prompt and tools"
 WHATS = {
@@ -61,7 +61,7 @@ def responses(session: Session) -> list[Row]:
     place to its tokens and dollars, which are NaN if no price is known for the `model`.
 
     On paper: a prompt of 10,000 tokens is written to the cache. Ten minutes later the next one has
-    10,500 and reads nothing, so 500 tokens are growth and 10,000 rewritten after a pause.
+    10,500 and reads nothing, so 500 tokens are new and 10,000 rewritten after a pause.
     """
     pairs, life = pairwise([None, *session.requests]), lifetime(session)
     return [_response(session, life, turn, *pair) for turn, pair in enumerate(pairs, 1)]

@@ -25,6 +25,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Track = Callable[..., Iterable[Any]]
 COPIED = "responses that /resume copied into a second file, counted once"
+FALLS, LOST = "silent falls of the prompt", "pieces lost by compactions and asked for again"
 
 
 def in_silence(results: Iterable[Any], *, total: int) -> Iterable[Any]:
@@ -112,7 +113,7 @@ def summarise(path: Path, session: Session | None = None) -> dict[str, DataFrame
         for where, (tokens, dollars) in row.pop("spent").items()
     ]
     lost = [row["tokens"] for row in losses(session)] if session.compactions else []
-    events = {"silent falls of the prompt": gone, "pieces lost and asked for again": lost}
+    events = {FALLS: gone, LOST: lost}
     sums = [{"what": n, "number": len(each), "tokens": sum(each)} for n, each in events.items()]
     tables = {"spent": spent, "window": window(session), "files": files_read(session)}
     tables["events"] = [row for row in sums if row["number"]]
@@ -136,6 +137,7 @@ def overview(
     Each row has the `session`, the `project` and the `kind` of its file:
 
     - spent: a row for each response and each place where its tokens and dollars went
+    - priced: those with a known price, or all if there is none
     - window: what filled the windows up to the first compaction
     - files: each time that a file was read
     - again: each call that was made before
@@ -173,9 +175,11 @@ def overview(
     numbers["responses of sub-agents in the session's own file, not counted"] = left_out["aside"]
     numbers["files with damaged lines"] = left_out["damaged"]
     numbers["files that could not be read"] = len(failed)
-    tables["spent"] = spent[~is_copy]
+    tables["spent"] = counted = spent[~is_copy]
+    has_price = counted["dollars"].notna()
+    tables["priced"] = counted[has_price] if has_price.any() else counted
     tables["servers"] = servers.assign(server=servers["tool"].str.split("__").str[1])
-    counted = [(what, number) for what, number in numbers.items() if number]
-    tables["not counted"] = DataFrame(counted, columns=["what", "number"])
+    aside = [(what, number) for what, number in numbers.items() if number]
+    tables["not counted"] = DataFrame(aside, columns=["what", "number"])
     tables["unread"] = DataFrame({"file": map(str, failed), "reason": [*failed.values()]})
     return tables

@@ -6,7 +6,7 @@ The page draws them with HTML and SVG, so they need no script and follow the rea
 from collections.abc import Mapping
 from typing import Any
 
-from agentlib.lab.sessions.one import Row
+from agentlib.lab.sessions.one import PAUSE, Row
 
 _POINTS, _MARKS, _NAMED = 400, 120, 5
 Plot = dict[str, Any]
@@ -26,6 +26,9 @@ def sessions(report: Mapping[str, list[Row]]) -> Plot | None:
         marks.append(_mark(*place, row["kind"], f"{row['session']}: {says}", name))
     title = "Each session: dollars to the right, its longest prompt upwards"
     axis = f"$0 to ${right:,.2f}; 0 to {top:,.0f} tokens"
+    absent = [row["session"][:14] for row in report["sessions"] if not row["dollars"]]
+    if absent:
+        axis += f". No price, so no dot: {len(absent)}, {', '.join(absent[:_NAMED])}"
     return {"title": title, "axis": axis, "bars": [], "marks": marks, "more": len(rows) - _MARKS}
 
 
@@ -51,14 +54,14 @@ def prompts(report: Mapping[str, list[Row]]) -> Plot:
 
 
 def _events(report: Mapping[str, list[Row]]) -> list[tuple[int, str, float, str]]:
-    """List turn, kind, weight and sentence of each pause, fall and compaction."""
+    """List turn, kind, weight and sentence of each miss of the cache, fall and compaction."""
     lost = dict[int, list[Row]]()
     for row in report.get("lost", []):
         lost.setdefault(row["compaction"], []).append(row)
     events = [
-        (row["turn"], "pause", row["rewritten"],
-         f"a pause of {row['minutes']:,.0f} minutes, {row['rewritten']:,.0f} tokens written again")
-        for row in report.get("pauses", [])
+        (row["turn"], "pause" if row["why"] == PAUSE else "miss", row["rewritten"],
+         f"{row['rewritten']:,.0f} tokens {row['why']}, after {row['minutes']:,.0f} minutes")
+        for row in report.get("misses", [])
     ]  # fmt: skip
     for row in report.get("clearings", []):
         events.append(

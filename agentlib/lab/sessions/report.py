@@ -24,7 +24,7 @@ from agentlib.lab.figures.style import Chart
 from agentlib.lab.replay.weights import Weights
 from agentlib.lab.sessions import pictures
 from agentlib.lab.sessions.answer import answer
-from agentlib.lab.sessions.one import PAUSE, Row, compactions, losses, responses
+from agentlib.lab.sessions.one import PAUSE, WARM, Row, compactions, losses, responses
 from agentlib.lab.sessions.tools import kind_of
 from agentlib.lab.sessions.what_if import FEW, set_this, window_of
 from agentlib.lab.spending import price_list
@@ -36,8 +36,8 @@ Report = dict[str, list[Row]]
 _HERE = files("agentlib.lab.sessions")
 WORDS: dict[str, Any] = tomllib.loads((_HERE / "report.toml").read_text(encoding="utf-8"))
 """What each table adds up and how it is titled, and what stays when texts are left out."""
-_LEAST = 12
-"""Characters of a text that are left, at least, before a column is left out."""
+_LEAST = 14
+"""Characters of a text that are left, at least, before a column is left out: "window 175,000"."""
 _WHOLE: list[str] = WORDS["narrow"]["whole"]
 _KNOWN = {*WORDS["known"]["words"], *price_list()["models"]}
 
@@ -65,7 +65,7 @@ def _summed(table: DataFrame, by: list[str], sums: list[str], **spec: str) -> Da
 
 
 def of_session(session: Session) -> Report:
-    """Say what happened in one session: its pauses, silent clearings and compactions."""
+    """List a session's prompts, misses of the cache, silent clearings and compactions."""
     every = responses(session)
     prompts = [{name: row[name] for name in ("turn", "prompt")} for row in every]
     for row, request in zip(every, session.requests, strict=True):
@@ -73,10 +73,10 @@ def of_session(session: Session) -> Report:
         is_result = of_type(request.context[-1], "tool_result")
         row["when"] = "in mid-turn" if is_result else "at a person's words"
     shown = ("turn", "minutes", "prompt", "rewritten", "dollars")
-    more = (*shown, "gone", "when")
+    why, gone = ("why", *shown), (*shown, "gone", "when")
     return {
-        "pauses": [{name: row[name] for name in shown} for row in every if row["why"] == PAUSE],
-        "clearings": [{name: row[name] for name in more} for row in every if row["gone"]],
+        "misses": [{n: row[n] for n in why} for row in every if row["why"] in (PAUSE, WARM)],
+        "clearings": [{n: row[n] for n in gone} for row in every if row["gone"]],
         "compactions": compactions(session),
         "lost": losses(session),
         "prompts": prompts,
@@ -145,7 +145,7 @@ def as_text(report: Report, width: int = 80, most: int = 12) -> Iterator[Table]:
     for name, spec in WORDS["tables"].items():
         if rows := report.get(name):
             rest = f"{len(rows) - most} more rows with --html or --json. " * (len(rows) > most)
-            table = Table(title=spec["title"], caption=rest + spec.get("note", ""), box=SIMPLE)
+            table = Table(title=spec["title"], caption=rest + _note(spec, rows), box=SIMPLE)
             table.title_justify = table.caption_justify = "left"
             columns = _columns(rows[:most], width)
             for column in columns:
@@ -154,6 +154,11 @@ def as_text(report: Report, width: int = 80, most: int = 12) -> Iterator[Table]:
             for each in zip(*columns.values(), strict=True):
                 table.add_row(*map(Text, each))
             yield table
+
+
+def _note(spec: Mapping[str, str], rows: Sequence[Row]) -> str:
+    """Return what explains a table. A single column is a sentence and needs nothing."""
+    return spec.get("note", "") * (len(rows[0]) > 1)
 
 
 def _columns(rows: Sequence[Row], width: int) -> dict[str, list[str]]:
@@ -181,13 +186,13 @@ def _cut(column: str, text: str, most: int) -> str:
     return f"…{text[1 - most :]}" if "/" in text and " " not in text else short(text, most)
 
 
-def as_page(report: Report) -> str:
+def as_page(report: Report, title: str = "What your sessions cost, and what filled them") -> str:
     """Write the report as one page of HTML that loads nothing."""
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     template = environment.from_string((_HERE / "page.html.j2").read_text(encoding="utf-8"))
     plot = pictures.prompts(report) if "prompts" in report else pictures.sessions(report)
     shown = {"report": report, "tables": WORDS["tables"], "answer": answer(report)}
-    return template.render(**shown, cell=cell, plot=plot)
+    return template.render(**shown, cell=cell, note=_note, plot=plot, title=title)
 
 
 def turn_chart(session: Session, title: str = "") -> Chart:
