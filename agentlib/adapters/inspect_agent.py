@@ -1,8 +1,10 @@
 """inspect_ai: a `CompactionStrategy`, for `react` and every other agent that takes one.
 
 >>> from inspect_ai.agent import react
+>>> from agentlib import presets
 >>> from agentlib.adapters.inspect_agent import Compaction
->>> compaction = Compaction("sessions", settings)  # such as Settings(context_window=200_000)
+>>> settings = presets.DEFAULT.scaled(200_000)  # your model's window
+>>> compaction = Compaction("sessions", settings)
 >>> agent = react(tools=tools, compaction=compaction)  # your tools; the model is the task's
 
 inspect_ai decides when to compact, by its own calibrated estimate, at our settings' threshold. The

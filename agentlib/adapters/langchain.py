@@ -1,15 +1,24 @@
 """LangChain: a middleware for `create_agent`, and so for `create_deep_agent`.
 
+>>> from glob import glob
 >>> from langchain.agents import create_agent
+>>> from agentlib import presets
 >>> from agentlib.adapters.langchain import Compaction
->>> compaction = Compaction("sessions", settings)  # such as Settings(context_window=200_000)
+>>> from agentlib.transcripts import load
+>>> settings = presets.DEFAULT.scaled(200_000)  # your model's window
+>>> compaction = Compaction("sessions", settings)
 >>> agent = create_agent(model, tools, middleware=[compaction])  # your model and your tools
 >>> answer = agent.invoke({"messages": [{"role": "user", "content": prompt}]})
+>>> for path in glob("sessions/*.jsonl"):
+...     print(path, len(load(path).compactions), "compactions")
 
 The agent's state keeps all of its messages. Only the request is a view, so nothing is lost. Each
 conversation has a session file, named by the id of its first message. The agent's own model writes
 the summary, with the same system prompt and tools. If you stream messages, the summary is streamed
 as well. The view shows only the text of a person's message or a result that the engine changed.
+
+LangChain caches no prompt by itself. `AnthropicPromptCachingMiddleware()`, behind `compaction` in
+the list, does so.
 """
 # pyright: reportMissingImports=false, reportUntypedBaseClass=false
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
@@ -22,6 +31,9 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from agentlib.adapters.conversation import Conversations, Names, reply, result, use
 from agentlib.messages import THINKING, Message, blocks, of_type, result_text
+
+WRITTEN = ("cache_creation", "ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
+"""Parts of what was written to the cache. The first is 0 if the others say how long it lives."""
 
 
 class Compaction(Conversations, AgentMiddleware):
@@ -51,14 +63,13 @@ class Compaction(Conversations, AgentMiddleware):
             return result(message.tool_call_id, message.text, wrong=message.status == "error")
         if message.type != "ai":
             return {"role": "user", "content": message.text or "(no text)"}
-        parts = blocks({"content": message.content})
-        said = [block for block in parts if block["type"] in ("text", *THINKING)]
+        said = [b for b in blocks({"content": message.content}) if b["type"] in ("text", *THINKING)]
         calls = [use(call["id"], call["name"], call["args"]) for call in message.tool_calls]
         usage: dict[str, Any] = message.usage_metadata or {}
         cached: dict[str, Any] = usage.get("input_token_details", {})
         counts = [usage.get(name, 0) for name in ("input_tokens", "output_tokens")]
-        counts += [cached.get(name) or 0 for name in ("cache_read", "cache_creation")]
-        return reply([*said, *calls], *counts)
+        written = sum(cached.get(name) or 0 for name in WRITTEN)
+        return reply([*said, *calls], *counts, cached.get("cache_read") or 0, written)
 
     def theirs(self, message: Message, names: Names) -> Any:
         """Write a summary, or a message that the engine changed."""

@@ -1,8 +1,10 @@
 """OpenAI Agents SDK: a `call_model_input_filter` of a `RunConfig`.
 
 >>> from agents import Agent, RunConfig, Runner
+>>> from agentlib import presets
 >>> from agentlib.adapters.openai_agents import Compaction
->>> compaction = Compaction("sessions", settings)  # such as Settings(context_window=200_000)
+>>> settings = presets.DEFAULT.scaled(200_000)  # your model's window
+>>> compaction = Compaction("sessions", settings)
 >>> config = RunConfig(call_model_input_filter=compaction.of("chat-1"))  # the conversation's id
 >>> agent = Agent(name="mine", model=model, tools=tools)  # your model and your tools
 >>> answer = Runner.run_sync(agent, prompt, run_config=config, max_turns=200)

@@ -1,8 +1,10 @@
 """pydantic-ai: a capability of an `Agent`.
 
 >>> from pydantic_ai import Agent
+>>> from agentlib import presets
 >>> from agentlib.adapters.pydantic_agent import Compaction
->>> compaction = Compaction("sessions", settings)  # such as Settings(context_window=200_000)
+>>> settings = presets.DEFAULT.scaled(200_000)  # your model's window
+>>> compaction = Compaction("sessions", settings)
 >>> agent = Agent(model, tools=tools, capabilities=[compaction])  # your model and your tools
 >>> answer = agent.run_sync(prompt)
 

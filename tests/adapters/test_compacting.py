@@ -96,7 +96,28 @@ def test_claude_code_leaves_its_transcript_before_it_compacts(tmp_path: Path):
     assert len(tool_names(session.history)) >= len(list(tmp_path.glob("*.py")))
 
 
+@pytest.mark.parametrize(
+    ("details", "written"),
+    [
+        ({"cache_read": 6_679, "cache_creation": 0, "ephemeral_5m_input_tokens": 3_279}, 3_279),
+        ({"cache_read": 6_679, "cache_creation": 3_279}, 3_279),
+        ({"cache_read": 6_679, "ephemeral_1h_input_tokens": 20, "audio": 7}, 20),
+    ],
+)
+def test_langchains_bill_says_what_was_written_to_the_cache(details: dict[str, int], written: int):
+    script = [PYTHON, AGENTS / "bill_of_langchain.py", json.dumps(details)]
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
+    usage = json.loads(subprocess.check_output(script, env=environment))
+    assert usage == {
+        "input_tokens": 10_000 - 6_679 - written,
+        "output_tokens": 50,
+        "cache_read_input_tokens": 6_679,
+        "cache_creation_input_tokens": written,
+    }
+
+
 def test_the_readme_has_the_example_of_the_adapter():
     adapter = (ROOT / "agentlib/adapters/langchain.py").read_text()
-    (shown,) = re.findall(r"```python\n(from langchain.*?)```", README.read_text(), re.DOTALL)
-    assert re.findall(r"^>>> (.*)", adapter, re.MULTILINE) == [*filter(None, shown.splitlines())]
+    (shown,) = re.findall(r"```python\n(from glob.*?)```", README.read_text(), re.DOTALL)
+    lines = re.findall(r"^(?:>>>|\.\.\.) (.*)", adapter, re.MULTILINE)
+    assert lines == [*filter(None, shown.splitlines())]

@@ -8,6 +8,7 @@ from html import unescape
 from typing import Any, ClassVar
 
 import bad_engines as bad
+import pytest
 from anthropic.types.beta import BetaContextManagementConfigParam
 from PIL import Image
 from pydantic import TypeAdapter
@@ -16,9 +17,10 @@ from agentlib import pipeline
 from agentlib.lab import engines
 from agentlib.lab.api.edits import as_edits
 from agentlib.lab.judge import NAMED, field_of
-from agentlib.lab.judge.spreads import compared
-from agentlib.lab.lessons.your_engine import moved, pairs
+from agentlib.lab.judge.spreads import compared, side
+from agentlib.lab.lessons.your_engine import judged, moved, pairs, ways
 from agentlib.lab.panels.field import field_panel
+from agentlib.lab.parts import PartFailed
 from agentlib.settings import Settings
 from lessons.solved import Lesson
 
@@ -63,6 +65,23 @@ def some_edits(
     return [clear, {"type": "compact_20260112", "trigger": start}]
 
 
+def surrounds(mine: Any, other: Any) -> int:
+    """See that an end of mine lies within the other, and not the other way round."""
+    if any(other[1] <= end <= other[2] for end in mine[1:]):
+        return 0
+    return -1 if mine[0] < other[0] else 1
+
+
+def last_new(history: list[Any], view: list[Any], seen: int, compact: Any) -> list[Any]:
+    """Take as many as are new, which is everything if none is."""
+    return compact(view + history[-(len(history) - seen) :])
+
+
+def not_yet_seen(history: list[Any], view: list[Any], seen: int, compact: Any) -> list[Any]:
+    """Lose a message that comes a second time."""
+    return compact([*view, *(m for m in history if m not in history[:seen])])
+
+
 def extends(history: list[Any], view: list[Any], seen: int, compact: Any) -> list[Any]:
     view += history[seen:]
     return compact(view)
@@ -86,7 +105,23 @@ WRONG = {
         (lambda mine, other: (mine[1] > other[1]) - (mine[2] < other[2]), "mine is lower, but"),
         (lambda mine, other: 0, "mine ends before the other begins"),
         (lambda mine, other: (mine[2] < other[1]) - (mine[1] > other[2]), "the answer is -1"),
-        (lambda mine, other: (mine[1] >= other[2]) - (mine[2] <= other[1]), "the same number"),
+        (
+            lambda mine, other: (mine[1] >= other[2]) - (mine[2] <= other[1]),
+            "mine ends where the other begins",
+        ),
+        (
+            lambda mine, other: (mine[1] >= other[2]) - (mine[2] < other[1]),
+            "mine begins where the other ends",
+        ),
+        (
+            lambda mine, other: 1 if mine[2] > other[2] else -1 if mine[2] < other[1] else 0,
+            "mine is higher, but",
+        ),
+        (surrounds, "the other lies within mine"),
+        (
+            lambda mine, other: side([*map(round, mine)], [*map(round, other)]),
+            "mine ends just before the other begins",
+        ),
         (lambda mine, other: -1 if mine[2] < other[1] else 0, "mine begins behind"),
     ],
     "11.3": [
@@ -103,10 +138,17 @@ WRONG = {
             "the view and the 1 new",
         ),
         (lambda history, view, seen, compact: compact([*view, *history[-2:]]), "4 new messages"),
-        (lambda history, view, seen, compact: compact([*history[seen:], *view]), "the view and"),
+        (
+            lambda history, view, seen, compact: compact([*history[seen:], *view]),
+            "5 in all, in this order",
+        ),
+        (last_new, "the 0 new messages, 3 in all, not 10"),
+        (not_yet_seen, "the 7 new messages, 10 in all, not 9"),
         (extends, "it edited what it was given"),
     ],
     "11.4": [
+        (lambda settings: None, "clear_at_least=0, return a list of edits"),
+        (as_edits, "clear_at_least=0, return a list of edits"),
         (lambda settings: [], "return the edits ['clear_tool_uses_20250919', 'compact_2"),
         (lambda settings: some_edits(settings, begin=0), "trigger of clear_tool_uses"),
         (lambda settings: some_edits(settings, unit="input_tokens"), "trigger of clear_tool"),
@@ -158,8 +200,20 @@ def test_a_click_finds_the_dots_where_the_picture_has_them():
 
 
 def test_the_change_that_moved_furthest_each_way_is_named():
-    trail = [field_of(name) for name in ("asked_twice", "spilled", "when_cold")]
-    assert moved(trail) == {"left": 1, "up": 2}
+    trail = [field_of(name) for name in ("claude-code", "spilled", "learn-claude-code", "default")]
+    assert moved(trail) == {"left": 1, "up": 3}
+    assert ways(moved(trail)) == "Change 1 moves it to the left, change 3 moves it up"
+
+
+def test_a_change_that_may_be_chance_moves_nothing():
+    trail = [field_of(name) for name in ("default", "positional", "hermes")]
+    assert moved(trail) == {"left": "equal", "up": "equal"}
+    assert ways(moved(trail)).startswith("No change")
+
+
+def test_an_engine_that_runs_in_no_task_is_named_with_its_fault():
+    with pytest.raises(PartFailed, match=r"1: cut ran in no task: .*trim_over"):
+        judged(with_settings(micro="trim", trim_over=0), "1: cut")
 
 
 def test_pairs_say_what_may_be_claimed_and_count_the_tasks():

@@ -1,6 +1,6 @@
 """Lesson 11: an engine of your own, judged, carried into another agent, and rented."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +19,7 @@ from agentlib.lab.judge.protocol import broken
 from agentlib.lab.judge.spreads import Interval, side
 from agentlib.lab.lessons.checking import Answer, conversation, exercise, require, shown
 from agentlib.lab.naive_loop import TOOLS
+from agentlib.lab.parts import PartFailed
 from agentlib.lab.spending import Usage, dollars
 from agentlib.lab.tasks.scenarios import Clock, Scenario
 from agentlib.loop import system_prompt
@@ -74,10 +75,13 @@ def _claim(answer: Answer) -> None:
     cases = {
         "mine ends before the other begins": (-1, (60, 55, 65), (80, 75, 85)),
         "mine begins behind the other's end": (1, (92, 88, 96), (70, 60, 80)),
-        "mine is lower, but the spreads overlap": (0, (78, 74, 83), (81, 76, 87)),
-        "mine is higher, but the spreads overlap": (0, (33, 25, 42), (22, 18, 26)),
-        "one spread lies within the other": (0, (50, 48, 52), (55, 40, 70)),
-        "both end at the same number": (0, (60, 55, 65), (70, 65, 75)),
+        "mine is lower, but the spreads overlap": (0, (62, 54, 69), (66, 60, 73)),
+        "mine is higher, but the spreads overlap": (0, (47, 40, 53), (38, 33, 43)),
+        "mine lies within the other": (0, (50, 48, 52), (55, 40, 70)),
+        "the other lies within mine": (0, (50, 10, 90), (60, 55, 65)),
+        "mine ends where the other begins": (0, (60, 55, 65), (70, 65, 75)),
+        "mine begins where the other ends": (0, (70, 65, 75), (60, 55, 65)),
+        "mine ends just before the other begins": (-1, (60.2, 55.3, 65.1), (70.4, 65.4, 75.5)),
     }
     answer.agree(cases)
 
@@ -96,7 +100,8 @@ def _view(answer: Answer) -> None:
     The messages from `seen` on are new. They follow the view.
     """
     history, view, seen = conversation(*[900] * 6), list[Message](), 0
-    for end in (1, 5, 7, 13):
+    history.append(history[0])  # the person asks the same again
+    for end in (1, 5, 7, 7, 14):
         asked: list[list[Message]] = []
 
         def short(messages: list[Message], asked: Any = asked) -> list[Message]:
@@ -107,7 +112,8 @@ def _view(answer: Answer) -> None:
         case = f"with a history of {end}, {seen} of them seen, and a view of {len(view)} messages"
         require(len(asked) == 1, f"{case}, compact should be called once, not {len(asked)} times.")
         wanted = f"compact should get the view and the {end - seen} new messages"
-        require(asked[0] == new, f"{case}, {wanted}, {len(new)} in all, not {len(asked[0])}.")
+        same = "in this order" if len(asked[0]) == len(new) else f"not {len(asked[0])}"
+        require(asked[0] == new, f"{case}, {wanted}, {len(new)} in all, {same}.")
         require(sent == short(new), f"{case}, return what compact returns, not {shown(sent)}.")
         view, seen = sent, end
 
@@ -121,7 +127,8 @@ def _edits(answer: Answer) -> None:
     for keep, threshold, least in ((5, 50_000, 0), (2, None, 3_000), (0, 20_000, 0)):
         settings = Settings(keep_recent=keep, threshold=threshold, clear_at_least=least)
         case = f"with keep_recent={keep}, {threshold=}, clear_at_least={least:,}"
-        edits = answer.call(settings)
+        returned = Answer(answer.call(settings))
+        edits: list[Block] = returned.typed(list, f"{case}, return a list of edits")
         own, right = {e["type"]: e for e in edits}, {e["type"]: e for e in edits_for(settings)}
         require([*own] == [*right], f"{case}, return the edits {[*right]}, not {[*own]}.")
         for kind, edit in right.items():
@@ -137,6 +144,8 @@ def _edits(answer: Answer) -> None:
 def judged(engine: ContextEngine, name: str = MINE, earlier: Sequence[Verdict] = ()) -> Verdict:
     """Judge an engine on ten tasks, under a name, with earlier verdicts beside it."""
     verdict, before = judge(engine, seeds=TEN), [row for each in earlier for row in each.rows]
+    if not verdict.rows:
+        raise PartFailed(f"{name} ran in no task: {next(iter(verdict.faults.values()))}")
     rows = [{**row, "engine": name} for row in verdict.rows]
     return replace(verdict, name=name, rows=rows, others=[*verdict.others, *before])
 
@@ -147,12 +156,35 @@ def stands(verdict: Verdict) -> str:
     return wrapped(f"{verdict.name}: {spread}. Beside DEFAULT: {beside}.")
 
 
-def moved(verdicts: Sequence[Verdict]) -> dict[str, int]:
-    """Return which change, counted from 1, moved the dot furthest to the left, and which up."""
-    spreads = [verdict.spreads[verdict.name] for verdict in verdicts]
-    left = [before.cost[0] - after.cost[0] for before, after in pairwise(spreads)]
-    up = [after.kept[0] - before.kept[0] for before, after in pairwise(spreads)]
-    return {"left": 1 + left.index(max(left)), "up": 1 + up.index(max(up))}
+def moved(verdicts: Sequence[Verdict]) -> dict[str, int | str]:
+    """Return which change, counted from 1, surely moved the dot furthest to the left, and which up.
+
+    It is "equal" if the spreads before and after each change overlap.
+    """
+    pairs = [*pairwise(verdict.spreads[verdict.name] for verdict in verdicts)]
+    left = [_surely_less(after.cost, before.cost) for before, after in pairs]
+    up = [_surely_less(before.kept, after.kept) for before, after in pairs]
+    ways = {"left": left, "up": up}
+    return {way: 1 + by.index(max(by)) if max(by) else "equal" for way, by in ways.items()}
+
+
+def _surely_less(mine: Interval, other: Interval) -> float:
+    """Return by how much my mean is less, or 0 if the spreads overlap."""
+    return other[0] - mine[0] if side(mine, other) < 0 else 0
+
+
+def ways(way: Mapping[str, int | str]) -> str:
+    """Say in a title which change moved the dot, and where to."""
+    where = {"left": "to the left", "up": "up"}
+    said = [
+        f"change {way[to]} moves it {words}" for to, words in where.items() if way[to] != "equal"
+    ]
+    return ", ".join(said).capitalize() or "No change surely moves it left or up"
+
+
+def roughly(summaries: int) -> str:
+    """Return a number of summaries in the words of the prediction."""
+    return "1" if summaries == 1 else "a few" if summaries <= 10 else "more than ten"
 
 
 def pairs(claim: Callable[[Interval, Interval], int], *asked: Sequence[str]) -> DataFrame:

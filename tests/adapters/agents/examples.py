@@ -1,17 +1,16 @@
-"""Run an adapter's example as it stands, with a model, tools and settings for a small window."""
+"""Run an adapter's example with a model and tools, and with a small window for the large one."""
 
 import re
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import hands
 
-from agentlib.settings import Settings
+from agentlib import presets
 
 WINDOW = int(sys.argv[3])
-SETTINGS = replace(Settings(micro="off").scaled(WINDOW), summary_tokens=1_000)
+SETTINGS = presets.DEFAULT.scaled(WINDOW)
 TOOLS = [hands.bash, hands.read_file, hands.write_file]
 
 
@@ -25,6 +24,6 @@ def run(adapter: str, **given: Any) -> dict[str, Any]:
     import agentlib
 
     path = Path(agentlib.__file__).parent / "adapters" / f"{adapter}.py"
-    names = {"settings": SETTINGS, "tools": TOOLS, **given}
-    exec(example(path), names)
+    names = {"tools": TOOLS, **given}
+    exec(example(path).replace("200_000", str(WINDOW)), names)
     return names
