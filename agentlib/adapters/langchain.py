@@ -68,8 +68,8 @@ class Compaction(Conversations, AgentMiddleware):
         usage: dict[str, Any] = message.usage_metadata or {}
         cached: dict[str, Any] = usage.get("input_token_details", {})
         counts = [usage.get(name, 0) for name in ("input_tokens", "output_tokens")]
-        written = sum(cached.get(name) or 0 for name in WRITTEN)
-        return reply([*said, *calls], *counts, cached.get("cache_read") or 0, written)
+        counts += [cached.get("cache_read") or 0, sum(cached.get(name) or 0 for name in WRITTEN)]
+        return reply([*said, *calls], *counts)
 
     def theirs(self, message: Message, names: Names) -> Any:
         """Write a summary, or a message that the engine changed."""
