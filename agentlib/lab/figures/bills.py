@@ -116,7 +116,7 @@ def savings(
     axes.axhline(0, color=DARK, linewidth=1.2)
     axes.plot(places, saved, color=BLUE, linewidth=2.5)
     axes.plot(at, 0, "o", color=RED, markersize=10, clip_on=at > places[-1])
-    is_late, rises = at > 0.75 * places[-1], saved[-1] > saved[0]
+    is_late, rises = at > 0.7 * places[-1], saved[-1] > saved[0]
     shift, va = (-1, "top") if is_late != rises else (span[1] / 20, "bottom")  # off the curve
     left, ha = (min(at, places[-1]) - 1, "right") if is_late else (at + 1, "left")
     looks: Any = {"color": RED, "fontsize": 10, "clip_on": True, "va": va, "ha": ha}
