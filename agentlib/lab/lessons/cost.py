@@ -420,7 +420,7 @@ def alive_panel(
         text += f"cache is never given up, up to {longest} by the formula. In the {len(pauses)} "
         text += f"pauses of the sessions they save {total:,.0f} cents."
         across = "minutes of the pause"
-        words = "the formula,\nnever given up"
+        words = "the formula,\nno limit"
         looks: Any = {"across": across, "span": (-52, 52), "words": words}
         chart = savings(minutes, curve, longest, title, **looks)
         return chart.png(), wrapped(text)
