@@ -21,7 +21,7 @@ BUDGETS = {
     "agent": 2_500,
     "terminal": 474,
     "adapters": 285,
-    ROOMS: 2_288,
+    ROOMS: 2_299,
     "a folded cell": 30,
     "the rest of the lab": 8_846,
     "tools, Python": 1_212,

@@ -161,8 +161,40 @@ def with_line_breaks(summary, messages):
     return None if 2 * len(bad) > len(claims) else "".join(n for n in lines if n not in bad)
 
 
+def by_speaker(message):
+    """Forget all texts of a speaker but the last."""
+    return dict(spoken(message))
+
+
+def last_texts(messages):
+    texts = [by_speaker(message).get("person", "") for message in messages]
+    return list(dict.fromkeys(line for text in texts for line in rules_in(text)))
+
+
+def not_of_others(messages):
+    others = ("file", "summary", "model")
+    texts = [text for m in messages for who, text in spoken(m) if who not in others]
+    return list(dict.fromkeys(line for text in texts for line in rules_in(text)))
+
+
+def last_text_of_each(line, messages):
+    witness, words = claim(line)
+    for index, message in enumerate(messages):
+        texts = by_speaker(message)
+        if any(says(texts.get(who, ""), words) for who in (witness, "summary")):
+            return index
+    return None
+
+
+def of_rules_only(who, witness):
+    """Believe a summary only what it says of the person."""
+    return who == witness or (who == "summary" and witness == "person")
+
+
 WRONG = {
     "10.1": [
+        (last_texts, "the person says two things at once"),
+        (not_of_others, "the model writes a rule into a file"),
         (pins("person", told=lambda text: [text]), "a rule beside a request"),
         (pins("person", "file"), "a file has a rule of its own"),
         (pins("person", "model"), "the model says a rule"),
@@ -181,6 +213,8 @@ WRONG = {
         (lambda messages: [each.lower() for each in pins("person")(messages)], "a rule beside"),
     ],
     "10.2": [
+        (traces(of_rules_only), "only the summary has this fact"),
+        (last_text_of_each, "the first of two results has it"),
         (traces(lambda who, witness: True), "only a file says this rule"),
         (traces(lambda who, witness: who == "person"), "a file has it"),
         (traces(lambda who, witness: who == witness), "the last summary has it"),

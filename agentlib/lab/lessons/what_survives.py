@@ -70,6 +70,8 @@ def _pin(answer: Answer) -> None:
         "the person says it twice": ([RULE, TESTS], [said(RULE), said(f"{RULE} {TESTS}")]),
         "the rule comes again later": ([RULE, TESTS], [*map(said, (RULE, TESTS, RULE))]),
         "the person has four rules": (LINES, [*map(said, LINES)]),
+        "the person says two things at once": ([RULE], [said(RULE, work)]),
+        "the model writes a rule into a file": ([], [said(work), *did("", "ok", content=RULE)]),
     }
     answer.agree(cases)
 
@@ -95,6 +97,8 @@ def _rests_on(answer: Answer) -> None:
     summary = summary_message(f"- [rule] {RULE}", "t")
     refusal: Message = {"role": "assistant", "content": "I will not run migrate.py."}
     beside: Message = {"role": "user", "content": [result_block(1, RULE), *blocks(said("Go on."))]}
+    both = [result_block(1, "LIMIT = 7"), result_block(2, "empty")]
+    told = [said("Go on."), summary_message("- [fact] LIMIT = 7\n- [ran] migrate.py", "t")]
     cases = {
         "the person said it first": (0, f"- [rule] {RULE}", talk),
         "the person said it last": (6, f"- [rule] {CONSENT}", talk),
@@ -110,6 +114,13 @@ def _rests_on(answer: Answer) -> None:
         "the model only spoke of it": (None, "- [ran] migrate.py", [*talk[:4], refusal]),
         "the last summary has it": (0, f"- [rule] {RULE}", [summary, *READ]),
         "a summary comes before the person's words": (0, f"- [rule] {RULE}", [summary, *talk]),
+        "the first of two results has it": (
+            0,
+            "- [fact] LIMIT = 7",
+            [{"role": "user", "content": both}],
+        ),
+        "only the summary has this fact": (1, "- [fact] LIMIT = 7", told),
+        "only the summary has this step": (1, "- [ran] migrate.py", told),
     }
     answer.agree(cases)
 
