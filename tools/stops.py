@@ -30,7 +30,7 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
     "07_recovery": {
         "rate": (0, 20, 50, 80, 100),
         "length": (500, 1_000, 3_000),
-        "how": ("500", "truncated", "empty", "tool_use"),
+        "how": ("529", "truncated", "empty", "tool_use"),
     },
     "08_cost": {
         "cleared": (5_000, 10_000, 20_000, 30_000, 40_000),
