@@ -10,7 +10,7 @@ from agentlib.lab.figures.kinds import survival_by_kind
 from agentlib.lab.figures.style import DARK, RED, Chart
 from agentlib.lab.figures.threads import threads
 from agentlib.lab.lessons.what_survives import gate, pin, rests_on
-from agentlib.lab.panels.survives import counts, first_summary, kinds_panel, shares
+from agentlib.lab.panels.survives import breaks_at, counts, first_summary, kinds_panel, shares
 from agentlib.lab.tasks.kinds import KINDS, marks, play_kinds, spoken, task_of_kinds
 from agentlib.messages import PINNED, Block, Message
 
@@ -38,6 +38,11 @@ def test_a_task_has_so_many_compactions_and_comes_to_its_end(generations: int):
 def test_there_are_one_to_eight_compactions(generations: int):
     with pytest.raises(ValueError, match=f"generations={generations} compactions; choose 1 to 8"):
         play_kinds(5, generations)
+
+
+def test_another_model_is_refused_by_its_name():
+    with pytest.raises(ValueError, match="model='haiku'; choose one of heeds, person, invents"):
+        play_kinds(5, 1, model="haiku")
 
 
 def test_a_line_rests_on_a_whole_beginning_and_on_a_call():
@@ -95,6 +100,7 @@ def test_what_twenty_tasks_show():
     assert (fooled[0][2], fooled[7][2]) == (0, 1)
     assert fooled[1][2] < 0.5 < fooled[2][2]
     assert all(cell == (1, 1, 1) for cell in guarded)
+    assert breaks_at(shares("none", 600, "heeds", 2)) == 1 < breaks_at(plain)
     short = shares("none", 300, "heeds")["constraint"]
     assert all(few[2] <= many[2] for few, many in zip(short, plain["constraint"], strict=True))
 

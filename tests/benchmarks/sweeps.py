@@ -307,20 +307,21 @@ def narrow_row(engine: str, number: int) -> dict[str, Any]:
     return work((engine, JUDGED[number]), window=12_000)
 
 
-KINDS_CASES = [*product(kinds.LAYERS, kinds.LENGTHS, kinds.MODELS, range(1, 9))]
+KINDS_CASES = [*product(kinds.LAYERS, kinds.LENGTHS, kinds.KEEPS, kinds.MODELS, range(1, 9))]
 
 
-def kinds_row(case: tuple[str, int, str, int], seed: int) -> dict[str, Any]:
+def kinds_row(case: tuple[str, int, int, str, int], seed: int) -> dict[str, Any]:
     """Play one of lesson 10's tasks, and add up each kind's marks."""
-    layer, tokens, model, generation = case
-    run = kinds.play_kinds(seed, generation, tokens, model, **what_survives.ON[layer])
+    layer, tokens, keep_recent, model, generation = case
+    on = what_survives.ON[layer]
+    run = kinds.play_kinds(seed, generation, tokens, model, keep_recent=keep_recent, **on)
     found = kinds.marks(run, seed)
     sums = {
         kind: sum(2**n * mark for n, mark in enumerate(found[kind].values()))
         for kind in kinds.KINDS
     }
-    names = {"layer": layer, "tokens": tokens, "model": model, "generation": generation}
-    return {**names, "seed": seed, **sums}
+    names = {"layer": layer, "tokens": tokens, "keep_recent": keep_recent, "model": model}
+    return {**names, "generation": generation, "seed": seed, **sums}
 
 
 def rows(

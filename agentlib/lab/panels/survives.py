@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 from itertools import product
 from typing import Any
 
+from ipywidgets import IntSlider
 from pandas import DataFrame, read_csv
 
 from agentlib.auto_compact import summary_text
@@ -19,6 +20,7 @@ from agentlib.lab.play import Run
 from agentlib.lab.tasks.generated import KINDS_KEPT
 from agentlib.lab.tasks.kinds import (
     GENERATIONS,
+    KEEPS,
     KINDS,
     LENGTHS,
     SEEDS,
@@ -29,14 +31,20 @@ from agentlib.lab.tasks.kinds import (
 from agentlib.messages import Message
 
 RestsOn = Callable[[str, list[Message]], int | None]
-_LENGTHS = (min(LENGTHS), max(LENGTHS), max(LENGTHS) - min(LENGTHS))
+
+
+def _two(name: str, ends: tuple[int, int]) -> IntSlider:
+    """Make a slider that has two places, and stands at the larger."""
+    low, high = ends
+    return slider(name, high, (low, high, high - low))
 
 
 @cache
-def shares(layers: str, tokens: int, model: str) -> Shares:
+def shares(layers: str, tokens: int, model: str, keep_recent: int = max(KEEPS)) -> Shares:
     """Return the stored shares of twenty tasks, by kind, for each number of compactions."""
     table: Any = read_csv(KINDS_KEPT)
     rows = table[(table.layer == layers) & (table.tokens == tokens) & (table.model == model)]
+    rows = rows[rows.keep_recent == keep_recent]
     marks = rows[[*KINDS]].to_numpy().reshape(GENERATIONS, SEEDS, len(KINDS))
     kept, told, acted = (((marks & bit) > 0).mean(axis=1).T.tolist() for bit in (1, 2, 4))
     cells = zip(kept, told, acted, strict=True)
@@ -69,8 +77,8 @@ def _of_20(share: float) -> str:
     return f"{20 * share:.0f}"
 
 
-def _drawn(layers: str, tokens: int, model: str) -> Drawing:
-    stored = shares(layers, tokens, model)
+def _drawn(layers: str, tokens: int, keep_recent: int, model: str) -> Drawing:
+    stored = shares(layers, tokens, model, keep_recent)
     first, worst = breaks_at(stored), min(cell[2] for cell in stored["constraint"])
     most = f"After {many(first, 'compaction')} most agents break the rule"
     few = f"The rule is broken in {20 - round(20 * worst)} of 20 tasks at most"
@@ -91,7 +99,8 @@ def kinds_panel(
     """
     controls = {
         "layers": choice("layers", layers[0], layers, "the pin, or pin and gate"),
-        "tokens": slider("summary", max(LENGTHS), _LENGTHS),
+        "tokens": _two("summary", LENGTHS),
+        "keep_recent": _two("KEEP_RECENT", KEEPS),
         "model": choice("model", models[0], models, "what the model obeys or invents"),
     }
     return Panel(controls, lru_cache(_drawn))
@@ -117,7 +126,7 @@ def _threads_of(run: Run, trace: RestsOn) -> tuple[Chart, str]:
 
 
 def _shown(message: Message) -> tuple[str, str]:
-    speaker, text = spoken(message)[0]
+    speaker, text = spoken(message)[-1 if message["role"] == "assistant" else 0]  # its call
     if speaker == "call":
         return "model", text.replace("\n", " ")
     return speaker, text.strip().split("\n")[0]
@@ -126,17 +135,20 @@ def _shown(message: Message) -> tuple[str, str]:
 def threads_panel(seed: int, trace: RestsOn) -> Panel:
     """Show the threads of a first summary, short or long, with and without the invention."""
     models = ("heeds", "invents")
-    drawn: dict[tuple[int, str], tuple[Chart, str]] = {
-        key: _threads_of(play_kinds(seed, 1, *key, errands=1), trace)
-        for key in product(LENGTHS, models)
+    drawn: dict[tuple[int, int, str], tuple[Chart, str]] = {
+        (tokens, keep, model): _threads_of(
+            play_kinds(seed, 1, tokens, model, keep_recent=keep, errands=1), trace
+        )
+        for tokens, keep, model in product(LENGTHS, KEEPS, models)
     }
     controls = {
-        "tokens": slider("summary", max(LENGTHS), _LENGTHS),
+        "tokens": _two("summary", LENGTHS),
+        "keep_recent": _two("KEEP_RECENT", KEEPS),
         "model": choice("model", "invents", models, "whether it invents a consent"),
     }
 
-    def draw(tokens: int, model: str) -> tuple[bytes, str]:
-        chart, text = drawn[tokens, model]
+    def draw(tokens: int, keep_recent: int, model: str) -> tuple[bytes, str]:
+        chart, text = drawn[tokens, keep_recent, model]
         return chart.png(), text
 
     return Panel(controls, draw)

@@ -32,10 +32,11 @@ Pin = Callable[[list[Message]], list[str]]
 Gate = Callable[[str, list[Message]], str | None]
 KINDS = ("constraint", "preference", "decision", "number", "open question", "finished step")
 GENERATIONS, SEEDS = 8, 20
-SETTINGS = Settings(micro="off", auto=False, manual=False, context_window=32_000)
-"""Summaries are the only layer, and `by_package` says when they come."""
-LENGTHS, LAYERS = (300, 600), ("none", "pin", "both")
-"""Tokens of a summary, and which of pin and gate are on, in the stored runs."""
+SETTINGS = Settings(auto=False, manual=False, context_window=32_000)
+"""Where the summaries come is said by `by_package`."""
+LENGTHS, KEEPS, LAYERS = (300, 600), (2, 20), ("none", "pin", "both")
+"""Tokens of a summary, KEEP_RECENT, and which of pin and gate are on, in the stored runs. With the
+larger KEEP_RECENT nothing is ever cleared."""
 MODELS: dict[str, dict[str, Any]] = {
     "heeds": {},
     "person": {"habits": Habits(obeys_retold=False)},
@@ -151,12 +152,19 @@ def play_kinds(
     tokens: int = 600,
     model: str = "heeds",
     *,
+    keep_recent: int = max(KEEPS),
     pin: Pin | None = None,
     gate: Gate | None = None,
     errands: int = 5,
 ) -> Run:
-    """Play the task of a seed with summaries of so many tokens, and with a pin and a gate."""
-    settings, hooks = replace(SETTINGS, summary_tokens=tokens), hooks_of(pin, gate)
+    """Play the task of a seed with summaries of so many tokens, and with a pin and a gate.
+
+    Raise ValueError for another model than those of `MODELS`.
+    """
+    if model not in MODELS:
+        raise ValueError(f"model={model!r}; choose one of {', '.join(MODELS)}")
+    settings = replace(SETTINGS, summary_tokens=tokens, keep_recent=keep_recent)
+    hooks = hooks_of(pin, gate)
     task, most = task_of_kinds(seed, generations, errands), turns(generations)
     return play(task, settings, engine=by_package, hooks=hooks, max_turns=most, **MODELS[model])
 
