@@ -1,13 +1,12 @@
 """What the adapters share, with a framework whose messages are the wire's own."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentlib.adapters.conversation import Conversations
-from agentlib.messages import Message, is_summary, of_type, violation
+from agentlib.messages import Message, blocks, is_summary, of_type, violation
 from agentlib.settings import Settings
 from agentlib.transcripts import load
 
@@ -16,14 +15,19 @@ SETTINGS = Settings(context_window=4_000, output_reserve=500, buffer=500, micro=
 
 class Plain(Conversations):
     def ours(self, message: Message) -> Message:
-        return message
+        return {**message, "content": blocks(message)}
 
-    def theirs(self, message: Message, names: Mapping[str, str]) -> Message:
-        return message
+    def theirs(self, texts: list[str], original: Message | None) -> Message:
+        if original:
+            (result,) = original["content"]
+            return {**original, "content": [{**result, "content": "\n".join(texts)}]}
+        return {"role": "user", "content": [{"type": "text", "text": text} for text in texts]}
 
 
 def turns(count: int) -> list[Message]:
-    messages: list[Message] = [{"role": "user", "content": "Read the files."}]
+    messages: list[Message] = [
+        {"role": "user", "content": [{"type": "text", "text": "Read the files."}]}
+    ]
     for n in range(count):
         call = {"type": "tool_use", "id": f"t{n}", "name": "read", "input": {"n": n}}
         result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": f"{n} " * 500}

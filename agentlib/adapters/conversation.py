@@ -6,125 +6,128 @@ would be over the threshold at every request, and each would ask for another sum
 read again each time, which takes a moment for each thousand messages.
 
 Less than in our own loop: a prompt that the API refuses for its size is not made smaller and sent
-again, `clear_when="cold"` never clears, and nothing adds up the summaries' bills.
+again, `clear_when="cold"` never clears, an engine can't change the input of a call, and nothing
+adds up the summaries' bills.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote
 
+from agentlib import auto_compact, loop, pipeline, presets, recovery
 from agentlib import messages as msg
-from agentlib.auto_compact import SummaryFailed, summary_prompt
-from agentlib.loop import metered
 from agentlib.messages import Block, Message
-from agentlib.pipeline import compact
-from agentlib.presets import DEFAULT
-from agentlib.recovery import breaker
 from agentlib.settings import Settings
 from agentlib.step import ContextEngine, Reason
 from agentlib.transcripts import Session, load
 
-Theirs = list[Any]
-"""Messages of a framework."""
-Names = Mapping[str, str]
-"""The name of the tool of each call, by the call's id."""
-Ask = Callable[[Theirs], str]
-"""(messages) -> the text that the model answers."""
-AskLater = Callable[[Theirs], Coroutine[Any, Any, str]]
+Ask = Callable[[list[Any]], Any]
+"""(a framework's messages) -> the text that the model answers. `aview` wants a coroutine of it."""
 
 
+@dataclass(eq=False)
 class Conversations:
-    """All conversations of one agent, with a session file for each: the base of the adapters.
+    """All conversations of one agent, with a session file for each: the base of the adapters."""
 
-    `folder`: for the session files, which `transcripts.load` and the lab read. Each message of the
-    framework is one of a person, one reply, or one result.
-    """
-
-    def __init__(
-        self, folder: Path | str, settings: Settings = DEFAULT, engine: ContextEngine = compact
-    ) -> None:
-        self.folder, self.settings, self.engine = Path(folder), settings, engine
+    folder: Path | str
+    """For the session files, which `transcripts.load` and the lab read."""
+    settings: Settings = presets.DEFAULT
+    engine: ContextEngine = pipeline.compact
+    reason: ClassVar[Reason] = "auto"
 
     def ours(self, message: Any) -> Message:
-        """Write a framework's message in the wire's shape. A reply has its `usage`."""
+        """Write a framework's message, or a part of a reply, in the wire's shape.
+
+        Use `said`, `reply` or `result`. Parts that follow one another become one reply.
+        """
         raise NotImplementedError
 
-    def theirs(self, message: Message, names: Names) -> Any:
-        """Write a summary, or a message that the engine changed."""
+    def theirs(self, texts: list[str], original: Any) -> Any:
+        """Write a summary. With an `original`: write that with the new text, and without thinking.
+
+        The original is a result that the engine changed, or a reply that may not keep its thinking.
+        """
         raise NotImplementedError
 
-    def view(self, name: str, given: Theirs, ask: Ask, reason: Reason = "auto") -> Theirs:
+    def view(self, name: str, given: list[Any], ask: Ask) -> list[Any]:
         """Return the messages to send instead of all. `ask` asks the model for a summary.
 
-        A session of this name goes on, even after a restart. Raises ValueError if the messages
-        don't begin with those that the session has.
+        A session of this name goes on, even after a restart. System messages stand in front.
+        Raises ValueError if the messages don't begin with those that the session has.
         """
-        session, settings = self._session(name, list(map(self.ours, given))), self.settings
-        originals = dict(zip(_units(session.history), given, strict=True))
-        names = msg.tool_names(session.history)
+        pairs = [(self.ours(message), message) for message in given]
+        front = [message for own, message in pairs if own["role"] == "system"]
+        pairs = [pair for pair in pairs if pair[0]["role"] != "system"]
+        session, settings = self._session(name, [own for own, _ in pairs]), self.settings
+        history = _blocks(session.history)
+        owners = (i for i, (own, _) in enumerate(pairs) for _ in own["content"])
+        indexes = dict(zip(map(_key, history), owners, strict=True))
 
-        def written(context: Sequence[Message]) -> Theirs:
-            units = _units(context).items()
-            return [originals.get(key) or self.theirs(unit, names) for key, unit in units]
+        def written(context: Sequence[Message]) -> Iterator[Any]:
+            for i, group in groupby(_blocks(context), lambda block: indexes.get(_key(block))):
+                content, (own, original) = list(group), ({}, None) if i is None else pairs[i]
+                texts = [text for b in content if (text := b.get("text") or b.get("content"))]
+                yield original if content == own.get("content") else self.theirs(texts, original)
 
         def summarize(context: Sequence[Message], focus: str) -> str:
-            wish = {"role": "user", "content": summary_prompt(settings.summary_tokens, focus)}
+            wish = auto_compact.summary_prompt(settings.summary_tokens, focus)
+            wishes = [] if msg.asks_for_summary(context) else [{"role": "user", "content": wish}]
             try:
-                return ask(written(context if msg.asks_for_summary(context) else [*context, wish]))
+                return ask([*front, *written([*context, *wishes])])
             except Exception as error:  # whatever a framework raises, its agent goes on
-                raise SummaryFailed(f"the summary call failed: {error!s:.500}") from error
+                raise auto_compact.SummaryFailed(f"the call failed: {error!s:.500}") from error
 
-        rest = breaker(session.compactions, session.requests, settings)
-        engine = partial(self.engine, session.context, rest.in_force(settings), reason=reason)
-        calls = partial(engine, summarize=rest.guard(summarize), archive=session.archive)
-        step = calls(meter=metered(session, settings), settled=session.settled)
-        session.take(step, at=time.time())
-        return written(session.context)
+        rest = recovery.breaker(session.compactions, session.requests, settings)
+        engine = partial(self.engine, session.context, rest.in_force(settings), reason=self.reason)
+        engine = partial(engine, meter=loop.metered(session, settings), archive=session.archive)
+        session.take(engine(summarize=rest.guard(summarize)), at=time.time())
+        return [*front, *written(session.context)]
 
-    async def aview(
-        self, name: str, given: Theirs, ask: AskLater, reason: Reason = "auto"
-    ) -> Theirs:
+    async def aview(self, name: str, given: list[Any], ask: Ask) -> list[Any]:
         """Do the same in a thread, because an engine waits for its summary. `ask` runs here."""
-        loop = asyncio.get_running_loop()
+        wait = partial(asyncio.run_coroutine_threadsafe, loop=asyncio.get_running_loop())
+        view = partial(self.view, name, given)
+        return await asyncio.to_thread(view, lambda messages: wait(ask(messages)).result())
 
-        def wait(messages: Theirs) -> str:
-            return asyncio.run_coroutine_threadsafe(ask(messages), loop).result()
-
-        return await asyncio.to_thread(self.view, name, given, wait, reason)
-
-    def _session(self, name: str, messages: list[Message]) -> Session:
+    def _session(self, name: str, messages: Sequence[Message]) -> Session:
         """Load or begin the session of this name, and note the messages that are new to it."""
-        path, at = self.folder / f"{quote(name, safe='')}.jsonl", time.time()
+        path, at = Path(self.folder, f"{quote(name, safe='')}.jsonl"), time.time()
         if not path.exists():
             Session.create(self.folder, settings=self.settings, session_id=path.stem)
         session = load(path)
-        known = [unit["content"] for unit in _units(session.history).values()]
-        if known != [message["content"] for message in messages[: len(known)]]:
+        known = _blocks(session.history)
+        parts = [{**m, "content": [block]} for m in messages for block in m["content"]]
+        if known != _blocks(parts[: len(known)]):
             raise ValueError(f"{path} has another beginning; use another conversation id")
-        for message in messages[len(known) :]:
-            if message["role"] == "assistant":
-                session.reply(message, at=at, settled=session.settled)
+        for speaker, group in groupby(parts[len(known) :], _speaker):
+            turn = list(group)
+            if speaker == "assistant":
+                session.reply({**turn[-1], "content": _blocks(turn)}, at=at)
             else:
-                session.say(message["content"], at=at)
+                session.say(_blocks(turn), at=at)
         return session
 
 
-def reply(
-    content: Sequence[Block], prompt: int = 0, output: int = 0, read: int = 0, written: int = 0
-) -> Message:
-    """Make the message of a reply. `prompt`: its tokens, cached ones too."""
+def said(role: str, text: str) -> Message:
+    """Make a message of one text. `role`: user, assistant, or system."""
+    return {"role": role, "content": [{"type": "text", "text": text.strip() or "(no text)"}]}
+
+
+def reply(content: Sequence[Block], tokens: Sequence[int] = (0, 0, 0, 0)) -> Message:
+    """Make the message of a reply. `tokens`: of the prompt, output, read from the cache, written.
+
+    The prompt's are all of them, cached ones too.
+    """
+    prompt, output, read, written = tokens
     usage = {"input_tokens": prompt - read - written, "output_tokens": output}
     usage |= {"cache_read_input_tokens": read, "cache_creation_input_tokens": written}
     return {"role": "assistant", "content": msg.stripped(content), "usage": usage}
-
-
-def result(call: str, text: str, *, wrong: bool = False) -> Message:
-    """Make the message of one result."""
-    return {"role": "user", "content": [msg.tool_result(call, text, wrong=wrong)]}
 
 
 def use(call: str, name: str, given: Mapping[str, Any]) -> Block:
@@ -132,11 +135,19 @@ def use(call: str, name: str, given: Mapping[str, Any]) -> Block:
     return {"type": "tool_use", "id": call, "name": name, "input": dict(given)}
 
 
-def _units(messages: Sequence[Message]) -> dict[int, Message]:
-    """Map a key, by which it is known again, to each message, and to each result as a message."""
-    units = dict[int, Message]()
-    for message in messages:
-        results = msg.of_type(message, "tool_result")
-        units |= {id(block): {"role": "user", "content": [block]} for block in results}
-        units |= {} if results else {id(message): message}
-    return units
+def result(call: str, text: str, *, wrong: bool = False) -> Message:
+    """Make the message of one result."""
+    return {"role": "user", "content": [msg.tool_result(call, text, wrong=wrong)]}
+
+
+def _blocks(messages: Iterable[Message]) -> list[Block]:
+    return [block for message in messages for block in msg.blocks(message)]
+
+
+def _key(block: Block) -> object:
+    """Return what a block is known by, even if its text has changed."""
+    return block["type"], block.get("tool_use_id") or block.get("id") or id(block)
+
+
+def _speaker(part: Message) -> str:
+    return "tool" if msg.of_type(part, "tool_result") else part["role"]

@@ -15,59 +15,46 @@ file besides, with the messages that went into it. System messages stand in fron
 # pyright: reportMissingImports=false, reportUntypedBaseClass=false
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
 
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from inspect_ai.model import ChatMessageTool, ChatMessageUser, CompactionStrategy, ContentText
+from inspect_ai.model import ChatMessageUser, CompactionStrategy, ContentText
 
-from agentlib.adapters.conversation import Conversations, Names, reply, result, use
-from agentlib.messages import Message, blocks, of_type, result_text
-from agentlib.pipeline import compact
-from agentlib.presets import DEFAULT
-from agentlib.settings import Settings
-from agentlib.step import ContextEngine
+from agentlib.adapters.conversation import Conversations, Message, reply, result, said, use
 
 
-class Compaction(CompactionStrategy, Conversations):
+@dataclass(eq=False)
+class Compaction(Conversations, CompactionStrategy):
     """Replace what inspect_ai finds too long by a view that fits the window."""
 
-    def __init__(
-        self, folder: Path | str, settings: Settings = DEFAULT, engine: ContextEngine = compact
-    ) -> None:
-        CompactionStrategy.__init__(self, type="summary", threshold=settings.threshold_tokens)
-        Conversations.__init__(self, folder, settings, engine)
+    reason = "manual"
+    preserve_prefix = False
+    """Don't send the first request again: the engine keeps the newest, beside its summary."""
 
-    @property
-    def preserve_prefix(self) -> bool:
-        """Don't send the first request again: the engine keeps the newest, beside its summary."""
-        return False
+    def __post_init__(self) -> None:
+        CompactionStrategy.__init__(self, type="summary", threshold=self.settings.threshold_tokens)
 
     async def compact(self, model: Any, messages: list[Any], tools: list[Any]) -> Any:
         """Return the view, and its summary for the history."""
-        system = [message for message in messages if message.role == "system"]
-        said = [message for message in messages if message.role != "system"]
-        ids = {message.id for message in said}
 
         async def ask(messages: list[Any]) -> str:
-            return (await model.generate([*system, *messages], tools)).completion
+            return (await model.generate(messages, tools)).completion
 
-        view = await self.aview(uuid4().hex, said, ask, "manual")
-        new = (m for m in view if m.role == "user" and m.id not in ids)
-        return [*system, *view], next(new, None)
+        view = await self.aview(uuid4().hex, messages, ask)
+        return view, next((m for m in view if m.role == "user" and m not in messages), None)
 
     def ours(self, message: Any) -> Message:
         """Write a message in the wire's shape."""
         if message.role == "tool":
             return result(message.tool_call_id, message.text, wrong=message.error is not None)
-        if message.role == "user":
-            return {"role": "user", "content": message.text or "(no text)"}
+        if message.role != "assistant":
+            return said(message.role, message.text)
         calls = [use(call.id, call.function, call.arguments) for call in message.tool_calls or ()]
         return reply([{"type": "text", "text": message.text}, *calls])
 
-    def theirs(self, message: Message, names: Names) -> Any:
+    def theirs(self, texts: list[str], original: Any) -> Any:
         """Write a summary, or a result that the engine changed."""
-        for answer in of_type(message, "tool_result"):
-            text, call = result_text(answer), answer["tool_use_id"]
-            return ChatMessageTool(content=text, tool_call_id=call, function=names[call])
-        return ChatMessageUser(content=[ContentText(text=b["text"]) for b in blocks(message)])
+        if original:
+            return original.model_copy(update={"content": "\n".join(texts)})
+        return ChatMessageUser(content=[ContentText(text=text) for text in texts])

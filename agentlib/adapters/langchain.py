@@ -23,14 +23,13 @@ the list, does so.
 # pyright: reportMissingImports=false, reportUntypedBaseClass=false
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.messages import HumanMessage
 
-from agentlib.adapters.conversation import Conversations, Names, reply, result, use
-from agentlib.messages import THINKING, Message, blocks, of_type, result_text
+from agentlib.adapters.conversation import Conversations, reply, result, said, use
+from agentlib.messages import THINKING, Message, blocks
 
 WRITTEN = ("cache_creation", "ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
 """Parts of what was written to the cache. The first is 0 if the others say how long it lives."""
@@ -39,7 +38,7 @@ WRITTEN = ("cache_creation", "ephemeral_5m_input_tokens", "ephemeral_1h_input_to
 class Compaction(Conversations, AgentMiddleware):
     """Send a view of the conversation that fits the window."""
 
-    def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
         """Send the view, and a request for a summary before it if the engine wants one."""
 
         def ask(messages: list[Any]) -> str:
@@ -48,7 +47,7 @@ class Compaction(Conversations, AgentMiddleware):
         view = self.view(request.messages[0].id, request.messages, ask)
         return handler(request.override(messages=view))
 
-    async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+    async def awrap_model_call(self, request: Any, handler: Any) -> Any:
         """Do the same for `ainvoke` and `astream`."""
 
         async def ask(messages: list[Any]) -> str:
@@ -62,21 +61,18 @@ class Compaction(Conversations, AgentMiddleware):
         if message.type == "tool":
             return result(message.tool_call_id, message.text, wrong=message.status == "error")
         if message.type != "ai":
-            return {"role": "user", "content": message.text or "(no text)"}
-        said = [b for b in blocks({"content": message.content}) if b["type"] in ("text", *THINKING)]
+            return said("system" if message.type == "system" else "user", message.text)
+        parts = blocks({"content": message.content})
+        words = [part for part in parts if part["type"] in ("text", *THINKING)]
         calls = [use(call["id"], call["name"], call["args"]) for call in message.tool_calls]
         usage: dict[str, Any] = message.usage_metadata or {}
         cached: dict[str, Any] = usage.get("input_token_details", {})
-        counts = [usage.get(name, 0) for name in ("input_tokens", "output_tokens")]
-        counts += [cached.get("cache_read") or 0, sum(cached.get(name) or 0 for name in WRITTEN)]
-        return reply([*said, *calls], *counts)
+        tokens = [usage.get(name, 0) for name in ("input_tokens", "output_tokens")]
+        tokens += [cached.get("cache_read") or 0, sum(cached.get(name) or 0 for name in WRITTEN)]
+        return reply([*words, *calls], tokens)
 
-    def theirs(self, message: Message, names: Names) -> Any:
-        """Write a summary, or a message that the engine changed."""
-        if message["role"] == "assistant":
-            calls = [{**call, "args": call["input"]} for call in of_type(message, "tool_use")]
-            return AIMessage(of_type(message, "text"), tool_calls=calls)
-        for answer in of_type(message, "tool_result"):
-            call = answer["tool_use_id"]
-            return ToolMessage(result_text(answer), name=names[call], tool_call_id=call)
-        return HumanMessage(blocks(message))
+    def theirs(self, texts: list[str], original: Any) -> Any:
+        """Write a summary, or a copy of a message with another text."""
+        if original:
+            return original.model_copy(update={"content": "\n".join(texts)})
+        return HumanMessage([{"type": "text", "text": text} for text in texts])

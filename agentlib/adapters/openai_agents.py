@@ -15,23 +15,17 @@ the run's usage. A conversation that the provider stores (`previous_response_id`
 here. Reasoning and the provider's own tools stay as long as their turn does, and no summary knows
 them.
 """
-# pyright: reportMissingImports=false
+# pyright: reportMissingImports=false, reportUnknownArgumentType=false
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
 
 import json
-from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
-from itertools import chain, groupby
 from typing import Any
 
-from agents import ItemHelpers, ModelTracing, MultiProvider, RunContextWrapper
-from agents.run import ModelInputData
+from agents import ItemHelpers, Model, ModelTracing, MultiProvider, RunContextWrapper
 
-from agentlib.adapters.conversation import Conversations, Names, reply, result, use
-from agentlib.messages import Message, blocks, of_type, result_text
-
-Turn = tuple[dict[str, Any], ...]
-"""The items of one reply, or one other item."""
+from agentlib.adapters.conversation import Conversations, Message, reply, result, said, use
 
 
 class Compaction(Conversations):
@@ -42,50 +36,34 @@ class Compaction(Conversations):
         return partial(self._filtered, name)
 
     async def _filtered(self, name: str, data: Any) -> Any:
-        agent, instructions = data.agent, data.model_data.instructions
-        known = agent.model if hasattr(agent.model, "get_response") else None
-        model = known or MultiProvider().get_model(agent.model)
+        agent, given, own = data.agent, data.model_data, data.agent.model
+        model = own if isinstance(own, Model) else MultiProvider().get_model(own)
         tools = await agent.get_all_tools(RunContextWrapper(data.context))
+        options = (agent.model_settings, tools, None, [], ModelTracing.DISABLED)
         rest = dict.fromkeys(("previous_response_id", "conversation_id", "prompt"))
 
-        async def ask(turns: list[Turn]) -> str:
-            given = [instructions, [*chain(*turns)], agent.model_settings, tools, None, []]
-            answer = await model.get_response(*given, ModelTracing.DISABLED, **rest)
-            texts: list[Any] = [ItemHelpers.extract_text(item) for item in answer.output]
-            return "".join(text or "" for text in texts)
+        async def ask(items: list[Any]) -> str:
+            answer = await model.get_response(given.instructions, items, *options, **rest)
+            return "".join(ItemHelpers.extract_text(item) or "" for item in answer.output)
 
-        view = await self.aview(name, [*_turns(data.model_data.input)], ask)
-        return ModelInputData(input=[*chain(*view)], instructions=instructions)
+        return replace(given, input=await self.aview(name, given.input, ask))
 
-    def ours(self, message: Turn) -> Message:
-        """Write a turn in the wire's shape."""
-        item = message[0]
-        if item.get("type") == "function_call_output":
-            return result(item["call_id"], _text(item["output"]))
-        if not _is_reply(item):
-            return {"role": "user", "content": _text(item.get("content")) or "(no text)"}
-        calls = [each for each in message if each.get("type") == "function_call"]
-        said = [{"type": "text", "text": _text(each.get("content"))} for each in message]
-        uses = [use(c["call_id"], c["name"], json.loads(c["arguments"] or "{}")) for c in calls]
-        return reply([*said, *uses])
+    def ours(self, message: dict[str, Any]) -> Message:
+        """Write an item in the wire's shape."""
+        kind = str(message.get("type"))
+        if kind == "function_call_output":
+            return result(message["call_id"], _text(message["output"]))
+        if kind == "function_call":
+            given = json.loads(message["arguments"] or "{}")
+            return reply([use(message["call_id"], message["name"], given)])
+        role = message.get("role", "user" if kind.endswith("_output") else "assistant")
+        return said(role, _text(message.get("content")) or f"({kind})")
 
-    def theirs(self, message: Message, names: Names) -> Turn:
+    def theirs(self, texts: list[str], original: Any) -> Any:
         """Write a summary, or a result that the engine changed."""
-        for answer in of_type(message, "tool_result"):
-            item = {"type": "function_call_output", "call_id": answer["tool_use_id"]}
-            return ({**item, "output": result_text(answer)},)
-        texts = [{"type": "input_text", "text": block["text"]} for block in blocks(message)]
-        return ({"role": "user", "content": texts},)
-
-
-def _turns(items: Iterable[dict[str, Any]]) -> Iterator[Turn]:
-    for is_reply, group in groupby(items, _is_reply):
-        turn = tuple(group)
-        yield from [turn] if is_reply else [(item,) for item in turn]
-
-
-def _is_reply(item: dict[str, Any]) -> bool:
-    return item.get("role") == "assistant" or item.get("type") in ("function_call", "reasoning")
+        if original:
+            return {**original, "output": "\n".join(texts)} if "output" in original else original
+        return {"role": "user", "content": [{"type": "input_text", "text": t} for t in texts]}
 
 
 def _text(content: Any) -> str:
