@@ -1,13 +1,24 @@
 """What the adapters share, with a framework whose messages are the wire's own."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentlib.adapters.conversation import Conversations
-from agentlib.messages import Message, blocks, is_summary, of_type, violation
+from agentlib.messages import (
+    INPUT,
+    Block,
+    Message,
+    blocks,
+    drop_thinking,
+    is_summary,
+    of_type,
+    violation,
+)
 from agentlib.settings import Settings
+from agentlib.step import Step
 from agentlib.transcripts import load
 
 SETTINGS = Settings(context_window=4_000, output_reserve=500, buffer=500, micro="off")
@@ -15,27 +26,32 @@ SETTINGS = Settings(context_window=4_000, output_reserve=500, buffer=500, micro=
 
 class Plain(Conversations):
     def ours(self, message: Message) -> Message:
-        return {**message, "content": blocks(message)}
+        content = [] if message["role"] == "system" else blocks(message)
+        return {**message, "content": content}
 
     def theirs(self, texts: list[str], original: Message | None) -> Message:
-        if original:
-            (result,) = original["content"]
-            return {**original, "content": [{**result, "content": "\n".join(texts)}]}
-        return {"role": "user", "content": [{"type": "text", "text": text} for text in texts]}
+        if not original:
+            return {"role": "user", "content": [{"type": "text", "text": text} for text in texts]}
+        if original["role"] == "assistant":
+            return drop_thinking([original, {"role": "assistant", "content": "-"}], 0)[0]
+        (result,) = original["content"]
+        return {**original, "content": [{**result, "content": "\n".join(texts)}]}
 
 
-def turns(count: int) -> list[Message]:
-    messages: list[Message] = [
-        {"role": "user", "content": [{"type": "text", "text": "Read the files."}]}
-    ]
+def turns(count: int, *thinking: Block) -> list[Message]:
+    messages: list[Message] = [{"role": "user", "content": [text("Read the files.")]}]
     for n in range(count):
         call = {"type": "tool_use", "id": f"t{n}", "name": "read", "input": {"n": n}}
         result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": f"{n} " * 500}
         messages += [
-            {"role": "assistant", "content": [call]},
+            {"role": "assistant", "content": [*thinking, call]},
             {"role": "user", "content": [result]},
         ]
     return messages
+
+
+def text(words: str) -> Block:
+    return {"type": "text", "text": words}
 
 
 def views(plain: Plain, counts: range, asked: list[Any]) -> list[list[Message]]:
@@ -77,3 +93,54 @@ def test_a_summary_that_fails_leaves_the_messages(tmp_path: Path):
     plain = Plain(tmp_path, SETTINGS)
     assert plain.view("chat", turns(8), fail) == turns(8)
     assert "no connection" in (load(tmp_path / "chat.jsonl").compactions[0].failure or "")
+
+
+def test_a_changed_result_has_its_new_text(tmp_path: Path):
+    plain = Plain(tmp_path, replace(SETTINGS, micro="clear"))
+    seen = plain.view("chat", turns(8), lambda messages: "All was read.")
+    old, *_, newest = (result for message in seen for result in of_type(message, "tool_result"))
+    assert old["content"] == "[Previous: used read]"
+    assert newest == turns(8)[-1]["content"][0]
+
+
+def test_thinking_goes_where_something_before_it_changed(tmp_path: Path):
+    plain = Plain(tmp_path, SETTINGS)
+    seal = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
+    made = [plain.view("chat", turns(n, seal), lambda messages: "All was read.") for n in range(9)]
+    after = next(i for i, view in enumerate(made) if is_summary(view[0]["content"][0])) + 1
+    replies = [message for message in made[after] if message["role"] == "assistant"]
+    assert [len(of_type(reply, "thinking")) for reply in replies] == [0, 1]
+    assert violation(made[after]) is None
+
+
+def test_system_messages_stand_in_front_of_every_view(tmp_path: Path):
+    system: Message = {"role": "system", "content": "Be brief."}
+    given = turns(9)
+    given.insert(1, system)
+    asked = list[Any]()
+
+    def ask(messages: list[Message]) -> str:
+        asked.append(messages)
+        return "All was read."
+
+    seen = Plain(tmp_path, SETTINGS).view("chat", given, ask)
+    assert [seen[0], asked[0][0]] == [system, system]
+    assert system not in [*seen[1:], *asked[0][1:]]
+
+
+def test_parts_that_follow_one_another_are_one_reply(tmp_path: Path):
+    given = turns(2)
+    parts = [{"role": "assistant", "content": [text(words)]} for words in "ab"]
+    seen = Plain(tmp_path, SETTINGS).view("chat", [*given, *parts, *given[:1]], lambda m: "")
+    assert seen == [*given, *parts, *given[:1]]
+    reply = load(tmp_path / "chat.jsonl").history[-2]
+    assert reply == {"role": "assistant", "content": [text("a"), text("b")]}
+
+
+def test_the_input_of_a_call_stays_as_the_framework_has_it(tmp_path: Path):
+    def shorten(messages: list[Message], settings: Settings, **given: Any) -> Step:
+        return Step(messages=messages, replaced={f"t0{INPUT}": "{}"})
+
+    seen = Plain(tmp_path, SETTINGS, shorten).view("chat", turns(2), lambda messages: "")
+    assert seen == turns(2)
+    assert load(tmp_path / "chat.jsonl").context[1]["content"][0]["input"] == {}

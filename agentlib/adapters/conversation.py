@@ -27,6 +27,8 @@ from agentlib.settings import Settings
 from agentlib.step import ContextEngine, Reason
 from agentlib.transcripts import Session, load
 
+Pairs = Sequence[tuple[Message, Any]]
+"""Our messages, each with the framework's."""
 Ask = Callable[[list[Any]], Any]
 """(a framework's messages) -> the text that the model answers. `aview` wants a coroutine of it."""
 
@@ -62,24 +64,14 @@ class Conversations:
         Raises ValueError if the messages don't begin with those that the session has.
         """
         pairs = [(self.ours(message), message) for message in given]
-        front = [message for own, message in pairs if own["role"] == "system"]
-        pairs = [pair for pair in pairs if pair[0]["role"] != "system"]
         session, settings = self._session(name, [own for own, _ in pairs]), self.settings
-        history = _blocks(session.history)
-        owners = (i for i, (own, _) in enumerate(pairs) for _ in own["content"])
-        indexes = dict(zip(map(_key, history), owners, strict=True))
-
-        def written(context: Sequence[Message]) -> Iterator[Any]:
-            for i, group in groupby(_blocks(context), lambda block: indexes.get(_key(block))):
-                content, (own, original) = list(group), ({}, None) if i is None else pairs[i]
-                texts = [text for b in content if (text := b.get("text") or b.get("content"))]
-                yield original if content == own.get("content") else self.theirs(texts, original)
+        written = partial(self._written, pairs, _blocks(session.history))
 
         def summarize(context: Sequence[Message], focus: str) -> str:
             wish = auto_compact.summary_prompt(settings.summary_tokens, focus)
             wishes = [] if msg.asks_for_summary(context) else [{"role": "user", "content": wish}]
             try:
-                return ask([*front, *written([*context, *wishes])])
+                return ask([*written([*context, *wishes])])
             except Exception as error:  # whatever a framework raises, its agent goes on
                 raise auto_compact.SummaryFailed(f"the call failed: {error!s:.500}") from error
 
@@ -87,13 +79,22 @@ class Conversations:
         engine = partial(self.engine, session.context, rest.in_force(settings), reason=self.reason)
         engine = partial(engine, meter=loop.metered(session, settings), archive=session.archive)
         session.take(engine(summarize=rest.guard(summarize)), at=time.time())
-        return [*front, *written(session.context)]
+        return [*written(session.context)]
 
     async def aview(self, name: str, given: list[Any], ask: Ask) -> list[Any]:
         """Do the same in a thread, because an engine waits for its summary. `ask` runs here."""
         wait = partial(asyncio.run_coroutine_threadsafe, loop=asyncio.get_running_loop())
-        view = partial(self.view, name, given)
-        return await asyncio.to_thread(view, lambda messages: wait(ask(messages)).result())
+        return await asyncio.to_thread(self.view, name, given, lambda m: wait(ask(m)).result())
+
+    def _written(self, pairs: Pairs, known: list[Block], context: list[Message]) -> Iterator[Any]:
+        """Yield a context as the framework's own messages, but for what is new or changed."""
+        yield from (message for own, message in pairs if not own["content"])
+        owners = (i for i, (own, _) in enumerate(pairs) for _ in own["content"])
+        indexes = dict(zip(map(_key, known), owners, strict=True))
+        for i, group in groupby(_blocks(context), lambda block: indexes.get(_key(block))):
+            content, (own, original) = list(group), ({}, None) if i is None else pairs[i]
+            texts = [text for b in content if (text := b.get("text") or b.get("content"))]
+            yield original if content == own.get("content") else self.theirs(texts, original)
 
     def _session(self, name: str, messages: Sequence[Message]) -> Session:
         """Load or begin the session of this name, and note the messages that are new to it."""
@@ -105,9 +106,10 @@ class Conversations:
         parts = [{**m, "content": [block]} for m in messages for block in m["content"]]
         if known != _blocks(parts[: len(known)]):
             raise ValueError(f"{path} has another beginning; use another conversation id")
-        for speaker, group in groupby(parts[len(known) :], _speaker):
+        # The parts of a reply come together, each other part by itself.
+        for _, group in groupby(parts[len(known) :], lambda m: m["role"] == "assistant" or id(m)):
             turn = list(group)
-            if speaker == "assistant":
+            if turn[0]["role"] == "assistant":
                 session.reply({**turn[-1], "content": _blocks(turn)}, at=at)
             else:
                 session.say(_blocks(turn), at=at)
@@ -115,8 +117,9 @@ class Conversations:
 
 
 def said(role: str, text: str) -> Message:
-    """Make a message of one text. `role`: user, assistant, or system."""
-    return {"role": role, "content": [{"type": "text", "text": text.strip() or "(no text)"}]}
+    """Make a message of one text. `role`: user, assistant, or system, which is left empty."""
+    content = [{"type": "text", "text": text.strip() or "(no text)"}]
+    return {"role": role, "content": [] if role == "system" else content}
 
 
 def reply(content: Sequence[Block], tokens: Sequence[int] = (0, 0, 0, 0)) -> Message:
@@ -147,7 +150,3 @@ def _blocks(messages: Iterable[Message]) -> list[Block]:
 def _key(block: Block) -> object:
     """Return what a block is known by, even if its text has changed."""
     return block["type"], block.get("tool_use_id") or block.get("id") or id(block)
-
-
-def _speaker(part: Message) -> str:
-    return "tool" if msg.of_type(part, "tool_result") else part["role"]

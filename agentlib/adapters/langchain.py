@@ -15,7 +15,9 @@
 The agent's state keeps all of its messages. Only the request is a view, so nothing is lost. Each
 conversation has a session file, named by the id of its first message. The agent's own model writes
 the summary, with the same system prompt and tools. If you stream messages, the summary is streamed
-as well. The view shows only the text of a person's message or a result that the engine changed.
+as well. The engine and the session file know only the text of a person's message. The view sends it
+whole. Of a result that the engine changed, and of a reply that may not keep its thinking, it sends
+the text and the calls. System messages among the others stand in front of every view.
 
 LangChain caches no prompt by itself. `AnthropicPromptCachingMiddleware()`, behind `compaction` in
 the list, does so.
@@ -62,14 +64,13 @@ class Compaction(Conversations, AgentMiddleware):
             return result(message.tool_call_id, message.text, wrong=message.status == "error")
         if message.type != "ai":
             return said("system" if message.type == "system" else "user", message.text)
-        parts = blocks({"content": message.content})
-        words = [part for part in parts if part["type"] in ("text", *THINKING)]
+        kept = [b for b in blocks({"content": message.content}) if b["type"] in ("text", *THINKING)]
         calls = [use(call["id"], call["name"], call["args"]) for call in message.tool_calls]
         usage: dict[str, Any] = message.usage_metadata or {}
         cached: dict[str, Any] = usage.get("input_token_details", {})
         tokens = [usage.get(name, 0) for name in ("input_tokens", "output_tokens")]
         tokens += [cached.get("cache_read") or 0, sum(cached.get(name) or 0 for name in WRITTEN)]
-        return reply([*words, *calls], tokens)
+        return reply([*kept, *calls], tokens)
 
     def theirs(self, texts: list[str], original: Any) -> Any:
         """Write a summary, or a copy of a message with another text."""

@@ -12,8 +12,8 @@
 The run's items and a `Session` of the SDK stay whole. The filter sees no bill, so every prompt's
 size is a guess. Leave room for that. The agent's model writes the summary, and its tokens aren't in
 the run's usage. A conversation that the provider stores (`previous_response_id`) can't be compacted
-here. Reasoning and the provider's own tools stay as long as their turn does, and no summary knows
-them.
+here. Reasoning and the provider's own tools stay as long as their turn does, and the session file
+has only their names. System messages among the items stand in front of every view.
 """
 # pyright: reportMissingImports=false, reportUnknownArgumentType=false
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false

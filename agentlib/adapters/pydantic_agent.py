@@ -12,7 +12,7 @@ The run's messages stay whole, because only the request gets the view. (`Process
 replace them.) Each conversation has a session file, named by its `conversation_id`. The agent's own
 model writes the summary, and its tokens aren't in the run's usage. System prompts stand in front of
 every view. A person's message that the engine keeps is sent whole, but the engine itself and the
-session file know only its text.
+session file know only its text. Of thinking, the session file has only the signature.
 """
 # pyright: reportMissingImports=false, reportUntypedBaseClass=false
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false

@@ -85,8 +85,10 @@ def _own_tool(tool: Body) -> Block:
 def _their_call(call: Block, body: Body) -> Block:
     """Return one of our calls as the foreign tool takes it. Only bash: return it as a command."""
     tools = {_NAMES.get(tool["name"], tool["name"]): tool for tool in body.get("tools") or ()}
-    if not (tool := tools.get(call["name"])):
-        return {**call, "name": "bash", "input": {"command": _command(**call["input"])}}
+    if call["name"] not in tools and "bash" in tools:
+        command = _command(**call["input"])
+        return {**call, "name": tools["bash"]["name"], "input": {"command": command}}
+    tool = tools.get(call["name"], call)
     names = {_INPUTS.get(name, name): name for name in _inputs(tool)}
     given = {names.get(name, name): value for name, value in call["input"].items()}
     return {**call, "name": tool["name"], "input": given}
