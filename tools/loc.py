@@ -20,10 +20,10 @@ ROOMS = "rooms with their folded cells"
 BUDGETS = {
     "agent": 2_500,
     "terminal": 474,
-    "adapters": 285,
+    "adapters": 233,
     ROOMS: 2_299,
     "a folded cell": 30,
-    "the rest of the lab": 8_859,
+    "the rest of the lab": 8_822,
     "tools, Python": 1_212,
     "tools, JavaScript": 411,
 }
