@@ -20,7 +20,7 @@ ROOMS = "rooms with their folded cells"
 BUDGETS = {
     "agent": 2_500,
     "terminal": 474,
-    "adapters": 233,
+    "adapters": 230,
     ROOMS: 2_299,
     "a folded cell": 30,
     "the rest of the lab": 8_822,

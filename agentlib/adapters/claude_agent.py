@@ -13,12 +13,11 @@ files, after 30 days.
 
 import shutil
 import time
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 
-def archiving(folder: Path | str) -> Callable[..., Awaitable[dict[str, Any]]]:
+def archiving(folder: Path | str) -> Any:
     """Return the hook. It names each copy by the session's id and the time."""
 
     async def hook(event: dict[str, Any], tool_use_id: str | None, context: Any) -> dict[str, Any]:

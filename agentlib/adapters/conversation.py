@@ -20,12 +20,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import quote
 
-from agentlib import auto_compact, loop, pipeline, presets, recovery
+from agentlib import auto_compact, loop, pipeline, presets, recovery, step, transcripts
 from agentlib import messages as msg
 from agentlib.messages import Block, Message
 from agentlib.settings import Settings
-from agentlib.step import ContextEngine, Reason
-from agentlib.transcripts import Session, load
 
 Pairs = Sequence[tuple[Message, Any]]
 """Our messages, each with the framework's."""
@@ -40,8 +38,8 @@ class Conversations:
     folder: Path | str
     """For the session files, which `transcripts.load` and the lab read."""
     settings: Settings = presets.DEFAULT
-    engine: ContextEngine = pipeline.compact
-    reason: ClassVar[Reason] = "auto"
+    engine: step.ContextEngine = pipeline.compact
+    reason: ClassVar[step.Reason] = "auto"
 
     def ours(self, message: Any) -> Message:
         """Write a framework's message, or a part of a reply, in the wire's shape.
@@ -96,12 +94,12 @@ class Conversations:
             texts = [text for b in content if (text := b.get("text") or b.get("content"))]
             yield original if content == own.get("content") else self.theirs(texts, original)
 
-    def _session(self, name: str, messages: Sequence[Message]) -> Session:
+    def _session(self, name: str, messages: Sequence[Message]) -> transcripts.Session:
         """Load or begin the session of this name, and note the messages that are new to it."""
         path, at = Path(self.folder, f"{quote(name, safe='')}.jsonl"), time.time()
         if not path.exists():
-            Session.create(self.folder, settings=self.settings, session_id=path.stem)
-        session = load(path)
+            transcripts.Session.create(self.folder, settings=self.settings, session_id=path.stem)
+        session = transcripts.load(path)
         known = _blocks(session.history)
         parts = [{**m, "content": [block]} for m in messages for block in m["content"]]
         if known != _blocks(parts[: len(known)]):

@@ -11,6 +11,7 @@ inspect_ai decides when to compact, by its own calibrated estimate, at our setti
 engine decides what stays, and is always asked for a summary. inspect_ai keeps the view. The log of
 the evaluation stays whole and has a `CompactionEvent` for each compaction. Each leaves a session
 file besides, with the messages that went into it. System messages stand in front of every view.
+Reasoning stays with its message, even behind a new summary.
 """
 # pyright: reportMissingImports=false, reportUntypedBaseClass=false
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
