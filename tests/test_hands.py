@@ -258,3 +258,16 @@ def test_our_own_tools_and_messages_stay_as_they_are():
     said = {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
     body = {"tools": PLAIN, "messages": [said]}
     assert ours(body) == body
+
+
+def test_a_quoted_path_that_bash_cannot_read_is_no_reading():
+    for path in ("it's", "'it's'"):
+        call = {"type": "tool_use", "id": "t", "name": "bash", "input": {"command": f"cat {path}"}}
+        body = {"tools": PLAIN[:1], "messages": [{"role": "assistant", "content": [call]}]}
+        assert ours(body)["messages"] == body["messages"]
+
+
+def test_a_call_that_nobody_offers_stays_what_it_is():
+    call = {"type": "tool_use", "name": "bash", "input": {"command": "ls"}}
+    answer = {"content": [call], "stop_reason": "tool_use"}
+    assert theirs(answer, {"tools": WITHOUT_BASH}) == answer

@@ -9,7 +9,7 @@ person's words, is left out.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from shlex import quote, split
+from shlex import quote
 from typing import Any
 
 from agentlib import messages as msg
@@ -22,7 +22,7 @@ _NAMES = {"Bash": "bash", "Read": "read_file", "Write": "write_file", "Edit": "e
 _INPUTS = {"file_path": "path", "old_string": "old_text", "new_string": "new_text"}
 _SHELL = {"part": 5_000, "tools": [{"name": n} for n in ("bash", "read_file", "write_file")]}
 """The tools of an agent that has only bash. `part`: characters of a file to ask for at once."""
-_READS = re.compile(r"cat (?:-n )?(\S+|'.*')(?: \| tail -n \+(\d+) \| head -n (\d+))?")
+_READS = re.compile(r"cat (?:-n )?([^\s']+|'[^']+')(?: \| tail -n \+(\d+) \| head -n (\d+))?")
 """Such an agent's command that reads a file, or a part of it."""
 _DONE = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 """The command that ends its task, if its prompt says so."""
@@ -73,8 +73,8 @@ def _inputs(tool: Body) -> Body:
     return tool.get("input_schema", Block()).get("properties", Block())
 
 
-def _renamed(inputs: Body) -> Block:
-    return {_INPUTS.get(name, name): value for name, value in inputs.items()}
+def _renamed(inputs: Body, names: Mapping[str, str] = _INPUTS) -> Block:
+    return {names.get(name, name): value for name, value in inputs.items()}
 
 
 def _own_tool(tool: Body) -> Block:
@@ -86,20 +86,18 @@ def _their_call(call: Block, body: Body) -> Block:
     """Return one of our calls as the foreign tool takes it. Only bash: return it as a command."""
     tools = {_NAMES.get(tool["name"], tool["name"]): tool for tool in body.get("tools") or ()}
     if call["name"] not in tools and "bash" in tools:
-        command = _command(**call["input"])
-        return {**call, "name": tools["bash"]["name"], "input": {"command": command}}
+        return {**call, "name": tools["bash"]["name"], "input": _in_shell(**call["input"])}
     tool = tools.get(call["name"], call)
     names = {_INPUTS.get(name, name): name for name in _inputs(tool)}
-    given = {names.get(name, name): value for name, value in call["input"].items()}
-    return {**call, "name": tool["name"], "input": given}
+    return {**call, "name": tool["name"], "input": _renamed(call["input"], names)}
 
 
-def _command(path: str, content: str = "", offset: int = 0, limit: int = 0) -> str:
-    """Write a call of read_file or write_file as a command."""
+def _in_shell(path: str, content: str = "", offset: int = 0, limit: int = 0) -> Block:
+    """Write a call of read_file or write_file as bash's input."""
     if content:
-        return f"cat > {quote(path)} <<'END_OF_FILE'\n{content}\nEND_OF_FILE"
-    part = f" | tail -n +{offset + 1} | head -n {limit}"
-    return f"cat -n {quote(path)}{part}" if limit else f"cat {quote(path)}"
+        return {"command": f"cat > {quote(path)} <<'END_OF_FILE'\n{content}\nEND_OF_FILE"}
+    part = f"cat -n {quote(path)} | tail -n +{offset + 1} | head -n {limit}"
+    return {"command": part if limit else f"cat {quote(path)}"}
 
 
 # -- messages -------------------------------------------------------------------------------------
@@ -148,7 +146,7 @@ def _own_block(block: Block) -> Block:
 
 def _reading(path: str, start: str | None, limit: str | None) -> Block:
     part = {"offset": int(start or 1) - 1, "limit": int(limit)} if limit else {}
-    return {"path": split(path)[0], **part}
+    return {"path": path.strip("'"), **part}
 
 
 def _printed(text: str) -> str:
