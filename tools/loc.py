@@ -18,7 +18,7 @@ import nbformat
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = "rooms with their folded cells"
 BUDGETS = {
-    "agent": 2_500,
+    "agent": 2_499,
     "terminal": 474,
     "adapters": 230,
     ROOMS: 2_299,
