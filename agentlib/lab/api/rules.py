@@ -94,18 +94,18 @@ def _each_block(body: Body) -> Iterator[tuple[str, Block]]:
     """Yield the tools and blocks with their paths, and the blocks inside results before these."""
     for path, _, block in pieces(body):
         inside = block.get("content") if block.get("type") == "tool_result" else None
-        for k, inner in enumerate(blocks({"content": inside or []})):
+        for k, inner in enumerate(_in_list(inside)):
             yield f"{path}.tool_result.content.{k}", inner
         yield path, block
 
 
 def _cache_marks(body: Body) -> Iterator[str]:
-    *_, last = ("", "", body), *pieces(body)
-    marked = [(f"{path}.", b) for path, b in _each_block(body) if b.get("cache_control")]
+    whole = list(_each_block(body))
+    marked = [(f"{path}.", block) for path, block in whole if block.get("cache_control")]
     for path, block in marked:
         if block.get("type") == "text" and not block["text"]:
             yield f"{path}text: cache_control cannot be set for empty text blocks"
-    if body.get("cache_control") and not last[2].get("cache_control"):
+    if body.get("cache_control") and not (whole and whole[-1][1].get("cache_control")):
         marked.append(("", body))
     if len(marked) > 4:
         yield f"A maximum of 4 blocks with cache_control may be provided. Found {len(marked)}."

@@ -14,7 +14,7 @@ from typing import Any
 
 from agentlib.lab.api.errors import WORDINGS, invalid
 from agentlib.lab.api.tokens import pieces
-from agentlib.messages import THINKING, Block, Message, blocks, last_assistant
+from agentlib.messages import THINKING, Block, Message, blocks, last_assistant, of_type
 
 Body = Mapping[str, Any]
 BETA = "thinking-binding-controls-2026-08-01"
@@ -61,12 +61,10 @@ def check_thinking(body: dict[str, Any], betas: str = "") -> dict[str, Any]:
 
 def _unbound(body: Body) -> Iterator[str]:
     """Yield the paths of unbound thinking blocks, and of the thinking right behind them."""
-    whole = list(pieces(body))
-    if not any(block.get("type") == "thinking" for _, _, block in whole):
+    if not any(of_type(message, "thinking") for message in body["messages"]):
         return
-    newest = f"messages.{last_assistant(body['messages'])}."
-    follows = False
-    for path, block, expected in _signed(whole):
+    newest, follows = f"messages.{last_assistant(body['messages'])}.", False
+    for path, block, expected in _signed(pieces(body)):
         is_bound = block.get("signature", expected) == expected or path.startswith(newest)
         follows = block.get("type") in THINKING and (follows or not is_bound)
         if follows:

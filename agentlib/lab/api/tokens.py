@@ -99,10 +99,10 @@ def lay_out(body: Mapping[str, Any]) -> Layout:
             parts.append(Part(_json(settings), 0, positions=0))
         if mark := block.get("cache_control"):
             marks[len(parts)] = _lifetime(mark)
-        key = (role, _json({k: v for k, v in block.items() if k != "cache_control"}))
-        is_tool = role == "tool"
-        size = TOOL + text_tokens(key[1]) if is_tool else block_tokens(block)
-        parts.append(Part(key, size, "tool" if is_tool else block["type"]))
+        content = {name: value for name, value in block.items() if name != "cache_control"}
+        size = block_tokens(block) if role != "tool" else TOOL + text_tokens(_json(content))
+        texts = ((k, v if isinstance(v, str) else _json(v)) for k, v in sorted(content.items()))
+        parts.append(Part((role, *texts), size, block["type"] if role != "tool" else role))
     if mark := body.get("cache_control"):
         marks.setdefault(len(parts) - 1, _lifetime(mark))
     return Layout(parts, marks)

@@ -54,7 +54,7 @@ class Call:
     def interrupted(self) -> bool:
         return not (self.succeeded or self.error)
 
-    @property
+    @cached_property
     def path(self) -> str:
         return re.sub(r"^(?:/workspace/|\./)+", "", str(self.input.get("path") or ""))
 
@@ -62,7 +62,7 @@ class Call:
     def start(self) -> int:
         return int(self.input.get("offset") or 0)
 
-    @property
+    @cached_property
     def lines(self) -> list[str]:
         """The lines of a file that the result shows, without line numbers and hints."""
         lines = _MORE.sub("", _PART.sub("", self.text)).split("\n")
@@ -238,7 +238,8 @@ class View:
 
 def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -> View:
     """Return what a request shows. `messages`: its conversation, see `conversation_of`."""
-    asked = [*("\n\n".join(_words(message)) for message in messages), ""]
+    spoken = [_words(message) for message in messages]
+    asked = [*map("\n\n".join, spoken), ""]
     new = [i for i, words in enumerate(asked) if words and not prompts.only_goes_on(words)]
     start = new[-1] if new else -1
     request = asked[start]
@@ -262,8 +263,8 @@ def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -
     return View(
         habits=habits,
         request=request or task,
-        earlier=tuple(text for m in messages[: max(start, 0)] for text in _words(m)),
-        unanswered=tuple(_unanswered(messages[: start + 1])),
+        earlier=tuple(text for texts in spoken[: max(start, 0)] for text in texts),
+        unanswered=tuple(_unanswered(messages, asked[: start + 1])),
         summary=summary,
         calls=(*(_put_back(whole) if carried else ()), *calls),
         own=(*(_progress(summary) if carried else ()), *_noted(replies)),
@@ -334,16 +335,18 @@ def rough_tokens(text: str) -> int:
 def _calls(messages: Sequence[Message]) -> Iterator[Call]:
     """Yield the calls with their results, or with what `recall` returned of them."""
     results = {r.get("tool_use_id"): r for m in messages for r in msg.of_type(m, "tool_result")}
+    texts = {name: msg.result_text(result) for name, result in results.items()}
     uses = [(use, message) for message in messages for use in msg.of_type(message, "tool_use")]
     recalled = {
-        use["input"].get("tool_use_id"): _seen(results.get(use.get("id")))
+        use["input"].get("tool_use_id"): _seen(texts.get(use.get("id"), msg.PLACEHOLDER))
         for use, _ in uses
         if use["name"] == "recall"
     }
     for use, message in uses:
         result: Block = results.get(use.get("id"), {})
-        text, error = _seen(result), bool(result.get("is_error"))
-        offer = _OFFER.match(msg.result_text(result))
+        shown = texts.get(use.get("id"), msg.PLACEHOLDER)
+        text, error = _seen(shown), bool(result.get("is_error"))
+        offer = _OFFER.match(shown)
         yield Call(
             name=use["name"],
             input=use["input"],
@@ -352,14 +355,13 @@ def _calls(messages: Sequence[Message]) -> Iterator[Call]:
             # Nobody knows how far an interrupted call came.
             error=text if error and not text.startswith("interrupted") else "",
             succeeded=bool(result) and not error,
-            cut=_is_trimmed(msg.result_text(result)),
+            cut=_is_trimmed(shown),
             offer=offer[1] if offer else "",
         )
 
 
-def _seen(result: Block | None) -> str:
+def _seen(text: str) -> str:
     """Return what can be seen of a result: all of it or nothing."""
-    text = msg.result_text(result) if result else msg.PLACEHOLDER
     is_mark = text.startswith(msg.PLACEHOLDER) or text.endswith(msg.TRUNCATED)
     if is_mark or _is_trimmed(text) or _MARK.fullmatch(text):
         return ""
@@ -423,13 +425,13 @@ def _words(message: Message) -> list[str]:
     return [block["text"] for block in texts if block not in _summaries(message)]
 
 
-def _unanswered(messages: Sequence[Message]) -> Iterator[str]:
+def _unanswered(messages: Sequence[Message], asked: Sequence[str]) -> Iterator[str]:
     """Yield words that were followed by other words before their work was finished."""
-    spoken = [i for i, message in enumerate(messages) if _words(message)]
+    spoken = [i for i, words in enumerate(asked) if words]
     for i, following in pairwise(spoken):
         hidden = any(_summaries(message) for message in messages[i : following + 1])
         if not hidden and not _is_finished(messages[following - 1]):
-            yield "\n\n".join(_words(messages[i]))
+            yield asked[i]
 
 
 def _is_finished(message: Message) -> bool:
