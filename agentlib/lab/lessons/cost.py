@@ -257,15 +257,15 @@ def summarised(messages: list[Message], tokens: float) -> list[Message]:
 def longest_pause_by_the_bill(session: Session) -> int:
     """Return the minutes of the last pause up to which repeats pay."""
     turn = 88
-    before, after = session.requests[:turn], session.requests[turn:]
+    before, after = session.requests[:turn], session.requests[turn : turn + 2]
 
     def cost(minutes: int, repeats: int) -> float:
         wait = 60 * minutes - (after[0].at - before[-1].at)
-        later = [replace(request, at=request.at + wait) for request in after]
-        longer = replace(session, requests=[*before, *later])
+        longer = replace(session, requests=[*before, *(replace(r, at=r.at + wait) for r in after)])
         return spent(billed(longer, replace(KEEPS_ALL, keep_alive=repeats))[1][turn - 1 : turn + 1])
 
-    return next(n - 1 for n in count(91) if cost(n, 60) > cost(n, 0) + 1e-9)
+    cold = cost(91, 0)  # the same after any longer pause
+    return next(n - 1 for n in count(91) if cost(n, 60) > cold + 1e-9)
 
 
 def longest_pause(saves: Callable[..., float], read: float, write: float) -> int:
