@@ -185,24 +185,24 @@ def test_a_session_that_was_killed_goes_on_at_once(here, capsys):
 
 
 @pytest.mark.parametrize("way", ["ends", "is killed"])
-def test_a_session_is_resumed_by_one_process_at_a_time(here, way):
+def test_a_session_is_resumed_by_one_process_at_a_time(here, capsys, way):
     agent("hello")
     file = only(here / "t", "*.jsonl")
-    before, resume = file.read_bytes(), ("Which rules hold?", "--resume", str(file))
+    before = file.read_bytes()
     with program("--resume", str(file), stdin=subprocess.PIPE) as first:
         assert first.stdout
         first.stdout.readline()
-        with program(*resume) as second:
-            said, errors = second.communicate()
-        assert (second.returncode, said, errors.count("\n")) == (1, "", 1)
-        assert f"{file} is in use by process {first.pid}: end that one, or " in errors
+        capsys.readouterr()
+        assert agent("Which rules hold?", "--resume", file) == 1
+        said = capsys.readouterr()
+        assert (said.out, said.err.count("\n")) == ("", 1)
+        assert f"{file} is in use by process {first.pid}: end that one, or " in said.err
         assert file.read_bytes() == before
         if way == "is killed":
             first.kill()
     assert (here / "t" / f"{file.stem}.lock").exists() == (way == "is killed")
-    with program(*resume) as third:
-        assert third.communicate()[1] == ""
-    assert third.returncode == 0
+    assert agent("Which rules hold?", "--resume", file) == 0
+    assert capsys.readouterr().err == ""
     assert files(here / "t") == [".gitignore", file.name, f"{file.stem}.workspace"]
     assert load(file).skipped == []
 
@@ -468,22 +468,6 @@ class Person:
         return code
 
 
-@posix
-@pytest.mark.usefixtures("no_bubblewrap")
-def test_what_was_pasted_before_the_question_is_no_answer(here, key):
-    with served(Server(toucher)) as wire:
-        key(wire.url)
-        person = Person("--live")
-        person.reads("agent> ")
-        person.types("hello\ny\n")
-        person.reads("Run it? [y/N] ")
-        person.types("n\n")
-        assert "the person refused this command" in person.reads("agent> ")
-        person.types("q\n")
-        assert person.leaves() == 0
-    assert not (here / "project/made").exists()
-
-
 def writer(body: Body) -> Body:
     """Changes a file, makes another, and says so."""
     if isinstance(body["messages"][-1]["content"], str):
@@ -522,12 +506,12 @@ def test_without_bubblewrap_offline_says_that_commands_are_not_confined(capsys):
 
 @posix
 @pytest.mark.usefixtures("no_bubblewrap")
-def test_a_command_runs_once_the_person_has_said_yes(here, key):
+def test_a_command_runs_once_the_person_has_said_yes_and_not_by_what_was_pasted_before(here, key):
     with served(Server(toucher)) as wire:
         key(wire.url)
         person = Person("--live")
         person.reads("agent> ")
-        person.types("hello\n")
+        person.types("hello\ny\n")
         assert "    echo hi > made\r\n" in person.reads("Run it? [y/N] ")
         person.types("n\n")
         assert "the person refused this command" in person.reads("agent> ")
