@@ -1,6 +1,9 @@
 """The recorded bench: each place has the run that its settings make, shared or not."""
 
 from itertools import product
+from typing import Any
+
+import pytest
 
 from agentlib.lab.panels.what_if import WhatIf, positions, settings_at, what_if, without_effect
 from agentlib.lab.play import play
@@ -14,13 +17,15 @@ STOPS = {
 }
 
 
-def bench() -> WhatIf:
-    return what_if(play(REVIEW, Settings().scaled(32_000)).session)
+@pytest.fixture(scope="module")
+def bench() -> tuple[WhatIf, dict[str, Any]]:
+    """A bench, and its data for a page."""
+    shown = what_if(play(REVIEW, Settings().scaled(32_000)).session)
+    return shown, trail(shown, STOPS)[1]
 
 
-def test_places_share_a_run_only_if_their_settings_make_the_same_one():
-    shown = bench()
-    _, data = trail(shown, STOPS)
+def test_places_share_a_run_only_if_their_settings_make_the_same_one(bench):
+    shown, data = bench
     shared = 0
     for preset, start in shown.starts.items():
         recorded = data["places"][preset]
@@ -35,9 +40,8 @@ def test_places_share_a_run_only_if_their_settings_make_the_same_one():
     assert shared > 0
 
 
-def test_a_presets_own_numbers_are_where_its_controls_start():
-    shown = bench()
-    _, data = trail(shown, STOPS)
+def test_a_presets_own_numbers_are_where_its_controls_start(bench):
+    shown, data = bench
     settings = set()
     for preset, start in shown.starts.items():
         recorded = data["places"][preset]

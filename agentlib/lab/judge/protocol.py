@@ -4,9 +4,9 @@ The API's rules are read here once more, independently of `messages.violation`. 
 shrunk before it is shown: exchanges, calls and lengths go as long as it stays broken.
 """
 
-import json
 import re
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, pairwise, zip_longest
@@ -37,13 +37,13 @@ def guarded(engine: ContextEngine, seconds: float = SECONDS) -> ContextEngine:
     """
 
     def step(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
-        before = json.dumps(messages)
+        before = deepcopy(messages)
         try:
             with limited(seconds):
                 done: Step = named(partial(engine, **given), Step)(messages, settings)
         except TimeOver as error:
             raise failed(engine, f"took more than {seconds:g} s", error) from None
-        if json.dumps(messages, default=str) != before:
+        if messages != before:
             raise failed(engine, "edits the messages that it is given")
         if not all(map(_is_message, done.messages)):
             raise failed(engine, f"returned messages that are none: {done.messages!r:.60}")

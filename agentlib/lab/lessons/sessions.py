@@ -127,11 +127,13 @@ def _score(answer: Answer) -> str:
 
 
 def as_claude_code(session: Session, file: Path) -> str:
-    """Write the session so far as Claude Code would, with no line about clearings.
+    """Write the session as Claude Code would, with no line about clearings, after each last word.
 
     Returns "", which lets the run go on.
     """
     assert session.path, "a run keeps its session in a file"
+    if session.history[-1]["role"] == "user":  # the model has results to look at
+        return ""
     ours, parents = {session_file.SETTINGS, session_file.MICRO}, dict[str, Any]()
     lines: list[str] = []
     for text in session.path.read_text(encoding="utf-8").splitlines():
@@ -151,8 +153,7 @@ def as_claude_code(session: Session, file: Path) -> str:
 
 def told(messages: Sequence[Message]) -> str:
     """Join the texts, the calls and the results of messages."""
-    blocks = (block for message in messages for _, block in named_blocks(message))
-    return "\n".join(map(said, blocks))
+    return "\n".join(said(block) for message in messages for _, block in named_blocks(message))
 
 
 def bars(shares: Mapping[str, float], title: str) -> Chart:
@@ -163,7 +164,6 @@ def bars(shares: Mapping[str, float], title: str) -> Chart:
     drawn = axes.barh(range(len(shares)), list(shares.values()), 0.7, color=colours)
     axes.bar_label(drawn, [f" {100 * share:.0f} %" for share in shares.values()])
     axes.set_yticks(range(len(shares)), list(shares))
-    axes.set(xlim=(0, 1.08))
-    axes.set_xticks([])
+    axes.set(xlim=(0, 1.08), xticks=[])
     axes.invert_yaxis()
     return chart
