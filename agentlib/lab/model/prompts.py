@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -55,8 +55,7 @@ COMMANDS: Mapping[str, str] = TABLE["commands"]
 
 def _any(phrases: Sequence[str]) -> str:
     """Write an expression for any of the phrases, with their named parts filled in."""
-    form = "|".join(phrases)
-    return re.sub(r"\{([A-Z_]+)\}", lambda part: f"(?:{_any(_PARTS[part[1]])})", form)
+    return re.sub(r"\{([A-Z_]+)\}", lambda part: f"(?:{_any(_PARTS[part[1]])})", "|".join(phrases))
 
 
 # -- rules ---------------------------------------------------------------------------------------
@@ -132,14 +131,13 @@ SUMMARY_WORD, SUMMARY_OF_TALK = (
 _KINDS: Sequence[Kind] = ("read", "until", "trace", "rename", "run", "compact", "rules")
 
 
-def _scanner(phrases: Mapping[str, Sequence[str]]) -> re.Pattern[str]:
+@cache
+def _scanner(kind: str) -> re.Pattern[str]:
+    """Compile the phrases of a kind of task, of none if it is "". Most runs need one kind."""
+    phrases = TABLE["task"][kind]["phrases"] if kind else {}
     groups = {**phrases, "filler": _PARTS["FILLER"]}.items()
     either = "|".join(f"(?P<{name}>{_any(forms)})" for name, forms in groups)
     return re.compile(f"{_START}(?:{either}){_END}", _FLAGS)
-
-
-_SCANNERS = {kind: _scanner(TABLE["task"][kind]["phrases"]) for kind in _KINDS}
-_FILLER = _scanner({})
 
 
 def only_goes_on(request: str) -> bool:
@@ -163,20 +161,21 @@ def understand(request: str) -> Task:
     """
     rules, rest = _rules_and_rest(request)
     asked = " ".join(" ".join(rest).split())
-    if not asked or (rules and not _left(_FILLER, asked)):
+    if not asked or (rules and not _left(_scanner(""), asked)):
         return Task("rules")
-    readings = [_reading(kind, asked) for kind in _KINDS]
+    read = partial(_reading, asked=asked)
+    known = (task for task in map(read, _KINDS) if not task.unknown)
     # A refusal names what follows the part that was understood.
-    best = min(readings, key=lambda task: [-asked.find(word) for word in task.unknown[:1]])
+    best = next(known, None) or min(map(read, _KINDS), key=lambda one: -asked.find(one.unknown[0]))
     kept = {match[1] for rule in rules if (match := _UNTOUCHED.search(rule))}
     return Task("unknown", unknown=best.names) if kept & set(best.names) else best
 
 
 def _reading(kind: Kind, asked: str) -> Task:
     """Read a request as one kind of task. Words that are left over make it unknown."""
-    if left := _left(_SCANNERS[kind], asked):
+    if left := _left(_scanner(kind), asked):
         return Task("unknown", unknown=left)
-    found = [match for match in _SCANNERS[kind].finditer(asked) if match.lastgroup != "filler"]
+    found = [match for match in _scanner(kind).finditer(asked) if match.lastgroup != "filler"]
     parts = {str(match.lastgroup): [g for g in match.groups() if g][1:] for match in found}
     if len(found) == len(parts) and _agree(kind, parts):
         return _task(kind, parts)
