@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentlib.lab.figures.style import SHOWN
+from agentlib.lab.figures.style import SHOWN, Chart
 from agentlib.lab.model import HABITS
 from agentlib.lab.panels import what_if as bench
 from agentlib.lab.panels.what_if import (
@@ -34,6 +34,12 @@ def recorded() -> Session:
 @pytest.fixture
 def panel():
     return what_if()
+
+
+@pytest.fixture
+def unpainted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the paint: this test looks at no picture."""
+    monkeypatch.setattr(Chart, "png", lambda chart: b"not painted")
 
 
 def cents(settings: Settings, model: str = MODEL) -> str:
@@ -66,7 +72,7 @@ def test_a_trial_is_a_run_of_the_agent_and_says_what_it_lost(panel):
     assert panel.picture.value != before
 
 
-def test_the_cheapest_that_loses_nothing_is_found_and_kept(panel):
+def test_the_cheapest_that_loses_nothing_is_found_and_kept(unpainted, panel):
     panel.keep_recent.value = 0
     best = panel.name
     assert panel.text.endswith(f"loses nothing: trial 1, {cents(panel.settings)}.")
@@ -80,7 +86,7 @@ def test_of_equally_cheap_trials_the_one_shown_is_named():
     assert [cheapest(twins, MODEL, name) for name in "ab"] == ["a", "b"]
 
 
-def test_a_preset_moves_all_controls_and_a_trial_is_gone_back_to(panel):
+def test_a_preset_moves_all_controls_and_a_trial_is_gone_back_to(unpainted, panel):
     panel.keep_recent.value = 0
     name, settings = panel.name, panel.settings
     panel.preset.value = "hermes"
@@ -90,7 +96,7 @@ def test_a_preset_moves_all_controls_and_a_trial_is_gone_back_to(panel):
     assert (panel.settings, panel.preset.value, panel.name) == (settings, "default", name)
 
 
-def test_the_prices_of_another_model_can_be_taken(panel):
+def test_the_prices_of_another_model_can_be_taken(unpainted, panel):
     other = panel.model.options[-1]
     panel.model.value = other
     assert f"{cents(panel.settings, other)} (at the prices of {other})" in panel.text
@@ -152,7 +158,9 @@ def test_pairs_of_controls_at_random_places_break_no_rule(panel):
         ({"preset": "default"}, set()),
     ],
 )
-def test_a_greyed_control_would_change_nothing(panel, places: dict[str, Any], greyed: set[str]):
+def test_a_greyed_control_would_change_nothing(
+    unpainted: None, panel: Any, places: dict[str, Any], greyed: set[str]
+):
     for name, value in places.items():
         panel.controls[name].value = value
     assert {name for name, each in panel.controls.items() if each.disabled} == greyed

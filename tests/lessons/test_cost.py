@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import pytest
 from pandas import DataFrame
 
+from agentlib.estimation import prompt_tokens
 from agentlib.lab.lessons.cost import (
     alive_panel,
     billed,
@@ -24,8 +25,10 @@ from agentlib.lab.play import play
 from agentlib.lab.replay.policies import KEEPS_ALL
 from agentlib.lab.spending import rates
 from agentlib.lab.tasks.generated import generated
+from agentlib.lab.tasks.scenarios import LONG
 from agentlib.messages import of_type, with_results
 from agentlib.micro_compact import micro_compact as clear
+from agentlib.presets import DEFAULT
 from lessons.solved import Lesson
 
 OPUS = "claude-opus-5-5"
@@ -246,3 +249,11 @@ def test_a_pause_has_a_repeat_for_each_270_seconds_whenever_the_person_returns(p
     cents = 100 * repeats_save(pause, 0.2, 5.0)
     saved = saved_by_repeats(pause, 99, OPUS)
     assert saved == pytest.approx(cents / 10, abs=1e-9)
+
+
+def test_default_does_the_long_task_in_its_own_window() -> None:
+    """Unmanaged it passes 400,000 tokens, and the window has 200,000. The lesson makes this run."""
+    run = play(LONG, DEFAULT)
+    assert not run.refused
+    assert run.checks["done"]
+    assert max(prompt_tokens(usage) for usage in run.usages) < DEFAULT.context_window
