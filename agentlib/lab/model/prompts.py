@@ -134,7 +134,7 @@ _KINDS: Sequence[Kind] = ("read", "until", "trace", "rename", "run", "compact", 
 @cache
 def _scanner(kind: str) -> re.Pattern[str]:
     """Compile the phrases of a kind of task, of none if it is "". Most runs need one kind."""
-    phrases = TABLE["task"][kind]["phrases"] if kind else {}
+    phrases: Mapping[str, Sequence[str]] = TABLE["task"][kind]["phrases"] if kind else {}
     groups = {**phrases, "filler": _PARTS["FILLER"]}.items()
     either = "|".join(f"(?P<{name}>{_any(forms)})" for name, forms in groups)
     return re.compile(f"{_START}(?:{either}){_END}", _FLAGS)
