@@ -66,7 +66,7 @@ def shares(text: str) -> list[float]:
 
 
 def far_off(wrong: str, right: str) -> bool:
-    return max(shares(wrong)) < 0.5 and all(0.9 < share < 1.1 for share in shares(right))
+    return max(shares(wrong)) < 0.5 and all(0.8 < share < 1.2 for share in shares(right))
 
 
 def falls(text: str) -> bool:
@@ -84,10 +84,11 @@ HOLDS: dict[str, Callable[[str, str], bool]] = {
     "A list counts as one character": number(0, 1_000),
     "More to say, less room": lambda wrong, right: falls(wrong) and not falls(right),
     "Two thresholds in one text": two_agents,
-    "It didn't help, so once more": fewer(2, 2),
+    "It didn't help, so once more": fewer(1, 2),
     "A breaker that never counts": fewer(1, 1.3),
-    "The oldest 80,000 characters": lambda *pair: number(0, 2)(*pair) and fewer(2, 1.3)(*pair),
-    "The newest 80,000 characters": says("I see no request.", "I wrote REPORT.md: 19"),
+    "Only 80,000 characters": lambda wrong, right: (
+        fewer(0, 3)(wrong, right) and fewer(1, 1.3)(wrong, right) and "I see no request." in wrong
+    ),
     "Chinese written as escapes": number(0, 5),
     "Cleared before it was seen": lambda wrong, right: (
         min(numbers(wrong)) < 100 < numbers(right)[0]
@@ -98,7 +99,7 @@ HOLDS: dict[str, Callable[[str, str], bool]] = {
     "A tail without its call": says("0 messages 400 ", "begins with a tool_use"),
     "The last turn is everything": says("Error code: 400", "done True"),
     "The assistant has the last word": says("prefill", "done True"),
-    "The summary is left out": says("I see no request.", "done in"),
+    "The summary is left out": says("I see no request.", "I wrote REPORT.md: 19"),
     "The focus goes nowhere": says("False", "True"),
     "The first block isn't the text": says("no attribute 'text'", "## Accomplished"),
     "A system prompt of its own": lambda *pair: number(0, 1_000)(*pair) and fewer(1, 5)(*pair),
@@ -108,9 +109,9 @@ HOLDS: dict[str, Callable[[str, str], bool]] = {
     "A summariser that reads nothing": says("0 of 19", "19 of 19"),
     "Saved after it was cleared": number(0, 3),
     "Objects saved as their repr": says("400 messages.1.content.0", "bash"),
-    "Named by the clock": says("1 file ", "3 files"),
+    "Named by the clock": says("files: 1", "files: 3"),
     "Emptied before it is written": says("left: ''", "'all of yesterday', mode 600"),
-    "Read back as dicts": says("used unknown]", "used read_file]"),
+    "Read back as dicts": says("used unknown], a list is cleared: False", "used read_file]"),
     "Compact called beside a read": says("refused, 400", "accepted"),
     "Characters called bytes": lambda wrong, right: 3 * numbers(wrong)[0] == numbers(right)[0],
     "The first of two places": says(
@@ -159,8 +160,8 @@ def names(source: str) -> tuple[set[str], set[str]]:
 
 def test_an_exhibit_needs_only_the_cells_above_the_rooms():
     code = [cell.source for cell in CELLS if cell.cell_type == "code"]
-    shared = names("\n".join(code[:3]))[0] | {*dir(builtins)}
-    missing = {cell.splitlines()[0]: names(cell)[1] - names(cell)[0] - shared for cell in code[3:]}
+    shared = names("\n".join(code[:2]))[0] | {*dir(builtins)}
+    missing = {cell.splitlines()[0]: names(cell)[1] - names(cell)[0] - shared for cell in code[2:]}
     assert not {first: each for first, each in missing.items() if each}
     assert names("def f(x):\n    y = x\nprint(z)") == ({"f", "x", "y"}, {"x", "print", "z"})
 

@@ -17,8 +17,8 @@ PLAN = {
         "It didn't help, so once more": "expensive", "A breaker that never counts": "expensive",
     },
     "Cut wrong": {
-        "The oldest 80,000 characters": "expensive", "The newest 80,000 characters": "lost",
-        "Chinese written as escapes": "lost", "Cleared before it was seen": "lost",
+        "Only 80,000 characters": "lost", "Chinese written as escapes": "lost",
+        "Cleared before it was seen": "lost",
         "Cleared while it is needed": "wrong", "Cleared at every turn": "expensive",
         "Keep zero keeps everything": "stopped", "A tail without its call": "stopped",
         "The last turn is everything": "stopped",
