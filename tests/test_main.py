@@ -397,7 +397,28 @@ def test_the_window_that_a_server_lists_is_taken(here, key, capsys, models, argv
         assert live("hello", "--price", "0,0", *argv) == 0
     assert load(only(here / "t", "*.jsonl")).settings.context_window == window
     said = capsys.readouterr().out
-    assert (f"[window: {window:,} tokens, as the server says]" in said) == (window < 10_000)
+    assert (f"[window: {window:,} tokens, all that the model has]" in said) == (window < 10_000)
+
+
+@pytest.mark.parametrize(
+    ("model", "argv", "window"),
+    [
+        ("claude-haiku-4-5", [], 200_000),
+        ("claude-haiku-4-5", ["--window=500000"], 500_000),
+        ("claude-sonnet-5-5", [], 600_000),
+        ("tiny", [], 600_000),
+    ],
+)
+def test_the_window_is_no_larger_than_the_price_list_says(
+    here, key, capsys, monkeypatch, model, argv, window
+):
+    monkeypatch.setenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "600000")
+    with served(Listing([])) as wire:
+        key(wire.url)
+        live("hello", "--model", model, "--price", "0,0", *argv)
+    said = capsys.readouterr().out
+    assert (f"[window: {window:,} tokens, all that the model has]" in said) == (window == 200_000)
+    assert load(only(here / "t", "*.jsonl")).settings.context_window == window
 
 
 def test_a_price_of_ones_own_holds_the_cap_of_any_model(here, capsys, key, monkeypatch):

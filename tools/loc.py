@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ROOMS = "rooms with their folded cells"
 BUDGETS = {
     "agent": 2_499,
-    "terminal": 474,
+    "terminal": 470,
     "adapters": 230,
     ROOMS: 2_299,
     "a folded cell": 30,

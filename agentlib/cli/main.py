@@ -23,6 +23,7 @@ from agentlib.cli.arguments import Arguments, options
 from agentlib.cli.undo import Before
 from agentlib.cli.working_copy import copy_folder
 from agentlib.lab.client import client, live_notice, model_id, served_window
+from agentlib.lab.spending import price_list
 from agentlib.loop import Agent
 from agentlib.session_file import SETTINGS, Hold, hold
 from agentlib.settings import MODEL
@@ -84,12 +85,12 @@ def command(**given: Any) -> int:
     MODEL_ID come from the environment, or all from a .env file that you name with --env. No other
     .env is read. The run stops once --max-usd dollars are spent, 0.50 by default. inf means no cap.
     If no price is known for your model, name one with --price 0.5,2 (50 cents in, 2 dollars out, a
-    million tokens) or with MODEL_PRICE. On your own machine it is 0,0. If your server says how
-    large its window is, the agent uses no larger one, unless you give --window. You confirm each
-    shell command, unless bubblewrap confines it. When the agent waits, for you or for a command,
-    --keep-alive 3 repeats the last request up to three times, so that the prompt cache lives on.
-    Left out, it is 3 where writing to the cache costs 20 times reading or more, else 0. Each repeat
-    is billed and said; Ctrl-C ends them.
+    million tokens) or with MODEL_PRICE. On your own machine it is 0,0. If your server or the price
+    list says how large the window is, the agent uses no larger one, unless you give --window. You
+    confirm each shell command, unless bubblewrap confines it. When the agent waits, for you or for
+    a command, --keep-alive 3 repeats the last request up to three times, so that the prompt cache
+    lives on. Left out, it is 3 where writing to the cache costs 20 times reading or more, else 0.
+    Each repeat is billed and said; Ctrl-C ends them.
 
     An argument wins over the environment (CLAUDE_CODE_AUTO_COMPACT_WINDOW, DISABLE_COMPACT,
     CLAUDE_AUTOCOMPACT_PCT_OVERRIDE, DISABLE_AUTO_COMPACT), and the environment over the preset.
@@ -134,18 +135,18 @@ class Terminal:
         # How many requests there were when Ctrl-C ended the keeping alive, and what repeats them.
         self.left_alone, self.repeating = -1, threading.Thread()
         old, self.hold = resumed(arguments.resume) if arguments.resume else (None, None)
-        self.arguments = arguments
-        own = old.settings if old else None
+        self.arguments, own = arguments, old.settings if old else None
         self.model = arguments.model or model_id(arguments.live, env=arguments.env)
         self.settings = arguments.settings(own, self.model)
         click.echo(notice(self.model, arguments))
         if most := self.settings.keep_alive:
             click.echo(f"[up to {most} repeats keep the prompt cache alive when the agent waits]")
         live, cap, env = arguments.live, arguments.cap, arguments.env
-        limit = served_window(env) if live and not arguments.window else None
+        listed: int | None = price_list()["models"].get(self.model, {}).get("context_window")
+        limit = served_window(env) or listed if live and not arguments.window else None
         if limit and limit < self.settings.context_window:
             self.settings = replace(arguments, window=limit).settings(own, self.model)
-            click.echo(f"[window: {limit:,} tokens, as the server says]")
+            click.echo(f"[window: {limit:,} tokens, all that the model has]")
         window, warn = self.settings.context_window, click.echo
         self.client = client(live, window=window, max_usd=cap, env=env, say=str, warn=warn)
         self.session = old or Session.create(arguments.folder, settings=self.settings)

@@ -18,8 +18,7 @@ class Before:
 
     def keep(self, file: Path) -> None:
         """Keep a file of `root` that is about to be written, unless it is kept already."""
-        name = file.relative_to(self.root)
-        old, new = self.folder / "old" / name, self.folder / "new" / name
+        old, new = (self.folder / kind / file.relative_to(self.root) for kind in ("old", "new"))
         if not (old.exists() or new.exists()):
             place = old if file.exists() else new
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

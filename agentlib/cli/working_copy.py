@@ -11,9 +11,7 @@ _LEFT_OUT = shutil.ignore_patterns(
 )
 
 
-def copy_folder(
-    source: Path, target: Path, *, avoid: Path | None = None, max_bytes: int = 1_000_000_000
-) -> str:
+def copy_folder(source: Path, target: Path, *, avoid: Path | None = None, most: int = 10**9) -> str:
     """Copy the files of `source` into the new folder `target`, which only its owner may enter.
 
     Returns the size of the copy, and up to five paths that could not be copied, because they may
@@ -22,7 +20,7 @@ def copy_folder(
     stay as they are: an absolute one into `source` still leads to `source`, not into the copy.
 
     The copy is made under another name and then renamed, so a `target` is always whole. Raises
-    ValueError before it would exceed `max_bytes`, and OSError if there is a `target` already or it
+    ValueError before it would exceed `most` bytes, and OSError if there is a `target` already or it
     can't be written. Then no copy stays behind.
 
     >>> _ = Path("demo").mkdir(), Path("demo/a.txt").write_text("four")
@@ -36,19 +34,17 @@ def copy_folder(
 
     def ignore(folder: str, names: list[str]) -> set[str]:
         is_venv, own = "pyvenv.cfg" in names, (avoid, part)
-        left_out = {name for name in names if is_venv or Path(folder, name) in own}
-        return left_out | _LEFT_OUT(folder, names) | {name for name in names if holds_keys(name)}
+        ours = {name for name in names if is_venv or holds_keys(name) or Path(folder, name) in own}
+        return ours | _LEFT_OUT(folder, names)
 
     def copy(file: str, place: str) -> None:
         nonlocal files, size
         if not Path(file).is_file():
             raise shutil.SpecialFileError(f"{file} is a device, a pipe or a socket")
         more = Path(file).stat().st_size
-        if size + more > max_bytes:
-            raise ValueError(
-                f"{source} holds more than {max_bytes / 1e6:,.0f} MB: name a smaller folder, "
-                "or let the agent work in this one with --in-place"
-            )
+        if size + more > most:
+            cure = "name a smaller folder, or let the agent work in this one with --in-place"
+            raise ValueError(f"{source} holds more than {most / 1e6:,.0f} MB: {cure}")
         shutil.copy2(file, place)
         files, size = files + 1, size + more
 
