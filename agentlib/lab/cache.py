@@ -119,8 +119,7 @@ class PromptCache:
 def _trail(parts: Sequence[Part]) -> list[tuple[int, int, int]]:
     """For each part the hash of the prefix that ends with it, its tokens and its position."""
     trail: list[tuple[int, int, int]] = []
-    prefix = tokens = position = 0
-    kind = ""
+    prefix, tokens, position, kind = 0, 0, 0, ""
     for part in parts:
         prefix, tokens = hash((prefix, part.key)), tokens + part.tokens
         position += 0 if part.kind in _RUNS and part.kind == kind else part.positions

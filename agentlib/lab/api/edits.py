@@ -93,8 +93,7 @@ def _without_results(
     """Clear the results, and the inputs if that is asked for, of all but the newest tool uses."""
     names, inputs = tool_names(messages), edit.get("clear_tool_inputs") or ()
     keep: int = (edit.get("keep") or {"value": 3})["value"]
-    spared = edit.get("exclude_tools") or ()
-    old = [each for each, name in names.items() if name not in spared]
+    old = [each for each, name in names.items() if name not in (edit.get("exclude_tools") or ())]
     old = old[: max(0, len(old) - keep)]
 
     def mark(block: Block) -> Block:

@@ -9,6 +9,7 @@ person's words, is left out.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from shlex import quote
 from typing import Any
 
@@ -31,6 +32,8 @@ _ADDED = re.compile(
     r"|\n\nYou can execute bash commands and edit files to implement .*"
 )
 """What a program adds to a text. Whatever stands between two reminders goes with them."""
+_bare = lru_cache(maxsize=4_096)(partial(_ADDED.sub, ""))
+"""Take it out of a text. Most texts come again with the next request."""
 
 
 def ours(body: Body) -> dict[str, Any]:
@@ -127,7 +130,7 @@ def _parts(block: Block, ids: Sequence[str]) -> Iterator[Block]:
         yield from (msg.tool_result(name, told) for name in ids)
     elif block["type"] != "text":
         yield block
-    elif words := _ADDED.sub("", text):
+    elif words := _bare(text):
         yield {**block, "text": words}
 
 
@@ -139,7 +142,7 @@ def _own_block(block: Block) -> Block:
             own = _reading(*read.groups()) if read else _renamed(given)
             return {**block, "name": "read_file" if read else _NAMES.get(name, name), "input": own}
         case {"type": "tool_result"}:
-            return {**block, "content": _printed(_ADDED.sub("", msg.result_text(block)))}
+            return {**block, "content": _printed(_bare(msg.result_text(block)))}
         case _:
             return block
 
