@@ -47,6 +47,42 @@ def test_a_bad_engine_is_named_with_what_it_breaks(engine, words):
     assert words in broken(engine, cases=8, seconds=0.2)["what"]
 
 
+def without(*names):
+    """Make an engine that hands on all but these arguments."""
+
+    def engine(messages, settings, **given):
+        rest = {name: value for name, value in given.items() if name not in names}
+        return pipeline.compact(messages, replace(settings, keep_recent=9), **rest)
+
+    return engine
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["reason"], "ignores `reason`, so the person's /compact does nothing; hand it on"),
+        (["reason", "focus", "settled"], "ignores `reason`"),
+        (["idle"], "ignores `idle`, so nothing is cleared after a pause; hand it on"),
+        (["meter"], "raised TypeError"),
+    ],
+)
+def test_an_argument_that_is_not_handed_on_is_named(names, words):
+    assert words in broken(without(*names), cases=2)["what"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"micro": "off"}, {"clear_when": "always"}, {"keep_exchanges": 9, "tail_tokens": None}],
+    ids=str,
+)
+def test_a_rule_of_its_own_ignores_nothing(changes):
+    def engine(messages, settings, *, reason, focus, **given):  # all are given
+        changed = replace(settings, **changes)
+        return pipeline.compact(messages, changed, reason=reason, focus=focus, **given)
+
+    assert broken(engine, cases=2) == {}
+
+
 class Counted:
     """An engine that is an object."""
 
@@ -60,7 +96,8 @@ def test_an_engine_may_be_any_callable():
 
     assert broken(partial(changed, keep=1), cases=2) == {}
     assert "`changed` raised ValueError" in broken(partial(changed, keep="1"), cases=2)["what"]
-    assert "`__call__` returned 1 in line" in broken(Counted(), cases=1)["what"]
+    words = "`__call__` returned 1 (return a Step, as compact does) in line"
+    assert words in broken(Counted(), cases=1)["what"]
 
 
 def test_a_case_is_shrunk_to_what_breaks_it():
@@ -155,7 +192,7 @@ def test_what_breaks_in_a_task_is_named_and_the_rest_goes_on():
 
 def test_an_engine_that_never_compacts_fails_its_tasks():
     found = judge.judge(bad.compacts_never, seeds=[101])
-    assert found.protocol == {}
+    assert found.protocol["what"].startswith("it ignores `reason`")
     assert "prompt is too long" in found.faults["task 101"]
 
 

@@ -23,7 +23,7 @@ BUDGETS = {
     "adapters": 230,
     ROOMS: 2_299,
     "a folded cell": 30,
-    "the rest of the lab": 8_820,
+    "the rest of the lab": 8_839,
     "tools, Python": 1_212,
     "tools, JavaScript": 411,
 }

@@ -1,6 +1,7 @@
 """Lesson 11: its wrong answers, and its run with the published solutions."""
 
 import io
+import itertools
 import json
 import re
 from dataclasses import replace
@@ -9,6 +10,7 @@ from typing import Any, ClassVar
 
 import bad_engines as bad
 import pytest
+from anthropic import BadRequestError
 from anthropic.types.beta import BetaContextManagementConfigParam
 from PIL import Image
 from pydantic import TypeAdapter
@@ -16,12 +18,15 @@ from pydantic import TypeAdapter
 from agentlib import pipeline
 from agentlib.lab import engines
 from agentlib.lab.api.edits import as_edits
+from agentlib.lab.figures.field import field
 from agentlib.lab.judge import NAMED, field_of
 from agentlib.lab.judge.spreads import compared, side
-from agentlib.lab.lessons.your_engine import judged, moved, pairs, ways
+from agentlib.lab.lessons.your_engine import hired, judged, moved, pairs, ways
 from agentlib.lab.panels.field import field_panel
 from agentlib.lab.parts import PartFailed
+from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.settings import Settings
+from agentlib.step import Step
 from lessons.solved import Lesson
 
 
@@ -34,6 +39,27 @@ def with_settings(**changes: Any) -> Any:
 
 def forgets_the_meter(messages: Any, settings: Settings, **given: Any) -> Any:
     return pipeline.compact(messages, settings)
+
+
+def without_reason(messages: Any, settings: Settings, reason: str = "auto", **given: Any) -> Any:
+    return pipeline.compact(messages, replace(settings, keep_recent=9), **given)
+
+
+def without_three(
+    messages: Any, settings: Settings, focus: str, settled: int, reason: str, **given: Any
+) -> Any:
+    return pipeline.compact(messages, replace(settings, keep_recent=9), **given)
+
+
+def without_idle(messages: Any, settings: Settings, idle: float, **given: Any) -> Any:
+    """Use the pause, as the published engine does, and keep it."""
+    changes = {"threshold_pct": 30} if idle > settings.cache_ttl else {}
+    return pipeline.compact(messages, replace(settings, **changes), **given)
+
+
+def only_by_hand(messages: Any, settings: Settings, **given: Any) -> Step:
+    by_hand = given["reason"] == "manual"
+    return pipeline.compact(messages, settings, **given) if by_hand else Step(messages=[*messages])
 
 
 def a_dict(messages: Any, settings: Settings, **given: Any) -> Any:
@@ -72,6 +98,13 @@ def surrounds(mine: Any, other: Any) -> int:
     return -1 if mine[0] < other[0] else 1
 
 
+def by_half_widths(mine: Any, other: Any) -> int:
+    """Take each spread for as wide below its mean as above."""
+    half = (mine[2] - mine[1] + other[2] - other[1]) / 2
+    apart = mine[0] - other[0]
+    return 0 if abs(apart) <= half else -1 if apart < 0 else 1
+
+
 def last_new(history: list[Any], view: list[Any], seen: int, compact: Any) -> list[Any]:
     """Take as many as are new, which is everything if none is."""
     return compact(view + history[-(len(history) - seen) :])
@@ -92,11 +125,17 @@ WRONG = {
         (bad.last_ten, "call and result are not together"),
         (bad.clears_in_place, "edits the messages"),
         (bad.clears_everything, "hasn't seen is lost or changed"),
-        (a_dict, "returned {'messages'"),
+        (a_dict, "(return a Step, as compact does) in line"),
+        (lambda messages, settings, **given: messages[-12:], "(return a Step, as compact does)"),
+        (lambda messages, settings, **given: None, "returned None (return a Step"),
+        (without_reason, "ignores `reason`, so the person's /compact does nothing; hand it on"),
+        (without_three, "ignores `reason`"),
+        (without_idle, "ignores `idle`, so nothing is cleared after a pause"),
         (forgets_the_meter, "raised TypeError"),
         (None, "give check the function's name"),
         (pipeline.compact, "just as DEFAULT does. Add a rule"),
-        (bad.compacts_never, "prompt is too long"),
+        (bad.compacts_never, "ignores `reason`"),
+        (only_by_hand, "prompt is too long"),
         (with_settings(tail_tokens=None, keep_exchanges=0, summary_tokens=60), "and keep 75 %"),
     ],
     "11.2": [
@@ -123,10 +162,11 @@ WRONG = {
             "mine ends just before the other begins",
         ),
         (lambda mine, other: -1 if mine[2] < other[1] else 0, "mine begins behind"),
+        (by_half_widths, "mine lies within the other"),
     ],
     "11.3": [
         (lambda history, view, seen, compact: compact(history), "5 in all, not 7"),
-        (lambda history, view, seen, compact: compact(view), "should get the view and the 1 new"),
+        (lambda history, view, seen, compact: compact(view), "the view and the 1 new message,"),
         (lambda history, view, seen, compact: compact(history[seen:]), "5 in all, not 4"),
         (lambda history, view, seen, compact: [*view, *history[seen:]], "not 0 times"),
         (
@@ -149,14 +189,15 @@ WRONG = {
     "11.4": [
         (lambda settings: None, "clear_at_least=0, return a list of edits"),
         (as_edits, "clear_at_least=0, return a list of edits"),
-        (lambda settings: [], "return the edits ['clear_tool_uses_20250919', 'compact_2"),
+        (lambda settings: [], "return edits of the types ['clear_tool_uses_20250919', 'compact"),
+        (lambda settings: [{"edits": some_edits(settings)}], "'compact_20260112'], not [None]"),
         (lambda settings: some_edits(settings, begin=0), "trigger of clear_tool_uses"),
         (lambda settings: some_edits(settings, unit="input_tokens"), "trigger of clear_tool"),
         (lambda settings: some_edits(settings, always_least=True), "should be None, not {"),
         (lambda settings: some_edits(settings, least=0), "threshold=20000, clear_at_least=0, ret"),
         (lambda settings: some_edits(settings, fixed=5), "with keep_recent=2"),
         (lambda settings: some_edits(settings, least=70_000), "threshold=50000"),
-        (lambda settings: some_edits(settings)[::-1], "return the edits"),
+        (lambda settings: some_edits(settings)[::-1], "return edits of the types"),
         (lambda settings: some_edits(settings, least=50_001), "threshold=50000"),
     ],
 }
@@ -197,6 +238,28 @@ def test_a_click_finds_the_dots_where_the_picture_has_them():
     picture = Image.open(io.BytesIO(panel.png)).convert("RGB")
     for x, y in places.values():
         assert min(picture.getpixel((int(x * picture.width), int(y * picture.height)))) < 200
+
+
+@pytest.mark.parametrize("height", [60, 87, 93])
+def test_no_name_covers_another_wherever_your_dots_are(height: int):
+    dots = {name: (each.cost, each.kept) for name, each in FIELD.spreads.items()}
+    places = {"yours": (74, height), "1: cut": (60, 89), "2: focus": (60, 96)}
+    mine = {n: ((x, x - 4, x + 4), (y, y - 6, y + 4)) for n, (x, y) in places.items()}
+    front = ["spilled", "nothing forgotten"]
+    chart = field({**dots, **mine}, {"all": [*dots]}, front, mine=[*mine], title="")
+    [axes] = chart.figure.axes
+    boxes = [text.get_window_extent() for text in axes.texts]
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+
+
+def test_an_edit_of_no_known_kind_is_refused_by_the_api():
+    def their_agent(desk: Any, before: Any) -> Any:
+        messages = before([{"role": "user", "content": "Read a.py."}])
+        return desk.client.beta.messages.create(messages=messages, **desk.request)
+
+    for edit, words in ({"type": "nonsense"}, "'nonsense'"), ({"edits": []}, "discriminator"):
+        with pytest.raises(BadRequestError, match=words):
+            hired(their_agent, REVIEW, Settings(), edits=[edit])
 
 
 def test_the_change_that_moved_furthest_each_way_is_named():

@@ -26,7 +26,8 @@ NEAR, FEW = 1.2, 12
 Dots = Mapping[str, tuple[float, float]]
 """By name: the dollars of a run, and how much of the task is left."""
 _DOT = "#8A919B"
-_SIDES = [*product((9, -9), (0,)), *product((0, 9, -9), (9, -9)), *product((9, -9, 0), (22, -22))]
+_FAR = [*product((9, -9, 0), (22, -22)), *product((9, -9, 0), (35, -35))]
+_SIDES = [*product((9, -9), (0,)), *product((0, 9, -9), (9, -9)), *_FAR]
 """Where a name may stand beside its dot, in points; the first free place is taken."""
 
 
@@ -106,7 +107,7 @@ def intervals(
     """Draw dots with their intervals across and upwards, and name them.
 
     Names keep clear of dots, and of the intervals if there are at most `FEW` dots. Dots at nearly
-    the same place share the name of a red one or of the first, and say how many more there are.
+    the same place share the name of a red one or of the first, and say how many more are here.
     """
     taken, places = list[Bbox](), dict[tuple[float, float], list[str]]()
     has_room = len(dots) <= FEW
@@ -121,7 +122,7 @@ def intervals(
     halo |= {"fontsize": 9 if has_room else 8}
     for place, names in places.items():
         first = next((name for name in reversed(names) if colours[name] == RED), names[0])
-        more = f" + {len(names) - 1} equal" if names[1:] else ""
+        more = f" + {len(names) - 1} here" if names[1:] else ""
         name_dot(axes, first + more, place, taken, color=colours[first], **halo)
 
 

@@ -40,13 +40,13 @@ def guarded(engine: ContextEngine, seconds: float = SECONDS) -> ContextEngine:
         before = deepcopy(messages)
         try:
             with limited(seconds):
-                done: Step = named(partial(engine, **given), Step)(messages, settings)
+                done: Any = named(partial(engine, **given))(messages, settings)
         except TimeOver as error:
             raise failed(engine, f"took more than {seconds:g} s", error) from None
         if messages != before:
             raise failed(engine, "edits the messages that it is given")
-        if not all(map(_is_message, done.messages)):
-            raise failed(engine, f"returned messages that are none: {done.messages!r:.60}")
+        if not (isinstance(done, Step) and all(map(_is_message, done.messages))):
+            raise failed(engine, f"returned {done!r:.60} (return a Step, as compact does)")
         return done
 
     return step
@@ -132,13 +132,41 @@ def conversation(seed: int) -> list[Turn]:
 
 
 def broken(engine: ContextEngine, cases: int = CASES, seconds: float = SECONDS) -> dict[str, Any]:
-    """Return the first broken case, shrunk: `what` is wrong and in which `case`; {} if none is."""
+    """Return the first broken case, shrunk: `what` is wrong and in which `case`; {} if none is.
+
+    An engine that ignores an argument breaks no single case, so it has only `what`.
+    """
     for seed in range(cases):
         turns = conversation(seed)
         if what := fault(engine, turns, seconds):
             turns, what = _shrunk(engine, turns, what, seconds)
             return {"what": what, "seed": seed, "case": [*map(str, turns)]}
-    return {}
+    what = ignored(engine, seconds)
+    return {"what": what} if what else {}
+
+
+def ignored(engine: ContextEngine, seconds: float = SECONDS) -> str:
+    """Say which argument never reaches the layers, or "".
+
+    With `auto` off only a manual request compacts. After a long pause an engine that waits for a
+    cold cache clears what one that clears at each request does.
+    """
+    session, settings = Session(session_id="long"), replace(SETTINGS, auto=False)
+    session.say("Read every file.", at=0.0)
+    for number in range(20):
+        _answer(session, Turn((2_500,)), number)
+    given: Any = {"meter": TokenMeter(1_000), "summarize": _summary, "archive": str, "focus": ""}
+    step = partial(guarded(engine, seconds), session.context, settled=0, idle=1_000.0, **given)
+    rest = "hand it on with the rest of the arguments, as `**given`"
+    try:
+        if not step(settings, reason="manual").compaction:
+            return f"it ignores `reason`, so the person's /compact does nothing; {rest}"
+        cold = step(settings, reason="auto")
+        always = step(replace(settings, clear_when="always"), reason="auto")
+    except PartFailed as error:
+        return str(error)
+    is_same = cold.messages == always.messages
+    return "" if is_same else f"it ignores `idle`, so nothing is cleared after a pause; {rest}"
 
 
 def _shrunk(
@@ -166,7 +194,7 @@ def fault(engine: ContextEngine, turns: Sequence[Turn], seconds: float = SECONDS
     session.say("Read every file, and begin the report with '# Ada'.", at=0.0)
     for number, turn in enumerate([*turns, Turn()]):
         context = list(session.context)
-        given |= {"settled": session.settled, "idle": turn.idle}
+        given |= {"settled": session.settled, "idle": turn.idle, "focus": ""}
         given |= {"reason": "manual" if turn.manual else "auto"}
         try:
             step = checked(context, SETTINGS, **given)
