@@ -1,5 +1,6 @@
 """What the adapters share, with a framework whose messages are the wire's own."""
 
+import inspect
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from agentlib.messages import (
     of_type,
     violation,
 )
+from agentlib.pipeline import compact
 from agentlib.settings import Settings
 from agentlib.step import Step
 from agentlib.transcripts import load
@@ -70,6 +72,18 @@ def test_a_view_is_remembered_and_keeps_the_rules(tmp_path: Path):
     assert session.history == turns(11)
     assert 1 <= len(asked) == len(session.compactions) < 6
     assert sum(is_summary(b) for m in made[-1] for b in of_type(m, "text")) == 1
+
+
+def test_an_engine_gets_every_argument_by_its_name(tmp_path: Path):
+    got = dict[str, Any]()
+
+    def engine(messages: list[Message], settings: Settings, **given: Any) -> Step:
+        got.update(given)
+        return compact(messages, settings, **given)
+
+    views(Plain(tmp_path, SETTINGS, engine), range(2), [])
+    names = {*inspect.signature(compact).parameters} - {"messages", "settings"}
+    assert got.keys() == names
 
 
 def test_another_process_goes_on_with_the_view(tmp_path: Path):

@@ -20,7 +20,7 @@ ROOMS = "rooms with their folded cells"
 BUDGETS = {
     "agent": 2_499,
     "terminal": 470,
-    "adapters": 230,
+    "adapters": 231,
     ROOMS: 2_299,
     "a folded cell": 30,
     "the rest of the lab": 8_839,

@@ -76,6 +76,7 @@ class Conversations:
         rest = recovery.breaker(session.compactions, session.requests, settings)
         engine = partial(self.engine, session.context, rest.in_force(settings), reason=self.reason)
         engine = partial(engine, meter=loop.metered(session, settings), archive=session.archive)
+        engine = partial(engine, focus="", settled=0, idle=0.0)
         session.take(engine(summarize=rest.guard(summarize)), at=time.time())
         return [*written(session.context)]
 
