@@ -165,7 +165,8 @@ class Agent:
     def preview(self) -> Step:
         """Return what `compact_now` would do, with a stand-in. Asks no model, notes nothing."""
         # "…".format is "…" for any arguments: a summary that costs nothing.
-        given: Any = {"meter": self.meter, "summarize": "…".format, "archive": str}
+        given: Any = {"meter": self.meter, "summarize": "…".format, "archive": str, "focus": ""}
+        given |= {"settled": self.session.settled, "idle": 0.0}
         return self.engine(self.session.context, self.settings, reason="manual", **given)
 
     def undo(self) -> None:
