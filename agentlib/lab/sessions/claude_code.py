@@ -262,7 +262,7 @@ def _our_lines(event: _Event, before: Sequence[_Event], session: Session) -> lis
         case "summary":
             text = "\n".join(block["text"] for block in event.blocks("text"))
             if not event.lines[0]["message"].get("exact"):  # another agent's
-                text = _attached_again(text, session.history[(session.cleared or [0])[-1] :])
+                text = _attached_again(text, session)
             content = summary_message(text, archive, reference_only=False)["content"]
             return [{**_line(event, "user", content), "isCompactSummary": True}]
         case file.CLEARED:
@@ -273,21 +273,26 @@ def _our_lines(event: _Event, before: Sequence[_Event], session: Session) -> lis
             return [_micro(event, session.context)]
 
 
-def _attached_again(summary: str, history: Sequence[Message]) -> str:
+def _attached_again(summary: str, session: Session) -> str:
     """Put the last five files read behind a summary, at most 5,000 tokens of each.
 
     Claude Code attaches them again after a compaction and doesn't log it.
     """
-    reads, files = dict[str, str | None](), dict[str, str]()
-    for block in (block for message in history for block in blocks(message)):
-        if block["type"] == "tool_use" and block["name"] in READS:
-            reads[block["id"]] = file_of(block)
-        elif block["type"] == "tool_result" and (path := reads.get(block["tool_use_id"])):
-            files.pop(path, None)
-            files[path] = result_text(block)
-    newest = [*reversed(files.items())][: CLAUDE_CODE.restore_files]
-    attach = Hooks(restore=(lambda messages: newest,))
-    return hooked(lambda messages, focus: summary, attach, CLAUDE_CODE.restore_tokens)(history, "")
+    results, files = dict[str, str](), dict[str, str]()
+    begin = (session.cleared or [0])[-1]
+    newest_first = (b for m in reversed(session.history[begin:]) for b in reversed(blocks(m)))
+    for block in newest_first:
+        if block["type"] == "tool_result":
+            results[block["tool_use_id"]] = result_text(block)
+        elif block["type"] == "tool_use" and block["name"] in READS:
+            path, text = file_of(block), results.get(block["id"])
+            if path and text is not None:
+                files.setdefault(path, text)
+        if len(files) == CLAUDE_CODE.restore_files:
+            break
+    attach = Hooks(restore=(lambda messages: [*files.items()],))
+    ask = hooked(lambda messages, focus: summary, attach, CLAUDE_CODE.restore_tokens)
+    return ask(session.context, "")
 
 
 def _line(event: _Event, role: str, content: Any, part: str = "", **more: Any) -> Line:
