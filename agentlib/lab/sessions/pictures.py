@@ -22,11 +22,11 @@ def sessions(report: Mapping[str, list[Row]]) -> Plot | None:
     for number, row in enumerate(rows[:_MARKS]):
         place = 100 * row["dollars"] / right, 100 * row["longest"] / (top or 1)
         says = f"${row['dollars']:,.2f}, longest prompt {row['longest']:,.0f} tokens"
-        name = row["session"][:14] if number < _NAMED else ""
+        name = row["session"] if number < _NAMED else ""
         marks.append(_mark(*place, row["kind"], f"{row['session']}: {says}", name))
     title = "Each session: dollars to the right, its longest prompt upwards"
     axis = f"$0 to ${right:,.2f}; 0 to {top:,.0f} tokens"
-    absent = [row["session"][:14] for row in report["sessions"] if not row["dollars"]]
+    absent = [row["session"] for row in report["sessions"] if not row["dollars"]]
     if absent:
         axis += f". No price, so no dot: {len(absent)}, {', '.join(absent[:_NAMED])}"
     return {"title": title, "axis": axis, "bars": [], "marks": marks, "more": len(rows) - _MARKS}
@@ -80,7 +80,7 @@ def _events(report: Mapping[str, list[Row]]) -> list[tuple[int, str, float, str]
 
 def _piece(row: Row) -> str:
     """Name a lost piece, when it was needed again, and how often."""
-    names = " ".join(filter(None, (row["what"], row["tool"], row["file"][-40:])))
+    names = " ".join(filter(None, (row["what"], row["tool"], row["file"].rpartition("/")[2])))
     return f"{names}, {row['times']}× from turn {row['turn']}"
 
 
