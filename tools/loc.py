@@ -21,9 +21,9 @@ BUDGETS = {
     "agent": 2_499,
     "terminal": 470,
     "adapters": 230,
-    ROOMS: 2_299,
+    ROOMS: 2_365,
     "a folded cell": 30,
-    "the rest of the lab": 8_820,
+    "the rest of the lab": 8_680,
     "tools, Python": 1_212,
     "tools, JavaScript": 411,
 }

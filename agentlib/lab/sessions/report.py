@@ -169,10 +169,8 @@ def _columns(rows: Sequence[Row], width: int) -> dict[str, list[str]]:
         if caps or len(shown) == 1:
             break
         shown.pop(next((name for name in left_out if name in shown), next(iter(shown))))
-    return {
-        n: [_cut(n, c, max(caps, default=_LEAST)) for c in shown[n]] if n in texts else shown[n]
-        for n in shown
-    }
+    most = max(caps, default=_LEAST)
+    return shown | {n: [_cut(n, text, most) for text in shown[n]] for n in texts}
 
 
 def _cut(column: str, text: str, most: int) -> str:
