@@ -6,9 +6,9 @@ import pytest
 
 from agentlib import presets
 from agentlib.lab.play import play
+from agentlib.lab.put_back import covered, forgotten, put_back
 from agentlib.lab.replay.policies import KEEPS_ALL
 from agentlib.lab.sessions.one import Row
-from agentlib.lab.sessions.put_back import covered, forgotten, put_back
 from agentlib.lab.tasks.generated import generated
 
 COMPACTS = replace(presets.CLAUDE_CODE.scaled(32_000), restore_files=0)

@@ -10,15 +10,17 @@ from agentlib import transcripts
 from agentlib.lab.crash import kill_while_it_waits
 from agentlib.lab.figures import history
 from agentlib.lab.lessons.transcripts import (
+    ANSWER,
     EXCERPT,
     LONGEST,
     SHOWN_ROWS,
+    Row,
     as_html,
-    billed_rows,
+    matching,
+    rows,
     session_browser,
 )
 from agentlib.lab.play import play
-from agentlib.lab.sessions.table import ANSWER, Row, matching, rows
 from agentlib.lab.tasks.generated import generated
 from agentlib.messages import Block, Message, of_type
 from agentlib.settings import Settings
@@ -135,7 +137,7 @@ def test_the_panel_does_what_its_controls_say():
 def test_the_tokens_of_a_turn_add_up_to_what_was_billed_for_its_messages():
     session = cleared()
     session.requests[1] = replace(session.requests[1], usage={"input_tokens": 1_000})
-    held = [row.tokens for row in billed_rows(session, 2) if row.state != ANSWER]
+    held = [row.tokens for row in rows(session, 2) if row.state != ANSWER]
     assert sum(held) == pytest.approx(1_000, abs=len(held))
 
 

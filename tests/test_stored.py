@@ -2,7 +2,7 @@
 
 import re
 
-from agentlib.lab.sessions.stored import STORED, claude_code_run
+from agentlib.lab.lessons.sessions import STORED, claude_code_run
 
 
 def test_its_compactions_lie_in_its_turns_and_shrink_the_prompt():
@@ -16,7 +16,7 @@ def test_its_compactions_lie_in_its_turns_and_shrink_the_prompt():
 
 def test_the_server_counted_the_requests_for_summaries_too():
     run = claude_code_run()
-    prompts = sum(tokens for kind, tokens in run.billed.items() if kind != "output_tokens")
+    prompts = sum(tokens for kind, tokens in vars(run.billed).items() if kind != "output_tokens")
     assert prompts > sum(run.prompts) + 50_000 * len(run.compactions)
 
 

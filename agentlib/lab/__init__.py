@@ -9,6 +9,7 @@
     play           run the agent on a task, for naive_loop, crash and scoreboard too
     parts          the learner's own functions, put into the agent that play runs
     replay         a recorded session under other settings, weighed and billed
+    put_back       judge a rule for what to put back after a compaction, by what was needed later
     engines        what other systems do that is no number in Settings, a module each
     judge          an engine's protocol, work and cost, beside presets and those engines
     sessions       files of Claude Code, read into the same Session

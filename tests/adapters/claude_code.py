@@ -20,9 +20,9 @@ from others import ROOT
 
 from agentlib.lab.api.__main__ import listen
 from agentlib.lab.api.server import Headers, Reply
+from agentlib.lab.lessons.sessions import STORED
 from agentlib.lab.sessions import load
 from agentlib.lab.sessions.one import compactions
-from agentlib.lab.sessions.stored import STORED
 
 ASKED = "Read every Python file one by one and write a report"
 WINDOW = 100_000

@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import ClassVar
 
 from agentlib.lab.lessons import check
-from agentlib.lab.lessons.transcripts import session_browser
+from agentlib.lab.lessons.transcripts import rows, session_browser
 from agentlib.lab.play import play
-from agentlib.lab.sessions.table import rows
 from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.messages import of_type, tool_names, unanswered
 from agentlib.settings import Settings

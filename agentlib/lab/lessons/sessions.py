@@ -8,15 +8,23 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+from pandas import DataFrame
+
 from agentlib import presets, session_file
+from agentlib.estimation import prompt_tokens
+from agentlib.lab.figures import charts
 from agentlib.lab.figures.style import GREY, RED, Chart
 from agentlib.lab.lessons.checking import Answer, exercise, require
 from agentlib.lab.play import play
+from agentlib.lab.put_back import NEEDED, covered, forgotten
 from agentlib.lab.replay.need import named_blocks, said
 from agentlib.lab.replay.policies import KEEPS_ALL
-from agentlib.lab.sessions.put_back import NEEDED, covered, forgotten
+from agentlib.lab.replay.weights import Weights
+from agentlib.lab.sessions.one import compactions
+from agentlib.lab.sessions.what_if import window_of
 from agentlib.lab.spending import PRICED_AS
 from agentlib.lab.tasks.generated import generated
 from agentlib.messages import Message
@@ -26,6 +34,12 @@ COMPACTS = replace(presets.CLAUDE_CODE.scaled(32_000), restore_files=0)
 """How the lesson's tasks are compacted in a replay, with nothing put back."""
 ROOM = 600
 """Tokens that a rule may put back after a compaction."""
+STORED = Path(__file__).with_name("claude_code_run.json")
+"""A run of Claude Code against the offline API, over a copy of 45 files of this package.
+
+It holds numbers and summaries, no file and no path of the machine. `make test-adapters` runs the
+program again, over another package.
+"""
 Piece = dict[str, Any]
 
 # -- the exercises -------------------------------------------------------------------------------
@@ -149,6 +163,35 @@ def as_claude_code(session: Session, file: Path) -> str:
         lines.append(json.dumps(line, ensure_ascii=False) + "\n")
     file.write_text("".join(lines), encoding="utf-8")
     return ""
+
+
+def turn_chart(session: Session, title: str) -> Chart:
+    """Draw the prompts of a session as they were billed."""
+    weights, compacted = Weights(session), {row["turn"]: row for row in compactions(session)}
+    rows = list[dict[str, Any]]()
+    for turn, request in enumerate(session.requests, 1):
+        tokens, row = prompt_tokens(request.usage), compacted.get(turn, {})
+        weights.prompt(request.context)
+        marks = {"compaction": row.get("trigger"), "replaced_tokens": row.get("before", 0)}
+        rows.append({**weights.kinds(tokens), "tokens": tokens, **marks})
+    levels = {"window": window_of(session), "threshold": 0, "summary_request": 0}
+    return charts.turns(DataFrame(rows).assign(**levels), title=title)
+
+
+def claude_code_run() -> SimpleNamespace:
+    """Return the stored run of Claude Code, for a reader who doesn't have the program.
+
+    `version`, what was `asked`, the tokens of the `window`, the `files` to describe and those that
+    its report `described`, and the tokens of its `prompts`, without those for summaries. Each of
+    its `compactions` has the `turn` before which it happened, the tokens `before` and `after`, and
+    the `summary`. `billed` is the server's count of all requests.
+
+    >>> run = claude_code_run()
+    >>> len(run.files), len(run.described), [each.before for each in run.compactions]
+    (45, 45, [70428, 69222, 68073, 66412])
+    """
+    text = STORED.read_text(encoding="utf-8")
+    return json.loads(text, object_hook=lambda part: SimpleNamespace(**part))
 
 
 def told(messages: Sequence[Message]) -> str:

@@ -7,9 +7,10 @@
 import contextlib
 import json
 import textwrap
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
 from pathlib import Path
@@ -18,15 +19,16 @@ from typing import Any
 
 from pandas import DataFrame, option_context
 
+from agentlib import messages as msg
 from agentlib import session_file
-from agentlib.estimation import prompt_tokens
+from agentlib.auto_compact import summary_text
+from agentlib.estimation import message_tokens, prompt_tokens
 from agentlib.lab.figures.style import LINE, many, wrapped
 from agentlib.lab.figures.window_map import maps, sentence, tiles
 from agentlib.lab.lessons.checking import Answer, conversation, exercise, require, require_messages
 from agentlib.lab.lessons.page import cut
 from agentlib.lab.panels.panel import Drawing, Panel, choice, scrolling, slider, words
-from agentlib.lab.sessions.table import Row, matching, rows
-from agentlib.messages import KINDS, Block, Message, result_text, unanswered
+from agentlib.messages import Block, Message, blocks, of_type, result_text, unanswered
 from agentlib.transcripts import INTERRUPTED, Session
 
 SHOWN_ROWS, EXCERPT, LONGEST = 100, 90, 20_000
@@ -205,13 +207,101 @@ def power_cut(append: Part, load: Part, close: Part | None = None) -> dict[str, 
     return {"save": save, "load": read, "resume_after": 17}
 
 
-def billed_rows(session: Session, turn: int) -> list[Row]:
-    """List `rows` up to a turn, their tokens scaled to its bill as those of its map are."""
-    request = session.requests[turn - 1]
+# -- a session as a table ------------------------------------------------------------------------
+
+WHOLE, CLEARED, SUMMARISED, ANSWER = "in view", "cleared", "summarised", "the answer"
+"""How a turn's request holds a block. ANSWER: the block came back as the reply."""
+_WHO = {"user": "person", "tool_result": "tool", "summary": "agent", "image": "tool"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One block of the history, or a summary."""
+
+    turn: int
+    """The request that it answers. For words and summaries: the first that they go into."""
+    who: str
+    """person, model, tool, or agent, who put the summary there."""
+    kind: str
+    tool: str
+    """The tool of a call or a result, else empty."""
+    tokens: int
+    """Of the whole block, cleared or not."""
+    state: str
+    text: str
+
+
+def rows(session: Session, turn: int) -> list[Row]:
+    """List everything up to a turn, from 1, and how that turn's request held it.
+
+    The session has the contexts as they were sent, so nothing is guessed from settings. The tokens
+    are estimates, scaled to the bill of the turn as those of its map are. Raises ValueError if
+    there is no such turn.
+
+    On paper: a prompt, a call, its result, a compaction that summarises these three, a second
+    call, the end. The third request has the summary and the second exchange. So the first three
+    rows say "summarised" at turn 3, and "in view" at turn 2.
+    """
+    if not 1 <= turn <= len(session.requests):
+        raise ValueError(f"no turn {turn}; the session has turns 1 to {len(session.requests)}")
+    request, tools = session.requests[turn - 1], msg.tool_names(session.history)
+    view = {_key(m, block): block for m in request.context for block in blocks(m)}
     billed = prompt_tokens(request.usage)
     estimate = sum(tile.tokens for tile in tiles(request.context, session=session))
     scale = billed / estimate if billed else 1.0
-    return [replace(row, tokens=round(scale * row.tokens)) for row in rows(session, turn)]
+    table = list[Row]()
+    for number, message in _placed(session, request.seen + 1):
+        is_answer = message is session.history[request.seen]
+        for block in blocks(message) if number <= turn else ():
+            state = ANSWER if is_answer else _state(block, view.get(_key(message, block)))
+            tool = block.get("name") or tools.get(block.get("tool_use_id", ""), "")
+            table.append(_row({**message, "content": [block]}, number, tool, state, scale))
+    return table
+
+
+def _row(alone: Message, turn: int, tool: str, state: str, scale: float) -> Row:
+    """Make the row of a message that has one block."""
+    [(kind, text), *more] = msg.kinds_of(alone) or [("tool_result", "")]
+    parts = [summary_text(alone) if kind == "summary" else text, *(part for _, part in more)]
+    tokens, who = round(scale * round(message_tokens(alone))), _WHO.get(kind, "model")
+    return Row(turn, who, kind, tool, tokens, state, "\n".join(parts))
+
+
+def _placed(session: Session, stop: int) -> Iterator[tuple[int, Message]]:
+    """Yield the messages before a place of the history and the summaries, each with its turn."""
+    sent = [request.seen for request in session.requests]
+    for place, message in enumerate(session.history[:stop]):
+        for summary in (c.message for c in session.compactions if c.seen == place):
+            if summary:
+                yield bisect_left(sent, place) + 1, {**summary, "content": blocks(summary)[:1]}
+        is_words = message["role"] == "user" and not of_type(message, "tool_result")
+        yield bisect_right(sent, place) + is_words, message
+
+
+def _key(message: Message, block: Block) -> object:
+    """Recognise a block in another context: a result by its id, a person's words by their text."""
+    if message["role"] == "user":
+        return block.get("tool_use_id") or block.get("text") or id(block)
+    return id(block)
+
+
+def _state(block: Block, held: Block | None) -> str:
+    if held is None:
+        return SUMMARISED
+    return WHOLE if held.get("content") == block.get("content") else CLEARED
+
+
+def matching(rows: Sequence[Row], *, kind: str = "all", text: str = "") -> list[Row]:
+    """Select the rows of one kind whose text, tool or state contains a text, in any case.
+
+    >>> row = Row(turn=1, who="tool", kind="tool_result", tool="bash", tokens=1, state=WHOLE,
+    ...           text="Hi")
+    >>> len(matching([row], text="hi")), len(matching([row], kind="summary"))
+    (1, 0)
+    """
+    kinds = [row for row in rows if kind in ("all", row.kind)]
+    sought = text.casefold()
+    return [r for r in kinds if sought in f"{r.text}\n{r.tool}\n{r.state}".casefold()]
 
 
 def print_rows(some: Sequence[Row]) -> None:
@@ -236,7 +326,7 @@ def session_browser(session: Session, turn: int | None = None) -> Panel:
         request, window = session.requests[turn - 1], session.settings.context_window
         billed = prompt_tokens(request.usage) or None
         placed = tiles(request.context, billed=billed, session=session)
-        every = billed_rows(session, turn)
+        every = rows(session, turn)
         some = matching(every, kind=kind, text=search)
         states = Counter(row.state for row in some)
         text = f"{len(some)} of {len(every)} blocks, {sum(row.tokens for row in some):,} tokens, "
@@ -248,7 +338,7 @@ def session_browser(session: Session, turn: int | None = None) -> Panel:
     meaning = "the request that is shown, with all before it"
     controls = {
         "turn": slider("turn", turn or last, (1, last, 1), meaning, waits=True),
-        "kind": choice("kind", "all", ("all", *KINDS), "the kind of block"),
+        "kind": choice("kind", "all", ("all", *msg.KINDS), "the kind of block"),
         "search": words("search", "text, tool or state"),
     }
     return Panel(controls, draw)

@@ -15,11 +15,11 @@ from ipywidgets import ToggleButton
 from agentlib.lab.figures import charts
 from agentlib.lab.figures.style import many, wrapped
 from agentlib.lab.panels.panel import Drawing, Panel, slider, words
+from agentlib.lab.put_back import NEEDED, Score, covered, forgotten
 from agentlib.lab.replay import replay, table
 from agentlib.lab.sessions import PROJECTS, files, load
 from agentlib.lab.sessions.one import lifetime
 from agentlib.lab.sessions.overview import overview
-from agentlib.lab.sessions.put_back import NEEDED, Score, covered, forgotten
 from agentlib.lab.sessions.report import as_page, of_overview, of_what_if, shareable
 from agentlib.lab.sessions.what_if import RESERVED, SMALL, choices, fitted, nearest, trial, what_if
 from agentlib.presets import CLAUDE_CODE

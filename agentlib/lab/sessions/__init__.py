@@ -25,11 +25,7 @@ Reader = Callable[[str, Line], Iterable[Line]]
 
 FORMATS: dict[str, tuple[str, Callable[[Line], bool], Callable[[], Reader] | None]] = {
     "ours": ('"version": "agentlib"', lambda line: line.get("version") == "agentlib", None),
-    "Claude Code": (
-        '"type": "user", "message"',
-        is_message,
-        lambda: lambda number, line: [line],
-    ),
+    "Claude Code": ('"type": "user", "message"', is_message, lambda: lambda number, line: [line]),
     "pi": ('"type": "session", "cwd"', pi.knows, pi.Reader),
     "Codex": ('"type": "response_item", "payload"', codex.knows, codex.Reader),
     "gemini-cli": ('"sessionId", "projectHash"', gemini.knows, gemini.Reader),

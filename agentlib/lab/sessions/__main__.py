@@ -2,9 +2,8 @@
 
 import ast
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -77,10 +76,8 @@ def command(paths: tuple[Path, ...], session: str, html: Path | None, **given: A
     Exit codes: 0 done, 1 no session could be read, 2 a wrong argument, 130 Ctrl-C.
     """
     found, own = _found(paths, session), _own(given)
-    bar = partial(track, console=Console(stderr=True), transient=True)
     alone = _loaded(found[0]) if len(found) == 1 else None
-    jobs = 1 if alone else given["jobs"]
-    tables = report.of_overview(overview(found, session=alone, jobs=jobs, track=bar))
+    tables = report.of_overview(overview(found, session=alone, jobs=given["jobs"], track=_bar))
     title = list[str]()
     if alone:
         if not given["no_text"]:
@@ -91,7 +88,7 @@ def command(paths: tuple[Path, ...], session: str, html: Path | None, **given: A
     if own or given["is_asked"]:
         known: Any = {name: given[name] for name in ("window", "price_as", "jobs")}
         try:
-            tables |= report.of_what_if(what_if(found, choices(own), track=bar, **known))
+            tables |= report.of_what_if(what_if(found, choices(own), track=_bar, **known))
         except ValueError:
             tables["set this"] = [{"line": _NO_PRICE}]
     tables = report.shareable(tables, texts=not given["no_text"])
@@ -117,6 +114,12 @@ def _found(paths: Sequence[Path], session: str) -> list[Path]:
     if session and len(found) != 1:
         raise click.UsageError(f"{len(found)} sessions have an id that begins with {session}.")
     return found
+
+
+def _bar(done: Iterable[Any], *, total: int) -> Iterable[Any]:
+    """Show progress. For a single file a moving bar says that its end is not in sight."""
+    console = Console(stderr=True)
+    return track(done, total=total if total > 1 else None, console=console, transient=True)
 
 
 def _loaded(path: Path) -> Session:

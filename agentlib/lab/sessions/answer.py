@@ -62,17 +62,20 @@ def _compacted(compactions: Sequence[Row], lost: Sequence[Row]) -> Iterator[str]
         most = max(compactions, key=lambda row: row["before"])
         sizes = f"{most['before']:,.0f} to {most['after']:,.0f} tokens at turn {most['turn']}"
         pieces = f"{many(len(lost), 'lost piece')} ({_total(lost, 'tokens'):,.0f} tokens)"
-        names = Counter(" of ".join(filter(None, (row["what"], row["tool"]))) for row in lost)
+        names = Counter(map(_name, lost))
         often = "".join(f", most often {name}" for name, _ in names.most_common(1))
         largest = f"Compactions: {len(compactions)}, the largest from {sizes}."
         yield f"{largest} Asked for again: {pieces}{often}."
 
 
+def _name(row: Row) -> str:
+    return " of ".join(filter(None, (row["what"], row["tool"])))
+
+
 def _filled(report: Report) -> Iterator[str]:
     window, files = report.get("window", ()), report.get("files", ())
     if window:
-        names = (" of ".join(filter(None, (row["what"], row["tool"]))) for row in window[:3])
-        most = (f"{row['share']:.0%} {name}" for row, name in zip(window, names, strict=False))
+        most = (f"{row['share']:.0%} {_name(row)}" for row in window[:3])
         yield f"The window is filled by {', '.join(most)}."
     if files and files[0]["reads"] > 1:
         often = f"{files[0]['reads']:,.0f} of {_total(files, 'reads'):,.0f} times"

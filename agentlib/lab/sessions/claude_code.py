@@ -22,16 +22,7 @@ from agentlib import session_file as file
 from agentlib.auto_compact import summary_message
 from agentlib.estimation import message_tokens
 from agentlib.hooks import READS, Hooks, file_of, hooked
-from agentlib.messages import (
-    PLACEHOLDER,
-    Block,
-    Message,
-    blocks,
-    of_type,
-    result_text,
-    stripped,
-    tool_names,
-)
+from agentlib.messages import Block, Message, blocks, of_type, result_text, tool_names
 from agentlib.presets import CLAUDE_CODE
 from agentlib.session_file import Line
 from agentlib.transcripts import MISSING, Session, interrupted
@@ -262,7 +253,7 @@ def _our_lines(event: _Event, before: Sequence[_Event], session: Session) -> lis
         case "summary":
             text = "\n".join(block["text"] for block in event.blocks("text"))
             if not event.lines[0]["message"].get("exact"):  # another agent's
-                text = _attached_again(text, session.history[(session.cleared or [0])[-1] :])
+                text = _attached_again(text, session)
             content = summary_message(text, archive, reference_only=False)["content"]
             return [{**_line(event, "user", content), "isCompactSummary": True}]
         case file.CLEARED:
@@ -273,21 +264,25 @@ def _our_lines(event: _Event, before: Sequence[_Event], session: Session) -> lis
             return [_micro(event, session.context)]
 
 
-def _attached_again(summary: str, history: Sequence[Message]) -> str:
+def _attached_again(summary: str, session: Session) -> str:
     """Put the last five files read behind a summary, at most 5,000 tokens of each.
 
     Claude Code attaches them again after a compaction and doesn't log it.
     """
-    reads, files = dict[str, str | None](), dict[str, str]()
-    for block in (block for message in history for block in blocks(message)):
-        if block["type"] == "tool_use" and block["name"] in READS:
-            reads[block["id"]] = file_of(block)
-        elif block["type"] == "tool_result" and (path := reads.get(block["tool_use_id"])):
-            files.pop(path, None)
-            files[path] = result_text(block)
-    newest = [*reversed(files.items())][: CLAUDE_CODE.restore_files]
-    attach = Hooks(restore=(lambda messages: newest,))
-    return hooked(lambda messages, focus: summary, attach, CLAUDE_CODE.restore_tokens)(history, "")
+    results, files = dict[str, str](), dict[str, str]()
+    since = session.history[(session.cleared or [0])[-1] :]
+    for block in (b for m in reversed(since) for b in reversed(blocks(m))):
+        if block["type"] == "tool_result":
+            results[block["tool_use_id"]] = result_text(block)
+        elif block["type"] == "tool_use" and block["name"] in READS:
+            path, text = file_of(block), results.get(block["id"])
+            if path and text is not None:
+                files.setdefault(path, text)
+        if len(files) == CLAUDE_CODE.restore_files:
+            break
+    attach = Hooks(restore=(lambda messages: [*files.items()],))
+    ask = hooked(lambda messages, focus: summary, attach, CLAUDE_CODE.restore_tokens)
+    return ask(session.context, "")
 
 
 def _line(event: _Event, role: str, content: Any, part: str = "", **more: Any) -> Line:
@@ -310,13 +305,14 @@ def _exchange(event: _Event) -> list[Line]:
     usage |= {} if parts[0].get("exact") else {"id": parts[0].get("id")}
     stops = [str(part["stop_reason"]) for part in parts if part.get("stop_reason")]
     stop = (stops or ["tool_use" if event.results else "end_turn"])[-1]
-    said = (block for block in event.blocks() if block["type"] != "tool_result")
-    content = [b for b in said if b["type"] != "tool_use" or b["id"] in event.results]
+    own = (block for block in event.blocks() if block["type"] != "tool_result")
+    content = [b for b in own if b["type"] != "tool_use" or b["id"] in event.results]
     results = [result for result in event.results.values() if result]
     lost = [interrupted(name) for name, result in event.results.items() if not result]
     results += [block for message in lost for block in blocks(message)]
-    lines = [_line(event, "assistant", stripped(content), usage=usage, stop_reason=stop)]
-    return lines + [_line(event, "user", stripped(results), part="/results")] * bool(results)
+    reply, told = messages.stripped(content), messages.stripped(results)
+    lines = [_line(event, "assistant", reply, usage=usage, stop_reason=stop)]
+    return lines + [_line(event, "user", told, part="/results")] * bool(results)
 
 
 def _bill(message: Message) -> Mapping[str, Any]:
@@ -365,7 +361,7 @@ def _micro(event: _Event, context: Sequence[Message]) -> Line:
     tools, replacements = tool_names(context), dict[str, str]()
     for result in (result for message in context for result in of_type(message, "tool_result")):
         name = result["tool_use_id"]
-        placeholder = f"{PLACEHOLDER}{tools[name]}]"
+        placeholder = f"{messages.PLACEHOLDER}{tools[name]}]"
         if name in listed and len(placeholder) < len(str(result.get("content") or "")):
             replacements[name] = placeholder
     details = {**details, "replacements": replacements}

@@ -106,27 +106,21 @@ def summarise(path: Path, session: Session | None = None) -> dict[str, DataFrame
     if not session.requests:
         raise ValueError("it has no response")
     every = responses(session)
-    gone = [row["gone"] for row in every if row["gone"]]
     spent = [
         {**row, "where": where, "tokens": tokens, "dollars": dollars}
         for row in every
         for where, (tokens, dollars) in row.pop("spent").items()
     ]
     lost = [row["tokens"] for row in losses(session)] if session.compactions else []
-    events = {FALLS: gone, LOST: lost}
-    sums = [{"what": n, "number": len(each), "tokens": sum(each)} for n, each in events.items()]
+    events = {FALLS: [row["gone"] for row in every if row["gone"]], LOST: lost}
+    sums = [{"what": n, "number": len(v), "tokens": sum(v)} for n, v in events.items() if v]
     tables = {"spent": spent, "window": window(session), "files": files_read(session)}
-    tables["events"] = [row for row in sums if row["number"]]
     aside = sum(each.startswith(SUBAGENT) for each in session.damage)
     damaged = len(session.damage) > aside or bool(session.skipped)
-    tables |= {"again": calls_again(session), "left out": [{"damaged": damaged, "aside": aside}]}
-    file = {
-        "path": str(path),
-        "session": path.stem,
-        "project": project_of(path),
-        "kind": kind_of(path),
-    }
-    return {name: DataFrame(rows).assign(**file) for name, rows in tables.items()}
+    left_out = [{"damaged": damaged, "aside": aside}]
+    tables |= {"events": sums, "again": calls_again(session), "left out": left_out}
+    names = {"session": path.stem, "project": project_of(path), "kind": kind_of(path)}
+    return {n: DataFrame(rows).assign(path=str(path), **names) for n, rows in tables.items()}
 
 
 def overview(
@@ -163,12 +157,11 @@ def overview(
     spent["day"] = pandas.to_datetime(spent["at"], unit="s").dt.strftime("%Y-%m-%d")
     filled["share"] = filled["tokens"] / filled["tokens"].sum()
     servers = filled[filled["tool"].str.startswith("mcp__")]
+    is_left = ~is_copy & (spent["branch"] > 0)
     counts = {
         "responses of a model without a known price": spent[spent["dollars"].isna()],
         COPIED: spent[is_copy],
-        "responses on branches that a rewind left, counted": spent[
-            ~is_copy & (spent["branch"] > 0)
-        ],
+        "responses on branches that a rewind left, counted": spent[is_left],
     }
     numbers = {what: rows["response"].nunique() for what, rows in counts.items()}
     left_out = tables.pop("left out").sum(numeric_only=True)

@@ -3,7 +3,8 @@
 The page draws them with HTML and SVG, so they need no script and follow the reader's colours.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from math import inf
 from typing import Any
 
 from agentlib.lab.sessions.one import PAUSE, Row
@@ -22,11 +23,11 @@ def sessions(report: Mapping[str, list[Row]]) -> Plot | None:
     for number, row in enumerate(rows[:_MARKS]):
         place = 100 * row["dollars"] / right, 100 * row["longest"] / (top or 1)
         says = f"${row['dollars']:,.2f}, longest prompt {row['longest']:,.0f} tokens"
-        name = row["session"][:14] if number < _NAMED else ""
+        name = row["session"] if number < _NAMED else ""
         marks.append(_mark(*place, row["kind"], f"{row['session']}: {says}", name))
     title = "Each session: dollars to the right, its longest prompt upwards"
     axis = f"$0 to ${right:,.2f}; 0 to {top:,.0f} tokens"
-    absent = [row["session"][:14] for row in report["sessions"] if not row["dollars"]]
+    absent = [row["session"] for row in report["sessions"] if not row["dollars"]]
     if absent:
         axis += f". No price, so no dot: {len(absent)}, {', '.join(absent[:_NAMED])}"
     return {"title": title, "axis": axis, "bars": [], "marks": marks, "more": len(rows) - _MARKS}
@@ -53,34 +54,27 @@ def prompts(report: Mapping[str, list[Row]]) -> Plot:
     return {"title": title, "axis": axis, "bars": bars, "marks": marks, "more": len(found) - _MARKS}
 
 
-def _events(report: Mapping[str, list[Row]]) -> list[tuple[int, str, float, str]]:
-    """List turn, kind, weight and sentence of each miss of the cache, fall and compaction."""
-    lost = dict[int, list[Row]]()
-    for row in report.get("lost", []):
-        lost.setdefault(row["compaction"], []).append(row)
-    events = [
-        (row["turn"], "pause" if row["why"] == PAUSE else "miss", row["rewritten"],
-         f"{row['rewritten']:,.0f} tokens {row['why']}, after {row['minutes']:,.0f} minutes")
-        for row in report.get("misses", [])
-    ]  # fmt: skip
+def _events(report: Mapping[str, list[Row]]) -> Iterator[tuple[int, str, float, str]]:
+    """Yield turn, kind, weight and sentence of each miss of the cache, fall and compaction."""
+    for row in report.get("misses", []):
+        kind, tokens = "pause" if row["why"] == PAUSE else "miss", row["rewritten"]
+        says = f"{tokens:,.0f} tokens {row['why']}, after {row['minutes']:,.0f} minutes"
+        yield row["turn"], kind, tokens, says
     for row in report.get("clearings", []):
-        events.append(
-            (row["turn"], "fall", row["gone"], f"{row['gone']:,.0f} tokens left silently")
-        )
+        yield row["turn"], "fall", row["gone"], f"{row['gone']:,.0f} tokens left silently"
     for row in report.get("compactions", []):
-        pieces = lost.get(row["compaction"], [])
+        pieces = [each for each in report["lost"] if each["compaction"] == row["compaction"]]
+        pieces.sort(key=lambda each: -each["times"])
         times = sum(each["times"] for each in pieces)
         size = f"compacted from {row['before']:,.0f} to {row['after']:,.0f} tokens"
-        says = f"{size}; {len(pieces)} lost pieces were needed again, {times} times"
-        most = sorted(pieces, key=lambda each: -each["times"])[:_NAMED]
-        says += "".join(f"; {_piece(each)}" for each in most)
-        events.append((row["turn"], "compaction", 1e9, says))
-    return events
+        lost = f"{len(pieces)} lost pieces were needed again, {times} times"
+        says = "; ".join([size, lost, *map(_piece, pieces[:_NAMED])])
+        yield row["turn"], "compaction", inf, says
 
 
 def _piece(row: Row) -> str:
     """Name a lost piece, when it was needed again, and how often."""
-    names = " ".join(filter(None, (row["what"], row["tool"], row["file"][-40:])))
+    names = " ".join(filter(None, (row["what"], row["tool"], row["file"].rpartition("/")[2])))
     return f"{names}, {row['times']}× from turn {row['turn']}"
 
 

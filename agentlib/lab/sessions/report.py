@@ -18,15 +18,11 @@ from rich.table import Table
 from rich.text import Text
 
 from agentlib.cli.render import plain, short
-from agentlib.estimation import prompt_tokens
-from agentlib.lab.figures import charts
-from agentlib.lab.figures.style import Chart
-from agentlib.lab.replay.weights import Weights
 from agentlib.lab.sessions import pictures
 from agentlib.lab.sessions.answer import answer
 from agentlib.lab.sessions.one import PAUSE, WARM, Row, compactions, losses, responses
 from agentlib.lab.sessions.tools import kind_of
-from agentlib.lab.sessions.what_if import FEW, set_this, window_of
+from agentlib.lab.sessions.what_if import FEW, set_this
 from agentlib.lab.spending import price_list
 from agentlib.messages import of_type
 from agentlib.transcripts import Session
@@ -173,10 +169,8 @@ def _columns(rows: Sequence[Row], width: int) -> dict[str, list[str]]:
         if caps or len(shown) == 1:
             break
         shown.pop(next((name for name in left_out if name in shown), next(iter(shown))))
-    return {
-        n: [_cut(n, c, max(caps, default=_LEAST)) for c in shown[n]] if n in texts else shown[n]
-        for n in shown
-    }
+    most = max(caps, default=_LEAST)
+    return shown | {n: [_cut(n, text, most) for text in shown[n]] for n in texts}
 
 
 def _cut(column: str, text: str, most: int) -> str:
@@ -193,19 +187,3 @@ def as_page(report: Report, title: str = "What your sessions cost, and what fill
     plot = pictures.prompts(report) if "prompts" in report else pictures.sessions(report)
     shown = {"report": report, "tables": WORDS["tables"], "answer": answer(report)}
     return template.render(**shown, cell=cell, note=_note, plot=plot, title=title)
-
-
-def turn_chart(session: Session, title: str = "") -> Chart:
-    """Draw the prompts of a session as they were billed."""
-    weights, made = Weights(session), {row["turn"]: row for row in compactions(session)}
-    rows = list[Row]()
-    for turn, request in enumerate(session.requests, 1):
-        weight = weights.prompt(request.context)
-        tokens = prompt_tokens(request.usage) or weight
-        row = made.get(turn, {"trigger": None, "before": 0})
-        compacted = {"compaction": row["trigger"], "replaced_tokens": row["before"]}
-        rows.append({**weights.kinds(tokens), "tokens": tokens, **compacted})
-    levels = {"window": window_of(session), "threshold": 0, "summary_request": 0}
-    table = DataFrame(rows).assign(**levels)
-    usual = f"{len(rows):,} prompts, the largest of {table['tokens'].max():,} tokens"
-    return charts.turns(table, title=title or usual)

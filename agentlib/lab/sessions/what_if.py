@@ -38,7 +38,8 @@ WINDOWS = (100_000, 125_000, 150_000, 175_000, 300_000, 400_000, 500_000, 700_00
 RESERVED = presets.CLAUDE_CODE.output_reserve + presets.CLAUDE_CODE.buffer
 FEW = 10
 """Fewer sessions than this are no ground to choose a setting on."""
-_RESAMPLED = 2_000
+_RESAMPLED, _TWIN = 2_000, "learn-claude-code-ts"
+"""_TWIN: the preset that is left out, because it is learn-claude-code but for short results."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +55,13 @@ class Choice:
 def choices(own: Settings | None = None) -> dict[str, Choice]:
     """Return every preset but a twin, what Claude Code can be set to, and the learner's `own`.
 
-    Claude Code can be told where to compact and how long its cache lives. It compacts 33,000 tokens
-    below the window that it is told, so below 67,000 only a percentage leads there, and not every
-    version obeys that. The choice "yours, nearest" has your threshold and is else Claude Code's.
+    Claude Code can be told where to compact and how long its cache lives. The choice "yours,
+    nearest" has your threshold and is else Claude Code's.
 
     >>> choices(Settings(threshold=130_000))["yours, nearest"].line
     '"autoCompactWindow": 163000'
     """
-    every = {name: Choice(settings) for name, settings in presets.ALL.items()}
-    del every["learn-claude-code-ts"]
+    every = {name: Choice(preset) for name, preset in presets.ALL.items() if name != _TWIN}
     for window in WINDOWS:
         every[f"window {window:,}"] = nearest(window - RESERVED)
     for name, ttl in {"5m": SHORT, "1h": LONG}.items():
@@ -76,14 +75,14 @@ def choices(own: Settings | None = None) -> dict[str, Choice]:
 def nearest(threshold: int) -> Choice:
     """Make Claude Code compact at a threshold.
 
+    It compacts 33,000 tokens below the window that it is told, and takes no window under 100,000.
+    So no line leads to a threshold under 67,000.
+
     Source: https://github.com/anthropics/claude-code/issues/31806 has its formulas.
     """
     settings = replace(presets.CLAUDE_CODE, context_window=LARGE, threshold=threshold)
-    line = f'"autoCompactWindow": {threshold + RESERVED}'
-    if threshold + RESERVED < WINDOWS[0]:
-        percent = 100 * threshold / (SMALL - presets.CLAUDE_CODE.output_reserve)
-        line = f"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE={percent:.3g}"
-    return Choice(settings, line=line)
+    told = threshold + RESERVED
+    return Choice(settings, line=f'"autoCompactWindow": {told}' if told >= WINDOWS[0] else "")
 
 
 def what_if(
@@ -149,10 +148,9 @@ def set_this(table: DataFrame) -> DataFrame:
 
     Surely means that the whole band lies below 0. Behind the cheapest stand those that need less
     again. An empty table means that nothing is worth setting, or that there are fewer than `FEW`
-    sessions to choose by.
+    sessions to choose by, which have no band.
     """
-    few = table.attrs.get("sessions", FEW) < FEW
-    sure = table[(table["line"] != "") & (table["high"] < 0) & (not few)]
+    sure = table[(table["line"] != "") & (table["high"] < 0)]
     return sure[sure["need"] < sure["need"].cummin().shift(fill_value=float("inf"))]
 
 
@@ -191,8 +189,7 @@ def fitted(settings: Settings, window: int) -> Settings:
     >>> fitted(presets.CLAUDE_CODE, 1_000_000).threshold_tokens
     967000
     """
-    is_over = settings.threshold is not None and settings.threshold > window
-    threshold = None if is_over else settings.threshold
+    threshold = settings.threshold if (settings.threshold or 0) <= window else None
     return replace(settings, context_window=window, threshold=threshold)
 
 
