@@ -27,7 +27,7 @@ _HERE = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d+)?", re.IGNORECASE)
 
 
 def listen(answers: Answer, port: int = 0, *, silence: float = SILENCE) -> ThreadingHTTPServer:
-    """Put a server behind a port of 127.0.0.1; 0 takes a free one.
+    """Put a server behind a port of 127.0.0.1. Port 0 takes a free one.
 
     Raises OSError if the port is taken.
     """

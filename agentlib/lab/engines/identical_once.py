@@ -2,8 +2,8 @@
 
 Who: hermes-agent, opencode's plugin for dynamic pruning, Claude Code since 2.1.86 for files that
 are read again unchanged.
-Source: https://github.com/NousResearch/hermes-agent, `agent/context_compressor.py`; the change log
-of Claude Code.
+Source: https://github.com/NousResearch/hermes-agent, `agent/context_compressor.py`, and the change
+log of Claude Code.
 Good for: agents that run the same command or read the same file again and again. It loses nothing,
 but the prompt cache ends where the older result stood.
 """

@@ -3,7 +3,7 @@
 Who: gemini-cli, Claude Code (its plan and its list of things to do), hermes-agent, Roo Code.
 Source: https://code.claude.com/docs/en/context-window.
 Good for: agents that keep a plan. A summary tells the plan, and tells it a little differently each
-time; this one stays as it was written.
+time. This one stays as it was written.
 """
 
 import re

@@ -3,7 +3,7 @@
 Who: hermes-agent, Roo Code.
 Source: https://github.com/NousResearch/hermes-agent, `agent/context_compressor.py`.
 Good for: everyone who doesn't write English. The prompt of the summary is English, and models
-answer in the language of the last prompt; after it they often stay in it.
+answer in the language of the last prompt. After it they often stay in it.
 """
 
 from typing import Any

@@ -58,8 +58,8 @@ def command(engine: str, at_least: str, html: Path | None, is_json: bool, **give
       python -m agentlib.lab.judge mine:compact --json > before.json
       python -m agentlib.lab.judge mine:compact --at-least before.json
 
-    Exit codes: 0 nothing is broken, and NAME or the verdict in FILE doesn't beat it; 1 else; 2 a
-    wrong argument; 130 Ctrl-C.
+    Exit codes: 0 nothing is broken, and NAME or the verdict in FILE doesn't beat it, 1 otherwise,
+    2 a wrong argument, 130 Ctrl-C.
     """
     least: Any = at_least
     if at_least and at_least not in OTHERS:
