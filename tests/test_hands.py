@@ -271,3 +271,11 @@ def test_a_call_that_nobody_offers_stays_what_it_is():
     call = {"type": "tool_use", "name": "bash", "input": {"command": "ls"}}
     answer = {"content": [call], "stop_reason": "tool_use"}
     assert theirs(answer, {"tools": WITHOUT_BASH}) == answer
+
+
+def test_words_between_two_reminders_stay_and_a_quoted_reminder_goes():
+    start, end = "<system-reminder>", "</system-reminder>"
+    quoted = f"{start}One says {start}be brief{end}, another {start}be kind{end}.{end}"
+    for told in (f"{start}a{end}\nRead all.\n{start}b{end}", f"{quoted}\nRead all."):
+        [message] = ours({"messages": [{"role": "user", "content": told}]})["messages"]
+        assert message["content"] == [{"type": "text", "text": "Read all."}]

@@ -27,11 +27,13 @@ _READS = re.compile(r"cat (?:-n )?([^\s']+|'[^']+')(?: \| tail -n \+(\d+) \| hea
 """Such an agent's command that reads a file, or a part of it."""
 _DONE = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 """The command that ends its task, if its prompt says so."""
+_INNER = r"(?:(?!</?system-reminder>).)*"
+_REMINDER = rf"<system-reminder>{_INNER}(?:<system-reminder>{_INNER}</system-reminder>{_INNER})*"
 _ADDED = re.compile(
-    r"(?s)\s*<system-reminder>.*</system-reminder>\s*|\A(?:New task|Please solve this issue):\s*"
+    rf"(?s)\s*{_REMINDER}</system-reminder>\s*|\A(?:New task|Please solve this issue):\s*"
     r"|\n\nYou can execute bash commands and edit files to implement .*"
 )
-"""What a program adds to a text. Whatever stands between two reminders goes with them."""
+"""What a program adds to a text. A reminder may quote others."""
 _bare = lru_cache(maxsize=4_096)(partial(_ADDED.sub, ""))
 """Take it out of a text. Most texts come again with the next request."""
 

@@ -35,16 +35,14 @@ RestsOn = Callable[[str, list[Message]], int | None]
 
 def _two(name: str, ends: tuple[int, int]) -> IntSlider:
     """Make a slider that has two places, and stands at the larger."""
-    low, high = ends
-    return slider(name, high, (low, high, high - low))
+    return slider(name, ends[1], (*ends, ends[1] - ends[0]))
 
 
 @cache
 def shares(layers: str, tokens: int, model: str, keep_recent: int = max(KEEPS)) -> Shares:
     """Return the stored shares of twenty tasks, by kind, for each number of compactions."""
-    table: Any = read_csv(KINDS_KEPT)
-    rows = table[(table.layer == layers) & (table.tokens == tokens) & (table.model == model)]
-    rows = rows[rows.keep_recent == keep_recent]
+    groups: Any = read_csv(KINDS_KEPT).groupby(["layer", "tokens", "keep_recent", "model"])
+    rows = groups.get_group((layers, tokens, keep_recent, model))
     marks = rows[[*KINDS]].to_numpy().reshape(GENERATIONS, SEEDS, len(KINDS))
     kept, told, acted = (((marks & bit) > 0).mean(axis=1).T.tolist() for bit in (1, 2, 4))
     cells = zip(kept, told, acted, strict=True)
