@@ -19,7 +19,7 @@ export PYTHONUTF8 = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test test-browser test-adapters test-local browser lint format notebooks html address lock bench bench-panels bench-faults compare sweeps stress reset clean
+.PHONY: help setup lab test test-solved test-browser test-adapters test-local browser lint format notebooks html address lock bench bench-panels bench-faults compare sweeps stress reset clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' Makefile | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -35,6 +35,9 @@ lab: $(STAMP) ## open your copies of the lessons in JupyterLab (ARGS="--no-brows
 
 test: $(STAMP) ## all tests that need no browser: the unit tests, and every notebook under strict nbval
 	@$(PY) -m pytest -n $(WORKERS) --dist=loadfile --no-loadscope-reorder $(ARGS)
+
+test-solved: $(STAMP) ## every lesson, run with its published solutions
+	@$(PY) -m pytest tests/lessons -m solved -p no:nbval -n logical --override-ini addopts= $(ARGS)
 
 test-browser: $(STAMP) ## every notebook in a real JupyterLab, every web page; pictures go to build/screenshots
 	@$(PY) tools/browser.py

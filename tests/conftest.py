@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm_kernel
 from hypothesis import settings
 from runs import a_session, a_workspace
 
@@ -22,6 +23,8 @@ for name in list(os.environ):
         del os.environ[name]
 
 gc.set_threshold(10_000, 20, 100)  # a tenth of a run's seconds would go there
+
+warm_kernel.install()
 
 settings.register_profile("course", max_examples=50, derandomize=True, deadline=None, database=None)
 settings.load_profile("course")

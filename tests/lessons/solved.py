@@ -93,9 +93,11 @@ class Lesson:
             [output] = notebook.cells[place].outputs
             assert output.data["text/plain"].startswith(f"{name} not yet: ")
 
+    @pytest.mark.solved
     def test_it_runs_with_its_solutions_and_every_stub_fails(
         self, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
+        """It isn't in `make test`, which has no time for it: `make test-solved` runs it."""
         cells = with_solutions(nbformat.read(path, as_version=4))
         outcome = run(cells, tmp_path, monkeypatch)
         assert outcome.error == ""

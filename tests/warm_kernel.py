@@ -1,0 +1,74 @@
+"""Fork the kernels of nbval from a process that has imported what every lesson imports.
+
+Of a lesson's seconds three went into these imports. Nothing of agentlib is among them. A kernel's
+namespace is as empty as ever, so a notebook that forgets an import still fails. Where a process
+can't be forked, or if this file's tests aren't collected, kernels start as usual.
+"""
+
+import gc
+import multiprocessing
+import os
+import signal
+from importlib.metadata import EntryPoint
+from multiprocessing.context import ForkServerProcess
+from typing import Any
+
+from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
+
+IMPORTED = ("anthropic", "ipykernel.kernelapp", "ipywidgets", "matplotlib.pyplot", "pandas")
+NAME = "warm"
+FORKS = "forkserver" in multiprocessing.get_all_start_methods()
+
+
+def install() -> None:
+    """Let all kernels of this process be forked, if that can be done here."""
+    if FORKS:
+        factory = KernelProvisionerFactory.instance()
+        factory.provisioners[NAME] = EntryPoint(NAME, f"{__name__}:Forked", factory.GROUP_NAME)
+        factory.default_provisioner_name = NAME
+
+
+class Forked(LocalProvisioner):
+    """Start a kernel by a fork in place of a command."""
+
+    async def launch_kernel(self, cmd: list[str], **given: Any) -> Any:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload([*IMPORTED, __name__])
+        file = self.parent.connection_file
+        child = context.Process(target=serve, args=(file, given["env"], given.get("cwd") or "."))
+        child.start()
+        self.process, self.pid, self.pgid = Popen(child), child.pid, child.pid
+        return self.connection_info
+
+
+class Popen:
+    """A forked process as jupyter_client knows one."""
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, child: ForkServerProcess) -> None:
+        self.child = child
+
+    def poll(self) -> int | None:
+        return self.child.exitcode
+
+    def wait(self) -> int | None:
+        self.child.join()
+        return self.child.exitcode
+
+    def send_signal(self, number: int) -> None:
+        os.kill(self.child.pid, number)
+
+
+def serve(connection_file: str, environment: dict[str, str], folder: str) -> None:
+    """Be a kernel until it is shut down."""
+    from ipykernel.kernelapp import IPKernelApp
+
+    os.setsid()
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    gc.freeze()  # what was imported is never looked at again
+    gc.set_threshold(10_000, 20, 100)
+    IPKernelApp.launch_instance(["-f", connection_file])
