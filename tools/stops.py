@@ -11,8 +11,8 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
         "off": (-80, -60, -40, -20, 0, 20, 50, 100),
     },
     "02_micro_compact": {
-        "keep_recent": (*range(9), 10, 12, 16, 20, 30, 40),
-        "min_chars": (0, 100, 4_000),
+        "keep_recent": (*range(7), 8, 12, 20, 40),
+        "min_chars": (100, 4_000),
         "cleared": range(4_000, 40_001, 4_000),
         "behind": range(2_000, 40_001, 4_000),
     },
@@ -28,8 +28,8 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
     "05_transcripts": {"search": ("",)},
     "06_head_and_tail": {"summary_tokens": (150, 300, 450, 600, 750, 900, 1_200, 1_600)},
     "07_recovery": {
-        "rate": (0, 20, 50, 80, 100),
-        "length": (500, 1_000, 3_000),
+        "rate": (0, 20, 50, 100),
+        "length": (500, 3_000),
         "how": ("529", "truncated", "empty", "tool_use"),
     },
     "08_cost": {
@@ -43,7 +43,7 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
             "keep_recent": (0, 1, 3, 5, 8, 20),
             "summary_tokens": (800, 1_440, 2_000),
         },
-        "course start": {"keep_recent": range(21), "clear_when": ("always", "never")},
+        "course start": {"keep_recent": (*range(7), 8, 12, 20), "clear_when": ("always", "never")},
         "": {"keep_recent": (0, 3, 8, 20)},
     },
 }
