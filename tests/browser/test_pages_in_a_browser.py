@@ -9,15 +9,12 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, Response
 
 from agentlib.lab import lessons
-from tests.browser.servers import ROOT
 from tests.browser.site import visited, visiting
 from tools import pages
 
-SHOTS = ROOT / "build/screenshots"
 MILLION = 1_000_000
-PHONE, TABLET, DESKTOP = 390, 1024, 1440
+PHONE = 390
 NAMES = [path.stem for path in pages.sources()]
-SCHEMES = ("light", "dark")
 UNFOLD = "() => document.querySelectorAll('details').forEach(each => each.open = true)"
 TOO_WIDE = "() => document.documentElement.scrollWidth - innerWidth"
 DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
@@ -66,16 +63,6 @@ def test_a_page_from_a_server_opens_without_an_error_and_is_light(
             assert errors == []
         size = sum(len(each.body()) for each in responses)
     assert size < (MILLION if name == "index" else 3 * MILLION)
-
-
-@pytest.mark.parametrize("name", ["index", "02_micro_compact"])
-def test_screenshots_are_taken_for_a_person_to_look_at(browser: Browser, site: Path, name: str):
-    SHOTS.mkdir(parents=True, exist_ok=True)
-    for width in (PHONE, TABLET, DESKTOP):
-        for scheme in SCHEMES:
-            options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
-            with visited(browser, (site / f"{name}.html").as_uri(), **options) as (page, _):
-                page.screenshot(path=SHOTS / f"page-{name}-{width}-{scheme}.png", full_page=True)
 
 
 def test_a_prediction_is_made_and_answered_by_keyboard(browser: Browser, site: Path):
