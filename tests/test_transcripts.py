@@ -517,6 +517,7 @@ for folder in map(Path, sys.argv[1:]):
     assert os.waitstatus_to_exitcode(os.wait()[1]) == -9
 
 from tests.benchmarks import kills  # here, because importing the SDK takes as long as ten kills
+kills.TURNS = 12
 kills.main(30)
 """
 
@@ -565,7 +566,7 @@ def test_a_killed_agent_resumes(killed, moment):
 def test_an_agent_killed_at_thirty_moments_loses_nothing(killed):
     told = re.fullmatch(r"kills: 30; turns told of before them: (\d+); faults: 0\n\n", killed[1])
     assert told, killed[1]
-    assert int(told[1]) > 100
+    assert int(told[1]) > 30
 
 
 @posix

@@ -144,8 +144,7 @@ def test_pairs_of_controls_at_random_places_break_no_rule(unpainted, panel):
     for _ in range(2):
         values = {n: rng.choice(places(panel.controls[n])) for n in rng.sample(fields, 2)}
         print(today, values)
-        for name, value in values.items():
-            panel.controls[name].value = value
+        panel.move(**values)
         holds(panel)
 
 

@@ -143,8 +143,8 @@ START = replace(
 
 
 def test_two_numbers_of_a_compaction_run_the_task_again_with_the_learners_function():
-    def forgets(messages, summary):
-        return [summary_message("Nothing.", "t", active_request(messages))]
+    def keeps_nothing(messages, summary):
+        return [summary_message(summary, "t", active_request(messages))]
 
     panel = compaction_panel(SURVEY, START, newest_stay)
     run = play(SURVEY, START, compact=newest_stay)
@@ -154,5 +154,5 @@ def test_two_numbers_of_a_compaction_run_the_task_again_with_the_learners_functi
     panel.summary_tokens.value = 100
     assert "facts 0." in panel.text.replace("\n", " ")
     panel.move(threshold=8_000, summary_tokens=1_000)
-    other = compaction_panel(SURVEY, replace(START, threshold=8_000), forgets)
+    other = compaction_panel(SURVEY, replace(START, threshold=8_000), keeps_nothing)
     assert other.text.split(" turns")[0] != panel.text.split(" turns")[0]
