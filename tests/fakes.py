@@ -9,10 +9,12 @@ import hashlib
 import itertools
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import anthropic
+import httpcore2
 import httpx2
 import pytest
 
@@ -21,6 +23,9 @@ from agentlib.session_file import Line
 
 Body = dict[str, Any]
 Brain = Callable[[Body], Any]
+
+# Each live client would read all authorities of the web again, in 30 ms, and no test meets one.
+httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
 
 
 def client(brain: Brain, seen: list[Body] | None = None, retries: int = 0) -> anthropic.Anthropic:

@@ -13,7 +13,7 @@ def any_position_is_as_if_first(panel: Panel) -> None:
     draw: Any = getattr(panel.draw, "__wrapped__", panel.draw)
     positions = {key: st.sampled_from(places(control)) for key, control in panel.controls.items()}
 
-    @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.fixed_dictionaries(positions))
     def moves(values: dict[str, Any]) -> None:
         panel.move(**values)

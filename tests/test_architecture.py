@@ -28,36 +28,43 @@ def imported(path: Path) -> Iterator[str]:
             yield from (name if name in SOURCES else str(node.module) for name in names)
 
 
-GRAPH = {name: set(imported(path)) - {name} for name, path in SOURCES.items()}
+Graph = dict[str, set[str]]
 
 
-def test_the_agent_never_imports_the_lab() -> None:
-    agent = {n for n in GRAPH if not n.startswith(("agentlib.lab", "agentlib.cli"))}
-    strays = {n: [i for i in GRAPH[n] if i.startswith("agentlib.lab")] for n in agent}
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return {name: set(imported(path)) - {name} for name, path in SOURCES.items()}
+
+
+def test_the_agent_never_imports_the_lab(graph: Graph) -> None:
+    agent = {n for n in graph if not n.startswith(("agentlib.lab", "agentlib.cli"))}
+    strays = {n: [i for i in graph[n] if i.startswith("agentlib.lab")] for n in agent}
     assert not {name: imports for name, imports in strays.items() if imports}
 
 
-def test_nothing_imports_an_adapter_unless_asked_for() -> None:
-    strays = {n: [i for i in GRAPH[n] if i.startswith("agentlib.adapters")] for n in GRAPH}
+def test_nothing_imports_an_adapter_unless_asked_for(graph: Graph) -> None:
+    strays = {n: [i for i in graph[n] if i.startswith("agentlib.adapters")] for n in graph}
     assert not {n for n, imports in strays.items() if imports and "adapters" not in n}
 
 
-def test_no_module_imports_itself_by_way_of_others() -> None:
-    order = list(TopologicalSorter(GRAPH).static_order())
-    assert set(order) == set(GRAPH)
+def test_no_module_imports_itself_by_way_of_others(graph: Graph) -> None:
+    order = list(TopologicalSorter(graph).static_order())
+    assert set(order) == set(graph)
 
 
-HEAVY = {"anthropic", "httpx2", "pandas", "matplotlib", "ipywidgets", "rich", "typer"}
+LAB = {"anthropic", "pandas", "matplotlib", "ipywidgets", "jupyterlab"}
+HEAVY = LAB | {"httpx2", "rich", "typer"}
 APART = ("agentlib.lab", "agentlib.cli", "agentlib.__main", "agentlib.adapters.")
-AGENT = [name for name in GRAPH if not name.startswith(APART)]
+AGENT = [name for name in SOURCES if not name.startswith(APART)]
 
 
-def test_importing_the_agent_brings_nothing_heavy() -> None:
-    code = f"import sys, {', '.join(AGENT)}; print(*sys.modules)"
-    run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, encoding="utf-8"
-    )
-    assert not HEAVY & set(run.stdout.split())
+def test_importing_the_agent_brings_nothing_heavy_and_the_terminal_nothing_of_the_lab() -> None:
+    show = "print(*sys.modules)"
+    code = f"import sys, {', '.join(AGENT)}; {show}; import agentlib.cli.main; {show}"
+    said = subprocess.check_output([sys.executable, "-c", code], encoding="utf-8")
+    agent, terminal = (set(line.split()) for line in said.splitlines())
+    assert not HEAVY & agent
+    assert not LAB & terminal
 
 
 # Scripts that no other test runs can at least be imported, so that a renamed module is noticed.

@@ -3,8 +3,6 @@
 import json
 import re
 import runpy
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -182,20 +180,10 @@ def test_what_is_shown_fits_and_says_what_the_table_says(table: pandas.DataFrame
     assert shown(table, "trace").count(" - ") == 4
 
 
-# -- fuzz.py and kills.py --------------------------------------------------------------------------
+# -- fuzz.py (test_transcripts runs kills.py) ------------------------------------------------------
 
 
 def test_damaged_files_are_read_and_gone_on_with() -> None:
     outcomes = list(fuzz.fuzz(120, seed=1))
     assert [each for each in outcomes if "BROKEN" in each[2]] == []
     assert {outcome for *_, outcome in outcomes} >= {"read", "repaired"}
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="forks")
-def test_an_agent_killed_at_thirty_moments_loses_nothing() -> None:
-    command = [sys.executable, "-m", "tests.benchmarks.kills", "30"]
-    root = Path(__file__).parent.parent
-    ran = subprocess.run(command, cwd=root, capture_output=True, encoding="utf-8")
-    told = re.fullmatch(r"kills: 30; turns told of before them: (\d+); faults: 0\n\n", ran.stdout)
-    assert told, ran.stdout + ran.stderr
-    assert int(told[1]) > 100

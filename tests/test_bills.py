@@ -1,6 +1,7 @@
 """Bills of a replay: the recorded ones as long as it is as recorded, else by the cache's rules."""
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 from pandas import DataFrame
@@ -13,15 +14,16 @@ from agentlib.lab.replay import bills, replay
 from agentlib.lab.replay.policies import KEEPS_ALL
 from agentlib.lab.spending import dollars
 from agentlib.lab.tasks.generated import generated
-from agentlib.lab.tasks.scenarios import RENAME, REVIEW, Scenario
+from agentlib.lab.tasks.scenarios import SURVEY, Scenario
 from agentlib.presets import CLAUDE_CODE, DEFAULT, HERMES
 from agentlib.settings import MODEL, Settings
+from tests.benchmarks.generated import rename
 
 START = Settings().scaled(32_000)
 
 
 def run() -> Run:
-    return play(REVIEW, replace(START, threshold=12_000))
+    return play(SURVEY, replace(START, threshold=12_000))
 
 
 def simulated(made: Run, settings: Settings) -> list[bills.Billed]:
@@ -37,13 +39,14 @@ def spent(billed: list[bills.Billed]) -> float:
     return sum(dollars(usage, MODEL) for each in billed for usage in each.usages)
 
 
-SMALL = replace(CLAUDE_CODE, keep_exchanges=1).scaled(32_000)  # it puts files back
+RENAME = rename(Random(2), "rename")
+SMALL = replace(CLAUDE_CODE, keep_exchanges=1).scaled(24_000)  # it puts files back
 RUNS = {
-    "review": (REVIEW, replace(START, threshold=12_000)),
+    "survey": (SURVEY, replace(START, threshold=12_000)),
     "rename": (RENAME, START),
-    "a tail": (REVIEW, DEFAULT.scaled(32_000)),
-    "a head": (REVIEW, HERMES.scaled(32_000)),
-    "files": (REVIEW, SMALL),
+    "a tail": (SURVEY, DEFAULT.scaled(24_000)),
+    "a head": (SURVEY, HERMES.scaled(24_000)),
+    "files": (SURVEY, SMALL),
 }
 
 

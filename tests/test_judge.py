@@ -183,7 +183,7 @@ def test_what_breaks_in_a_task_is_named_and_the_rest_goes_on():
             raise KeyError("rule")
         return pipeline.compact(messages, settings, **given)
 
-    verdict = judge.judge(sometimes, seeds=[102, 103])
+    verdict = judge.judge(sometimes, seeds=[102, 103], cases=3)
     assert verdict.protocol == {}
     assert "raised KeyError('rule') in line" in verdict.faults["task 102"]
     assert [row["seed"] for row in verdict.rows] == [103]
@@ -191,7 +191,7 @@ def test_what_breaks_in_a_task_is_named_and_the_rest_goes_on():
 
 
 def test_an_engine_that_never_compacts_fails_its_tasks():
-    found = judge.judge(bad.compacts_never, seeds=[101])
+    found = judge.judge(bad.compacts_never, seeds=[101], cases=3)
     assert found.protocol["what"].startswith("it ignores `reason`")
     assert "prompt is too long" in found.faults["task 101"]
 
@@ -235,7 +235,7 @@ def test_overlapping_spreads_are_called_equal_and_beat_nobody():
 
 
 def test_in_another_window_it_stands_beside_the_presets():
-    verdict = judge.judge("spilled", seeds=[103], window=24_000, jobs=1)
+    verdict = judge.judge("spilled", seeds=[103], window=24_000, cases=3, jobs=1)
     assert {*verdict.standing.index} == {WHOLE, "spilled", *presets.ALL}
     assert verdict.rows[0]["compactions"] == 0
 

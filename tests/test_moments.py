@@ -11,7 +11,7 @@ from agentlib.lab.figures.moments import moment, moments
 from agentlib.lab.lessons.manual_compact import BY_HAND, moment_panel
 from agentlib.lab.play import asked_at, play
 from agentlib.lab.replay import replay
-from agentlib.lab.tasks.scenarios import REVIEW
+from agentlib.lab.tasks.scenarios import SURVEY
 from agentlib.messages import violation
 from agentlib.settings import Settings
 
@@ -59,10 +59,10 @@ def test_a_turn_before_the_first_is_refused():
 
 def test_a_focus_keeps_what_it_names():
     plain, named = (
-        play(REVIEW, BY_HAND, compact_after=20, focus=focus).kept(REVIEW) for focus in ("", ALL)
+        play(SURVEY, BY_HAND, compact_after=18, focus=focus).kept(SURVEY) for focus in ("", ALL)
     )
     assert (plain["facts"], plain["rule"]) == (2, False)
-    assert (named["facts"], named["rule"]) == (4, True)
+    assert (named["facts"], named["rule"]) == (7, True)
 
 
 def test_a_rule_of_the_learners_compacts_and_the_chart_takes_its_run():
@@ -77,18 +77,17 @@ def test_a_rule_of_the_learners_compacts_and_the_chart_takes_its_run():
 
 
 def test_the_panel_moves_turn_length_and_focus_and_marks_what_came_of_it():
-    task, start = replace(REVIEW, name="panel"), BY_HAND
-    files = {5: 19, 36: 5, 37: 19}
-    rows = [{"turn": n, "from_report": n - 37, "described": d} for n, d in files.items()]
-    panel = moment_panel(task, start, DataFrame(rows).assign(files=19), after=36)
+    start, files = replace(BY_HAND, summary_tokens=320), {5: 8, 17: 4, 18: 8}
+    rows = [{"turn": n, "from_report": n - 18, "described": d} for n, d in files.items()]
+    panel = moment_panel(SURVEY, start, DataFrame(rows).assign(files=8), after=17)
     plain = panel.text
-    assert "described 5, rule kept no" in " ".join(plain.split())
+    assert "described 4, rule kept no" in " ".join(plain.split())
     panel.words.value = " rules of the user "
     assert "rule kept yes" in " ".join(panel.text.split())
     panel.words.value = ""
     assert panel.text == plain
     panel.summary_tokens.value = 1_440
-    assert "described 19" in " ".join(panel.text.split())
+    assert "described 8" in " ".join(panel.text.split())
 
 
 def test_the_picture_is_broken_where_the_report_is_written():

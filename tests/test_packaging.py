@@ -136,10 +136,11 @@ def test_the_wheel_holds_every_file_of_the_package(wheel: Path):
 
 
 IMPORT_ALL = """
-import agentlib, importlib, pkgutil
+import agentlib, importlib, pkgutil, sys
 for module in pkgutil.walk_packages(agentlib.__path__, "agentlib."):
     if not module.name.endswith("__main__") and ".adapters." not in module.name:
         importlib.import_module(module.name)
+assert "matplotlib.pyplot" not in sys.modules  # it would look for a screen
 print(agentlib.__path__[0])
 """
 

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from functools import partial
+from random import Random
 
 import pytest
 from runs import ERRAND
@@ -19,6 +20,7 @@ from agentlib.messages import active_request, of_type
 from agentlib.micro_compact import micro_compact
 from agentlib.settings import MODEL, Settings
 from agentlib.tools import result
+from tests.benchmarks.generated import rename
 
 START = Settings(auto=False, manual=False).scaled(32_000)
 OFF = Settings(enabled=False).scaled(32_000)
@@ -36,8 +38,11 @@ def failure(task=TRACE, settings=TIGHT, **parts) -> PartFailed:
     return caught.value
 
 
+SMALLER = rename(Random(2), "rename")
+
+
 def kept(keep_recent: int) -> Run:
-    return play(RENAME, replace(START, keep_recent=keep_recent))
+    return play(SMALLER, replace(START, keep_recent=keep_recent))
 
 
 def test_a_run_that_meets_the_wall_says_so_in_the_apis_words():
@@ -192,7 +197,7 @@ def test_an_estimate_may_ask_for_the_last_bill():
 
 
 def test_a_layer_clears_as_the_finished_one_does():
-    mine = play(RENAME, START, layer=partial(micro_compact, keep_recent=5))
+    mine = play(SMALLER, START, layer=partial(micro_compact, keep_recent=5))
     finished = kept(5)
     assert mine.sizes == finished.sizes
     assert mine.checks == finished.checks

@@ -685,7 +685,7 @@ def test_a_pinned_emergency_without_a_model_keeps_the_lines(workspace, session):
     replays_as_it_was(session, BLIND)
 
 
-@given(st.lists(st.text()), st.lists(st.text()))
+@given(st.lists(st.text(max_size=5), max_size=3), st.lists(st.text(max_size=5), max_size=3))
 def test_to_pin_what_is_pinned_changes_nothing(lines, more):
     def step(message):
         return Step(messages=[message], compaction=Outcome.AUTO)

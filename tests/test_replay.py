@@ -13,7 +13,7 @@ from agentlib.auto_compact import summary_text
 from agentlib.estimation import prompt_tokens
 from agentlib.head_and_tail import summary_index
 from agentlib.lab.client import client
-from agentlib.lab.replay import replay, stand_in, table
+from agentlib.lab.replay import Frame, replay, stand_in, table
 from agentlib.loop import Agent, run
 from agentlib.messages import Message, violation
 from agentlib.presets import ALL
@@ -65,13 +65,13 @@ def recorded(folder: Path, settings: Settings) -> Session:
     )
     api = client(window=1_000_000, model=brain, clock=clock)
     same: dict[str, Any] = {"settings": settings, "clock": clock}
-    for turns in (40, 11, 7, 9, 10, 7, 10, 9, 10):
+    for turns in (20, 11, 7, 9):
         list(run(api, f"Read {turns} times.", workspace, session=session, max_turns=turns, **same))
         clock.now += 4_000
     assert session.path
     session = load(session.path)
     Agent(api, workspace, session, **same).compact_now("the pause")
-    list(run(api, "Once more.", workspace, session=session, max_turns=45, **same))
+    list(run(api, "Once more.", workspace, session=session, max_turns=20, **same))
     return load(session.path or "")
 
 
@@ -85,12 +85,18 @@ def session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return recorded(tmp_path_factory.mktemp(request.param), settings)
 
 
-def test_the_recording_has_what_it_should(session: Session) -> None:
+@pytest.fixture(scope="module")
+def frames(session: Session) -> list[Frame]:
+    """The session replayed with its own settings."""
+    return replay(session, session.settings)
+
+
+def test_the_recording_has_what_it_should(session: Session, frames: list[Frame]) -> None:
     done = [c for c in session.compactions if c.message]
     assert len(done) >= 3
     assert {c.trigger for c in done} == {"auto", "manual"}
     assert any(c.focus == "the pause" for c in done)
-    settings, steps = session.settings, [f.step for f in replay(session, session.settings)]
+    settings, steps = session.settings, [f.step for f in frames]
     assert any(c.focus == "file1.txt" for c in done) == settings.manual
     assert len({r for s in steps for r in s.cleared}) >= 10 or settings.micro == "off"
     split = [s for s in steps if s.compaction == "auto" and s.replaced and s.kept[0] == 0]
@@ -99,15 +105,15 @@ def test_the_recording_has_what_it_should(session: Session) -> None:
     assert max(gaps) > 3_600
 
 
-def test_with_its_own_settings_the_contexts_are_the_same(session: Session) -> None:
-    frames = replay(session, session.settings)
+def test_with_its_own_settings_the_contexts_are_the_same(
+    session: Session, frames: list[Frame]
+) -> None:
     assert [f.context for f in frames] == [r.context for r in session.requests]
     assert [f.prompt_tokens for f in frames] == [prompt_tokens(r.usage) for r in session.requests]
     assert {f.billed_from for f in frames} == {"recorded"}
 
 
-def test_its_compactions_are_the_recorded_ones(session: Session) -> None:
-    frames = replay(session, session.settings)
+def test_its_compactions_are_the_recorded_ones(session: Session, frames: list[Frame]) -> None:
     assert sum(f.compaction is not None for f in frames) == len(session.compactions)
     known = [c.message for c in session.compactions if c.message]
     seen = [summary_of(f.context) for f in frames if f.compaction]
@@ -187,17 +193,16 @@ def test_files_are_put_back_beside_a_stand_in(tmp_path: Path, names: tuple[str, 
     assert frames[1].kinds["summary"] > frames[0].kinds["summary"] + 2_000
 
 
-def test_the_table_has_a_row_a_turn(session: Session) -> None:
-    frames = replay(session, session.settings)
+def test_the_table_has_a_row_a_turn(session: Session, frames: list[Frame]) -> None:
     rows = table(frames)
     assert list(rows["turn"]) == list(range(1, len(session.requests) + 1))
     assert list(rows["tokens"]) == [f.prompt_tokens for f in frames]
 
 
 def test_the_table_has_the_prompt_that_was_compacted_and_the_request_for_its_summary(
-    session: Session,
+    session: Session, frames: list[Frame]
 ) -> None:
-    rows = table(replay(session, session.settings))
+    rows = table(frames)
     quiet, done = rows[rows["compaction"].isna()], rows[rows["compaction"].notna()]
     assert not quiet["replaced_tokens"].any()
     assert not quiet["summary_request"].any()

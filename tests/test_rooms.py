@@ -1,17 +1,19 @@
 """Rooms are found by themselves, and lazily."""
 
-import subprocess
+import importlib
 import sys
 
 import pytest
 
-from agentlib.lab.lessons import checking, rooms
+from agentlib.lab import lessons
+from agentlib.lab.lessons import checking, micro_compact, rooms, the_wall
 from agentlib.lab.lessons.checking import EXERCISES, Answer, exercise
 from agentlib.lab.lessons.rooms import find
 
 
 @pytest.fixture(autouse=True)
 def registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    rooms.import_all()
     exercises = dict(EXERCISES)
     for module in (checking, rooms):
         monkeypatch.setattr(module, "EXERCISES", exercises)
@@ -31,13 +33,14 @@ def test_an_exercise_has_a_hint_for_each_paragraph_of_its_docstring():
     assert (found.check, found.passed, found.finished) == (check, "well done.", len)
 
 
-def test_other_rooms_are_imported_only_if_a_lesson_asks_for_them():
-    code = """
-import sys
-from agentlib.lab.lessons import check, the_wall
-for exercise in ("00.2", "02.4"):
-    check(exercise, len)
-    print("agentlib.lab.lessons.micro_compact" in sys.modules)
-"""
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout == "False\nTrue\n"
+def test_other_rooms_are_imported_only_if_a_lesson_asks_for_them(monkeypatch: pytest.MonkeyPatch):
+    for module in (the_wall, micro_compact):
+        monkeypatch.delitem(sys.modules, module.__name__)
+        monkeypatch.setattr(lessons, module.__name__.rpartition(".")[2], module)  # put back later
+    rooms.EXERCISES.clear()
+    rooms.import_all.cache_clear()
+    importlib.import_module(the_wall.__name__)
+    lessons.check("00.2", len)
+    assert micro_compact.__name__ not in sys.modules
+    lessons.check("02.4", len)
+    assert micro_compact.__name__ in sys.modules

@@ -7,20 +7,20 @@ import pytest
 
 from agentlib.lab.panels.what_if import WhatIf, positions, settings_at, what_if, without_effect
 from agentlib.lab.play import play
-from agentlib.lab.tasks.scenarios import REVIEW
+from agentlib.lab.tasks.scenarios import SURVEY
 from agentlib.settings import Settings
 from tools.trail import judged, trail
 
 STOPS = {
-    "default": {"clear_when": ("always", "cold", "never"), "keep_recent": (0, 3, 8)},
-    "": {"keep_recent": (1, 20)},
+    "default": {"clear_when": ("always", "cold", "never"), "keep_recent": (0, 8)},
+    "": {"keep_recent": (1,)},
 }
 
 
 @pytest.fixture(scope="module")
 def bench() -> tuple[WhatIf, dict[str, Any]]:
     """A bench, and its data for a page."""
-    shown = what_if(play(REVIEW, Settings().scaled(32_000)).session)
+    shown = what_if(play(SURVEY, Settings().scaled(24_000)).session)
     return shown, trail(shown, STOPS)[1]
 
 

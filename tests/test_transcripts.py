@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -452,7 +453,7 @@ def test_a_small_file_may_be_cut_anywhere(tmp_path):
         session.answer({"type": "tool_result", "tool_use_id": name, "content": "é"}, at=2)
     data, path = session.path.read_bytes(), tmp_path / "cut.jsonl"
     first = data.index(b"\n")
-    for cut in (*range(0, first - 9, 10), *range(first - 9, len(data) + 1)):
+    for cut in (*range(0, first - 9, 50), *range(first - 9, len(data) + 1)):
         loaded = check_cut(data, cut, path)
         if loaded and (cut % 25 == 0 or data[cut - 1 : cut] == b"\n"):
             before = loaded.skipped
@@ -466,7 +467,7 @@ def test_a_small_file_may_be_cut_anywhere(tmp_path):
 def test_a_run_goes_on_wherever_its_file_was_cut(tmp_path):
     workspace, rng = a_workspace(tmp_path), random.Random(5)
     session = a_session(tmp_path)
-    go(worker(10), workspace, session)
+    go(worker(6), workspace, session)
     assert any(c.failure is None for c in session.compactions)
     data, path = session.path.read_bytes(), tmp_path / "cut.jsonl"
     ends = [i + 1 for i, byte in enumerate(data) if byte == ord("\n")]
@@ -514,21 +515,29 @@ for folder in map(Path, sys.argv[1:]):
     if sys.platform == "win32" or not os.fork():
         live(folder)
     assert os.waitstatus_to_exitcode(os.wait()[1]) == -9
+
+from tests.benchmarks import kills  # here, because importing the SDK takes as long as ten kills
+kills.TURNS = 12
+kills.main(30)
 """
 
 
 @pytest.fixture(scope="module")
-def killed(tmp_path_factory) -> Path:
-    """The folders of agents, named for the moment at which each one's process was killed."""
+def killed(tmp_path_factory) -> tuple[Path, str]:
+    """The folders of agents, named for the moment at which each one's process was killed.
+
+    And what was printed of thirty other moments.
+    """
     here, top = Path(__file__).parent, tmp_path_factory.mktemp("killed")
     folders = [top / moment for moment in ("request", "summary", "tool")]
     for folder in folders:
         folder.mkdir()
         (folder / "a.txt").write_text("line of the text\n" * 180, newline="\n")
     env = os.environ | {"PYTHONPATH": os.pathsep.join((str(here), str(here.parent)))}
-    ran = subprocess.run([sys.executable, "-c", CHILD, *map(str, folders)], env=env, timeout=60)
-    assert ran.returncode == (9 if sys.platform == "win32" else 0)
-    return top
+    command = [sys.executable, "-c", CHILD, *map(str, folders)]
+    ran = subprocess.run(command, env=env, timeout=60, stdout=subprocess.PIPE, encoding="utf-8")
+    assert ran.returncode == (9 if sys.platform == "win32" else 0), ran.stdout
+    return top, ran.stdout
 
 
 @pytest.mark.parametrize(
@@ -536,7 +545,7 @@ def killed(tmp_path_factory) -> Path:
     ["request", pytest.param("summary", marks=posix), pytest.param("tool", marks=posix)],
 )
 def test_a_killed_agent_resumes(killed, moment):
-    (path,) = (killed / moment).glob("*.jsonl")
+    (path,) = (killed[0] / moment).glob("*.jsonl")
     (path.parent / "x").touch()  # the command that killed would not kill again
     workspace, session = Workspace(path.parent), load(path)
     assert session.skipped == []
@@ -551,6 +560,13 @@ def test_a_killed_agent_resumes(killed, moment):
         assert (path.parent / "effects").read_text() == "ran\n"
         (result,) = of_type(session.history[len(before)], "tool_result")
         assert (result["content"], result["is_error"]) == (INTERRUPTED, True)
+
+
+@posix
+def test_an_agent_killed_at_thirty_moments_loses_nothing(killed):
+    told = re.fullmatch(r"kills: 30; turns told of before them: (\d+); faults: 0\n\n", killed[1])
+    assert told, killed[1]
+    assert int(told[1]) > 30
 
 
 @posix

@@ -12,12 +12,14 @@ from agentlib.lab.model import HABITS
 from agentlib.lab.panels import what_if as bench
 from agentlib.lab.panels.what_if import (
     PRESETS,
+    Played,
     Trial,
     as_code,
     cheapest,
     positions,
     settings_at,
     what_if,
+    without_effect,
 )
 from agentlib.lab.play import play
 from agentlib.lab.tasks.scenarios import REVIEW, SURVEY, TRACE
@@ -60,25 +62,20 @@ def test_it_opens_on_the_default_with_every_presets_dot(panel):
     )
 
 
-def test_a_trial_is_a_run_of_the_agent_and_says_what_it_lost(panel):
+def test_a_trial_says_what_it_lost_and_the_cheapest_that_loses_nothing_is_kept(panel):
     before = panel.picture.value
-    panel.summary_tokens.value = 320
-    run = play(REVIEW, panel.settings)
-    lost, facts = 19 - run.checks["described"], 4 - run.checks["facts"]
-    text = panel.text.replace("\n", " ")
-    assert f"summary 320, {cents(panel.settings)} (from default, at" in text
-    assert f"{run.turns} turns. Lost: {lost} files" in text
-    assert (facts > 0) == panel.tried[panel.name].is_hollow
-    assert panel.picture.value != before
-
-
-def test_the_cheapest_that_loses_nothing_is_found_and_kept(unpainted, panel):
     panel.keep_recent.value = 0
     best = panel.name
     assert panel.text.endswith(f"loses nothing: trial 1, {cents(panel.settings)}.")
+    assert panel.picture.value != before
     panel.summary_tokens.value = 320  # cheaper, and loses
+    run, text = play(REVIEW, panel.settings), panel.text.replace("\n", " ")
+    lost, facts = 19 - run.checks["described"], 4 - run.checks["facts"]
+    assert f"summary 320, {cents(panel.settings)} (from default, at" in text
+    assert f"{run.turns} turns. Lost: {lost} files" in text
+    assert (facts > 0) == panel.tried[panel.name].is_hollow
     assert panel.tried[panel.name].price[MODEL] < panel.tried[best].price[MODEL]
-    assert "loses nothing: trial 1, " in panel.text.replace("\n", " ")
+    assert "loses nothing: trial 1, " in text
 
 
 def test_of_equally_cheap_trials_the_one_shown_is_named():
@@ -127,8 +124,7 @@ def places(control: Any) -> list[Any]:
 
 
 def holds(panel: Any) -> None:
-    """The picture is drawn, no view breaks a rule, and each greyed control says why."""
-    assert panel.png
+    """No view breaks a rule, and each greyed control says why."""
     frames = panel.source.frames(panel.settings)
     assert frames
     assert [violation(frame.context) for frame in frames] == [None] * len(frames)
@@ -136,39 +132,39 @@ def holds(panel: Any) -> None:
         assert control.disabled == (control.description in panel.why.value)
 
 
-def test_pairs_of_controls_at_random_places_break_no_rule(panel):
+def test_pairs_of_controls_at_random_places_break_no_rule(unpainted, panel):
     today = date.today().isoformat()
     rng = Random(today)
     fields = [name for name in panel.controls if name not in ("trial", "model")]
     for _ in range(2):
         values = {n: rng.choice(places(panel.controls[n])) for n in rng.sample(fields, 2)}
         print(today, values)
-        for name, value in values.items():
-            panel.controls[name].value = value
+        panel.move(**values)
         holds(panel)
 
 
 @pytest.mark.parametrize(
-    ("places", "greyed"),
+    ("preset", "changes", "greyed"),
     [
-        ({"preset": "hermes"}, {"keep_recent"}),
-        ({"preset": "claude-code"}, set()),  # in an emergency it clears
-        ({"preset": "course start"}, {"tail_tokens", "summary_tokens", "restore_files"}),
-        ({"preset": "default", "clear_when": "never", "keep_recent": 3}, {"keep_recent"}),
-        ({"preset": "default"}, set()),
+        ("hermes", {}, {"keep_recent"}),
+        ("claude-code", {}, set()),  # in an emergency it clears
+        ("course start", {}, {"tail_tokens", "summary_tokens", "restore_files"}),
+        ("default", {"micro": "off", "keep_recent": 3}, {"keep_recent"}),
+        ("default", {}, set()),
     ],
 )
 def test_a_greyed_control_would_change_nothing(
-    unpainted: None, panel: Any, places: dict[str, Any], greyed: set[str]
+    preset: str, changes: dict[str, Any], greyed: set[str]
 ):
-    for name, value in places.items():
-        panel.controls[name].value = value
-    assert {name for name, each in panel.controls.items() if each.disabled} == greyed
-    usages = play(REVIEW, panel.settings).usages
+    window = 12_000 if preset == "claude-code" else 32_000
+    settings = replace(PRESETS[preset].scaled(window), **changes)
+    assert set(without_effect(settings, Played(SURVEY).frames(settings))) == greyed
+    usages = play(SURVEY, settings).usages
+    controls = bench._controls({"default": settings}, window)
     for name in greyed:
-        low, high = max(1, panel.controls[name].min), panel.controls[name].max
-        far = low if 2 * (getattr(panel.settings, name) or 0) > low + high else high
-        assert play(REVIEW, replace(panel.settings, **{name: far})).usages == usages, name
+        low, high = max(1, controls[name].min), controls[name].max
+        far = low if 2 * (getattr(settings, name) or 0) > low + high else high
+        assert play(SURVEY, replace(settings, **{name: far})).usages == usages, name
 
 
 def test_another_task_and_other_habits_run_the_presets_too(monkeypatch: pytest.MonkeyPatch):
@@ -189,6 +185,7 @@ def test_a_recorded_session_is_replayed_and_says_what_it_cannot_know(recorded: S
     assert panel.presets["as recorded"].most == turns
     panel.threshold.value = panel.threshold.min
     holds(panel)
+    assert panel.png
     assert panel.picture.layout.width == panel.below.layout.width == f"{SHOWN}px"
 
 

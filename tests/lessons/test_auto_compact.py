@@ -7,7 +7,7 @@ from model_bodies import assistant, user
 from agentlib.auto_compact import summary_message
 from agentlib.lab.lessons.auto_compact import compaction_panel, newest_stay
 from agentlib.lab.play import play
-from agentlib.lab.tasks.scenarios import REVIEW
+from agentlib.lab.tasks.scenarios import SURVEY
 from agentlib.messages import active_request, exchanges
 from agentlib.settings import Settings
 from lessons.solved import Lesson
@@ -143,16 +143,16 @@ START = replace(
 
 
 def test_two_numbers_of_a_compaction_run_the_task_again_with_the_learners_function():
-    def forgets(messages, summary):
-        return [summary_message("Nothing.", "t", active_request(messages))]
+    def keeps_nothing(messages, summary):
+        return [summary_message(summary, "t", active_request(messages))]
 
-    panel = compaction_panel(REVIEW, START, newest_stay)
-    run = play(REVIEW, START, compact=newest_stay)
+    panel = compaction_panel(SURVEY, START, newest_stay)
+    run = play(SURVEY, START, compact=newest_stay)
     assert panel.text.startswith(f"{run.turns} turns")
     assert (panel.threshold.min, panel.threshold.max) == (4_000, 27_360)
-    assert "; 5 compactions; " in panel.text.replace("\n", " ")
+    assert "; 2 compactions; " in panel.text.replace("\n", " ")
     panel.summary_tokens.value = 100
     assert "facts 0." in panel.text.replace("\n", " ")
     panel.move(threshold=8_000, summary_tokens=1_000)
-    other = compaction_panel(REVIEW, replace(START, threshold=8_000), forgets)
+    other = compaction_panel(SURVEY, replace(START, threshold=8_000), keeps_nothing)
     assert other.text.split(" turns")[0] != panel.text.split(" turns")[0]

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from random import Random
 
 from agentlib.lab.lessons.micro_compact import clearing_panel
 from agentlib.lab.lessons.page import run_sentence
@@ -13,6 +14,7 @@ from agentlib.micro_compact import micro_compact as clear
 from agentlib.micro_compact import replacements
 from agentlib.settings import Settings
 from lessons.solved import Lesson
+from tests.benchmarks.generated import rename
 
 
 def in_place(messages, keep_recent=3, min_chars=100):
@@ -180,7 +182,7 @@ WRONG = {
         ((3, 3_000), "give {"),
         ({"keep_recent": 40, "context_window": 10**6}, "and no other number"),
         ({"min_chars": 0}, "should be under 400,000"),
-        ({"keep_recent": 0}, "places are left"),
+        ({"keep_recent": 1, "min_chars": 8_000}, "should be under 400,000"),
     ],
     "02.4": [
         (lambda behind, cleared, read, write: write * behind / (read * cleared), "not 12.5"),
@@ -221,12 +223,12 @@ class TestMicroCompact(Lesson):
 
 
 def test_clearing_runs_the_task_again_when_a_slider_is_let_go():
-    start = Settings(auto=False, manual=False, keep_recent=5).scaled(32_000)
-    panel = clearing_panel(RENAME, start)
-    assert panel.text == run_sentence(play(RENAME, start))
+    start, task = Settings(auto=False, manual=False, keep_recent=5), rename(Random(2), "rename")
+    panel = clearing_panel(task, start)
+    assert panel.text == run_sentence(play(task, start))
     before = panel.png
     panel.keep_recent.value = 20
-    assert panel.text == run_sentence(play(RENAME, replace(start, keep_recent=20)))
+    assert panel.text == run_sentence(play(task, replace(start, keep_recent=20)))
     assert panel.png != before
     assert not any(control.continuous_update for control in panel.controls.values())
 

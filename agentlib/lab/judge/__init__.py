@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentlib import pipeline, presets
 from agentlib.lab import engines
-from agentlib.lab.judge.protocol import SECONDS, broken, guarded
+from agentlib.lab.judge.protocol import CASES, SECONDS, broken, guarded
 from agentlib.lab.judge.spreads import Spread, beats, compared, front, spread
 from agentlib.lab.play import outcomes, play
 from agentlib.lab.replay import policies
@@ -206,6 +206,7 @@ def judge(
     model: str = MODEL,
     window: int = WINDOW,
     seconds: float = SECONDS,
+    cases: int = CASES,
     jobs: int = 0,
     track: Track = in_silence,
 ) -> Verdict:
@@ -215,15 +216,15 @@ def judge(
     recorded sessions to replay. `model`: whose prices to take. `window`: its tokens. On the usual
     tasks your engine is compared with all of `OTHERS`, whose results are stored. With other seeds,
     prices or windows it is compared with the presets and the `others` that you name. `seconds`: how
-    long the engine may take for one request. `jobs` and `track` are those of
-    `lab.sessions.overview.each`, but a function can't travel to other processes, so it runs in one.
-    Raises ValueError if the name leads to no engine.
+    long the engine may take for one request. `cases`: how many random conversations are tried.
+    `jobs` and `track` are those of `lab.sessions.overview.each`, but a function can't travel to
+    other processes, so it runs in one. Raises ValueError if the name leads to no engine.
     """
     start, function = time.monotonic(), engine_of(engine)[1]
     name = engine if isinstance(engine, str) else MINE
-    run, cases = partial(work, model=model, window=window), [(engine, seed) for seed in seeds]
+    run, tasks = partial(work, model=model, window=window), [(engine, seed) for seed in seeds]
     own = partial(run, seconds=seconds)
-    rows, broke = each(own, cases, jobs=jobs if isinstance(engine, str) else 1, track=track)
+    rows, broke = each(own, tasks, jobs=jobs if isinstance(engine, str) else 1, track=track)
     faults = {f"task {seed}": words for (_, seed), words in broke.items()}
     faults |= {f"task {row['seed']}": row["ended"] for row in rows.values() if row["ended"]}
     beside = [row for row in stored() if row["seed"] in seeds]
@@ -234,7 +235,7 @@ def judge(
     needs, unread = replayed(function, sessions, model, seconds)
     return Verdict(
         name=name,
-        protocol=broken(function, seconds=seconds),
+        protocol=broken(function, cases, seconds),
         faults=faults | unread,
         rows=[{**row, "engine": name} for row in rows.values()],
         others=[row for row in beside if row["engine"] != name],

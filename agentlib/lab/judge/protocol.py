@@ -141,8 +141,7 @@ def broken(engine: ContextEngine, cases: int = CASES, seconds: float = SECONDS) 
         if what := fault(engine, turns, seconds):
             turns, what = _shrunk(engine, turns, what, seconds)
             return {"what": what, "seed": seed, "case": [*map(str, turns)]}
-    what = ignored(engine, seconds)
-    return {"what": what} if what else {}
+    return {"what": what} if (what := ignored(engine, seconds)) else {}
 
 
 def ignored(engine: ContextEngine, seconds: float = SECONDS) -> str:
