@@ -5,7 +5,6 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
-from itertools import product
 from typing import Any
 
 from ipywidgets import IntSlider
@@ -13,7 +12,7 @@ from pandas import DataFrame, read_csv
 
 from agentlib.auto_compact import summary_text
 from agentlib.lab.figures.kinds import Shares, survival_by_kind
-from agentlib.lab.figures.style import Chart, many, wrapped
+from agentlib.lab.figures.style import many, wrapped
 from agentlib.lab.figures.threads import threads
 from agentlib.lab.panels.panel import Drawing, Panel, choice, scrolling, slider
 from agentlib.lab.play import Run
@@ -33,9 +32,9 @@ from agentlib.messages import Message
 RestsOn = Callable[[str, list[Message]], int | None]
 
 
-def _two(name: str, ends: tuple[int, int]) -> IntSlider:
+def _two(name: str, ends: tuple[int, int], *, waits: bool = False) -> IntSlider:
     """Make a slider that has two places, and stands at the larger."""
-    return slider(name, ends[1], (*ends, ends[1] - ends[0]))
+    return slider(name, ends[1], (*ends, ends[1] - ends[0]), waits=waits)
 
 
 @cache
@@ -111,7 +110,7 @@ def first_summary(run: Run) -> tuple[list[Message], list[str]]:
     return run.session.history[: compaction.seen], [line for line in lines if any(claim(line))]
 
 
-def _threads_of(run: Run, trace: RestsOn) -> tuple[Chart, str]:
+def _threads_of(run: Run, trace: RestsOn) -> tuple[bytes, str]:
     """Draw the first summary of a run, each line with a thread to the message that it rests on."""
     messages, lines = first_summary(run)
     rests = [trace(line, messages) for line in lines]
@@ -120,7 +119,7 @@ def _threads_of(run: Run, trace: RestsOn) -> tuple[Chart, str]:
     words = [line[2:] for line in lines]
     chart = threads([*map(_shown, messages)], [*zip(words, rests, strict=True)], title=title)
     lost = many(len(messages) - len({*rests} - {None}), "message")
-    return chart, f"{len(lines)} lines; {lost} left no line."
+    return chart.png(), f"{len(lines)} lines; {lost} left no line."
 
 
 def _shown(message: Message) -> tuple[str, str]:
@@ -132,21 +131,16 @@ def _shown(message: Message) -> tuple[str, str]:
 
 def threads_panel(seed: int, trace: RestsOn) -> Panel:
     """Show the threads of a first summary, short or long, with and without the invention."""
+
+    @lru_cache
+    def draw(tokens: int, keep_recent: int, model: str) -> tuple[bytes, str]:
+        run = play_kinds(seed, 1, tokens, model, keep_recent=keep_recent, errands=1)
+        return _threads_of(run, trace)
+
     models = ("heeds", "invents")
-    drawn: dict[tuple[int, int, str], tuple[Chart, str]] = {
-        (tokens, keep, model): _threads_of(
-            play_kinds(seed, 1, tokens, model, keep_recent=keep, errands=1), trace
-        )
-        for tokens, keep, model in product(LENGTHS, KEEPS, models)
-    }
     controls = {
-        "tokens": _two("summary", LENGTHS),
-        "keep_recent": _two("KEEP_RECENT", KEEPS),
+        "tokens": _two("summary", LENGTHS, waits=True),
+        "keep_recent": _two("KEEP_RECENT", KEEPS, waits=True),
         "model": choice("model", "invents", models, "whether it invents a consent"),
     }
-
-    def draw(tokens: int, keep_recent: int, model: str) -> tuple[bytes, str]:
-        chart, text = drawn[tokens, keep_recent, model]
-        return chart.png(), text
-
     return Panel(controls, draw)

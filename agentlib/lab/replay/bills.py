@@ -59,9 +59,10 @@ def bills(session: Session, frames: Sequence[Frame], *, ttl: float | None = None
     for frame, end in zip(frames, ends, strict=False):
         compacted = frame.compaction not in (None, Outcome.FAILED)
         summaries = (biller.summary(frame),) if compacted else ()
-        usage = biller.prompt(frame)
+        output = frame.request.usage.get("output_tokens") or 0
+        usage = biller.prompt(frame, frame.request.at).usage(output)
         times = repeated_at(session, frame.settings, frame.request, end)
-        repeats = tuple(biller.repeat(frame, at) for at in times)
+        repeats = tuple(biller.prompt(frame, at).usage(0) for at in times)
         billed.append(Billed(usage, summaries, repeats))
     return billed
 
@@ -88,16 +89,7 @@ class _Biller:
     weights: Weights
     cache: PromptCache
 
-    def prompt(self, frame: Frame) -> Usage:
-        """Bill a frame's prompt and answer."""
-        output = frame.request.usage.get("output_tokens") or 0
-        return self._prompt(frame, frame.request.at).usage(output)
-
-    def repeat(self, frame: Frame, at: float) -> Usage:
-        """Bill a frame's prompt once more, without an answer."""
-        return self._prompt(frame, at).usage(0)
-
-    def _prompt(self, frame: Frame, at: float) -> Bill:
+    def prompt(self, frame: Frame, at: float) -> Bill:
         """Bill a prompt; the weights are scaled to its tokens."""
         bill = self._bill(frame.context, at, frame.step.settled)
         scale = frame.prompt_tokens / (bill.read + bill.written + bill.uncached or 1)
