@@ -10,6 +10,7 @@ from runs import ERRAND
 
 from agentlib.auto_compact import SummaryFailed, auto_compact, summary_message
 from agentlib.estimation import estimate_tokens, prompt_tokens
+from agentlib.hooks import Hooks
 from agentlib.lab.api.faults import Fault
 from agentlib.lab.naive_loop import MAX_TURNS, bare, needs
 from agentlib.lab.parts import PartFailed
@@ -390,6 +391,7 @@ def test_outcomes_and_requests_are_counted_by_what_the_session_notes():
 def test_notes_are_put_back_and_outlive_the_summaries():
     short, [rule, *_] = replace(MOST, summary_tokens=300), SURVEY.prompts
     assert not play(SURVEY, short).checks["rule kept"]
-    run = play(SURVEY, short, notes=f"- [rule] {rule}\n")
+    hooks = Hooks(restore=(lambda messages: [("NOTES.md", f"- [rule] {rule}\n")],))
+    run = play(SURVEY, short, hooks=hooks)
     assert run.checks["rule kept"]
     assert "[Put back: NOTES.md]" in str(run.session.compactions[0].message)

@@ -132,7 +132,6 @@ class Parts(LearnersParts, total=False):
     compact_after: int
     focus: str
     hooks: Hooks
-    notes: str
     model: Model
     stop: Callable[[Session], str]
     max_turns: int | tuple[int, ...]

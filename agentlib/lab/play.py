@@ -18,7 +18,7 @@ from agentlib import loop as agent_loop
 from agentlib import pipeline
 from agentlib.auto_compact import SummaryFailed, summary_text
 from agentlib.estimation import prompt_tokens
-from agentlib.hooks import NO_HOOKS, Restore
+from agentlib.hooks import NO_HOOKS
 from agentlib.lab.api.faults import Fault
 from agentlib.lab.client import client, model_id
 from agentlib.lab.model import HABITS, Habits
@@ -160,7 +160,7 @@ def asked_at(session: Session) -> list[int]:
     ]
 
 
-_REMEMBERED = {"engine", "compact_after", "focus", "notes", "max_turns"}
+_REMEMBERED = {"engine", "compact_after", "focus", "max_turns"}
 """A run with any other part is made again each time: such a function may change in between."""
 
 
@@ -205,7 +205,6 @@ def play(
     compact_after     the turn after which the person compacts by hand, with a `focus`.
                       ValueError if the task has no such turn
     hooks             as in `loop.run`
-    notes             the text of a NOTES.md, which is put back after each compaction
     model             answers in place of the offline model. A KeyboardInterrupt of it ends the run
     stop              (session) -> why to stop after this turn, or ""
     max_turns         requests for each prompt, one number for all or one for each; with `loop`,
@@ -278,11 +277,6 @@ class _Work:
         self.own = bool(parts.keys() & LearnersParts.__annotations__.keys())
         self.engine = composed(self.session, parts)
         self.hooks = parts.get("hooks", NO_HOOKS)
-        if notes := parts.get("notes"):
-            file = self.workspace.root / "NOTES.md"
-            file.write_text(notes, encoding="utf-8", newline="\n")
-            put_back: Restore = lambda messages: [(file.name, file.read_text("utf-8"))]  # noqa: E731
-            self.hooks = replace(self.hooks, restore=(put_back, *self.hooks.restore))
         reopens = "save" in parts
         self.pause = parts.get("resume_after", 10) if reopens else parts.get("compact_after")
 
