@@ -131,12 +131,11 @@ def _run(seen: View, task: Task) -> Reply:
     told = Note("ran", (script,))
     is_told = told in seen.known and (seen.habits.trusts_done or str(told) not in seen.summary)
     call = seen.use("bash", command=f"python {script}")
-    if made := seen.ran(call):
-        return (
-            answer(seen, f"{told}\n{script} has run.")
-            if made.succeeded
-            else falls_short(seen, made.error)
-        )
+    made = seen.ran(call)
+    if made and made.succeeded:
+        return answer(seen, f"{told}\n{script} has run.")
+    if made:
+        return falls_short(seen, made.error)
     if task.focus == "once" and is_told:
         return say(f"{script} has run already, so I leave it.")
     return say(f"I run {script}.", call)
