@@ -5,15 +5,14 @@ import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-import warm_kernel
 from hypothesis import settings
-from runs import a_session, a_workspace
 
-from agentlib.tools import Workspace
-from agentlib.transcripts import Session
+if TYPE_CHECKING:
+    from agentlib.tools import Workspace
+    from agentlib.transcripts import Session
 
 OURS = ("ANTHROPIC_", "CLAUDE_", "DISABLE_COMPACT", "DISABLE_AUTO_COMPACT", "MODEL_ID")
 HERE = ("127.0.0.1", "::1", "localhost")
@@ -23,8 +22,6 @@ for name in list(os.environ):
         del os.environ[name]
 
 gc.set_threshold(10_000, 20, 100)  # a tenth of a run's seconds would go there
-
-warm_kernel.install()
 
 settings.register_profile("course", max_examples=50, derandomize=True, deadline=None, database=None)
 settings.load_profile("course")
@@ -49,10 +46,22 @@ for method in ("connect", "connect_ex"):
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
+def workspace(tmp_path: Path) -> "Workspace":
+    from runs import a_workspace
+
     return a_workspace(tmp_path)
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Session:
+def session(tmp_path: Path) -> "Session":
+    from runs import a_session
+
     return a_session(tmp_path)
+
+
+def pytest_collection_finish() -> None:
+    """Prepare the process that runs the tests. One that only hands them out imports little."""
+    import warm_kernel
+
+    warm_kernel.install()
+    gc.freeze()  # what was imported is never looked at again
