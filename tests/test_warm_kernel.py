@@ -29,8 +29,8 @@ def test_a_forked_kernel_is_empty_and_can_be_interrupted(kernel):
         output_hook=lambda message: told.append(message["content"].get("text")),
     )
     assert "False True False\n" in told
-    client.execute("import time; time.sleep(60)")
-    while client.get_iopub_msg(timeout=10)["content"].get("execution_state") != "busy":
+    client.execute("import time; print('It runs.', flush=True); time.sleep(60)")
+    while "It runs." not in client.get_iopub_msg(timeout=10)["content"].get("text", ""):
         pass
     manager.interrupt_kernel()
     assert client.get_shell_msg(timeout=10)["content"]["ename"] == "KeyboardInterrupt"
