@@ -23,7 +23,7 @@ for name in list(os.environ):
 
 gc.set_threshold(10_000, 20, 100)  # a tenth of a run's seconds would go there
 
-settings.register_profile("course", max_examples=50, derandomize=True, deadline=None, database=None)
+settings.register_profile("course", max_examples=40, derandomize=True, deadline=None, database=None)
 settings.load_profile("course")
 
 
