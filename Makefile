@@ -36,7 +36,7 @@ lab: $(STAMP) ## open your copies of the lessons in JupyterLab (ARGS="--no-brows
 test: $(STAMP) ## all tests that need no browser: the unit tests, and every notebook under strict nbval
 	@$(PY) -m pytest -n $(WORKERS) --dist=loadfile --no-loadscope-reorder $(ARGS)
 
-test-solved: $(STAMP) ## every lesson, run with its published solutions
+test-solved: $(STAMP) ## every lesson, run with its published solutions, and its panels moved about
 	@$(PY) -m pytest tests/lessons -m solved -p no:nbval -n logical --override-ini addopts= $(ARGS)
 
 test-browser: $(STAMP) ## every notebook in a real JupyterLab, every web page; pictures go to build/screenshots
