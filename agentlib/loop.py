@@ -1,6 +1,6 @@
 """The agent loop: prepare the context, ask the model, note its reply, act on its calls (lesson 00).
 
-`Agent.run` is the loop; begin reading there. It yields a `Turn` after each request and never
+`Agent.run` is the loop. Begin reading there. It yields a `Turn` after each request and never
 prints. Whatever happens is in the session first. So after Ctrl-C, an error or a crash, the same
 session can go on.
 """
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MAX_TURNS = 1_000
 LONGEST_REPLY = 21_000
-"""Tokens. The SDK wants streaming above 21,333; a turn of an agent needs far fewer."""
+"""Tokens. The SDK wants streaming above 21,333. A turn of an agent needs far fewer."""
 
 CHARS_PER_TOKEN = 10
 """Most characters for each token of max_tokens. A reply that has more wasn't bounded by it. It is
@@ -47,7 +47,7 @@ tools that run on its servers, and this agent offers none."""
 
 
 class RequestTooLarge(ValueError):
-    """The person's words alone don't fit the window; nothing was sent or noted."""
+    """The person's words alone don't fit the window. Nothing was sent or noted."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def run(
     """Work on `prompt` until the model is done, `max_turns` are over or the consumer stops.
 
     Give the same `session` again to go on with its conversation. With `prompt` None, resume it
-    where it stopped; calls in flight are answered as interrupted. Without a session the history
+    where it stopped. Calls in flight are answered as interrupted. Without a session the history
     is in memory, and is archived in `<workspace>/.transcripts`.
 
     A prompt that the API finds too long is compacted and sent once more. Every other API error
@@ -320,7 +320,7 @@ class Agent:
         return reply
 
     def repeat(self) -> Repeat:
-        """Send the last request once more, so that the prompt cache lives on; a read renews it.
+        """Send the last request once more, so that the prompt cache lives on. A read renews it.
 
         It is the prefix of the next turn, and nothing is added to it. `max_tokens` is 0, or 1 where
         the API refuses 0. The answer is not kept, and the bill is in the session. Raises ValueError
@@ -342,7 +342,7 @@ class Agent:
         return session.repeats[-1]
 
     def act(self, calls: Sequence[Block]) -> None:
-        """Run the calls in order; each result is in the session as soon as it is there."""
+        """Run the calls in order. Each result is in the session as soon as it is there."""
         for call in calls:
             compacts = call["name"] == NAME and COMPACT_TOOL in self.tools
             outcome = tool_result(call["id"], DONE) if compacts else result(call, self.workspace)

@@ -41,7 +41,7 @@ def work(place: str, commands: int) -> None:
 def kill_while_it_waits(place: Path, commands: int) -> int:
     """Start the agent, kill it before its command number `commands`, and return its exit code.
 
-    No process can catch SIGKILL; the code is -9, and 1 on Windows. Raises ValueError if there is no
+    No process can catch SIGKILL. The code is -9, and 1 on Windows. Raises ValueError if there is no
     such command.
     """
     start = [sys.executable, "-c", _RUN, str(place), str(commands)]

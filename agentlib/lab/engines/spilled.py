@@ -3,7 +3,8 @@
 Who: Claude Code (results over 50,000 characters go to a file, since 2.1.51), learn-claude-code
 (30,000 characters, a preview of 2,000), codex, gemini-cli, opencode, senpi (5 % of the window).
 They cut a result before the model has seen it. Here it is cut once it was seen.
-Source: https://github.com/shareAI-lab/learn-claude-code, s08; the change log of Claude Code.
+Source: https://github.com/shareAI-lab/learn-claude-code, s08, and the change log of
+Claude Code.
 Good for: logs and listings. One result can't crowd out everything else.
 """
 

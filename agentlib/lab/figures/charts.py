@@ -41,9 +41,9 @@ def compare(
     """Draw runs of the same task below each other on the same axes.
 
     `tables`: by name, a row per turn. `top`: the top of the axis in tokens, and `turns`: the
-    turns it has room for; by default, what these tables need. `refused`: by name, the API's words
-    about the request after the last turn. `tiers`: shares of the window to mark. Raises ValueError
-    for a table without rows.
+    turns it has room for. By default both are as these tables need. `refused`: by name, the API's
+    words about the request after the last turn. `tiers`: shares of the window to mark. Raises
+    ValueError for a table without rows.
     """
     runs, refused = list(tables.values()), refused or {}
     if any(table.empty for table in runs):

@@ -100,7 +100,7 @@ def named_blocks(message: Message) -> list[tuple[int, Block]]:
 
 
 def said(block: Block) -> str:
-    """Return what a block says, as it would be quoted. Thinking is nobody's source."""
+    """Return what a block says, as it would be quoted. Thinking is no source."""
     match block["type"]:
         case "text":
             return block["text"]
