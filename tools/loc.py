@@ -23,7 +23,7 @@ BUDGETS = {
     "adapters": 231,
     ROOMS: 2_365,
     "a folded cell": 30,
-    "the rest of the lab": 8_682,
+    "the rest of the lab": 8_681,
     "tools, Python": 1_212,
     "tools, JavaScript": 411,
 }

@@ -255,6 +255,15 @@ def cents(dollars: float) -> str:
     return f"{100 * dollars:.2f} ¢"
 
 
+def cut(text: str, longest: int) -> str:
+    """Cut a text to so many characters, and end what was cut with a mark.
+
+    >>> cut("context", 7), cut("context window", 8)
+    ('context', 'context…')
+    """
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
 def wrapped(text: str, indent: str = "") -> str:
     """Break a sentence into printed lines; those after the first begin with `indent`."""
     return textwrap.fill(text, LINE, subsequent_indent=indent, break_on_hyphens=False)

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
-from agentlib.lab.figures.style import DARK, LOOKS, RED, Chart, plain
+from agentlib.lab.figures.style import DARK, LOOKS, RED, Chart, cut, plain
 
 SPEAKERS = {
     "person": LOOKS["user"].colour,
@@ -47,7 +47,7 @@ def threads(
     for row, (speaker, words) in enumerate(messages):
         colour, ink, label = (SPEAKERS[speaker], DARK, speaker) if row in used else _PALE
         axes.plot(_LEFT, row, "o", color=colour, markersize=4, label=label)
-        axes.text(_LEFT - 0.1, row, _short(words), ha="right", color=ink, **_WORDS)
+        axes.text(_LEFT - 0.1, row, cut(words, _LONGEST), ha="right", color=ink, **_WORDS)
     for n, (words, at) in enumerate(lines):
         _line(axes, words, n * apart, at, "nobody" if at is None else messages[at][0])
     chart.key()
@@ -64,8 +64,4 @@ def _line(axes: Axes, words: str, row: float, at: int | None, speaker: str) -> N
         axes.add_patch(PathPatch(curve, fill=False, edgecolor=colour, linewidth=1.1, alpha=0.8))
     axes.plot(_RIGHT, row, "s" if nobody else "o", color=colour, markersize=4, label=speaker)
     looks: Any = {"color": RED if nobody else DARK, "weight": "bold" if nobody else "normal"}
-    axes.text(_RIGHT + 0.1, row, _short(words), **looks, **_WORDS)
-
-
-def _short(words: str) -> str:
-    return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
+    axes.text(_RIGHT + 0.1, row, cut(words, _LONGEST), **looks, **_WORDS)

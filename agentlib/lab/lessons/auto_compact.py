@@ -10,9 +10,9 @@ from typing import Any
 from matplotlib.patches import Patch
 
 from agentlib.auto_compact import summary_message, summary_text
-from agentlib.lab.figures.style import LOOKS, NAMES, RED, Chart
+from agentlib.lab.figures.style import LOOKS, NAMES, RED, Chart, cut
 from agentlib.lab.lessons.checking import SUMMARY, Answer, conversation, exercise, require, text_of
-from agentlib.lab.lessons.page import cut, survived
+from agentlib.lab.lessons.page import survived
 from agentlib.lab.panels.panel import Panel, knobs, slider
 from agentlib.lab.play import MAX_TURNS, Run, play
 from agentlib.lab.spending import PRICED_AS

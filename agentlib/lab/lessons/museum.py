@@ -56,9 +56,13 @@ def _model() -> Any:
     return client(window=200_000)
 
 
-def send(messages: Sequence[Message], **more: Any) -> Any:
-    """Send messages to the simulated API, and return the reply, an `anthropic.types.Message`."""
-    return _model().messages.create(model=MODEL, max_tokens=8_000, messages=messages, **more)
+def send(messages: Sequence[Message], *, llm: Any = None, **more: Any) -> Any:
+    """Send messages to the simulated API, and return the reply, an `anthropic.types.Message`.
+
+    `llm`: a client with a prompt cache of its own. By default all exhibits share one.
+    """
+    api = (llm or _model()).messages
+    return api.create(model=MODEL, max_tokens=8_000, messages=messages, **more)
 
 
 def said(messages: Sequence[Message], **more: Any) -> str:

@@ -61,15 +61,6 @@ def survived(scenario: Scenario, run: Run, *more: str) -> tuple[bytes, str]:
     return survival({"": rows}, title=title).png(), run_sentence(run, *more, count)
 
 
-def cut(text: str, longest: int) -> str:
-    """Cut a text to so many characters, and end what was cut with a mark.
-
-    >>> cut("context", 7), cut("context window", 8)
-    ('context', 'context…')
-    """
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
 def code(function: Callable[..., Any], only: str = "") -> Markdown:
     """Return the source of a function without its docstring, or the lines with the word `only`."""
     text = inspect.getsource(function)

@@ -23,10 +23,9 @@ from agentlib import messages as msg
 from agentlib import session_file
 from agentlib.auto_compact import summary_text
 from agentlib.estimation import message_tokens, prompt_tokens
-from agentlib.lab.figures.style import LINE, many, wrapped
+from agentlib.lab.figures.style import LINE, cut, many, wrapped
 from agentlib.lab.figures.window_map import maps, sentence, tiles
 from agentlib.lab.lessons.checking import Answer, conversation, exercise, require, require_messages
-from agentlib.lab.lessons.page import cut
 from agentlib.lab.panels.panel import Drawing, Panel, choice, scrolling, slider, words
 from agentlib.messages import Block, Message, blocks, of_type, result_text, unanswered
 from agentlib.transcripts import INTERRUPTED, Session
