@@ -5,16 +5,16 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from pandas import DataFrame
 
 from agentlib import transcripts
 from agentlib.lab.crash import kill_while_it_waits
 from agentlib.lab.figures import history
 from agentlib.lab.lessons.transcripts import (
     ANSWER,
+    COLUMNS,
     EXCERPT,
-    LONGEST,
     SHOWN_ROWS,
-    Row,
     as_html,
     matching,
     rows,
@@ -69,7 +69,7 @@ def compacted() -> Session:
 
 
 def states(session: Session, turn: int) -> list[tuple[int, str, str]]:
-    return [(row.turn, row.kind, row.state) for row in rows(session, turn)]
+    return [*rows(session, turn)[["turn", "kind", "state"]].itertuples(index=False, name=None)]
 
 
 def test_a_turn_sees_what_was_said_before_it_and_gives_an_answer():
@@ -98,11 +98,11 @@ def test_what_a_compaction_replaced_says_so_and_the_request_stays():
 
 
 def test_a_cleared_result_keeps_its_text_and_its_size():
-    first, second = (row for row in rows(cleared(), 3) if row.kind == "tool_result")
+    first, second = matching(rows(cleared(), 3), kind="tool_result").itertuples()
     assert (first.state, second.state) == ("cleared", "in view")
     assert first.text.startswith("output 1")
     assert first.tokens > 100
-    assert (first.who, first.tool) == ("tool", "bash")
+    assert first.tool == "bash"
 
 
 def test_a_turn_that_is_not_there_is_refused():
@@ -113,11 +113,11 @@ def test_a_turn_that_is_not_there_is_refused():
 
 def test_rows_are_found_by_kind_and_by_text_tool_or_state():
     found = rows(cleared(), 3)
-    assert [row.turn for row in matching(found, text="OUTPUT 2")] == [2]
+    assert matching(found, text="OUTPUT 2")["turn"].tolist() == [2]
     assert len(matching(found, kind="tool_use")) == 2
     assert len(matching(found, text="bash")) == 4
     assert len(matching(found, text="cleared", kind="tool_result")) == 1
-    assert matching(found, text="nowhere") == []
+    assert matching(found, text="nowhere").empty
 
 
 def test_the_panel_does_what_its_controls_say():
@@ -137,39 +137,37 @@ def test_the_panel_does_what_its_controls_say():
 def test_the_tokens_of_a_turn_add_up_to_what_was_billed_for_its_messages():
     session = cleared()
     session.requests[1] = replace(session.requests[1], usage={"input_tokens": 1_000})
-    held = [row.tokens for row in rows(session, 2) if row.state != ANSWER]
-    assert sum(held) == pytest.approx(1_000, abs=len(held))
+    table = rows(session, 2)
+    held = table[table["state"] != ANSWER]["tokens"]
+    assert held.sum() == pytest.approx(1_000, abs=len(held))
+
+
+def row_of(text: str) -> tuple[object, ...]:
+    return (1, "tool_result", "bash", 1, "in view", text)
 
 
 def test_what_a_tool_returned_is_text_and_no_markup():
-    known = {"turn": 1, "who": "tool", "kind": "tool_result", "tool": "bash", "tokens": 1}
-    many = [Row(state="in view", text="<script>", **known)] * (SHOWN_ROWS + 1)
-    shown = as_html(many)
+    many = [row_of("<script>")] * (SHOWN_ROWS + 1)
+    shown = as_html(DataFrame(many, columns=COLUMNS))
     assert "<script>" not in shown
     assert shown.count("&lt;script&gt;") == SHOWN_ROWS
     assert "1 more" in shown
 
 
 def test_a_long_text_is_shown_around_the_words_sought_and_whole_after_a_click():
-    known = {"turn": 1, "who": "tool", "kind": "tool_result", "tool": "bash", "tokens": 1}
     whole = "a\n" * 200 + "the Needle" + " b" * 200
-    row = Row(state="in view", text=whole, **known)
-    heads = {}
+    table, heads = DataFrame([row_of(whole)], columns=COLUMNS), {}
     for words in ("", "needle"):
-        head, fold = as_html([row], words).split("<summary>")[1].split("</summary>")
+        head, fold = as_html(table, words).split("<summary>")[1].split("</summary>")
         heads[words] = head
         assert unescape(fold.split("<pre")[1].partition(">")[2]).startswith(whole)
     assert heads[""] == f"{' '.join(whole.split())[:EXCERPT]}…"
     assert heads["needle"].startswith("…a a")
     assert "the Needle b" in heads["needle"]
-    shown = as_html([Row(state="in view", text="§" * (LONGEST + 1_234), **known)])
-    assert shown.count("§") == EXCERPT + LONGEST
-    assert "1,234 characters more" in shown
 
 
 def test_a_summary_is_shown_without_its_marks():
-    [summary] = [row for row in rows(compacted(), 3) if row.kind == "summary"]
-    assert summary.text == "All."
+    assert matching(rows(compacted(), 3), kind="summary")["text"].item() == "All."
 
 
 def test_a_session_without_requests_has_no_panel():

@@ -279,7 +279,7 @@ def test_micro_compacted_results_are_placeholders_in_the_view_alone(tmp_path: Pa
     session = load(tmp_path, user("u", "go"), *calls, micro, reply("msg_3", text("on")))
     context = session.requests[2].context
     assert brief(context[2]) == ("u", result("t1", "[Previous: used bash]"))
-    assert brief(context[4]) == ("u", result("t2", "short"))
+    assert brief(context[4]) == ("u", result("t2", "[Previous: used bash]"))
     assert session.recall("t1") == "x" * 500
 
 

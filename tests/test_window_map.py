@@ -120,11 +120,6 @@ def test_the_same_messages_give_the_same_bytes():
     assert one.png() == again.png()
 
 
-def test_no_view_is_refused():
-    with pytest.raises(ValueError, match="nothing to draw"):
-        wm.maps({}, 100)
-
-
 def test_the_sentence_says_what_is_there_and_what_went():
     view = with_results(HISTORY, {"toolu_1": "[Previous: used read_file]"})
     said = wm.sentence(wm.tiles(view, HISTORY), 4_000).replace("\n", " ")

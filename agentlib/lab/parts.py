@@ -18,7 +18,7 @@ from agentlib.auto_compact import Summarize, SummaryFailed
 from agentlib.estimation import TokenMeter, prompt_tokens
 from agentlib.hooks import Hooks
 from agentlib.lab.api.server import Model
-from agentlib.messages import Message, of_type, violation, with_results
+from agentlib.messages import Message, blocks, of_type, violation, with_results
 from agentlib.settings import Settings
 from agentlib.step import ContextEngine, Step
 from agentlib.tools import Definition, Workspace
@@ -71,8 +71,8 @@ def failed(
 ) -> PartFailed:
     while isinstance(function, partial):
         function = function.func
-    plain = function if hasattr(function, "__code__") else function.__call__
-    code = inspect.unwrap(plain).__code__
+    function = inspect.unwrap(function)
+    code = getattr(function, "__code__", None) or function.__call__.__code__
     line = code.co_firstlineno
     text = linecache.getline(code.co_filename, line).strip()
     for frame in traceback.extract_tb(error.__traceback__ if error else None):
@@ -207,6 +207,16 @@ def _clearing(
         return replace(done, cleared=ids, replaced={**cleared, **done.replaced})
 
     return step
+
+
+def is_message(message: Any) -> bool:
+    """Tell whether something has the shape of a message: a role, and a text or blocks."""
+    match message:
+        case {"role": "user" | "assistant", "content": str() | list()}:
+            parts: list[Any] = list(blocks(message))
+            return all(isinstance(part, dict) and "type" in part for part in parts)
+        case _:
+            return False
 
 
 def results(messages: Sequence[Message]) -> dict[str, Any]:

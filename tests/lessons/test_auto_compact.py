@@ -40,6 +40,17 @@ def rules_before(old, new):
     return "\n".join([*(rule for rule in rules if rule not in new), new])
 
 
+def each_once(old, new):
+    """Right, but it drops lines that stand twice in the new summary."""
+    rules = [line for line in old.splitlines() if line.startswith("- [rule]")]
+    return "\n".join(dict.fromkeys([*new.splitlines(), *rules]))
+
+
+def as_often_as_before(old, new):
+    rules = [line for line in old.splitlines() if line.startswith("- [rule]")]
+    return "\n".join([new, *(rule for rule in rules if rule not in new.splitlines())])
+
+
 def from_the_end(messages, summary, keep=1):
     pairs = exchanges(messages)
     starts = [start for start, _ in pairs][max(0, len(pairs) - keep) :]
@@ -88,29 +99,31 @@ WRONG = {
         (lambda m, s: [user(s), assistant("Understood.")], "prefill"),
         (lambda m, s: [user(f"{s} {m}")], "the text of old messages is still there"),
         (lambda m, s: m, "the summary should be in the first"),
-        (lambda m, s: [{"role": "system", "content": s}], "one of the user"),
+        (lambda m, s: [{"role": "system", "content": s}], "has the role user or assistant"),
+        (lambda m, s: [{"role": "user", "content": [s]}], "a text or blocks as its content"),
     ],
     "03.2": [
-        (lambda m, s, keep=1: [head(m, s)], "with keep=1 of 4 exchanges"),
+        (lambda m, s, keep=1: [head(m, s)], "with keep left out and 4 exchanges"),
         (lambda m, s, keep=1: [head(m, s), *m[-keep:]], "the API would refuse this"),
-        (lambda m, s, keep=1: [head(m, s), *m[-2:]], "with keep=3 of 5 exchanges"),
+        (lambda m, s, keep=1: [head(m, s), *m[-2:]], "with keep=3 and 5 exchanges"),
         (lambda m, s, keep=1: [head(m, s), *m[exchanges(m)[-keep][0] :]], "with keep=0"),
         (kept_until_nine, "list index out of range"),
         (lambda m, s, keep=1: [user(s), *kept_until_nine(m, s, keep)[1:]], "the request is gone"),
         (by_hand, "the first message has no summary's header"),
         (one_at_least, "list index out of range"),
-        (
-            oldest,
-            "should follow one with the summary; there are others",
-        ),
+        (oldest, "should follow one with the summary; there are others"),
+        (lambda messages, summary, keep: [], "missing 1 required positional argument"),
+        (lambda m, s, keep=2: from_the_end(m, s, keep), "with keep left out and 4 exchanges"),
     ],
     "03.3": [
         (lambda old, new: new, "'- [rule] Use tabs.' should be there once, not 0 times"),
         (lambda old, new: f"{old}\n{new}", "'- [file] rule.py'] is back; only rules should"),
         (lambda old, new: held_all(old, new, "rule"), "'- [file] rule.py'] is back"),
         (lambda old, new: held_all(old, f"{new}\n", "- [rule]", ""), "once, not 2 times"),
-        (rules_before, "rules should stand at the end"),
-        (lambda old, new: old, "yours lacks ['- [file] 3.py']"),
+        (rules_before, "the new summary should come first, as it is"),
+        (each_once, "the new summary should come first, as it is"),
+        (as_often_as_before, "'- [rule] Use tabs.' should be there once, not 2 times"),
+        (lambda old, new: old, "yours lacks ['## Next']"),
         (held_all, "'- [file] rule.py'] is back"),
         (by_substring, "'- [rule] Be brief.' should be there once, not 0 times"),
         (with_facts, "'- [fact] b'] is back"),

@@ -126,6 +126,22 @@ def by_pairs(messages):
     return None
 
 
+def by_key(messages):
+    """Right, if each result had the key."""
+    calls = of_type(messages[-2], "tool_use") if len(messages) > 1 else []
+    for call, answer in zip(calls, of_type(messages[-1], "tool_result"), strict=True):
+        if call["name"] == "write_file" and not answer["is_error"]:
+            return "rules"
+    return None
+
+
+def by_presence(messages):
+    calls = of_type(messages[-2], "tool_use") if len(messages) > 1 else []
+    failed = [r["tool_use_id"] for r in of_type(messages[-1], "tool_result") if "is_error" in r]
+    good = [c for c in calls if c["name"] == "write_file" and c["id"] not in failed]
+    return "rules" if good else None
+
+
 def last_call_only(messages):
     calls = of_type(messages[last_assistant(messages)], "tool_use") if len(messages) > 1 else []
     focus = [call["input"].get("focus", "") for call in calls[-1:] if call["name"] == "compact"]
@@ -138,6 +154,10 @@ def in_two_messages(messages, summarize):
     words = {"role": "user", "content": active_request(messages)}
     summary = summary_message(summarize(messages), "saved")
     return [summary, words, *messages[last_assistant(messages) :]]
+
+
+def without_a_call(messages, summarize):
+    return as_two_lists(messages, lambda old: "1.py and 2.py are read.")
 
 
 def without_header(messages, summarize):
@@ -165,6 +185,7 @@ WRONG = {
         (newest_two, "the API would refuse this"),
         (ends_with_calls, "messages that end with a call"),
         (asked_twice, "summarize was called 2 times"),
+        (without_a_call, "summarize was called 0 times; call it once"),
         (in_two_messages, "should follow the one message"),
         (without_header, "make it with summary_message"),
     ],
@@ -186,13 +207,14 @@ WRONG = {
         (written, "a read came first, and the write after it failed"),
         (first_write, "if the first of two writes failed"),
         (edits_too, "if the newest turn has edited a file"),
+        (by_key, "it raised KeyError('is_error')"),
     ],
 }
 RIGHT = {
     "04.1": [as_a_loop],
     "04.2": [as_two_lists],
     "04.3": ["DECISION FACT rule"],
-    "04.4": [by_pairs],
+    "04.4": [by_pairs, by_presence],
 }
 
 

@@ -8,7 +8,7 @@ from random import Random
 from agentlib.lab.lessons.micro_compact import clearing_panel
 from agentlib.lab.lessons.page import run_sentence
 from agentlib.lab.play import play
-from agentlib.lab.tasks.scenarios import RENAME, REVIEW
+from agentlib.lab.tasks.scenarios import RENAME, REVIEW, SURVEY
 from agentlib.messages import last_assistant, of_type, tool_names, with_results
 from agentlib.micro_compact import micro_compact as clear
 from agentlib.micro_compact import replacements
@@ -152,9 +152,11 @@ WRONG = {
         (all_but, "with keep_recent=3 and only two results"),
         (by_quarters, "result toolu_1 should read"),
         (every_text, "something besides the text of results has changed"),
+        (lambda messages, **numbers: clear(messages, **numbers), "it returned something"),
     ],
     "02.2": [
         (edited, "it edited what it was given"),
+        (lambda m, keep_recent=0, min_chars=100: clear(m, keep_recent, min_chars), "left out"),
         (lambda messages, keep_recent: messages, "(toolu_3 to toolu_7), result toolu_1 should"),
         (lambda m, keep_recent: clear(m, keep_recent=keep_recent + 5), "toolu_1 should read"),
         (
@@ -190,7 +192,10 @@ WRONG = {
             lambda behind, cleared, read, write: (write - read) / read,
             "at the prices of Opus 5.5",
         ),
-        (lambda behind, cleared, read, write: 24 * behind / cleared, "Haiku 4.5"),
+        (
+            lambda behind, cleared, read, write: 24 * behind / cleared,
+            "12.5 times as much as reading",
+        ),
         (
             lambda behind, cleared, read, write: (
                 (write - read) * (behind + cleared) / (read * cleared)
@@ -231,6 +236,13 @@ def test_clearing_runs_the_task_again_when_a_slider_is_let_go():
     assert panel.text == run_sentence(play(task, replace(start, keep_recent=20)))
     assert panel.png != before
     assert not any(control.continuous_update for control in panel.controls.values())
+
+
+def test_a_refused_run_is_drawn_with_the_words_of_the_api():
+    panel = clearing_panel(SURVEY, Settings(auto=False, manual=False).scaled(16_000))
+    panel.move(keep_recent=40, min_chars=14_000)
+    assert "The API ended it: prompt is too long" in panel.text.replace("\n", " ")
+    assert panel.png
 
 
 def test_what_the_fold_says_of_other_ways_to_clear_holds():

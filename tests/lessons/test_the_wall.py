@@ -26,7 +26,10 @@ DEFINITION = {
 }
 
 
-def outline(source: str, starts: tuple[str, ...] = ("def ", "class ", "async def ")) -> str:
+STARTS = ("def ", "class ", "async def ")
+
+
+def outline(source: str, starts: tuple[str, ...] = STARTS) -> str:
     lines = enumerate(source.splitlines(), 1)
     return "\n".join(f"{n}: {line}" for n, line in lines if line.lstrip().startswith(starts))
 
@@ -88,6 +91,11 @@ def with_words_of_its_own(messages, ask, workspace):
     looping(carried_out)(messages, embellished, workspace)
 
 
+def by_attribute(messages, ask, workspace):
+    reply = ask(messages).content
+    messages.append({"role": "assistant", "content": reply})
+
+
 def as_recursion(messages, ask, workspace):
     reply = ask(messages)
     messages += [{"role": "assistant", "content": reply["content"]}]
@@ -139,6 +147,7 @@ WRONG = {
             "carried out",
         ),
         (with_words_of_its_own, "a reply isn't there as the model gave it"),
+        (by_attribute, "in line 95: reply = ask(messages).content"),
     ],
     "00.2": [
         (lambda base, growth, turns: base + growth * (turns - 1), "is 3,000, not 1,400"),
@@ -154,10 +163,10 @@ WRONG = {
     ],
     "00.3": [
         (outline, "give a pair"),
-        (({**DEFINITION, "description": "Lists"}, outline), "say in two words or more"),
+        (({**DEFINITION, "description": "Lists"}, outline), "in two English words or more"),
         (
             ({**DEFINITION, "description": "This tool is very good."}, outline),
-            "what the tool lists: a file's definitions",
+            "what it lists: a file's definitions",
         ),
         (
             ({**DEFINITION, "description": "Delete functions, classes."}, outline),
@@ -166,8 +175,8 @@ WRONG = {
         (({**DEFINITION, "name": "list"}, outline), "should stay 'outline'"),
         (({**DEFINITION, "input_schema": {"properties": {}}}, outline), "path, a string"),
         ((DEFINITION, lambda path: Path(path).read_text()), "it raised"),
-        ((DEFINITION, lambda source: "1: class Parcel:"), "the line '2:     async def weigh"),
-        ((DEFINITION, lambda source: source), "should have the line '1: class"),
+        ((DEFINITION, lambda source: "3: class Parcel:"), "the line '4:     async def weigh"),
+        ((DEFINITION, lambda source: source), "should have the line '3: class"),
         ((DEFINITION, lambda source: f"{outline(source)}\n4: return"), "6 lines"),
         ((DEFINITION, lambda source: outline(source).splitlines()), "return text"),
         ((DEFINITION, lambda source: outline(source, ("def", "class ", "async def "))), "6 lines"),
@@ -176,8 +185,8 @@ WRONG = {
             (DEFINITION, lambda source: outline(source).replace("     ", " ")),
             "with its indent",
         ),
-        ((DEFINITION, shallow), "the line '3:         def round"),
-        ((DEFINITION, by_first_place), "the line '8:         def round"),
+        ((DEFINITION, shallow), "the line '5:         def round"),
+        ((DEFINITION, by_first_place), "the line '10:         def round"),
         (
             (
                 DEFINITION,
@@ -185,7 +194,13 @@ WRONG = {
             ),
             "order",
         ),
-        (({**DEFINITION, "description": "An outline."}, outline), "say in two words or more"),
+        (({**DEFINITION, "description": "An outline."}, outline), "in two English words or more"),
+        ((outline, DEFINITION), "in this order"),
+        (({"name": "outline", "description": "List functions."}, outline), "path, a string"),
+        ((DEFINITION, lambda source: outline(source) or None), "an empty text, not None"),
+        ((DEFINITION, lambda source: outline(source) or source.splitlines()[0]), "an empty text"),
+        ((DEFINITION, lambda source: outline(source, (*STARTS, "import "))), "6 lines"),
+        ((DEFINITION, lambda source: outline(source, (*STARTS, "@"))), "6 lines"),
     ],
 }
 RIGHT = {

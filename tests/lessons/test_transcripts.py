@@ -47,6 +47,19 @@ def up_to_a_torn_line(path):
     return messages
 
 
+def in_latin(message, path):
+    with path.open("a", encoding="latin-1") as file:
+        file.write(json.dumps(message, ensure_ascii=False) + "\n")
+
+
+def by_splitlines(path):
+    messages = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        with contextlib.suppress(json.JSONDecodeError):
+            messages.append(json.loads(line))
+    return messages
+
+
 def ending_well(path):
     lines = path.read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines if line.endswith("}")]
@@ -113,6 +126,7 @@ WRONG = {
     "05.1": [
         (lambda message, path: None, "the file is not there"),
         (emptied, "after 2 calls, the file should have 2 lines; yours has 1"),
+        (in_latin, "what it gave can't be read: UnicodeDecodeError"),
         (lambda message, path: added(path, json.dumps(message)), "should end with"),
         (lambda message, path: added(path, f"{message}\n"), "the last line should be the"),
         (lambda message, path: added(path, f"{json.dumps(message, indent=1)}\n"), "1 line;"),
@@ -127,6 +141,7 @@ WRONG = {
         (lambda path: None, "return a list of messages"),
         (all_but_one_torn, "a file with two torn lines"),
         (by_braces, "from a file of 5 whole lines"),
+        (by_splitlines, "from a text with U+2028, at which splitlines cuts, 1 message should"),
         (said_once, "a file with the same line twice"),
         (cleaned, "it wrote to the file"),
     ],
@@ -177,7 +192,7 @@ class TestTranscripts(Lesson):
         seen = [
             turn
             for turn in range(1, len(session.requests) + 1)
-            for row in rows(session, turn)
+            for row in rows(session, turn).itertuples()
             if row.kind == "tool_result" and sought in row.text and row.state == "in view"
         ]
         assert check("05.4", max(seen))

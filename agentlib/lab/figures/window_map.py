@@ -113,8 +113,6 @@ def window_map(messages: Sequence[Message], window: int, title: str = "", **know
 @style.plain
 def maps(rows: Mapping[str, Sequence[Tile]], window: int) -> Chart:
     """Map tiles. Kinds too small for their names are in the legend."""
-    if not rows:
-        raise ValueError("there is nothing to draw: no view")
     top = max(1.0, *(sum(t.tokens + t.gone for t in row) / window for row in rows.values()))
     foot, plot = 0.59, _HIGH * top
     chart = Chart(foot + len(rows) * (plot + _APART))

@@ -15,7 +15,7 @@ from typing import Any
 
 from agentlib.estimation import TokenMeter, message_tokens
 from agentlib.lab.limits import TimeOver, limited
-from agentlib.lab.parts import PartFailed, failed, named, results
+from agentlib.lab.parts import PartFailed, failed, is_message, named, results
 from agentlib.messages import Block, Message, active_request, blocks, last_assistant
 from agentlib.presets import DEFAULT
 from agentlib.settings import Settings
@@ -45,19 +45,11 @@ def guarded(engine: ContextEngine, seconds: float = SECONDS) -> ContextEngine:
             raise failed(engine, f"took more than {seconds:g} s", error) from None
         if messages != before:
             raise failed(engine, "edits the messages that it is given")
-        if not (isinstance(done, Step) and all(map(_is_message, done.messages))):
+        if not (isinstance(done, Step) and all(map(is_message, done.messages))):
             raise failed(engine, f"returned {done!r:.60} (return a Step, as compact does)")
         return done
 
     return step
-
-
-def _is_message(message: Any) -> bool:
-    match message:
-        case {"role": "user" | "assistant", "content": str() | list()}:
-            return all("type" in block for block in blocks(message))
-        case _:
-            return False
 
 
 # -- the API's rules, read once more --------------------------------------------------------------

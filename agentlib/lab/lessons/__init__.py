@@ -13,6 +13,7 @@ from typing import Any
 from agentlib.lab.lessons.checking import Answer, Wrong
 from agentlib.lab.lessons.rooms import find
 from agentlib.lab.limits import TimeOver, limited
+from agentlib.lab.parts import PartFailed
 
 WIDTH = 72
 SECONDS = 10
@@ -57,13 +58,13 @@ def check(exercise: str, answer: Any) -> Verdict:
     try:
         with limited(SECONDS, time.process_time):
             says = asked.check(Answer(answer)) or asked.passed
-    except Wrong as wrong:
+    except (Wrong, PartFailed) as wrong:
         return Verdict(exercise, False, str(wrong))
     except TimeOver:
         says = f"it was stopped after {SECONDS:g} seconds. Does every loop in it end?"
         return Verdict(exercise, False, says)
     except Exception as error:
-        return Verdict(exercise, False, f"it raised {error!r}{_place(error, answer)}")
+        return Verdict(exercise, False, _blame(error, answer))
     _solved[exercise] = answer
     return Verdict(exercise, True, says)
 
@@ -72,11 +73,16 @@ _solved: dict[str, Any] = {}
 """The last right answer to each exercise. `use` doesn't check the same function once more."""
 
 
-def _place(error: Exception, answer: Any) -> str:
-    """Name the line of the answer that raised the error: ", in line 2: return x / 0"."""
-    file = getattr(getattr(answer, "__code__", None), "co_filename", None)
-    own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
-    return f", in line {own[-1].lineno}: {own[-1].line}" if own else ""
+def _blame(error: Exception, answer: Any) -> str:
+    """Say what raised: the answer in one of its lines, or the check that read what it gave."""
+    code = getattr(answer, "__code__", None)
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if code and frame.filename == code.co_filename]
+    if own:
+        return f"it raised {error!r}, in line {own[-1].lineno}: {own[-1].line}"
+    if code and f"{code.co_name}()" not in str(error):  # which names the function that it calls
+        return f"what it gave can't be read: {error!r:.120}"
+    return f"it raised {error!r}"
 
 
 def use(exercise: str, function: Any) -> Any:

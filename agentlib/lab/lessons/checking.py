@@ -14,6 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from agentlib.lab.parts import is_message
 from agentlib.messages import Block, Message, of_type, violation
 
 
@@ -164,8 +165,8 @@ def exercise(name: str, passed: str = "", *, finished: Any = None) -> Callable[[
 def require_messages(value: Any) -> list[Message]:
     """Return the value if it is a list of messages that the API would take."""
     for message in Answer(value).typed(list, "return a list of messages"):
-        fits = hasattr(message, "keys") and {"role", "content"} <= message.keys()
-        require(fits, f"the list holds {shown(message)}; a message has a role and a content.")
+        form = "a message has the role user or assistant, and a text or blocks as its content"
+        require(is_message(message), f"the list holds {shown(message)}; {form}.")
     refusal = violation(value)
     require(not refusal, f"the API would refuse this: {refusal}")
     return value

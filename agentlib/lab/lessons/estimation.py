@@ -50,6 +50,7 @@ def _rings(answer: Answer) -> None:
     cases = {
         "it reads half, so it sees 100 when 200 are there": (200, 100, -50),
         "it reads 20 % low": (50_000, 40_000, -20),
+        "it reads a quarter, so it rings past any window": (684_000, 171_000, -75),
         "it is right": (171_000, 171_000, 0),
         "it reads twice too high": (85_500, 171_000, 100),
     }

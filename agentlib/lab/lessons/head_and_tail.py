@@ -141,12 +141,7 @@ def _update(answer: Answer) -> None:
         "nothing was summarised yet": (prompt, conversation(300, 300), prompt, update),
         "a summary is the first message": (prompt + update, first, prompt, update),
         "a summary stands behind the head": (prompt + update, head, prompt, update),
-        "a summary stands late, as a message's last block": (
-            prompt + update,
-            late,
-            prompt,
-            update,
-        ),
+        "a summary stands late, as a message's last block": (prompt + update, late, prompt, update),
         "there are two summaries": (prompt + update, twice, prompt, update),
         "a tool's result only quotes one": (prompt, quoted, prompt, update),
         "the person only says the word": (prompt, said, prompt, update),

@@ -24,14 +24,7 @@ from agentlib.lab.play import Run, play
 from agentlib.lab.scoreboard import EVIDENCE
 from agentlib.lab.tasks.scenarios import REVIEW, TRACE, Scenario, fill, report_checks
 from agentlib.manual_compact import COMPACT_TOOL, requested_focus
-from agentlib.messages import (
-    Message,
-    active_request,
-    blocks,
-    is_summary,
-    last_assistant,
-    of_type,
-)
+from agentlib.messages import Message, active_request, blocks, is_summary, last_assistant, of_type
 from agentlib.settings import Settings
 from agentlib.tools import DEFINITIONS
 
@@ -98,8 +91,8 @@ def _siblings(answer: Answer) -> None:
         case = f"with {len(newest)} calls in the newest turn" + ", a second request" * bool(place)
         wanted = f"{case}, the model has not seen {', '.join(right)}, and only they should stay"
         require(given == right, f"{wanted}; yours keeps {', '.join(given) or 'none'}.")
-        times = f"{case}, summarize was called {many(len(asked), 'time')}; each call is a request"
-        require(len(asked) == 1, f"{times} to pay, and one will do.")
+        times = f"{case}, summarize was called {many(len(asked), 'time')}; call it once"
+        require(len(asked) == 1, f"{times}, because each call is a request to pay.")
         open_call = f"{case}, summarize got messages that end with a call and not with its results"
         require(bool(asked[0]), f"{case}, summarize got no messages; give it what is replaced.")
         require(asked[0][-1]["role"] == "user", f"{open_call}; the API refuses that.")
@@ -153,8 +146,10 @@ def _finished(answer: Answer) -> None:
     def turn(*names: str, fails: int | None = None) -> list[Message]:
         messages = conversation(400, [400] * len(names))
         calls, answers = (message["content"] for message in messages[-2:])
-        for place, (name, call, result) in enumerate(zip(names, calls, answers, strict=True)):
-            call["name"], result["is_error"] = name, place == fails
+        for name, call in zip(names, calls, strict=True):
+            call["name"] = name
+        if fails is not None:
+            answers[fails]["is_error"] = True
         return messages
 
     read, write = "read_file", "write_file"

@@ -59,9 +59,11 @@ def _in_place(answer: Answer) -> None:
         ("with long texts of the person and of the model", talk, {}),
     ]
     for case, before, numbers in cases:
-        after = deepcopy(before)
-        answer.function(after, **numbers)
-        same_view(case, before, micro_compact(before, **numbers), after)
+        after, right = deepcopy(before), micro_compact(before, **numbers)
+        given = answer.function(after, **numbers)
+        copied = given is not None and after == before != right
+        require(not copied, "it returned something; edit the messages that it gets instead.")
+        same_view(case, before, right, after)
 
 
 @exercise("02.2", "unseen results stay, the history is as it was.", finished=micro_compact)
@@ -97,6 +99,8 @@ def _view(answer: Answer) -> None:
     pairs = zip(bash, view, right, strict=True)
     shared = all(own is old for old, own, new in pairs if new is old)
     require(shared, "it copies messages that do not change; put the same objects into the view.")
+    case, six = "with keep_recent left out and six results", conversation(*[200] * 6)
+    same_view(case, six, micro_compact(six), answer.messages(six))
 
 
 def same_view(case: str, before: list[Message], right: list[Message], view: list[Message]) -> None:
@@ -140,12 +144,11 @@ def _break_even(answer: Answer) -> None:
     The extra cost divided by the saving of one request.
     """
     opus, haiku = (0.2, 5.0), (0.1, 1.25)
-    no_longer = "what would have been read is no longer paid"
     cases = {
-        f"at the prices of Opus 5.5, {no_longer}": (12.0, 10_000, 20_000, *opus),
+        "at the prices of Opus 5.5": (12.0, 10_000, 20_000, *opus),
         "nothing stands behind the change, so nothing is written again": (0.0, 0, 5_000, *opus),
         "four times as much behind for each token cleared": (48.0, 20_000, 10_000, *opus),
-        "at the prices of Haiku 4.5": (11.5, 10_000, 10_000, *haiku),
+        "where writing costs 12.5 times as much as reading": (11.5, 10_000, 10_000, *haiku),
     }
     answer.agree(cases, rounded=True)
 
@@ -166,7 +169,8 @@ def clearing_panel(
         own = partial(layer, keep_recent=keep_recent, min_chars=min_chars)
         done = play(scenario, settings, layer=own, max_turns=MAX_TURNS)
         end = "done" if done.checks["done"] else "not done"
-        options: Any = {"title": f"{many(done.turns, 'turn')}, {end}", "refused": done.refused}
+        options: Any = {"title": f"{many(done.turns, 'turn')}, {end}"}
+        options["refused"] = {"": done.refused} if done.refused else {}
         return charts.turns(done.table(), turns=160, **options).png(), run_sentence(done)
 
     return Panel(knobs(settings, keep_recent=(0, 40, 1), min_chars=(0, 14_000, 100)), draw)

@@ -6,8 +6,7 @@
 import json
 import re
 import textwrap
-from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, wraps
 from html import escape
 from typing import Any
 
@@ -19,7 +18,7 @@ from agentlib.lab.panels.panel import Drawing, Panel, slider
 from agentlib.lab.parts import Ask
 from agentlib.lab.play import Run, play
 from agentlib.lab.tasks.scenarios import REVIEW
-from agentlib.messages import Message, of_type
+from agentlib.messages import Block, Message, of_type
 from agentlib.settings import MODEL, Settings
 from agentlib.tools import Definition, Workspace, result
 
@@ -46,8 +45,14 @@ def _loop(answer: Answer) -> None:
 
     results = [result(call, workspace) for call in calls], and then one append with the whole list.
     """
-    counted = _Counted(answer.function)
-    run = play(REVIEW, Settings(enabled=False), loop=counted.loop)
+    counted = _Counted()
+
+    @wraps(answer.function)  # so that an error names the learner's line
+    def loop(messages: list[Message], ask: Ask, workspace: Workspace) -> object:
+        counted.workspace = workspace
+        return answer.function(messages, ask, counted)
+
+    run = play(REVIEW, Settings(enabled=False), loop=loop)
     require(not run.refused, f"the API refused request {run.turns + 1}: {run.refused}")
     require(run.turns, "it asks nothing: call ask(messages) while the last message is a user's.")
     roles, ended = [m["role"] for m in run.session.context], f"it ended after {run.turns} requests"
@@ -68,14 +73,10 @@ def _loop(answer: Answer) -> None:
 
 
 class _Counted:
-    """The learner's loop, with a count of the calls that it carried out."""
+    """The workspace, with a count of the calls that were carried out in it."""
 
-    def __init__(self, loop: Callable[..., object]) -> None:
-        self.own, self.carried_out = loop, 0
-
-    def loop(self, messages: list[Message], ask: Ask, workspace: Workspace) -> object:
-        self.workspace = workspace
-        return self.own(messages, ask, self)
+    workspace: Workspace
+    carried_out = 0
 
     def run(self, name: str, inputs: object) -> str:
         self.carried_out += 1
@@ -120,7 +121,9 @@ DEFINITION: Definition = {
         "required": ["path"],
     },
 }
-SOURCE = """class Parcel:
+SOURCE = """import os  # a def or a class
+@os.fspath
+class Parcel:
     async def weigh(self):
         def round(grams): ...
         async with self.scales: return "def nothing(): a text"
@@ -135,24 +138,26 @@ CHANGES = ("delet", "remov", "writ", "edit", "chang", "renam")
 """Beginnings of descriptions of a tool that changes files."""
 
 
-@exercise("00.3", "eight lines became five.", finished=(DEFINITION, definitions))
+@exercise("00.3", "ten lines became five.", finished=(DEFINITION, definitions))
 def _tool(answer: Answer) -> None:
     """A line defines something if, its indent taken off, it starts with def, class, async def.
 
-    enumerate(text.splitlines(), 1) gives each line with its number.
+    enumerate(source.splitlines(), 1) gives each line with its number.
     """
-    definition, function = answer.typed(tuple, "give a pair: the definition and the function")
+    pair = "give a pair: the definition and the function"
+    definition, function = answer.typed(tuple, pair)
+    definition = Answer(definition).typed(dict, f"{pair}, in this order")
     words = str(definition.get("description", "")).lower()
     says = len(words.split()) > 1 and any(
         word.startswith(ABOUT) for word in re.findall(r"\w+", words)
     )
-    seen = "the model sees only the description; say in two words or more what the tool lists"
+    seen = "the model sees only the description; say in two English words or more what it lists"
     require(says, f"{seen}: a file's definitions, its classes, its functions.")
     changes = "by its description this tool changes files, and all it does is list"
     require(not words.startswith(CHANGES), f"{changes}: begin with List or Show.")
     require(definition.get("name") == "outline", "the tool's name should stay 'outline'.")
-    schema = definition["input_schema"]
-    types = {name: each.get("type") for name, each in schema["properties"].items()}
+    schema = definition.get("input_schema", Block())
+    types = {name: each.get("type") for name, each in schema.get("properties", Block()).items()}
     require(types == {"path": "string"}, f"the one property should be path, a string: {types}.")
     require(schema.get("required") == ["path"], '"path" is not in "required".')
     text = Answer(Answer(function).call(SOURCE))
@@ -162,6 +167,11 @@ def _tool(answer: Answer) -> None:
         require(line in lines, f"the outline should have the line {line!r}, with its indent.")
     require(len(lines) == 5, f"the outline has {len(lines)} lines; only five define something.")
     require(lines == wanted, "the outline's lines should be in the order of the file.")
+    for nothing in ("import os\n", ""):
+        empty = Answer(function).call(nothing)
+        require(
+            empty == "", f"of {nothing!r} the outline should be an empty text, not {empty!r:.60}."
+        )
 
 
 # -- what the cells show -------------------------------------------------------------------------

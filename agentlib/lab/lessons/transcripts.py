@@ -8,9 +8,7 @@ import contextlib
 import json
 import textwrap
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
 from pathlib import Path
@@ -30,8 +28,8 @@ from agentlib.lab.panels.panel import Drawing, Panel, choice, scrolling, slider,
 from agentlib.messages import Block, Message, blocks, of_type, result_text, unanswered
 from agentlib.transcripts import INTERRUPTED, Session
 
-SHOWN_ROWS, EXCERPT, LONGEST = 100, 90, 20_000
-"""Rows of the session browser's table, and characters of a text before and after a click."""
+SHOWN_ROWS, EXCERPT = 100, 90
+"""Rows of the session browser's table, and characters of a text before a click."""
 
 # -- the exercises -------------------------------------------------------------------------------
 
@@ -72,7 +70,7 @@ def _append(answer: Answer) -> None:
 def plain_load(path: Path) -> list[Message]:
     """Return the messages of a file, and leave out every torn line."""
     messages: list[Message] = []
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8").split("\n"):
         try:
             messages.append(json.loads(line))
         except json.JSONDecodeError:
@@ -82,14 +80,15 @@ def plain_load(path: Path) -> list[Message]:
 
 @exercise("05.2", "every whole line is there, and no torn one.", finished=plain_load)
 def _load(answer: Answer) -> None:
-    """Go through path.read_text().splitlines(), and try json.loads on each line.
+    """Go through path.read_text().split("\\n"), and try json.loads on each line.
 
     json.loads raises json.JSONDecodeError on a torn line; then go on with the next.
     """
     messages = conversation("# 1 " * 74 + "if {", 90)
     whole = [json.dumps(message) for message in messages]
     torn = whole[2][: whole[2].index("}") + 1]
-    resumed = [*whole[:2], torn, *whole[3:]]
+    resumed, odd = [*whole[:2], torn, *whole[3:]], conversation(request="one\u2028two")
+    raw = json.dumps(odd[0], ensure_ascii=False)
     with TemporaryDirectory() as folder:
         path = Path(folder, "session.jsonl")
         for case, lines, end, right in (
@@ -99,11 +98,12 @@ def _load(answer: Answer) -> None:
             ("a file with two torn lines", [torn, *whole[:2], torn], "\n", messages[:2]),
             ("a file with the same line twice", whole[:1] * 2, "\n", messages[:1] * 2),
             ("an empty file", [], "", []),
+            ("a text with U+2028, at which splitlines cuts", [raw], "\n", odd),
         ):
             text = "\n".join(lines) + end
             path.write_text(text, encoding="utf-8")
             read = Answer(answer.function(path)).typed(list, "return a list of messages")
-            wanted = f"from {case}, {len(right)} messages should come back"
+            wanted = f"from {case}, {many(len(right), 'message')} should come back"
             require(read == right, f"{wanted}, as they were; yours returned {len(read)}.")
             untouched = path.read_text(encoding="utf-8") == text
             require(untouched, f"from {case}, it wrote to the file; only read it.")
@@ -210,32 +210,17 @@ def power_cut(append: Part, load: Part, close: Part | None = None) -> dict[str, 
 
 WHOLE, CLEARED, SUMMARISED, ANSWER = "in view", "cleared", "summarised", "the answer"
 """How a turn's request holds a block. ANSWER: the block came back as the reply."""
-_WHO = {"user": "person", "tool_result": "tool", "summary": "agent", "image": "tool"}
+COLUMNS = ["turn", "kind", "tool", "tokens", "state", "text"]
+"""Of a session's table. `turn`: the request that a block answers, or into which it first goes."""
 
 
-@dataclass(frozen=True)
-class Row:
-    """One block of the history, or a summary."""
+def rows(session: Session, turn: int) -> DataFrame:
+    """Return a row for everything up to a turn, from 1, and how that turn's request held it.
 
-    turn: int
-    """The request that it answers. For words and summaries: the first that they go into."""
-    who: str
-    """person, model, tool, or agent, who put the summary there."""
-    kind: str
-    tool: str
-    """The tool of a call or a result, else empty."""
-    tokens: int
-    """Of the whole block, cleared or not."""
-    state: str
-    text: str
-
-
-def rows(session: Session, turn: int) -> list[Row]:
-    """List everything up to a turn, from 1, and how that turn's request held it.
-
-    The session has the contexts as they were sent, so nothing is guessed from settings. The tokens
-    are estimates, scaled to the bill of the turn as those of its map are. Raises ValueError if
-    there is no such turn.
+    A row is a block of the history, or a summary. Its `tool` is that of a call or a result. The
+    session has the contexts as they were sent, so nothing is guessed from settings. The `tokens`
+    are estimates of the whole block, scaled to the bill of the turn as those of its map are. Raises
+    ValueError if there is no such turn.
 
     On paper: a prompt, a call, its result, a compaction that summarises these three, a second
     call, the end. The third request has the summary and the second exchange. So the first three
@@ -248,22 +233,24 @@ def rows(session: Session, turn: int) -> list[Row]:
     billed = prompt_tokens(request.usage)
     estimate = sum(tile.tokens for tile in tiles(request.context, session=session))
     scale = billed / estimate if billed else 1.0
-    table = list[Row]()
+    table = list[tuple[Any, ...]]()
     for number, message in _placed(session, request.seen + 1):
         is_answer = message is session.history[request.seen]
         for block in blocks(message) if number <= turn else ():
             state = ANSWER if is_answer else _state(block, view.get(_key(message, block)))
             tool = block.get("name") or tools.get(block.get("tool_use_id", ""), "")
-            table.append(_row({**message, "content": [block]}, number, tool, state, scale))
-    return table
+            alone = {**message, "content": [block]}
+            kind, text = _kind_and_text(alone)
+            tokens = round(scale * round(message_tokens(alone)))
+            table.append((number, kind, tool, tokens, state, text))
+    return DataFrame(table, columns=COLUMNS)
 
 
-def _row(alone: Message, turn: int, tool: str, state: str, scale: float) -> Row:
-    """Make the row of a message that has one block."""
+def _kind_and_text(alone: Message) -> tuple[str, str]:
+    """Return the kind and the text of a message that has one block."""
     [(kind, text), *more] = msg.kinds_of(alone) or [("tool_result", "")]
     parts = [summary_text(alone) if kind == "summary" else text, *(part for _, part in more)]
-    tokens, who = round(scale * round(message_tokens(alone))), _WHO.get(kind, "model")
-    return Row(turn, who, kind, tool, tokens, state, "\n".join(parts))
+    return kind, "\n".join(parts)
 
 
 def _placed(session: Session, stop: int) -> Iterator[tuple[int, Message]]:
@@ -290,24 +277,19 @@ def _state(block: Block, held: Block | None) -> str:
     return WHOLE if held.get("content") == block.get("content") else CLEARED
 
 
-def matching(rows: Sequence[Row], *, kind: str = "all", text: str = "") -> list[Row]:
-    """Select the rows of one kind whose text, tool or state contains a text, in any case.
-
-    >>> row = Row(turn=1, who="tool", kind="tool_result", tool="bash", tokens=1, state=WHOLE,
-    ...           text="Hi")
-    >>> len(matching([row], text="hi")), len(matching([row], kind="summary"))
-    (1, 0)
-    """
-    kinds = [row for row in rows if kind in ("all", row.kind)]
-    sought = text.casefold()
-    return [r for r in kinds if sought in f"{r.text}\n{r.tool}\n{r.state}".casefold()]
+def matching(rows: DataFrame, *, kind: str = "all", text: str = "") -> DataFrame:
+    """Select the rows of one kind whose text, tool or state contains a text, in any case."""
+    words = rows["text"] + "\n" + rows["tool"] + "\n" + rows["state"]
+    sought = words.str.contains(text, case=False, regex=False)
+    return rows[sought & (rows["kind"].eq(kind) | (kind == "all"))]
 
 
-def print_rows(some: Sequence[Row]) -> None:
+def print_rows(some: DataFrame) -> None:
     """Print the rows of the session browser's table."""
-    for row in some:
-        head = f"{row.turn:3} {row.tool or row.kind:11}{row.tokens:6,} {row.state:11}"
-        print(f"{head}{cut(excerpt(row.text), LINE - len(head))}")
+    for row in some.to_dict("records"):
+        head = f"{row['turn']:3} {row['tool'] or row['kind']:11}"
+        head += f"{row['tokens']:6,} {row['state']:11}"
+        print(f"{head}{cut(excerpt(row['text']), LINE - len(head))}")
 
 
 def session_browser(session: Session, turn: int | None = None) -> Panel:
@@ -327,47 +309,44 @@ def session_browser(session: Session, turn: int | None = None) -> Panel:
         placed = tiles(request.context, billed=billed, session=session)
         every = rows(session, turn)
         some = matching(every, kind=kind, text=search)
-        states = Counter(row.state for row in some)
-        text = f"{len(some)} of {len(every)} blocks, {sum(row.tokens for row in some):,} tokens, "
+        states = some["state"].value_counts(sort=False)
+        text = f"{len(some)} of {len(every)} blocks, {some['tokens'].sum():,} tokens, "
         text += ", ".join(f"{count} {state}" for state, count in states.items()) or "none"
         text = f"{wrapped(text)}\nWindow map: {sentence(placed, window)}"
         chart = maps({f"The request of turn {turn}": placed}, window)
         return Drawing(chart.png(), text, as_html(some, search))
 
+    kinds = rows(session, last)["kind"].unique()
     meaning = "the request that is shown, with all before it"
     controls = {
         "turn": slider("turn", turn or last, (1, last, 1), meaning, waits=True),
-        "kind": choice("kind", "all", ("all", *msg.KINDS), "the kind of block"),
+        "kind": choice("kind", "all", ["all", *kinds], "the kind of block"),
         "search": words("search", "text, tool or state"),
     }
     return Panel(controls, draw)
 
 
-def as_html(some: Sequence[Row], search: str = "") -> str:
+def as_html(some: DataFrame, search: str = "") -> str:
     """Turn the newest `SHOWN_ROWS` rows into a table in HTML. A click on a text shows it whole.
 
     A long text is shown from its beginning, or around the first place with the words of `search`.
     """
-    cells = [
-        (r.turn, r.who, r.tool or r.kind, f"{r.tokens:,}", r.state, _folded(r.text, search))
-        for r in some[-SHOWN_ROWS:]
-    ]
-    table = DataFrame(cells, columns=["turn", "who", "tool or kind", "tokens", "state", "text"])
+    table = some.tail(SHOWN_ROWS)
+    table = table.assign(text=[_folded(text, search) for text in table["text"]])
     with option_context("display.max_colwidth", None):  # or pandas cuts the markup
-        own = {"escape": False, "formatters": {"text": str}}  # or pandas writes \\n for line breaks
+        # Without a format of its own pandas writes \\n for a line break.
+        own: Any = {"escape": False, "formatters": {"text": str, "tokens": "{:,}".format}}
         shown = scrolling(table, "the blocks of the session", "left", **own)
     older = len(some) - SHOWN_ROWS
     return shown if older <= 0 else f"The newest {SHOWN_ROWS} rows; {older} more.{shown}"
 
 
 def _folded(text: str, search: str) -> str:
-    short, whole = excerpt(text, search), text[:LONGEST]
+    short = excerpt(text, search)
     if short == text:
         return escape(short)
-    more = f"\n… and {len(text) - LONGEST:,} characters more" if len(text) > LONGEST else ""
-    style = "white-space: pre-wrap; max-width: 60em"
-    fold = f'<pre style="{style}">{escape(whole + more)}</pre>'
-    return f"<details><summary>{escape(short)}</summary>{fold}</details>"
+    whole = f'<pre style="white-space: pre-wrap; max-width: 60em">{escape(text)}</pre>'
+    return f"<details><summary>{escape(short)}</summary>{whole}</details>"
 
 
 def excerpt(text: str, search: str = "") -> str:

@@ -22,7 +22,7 @@ from agentlib import session_file as file
 from agentlib.auto_compact import summary_message
 from agentlib.estimation import message_tokens
 from agentlib.hooks import READS, Hooks, file_of, hooked
-from agentlib.messages import Block, Message, blocks, of_type, result_text, tool_names
+from agentlib.messages import Block, Message, blocks, result_text, tool_names
 from agentlib.presets import CLAUDE_CODE
 from agentlib.session_file import Line
 from agentlib.transcripts import MISSING, Session, interrupted
@@ -355,14 +355,10 @@ def _boundary(event: _Event, before: Sequence[_Event], archive: str) -> Line:
 
 
 def _micro(event: _Event, context: Sequence[Message]) -> Line:
-    """Note the results that were cleared, with our placeholder if it is shorter."""
+    """Note the results that were cleared, with our placeholder."""
     details: dict[str, Any] = event.lines[0].get("microcompactMetadata") or {}
     listed: list[str] = details.get("compactedToolIds") or []
-    tools, replacements = tool_names(context), dict[str, str]()
-    for result in (result for message in context for result in of_type(message, "tool_result")):
-        name = result["tool_use_id"]
-        placeholder = f"{messages.PLACEHOLDER}{tools[name]}]"
-        if name in listed and len(placeholder) < len(str(result.get("content") or "")):
-            replacements[name] = placeholder
-    details = {**details, "replacements": replacements}
+    tools = tool_names(context)
+    new = {name: f"{messages.PLACEHOLDER}{tools[name]}]" for name in listed if name in tools}
+    details = {**details, "replacements": new}
     return {"type": "system", "subtype": event.kind, "microcompactMetadata": details}
