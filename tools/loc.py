@@ -21,9 +21,9 @@ BUDGETS = {
     "agent": 2_500,
     "terminal": 470,
     "adapters": 231,
-    ROOMS: 2_363,
+    ROOMS: 2_365,
     "a folded cell": 30,
-    "the rest of the lab": 8_683,
+    "the rest of the lab": 8_684,
     "tools, Python": 1_212,
     "tools, JavaScript": 411,
 }

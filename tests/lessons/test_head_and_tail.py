@@ -66,6 +66,10 @@ def has_summary(message):
     return any(map(is_summary, blocks(message)))
 
 
+def says_summary(message):
+    return any("summary" in block.get("text", "") for block in blocks(message))
+
+
 WRONG = {
     "06.1": [
         (partial(with_head, head=0), "the first message should stay"),
@@ -74,12 +78,16 @@ WRONG = {
         (lambda m, s: [m[0], summary_message(s, "t"), *m[-4:]], "yours has 4 after the summary"),
         (lambda m, s: [m[0], *m[exchanges(m)[-1][0] :]], "the second message should have"),
         (lambda messages, summary: messages, "the second message should have"),
+        (lambda m, s: [*with_head(m, s)[:2], *m[-2:]], "the API would refuse this"),
     ],
     "06.2": [
         (handed_over("{header}\n{note}\n{summary}\n{end}\n{words}"), "no second text block"),
         (handed_over("{header}\n{note}\n{summary}", "{words}"), "should end with END"),
         (handed_over("{header}\n{summary}\n{note}{end}", "{words}"), "no note between"),
         (handed_over("{note}\n{header}\n{summary}\n{end}", "{words}"), "begin with HEADER"),
+        (handed_over(WHOLE, "{words:.40}"), "alone; yours is ['Read every Python file"),
+        (handed_over(WHOLE, "Read every Python file one by one."), "alone; yours is"),
+        (handed_over(WHOLE.replace("{note}", "{note} {words}"), "{words}"), "second text only"),
         (
             handed_over(
                 "{header}\n{note}\n{summary}\n{end}",
@@ -106,7 +114,8 @@ WRONG = {
         (asks_if(lambda messages: True), "nothing was summarised yet"),
         (asks_if(lambda messages: is_summary(blocks(messages[0])[0])), "behind the head"),
         (asks_if(lambda messages: SUMMARY_HEADER in str(messages)), "only quotes one"),
-        (asks_if(lambda messages: "summary" in str(messages)), "only says the word"),
+        (asks_if(lambda messages: "summary" in str(messages)), "only quotes one"),
+        (asks_if(lambda messages: any(map(says_summary, messages))), "only says the word"),
         (lambda messages, prompt, update: update, "nothing was summarised yet"),
         (asks_if(lambda messages: any(has_summary(m) for m in messages[:2])), "stands late"),
         (asks_if(lambda messages: any(is_summary(blocks(m)[0]) for m in messages)), "stands late"),

@@ -108,7 +108,8 @@ def hint(exercise: str, step: int = 1) -> Note:
     hints = find(exercise).hints
     if not 1 <= step <= len(hints):
         return _wrapped(f"{exercise} has no hint {step}. Its last is hint {len(hints)}.")
-    return _wrapped(f"Hint {step} of {len(hints)}: {hints[step - 1]}")
+    more = f' Next: hint("{exercise}", {step + 1}).' if step < len(hints) else ""
+    return _wrapped(f"Hint {step} of {len(hints)}: {hints[step - 1]}{more}")
 
 
 _predictions: dict[str, dict[str, Any]] = {}

@@ -123,7 +123,7 @@ def _alive(answer: Answer) -> None:
 
 def cold_five(messages: list[Message], idle: float) -> list[Message]:
     """Clear all but five results if the cache has expired."""
-    if idle > 300:
+    if idle >= 300:
         return micro_compact(messages, keep_recent=5)
     return messages
 
@@ -132,7 +132,7 @@ def cold_five(messages: list[Message], idle: float) -> list[Message]:
 def _policy(answer: Answer) -> str:
     """An edit behind which everything is lost anyway costs nothing. When is that so?
 
-    If idle > 300, return micro_compact(messages, keep_recent=5), else the messages as they are.
+    If idle >= 300, return micro_compact(messages, keep_recent=5), else the messages as they are.
     """
     messages = conversation(*[4_000] * 9)
     for idle in (0.0, 3_600.0):
@@ -325,10 +325,10 @@ def at_ratio(table: DataFrame, ratio: float) -> DataFrame:
     return table.assign(dollars=paid + table["uncached"] + 5 * table["answers"])
 
 
-def turns_at(one: DataFrame, other: DataFrame) -> float:
-    """Return the first ratio at which one policy is cheaper than another, nan if at none."""
+def turns_at(one: DataFrame, other: DataFrame) -> int | str:
+    """Return the first ratio at which one policy is cheaper than another, or words if at none."""
     sums = ((n, [at_ratio(each, n)["dollars"].sum() for each in (one, other)]) for n in RATIOS)
-    return next((n for n, (first, second) in sums if first < second), math.nan)
+    return next((n for n, (first, second) in sums if first < second), f"none up to {RATIOS[-1]}")
 
 
 def ratio_panel(tables: Mapping[str, DataFrame]) -> Panel:
@@ -414,14 +414,13 @@ def alive_panel(
     def draw(most: int) -> tuple[bytes, str]:
         curve = [saved_by_repeats(60 * m, most, model) for m in minutes]
         total = sum(saved_by_repeats(pause, most, model) for pause in pauses)
-        title = f"{many(most, 'repeat')} at most: saves {total / len(pauses):.0f} cents a pause"
+        title = f"{many(most, 'repeat')} at most: {total / len(pauses):+.1f} cents a pause"
         even = next((m - 1 for m, c in zip(minutes, curve, strict=True) if c < -1e-9), 150)
         text = f"100,000 tokens. By the cache's rules the repeats pay up to {even} minutes; if the "
         text += f"cache is never given up, up to {longest} by the formula. In the {len(pauses)} "
-        text += f"pauses of the sessions they save {total:,.0f} cents."
-        across = "minutes of the pause"
-        words = "the formula,\nno limit"
-        looks: Any = {"across": across, "span": (-52, 52), "words": words}
+        text += f"pauses of the sessions they bring {total:,.0f} cents."
+        looks: Any = {"across": "minutes of the pause", "span": (-52, 52)}
+        looks["words"] = "the formula,\nno limit"
         chart = savings(minutes, curve, longest, title, **looks)
         return chart.png(), wrapped(text)
 

@@ -49,6 +49,7 @@ def _head(answer: Answer) -> None:
 
     The words: active_request(messages[1:]), which is None if only the head has a request.
     """
+    behind = [*conversation(300, 300), *conversation(request="Now the tests.")]
     two_requests = conversation(*[300] * 5)
     two_requests.insert(7, {"role": "user", "content": "Now the tests."})
     again = conversation(*[300] * 3)
@@ -57,6 +58,7 @@ def _head(answer: Answer) -> None:
         ("with four exchanges", conversation(*[300] * 4)),
         ("with a second request in the middle", two_requests),
         ("at the second compaction", again),
+        ("with words of the person behind the newest result", behind),
     ):
         new = answer.messages(messages, SUMMARY)
         newest = messages[exchanges(messages)[-1][0] :]
@@ -82,11 +84,11 @@ def _hand_off(answer: Answer) -> None:
 
     What should the next model do with the text? Say it in the note.
     """
-    words, facts = "Read every Python file one by one", "\n- [fact] The gauge holds 7 litres." * 9
-    summary = read("hand_off.md").strip() + facts
+    words = "Read every Python file one by one.\nThe first line of every report must be '# Ada'."
+    summary = read("hand_off.md").strip() + "\n- [fact] The gauge holds 7 litres." * 9
 
-    def listed(summary: str, words: str) -> list[Message]:
-        return [answer.call(summary, words)]
+    def listed(*given: str) -> list[Message]:
+        return [answer.call(*given)]
 
     [message] = Answer(listed).messages(summary, words)
     texts = [block["text"] for block in of_type(message, "text")]
@@ -98,6 +100,7 @@ def _hand_off(answer: Answer) -> None:
     wanted = f"the second text should be {words!r} alone"
     require(len(texts) > 1, f"there is no second text block; {wanted}.")
     require(texts[1:] == [words], f"{wanted}; yours is {texts[1:]!r:.60}.")
+    require(words not in texts[0], "the person's words should stand in the second text only.")
     note = before.partition("]")[2].strip()
     require(note, "there is no note between HEADER and the summary.")
     lowered = note.lower()
@@ -134,7 +137,7 @@ def _update(answer: Answer) -> None:
     twice[:1] = [summary_message(SUMMARY, "t.jsonl")] * 2
     first[0] = summary_message(SUMMARY, "t.jsonl")
     head.insert(1, summary_message(SUMMARY, "t.jsonl"))
-    quoted[2]["content"][0]["content"] = HEADER
+    quoted[2]["content"][0]["content"] = f"{HEADER}\n{END}"
     said = conversation(300, 300, request="Read every file, then write a summary.")
     prompt, update = "Summarize.", " Update it."
     cases = {
