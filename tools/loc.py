@@ -21,9 +21,9 @@ BUDGETS = {
     "agent": 2_500,
     "terminal": 470,
     "adapters": 231,
-    ROOMS: 2_365,
+    ROOMS: 2_363,
     "a folded cell": 30,
-    "the rest of the lab": 8_684,
+    "the rest of the lab": 8_686,
     "tools, Python": 1_212,
     "tools, JavaScript": 411,
 }

@@ -12,6 +12,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
+from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox
 
@@ -26,7 +27,7 @@ NEAR, FEW = 1.2, 12
 Dots = Mapping[str, tuple[float, float]]
 """By name: the dollars of a run, and how much of the task is left."""
 _DOT = "#8A919B"
-_FAR = [*product((9, -9, 0), (22, -22)), *product((9, -9, 0), (35, -35))]
+_FAR = [(x, y) for far in (22, 35, 48) for x, y in product((9, -9, 0), (far, -far))]
 _SIDES = [*product((9, -9), (0,)), *product((0, 9, -9), (9, -9)), *_FAR]
 """Where a name may stand beside its dot, in points; the first free place is taken."""
 
@@ -138,16 +139,22 @@ def _marked(axes: Axes, scale: Mapping[str, float]) -> None:
 def name_dot(
     axes: Axes, name: str, dot: tuple[float, float], taken: list[Bbox], **looks: Any
 ) -> None:
-    """Write a name beside its dot where nothing else stands, or else to the right of it."""
+    """Write a name beside its dot where nothing else stands, or else on the side with more room.
+
+    A line leads to a name that is far from its dot.
+    """
+    line: Any = {"arrowstyle": "-", "linewidth": 0.6, "color": looks["color"], "shrinkA": 0}
     for x, y in _SIDES:
         across = "left" if x > 0 else "right" if x else "center"
         up = "bottom" if y > 0 else "top" if y else "center"
         place: Any = {"xytext": (x, y), "textcoords": "offset points", "ha": across, "va": up}
-        text = axes.annotate(name, dot, **place, **looks)
-        box = text.get_window_extent()
-        inside = axes.bbox.x0 < box.x0 and box.x1 < axes.bbox.x1
+        text = axes.annotate(name, dot, arrowprops=line if abs(y) > 9 else None, **place, **looks)
+        text.get_window_extent()  # puts it in its place, and has the line in it
+        box = Text.get_window_extent(text)
+        inside = axes.bbox.x0 < box.x0 and box.x1 < axes.bbox.x1 and axes.bbox.y0 < box.y0
         if inside and not any(box.overlaps(other) for other in taken):
             taken.append(box)
             return
         text.remove()
-    axes.annotate(name, dot, xytext=(9, 0), textcoords="offset points", **looks)
+    x, across = (9, "left") if dot[0] < sum(axes.get_xlim()) / 2 else (-9, "right")
+    axes.annotate(name, dot, xytext=(x, 0), textcoords="offset points", ha=across, **looks)

@@ -96,6 +96,7 @@ def _needed(answer: Answer) -> None:
             there,
             "Read on.",
         ),
+        "only a short end is the same": (False, f"{'-' * 40} is 2.17", there, "Read on."),
         "capitals are other characters": (False, glibc.upper(), there, "Read on."),
         "the reply has fewer than 40 characters": (False, "our users have", there, "Read on."),
         part: (True, glibc, there, "the oldest glibc"),

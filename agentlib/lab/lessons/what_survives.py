@@ -97,7 +97,8 @@ def _rests_on(answer: Answer) -> None:
     summary = summary_message(f"- [rule] {RULE}", "t")
     refusal: Message = {"role": "assistant", "content": "I will not run migrate.py."}
     beside: Message = {"role": "user", "content": [result_block(1, RULE), *blocks(said("Go on."))]}
-    both = [result_block(1, "LIMIT = 7"), result_block(2, "empty")]
+    found = [result_block(1, "LIMIT = 7"), result_block(2, "empty")]
+    both: Message = {"role": "user", "content": found}
     told = [said("Go on."), summary_message("- [fact] LIMIT = 7\n- [ran] migrate.py", "t")]
     cases = {
         "the person said it first": (0, f"- [rule] {RULE}", talk),
@@ -114,11 +115,7 @@ def _rests_on(answer: Answer) -> None:
         "the model only spoke of it": (None, "- [ran] migrate.py", [*talk[:4], refusal]),
         "the last summary has it": (0, f"- [rule] {RULE}", [summary, *READ]),
         "a summary comes before the person's words": (0, f"- [rule] {RULE}", [summary, *talk]),
-        "the first of two results has it": (
-            0,
-            "- [fact] LIMIT = 7",
-            [{"role": "user", "content": both}],
-        ),
+        "the first of two results has it": (0, "- [fact] LIMIT = 7", [both]),
         "only the summary has this fact": (1, "- [fact] LIMIT = 7", told),
         "only the summary has this step": (1, "- [ran] migrate.py", told),
     }

@@ -48,7 +48,8 @@ def compacts_in_pauses(messages: Sequence[Message], settings: Settings, **given:
 def _engine(answer: Answer) -> str:
     """Begin with `return compact(messages, settings, **given)`. It is DEFAULT and breaks nothing.
 
-    Then change the settings in one case that you choose: `replace(settings, threshold_pct=30)`.
+    Then change the settings in one case that you choose, not in all, which costs too much:
+    `replace(settings, threshold_pct=30)`.
 
     Lesson 08: when does compacting cost nothing that isn't paid anyway? `given["idle"]` says so.
     """
@@ -106,8 +107,8 @@ def _view(answer: Answer) -> None:
         asked: list[list[Message]] = []
 
         def short(messages: list[Message], asked: Any = asked) -> list[Message]:
-            asked.append(messages)
-            return [messages[0], *messages[-2:]] if len(messages) > 3 else messages
+            asked.append(list(messages))
+            return [messages[0], *messages[-2:]] if len(messages) > 3 else list(messages)
 
         sent, new = answer.call(history[:end], view, seen, short), [*view, *history[seen:end]]
         case = f"with a history of {end}, {seen} of them seen, and a view of {len(view)} messages"
