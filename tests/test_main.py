@@ -535,9 +535,35 @@ def test_what_the_agent_wrote_in_the_folder_itself_is_put_back(here, capsys, key
     said = capsys.readouterr().out
     assert "; /undo-files puts back what it edits]" in said
     assert "[put back: new/b.py, a.py]" in said
-    assert "[put back: nothing was changed]" in said
+    assert "[put back: nothing, none kept]" in said
     assert (here / "project/a.py").read_text() == before
     assert not (here / "project/new/b.py").exists()
+
+
+def test_what_was_changed_in_one_folder_is_not_put_back_in_another(here, capsys, monkeypatch):
+    agent(REPORT, "--in-place")
+    file, other = only(here / "t", "*.jsonl"), here / "other"
+    other.mkdir()
+    (other / "REPORT.md").write_text("mine")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("/undo-files\n"))
+    resumed = ("--resume", str(file), "--workspace", str(other), "--in-place")
+    assert main([*resumed, "--transcripts", str(here / "t")]) == 0
+    assert (other / "REPORT.md").read_text() == "mine"
+    assert "[put back: nothing, none kept]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_a_damaged_session_and_its_copy_stay_where_they_are(here, cut, monkeypatch):
+    agent(REPORT)
+    file, copy = only(here / "t", "*.jsonl"), only(here / "t", "*.workspace")
+    (copy / "precious.txt").write_text("work")
+    first, rest = file.read_text().split("\n", 1)
+    file.write_text(f"{first}\n{rest[:200]}" if cut else f"{first}\n{rest.replace('type', 'tpye')}")
+    damaged = file.read_text()
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    main(["--resume", str(file)])
+    assert file.read_text().startswith(damaged)
+    assert (copy / "precious.txt").read_text() == "work"
 
 
 @posix

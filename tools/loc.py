@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ROOMS = "rooms with their folded cells"
 BUDGETS = {
     "agent": 2_500,
-    "terminal": 470,
+    "terminal": 478,
     "adapters": 231,
     ROOMS: 2_363,
     "a folded cell": 30,

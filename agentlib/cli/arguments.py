@@ -21,7 +21,7 @@ def function(name: str) -> ContextEngine:
     """Import `module:function`. Raises BadParameter with what is wrong about the name."""
     try:
         return pkgutil.resolve_name(name)
-    except Exception as error:  # importing somebody's module can raise anything
+    except (Exception, SystemExit) as error:  # importing somebody's module can raise anything
         hint = "write MODULE:FUNCTION, such as mine:compact"
         raise click.BadParameter(f"{name!r}: {type(error).__name__}: {error}; {hint}.") from error
 

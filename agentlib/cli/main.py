@@ -11,6 +11,7 @@ import threading
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -170,7 +171,8 @@ class Terminal:
         click.echo(f"[{render.plain(note)}]")
         if not (live or boxed):
             click.echo("[no bubblewrap: the commands that it runs, such as tests, aren't confined]")
-        before, asks = Before(root, self.file.with_suffix(".before")), confirm if live else None
+        kept = self.file.with_suffix(".before") / sha256(bytes(root.resolve())).hexdigest()[:16]
+        before, asks = Before(root, kept), confirm if live else None
         self.undo, keep = before.put_back, before.keep if root == source else None
         more: Any = {"confirm": asks, "keep": keep, "waiting": self._kept_alive}
         self.workspace = Workspace(root, sandbox=live or boxed, **more)
@@ -204,7 +206,7 @@ class Terminal:
                     if not is_person or line == "/help":
                         raise
                     line = "/help"  # says how to quit, and a second Ctrl-C does
-                if line.lower() in ("", "q", "exit", "quit"):
+                if line.lower().removeprefix("/") in ("", "q", "exit", "quit"):
                     break
                 if line != "/help":
                     self._await_repeat()
@@ -273,7 +275,7 @@ class Terminal:
             click.echo("\n[stopped by Ctrl-C; the session is kept]")
         except BrokenPipeError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # somebody's engine may raise anything
             code = FAILED
             where = f"{self.file}: " if getattr(error, "filename", "") is None else ""
             click.echo(f"[error: {where}{sentence(error)}]", err=True)
@@ -315,19 +317,19 @@ class Terminal:
                     self.enter(self.workspace.root)
                 yield f"[new session: {self.file}]"
             case "undo-files":
-                yield f"[put back: {render.plain(', '.join(self.undo())) or 'nothing was changed'}]"
+                yield f"[put back: {render.plain(', '.join(self.undo())) or 'nothing, none kept'}]"
             case "help":
                 yield f"\n{Terminal.__doc__}"
             case _:
                 raise ValueError(f"there is no command /{name}; /help lists them")
 
     def close(self) -> None:
-        """Let go of the session, and print where it is, or remove it if nothing was said."""
+        """Let go of the session, and print where it is, or remove a new one without a word."""
         if self.repeating.is_alive():
             click.echo("[a repeat is under way; it may be billed, and the session won't show it]")
         if self.hold:
             self.hold.release()
-        if load(self.file).history:
+        if self.file == self.arguments.resume or load(self.file).history:
             click.echo(f"[session: {self.file} (go on with --resume)]")
         else:
             self.file.unlink()
@@ -377,7 +379,7 @@ def notice(model: str, arguments: Arguments) -> str:
     return f"[live: {live_notice(model, arguments.cap, arguments.price, env=arguments.env)}]"
 
 
-def sentence(error: Exception) -> str:
+def sentence(error: BaseException) -> str:
     """Say an error in one line, in the API's words if it is the API's.
 
     >>> sentence(KeyError("path"))

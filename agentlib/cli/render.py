@@ -107,8 +107,8 @@ def preview_lines(agent: Agent) -> Iterator[str]:
     for at, message in enumerate(agent.session.context):
         words = " ".join(text or kind for kind, text in kinds_of(message))
         yield f"{' ' if at in kept else '-'} {message['role']:<9} {short(words)}"
-    sizes = f"{step.tokens_before:,} -> {step.tokens_after:,} tokens"
-    yield f"[{sizes} and the summary; nothing was changed]"
+    sizes = f"{step.tokens_before:,} -> {step.tokens_after:,} tokens and the summary"
+    yield f"[{sizes if step.compaction else 'nothing to compact yet'}; nothing was changed]"
 
 
 def call_line(call: Block, result: Block) -> str:

@@ -25,13 +25,24 @@ class Before:
             shutil.copy2(file, place) if place is old else place.touch()
 
     def put_back(self) -> list[str]:
-        """Put every kept file back, remove those that are new, and return their names."""
+        """Put every kept file back, remove those that are new, and return their names.
+
+        One that can't be put back stays kept, and stands in the list with the reason.
+        """
         kept = [path for path in sorted(self.folder.rglob("*")) if path.is_file()]
-        for place in kept:
-            file = self.root / Path(*place.relative_to(self.folder).parts[1:])
+        return [self._put_back(path, *path.relative_to(self.folder).parts) for path in kept]
+
+    def _put_back(self, kept: Path, kind: str, *parts: str) -> str:
+        file, name = self.root.joinpath(*parts), "/".join(parts)
+        try:
+            # A command may have put a symlink in the folder's place.
+            if not file.parent.resolve().is_relative_to(self.root.resolve()):
+                raise PermissionError(None, "its folder leads out of the workspace")
             file.unlink(missing_ok=True)
-            if place.is_relative_to(self.folder / "old"):
+            if kind == "old":
                 file.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(place, file)
-        shutil.rmtree(self.folder, ignore_errors=True)
-        return ["/".join(place.relative_to(self.folder).parts[1:]) for place in kept]
+                shutil.copy2(kept, file)
+            kept.unlink()
+        except OSError as error:
+            return f"{name} not: {error.strerror}"
+        return name
