@@ -188,7 +188,7 @@ class Agent:
             self.open()
             return
         if not prompt.strip():
-            raise ValueError("the prompt is empty; say what to do, or resume with None")
+            raise ValueError("the prompt is empty; say what to do")
         budget = self.settings.context_window - self.settings.output_reserve
         size = self.meter.estimate([]) + int(message_tokens({"role": "user", "content": prompt}))
         if size > budget:

@@ -1,5 +1,7 @@
 """Engines with the faults that people make, for the judge to catch."""
 
+import sys
+
 from agentlib.auto_compact import summary_message
 from agentlib.messages import drop_thinking
 from agentlib.pipeline import compact
@@ -15,6 +17,17 @@ def last_ten(messages, settings, **given):
     summary = summary_message(text, "t.jsonl")
     view = drop_thinking([summary, *messages[-9:]], 0)
     return Step(messages=view, compaction="auto", kept=kept, settled=1, archive="t.jsonl")
+
+
+def leaves(messages, settings, **given):
+    """End the program as if all were well."""
+    sys.exit(0)
+
+
+def prints(messages, settings, **given):
+    """Write to where a verdict goes."""
+    print("Here I am.")
+    return compact(messages, settings, **given)
 
 
 def clears_in_place(messages, settings, **given):

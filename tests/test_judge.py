@@ -17,7 +17,7 @@ from agentlib.lab.judge.__main__ import main
 from agentlib.lab.judge.protocol import broken, conversation, fault, refusal
 from agentlib.lab.judge.shown import page
 from agentlib.lab.judge.spreads import EQUAL, Spread, beats, compared, front, spread
-from agentlib.lab.tasks.generated import NARROW, generated
+from agentlib.lab.tasks.generated import FIELD, NARROW, generated
 from agentlib.messages import violation
 from agentlib.settings import MODEL, Settings
 from agentlib.transcripts import Session
@@ -41,6 +41,8 @@ def test_the_rules_read_once_more_agree_with_the_agents(history):
         (bad.loops, "took more than 0.2 s in line"),
         (bad.divides, "raised ZeroDivisionError('division by zero') in line"),
         (bad.a_list, "`a_list` returned ["),
+        (bad.leaves, "`leaves` raised SystemExit(0) in line"),
+        (max, "<built-in function max> raised TypeError"),
     ],
 )
 def test_a_bad_engine_is_named_with_what_it_breaks(engine, words):
@@ -261,6 +263,15 @@ def run(*arguments):
     return end.value.code
 
 
+def test_what_an_engine_prints_is_not_in_the_verdict(capsys):
+    main_of_two = ["bad_engines:prints", "--seeds", "100-101", "--json", "--jobs", "1"]
+    with pytest.raises(SystemExit):
+        main(main_of_two)
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["name"] == "bad_engines:prints"
+    assert "Here I am." in printed.err
+
+
 def test_it_is_a_gate_for_ci(tmp_path, capsys):
     assert run("--at-least", "hermes", "--json") == 0
     record = json.loads(capsys.readouterr().out)
@@ -275,7 +286,15 @@ def test_it_is_a_gate_for_ci(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     "arguments",
-    [["nowhere:compact"], ["os:nothing"], ["a:b", "--seeds", "x"], ["a", "--jobs", "-1"]],
+    [
+        ["nowhere:compact"],
+        ["os:nothing"],
+        ["os:sep"],
+        ["a:b", "--seeds", "x"],
+        ["a:b", "--seeds", "5-1"],
+        ["a", "--jobs", "-1"],
+        ["bad_engines:prints", "--at-least", str(FIELD.parents[1] / "prices.json")],
+    ],
 )
 def test_a_wrong_argument_is_one_line(arguments, capsys):
     with pytest.raises(SystemExit) as end:

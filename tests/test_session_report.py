@@ -18,6 +18,7 @@ from typing import Any
 import psutil
 import pytest
 from real_sessions import FILES
+from rich.cells import cell_len
 from rich.console import Console
 from runs import ctrl_c
 from strategies import result, text, use
@@ -558,9 +559,38 @@ def test_no_number_is_cut_at_any_width(path: Path, width: int, tables: dict[Path
     assert set(re.findall(r"(?<= )[\d,]+\.\d\d(?= )", shown)) <= known
 
 
+@pytest.mark.parametrize("width", [60, 80])
+def test_no_number_is_cut_beside_wide_characters(width: int) -> None:
+    rows = [
+        {"file": f"/项目/{'很长的文件夹' * 9}/{n}.py", "reads": 1_234_567 + n} for n in range(3)
+    ]
+    console = Console(width=width, file=io.StringIO())
+    console.print(*report.as_text({"files": rows}, width))
+    shown = console.file.getvalue()
+    assert all(f"{row['reads']:,}" in shown for row in rows)
+    assert "/0.py" in shown
+    assert max(map(cell_len, shown.splitlines())) <= width
+
+
 @pytest.fixture(scope="module")
 def tables() -> dict[Path, Any]:
     return {path: shareable(of_overview(overview([path], jobs=1))) for path in FILES}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such links and pipes")
+def test_a_page_goes_through_a_link_and_into_a_pipe(tmp_path: Path) -> None:
+    path, page, link = written(tmp_path, *a_day()), tmp_path / "a.html", tmp_path / "b.html"
+    page.write_text("old")
+    link.symlink_to(page)
+    assert run(path, "--html", link).exit_code == 0
+    assert link.is_symlink()
+    assert page.read_text(encoding="utf-8").lstrip().startswith("<!DOCTYPE html>")
+    os.mkfifo(pipe := tmp_path / "pipe")
+    with ThreadPoolExecutor(1) as reader:
+        text = reader.submit(pipe.read_text, encoding="utf-8")
+        assert run(path, "--html", pipe).exit_code == 0
+        assert text.result(20).lstrip().startswith("<!DOCTYPE html>")
+    assert pipe.is_fifo()
 
 
 def test_the_answer_comes_first_in_at_most_ten_lines(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ BUDGETS = {
     "adapters": 231,
     ROOMS: 2_363,
     "a folded cell": 30,
-    "the rest of the lab": 8_686,
+    "the rest of the lab": 8_709,
     "tools, Python": 1_212,
     "tools, JavaScript": 411,
 }

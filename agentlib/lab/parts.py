@@ -57,7 +57,7 @@ def named(
                 answer = list(answer)
         except (PartFailed, *passes):
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise failed(function, f"raised {error!r}", error) from error
         if not isinstance(answer, returns):
             raise failed(function, f"returned {answer!r:.60}")
@@ -72,7 +72,9 @@ def failed(
     while isinstance(function, partial):
         function = function.func
     function = inspect.unwrap(function)
-    code = getattr(function, "__code__", None) or function.__call__.__code__
+    code = getattr(function, "__code__", None) or getattr(function.__call__, "__code__", None)
+    if code is None:  # a class, or a function of C
+        return PartFailed(f"{function!r:.60} {what}")
     line = code.co_firstlineno
     text = linecache.getline(code.co_filename, line).strip()
     for frame in traceback.extract_tb(error.__traceback__ if error else None):

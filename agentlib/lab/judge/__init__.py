@@ -60,9 +60,12 @@ def engine_of(name: str | ContextEngine) -> tuple[Settings, ContextEngine]:
     if name in NAMED:
         return NAMED[name]
     try:
-        return presets.DEFAULT, resolve_name(name if ":" in name else f"{name}:compact")
-    except Exception as error:  # importing somebody's module can raise anything
+        engine: ContextEngine = resolve_name(name if ":" in name else f"{name}:compact")
+    except (Exception, SystemExit) as error:  # importing somebody's module can raise anything
         raise ValueError(f"{name!r} is no engine: {error!r}; write module:function") from error
+    if not callable(engine):
+        raise ValueError(f"{name!r} is no engine: {engine!r:.60} can't be called")
+    return presets.DEFAULT, engine
 
 
 def work(

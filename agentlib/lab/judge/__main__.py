@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,11 +24,11 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 def numbers(context: Any, option: Any, value: str) -> list[int]:
     """Read numbers and ranges of them: 100-119,7."""
-    try:
+    with suppress(ValueError):
         ends = [[int(end) for end in part.split("-")] for part in value.split(",")]
-        return [seed for part in ends for seed in range(part[0], part[-1] + 1)]
-    except ValueError:
-        raise click.BadParameter(f"{value!r} is no list such as 100-119,7") from None
+        if seeds := [seed for part in ends for seed in range(part[0], part[-1] + 1)]:
+            return seeds
+    raise click.BadParameter(f"{value!r} is no list such as 100-119,7")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -63,7 +64,10 @@ def command(engine: str, at_least: str, html: Path | None, is_json: bool, **give
     """
     least: Any = at_least
     if at_least and at_least not in OTHERS:
-        least = json.loads(Path(at_least).read_text(encoding="utf-8"))["rows"]
+        try:
+            least = json.loads(Path(at_least).read_text(encoding="utf-8"))["rows"]
+        except (LookupError, TypeError):
+            raise click.UsageError(f"{at_least} is no verdict; --json writes one") from None
     others = [at_least] if at_least in OTHERS else []
     bar = partial(track, console=Console(stderr=True), transient=True)
     verdict = judge(engine, model=given.pop("price_as"), others=others, track=bar, **given)

@@ -5,7 +5,9 @@ shrunk before it is shown: exchanges, calls and lengths go as long as it stays b
 """
 
 import re
+import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -39,7 +41,7 @@ def guarded(engine: ContextEngine, seconds: float = SECONDS) -> ContextEngine:
     def step(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
         before = deepcopy(messages)
         try:
-            with limited(seconds):
+            with limited(seconds), redirect_stdout(sys.stderr):  # stdout is for the verdict
                 done: Any = named(partial(engine, **given))(messages, settings)
         except TimeOver as error:
             raise failed(engine, f"took more than {seconds:g} s", error) from None

@@ -94,10 +94,10 @@ def command(paths: tuple[Path, ...], session: str, html: Path | None, **given: A
     tables = report.shareable(tables, texts=not given["no_text"])
     if html:
         _replace(html, report.as_page(tables, *title))
-        click.echo(f"wrote {html}")
-    elif given["is_json"]:
+        click.echo(f"wrote {html}", err=given["is_json"])
+    if given["is_json"]:
         click.echo(json.dumps(tables, indent=1))
-    else:
+    elif given["tables"] or not html:
         console = Console()
         console.print(*(Text(f"- {line}") for line in answer(tables)), sep="\n")
         if given["tables"]:
@@ -140,6 +140,8 @@ def _own(given: dict[str, Any]) -> Settings | None:
         return None
     window = given["window"] or (SMALL if (given["threshold"] or 0) <= SMALL else LARGE)
     base = presets.ALL[given["preset"] or "default"]
+    if unknown := changes.keys() - vars(base):
+        raise click.UsageError(f"there is no setting {', '.join(sorted(unknown))}")
     try:
         return Settings.from_env(base, environ={}, **{"context_window": window, **changes})
     except (TypeError, ValueError) as error:
@@ -147,7 +149,11 @@ def _own(given: dict[str, Any]) -> Settings | None:
 
 
 def _replace(file: Path, text: str) -> None:
-    """Write a file whole, or leave the old one as it is."""
+    """Write a file whole, or leave the old one as it is. A device or a pipe is written to."""
+    if file.exists() and not file.is_file():
+        file.write_text(text, encoding="utf-8")
+        return
+    file = file.resolve()  # a link stays one
     part = file.with_name(f".{file.name}.part")
     try:
         part.write_text(text, encoding="utf-8")

@@ -79,7 +79,8 @@ def _filled(report: Report) -> Iterator[str]:
         yield f"The window is filled by {', '.join(most)}."
     if files and files[0]["reads"] > 1:
         often = f"{files[0]['reads']:,.0f} of {_total(files, 'reads'):,.0f} times"
-        yield f"Read most often, {often}: {files[0]['file'][-50:]}."
+        name = files[0]["file"]
+        yield f"Read most often, {often}: {'…' * (len(name) > 50)}{name[-50:]}."
 
 
 def _advice(report: Report) -> Iterator[str]:

@@ -14,6 +14,7 @@ from typing import Any
 import jinja2
 from pandas import DataFrame
 from rich.box import SIMPLE
+from rich.cells import cell_len, set_cell_size
 from rich.table import Table
 from rich.text import Text
 
@@ -162,7 +163,7 @@ def _columns(rows: Sequence[Row], width: int) -> dict[str, list[str]]:
     shown = {name: [short(cell(name, row[name]), 200) for row in rows] for name in rows[0]}
     left_out = iter(WORDS["narrow"]["left_out"])
     while True:
-        wide = {name: max(map(len, [name, *cells])) for name, cells in shown.items()}
+        wide = {name: max(map(cell_len, [name, *cells])) for name, cells in shown.items()}
         texts = {n: wide[n] for n in shown if isinstance(rows[0][n], str) and n not in _WHOLE}
         room = width - 3 * len(shown) - 1 - sum(wide[n] for n in shown if n not in texts)
         caps = [n for n in range(_LEAST, 201) if sum(min(w, n) for w in texts.values()) <= room]
@@ -175,9 +176,11 @@ def _columns(rows: Sequence[Row], width: int) -> dict[str, list[str]]:
 
 def _cut(column: str, text: str, most: int) -> str:
     """Shorten a text: an id to its beginning, which --session takes, and a path to its end."""
-    if column == "session" or len(text) <= most:
+    if column == "session" or cell_len(text) <= most:
         return text[:most]
-    return f"…{text[1 - most :]}" if "/" in text and " " not in text else short(text, most)
+    if "/" in text and " " not in text:
+        return f"…{set_cell_size(text[::-1], most - 1).rstrip()[::-1]}"
+    return f"{set_cell_size(text, most - 1).rstrip()}…"
 
 
 def as_page(report: Report, title: str = "What your sessions cost, and what filled them") -> str:
