@@ -27,6 +27,7 @@ from agentlib.cli.main import DONE, FAILED, STOPPED, Terminal, main, sentence
 from agentlib.estimation import prompt_tokens
 from agentlib.lab.api.server import Headers, Reply, Server
 from agentlib.lab.client import client
+from agentlib.loop import Agent
 from agentlib.settings import MODEL
 from agentlib.transcripts import load
 
@@ -271,12 +272,21 @@ class Ends(io.StringIO):
         return ""
 
 
+def ends(*given: Any, **more: Any) -> Iterator[Any]:
+    """A run during which a signal comes."""
+    signal.raise_signal(signal.SIGTERM)
+    yield
+
+
 @posix
-def test_a_signal_that_ends_it_unwinds_like_ctrl_c(here, capsys, monkeypatch):
+@pytest.mark.parametrize("works", [False, True])
+def test_a_signal_that_ends_it_unwinds_like_ctrl_c(here, capsys, monkeypatch, works):
     agent("hello")
     file = only(here / "t", "*.jsonl")
     before = [(each, signal.getsignal(each)) for each in (signal.SIGTERM, signal.SIGHUP)]
-    monkeypatch.setattr(sys, "stdin", Ends())
+    monkeypatch.setattr(sys, "stdin", io.StringIO("hello\n") if works else Ends())
+    if works:
+        monkeypatch.setattr(Agent, "run", ends)
     monkeypatch.setattr(sys, "argv", ["agentlib", "--resume", str(file)])
     monkeypatch.setattr(sys, "path", [*sys.path])  # it puts the first last
     with ctrl_c(), pytest.raises(SystemExit) as end:
@@ -288,6 +298,13 @@ def test_a_signal_that_ends_it_unwinds_like_ctrl_c(here, capsys, monkeypatch):
     assert f"[session: {file} (go on with --resume)]" in said.out
     assert said.err == ""
     assert not (here / "t" / f"{file.stem}.lock").exists()
+
+
+def test_an_engine_that_ends_the_program_is_an_error(here, capsys):
+    code = agent(REPORT, "--engine", "bad_engines:leaves")
+    assert code == FAILED
+    assert "[error: SystemExit: 0]" in capsys.readouterr().err
+    assert load(only(here / "t", "*.jsonl")).history
 
 
 @posix

@@ -31,8 +31,8 @@ from agentlib.settings import MODEL
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
 
-DONE, FAILED, STOPPED = 0, 1, 130
-"""Exit codes. A wrong argument gives 2."""
+DONE, FAILED, STOPPED, ENDED = 0, 1, 130, (129, 143)
+"""Exit codes. A wrong argument gives 2, and SIGHUP and SIGTERM those of ENDED."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -273,9 +273,9 @@ class Terminal:
             # Ctrl-C may have come after a line was written and before memory knew it.
             self.session, code = load(self.file), STOPPED
             click.echo("\n[stopped by Ctrl-C; the session is kept]")
-        except BrokenPipeError:
-            raise
-        except (Exception, SystemExit) as error:  # somebody's engine may raise anything
+        except (Exception, SystemExit) as error:  # somebody's engine may call sys.exit
+            if isinstance(error, BrokenPipeError) or getattr(error, "code", 0) in ENDED:
+                raise
             code = FAILED
             where = f"{self.file}: " if getattr(error, "filename", "") is None else ""
             click.echo(f"[error: {where}{sentence(error)}]", err=True)

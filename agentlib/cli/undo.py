@@ -44,5 +44,5 @@ class Before:
                 shutil.copy2(kept, file)
             kept.unlink()
         except OSError as error:
-            return f"{name} not: {error.strerror}"
+            return f"{name} not: {error.strerror or error}"
         return name
