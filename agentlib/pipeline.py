@@ -1,4 +1,4 @@
-"""The layers in order, the one place where they meet. The loop and the lab call `compact`.
+"""The layers in order, the one place where they meet. The loop and replays call `compact`.
 
 It is pure but for `summarize` and `archive`. The `Step` that it returns holds every decision, and
 the session file records it.

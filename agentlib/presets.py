@@ -87,10 +87,10 @@ it from the cache.
 
 These numbers were chosen by replaying 31 public sessions of Claude Code under 630 policies. On 30
 others they cost 13 % less than a policy like Claude Code's, and less was needed again of what was
-forgotten: 4.5 pieces in 100 turns against 7.4. The sessions aren't in this project; `lab.replay`
-does the same with yours. A summary of 9,000 tokens is the shortest with which the offline agent
-describes every file of the course's review, in its window of 32,000. `make compare` judges it on
-tasks that it wasn't chosen on."""
+forgotten: 4.5 pieces in 100 turns against 7.4. The sessions aren't in this project;
+`session_report` does the same with yours. A summary of 9,000 tokens is the shortest with which the
+offline agent describes every file of the course's review, in its window of 32,000. `make compare`
+judges it on tasks that it wasn't chosen on."""
 
 ALL = {
     "learn-claude-code": LEARN_CLAUDE_CODE,

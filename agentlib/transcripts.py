@@ -3,7 +3,7 @@
 A `Session` holds the history, which only grows, and the context, which is the history as the
 layers leave it. Whatever happens becomes a line first. The line goes to the file and is then folded
 into the session. `load` folds the same lines again, so it needs no settings and gives the same
-session. See `session_file` for the lines, `lab.sessions` for the files of other programs.
+session. See `session_file` for the lines, `session_report` for the files of other programs.
 """
 
 import itertools

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 OURS = ("ANTHROPIC_", "CLAUDE_", "DISABLE_COMPACT", "DISABLE_AUTO_COMPACT", "MODEL_ID")
 HERE = ("127.0.0.1", "::1", "localhost")
 
+pytest.register_assert_rewrite("tests.course.rooms.solved")
+
 for name in list(os.environ):
     if name.startswith(OURS):
         del os.environ[name]
@@ -47,21 +49,21 @@ for method in ("connect", "connect_ex"):
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> "Workspace":
-    from runs import a_workspace
+    from tests.runs import a_workspace
 
     return a_workspace(tmp_path)
 
 
 @pytest.fixture
 def session(tmp_path: Path) -> "Session":
-    from runs import a_session
+    from tests.runs import a_session
 
     return a_session(tmp_path)
 
 
 def pytest_collection_finish() -> None:
     """Prepare the process that runs the tests. One that only hands them out imports little."""
-    import warm_kernel
+    from tests import warm_kernel
 
     warm_kernel.install()
     gc.freeze()  # what was imported is never looked at again

@@ -4,8 +4,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from agentlib.lab.api.__main__ import listen
-from agentlib.lab.api.server import Headers, Reply, Server
+from offline_api.__main__ import listen
+from offline_api.server import Headers, Reply, Server
 
 
 class Wire:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from agentlib.lab.model import Habits, reply
-from agentlib.lab.model.view import View, conversation_of, view
+from offline_api.model import Habits, reply
+from offline_api.model.view import View, conversation_of, view
 
 Message = dict[str, Any]
 NAMES = ("bash", "read_file", "write_file", "edit_file", "compact")

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentlib.lab.panels.panel import Panel
+from course.panels.panel import Panel
 
 
 def any_position_is_as_if_first(panel: Panel) -> None:

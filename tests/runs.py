@@ -9,14 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fakes import Body, Brain, Clock, client
-
 from agentlib import loop
-from agentlib.lab.tasks.scenarios import TRACE, Scenario, fill, report_checks
 from agentlib.loop import Turn
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session
+from tests.fakes import Body, Brain, Clock, client
+from windtunnel.tasks.scenarios import TRACE, Scenario, fill, report_checks
 
 SMALL = Settings(context_window=4_000, output_reserve=400, buffer=400, summary_tokens=100)
 """Compacts at 3,200 tokens: after three or four readings of a.txt."""

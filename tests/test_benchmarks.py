@@ -8,18 +8,19 @@ from pathlib import Path
 
 import pandas
 import pytest
-from benchmarks import faults as bench
-from real_sessions import FILES
 
+import session_report as sessions
 from agentlib import presets
-from agentlib.lab import sessions
-from agentlib.lab.play import play
-from agentlib.lab.spending import PRICED_AS
-from agentlib.lab.tasks.scenarios import TRACE
 from agentlib.presets import CLAUDE_CODE, DEFAULT
 from agentlib.settings import Settings
-from tests.benchmarks import fuzz, generated
+from agentlib.spending import PRICED_AS
+from tests.benchmarks import faults as bench
+from tests.benchmarks import fuzz
 from tests.benchmarks.compare import as_table, compare, dominated, measures, rows, shown
+from tests.real_sessions import FILES
+from windtunnel.runner import play
+from windtunnel.tasks import varied as generated
+from windtunnel.tasks.scenarios import TRACE
 
 # -- estimator.py ----------------------------------------------------------------------------------
 

@@ -9,17 +9,17 @@ import anthropic
 import httpx2
 import nbformat
 import pytest
-from runs import READ, SMALL, a_session, a_workspace
 
 from agentlib.auto_compact import summary_text
 from agentlib.cli.main import main
-from agentlib.lab.api.faults import Fault
-from agentlib.lab.api.server import Server
-from agentlib.lab.client import client
-from agentlib.lab.tasks.scenarios import Clock
 from agentlib.loop import run
 from agentlib.messages import asks_for_summary, of_type, violation
 from agentlib.transcripts import load
+from offline_api.connection import client
+from offline_api.faults import Fault
+from offline_api.server import Server
+from tests.runs import READ, SMALL, a_session, a_workspace
+from windtunnel.tasks.scenarios import Clock
 
 NOTEBOOK = Path(__file__).parent.parent / "notebooks/reference.ipynb"
 CELLS = [cell.source for cell in nbformat.read(NOTEBOOK, as_version=4).cells]

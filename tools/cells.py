@@ -15,7 +15,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from agentlib.lab.lessons.rooms import find
+from course.rooms import find
 from tools.places import MIME, embed
 
 PICTURE = "image/png"

@@ -16,7 +16,7 @@ from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.colors import to_hex
 from matplotlib.path import Path
 
-from agentlib.lab.figures.style import DPI, SHOWN, WIDTH, Chart
+from session_report.style import DPI, SHOWN, WIDTH, Chart
 
 UNITS = 10 * SHOWN / (WIDTH * DPI)
 """Units in a pixel of matplotlib's."""

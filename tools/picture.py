@@ -7,11 +7,11 @@ The runs are offline, so the picture is the same every time.
 
 from pathlib import Path
 
-from agentlib.lab import scoreboard
-from agentlib.lab.figures import charts
-from agentlib.lab.play import play
-from agentlib.lab.tasks.scenarios import REVIEW
 from agentlib.settings import Settings
+from course import scoreboard
+from course.figures import charts
+from windtunnel.runner import play
+from windtunnel.tasks.scenarios import REVIEW
 
 WINDOW = 32_000
 TITLE = "One task, without the layers and with them"

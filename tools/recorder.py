@@ -13,7 +13,7 @@ from functools import partial
 from itertools import pairwise, product
 from typing import Any
 
-from agentlib.lab.figures.style import LINE
+from session_report.style import LINE
 from tools import runs
 from tools.drawing import NotRecorded, Sheet, recording
 from tools.stops import STOPS, with_own
@@ -27,8 +27,8 @@ def install(stem: str) -> None:
     """Let this kernel add a recording to the outputs of each chart and each panel."""
     from IPython.core.getipython import get_ipython
 
-    from agentlib.lab.figures.style import Chart
-    from agentlib.lab.panels.panel import Panel
+    from course.panels.panel import Panel
+    from session_report.style import Chart
 
     runs.install()
     shell: Any = get_ipython()
@@ -52,7 +52,7 @@ def figure(chart: Any) -> dict[str, Any]:
 
 def panel(shown: Any, stops: Mapping[str, Any]) -> dict[str, Any]:
     """Record a panel at each combination of its controls' values."""
-    from agentlib.lab.panels.what_if import WhatIf
+    from course.panels.what_if import WhatIf
 
     if isinstance(shown, WhatIf):
         return bench(shown, stops)
@@ -103,7 +103,7 @@ def drawn(shown: Any, values: Mapping[str, Any], sheet: Sheet) -> tuple[Any, Any
 
     What the panel can't draw is shown as the panel shows it; what can't be recorded is an error.
     """
-    from agentlib.lab.panels.panel import Drawing, undrawn
+    from course.panels.panel import Drawing, undrawn
 
     draw, pictures = getattr(shown.draw, "__wrapped__", shown.draw), list[Any]()
     try:

@@ -22,7 +22,7 @@ KEPT = ROOT / "build/runs"
 
 def install() -> None:
     """Let `play` look for a run before it makes one, in this process."""
-    from agentlib.lab import play as module
+    from windtunnel import runner as module
 
     folder = KEPT / source()
     for old in KEPT.glob("*"):

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from agentlib.lab.figures import charts
-from agentlib.lab.figures.style import cents
-from agentlib.lab.panels.what_if import WhatIf, models, positions, settings_at, without_effect
-from agentlib.lab.replay import table
+from course.figures import charts
+from course.panels.what_if import WhatIf, models, positions, settings_at, without_effect
+from session_report.playback import table
+from session_report.style import cents
 from tools.drawing import Sheet
 from tools.stops import with_own
 

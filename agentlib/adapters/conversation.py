@@ -36,7 +36,7 @@ class Conversations:
     """All conversations of one agent, with a session file for each: the base of the adapters."""
 
     folder: Path | str
-    """For the session files, which `transcripts.load` and the lab read."""
+    """For the session files, which `transcripts.load` and session_report read."""
     settings: Settings = presets.DEFAULT
     engine: step.ContextEngine = pipeline.compact
     reason: ClassVar[step.Reason] = "auto"

@@ -8,8 +8,8 @@ from typing import Annotated, get_type_hints
 import click
 
 from agentlib import pipeline, presets
-from agentlib.lab.spending import repeats_that_pay
 from agentlib.settings import MODEL, Settings
+from agentlib.spending import repeats_that_pay
 from agentlib.step import ContextEngine
 
 _FOLDER = click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path)

@@ -23,13 +23,13 @@ from agentlib.cli import render
 from agentlib.cli.arguments import Arguments, options
 from agentlib.cli.undo import Before
 from agentlib.cli.working_copy import copy_folder
-from agentlib.lab.client import client, live_notice, model_id, served_window
-from agentlib.lab.spending import price_list
 from agentlib.loop import Agent
 from agentlib.session_file import SETTINGS, Hold, hold
 from agentlib.settings import MODEL
+from agentlib.spending import price_list
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
+from offline_api.connection import client, live_notice, model_id, served_window
 
 DONE, FAILED, STOPPED, ENDED = 0, 1, 130, (129, 143)
 """Exit codes. A wrong argument gives 2, and SIGHUP and SIGTERM those of ENDED."""

@@ -12,10 +12,10 @@ from typing import Any
 import click
 
 from agentlib.estimation import breakdown, prompt_tokens
-from agentlib.lab.spending import dollars
 from agentlib.loop import Agent, Turn, metered
 from agentlib.masks import masked
 from agentlib.messages import Block, blocks, kinds_of, of_type, result_text
+from agentlib.spending import dollars
 from agentlib.step import Outcome, Step
 
 _UNSAFE = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"

@@ -1,4 +1,4 @@
-"""Run Claude Code against `python -m agentlib.lab.api`, and keep what the server answered.
+"""Run Claude Code against `python -m offline_api`, and keep what the server answered.
 
 PYTHONPATH=. .venv/bin/python tests/adapters/claude_code.py    stores a run over our own package
 """
@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 
 from others import ROOT
 
-from agentlib.lab.api.__main__ import listen
-from agentlib.lab.api.server import Headers, Reply
-from agentlib.lab.lessons.sessions import STORED
-from agentlib.lab.sessions import load
-from agentlib.lab.sessions.one import compactions
+from course.rooms.sessions import STORED
+from offline_api.__main__ import listen
+from offline_api.server import Headers, Reply
+from session_report import load
+from session_report.one import compactions
 
 ASKED = "Read every Python file one by one and write a report"
 WINDOW = 100_000
@@ -78,7 +78,7 @@ def run(source: Path, work: Path, home: Path, *forms: str) -> Ran:
         shutil.copyfile(path, copy)
     name = "claude.exe" if os.name == "nt" else "claude"
     (binary,) = (ROOT / "build/adapters").glob(f"**/claude_agent_sdk/_bundled/{name}")
-    command = [sys.executable, "-m", "agentlib.lab.api", "--port", "0"]
+    command = [sys.executable, "-m", "offline_api", "--port", "0"]
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     answers: list[str] = []
     with subprocess.Popen(command, cwd=ROOT, **pipes) as server:

@@ -6,15 +6,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from loopback import served
 from others import PYTHON, ROOT
 
-from agentlib.lab.api.server import Server
-from agentlib.lab.model import reply
+from offline_api.model import reply
+from offline_api.server import Server
+from tests.loopback import served
 
 ASKED = "Read every Python file one by one and write a report"
 AGENTS = ("mini_swe_agent", "deep_agents", "smol_agents", "inspect_agent")
-PACKAGE = ROOT / "agentlib/lab/api"
+PACKAGE = ROOT / "offline_api"
 
 
 @pytest.mark.parametrize("agent", AGENTS)

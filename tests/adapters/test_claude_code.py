@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from claude_code import ASKED, COUNTS, Ran, run, usage_of
 
-from agentlib.lab.sessions import load
-from agentlib.lab.sessions.one import compactions
+from session_report import load
+from session_report.one import compactions
 
 MODEL_COUNTS = (
     *("inputTokens", "cacheCreationInputTokens", "cacheReadInputTokens", "outputTokens"),

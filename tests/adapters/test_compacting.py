@@ -7,17 +7,17 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from loopback import served
 from others import PYTHON, ROOT
 
-from agentlib.lab import sessions
-from agentlib.lab.api.server import Headers, Reply, Server
-from agentlib.lab.model import reply
+import session_report as sessions
 from agentlib.messages import asks_for_summary, tool_names
 from agentlib.transcripts import load
+from offline_api.model import reply
+from offline_api.server import Headers, Reply, Server
+from tests.loopback import served
 
 ASKED = "Read every Python file one by one and write a report"
-PACKAGE = ROOT / "agentlib/lab/api"
+PACKAGE = ROOT / "offline_api"
 README = ROOT / "README.md"
 AGENTS = ROOT / "tests/adapters/agents"
 FRAMEWORKS = {"langchain": 16_000, "deepagents": 24_000, "pydantic": 16_000, "openai": 16_000}

@@ -30,8 +30,8 @@ ROUND = 18
 """Moves, no place twice. Then the window changes, and all pictures are new."""
 CELLS = (
     f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
-    "from agentlib.lab.lessons.estimation import estimation_panel\nestimation_panel()",
-    "from agentlib.lab.panels.what_if import what_if\nwhat_if()",
+    "from course.rooms.estimation import estimation_panel\nestimation_panel()",
+    "from course.panels.what_if import what_if\nwhat_if()",
 )
 CLOCK = r"""
 root => {

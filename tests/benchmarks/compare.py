@@ -19,19 +19,19 @@ from pandas import DataFrame
 from rich.progress import track
 
 from agentlib import loop, presets
-from agentlib.lab.client import client
-from agentlib.lab.play import Run, outcomes, play, repeated
-from agentlib.lab.replay import replay
-from agentlib.lab.replay.need import needs
-from agentlib.lab.spending import MILLION, PRICED_AS, dollars, model_facts
-from agentlib.lab.tasks import scenarios
-from agentlib.lab.tasks.scenarios import Clock, Scenario
 from agentlib.messages import Message, of_type
 from agentlib.settings import Settings
+from agentlib.spending import MILLION, PRICED_AS, dollars, model_facts
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session
-from tests.benchmarks import generated
+from offline_api.connection import client
+from session_report.need import needs
+from session_report.playback import replay
 from tests.benchmarks.count import count
+from windtunnel.runner import Run, outcomes, play, repeated
+from windtunnel.tasks import scenarios
+from windtunnel.tasks import varied as generated
+from windtunnel.tasks.scenarios import Clock, Scenario
 
 WINDOW, FIRST_SEED, GENERATED = 32_000, 1_000, 20
 DEFAULT = "default"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from agentlib.lab import sessions
+import session_report as sessions
 from agentlib.messages import of_type
 from agentlib.transcripts import INTERRUPTED
 

@@ -12,11 +12,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import session_report as sessions
 from agentlib.estimation import meter, prompt_tokens
-from agentlib.lab import sessions
-from agentlib.lab.replay.estimates import growths
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
+from windtunnel.estimates import growths
 
 ESTIMATORS = ("anchored", "chars", "blocks")
 

@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any, get_args
 
 from agentlib import presets
-from agentlib.lab.api.faults import INVENTED, Fault, Kind
-from agentlib.lab.client import client
-from agentlib.lab.play import outcomes
-from agentlib.lab.tasks.scenarios import Clock
 from agentlib.loop import run
 from agentlib.messages import asks_for_summary
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
+from offline_api.connection import client
+from offline_api.faults import INVENTED, Fault, Kind
 from tests.benchmarks.count import count
+from windtunnel.runner import outcomes
+from windtunnel.tasks.scenarios import Clock
 
 WINDOW, READINGS, PROMPT = 8_000, 16, "Read the text, again and again."
 SHARES = (0.1, 0.5, 1.0)

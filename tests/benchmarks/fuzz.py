@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import session_report as sessions
 from agentlib import transcripts
-from agentlib.lab import sessions
-from agentlib.lab.client import client
 from agentlib.loop import run
 from agentlib.messages import violation
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session
+from offline_api.connection import client
 from tests.benchmarks.count import count
 
 SETTINGS = Settings(context_window=8_000, output_reserve=400, buffer=400, threshold=4_000)

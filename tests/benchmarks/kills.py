@@ -12,12 +12,12 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from agentlib.lab.client import client
 from agentlib.loop import run
 from agentlib.messages import of_type, violation
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
+from offline_api.connection import client
 from tests.benchmarks.count import count
 from tests.benchmarks.fuzz import brain as reader
 from tests.benchmarks.fuzz import files

@@ -11,12 +11,12 @@ printed but these numbers and the name of its file.
 from itertools import accumulate
 
 from agentlib.estimation import estimate_tokens, prompt_tokens
-from agentlib.lab.sessions import load
-from agentlib.lab.spending import PRICED_AS, rates
-from agentlib.lab.tasks.kinds import spoken
 from agentlib.messages import Message
+from agentlib.spending import PRICED_AS, rates
 from agentlib.transcripts import Session
+from session_report import load
 from tests.real_sessions import FILES
+from windtunnel.tasks.kinds import spoken
 
 
 def words(message: Message) -> int:

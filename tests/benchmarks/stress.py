@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agentlib.lab.client import client
 from agentlib.loop import run
 from agentlib.presets import DEFAULT
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
+from offline_api.connection import client
 from tests.benchmarks.count import count
 
 FILES, WINDOW = 7, 32_000

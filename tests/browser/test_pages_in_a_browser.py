@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, Response
 
-from agentlib.lab import lessons
+import course as lessons
 from tests.browser.site import visited, visiting
 from tools import pages
 

@@ -23,10 +23,10 @@ import pytest
 
 from agentlib import loop
 from agentlib.auto_compact import SummaryFailed, summarizer
-from agentlib.lab.client import client, served_window
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
+from offline_api.connection import client, served_window
 
 WINDOW = 2_048
 SMALL = Settings(context_window=WINDOW, output_reserve=48, buffer=200, summary_tokens=40)

@@ -14,8 +14,8 @@ from ipywidgets.widgets.widget import _instances
 from ipywidgets.widgets.widget_int import _BoundedInt
 from ipywidgets.widgets.widget_selection import _Selection
 
-from agentlib.lab.panels.panel import ONE_AT_A_TIME, undrawn
-from agentlib.lab.panels.what_if import WhatIf
+from course.panels.panel import ONE_AT_A_TIME, undrawn
+from course.panels.what_if import WhatIf
 from tools.drawing import Sheet, recording
 
 CONTROLS = (_BoundedInt, _Selection, Checkbox, Text, Textarea)

@@ -1,0 +1,285 @@
+"""Turn usages into dollars, and hold a cap on what a live run may spend.
+
+`prices.json` says when its prices were collected and from where. A model that it does not name has
+no price here, unless you name one with `own_price`. Batches, fast mode and regional surcharges are
+not priced.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from agentlib.estimation import prompt_tokens
+
+MILLION = 1_000_000
+PRICED_AS = "claude-opus-5-5"
+"""The model at whose prices DEFAULT was chosen, and presets are compared."""
+PAYS_FROM = 20
+"""Writing to the cache costs so many times reading, at least, where repeats pay."""
+PATIENCE, RETRIES = 60.0, 10
+"""Most seconds that an endpoint may have a request wait in all, if it asks for the same wait each
+time, and most tries after the first.
+
+The SDK's own waits begin at half a second, double up to eight, and are some 50 seconds together.
+"""
+Usage = Mapping[str, Any]
+_KINDS = ("input", "cache_write_5m", "cache_write_1h", "cache_read")
+_own: dict[str, dict[str, Any]] = {}
+"""Prices that a person named for this process, by model."""
+
+
+class CapReached(RuntimeError):
+    """The dollars allowed are spent. Nothing more is sent."""
+
+
+class LiveError(RuntimeError):
+    """The reason why a live run can't go on, in one sentence for the person who started it."""
+
+
+class NoPrice(ValueError):
+    """The model has no price, neither in the file nor of one's own."""
+
+
+@lru_cache(maxsize=1)
+def price_list() -> dict[str, Any]:
+    """Return the whole file: `collected` (a date), `currency`, `sources`, `models`."""
+    return json.loads((files("agentlib") / "prices.json").read_text(encoding="utf-8"))
+
+
+def own_price(model: str, price: str) -> None:
+    """Take "IN,OUT" as the price of a model in this process, in dollars per million tokens.
+
+    A model that the file names keeps the file's price, or offline bills would change. The prompt
+    cache costs what the prompt costs. Raises ValueError for another text.
+
+    >>> own_price("tiny", "0.5, 2")
+    >>> dollars({"input_tokens": 1_000_000, "output_tokens": 1_000_000}, "tiny")
+    2.5
+    """
+    amounts = price.split(",")
+    if len(amounts) != 2 or not all(re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*", n) for n in amounts):
+        raise ValueError(
+            f"price={price!r}; write IN,OUT in dollars per million tokens, such as 0,0"
+        )
+    read, written = map(float, amounts)
+    _own[model] = {**dict.fromkeys(_KINDS, read), "output": written, "own": True}
+
+
+def model_facts(model: str) -> dict[str, Any]:
+    """Return prices (USD per million tokens) and sizes of a model; a dated id finds its model.
+
+    A price of one's own counts if the file has none. Raises NoPrice, which is a ValueError.
+    """
+    models = price_list()["models"]
+    facts = models.get(model) or models.get(re.sub(r"-20\d{6}$", "", model)) or _own.get(model)
+    if facts is None:
+        raise NoPrice(f"no price is known for the model {model!r}")
+    return facts
+
+
+def rates(model: str, prompt_tokens: int = 0) -> dict[str, float]:
+    """Return USD per million tokens by kind, for a request with a prompt of so many tokens.
+
+    If the model has a tier for long prompts, its rates hold for the whole request.
+    """
+    facts = model_facts(model)
+    tier = facts.get("long_prompt")
+    return tier if tier and prompt_tokens > tier["above"] else facts
+
+
+def repeats_that_pay(model: str) -> int:
+    """Return how often to repeat a request so that the cache lives on: 3 times, or not at all.
+
+    In real sessions three repeats save where writing to the cache costs 25 times reading or more,
+    and cost where it is 12.5 times. For a model without a price they are not worth the risk.
+
+    >>> repeats_that_pay("claude-opus-5-5"), repeats_that_pay("claude-haiku-5-5")
+    (3, 0)
+    """
+    with suppress(ValueError):
+        rate = rates(model)
+        return 3 if rate["cache_write_5m"] >= PAYS_FROM * rate["cache_read"] else 0
+    return 0
+
+
+def priced(usage: Usage, model: str) -> dict[str, tuple[int, float]]:
+    """Return tokens and USD of one response by how they are billed.
+
+    The kinds are `read` from the cache, `written` to it, `uncached`, and `answers`. Missing and
+    null counts are 0. `usage["cache_creation"]` says how many of the tokens written to the cache
+    live an hour, and those cost more.
+    """
+    rate = rates(model, prompt_tokens(usage))
+    split: Usage = usage.get("cache_creation") or {}
+    hour = split.get("ephemeral_1h_input_tokens") or 0
+    read = usage.get("cache_read_input_tokens") or 0
+    written = usage.get("cache_creation_input_tokens") or 0
+    uncached, answers = (usage.get(name) or 0 for name in ("input_tokens", "output_tokens"))
+    writing = rate["cache_write_5m"] * (written - hour) + rate["cache_write_1h"] * hour
+    return {
+        "read": (read, rate["cache_read"] * read / MILLION),
+        "written": (written, writing / MILLION),
+        "uncached": (uncached, rate["input"] * uncached / MILLION),
+        "answers": (answers, rate["output"] * answers / MILLION),
+    }
+
+
+def dollars(usage: Usage, model: str) -> float:
+    """Return the USD of one response from the `usage` that the API returned.
+
+    >>> dollars({"input_tokens": 1_000, "output_tokens": 100}, "claude-opus-5-5")  # 4 and 20 / M
+    0.006
+    """
+    return sum(price for _, price in priced(usage, model).values())
+
+
+@dataclass
+class Cap:
+    """Count what was spent and stop before the request after `max_usd` was reached.
+
+    Only the answer says what a request costs, so the cap is held to within one request.
+    """
+
+    max_usd: float
+    spent: float = 0.0
+    is_void: bool = False
+    """Whether a response didn't say what it cost."""
+
+    def __post_init__(self) -> None:
+        if not self.max_usd >= 0:  # refuses nan too, which nothing ever reaches
+            raise ValueError(f"max_usd={self.max_usd!r}; choose dollars, 0 or more")
+
+    def check(self) -> None:
+        """Raise CapReached if the cap is reached, LiveError if it can't be held.
+
+        Call it before each request.
+        """
+        if self.is_void:
+            raise LiveError(
+                "The cap can't be held: the endpoint doesn't say how many tokens a request had. "
+                "Nothing more was sent; go on without max_usd if you trust it."
+            )
+        if self.spent >= self.max_usd:
+            raise CapReached(
+                f"the cap of ${self.max_usd:.4f} is reached: ${self.spent:.4f} were spent. "
+                "Nothing was sent; choose a higher max_usd to go on."
+            )
+
+    def add(self, usage: Usage, model: str) -> float:
+        """Count one response. Returns its dollars."""
+        price = dollars(usage, model)
+        self.spent += price
+        return price
+
+
+def usage_of(reply: bytes) -> Usage | None:
+    """Return the usage of a response's body, None if its tokens can't be counted.
+
+    >>> usage_of(b'{"usage": {"input_tokens": null}}') is None
+    True
+    """
+    try:
+        usage = json.loads(reply)["usage"]
+        counts = [usage["input_tokens"], usage["output_tokens"]]
+        counts += [usage.get(f"cache_{kind}_input_tokens") or 0 for kind in ("read", "creation")]
+        split: Usage = usage.get("cache_creation") or {}
+        counts += [count or 0 for count in split.values()]
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return None
+    return usage if all(type(count) is int and count >= 0 for count in counts) else None
+
+
+def guard(
+    base_url: str, cap: Cap | None, say: Callable[[str], object] = str
+) -> Callable[[Any, Any], Any]:
+    """Return a middleware for `anthropic.Anthropic(middleware=[guard(…)])`. `cap` None: no limit.
+
+    It runs once for each attempt, and `say` gets a line before each wait. It raises CapReached
+    before a request, and LiveError if the key is refused, if nobody answers at `base_url`, if the
+    wait would be longer than `PATIENCE`, if it redirects or is no Messages API, or if the cap can't
+    be held: without a price, for a streamed answer, or after a reply without a countable usage.
+    """
+    import anthropic
+
+    def handle(request: Any, call_next: Any) -> Any:
+        body: dict[str, Any] = request.json or {}
+        model: str = "" if "count_tokens" in request.url else body.get("model", "")
+        if cap and model:
+            _check(cap, model, body)
+        try:
+            response = call_next(request)
+        except anthropic.APIConnectionError as error:  # also ten minutes of silence
+            reason = error.__cause__ or error
+            is_last = request.retries_taken > 1 or isinstance(error, anthropic.APITimeoutError)
+            text = f"Nobody answers at {base_url}: is there a network? {reason}"
+            # The SDK tries again if its own error is the cause.
+            raise LiveError(text) from (reason if is_last else error)
+        _check_response(response, base_url, body.get("stream"))
+        _check_wait(request, response, base_url, say)
+        if cap and model and response.http_response.is_success:
+            usage = usage_of(response.http_response.read())
+            cap.is_void = usage is None
+            cap.add(usage or {}, model)
+        return response
+
+    return handle
+
+
+def _check_wait(request: Any, response: Any, base_url: str, say: Callable[[str], object]) -> None:
+    """Say that the SDK tries again, and when. Raise LiveError if that takes too long."""
+    code, headers = response.status_code, response.headers
+    again = (code in (408, 409, 429) or code >= 500) and headers.get("x-should-retry") != "false"
+    if not again or request.retries_taken >= RETRIES:
+        return
+    wait = _retry_after(headers)
+    if (request.retries_taken + 1) * wait > PATIENCE:
+        asks = f"asks to wait {wait:,.0f} seconds ({code})"
+        raise LiveError(f"{base_url} {asks}: go on later, nothing is lost.")
+    when = f" in {wait:g} seconds" if wait else ""
+    say(f"{base_url} can't answer now ({code}); trying again{when}")
+
+
+def _retry_after(headers: Mapping[str, str]) -> float:
+    """Return the seconds that a response asks to wait, 0 if it doesn't ask. Dates aren't read."""
+    for name, unit in (("retry-after-ms", 1_000), ("retry-after", 1)):
+        with suppress(KeyError, ValueError):
+            return max(0.0, float(headers[name]) / unit)
+    return 0.0
+
+
+def _check(cap: Cap, model: str, body: Mapping[str, Any]) -> None:
+    cap.check()
+    if body.get("stream"):
+        raise LiveError("The cap can't be held for a streamed answer. Go on without max_usd.")
+    try:
+        model_facts(model)
+    except ValueError as error:
+        cure = "Set MODEL_PRICE=IN,OUT, or go on without max_usd."
+        raise LiveError(f"The cap can't be held: {error}. {cure}") from None
+
+
+def _check_response(response: Any, base_url: str, streams: Any) -> None:
+    if response.status_code == 401:
+        cure = "check ANTHROPIC_API_KEY in the environment or in the .env file"
+        raise LiveError(f"The key was refused by {base_url} (401): {cure}.")
+    if 300 <= response.status_code < 400:  # which the client doesn't follow
+        other = f"{response.headers.get('location')!r:.200}"
+        raise LiveError(
+            f"{base_url} sends requests on to {other}, and the key does not go there. If you trust "
+            "that address, set ANTHROPIC_BASE_URL to it."
+        )
+    kind, answer = response.headers.get("content-type", ""), response.http_response
+    fits = "event-stream" in kind if streams else "json" in kind and _is_object(answer.read())
+    if answer.is_success and not fits:
+        raise LiveError(f"{base_url} is not a Messages API: it sent {kind or '?'}, no message.")
+
+
+def _is_object(text: bytes) -> bool:
+    with suppress(ValueError, RecursionError):
+        return isinstance(json.loads(text.decode()), dict)
+    return False

@@ -1,0 +1,183 @@
+"""Check exercises, take hints, predict results and compare them, use the learner's function.
+
+Predictions are kept as long as the kernel runs. The exercises themselves are in the `rooms`.
+"""
+
+import textwrap
+import time
+import traceback
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+from course.checking import Answer, Wrong
+from course.rooms import find
+from offline_api.limits import TimeOver, limited
+from windtunnel.parts import PartFailed
+
+WIDTH = 72
+SECONDS = 10
+"""Of this process's own time, after which an answer that doesn't end is stopped."""
+
+
+class Note(str):
+    """Text that a notebook shows without quotes, with or without `print`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The result of `check`. It is true if the answer passed.
+
+    >>> Verdict("02.1", False, "result toolu_6 should be left whole.")
+    02.1 not yet: result toolu_6 should be left whole.
+    """
+
+    exercise: str
+    passed: bool
+    says: str
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __repr__(self) -> str:
+        return _wrapped(f"{self.exercise} {'passed' if self.passed else 'not yet'}: {self.says}")
+
+
+def check(exercise: str, answer: Any) -> Verdict:
+    """Check an answer, which is a value or a function, and say why it is right or wrong.
+
+    An answer that raises is wrong, and the verdict names its line. One that doesn't end is wrong,
+    too. Raises `ValueError` if there is no such exercise.
+    """
+    asked = find(exercise)
+    try:
+        with limited(SECONDS, time.process_time):
+            says = asked.check(Answer(answer)) or asked.passed
+    except (Wrong, PartFailed) as wrong:
+        return Verdict(exercise, False, str(wrong))
+    except TimeOver:
+        says = f"it was stopped after {SECONDS:g} seconds. Does every loop in it end?"
+        return Verdict(exercise, False, says)
+    except Exception as error:
+        return Verdict(exercise, False, _blame(error, answer))
+    _solved[exercise] = answer
+    return Verdict(exercise, True, says)
+
+
+_solved: dict[str, Any] = {}
+"""The last right answer to each exercise. `use` doesn't check the same function once more."""
+
+
+def _blame(error: Exception, answer: Any) -> str:
+    """Say what raised: the answer in one of its lines, or the check that read what it gave."""
+    code = getattr(answer, "__code__", None)
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if code and frame.filename == code.co_filename]
+    if own:
+        return f"it raised {error!r}, in line {own[-1].lineno}: {own[-1].line}"
+    if code and f"{code.co_name}()" not in str(error):  # which names the function that it calls
+        return f"what it gave can't be read: {error!r:.120}"
+    return f"it raised {error!r}"
+
+
+def use(exercise: str, function: Any) -> Any:
+    """Return the learner's function if it passes the exercise, else the finished one of its room.
+
+    Print in one line which of the two it is. A function that raises in the check, the unchanged
+    stub and None don't pass. So a lesson runs to its end before its exercises are solved, and
+    nobody takes the finished function for their own.
+
+    >>> use("00.2", None)(600, 400, 3)
+    00.2 is not solved yet, so the finished added_up runs.
+    3000
+    """
+    chosen, reason = find(exercise).finished, "is not solved yet, so the finished"
+    if function is not None and (_solved.get(exercise) is function or check(exercise, function)):
+        chosen, reason = function, "is solved: your"
+    print(f"{exercise} {reason} {getattr(chosen, '__name__', 'answer')} runs.")
+    return chosen
+
+
+def hint(exercise: str, step: int = 1) -> Note:
+    """Return the hint number `step`, counted from 1, or say that there is none."""
+    hints = find(exercise).hints
+    if not 1 <= step <= len(hints):
+        return _wrapped(f"{exercise} has no hint {step}. Its last is hint {len(hints)}.")
+    more = f' Next: hint("{exercise}", {step + 1}).' if step < len(hints) else ""
+    return _wrapped(f"Hint {step} of {len(hints)}: {hints[step - 1]}{more}")
+
+
+_predictions: dict[str, dict[str, Any]] = {}
+
+
+def predict(name: str, *unnamed: Any, **values: Any) -> Note:
+    """Write a prediction down, to be compared after the run.
+
+    A value None is no prediction yet. A value without a name is not written down.
+
+    >>> predict("02.turns", turns=12)
+    You say: turns 12.
+    """
+    if unnamed:
+        return Note(f"Name your prediction, as in predict({name!r}, turns={unnamed[0]!r}).")
+    _predictions[name] = values
+    if not values or any(value is None for value in values.values()):
+        return Note("no prediction yet: put your guess in place of None")
+    listed = ", ".join(f"{_words(key)} {_shown(value)}" for key, value in values.items())
+    return _wrapped(f"You say: {listed}.")
+
+
+def compare(name: str, **actual: Any) -> Note:
+    """Set the prediction beside the result, a line for each value.
+
+    >>> _ = predict("02.turns", turns=12)
+    >>> compare("02.turns", turns=17)
+    turns: you said 12, it is 17, 5 more
+    """
+    values = _predictions.get(name, {})
+    lines = [f"{_words(key)}: {_compared(values.get(key), actual[key])}" for key in actual]
+    lines += [f"{key}: not asked, only {', '.join(actual)}" for key in values.keys() - actual]
+    return Note("\n".join(lines))
+
+
+def _compared(prediction: Any, value: Any) -> str:
+    if prediction is None:
+        return f"you said nothing, it is {_shown(value)}"
+    if isinstance(prediction, str) and not isinstance(value, str):
+        form = "True or False" if isinstance(value, bool) else "a number"
+        return f"you said the text {prediction!r}. Give {form}. It is {_shown(value)}"
+    if prediction == value or _shown(prediction) == _shown(value):
+        return f"you said {_shown(prediction)}, and so it is"
+    return f"you said {_shown(prediction)}, it is {_shown(value)}{_distance(prediction, value)}"
+
+
+def _distance(prediction: Any, value: Any) -> str:
+    """How near a number came: ", 5 less" or, for a large one, ", 12% more"."""
+    pair = (prediction, value)
+    if any(isinstance(each, bool) or not isinstance(each, Real) for each in pair):
+        return ""
+    off, side = abs(value - prediction), "more" if value > prediction else "less"
+    large = isinstance(value, Integral) and abs(int(value)) >= 1_000
+    return f", {100 * off / abs(value):.2g}% {side}" if large else f", {_shown(off)} {side}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Integral):
+        return f"{value:,}"
+    return f"{value:,.2f}" if isinstance(value, float) else str(value)
+
+
+def _words(key: str) -> str:
+    return key.replace("_", " ")
+
+
+def _wrapped(text: str) -> Note:
+    lines = (textwrap.fill(line, WIDTH, break_long_words=False) for line in text.splitlines())
+    return Note("\n".join(lines))

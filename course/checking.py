@@ -1,0 +1,229 @@
+"""The vocabulary of the exercises' checkers: small conversations, safe calls, comparisons.
+
+A checker gets the learner's `Answer` and raises `Wrong` with the failing case. `exercise`
+registers one.
+"""
+
+import inspect
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from agentlib.messages import Block, Message, of_type, violation
+from windtunnel.parts import is_message
+
+
+def read(name: str) -> str:
+    """Return the text of a file beside this module."""
+    return (Path(__file__).parent / "rooms" / name).read_text(encoding="utf-8")
+
+
+SUMMARY = "1.py and 2.py are read."
+"""A summary that has nothing of a `conversation`."""
+LONGEST = 60
+"""Characters of a value that fit into a sentence."""
+
+
+class Wrong(Exception):
+    """Raised by a checker. The message tells the learner which case failed, and why."""
+
+
+def require(condition: object, reason: str) -> None:
+    """Raise `Wrong` with this reason unless the condition holds."""
+    if not condition:
+        raise Wrong(reason)
+
+
+def same_value(right: Any, result: Any, within: float = 1e-9) -> bool:
+    """Compare two results. If one is right that is a truth, any other true value is, too.
+
+    Numbers may differ by `within`, and those with a fraction in their last digits.
+    """
+    if isinstance(right, bool):
+        return right == bool(result)
+    if isinstance(right, int | float) and isinstance(result, int | float):
+        share = 1e-6 if isinstance(right, float) else 0
+        return math.isclose(right, result, rel_tol=share, abs_tol=within)
+    return right == result
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the learner gives to `check`, and the ways in which a checker looks at it."""
+
+    value: Any
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The answer, if it is a function."""
+        reason = "is not a function; give check the function's name, without parentheses."
+        require(callable(self.value), f"{shown(self.value)} {reason}")
+        return self.value
+
+    def typed(self, types: type | tuple[type, ...], reason: str) -> Any:
+        """Return the answer, if it has one of the types."""
+        require(isinstance(self.value, types), f"the answer is {shown(self.value)}; {reason}.")
+        return self.value
+
+    def numbers(self, *names: str) -> dict[str, int]:
+        """Return the answer, if it is a dict of numbers with some of these names and no other."""
+        listed = ", ".join(f'"{name}": …' for name in names)
+        wanted = f"give {{{listed}}}"
+        numbers = self.typed(dict, wanted)
+        others = f"{wanted}, and no other number; yours is {shown(numbers)}."
+        require(set(numbers) <= set(names), others)
+        return numbers
+
+    def call(self, given: Any, *more: Any, **options: Any) -> Any:
+        """Call the learner's function on copies of lists and dicts, which it mustn't edit."""
+        asked = (given, *more)
+        copies: list[Any] = [deepcopy(v) if type(v) in (list, dict) else v for v in asked]
+        result = self.function(*copies, **options)
+        same = all(map(operator.eq, copies, asked))
+        require(same, "it edited what it was given; return something new instead.")
+        return result
+
+    def messages(self, given: Any, *more: Any, **options: Any) -> list[Message]:
+        """Call the learner's function; it has to return messages that the API would take."""
+        return require_messages(self.call(given, *more, **options))
+
+    def agree(
+        self, cases: Mapping[str, Sequence[Any]], within: float = 1e-9, *, rounded: bool = False
+    ) -> None:
+        """Call the learner's function in each case: the right result, then the arguments.
+
+        A case's name gives its reason, as in "a prompt as large as the window still fits". Numbers
+        may differ by `within`, or be `rounded` up.
+        """
+        for name, (right, *arguments) in cases.items():
+            result = self.call(*arguments)
+            given = f"with {listed} " if (listed := self._listed(arguments)) else ""
+            verdict = f"{given}the answer is {shown(right)}, not {shown(result)}"
+            also = math.ceil(right) if rounded else right
+            fits = any(same_value(each, result, within) for each in (right, also))
+            require(fits, f"{name}: {verdict}.")
+
+    def _listed(self, arguments: Sequence[Any]) -> str:
+        """Name the arguments that are short enough: "base=600, growth=400"."""
+        pairs = zip(inspect.signature(self.function).parameters, arguments, strict=False)
+        short = [(name, value) for name, value in pairs if len(repr(value)) <= LONGEST]
+        return ", ".join(f"{name}={shown(value)}" for name, value in short)
+
+    def hit(self, right: int, *, how: str, low: str, high: str) -> None:
+        """Require the right number. Say `low` or `high` of any other, and how to find one.
+
+        Where `low` and `high` have braces, they name the learner's number.
+        """
+        given = shown(self.value)
+        whole = type(self.value) in (int, float) and self.value % 1 == 0
+        require(whole, f"{given} is no whole number; {how}.")
+        require(self.value >= right, low.format(given))
+        require(self.value <= right, high.format(given))
+
+
+Check = Callable[[Answer], str | None]
+"""Returns None for a right answer, or a sentence about it, and raises `Wrong` for any other."""
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """An exercise as its room registers it."""
+
+    check: Check
+    passed: str
+    """What to say of a right answer of which the check says nothing."""
+    finished: Any
+    """What runs until the learner has solved it, or None."""
+    hints: tuple[str, ...]
+    """The paragraphs of the check's docstring, in the order in which they are given."""
+
+
+EXERCISES: dict[str, Exercise] = {}
+"""The exercises of the rooms that have been imported, by name."""
+
+
+def exercise(name: str, passed: str = "", *, finished: Any = None) -> Callable[[Check], Check]:
+    """Register the decorated check as the exercise `name`. Its docstring has the hints.
+
+    A hint is a paragraph of its own.
+    """
+
+    def register(check: Check) -> Check:
+        paragraphs = inspect.cleandoc(check.__doc__ or "").split("\n\n")
+        hints = tuple(" ".join(each.split()) for each in paragraphs)
+        EXERCISES[name] = Exercise(check, passed, finished, hints)
+        return check
+
+    return register
+
+
+def require_messages(value: Any) -> list[Message]:
+    """Return the value if it is a list of messages that the API would take."""
+    for message in Answer(value).typed(list, "return a list of messages"):
+        form = "a message has the role user or assistant, and a text or blocks as its content"
+        require(is_message(message), f"the list holds {shown(message)}; {form}.")
+    refusal = violation(value)
+    require(not refusal, f"the API would refuse this: {refusal}")
+    return value
+
+
+def shown(value: Any) -> str:
+    """Return a value as text for a sentence: numbers with separators, long values cut short.
+
+    >>> print(shown(32_000), shown("a.py"), shown("a" * 99))
+    32,000 'a.py' 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…
+    """
+    value = round(value, 9) if isinstance(value, float) else value  # 126.99999999999999
+    text = f"{value:,}" if type(value) is int else repr(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def call_block(number: int, name: str = "read_file", **inputs: Any) -> Block:
+    """Make the tool_use block `toolu_<number>`."""
+    return {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": inputs}
+
+
+def result_block(number: int, content: Any) -> Block:
+    """Make the tool_result block that answers the call `toolu_<number>`."""
+    return {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": content}
+
+
+Result = int | str | Mapping[str, Any]
+
+
+def conversation(
+    *exchanges: Result | Sequence[Result], request: str = "Read every file, then report."
+) -> list[Message]:
+    """Make a request and its exchanges, each a call and its result, or several in one turn.
+
+    Give a result as its number of characters or as its text. A mapping stands for a call of
+    `compact` with that input. Calls are numbered from `toolu_1` through all exchanges.
+
+    >>> [len(message["content"]) for message in conversation(300, [90, {"focus": "facts"}])[1:]]
+    [1, 1, 2, 2]
+    """
+    messages: list[Message] = [{"role": "user", "content": request}]
+    numbers = count(1)
+    for exchange in exchanges:
+        results = [exchange] if isinstance(exchange, int | str | Mapping) else exchange
+        blocks = [_call_and_result(next(numbers), result) for result in results]
+        calls, answers = map(list, zip(*blocks, strict=True))
+        messages += [{"role": "assistant", "content": calls}, {"role": "user", "content": answers}]
+    return messages
+
+
+def _call_and_result(number: int, result: Result) -> tuple[Block, Block]:
+    if isinstance(result, Mapping):
+        return call_block(number, "compact", **result), result_block(number, "Compacted.")
+    text = (f"# {number} " * result)[:result] if isinstance(result, int) else result
+    return call_block(number, path=f"{number}.py"), result_block(number, text)
+
+
+def text_of(messages: Sequence[Message]) -> str:
+    """Join the text of the messages, without tool results."""
+    return "\n".join(block["text"] for m in messages for block in of_type(m, "text"))

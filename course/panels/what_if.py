@@ -1,0 +1,345 @@
+"""The bench: any settings on one task, drawn as dollars against what was kept.
+
+The agent does the task again for each trial, so what was lost is known. A recorded session can
+take the task's place. It is replayed, and a replay can't know what the agent would have done, so
+the picture counts the turns that quote nothing forgotten.
+"""
+
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# ipywidgets has no types.
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from html import escape
+from itertools import pairwise
+from textwrap import shorten
+from typing import Any
+
+from ipywidgets import HTML, HBox, Image, Layout
+from pandas import DataFrame, read_csv
+
+from agentlib import presets
+from agentlib.settings import Settings
+from agentlib.spending import dollars
+from agentlib.transcripts import Session
+from course.figures import charts
+from course.panels.panel import ONE_AT_A_TIME, Drawing, Panel, choice, scrolling, slider
+from offline_api.model import HABITS, Habits
+from session_report import bills
+from session_report.need import needs
+from session_report.playback import Frame, replay, table
+from session_report.style import cents, many, wrapped
+from windtunnel.runner import play
+from windtunnel.tasks.generated import BENCH
+from windtunnel.tasks.scenarios import REVIEW, Scenario
+from windtunnel.trade import trade
+
+WINDOW, START, NEVER, SHOWN_TRIALS = 32_000, "default", "never", 6
+PRESETS = {**presets.ALL, "course start": Settings()}
+del PRESETS["learn-claude-code-ts"]  # its dot would hide its twin's
+AT_COMPACTION = ("head_tokens", "tail_tokens", "summary_tokens", "restore_files")
+"""Fields that only a compaction reads; the head also bounds clearing."""
+_FIELDS = ("threshold", "keep_recent", "clear_when", *AT_COMPACTION)
+"""The controls that set a field, named like it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """What one run cost, and what was kept."""
+
+    price: Mapping[str, float]
+    """Dollars by model."""
+    kept: int
+    """How high its dot stands, `most` at the top."""
+    most: int
+    lost: str
+    """"nothing", or what."""
+    is_hollow: bool = False
+    """Whether it lost something that the height doesn't show."""
+
+
+class Played:
+    """A task that ends with a report. The agent does it again for each trial."""
+
+    left, window, note = "files described", WINDOW, ""
+
+    def __init__(self, task: Scenario, habits: Habits = HABITS) -> None:
+        self.task, self.habits = task, habits
+
+    def frames(self, settings: Settings) -> Sequence[Frame]:
+        return replay(play(self.task, settings, habits=self.habits).session, settings)
+
+    def tried(self, settings: Settings) -> Trial:
+        run = play(self.task, settings, habits=self.habits)
+        return described(self.task, run.checks, {m: run.dollars(m) for m in models()})
+
+    def presets(self) -> dict[str, Trial]:
+        """Take the table of `make sweeps`, or run them if task or habits are others."""
+        if (self.task, self.habits) != (REVIEW, HABITS):
+            return {n: self.tried(each.scaled(WINDOW)) for n, each in PRESETS.items()}
+        return {name: described(REVIEW, row, row) for name, row in stored().items()}
+
+
+@cache
+def stored() -> Any:
+    """Return the rows of `BENCH`, one for each preset on the review."""
+    return read_csv(BENCH, index_col="preset").to_dict("index")
+
+
+def models() -> list[str]:
+    """List the models whose prices can be chosen: the table's columns that name one."""
+    return [name for name in stored()[START] if name.startswith("claude-")]
+
+
+def described(task: Scenario, checks: Mapping[str, Any], price: Mapping[str, float]) -> Trial:
+    """Judge a run by the task's checks."""
+    kept, files, broken = checks["described"], checks["files"], not checks["rule kept"]
+    facts = len(task.facts) - checks["facts"]
+    missing = {many(files - kept, "file"): files - kept, many(facts, "fact"): facts}
+    lost = [name for name, count in {**missing, "the rule": broken}.items() if count]
+    words, is_hollow = ", ".join(lost) or "nothing", bool(facts or broken)
+    return Trial(price=price, kept=kept, most=files, lost=words, is_hollow=is_hollow)
+
+
+class Replayed:
+    """A recorded session. All its bills are simulated, so that they compare."""
+
+    left = "turns that miss nothing"
+    note = " A replay can't say which facts would be lost."
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.window = session, session.settings.context_window // 400 * 400
+
+    def frames(self, settings: Settings) -> Sequence[Frame]:
+        return replay(self.session, settings)
+
+    def tried(self, settings: Settings) -> Trial:
+        frames = self.frames(settings)
+        billed = bills.bills(self.session, frames)
+        usages = [usage for each in billed for usage in each.usages]
+        pairs = zip(needs(frames), frames, strict=True)
+        missing = sum(bool(need.outputs) or frame.refused for need, frame in pairs)
+        price = {model: sum(dollars(usage, model) for usage in usages) for model in models()}
+        lost, most = many(missing, "turn") if missing else "nothing", len(frames)
+        return Trial(price=price, kept=most - missing, most=most, lost=lost)
+
+    def presets(self) -> dict[str, Trial]:
+        every = {name: each.scaled(self.window) for name, each in PRESETS.items()}
+        every["as recorded"] = self.session.settings
+        return {name: self.tried(settings) for name, settings in every.items()}
+
+
+def what_if(source: Scenario | Session = REVIEW, habits: Habits = HABITS) -> "WhatIf":
+    """Open the bench on a task that ends with a report, or on a recorded session.
+
+    `habits`: those of the offline model that does the task. Raises ValueError for a session without
+    requests.
+    """
+    if isinstance(source, Scenario):
+        return WhatIf(Played(source, habits))
+    if not source.requests:
+        raise ValueError("the session has no request yet, so there is nothing to replay")
+    return WhatIf(Replayed(source))
+
+
+class WhatIf(Panel):
+    """The panel. `settings` are those of the controls, and `tried` has the trials by name.
+
+    A control that can't change this run is greyed, and the line below the controls says why.
+    """
+
+    def __init__(self, source: Played | Replayed) -> None:
+        self.source, self.presets = source, source.presets()
+        self.starts = {name: each.scaled(source.window) for name, each in PRESETS.items()}
+        self.known = {name: (name, settings) for name, settings in self.starts.items()}
+        self.tried: dict[str, Trial] = {}
+        self.why, self.below = HTML(), Image(format="png")
+        super().__init__(_controls(self.starts, source.window), self._draw)
+        self.below.layout = self.picture.layout
+        self.table.layout = Layout(flex="1 1 19em", max_width="34em")
+        row = HBox([self.picture, self.table], layout=Layout(flex_flow="row wrap"))
+        self.children = [self.bar, self.why, self.line, row, self.below]
+
+    @property
+    def settings(self) -> Settings:
+        return settings_at(self.starts, self.values)
+
+    @property
+    def name(self) -> str:
+        """The name of the trial that is shown: a preset's, or a number and what was changed."""
+        settings, values = self.settings, self.values
+        for name, (_, known) in self.known.items():
+            if known == settings:
+                return name
+        moved = positions(self.starts[values["preset"]])
+        changes = [
+            f"{self.controls[field].description} {values[field]}"
+            for field in _FIELDS
+            if values[field] != moved[field]
+        ]
+        name = f"{len(self.known) - len(self.starts) + 1} · {', '.join(changes)}"
+        self.known[name] = values["preset"], settings
+        return name
+
+    def _moved(self, change: Any = None) -> None:
+        if self.still:
+            return
+        if change and change["owner"] in (self.controls["preset"], self.controls["trial"]):
+            preset, settings = self.known[change["new"]]
+            self.move(preset=preset, **positions(settings))
+            return
+        self.line.value = "Running …"
+        super()._moved(change)
+        self._show_turns()
+
+    def _draw(self, model: str, **values: Any) -> Drawing:
+        """Make the trial that the controls stand for, if it is new, and draw all."""
+        name, (preset, settings) = self.name, self.known[self.name]
+        trial = self.tried[name] = self.tried.pop(name, None) or self.source.tried(settings)
+        trials = {**self.presets, **self.tried}
+        best = cheapest(trials, model, name)
+        price = f"{_shown(best)}, {cents(trials[best].price[model])}" if best else "none yet"
+        title = f"Cheapest that loses nothing: {price}"
+        start = f"from {preset}, " * (name != preset) + f"at the prices of {model}"
+        turns = many(len(self.source.frames(settings)), "turn")
+        text = f"{name}, {cents(trial.price[model])} ({start}). {turns}. Lost: {trial.lost}."
+        text = f"{wrapped(text + self.source.note)}\nCheapest so far that loses nothing: {price}."
+        return Drawing(self._chart(model, best, title), text, _as_table(trials, name, model))
+
+    def _chart(self, model: str, best: str, title: str) -> bytes:
+        """Draw every trial. Those that began at this preset are the trail."""
+        now, trials = self.name, {**self.presets, **self.tried}
+        labels = {"": "", **{name: _label(name) for name in trials}}
+        labels[now] = shorten(now, 36, placeholder=" …")
+        dots = {labels[name]: (each.price[model], each.kept) for name, each in trials.items()}
+        preset, _ = self.known[now]
+        path = [labels[name] for name in self.tried if self.known[name][0] == preset]
+        trail = {label: dots.pop(label) for label in path[-SHOWN_TRIALS:]}
+        most = trials[now].most
+        looks: Any = {"title": title, "most": most, "left": f"{self.source.left}, of {most}"}
+        hollow = {labels[name] for name, each in trials.items() if each.is_hollow}
+        return trade(dots, trail, hollow=hollow, best=labels[best], **looks).png()
+
+    def _show_turns(self) -> None:
+        """Draw the turns of this trial, and grey the controls that can't change it."""
+        name, settings = self.name, self.settings
+        with ONE_AT_A_TIME:
+            frames = self.source.frames(settings)
+            chart = charts.turns(table(frames), title=f"Turns: {shorten(name, 50)}")
+            self.below.value = chart.png()
+        reasons = without_effect(settings, frames)
+        for field, control in self.controls.items():
+            control.disabled = field in reasons
+        greyed = {why: list[str]() for why in reasons.values()}
+        for field, why in reasons.items():
+            greyed[why].append(self.controls[field].description)
+        lines = [f"Greyed: {', '.join(names)}, because {why}" for why, names in greyed.items()]
+        self.why.value = "<br>".join(map(escape, lines)) or "Every control can change this run."
+        self.still = True
+        self.controls["trial"].options = [*self.known]
+        self.controls["trial"].value = name
+        self.still = False
+
+
+def cheapest(trials: Mapping[str, Trial], model: str, shown: str) -> str:
+    """Name the cheapest trial that loses nothing, or return "". Of equals, prefer the one shown."""
+    whole = {name: each.price[model] for name, each in trials.items() if each.lost == "nothing"}
+    return min(whole, key=lambda name: (whole[name], name != shown), default="")
+
+
+def _label(name: str) -> str:
+    """Return the name of a trial's dot: a preset's, or a number."""
+    return name.partition(" · ")[0]
+
+
+def _shown(name: str) -> str:
+    """Return the short name of a trial for a sentence."""
+    return f"{'trial ' * (_label(name) != name)}{_label(name)}"
+
+
+def without_effect(settings: Settings, frames: Sequence[Frame]) -> dict[str, str]:
+    """Say for each control that can't change this run why not.
+
+    In an emergency old results are cleared in a warm cache too, and a head is never cleared.
+    """
+    reasons: dict[str, str] = {}
+    pause = max((b.request.at - a.request.at for a, b in pairwise(frames)), default=0)
+    compacts = any(frame.compaction for frame in frames)
+    calm = all(frame.step.tokens_before <= settings.emergency_tokens for frame in frames)
+    warm = calm and settings.clear_when == "cold" and pause <= settings.cache_ttl
+    if settings.micro != "clear":
+        reasons["keep_recent"] = "results aren't cleared."
+    elif warm:
+        reasons["keep_recent"] = f"no pause outlives the cache: the longest is {pause:,.0f} s."
+    if not compacts:
+        largest = max(frame.prompt_tokens for frame in frames)
+        why = f"nothing is compacted, the largest prompt has {largest:,} tokens."
+        reasons |= dict.fromkeys(AT_COMPACTION[settings.micro != "off" and not warm :], why)
+    return reasons
+
+
+def positions(settings: Settings) -> dict[str, Any]:
+    """Place the controls where these settings are."""
+    places = {name: getattr(settings, name) for name in _FIELDS}
+    places |= {"threshold": settings.threshold_tokens, "tail_tokens": settings.tail_tokens or 0}
+    return places | ({"clear_when": NEVER} if settings.micro == "off" else {})
+
+
+def settings_at(starts: Mapping[str, Settings], values: Mapping[str, Any]) -> Settings:
+    """Make the settings that the controls stand for. Fields without a control are the preset's."""
+    start, chosen = starts[values["preset"]], {name: values[name] for name in _FIELDS[1:]}
+    chosen["tail_tokens"] = values["tail_tokens"] or None
+    if values["clear_when"] == NEVER:
+        chosen |= {"micro": "off", "clear_when": start.clear_when}
+    elif start.micro == "off":
+        chosen["micro"] = "clear"
+    if start.threshold_tokens != values["threshold"]:
+        chosen |= {"threshold": values["threshold"], "threshold_pct": None}
+    return replace(start, **chosen)
+
+
+def as_code(settings: Settings) -> str:
+    """Write the settings as Python: only what differs from `Settings()`.
+
+    >>> print(as_code(Settings(keep_recent=5, context_window=100_000)))
+    Settings(context_window=100000, keep_recent=5)
+    """
+    values = ((field, getattr(settings, field.name)) for field in fields(settings))
+    parts = [f"{field.name}={value!r}" for field, value in values if value != field.default]
+    return wrapped(f"Settings({', '.join(parts)})")
+
+
+def _as_table(trials: Mapping[str, Trial], now: str, model: str) -> str:
+    """List all trials, the cheapest first, with a mark at the one that is shown."""
+    names = sorted(trials, key=lambda name: trials[name].price[model])
+    prices = [cents(trials[name].price[model]) for name in names]
+    marked = [f"{'▶ ' * (name == now)}{name}" for name in names]
+    lost = [trials[name].lost for name in names]
+    table = DataFrame({"trial": marked, "price": prices, "lost": lost})
+    return scrolling(table, "table of the trials", "left")
+
+
+def _controls(starts: Mapping[str, Settings], window: int) -> dict[str, Any]:
+    """Make the controls. Every preset is on a step, or a browser would move it."""
+    at, small, wide = positions(starts[START]), window // 400, window // 200
+    spans = {
+        "threshold": ("compacts at", (window // 5, window, wide), "tokens of the prompt"),
+        "keep_recent": ("KEEP_RECENT", (0, 20, 1), ""),
+        "head_tokens": ("head", (0, window // 8, small), "tokens of the head"),
+        "tail_tokens": ("tail", (0, window // 2, wide), "tokens; 0: the newest exchange"),
+        "summary_tokens": ("summary", (small, window // 8, small), ""),
+        "restore_files": ("puts back", (0, 10, 1), "files put back after a compaction"),
+    }
+    whens = ("always", "cold", NEVER)
+    controls: dict[str, Any] = {
+        "preset": choice("preset", START, [*starts], "moves all other controls"),
+        "trial": choice("back to", START, [*starts], "goes back to a trial"),
+        "model": choice("prices of", models()[0], models(), "whose prices the dollars are at"),
+        "clear_when": choice("clear when", at["clear_when"], whens, "always, or in a cold cache"),
+    }
+    for name, (words, span, meaning) in spans.items():
+        controls[name] = slider(words, at[name], span, meaning, waits=True)
+    for control in controls.values():
+        control.layout.width, control.style.description_width = "24em", "8em"
+    return controls

@@ -1,0 +1,384 @@
+"""Lesson 07: a bad summary, a refused prompt, no summary at all."""
+
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# ipywidgets has no types.
+
+import contextlib
+import textwrap
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from pandas import DataFrame
+
+from agentlib.auto_compact import auto_compact, excess, summary_message, summary_prompt
+from agentlib.estimation import estimate_text, estimate_tokens
+from agentlib.loop import system_prompt
+from agentlib.messages import Message, active_request, of_type
+from agentlib.pipeline import Step, compact
+from agentlib.recovery import Breaker, spoken_lines
+from agentlib.requests import request, send
+from agentlib.settings import MODEL, Settings
+from agentlib.tools import Workspace
+from course.checking import Answer, conversation, exercise, read, require, text_of
+from course.figures import charts
+from course.naive_loop import TOOLS, bare, needs
+from course.page import run_sentence
+from course.panels.panel import Panel, choice, slider
+from course.rooms.the_wall import eight_lines
+from offline_api.connection import client
+from offline_api.faults import Fault, Kind
+from windtunnel.parts import PartFailed
+from windtunnel.runner import Run, outcomes, play
+from windtunnel.tasks.scenarios import SURVEY, Scenario
+
+WINDOW = 32_000
+START = Settings(micro="off", manual=False, threshold_pct=65, summary_tokens=12_500).scaled(WINDOW)
+"""Compacts at 20,800 tokens, with summaries of 2,000."""
+is_full, ask_model = needs(START)
+
+# -- the exercises -------------------------------------------------------------------------------
+
+Ask = Callable[[list[Message]], Any]
+COSTS = "each time costs a whole prompt"
+PATIENCE = 5
+"""The number of the request that works whatever fails, so that an endless loop ends there."""
+
+
+def go_on_without(messages: list[Message], ask: Ask) -> list[Message]:
+    """Return the messages with a summary in their place, or as they are if it fails."""
+    try:
+        reply = ask(messages)
+    except Exception:
+        return messages
+    text = "\n".join(block["text"] for block in of_type(reply, "text"))
+    is_whole = reply["stop_reason"] in ("end_turn", "stop_sequence")
+    is_smaller = reply["usage"]["output_tokens"] < estimate_tokens(messages)
+    if not (text.strip() and is_whole and is_smaller):
+        return messages
+    return [summary_message(text, "t.jsonl", active_request(messages))]
+
+
+@exercise("07.1", "neither a failure nor a bad reply does harm.", finished=go_on_without)
+def _careful(answer: Answer) -> None:
+    """Put the request into a try, and on an Exception return messages.
+
+    Only "end_turn" and "stop_sequence" mean that the model said all it wanted to say.
+
+    Compare reply["usage"]["output_tokens"] with estimate_tokens(messages).
+    """
+    messages = conversation(800, 800)
+    replies, most = tomllib.loads(read("replies.toml")), estimate_tokens(messages)
+    good = replies.pop("good")
+    replies[f"the reply has {most} tokens, as many as the messages"] = _long(most)
+    for error in (RuntimeError("overloaded"), ConnectionError("no network")):
+        replies[f"ask raises {error!r}"] = error
+    for case, reply in replies.items():
+        outcome = reply if isinstance(reply, Exception) else good | reply
+        new, times = _answered(answer, messages, outcome, good)
+        require(times < 2, f"if {case}, it asked {times} times; {COSTS}.")
+        require(new == messages, f"if {case}, the messages should stay as they were.")
+    reasons = ("end_turn", "stop_sequence")
+    sound = {f"stop_reason is {name!r}": {"stop_reason": name} for name in reasons}
+    sound[f"the reply has {most - 1} tokens, one fewer than the messages"] = _long(most - 1)
+    for reason, reply in sound.items():
+        new, times = _answered(answer, messages, good | reply, good)
+        words = all(block["text"] in text_of(new) for block in of_type(good, "text"))
+        case = f"if {reason} and the reply begins with a thinking block"
+        require(words and len(new) == 1, f"{case}, one message with all its text should be left.")
+        lost = active_request(new) != active_request(messages)
+        require(not lost, f"{case}, the person's words should stand beside the summary.")
+        require(times == 1, f"it asked {times} times; {COSTS}.")
+    with contextlib.suppress(KeyboardInterrupt):
+        _answered(answer, messages, KeyboardInterrupt(), good)
+        require(False, "KeyboardInterrupt, which is Ctrl-C, should pass; catch Exception.")
+
+
+def _long(tokens: int) -> dict[str, Any]:
+    return {"usage": {"output_tokens": tokens}}
+
+
+def _answered(answer: Answer, messages: list[Message], outcome: Any, good: Any) -> Any:
+    """Call the function with an `ask` that raises or returns the outcome.
+
+    Return its messages and the number of requests.
+    """
+    asked = list[Any]()
+
+    def ask(messages: list[Message]) -> Any:
+        asked.append(messages)
+        if isinstance(outcome, BaseException) and len(asked) < PATIENCE:
+            raise outcome
+        return good if len(asked) >= PATIENCE else outcome
+
+    return answer.messages(messages, ask), len(asked)
+
+
+def rests(outcomes: Sequence[str], turns: int, limit: int, rest: int) -> bool:
+    """Tell whether the newest outcomes are failures and the pause isn't over."""
+    if limit == 0:
+        return False
+    return outcomes[-limit:] == ["failed"] * limit and turns < rest
+
+
+@exercise("07.2", "after the failures it rests, and then asks once more.", finished=rests)
+def _breaker(answer: Answer) -> None:
+    """Are the newest `limit` outcomes all failures? And have fewer than `rest` turns passed?
+
+    outcomes[-limit:] is the whole list if limit is 0, so ask first whether limit is 0.
+    """
+    failed, ok = "failed", "ok"
+    cases: dict[str, Sequence[Any]] = {
+        "nothing was tried yet": (False, [], 0, 3, 10),
+        "three failures in a row open it": (True, [failed] * 3, 1, 3, 10),
+        "two failures are fewer than three": (False, [failed] * 2, 1, 3, 10),
+        "nine turns are fewer than ten": (True, [failed] * 3, 9, 3, 10),
+        "after ten turns the next request goes through": (False, [failed] * 3, 10, 3, 10),
+        "eleven turns are more than ten": (False, [failed] * 3, 11, 3, 10),
+        "five turns are enough if the rest is 5": (False, [failed] * 3, 5, 3, 5),
+        "seven turns are more than a rest of 5": (False, [failed] * 3, 7, 3, 5),
+        "a rest of 0 is over at once": (False, [failed] * 3, 1, 3, 0),
+        "that request failed, so it rests again": (True, [failed] * 4, 2, 3, 10),
+        "a success closes it": (False, [*[failed] * 3, ok], 1, 3, 10),
+        "only failures in a row count": (False, [failed, ok, failed, failed], 1, 3, 10),
+        "one failure is enough if the limit is 1": (True, [failed], 1, 1, 5),
+        "a limit of 0 means that it never opens": (False, [failed] * 2, 1, 0, 10),
+        "nor before anything was tried, with a limit of 0": (False, [], 0, 0, 10),
+    }
+    answer.agree(cases)
+
+
+def send_again(
+    messages: list[Message], ask: Ask, shrink: Callable[[list[Message]], list[Message]]
+) -> tuple[list[Message], Any]:
+    """Return the messages that the API took, and its reply."""
+    try:
+        return messages, ask(messages)
+    except Exception as error:
+        if not excess(error):
+            raise
+    smaller = shrink(messages)
+    return smaller, ask(smaller)
+
+
+@exercise("07.3", "a prompt that is too long is sent once more, smaller.", finished=send_again)
+def _once_more(answer: Answer) -> None:
+    """except Exception as error: is it for its size? If not, a bare `raise` passes it on.
+
+    The second ask stands outside the try, so that a second refusal passes through.
+    """
+    import anthropic
+
+    messages, smaller = conversation(800, 800), conversation(800)
+    both, struck = [messages, smaller], range(1, PATIENCE)
+    empty: Message = {"role": "user", "content": []}
+    unfit = [*messages, empty]  # the API refuses this, not for its size
+
+    for case, fault, sent, right, passes in (
+        ("the API takes the prompt", Fault("too_long", at=9), messages, [messages], False),
+        ("the prompt is too long", Fault("too_long", at=1), messages, both, False),
+        ("both prompts are too long", Fault("too_long", at=struck), messages, both, True),
+        ("the API is overloaded", Fault("529", at=struck), messages, [messages], True),
+        ("the API refuses the prompt for its form", Fault("too_long", at=9), unfit, [unfit], True),
+    ):
+        asked, shrunk = list[Any](), list[Any]()
+        shrink = partial(_shrink, smaller, shrunk)
+        outcome: Any = "the API's error"
+        ask = partial(_ask, client(faults=[fault]).with_options(max_retries=0).messages, asked)
+        with contextlib.suppress(anthropic.APIError):
+            outcome = answer.call(sent, ask, shrink)
+        counts = f"{len(right)} request{'s' * (len(right) > 1)} should be made, not {len(asked)}"
+        require(len(asked) == len(right), f"if {case}, {counts}.")
+        needed = f"the calls of shrink should number {len(right) - 1}, not {len(shrunk)}"
+        require(len(shrunk) == len(right) - 1, f"if {case}, {needed}.")
+        require(asked == right, f"if {case}, the second request should have what shrink returned.")
+        raised, result = outcome == "the API's error", f"yours gives {outcome!r:.60}"
+        require(raised or not passes, f"if {case}, the API's error should pass; {result}.")
+        pair = outcome.__class__ is tuple and outcome[0] == right[-1] and "usage" in outcome[1]
+        require(pair or passes, f"if {case}, return what was sent, and its reply; {result}.")
+
+
+def _ask(api: Any, asked: list[Any], messages: list[Message]) -> dict[str, Any]:
+    asked.append(messages)
+    return api.create(model=MODEL, max_tokens=99, messages=messages).to_dict()
+
+
+def _shrink(smaller: list[Message], shrunk: list[Any], messages: list[Message]) -> list[Message]:
+    shrunk.append(messages)
+    return smaller
+
+
+def both_ends(lines: list[str], most: int) -> list[str]:
+    """Keep the oldest and the newest lines, and say how many are missing between them."""
+    if len(lines) <= most:
+        return lines
+    old = most // 4
+    new = len(lines) - (most - old)
+    return [*lines[:old], f"[{new - old} lines left out]", *lines[new:]]
+
+
+@exercise("07.4", "the beginning and the end stand, and the gap is named.", finished=both_ends)
+def _stand_in(answer: Answer) -> None:
+    """If all lines fit, return them. Else old = most // 4 lines come from the beginning.
+
+    The others begin at len(lines) - (most - old). Slices with a minus fail for 0.
+    """
+    lines, cut = list("abcdefgh"), ["a", "[4 lines left out]", *"fgh"]
+    one_gone = ["a", "b", "[1 lines left out]", *"defghi"]
+    cases = {
+        "a quarter of 4 from the beginning, the rest from the end": (cut, lines, 4),
+        "3 // 4 is 0": (["[5 lines left out]", *"fgh"], lines, 3),
+        "there is no room at all": (["[8 lines left out]"], lines, 0),
+        "all lines fit": (lines, lines, 8),
+        "nine lines are one too many for 8": (one_gone, [*lines, "i"], 8),
+        "there is more room than lines": (lines, lines, 30),
+    }
+    answer.agree(cases)
+
+
+# -- what the cells show -------------------------------------------------------------------------
+
+DOWN = Fault("tool_use", only="summary")
+"""No summary ever comes."""
+
+
+class Summariser:
+    """Asks for a summary, which fails as `kind` says. `times` counts its requests."""
+
+    def __init__(self, kind: Kind | None = None) -> None:
+        self.llm = client(window=WINDOW, faults=[Fault(kind)] if kind else [])
+        self.times = 0
+
+    def __call__(self, messages: list[Message]) -> dict[str, Any]:
+        self.times += 1
+        wish: Message = {"role": "user", "content": summary_prompt(START.summary_tokens)}
+        asked = request(MODEL, system_prompt(START), TOOLS, [*messages, wish], 8_000)
+        return send(self.llm, asked).to_dict()
+
+
+def layer(function: Callable[..., list[Message]], ask: Ask) -> Callable[..., list[Message]]:
+    """Make a layer that calls function(messages, ask) when the context is full."""
+
+    def compacts(messages: list[Message]) -> list[Message]:
+        return function(messages, ask) if is_full(messages) else messages
+
+    return compacts
+
+
+def fate(function: Callable[..., list[Message]], kind: Kind | None) -> str:
+    """Run the survey while each summary fails, and say in a line what came of it."""
+    try:
+        run = bare(SURVEY, layer(function, Summariser(kind)), START)
+    except PartFailed as failed:
+        return f"crashes: {failed.__cause__!r:.40}"
+    ends = f"{run.turns} turns, {run.checks['described'] or 0} of 8 files described, "
+    ends += f"{run.checks['facts']} of 7 facts"
+    return textwrap.shorten(run.refused, 34) or ends
+
+
+def resting(is_open: Callable[..., bool], limit: int) -> Callable[..., Step]:
+    """Make an engine that asks is_open(outcomes, turns, limit, 10) before each turn."""
+    outcomes, turns, rest = list[str](), 0, 10
+
+    def engine(messages: list[Message], settings: Settings, **given: Any) -> Step:
+        nonlocal turns
+        turns += 1
+        failures = limit if is_open(outcomes, turns, limit, rest) else 0
+        breaker = Breaker(failures, turns, limit, rest)
+        given["summarize"] = breaker.guard(given["summarize"])
+        step = compact(messages, breaker.in_force(settings), **given)
+        if step.compaction and not step.rested:
+            helped = not step.failure and step.tokens_after <= settings.threshold_tokens
+            outcomes.append("ok" if helped else "failed")
+            turns = 0
+        return step
+
+    return engine
+
+
+def cut_to_size(cut: Callable[..., list[str]], tokens: int) -> Callable[..., str]:
+    """Make a summariser without a model: of what was said, `cut` keeps what fits into `tokens`.
+
+    It raises ValueError if not even one line fits.
+    """
+
+    def summarize(messages: list[Message], focus: str, ask: Ask) -> str:
+        lines = spoken_lines(messages)
+        texts = ("\n".join(cut(lines, most)) for most in range(len(lines), 0, -1))
+        for text in texts:
+            if estimate_text(text, "summary") <= tokens:
+                return text
+        raise ValueError(f"not even one line of what was said fits into {tokens:,} tokens")
+
+    return summarize
+
+
+def without_estimate(send_once: Callable[..., Any]) -> Callable[..., None]:
+    """Make the loop of lesson 00 compact, but only if the API refuses the prompt."""
+
+    def shrink(messages: list[Message]) -> list[Message]:
+        return auto_compact(messages, lambda m, focus: ask_model(list(m)), lambda: "t.jsonl")
+
+    def loop(messages: list[Message], ask: Ask, workspace: Workspace) -> None:
+        def ask_once(asked: list[Message]) -> Any:
+            messages[:], reply = send_once(list(asked), ask, shrink)
+            return reply
+
+        eight_lines(messages, ask_once, workspace)
+
+    return loop
+
+
+def print_turns(run: Run) -> None:
+    """Print what a run of the finished agent did besides answering."""
+    for number, turn in enumerate(run.rounds, 1):
+        if (step := turn.step).compaction:
+            sizes = f"{step.tokens_before:,} -> {step.tokens_after:,} tokens"
+            print(f"turn {number}: summary, {sizes}; {len(step.cleared)} results cleared")
+    third, fourth = (request.at for request in run.session.requests[2:4])
+    print(f"pause before turn 4: {fourth - third:.0f} seconds")
+    calls = [c["name"] for m in run.session.history for c in of_type(m, "tool_use")]
+    print("calls of recall:", calls.count("recall"))
+
+
+def twenty_tasks(trades: DataFrame) -> DataFrame:
+    """Return the mean of each policy over the generated tasks, its shares in percent."""
+    shares = {"files": "files described", "facts": "facts kept", "rule": "rule kept"}
+    most = trades.assign(rule=1)
+    columns = {f"{name}, %": 100 * trades[kept] / most[name] for name, kept in shares.items()}
+    shown = ["turns", "dollars", *columns]
+    return trades.assign(**columns).groupby("policy", sort=False)[shown].mean()
+
+
+FAULTS: tuple[Kind, ...] = ("529", "empty", "refusal", "larger", "truncated", "tool_use")
+"""The ways to fail that the lesson explains."""
+
+
+def fault_panel(scenario: Scenario, settings: Settings) -> Panel:
+    """Run the task again while the summariser fails as the controls say.
+
+    `rate` is in percent of the requests for a summary, `length` is that of each summary, and `how`
+    is the failure. The axis has room for 63 turns, so that runs compare. A run in circles ends
+    there: the first prompt takes 3 turns, and the second is stopped after 60.
+    """
+    axes: Any = {"top": 1.3 * settings.context_window, "turns": 63}
+
+    def draw(rate: int, length: int, how: Kind) -> tuple[bytes, str]:
+        faults = (Fault(how, rate=rate / 100, only="summary"),) if rate else ()
+        moved = replace(settings, summary_tokens=length)
+        run = play(scenario, moved, faults=faults, max_turns=60)
+        title = f"Tokens in each prompt, {rate} % of the summaries failing"
+        chart = charts.turns(run.table(), title=title, **axes)
+        counts = outcomes(run.session)
+        made = ", ".join(f"{counts[name]} {name}" for name in ("done", "cut to size", "failed"))
+        return chart.png(), run_sentence(run, f"compactions: {made}")
+
+    meaning = "share of the requests for a summary that fail, in percent"
+    controls = {
+        "rate": slider("fails, %", 50, (0, 100, 10), meaning, waits=True),
+        "length": slider("length", settings.summary_tokens, (500, 3_000, 250), waits=True),
+        "how": choice("how", "tool_use", FAULTS, "the failure"),
+    }
+    return Panel(controls, draw)

@@ -1,0 +1,188 @@
+"""Lesson 10: six kinds of thing, the pin, the threads of a summary, and the gate."""
+
+from itertools import permutations
+from typing import Any
+
+from agentlib.auto_compact import summary_message
+from agentlib.messages import Block, Message, blocks
+from course.checking import Answer, call_block, exercise, require, result_block, shown
+from course.page import print_lines
+from offline_api.model.prompts import rules_in
+from windtunnel.runner import Run
+from windtunnel.tasks.kinds import claim, says, spoken
+
+# -- the exercises -------------------------------------------------------------------------------
+
+
+def pin(messages: list[Message]) -> list[str]:
+    """Return the person's rules in their own words, each once."""
+    lines: list[str] = []
+    for message in messages:
+        for speaker, text in spoken(message):
+            if speaker == "person":
+                lines += rules_in(text)
+    return list(dict.fromkeys(lines))
+
+
+RULE, TESTS = "Rule: never edit files under vendor/.", "Decision: the tests are `make test`."
+TOP = "The first line of every report must be '# For Ada'."
+CONSENT = "Yes, you may edit files under lib/."
+
+
+def said(*texts: str) -> Message:
+    """Make a message of the person's."""
+    return {"role": "user", "content": [{"type": "text", "text": text} for text in texts]}
+
+
+def did(text: str, result: str, **inputs: str) -> list[Message]:
+    """Make a text of the model with a call, and its result."""
+    words: list[Block] = [{"type": "text", "text": text}] if text else []
+    call = call_block(1, "bash" if "command" in inputs else "read_file", **inputs)
+    answer: Message = {"role": "user", "content": [result_block(1, result)]}
+    return [{"role": "assistant", "content": [*words, call]}, answer]
+
+
+LINES = [RULE, TESTS, TOP, CONSENT]
+READ = did("", f"# {RULE}\nLIMIT = 7", path="a.py")
+
+
+@exercise("10.1", "only the person's rules stay, in order and each once.", finished=pin)
+def _pin(answer: Answer) -> None:
+    """spoken(message) gives pairs of speaker and text. Whose texts count?
+
+    rules_in(text) is a list. Add it for the texts of the "person", and leave out what you have.
+    """
+    work, summary = "Read every file.", summary_message(f"- [rule] {RULE}", "t", RULE)
+    telling = did(f"- [rule] {TESTS}", "1 file", command="ls")
+    also = [*READ[:1], {**READ[1], "content": [*READ[1]["content"], *said(TESTS)["content"]]}]
+    for lines in (LINES, LINES[::-1]):  # no set has both orders
+        result = answer.call([*map(said, lines)])
+        moved = result != lines and result in map(list, permutations(lines))
+        require(not moved, "the order has changed: return the lines in the order of the messages.")
+    cases: dict[str, Any] = {
+        "a rule beside a request": ([RULE], [said(f"{RULE} {work}")]),
+        "a file has a rule of its own": ([], [said(work), *READ]),
+        "the model says a rule": ([], [said(work), *telling]),
+        "a summary tells a rule": ([], [summary_message(f"- [rule] {RULE}", "t", work)]),
+        "the rule stands beside a summary": ([RULE], [summary, *telling]),
+        "a second rule comes later": ([RULE, TESTS], [said(RULE), *READ, said(TESTS)]),
+        "a second rule comes with a result": ([RULE, TESTS], [said(RULE), *also]),
+        "the person says it twice": ([RULE, TESTS], [said(RULE), said(f"{RULE} {TESTS}")]),
+        "the rule comes again later": ([RULE, TESTS], [*map(said, (RULE, TESTS, RULE))]),
+        "the person has four rules": (LINES, [*map(said, LINES)]),
+        "the person says two things at once": ([RULE], [said(RULE, work)]),
+        "the model writes a rule into a file": ([], [said(work), *did("", "ok", content=RULE)]),
+    }
+    answer.agree(cases)
+
+
+def rests_on(line: str, messages: list[Message]) -> int | None:
+    """Return the index of the first message that says what a line claims."""
+    witness, words = claim(line)
+    for index, message in enumerate(messages):
+        for speaker, text in spoken(message):
+            if speaker in (witness, "summary") and says(text, words):
+                return index
+    return None
+
+
+@exercise("10.2", "each line rests on its own witness, an invented one on none.", finished=rests_on)
+def _rests_on(answer: Answer) -> None:
+    """A text of the line's witness says its words, or the summary that was there before.
+
+    for index, message in enumerate(messages), and in it for speaker, text in spoken(message).
+    """
+    migrated = did("I run it.", "(no output)", command="python migrate.py")
+    talk = [said(RULE), *READ, said("Run migrate.py."), *migrated, said(CONSENT)]
+    summary = summary_message(f"- [rule] {RULE}", "t")
+    refusal: Message = {"role": "assistant", "content": "I will not run migrate.py."}
+    beside: Message = {"role": "user", "content": [result_block(1, RULE), *blocks(said("Go on."))]}
+    found = [result_block(1, "LIMIT = 7"), result_block(2, "empty")]
+    both: Message = {"role": "user", "content": found}
+    told = [said("Go on."), summary_message("- [fact] LIMIT = 7\n- [ran] migrate.py", "t")]
+    cases = {
+        "the person said it first": (0, f"- [rule] {RULE}", talk),
+        "the person said it last": (6, f"- [rule] {CONSENT}", talk),
+        "a summary has it, too": (0, f"- [rule] {RULE}", [*talk, summary]),
+        "nobody said it": (None, "- [rule] Yes, you may edit files under vendor/.", talk),
+        "only a file says this rule": (None, f"- [rule] {RULE}", talk[1:]),
+        "a file has it": (2, "- [fact] LIMIT = 7", talk),
+        "only the model said it": (None, "- [fact] I run it.", talk),
+        "a line is a part of a prohibition": (None, "- [rule] edit files under vendor/.", talk),
+        "a file says it beside the person's text": (None, f"- [rule] {RULE}", [beside]),
+        "the model ran it": (4, "- [ran] migrate.py", talk),
+        "the person only asked for it": (None, "- [ran] migrate.py", talk[:4]),
+        "the model only spoke of it": (None, "- [ran] migrate.py", [*talk[:4], refusal]),
+        "the last summary has it": (0, f"- [rule] {RULE}", [summary, *READ]),
+        "a summary comes before the person's words": (0, f"- [rule] {RULE}", [summary, *talk]),
+        "the first of two results has it": (0, "- [fact] LIMIT = 7", [both]),
+        "only the summary has this fact": (1, "- [fact] LIMIT = 7", told),
+        "only the summary has this step": (1, "- [ran] migrate.py", told),
+    }
+    answer.agree(cases)
+
+
+trace = rests_on
+"""The lesson's name for the function that `use` chose."""
+
+
+def gate(summary: str, messages: list[Message]) -> str | None:
+    """Drop the lines that rest on nobody. Refuse a summary in which most lines are such."""
+    lines = summary.splitlines()
+    claims = [line for line in lines if any(claim(line))]
+    invented = [line for line in claims if trace(line, messages) is None]
+    if 2 * len(invented) > len(claims):
+        return None
+    return "\n".join(line for line in lines if line not in invented)
+
+
+@exercise("10.3", "it drops what nobody said, and refuses a bad summary.", finished=gate)
+def _gate(answer: Answer) -> None:
+    """any(claim(line)) is False for a heading or a count, and such a line stays.
+
+    Collect the claims for which `trace(line, messages)` is None. More than half? Return None.
+    """
+    talk, head = [said(f"{RULE} {CONSENT}"), *READ], "## Key decisions"
+    rules, fact = [f"- [rule] {RULE}", f"- [rule] {CONSENT}"], "- [fact] LIMIT = 7"
+    good = [head, *rules, fact]
+    bad = ["- [rule] Yes, you may edit files under vendor/.", "- [ran] migrate.py", "- [fact] X."]
+    cases = (
+        ("the only line rests on a file", [fact], [fact]),
+        ("a line rests on message 0, and `not 0` is true", rules[:1], rules[:1]),
+        ("each line rests on a message", good, good),
+        ("one line is invented", [*good, bad[0]], good),
+        ("half of the claims are invented", [*bad, *good], good),
+        ("most claims are invented", [*[head] * 3, *rules[:1], *bad[:2]], None),
+        ("three of five claims are invented", [*rules, *bad], None),
+        ("no line claims anything", [head, "- [progress] 0 files done"], [head]),
+    )
+    results = [answer.call("\n".join(lines), talk) for _, lines, _ in cases]
+    never = "with a gate that always refuses the agent never compacts"
+    require(any(each is not None for each in results), f"return the summary; {never}.")
+    for (case, _, right), result in zip(cases, results, strict=True):
+        wanted = "the answer is None, so that the model is asked again"
+        if right is None:
+            require(result is None, f"{case}: {wanted}.")
+            continue
+        text = f"{case}: return the summary, a text, not {shown(result)}."
+        require(isinstance(result, str), text)
+        lost = [line for line in right if line not in result.splitlines()]
+        kept = [line for line in bad if line in result.splitlines()]
+        require(not lost, f"{case}: {lost[:1]} is gone.")
+        require(not kept, f"{case}: {kept[:1]} is still there.")
+
+
+# -- what the cells show -------------------------------------------------------------------------
+
+ON: dict[str, Any] = {"none": {}, "pin": {"pin": pin}, "both": {"pin": pin, "gate": gate}}
+"""The finished functions of the stored runs, by the name of the layers that are on."""
+
+
+def print_said(run: Run) -> None:
+    """Print the person's words in order, and where the agent compacted."""
+    seen = [each.seen for each in run.session.compactions]
+    for place, message in enumerate(run.session.history, 1):
+        for speaker, text in spoken(message):
+            if speaker == "person":
+                print("   -- a summary takes the place of all this --\n" * (place in seen), end="")
+                print_lines(f"> {text}", 3)

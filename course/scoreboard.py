@@ -1,0 +1,145 @@
+"""The course's scorecard: one session through all lessons, with a row for the layers of each.
+
+The session is `scenarios.LONG` in a window of 32,000 tokens: four packages, one after the other,
+and a report on 24 files at the end. `make sweeps` stores its rows. The offline model illustrates a
+mechanism and is no evidence about language models. Tokens, cache and dollars follow the API's
+rules. `make compare` compares presets over many tasks.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+from pandas import DataFrame, read_csv
+
+from agentlib import presets
+from agentlib.loop import metered
+from agentlib.messages import Message
+from agentlib.pipeline import compact
+from agentlib.settings import MODEL, Settings
+from agentlib.step import ContextEngine, Step
+from agentlib.transcripts import Session
+from course.figures.climb import climb
+from offline_api.model import HABITS, Habits
+from session_report.style import Chart
+from windtunnel.runner import Run, play
+from windtunnel.tasks.generated import SWEEPS
+from windtunnel.tasks.scenarios import LONG, Scenario
+
+WINDOW = 32_000
+DOLLARS = f"$ {MODEL.removeprefix('claude-')}"
+"""The column of dollars, which names their model."""
+ROWS = SWEEPS.with_name("scorecard.csv")
+"""The rows: files described of 24, planted facts kept of 4."""
+NO_RUNS: Mapping[str, Run] = {}
+
+
+def never(session: Session) -> str:
+    """Let the agent go on. A run with a lambda in it couldn't be kept between processes."""
+    return ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """What the agent has after a lesson."""
+
+    settings: Settings
+    stop: Callable[[Session], str] = never
+    """(session) -> why the agent stops by itself after this turn, or ""."""
+    engine: ContextEngine = compact
+    habits: Habits = HABITS
+
+
+def warned(session: Session) -> str:
+    """What the meter says if the next request is over the threshold, or ""."""
+    size = metered(session, session.settings).estimate(session.context)
+    point = session.settings.threshold_tokens
+    return f"stopped itself: {size:,} tokens next, {point:,} is the point" if size > point else ""
+
+
+FOCUS = "the rules of the user"
+
+
+def with_focus(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+    """Run the layers for a person who compacts by hand at the threshold and asks for `FOCUS`."""
+    step = compact(messages, replace(settings, auto=False), **given)
+    if step.compaction or step.tokens_after <= settings.threshold_tokens:
+        return step
+    given |= {"reason": "manual", "focus": FOCUS}
+    return compact(messages, settings, **given)
+
+
+EVIDENCE = Settings(threshold_pct=65, summary_tokens=3_500)
+"""A threshold that did well in replays of real sessions, and the median length of a summary there.
+
+Lessons 03 to 06 scale both to 32,000 tokens. Files and facts aren't scaled, so the summary is
+short for them."""
+
+STAGES = {
+    "00": Stage(settings=Settings(enabled=False)),
+    "01": Stage(settings=Settings(micro="off", auto=False, manual=False), stop=warned),
+    "02": Stage(settings=Settings(auto=False, manual=False)),
+    "03": Stage(settings=replace(EVIDENCE, manual=False)),
+    "04": Stage(settings=EVIDENCE, engine=with_focus),
+    "05": Stage(settings=replace(EVIDENCE, recall=True), engine=with_focus),
+    "06": Stage(settings=replace(EVIDENCE, recall=True, head_tokens=4_000, tail_tokens=16_000)),
+    "07": Stage(settings=presets.DEFAULT),
+}
+"""A lesson's number, and what the agent has when it is over: a layer more each time."""
+
+
+@cache
+def played(lesson: str, task: Scenario = LONG) -> Run:
+    """Run a task with the layers of a lesson."""
+    stage = STAGES[lesson]
+    settings = stage.settings.scaled(WINDOW)
+    return play(replace(task, name=lesson), settings, engine=stage.engine, stop=stage.stop)
+
+
+def measures(run: Run) -> dict[str, Any]:
+    """What a run came to, by the scorecard's columns."""
+    ended = "stopped itself" if run.ended.startswith("stopped") else "refused"
+    return {
+        "turns": run.turns,
+        DOLLARS: round(run.dollars(MODEL), 4),
+        "rule kept": "yes" if run.checks["rule kept"] else "no",
+        **{name: run.checks[name] for name in ("described", "facts")},
+        "done": "yes" if run.checks["done"] else ended if run.ended else "no",
+    }
+
+
+def scorecard(upto: str, more: Mapping[str, Run] = NO_RUNS) -> DataFrame:
+    """Return a row for each lesson from the first to `upto`, and one for each run of `more`.
+
+    ▲ marks what is better than in the row above. Raises ValueError if `upto` has no row.
+    """
+    rows = _rows(upto) | {name: measures(run) for name, run in more.items()}
+    shown = {name: dict(row) for name, row in rows.items()}
+    for (_, before), (name, row) in pairwise(rows.items()):
+        for column in _better(before, row):
+            shown[name][column] = f"▲ {row[column]}"
+    return DataFrame.from_dict(shown, orient="index").rename_axis("lesson")
+
+
+def _better(before: Mapping[str, Any], row: Mapping[str, Any]) -> list[str]:
+    """Name the columns in which a row is better than the one before it."""
+    more = [name for name in ("described", "facts") if row[name] > before[name]]
+    kept = [name for name in ("rule kept", "done") if row[name] == "yes" != before[name]]
+    cheaper = row[DOLLARS] < before[DOLLARS] and row["done"] == before["done"] == "yes"
+    return [*more, *kept, *[DOLLARS] * cheaper]
+
+
+def picture(upto: str) -> Chart:
+    """Draw the scorecard's rows up to a lesson: dollars against files described."""
+    return climb(_rows(upto), DOLLARS)
+
+
+def _rows(upto: str) -> dict[str, dict[str, Any]]:
+    """Return the stored rows by lesson. Raises ValueError if `upto` has none."""
+    if upto not in STAGES:
+        raise ValueError(f"no row for lesson {upto!r}; there are {', '.join(STAGES)}")
+    stored = read_csv(ROWS, dtype={"policy": str}).set_index("policy").drop(columns="seed")
+    rows: Any = stored[stored.index <= upto].to_dict("index")
+    return rows

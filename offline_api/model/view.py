@@ -1,0 +1,463 @@
+"""What one request shows: the offline model's only memory.
+
+A `View` holds the person's words, the calls whose results can still be seen, and the model's own
+notes, in its earlier text or in a summary. What a layer took away is not in the view.
+
+A result counts as seen only if it isn't a mark: one line in brackets, such as "[cleared]", or a
+text that a layer cut. So the placeholders of any agent work.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+from agentlib import messages as msg
+from agentlib.messages import Block, Message
+from offline_api.model import prompts
+from offline_api.model.conversation import messages_in
+from offline_api.model.habits import Habits
+from offline_api.model.notes import Note, last, listed, note, notes_in, number, one_line
+
+NOTHING, NO_FOLDER = "(no output)", "no such directory"
+_MARK = re.compile(r"\s*[\[<][^\n]*[\]>]\s*")
+_TRIMMED = re.compile(r"\[\.\.\. \d+ characters trimmed(?:; recall \S+ returns them)? \.\.\.\]")
+_OFFER = re.compile(re.escape(msg.PLACEHOLDER) + r"\w+; recall (\S+) returns it\]")
+_MORE = re.compile(r"\n?\.\.\. \((\d+) more(?: lines)?(?:; continue with offset=(\d+))?\)\s*\Z")
+_PART = re.compile(r"\A@@ lines [\d-]+(?: of \d+)?(?: \| next offset (\d+))?.* @@\n")
+_PUT_BACK = re.compile(r"(.+?)\]\n(.*?)(?:\n\[End of summary\])?", re.DOTALL)
+_NUMBERED = re.compile(r"^ *\d+(?:\t|→)", re.MULTILINE)
+_WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]")
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call, and what can still be seen of its result."""
+
+    name: str
+    input: Mapping[str, Any]
+    notes: tuple[Note, ...] = ()
+    """The notes in the same message."""
+    text: str = ""
+    """The result, "" if it can't be seen or is an error."""
+    error: str = ""
+    succeeded: bool = False
+    """It has a result and no error, even if that can't be seen."""
+    cut: bool = False
+    """A layer has cut the middle out of its result, so nothing of it counts as seen."""
+    offer: str = ""
+    """The id under which `recall` returns a cleared result."""
+
+    @property
+    def interrupted(self) -> bool:
+        return not (self.succeeded or self.error)
+
+    @cached_property
+    def path(self) -> str:
+        return re.sub(r"^(?:/workspace/|\./)+", "", str(self.input.get("path") or ""))
+
+    @property
+    def start(self) -> int:
+        return int(self.input.get("offset") or 0)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of a file that the result shows, without line numbers and hints."""
+        lines = _MORE.sub("", _PART.sub("", self.text)).split("\n")
+        numbered = len(lines) > 1 and all(map(_NUMBERED.match, lines))
+        return [_NUMBERED.sub("", line) for line in lines] if numbered else lines
+
+    @property
+    def next_line(self) -> int:
+        """The line at which a file that was read in part goes on, 0 at its end.
+
+        Claude Code numbers the lines and doesn't say whether there are more.
+        """
+        if part := _PART.match(self.text):
+            return int(part[1] or 0)
+        more, lines, limit = _MORE.search(self.text), self.lines, self.input.get("limit")
+        is_cut = limit and _NUMBERED.match(self.text) and len(lines) >= limit
+        upto = self.start + int(limit or len(lines))
+        return int(more[2] or upto) if more else upto if is_cut else 0
+
+
+@dataclass(frozen=True)
+class View:
+    """What one request shows."""
+
+    habits: Habits
+    request: str
+    """The person's last words."""
+    earlier: tuple[str, ...]
+    """What they said before."""
+    unanswered: tuple[str, ...]
+    """Which of that visibly got no answer."""
+    summary: str
+    """The newest summary, "" if there is none."""
+    calls: tuple[Call, ...]
+    """The calls made for this request, oldest first. Files put back beside a summary are first."""
+    own: tuple[Note, ...]
+    """The notes made for this request."""
+    known: tuple[Note, ...]
+    """All notes, those for earlier requests too."""
+    summarised: bool
+    """A summary was made while this request was worked on."""
+    first: bool
+    """Nothing was answered to this request yet."""
+    follows_work: bool
+    """An earlier request was finished."""
+    tools: Mapping[str, frozenset[str]]
+    """The inputs of each tool, none if its schema doesn't say."""
+    size: int
+    """Tokens of the request, roughly."""
+    window: int
+    compacted_at: int
+    """0 if the system prompt names no compaction point."""
+    max_tokens: int
+    part: int = 48_000
+    """Characters that one result of read_file can have."""
+    said: str = ""
+    """What it writes in the reply that is being made."""
+
+    @cached_property
+    def files(self) -> dict[str, Note]:
+        """The notes on files, by path, the newest of each."""
+        return {each.parts[0]: each for each in self.known if each.kind in ("file", "outline")}
+
+    @cached_property
+    def reading(self) -> dict[str, Note]:
+        """The notes on the files that are read in parts and not finished."""
+        can_go_on = "offset" in (self.tools.get("read_file") or ("offset",))
+        mine = {each.parts[0]: each for each in self.own if each.kind == "file"}
+        return {path: each for path, each in mine.items() if each.upto and can_go_on}
+
+    @cached_property
+    def done(self) -> set[str]:
+        """The files that are finished, as far as they are named."""
+        named = {path for each in listed(self.own, "done") for path in each.parts}
+        kinds = ("file", "outline", "skipped")
+        return {n.parts[0] for n in self.own if n.kind in kinds} - self.reading.keys() | named
+
+    @cached_property
+    def done_to(self) -> tuple[str, int]:
+        """The path up to which files are finished and not named, and their number."""
+        counted = last(self.own, "done to")
+        return (counted.parts[0], number(counted.parts[1])) if counted else ("", 0)
+
+    def is_done(self, path: str) -> bool:
+        return path in self.done or path <= self.done_to[0]
+
+    @property
+    def done_count(self) -> int:
+        return self.done_to[1] + sum(path > self.done_to[0] for path in self.done)
+
+    @cached_property
+    def spoken(self) -> list[str]:
+        """The rules and decisions in the person's own words, oldest first."""
+        said = (*self.earlier, self.request)
+        return [rule for text in said for rule in prompts.rules_in(text)]
+
+    @cached_property
+    def rules(self) -> list[str]:
+        """The person's rules and decisions, those noted first."""
+        noted = [each.text for each in listed(self.known, "rule")]
+        return list(dict.fromkeys([*noted, *self.spoken]))
+
+    @property
+    def in_force(self) -> list[str]:
+        """The rules that it acts on: the person's own words, and those noted, as its habits say."""
+        consents, rules = self.habits.believes_consent, self.habits.obeys_retold
+        trusted = [r for r in self.rules if (consents if prompts.is_consent(r) else rules)]
+        return [rule for rule in self.rules if rule in self.spoken or rule in trusted]
+
+    @property
+    def facts(self) -> list[str]:
+        """Facts and decisions found in files."""
+        return [each.text for each in listed(self.known, "fact")]
+
+    @property
+    def edits(self) -> int:
+        """All edits made for this request. A summary's count and a call may be the same edit."""
+        before = last(self.own, "progress")
+        made = [call for call in self.calls if call.name == "edit_file" and call.succeeded]
+        numbers = [number(n.parts[0]) for c in made for n in c.notes if n.kind == "edit"]
+        return max([*numbers, number(before.parts[0]) if before else 0])
+
+    @property
+    def newest(self) -> Call | None:
+        return self.calls[-1] if self.calls else None
+
+    @property
+    def before(self) -> str:
+        """A note on the summary that stands there now, to tell it from a newer one."""
+        told = f"a summary of {len(self.summary):,} characters"
+        return note("before", told) if self.summary else ""
+
+    @property
+    def compacted(self) -> bool:
+        """Whether a compaction happened since the request came."""
+        known = str(last(self.own, "before"))
+        return self.summarised or bool(self.summary and not self.first and known != self.before)
+
+    def use(self, tool: str, **inputs: Any) -> Block:
+        """Make a call with only those inputs that the tool's schema has."""
+        known = self.tools.get(tool) or inputs.keys()
+        sent = {name: value for name, value in inputs.items() if name in known}
+        return {"type": "tool_use", "name": tool, "input": sent}
+
+    def ran(self, call: Block) -> Call | None:
+        """Return the newest call like this one."""
+        wanted = (call["name"], call["input"])
+        return next((c for c in reversed(self.calls) if (c.name, c.input) == wanted), None)
+
+    def again(self, call: Block) -> Block:
+        """Make a call once more, by `recall` if its cleared result is offered there."""
+        made = self.ran(call)
+        if made and made.offer and "recall" in self.tools:
+            return self.use("recall", tool_use_id=made.offer)
+        return call
+
+    def printed(self, call: Block, form: re.Pattern[str]) -> tuple[list[Any], Block | None]:
+        """Return what a call printed in a form, or the call to make if that can't be seen."""
+        made = self.ran(call)
+        found = form.findall(made.text) if made else []
+        is_seen = found or (made and made.text.strip() in (NOTHING, NO_FOLDER))
+        return found, None if is_seen else self.again(call)
+
+    def knowing(self, text: str) -> "View":
+        """Return the view with the notes of a text."""
+        new = notes_in(text)
+        return replace(self, own=(*self.own, *new), known=(*self.known, *new))
+
+    def noting(self, text: str) -> "View":
+        """Return the view with notes that the reply will hold."""
+        return replace(self.knowing(text), said=f"{self.said}\n{text}".strip("\n"))
+
+
+def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -> View:
+    """Return what a request shows. `messages`: its conversation, see `conversation_of`."""
+    spoken = [_words(message) for message in messages]
+    asked = [*map("\n\n".join, spoken), ""]
+    new = [i for i, words in enumerate(asked) if words and not prompts.only_goes_on(words)]
+    start = new[-1] if new else -1
+    request = asked[start]
+    left = [(i, b["text"]) for i, m in enumerate(messages) for b in _summaries(m)]
+    at, whole = left[-1] if left else (-1, "")
+    summary = _alone(whole)
+    task = _task(summary)
+    # Only a summary that was made while this very request was active tells of its progress.
+    is_about = task and (not request or one_line(task) == one_line(request))
+    carried = bool(is_about) and request not in asked[max(at, 0) : max(start, 0)]
+    work = messages[start + 1 :]
+    calls = list(_calls(work))
+    replies = [message for message in work if message["role"] == "assistant"]
+    system = "\n".join(_texts({"content": body.get("system") or ""}))
+    told = dict(re.findall(r"(context window|compacted) (?:is|at) ([\d,]+) tokens", system))
+    # A conversation written as one text is larger than what could be read of it.
+    chars = max(
+        sum(_length(block) for message in shown for block in msg.blocks(message))
+        for shown in (messages, body["messages"][-1:])
+    )
+    return View(
+        habits=habits,
+        request=request or task,
+        earlier=tuple(text for texts in spoken[: max(start, 0)] for text in texts),
+        unanswered=tuple(_unanswered(messages, asked[: start + 1])),
+        summary=summary,
+        calls=(*(_put_back(whole) if carried else ()), *calls),
+        own=(*(_progress(summary) if carried else ()), *_noted(replies)),
+        known=(*_noted(messages), *_searched(calls)),
+        summarised=carried,
+        first=not replies,
+        follows_work=start > 0 and _is_finished(messages[start - 1]),
+        tools={
+            tool["name"]: frozenset(tool.get("input_schema", {}).get("properties", ()))
+            for tool in body.get("tools", ())
+        },
+        size=int((len(system) + len(str(body.get("tools", ""))) + chars) / 3.5),
+        window=number(told.get("context window", "")),
+        compacted_at=number(told.get("compacted", "")),
+        max_tokens=body.get("max_tokens", 4_096),
+        part=body.get("part", View.part),
+    )
+
+
+def conversation_of(body: Mapping[str, Any]) -> tuple[str | None, list[Message]]:
+    """Return the prompt that asks for a summary, None if there is none, and the conversation.
+
+    A request asks for a summary if its last text does, in any words, and is none of the tasks. If
+    tools are offered, the text must also be long and name the conversation.
+    """
+    messages: list[Message] = list(body["messages"])
+    # In a conversation written as one text, an older summary may stand beside the prompt.
+    texts = _words(messages[-1]) if body.get("tools") else _texts(messages[-1])
+    text = texts[-1] if texts else ""
+    if not _wants_summary(body, text):
+        return None, messages
+    rest = [b for b in msg.blocks(messages[-1]) if b.get("text") != text]
+    before = [*messages[:-1], *([{**messages[-1], "content": rest}] if rest else [])]
+    if text.startswith(msg.SUMMARY_WANTED):
+        before = msg.replaced([*before, messages[-1]])
+    prompt, spoken = messages_in(text)
+    if not spoken and notes_in(text):
+        return prompt[:2_000], [*before, {"role": "assistant", "content": text}]
+    earlier: list[Message] = [{"role": "user", "content": prompt}] if notes_in(prompt) else []
+    return prompt, [*before, *earlier, *spoken]
+
+
+def _wants_summary(body: Mapping[str, Any], text: str) -> bool:
+    if not text or text.startswith((msg.SUMMARY_HEADER, msg.SUMMARY_WANTED)):
+        return text.startswith(msg.SUMMARY_WANTED)
+    if prompts.understand(text).kind != "unknown":
+        return False
+    if body.get("tools"):
+        return len(text) >= 100 and bool(prompts.SUMMARY_OF_TALK.search(text[:500]))
+    shown = "\n".join([*_texts({"content": body.get("system") or ""}), text[:2_000], text[-500:]])
+    is_talk = len(body["messages"]) > 1 or len(text) > 600
+    return is_talk and bool(prompts.SUMMARY_WORD.search(shown))
+
+
+def rough_tokens(text: str) -> int:
+    """Estimate a text's tokens: 3.5 characters each, Chinese ones 1.2.
+
+    >>> rough_tokens("x" * 35)
+    10
+    """
+    wide = 0 if text.isascii() else len(_WIDE.findall(text))
+    return int((len(text) - wide) / 3.5 + wide / 1.2)
+
+
+# -- calls and results ----------------------------------------------------------------------------
+
+
+def _calls(messages: Sequence[Message]) -> Iterator[Call]:
+    """Yield the calls with their results, or with what `recall` returned of them."""
+    results = {r.get("tool_use_id"): r for m in messages for r in msg.of_type(m, "tool_result")}
+    texts = {name: msg.result_text(result) for name, result in results.items()}
+    uses = [(use, message) for message in messages for use in msg.of_type(message, "tool_use")]
+    recalled = {
+        use["input"].get("tool_use_id"): _seen(texts.get(use.get("id"), msg.PLACEHOLDER))
+        for use, _ in uses
+        if use["name"] == "recall"
+    }
+    for use, message in uses:
+        result: Block = results.get(use.get("id"), {})
+        shown = texts.get(use.get("id"), msg.PLACEHOLDER)
+        text, error = _seen(shown), bool(result.get("is_error"))
+        offer = _OFFER.match(shown)
+        yield Call(
+            name=use["name"],
+            input=use["input"],
+            notes=tuple(_noted([message])),
+            text="" if error else text or recalled.get(use.get("id"), ""),
+            # Nobody knows how far an interrupted call came.
+            error=text if error and not text.startswith("interrupted") else "",
+            succeeded=bool(result) and not error,
+            cut=_is_trimmed(shown),
+            offer=offer[1] if offer else "",
+        )
+
+
+def _seen(text: str) -> str:
+    """Return what can be seen of a result: all of it or nothing."""
+    is_mark = text.startswith(msg.PLACEHOLDER) or text.endswith(msg.TRUNCATED)
+    if is_mark or _is_trimmed(text) or _MARK.fullmatch(text):
+        return ""
+    return text if text.strip() else NOTHING
+
+
+def _is_trimmed(text: str) -> bool:
+    # A layer leaves as much before its mark as after it; a file that quotes the mark does not.
+    return any(m.start() == len(text) - m.end() for m in _TRIMMED.finditer(text))
+
+
+def _put_back(summary: str) -> Iterator[Call]:
+    """Yield the files put back beside a summary, each as if it had just been read."""
+    for part in summary.split(f"\n\n{msg.PUT_BACK}")[1:]:
+        if match := _PUT_BACK.fullmatch(part):
+            yield Call("read_file", {"path": match[1]}, text=_unquoted(match[2]), succeeded=True)
+
+
+def _searched(calls: Sequence[Call]) -> Iterator[Note]:
+    """Yield the notes, and the person's rules, that the searches among the calls found."""
+    for call in calls:
+        if call.input.get("search"):
+            yield from notes_in(call.text)
+            yield from (Note("rule", (rule,)) for rule in prompts.rules_in(call.text))
+
+
+# -- words and summaries --------------------------------------------------------------------------
+
+
+def _alone(summary: str) -> str:
+    """Return a summary without the texts put back beside it, but with the rules noted in those."""
+    text, _, rest = summary.partition(f"\n\n{msg.PUT_BACK}")
+    return "\n".join([text, *map(str, listed(notes_in(_unquoted(rest)), "rule"))])
+
+
+def _unquoted(text: str) -> str:
+    return re.sub(r"^> ", "", text, flags=re.MULTILINE)
+
+
+def _summaries(message: Message) -> list[Block]:
+    """Return the texts in a user message that hold a summary, whichever agent put them there."""
+    texts = msg.of_type(message, "text") if message["role"] == "user" else []
+    return [b for b in texts if msg.is_summary(b) or last(notes_in(b["text"]), "task")]
+
+
+def _texts(message: Message) -> list[str]:
+    return [block["text"] for block in msg.of_type(message, "text")]
+
+
+def _noted(messages: Sequence[Message]) -> Iterator[Note]:
+    """Yield the model's notes, in its own words and in summaries."""
+    for message in messages:
+        is_own = message["role"] == "assistant"
+        texts = _texts(message) if is_own else (_alone(b["text"]) for b in _summaries(message))
+        yield from (each for text in texts for each in notes_in(text))
+
+
+def _words(message: Message) -> list[str]:
+    """Return what the person said in a message."""
+    texts = msg.of_type(message, "text") if message["role"] == "user" else []
+    return [block["text"] for block in texts if block not in _summaries(message)]
+
+
+def _unanswered(messages: Sequence[Message], asked: Sequence[str]) -> Iterator[str]:
+    """Yield words that were followed by other words before their work was finished."""
+    spoken = [i for i, words in enumerate(asked) if words]
+    for i, following in pairwise(spoken):
+        hidden = any(_summaries(message) for message in messages[i : following + 1])
+        if not hidden and not _is_finished(messages[following - 1]):
+            yield asked[i]
+
+
+def _is_finished(message: Message) -> bool:
+    return message["role"] == "assistant" and not msg.of_type(message, "tool_use")
+
+
+def _task(summary: str) -> str:
+    """Return what a summary says is worked on; if no model wrote it, its last request."""
+    notes = notes_in(summary)
+    task = last(notes, "task") or last(notes, "request")
+    return task.text if task else ""
+
+
+def _progress(summary: str) -> Iterable[Note]:
+    """Return what a summary notes about the work on the request.
+
+    Its notes on finished files may be about earlier requests; its list of finished files is not.
+    """
+    notes = notes_in(summary)
+    if last(notes, "task"):
+        return [n for n in notes if n.kind != "outline" and (n.kind != "file" or n.upto)]
+    asked = last(notes, "request")
+    return notes[notes.index(asked) + 1 :] if asked else ()
+
+
+def _length(block: Block) -> int:
+    """Return the characters of a block."""
+    said = msg.result_text(block) or block.get("text") or block.get("thinking")
+    return len(said or str(block.get("input", "")))

@@ -1,0 +1,222 @@
+"""The Messages API in this process: rules, errors, tokens, cache, faults. No key, no network.
+
+`Server.answer` takes an HTTP request and returns the response. `Server.transport` puts it behind
+the real SDK. `model`, a function of the request alone, makes the replies. The server emulates
+settings.MODEL as of November 2026. Images, documents, batches and files are not
+simulated; stop_sequences and tool_choice are the model's to obey. `python -m offline_api`
+serves it over HTTP.
+
+    rules, body_schema, thinking  which requests are refused, in the API's words
+    edits                         context_management: clearing and compaction by the server
+    tokens                        how many tokens a request has
+    completion                    from the model's reply to an answer, or to a stream of events
+    faults                        errors on request
+"""
+
+import json
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from typing import NamedTuple
+
+import httpx2
+
+from agentlib.messages import Block
+from agentlib.settings import MODEL
+from offline_api.body_schema import Body, not_simulated
+from offline_api.cache import Bill, PromptCache
+from offline_api.completion import events, finished, server_sent
+from offline_api.edits import cleared, compaction_due, edits_of, since_compaction, summary_request
+from offline_api.errors import Refusal
+from offline_api.faults import Fault, Faults, Kind, NoAnswer
+from offline_api.rules import MAX_OUTPUT, check, check_size, read_body
+from offline_api.tokens import Layout, block_tokens, lay_out, text_tokens
+
+Headers = Mapping[str, str]
+Model = Callable[[Body], Body]
+"""body -> {"content": blocks, "stop_reason": str}, and the `stop_sequence` that it stopped at."""
+
+
+class Reply(NamedTuple):
+    """An HTTP response."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class Server:
+    """One provider with one model and its prompt cache.
+
+    `window`: tokens of prompt and answer together. `key`: the one key accepted; None: any.
+    `clock`: seconds, read once for each message request. Two fresh servers give the same bytes for
+    the same requests. Ids never repeat, because each is a hash of the body and of how often this
+    server has answered it.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        window: int = 200_000,
+        key: str | None = None,
+        faults: Sequence[Fault] = (),
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.model, self.clock = model, clock
+        self.window, self.key = window, key
+        self._faults, self._cache = Faults(faults), PromptCache()
+        self._times_answered: Counter[str] = Counter()
+        self._requests = 0
+
+    def transport(self) -> httpx2.MockTransport:
+        """Return this server as the transport of an `httpx2.Client`."""
+
+        def handle(sent: httpx2.Request) -> httpx2.Response:
+            try:
+                reply = self.answer(sent.method, sent.url.path, sent.headers, sent.content)
+            except NoAnswer:
+                raise httpx2.ReadTimeout("The read operation timed out", request=sent) from None
+            return httpx2.Response(reply.status, headers=reply.headers, content=reply.body)
+
+        return httpx2.MockTransport(handle)
+
+    def answer(self, method: str, path: str, headers: Headers, raw: bytes) -> Reply:
+        """Answer one request. Raises NoAnswer if a fault asks for that.
+
+        An exception in the model or in the server comes back as a 500 with the traceback. Its
+        headers tell the SDK not to retry.
+        """
+        self._requests += 1
+        request_id = f"req_{_digest(b'%d %s' % (self._requests, raw))}"
+        try:
+            return _response(request_id, 200, {}, self._route(method, path, headers, raw))
+        except Refusal as refusal:
+            return refused(refusal, request_id)
+        except NoAnswer:
+            raise
+        except Exception:
+            no_retry = {"x-should-retry": "false"}
+            return refused(Refusal(500, "api_error", traceback.format_exc(), no_retry), request_id)
+
+    def _route(self, method: str, path: str, headers: Headers, raw: bytes) -> Body | str:
+        bearer = headers.get("authorization", "").removeprefix("Bearer").strip()
+        key = headers.get("x-api-key", "").strip() or bearer
+        if not key or self.key not in (None, key):
+            raise Refusal(401, "authentication_error", "invalid x-api-key")
+        betas = headers.get("anthropic-beta", "")
+        match method, path.strip("/"):
+            case "POST", "v1/messages":
+                return self._message(raw, betas)
+            case "POST", "v1/messages/count_tokens":
+                return self._count(raw, betas)
+            case "GET", "v1/models":
+                whole = {"data": [self._model()], "has_more": False}
+                return {**whole, "first_id": MODEL, "last_id": MODEL}
+            case "GET", path if path == f"v1/models/{MODEL}":
+                return self._model()
+            case _, batches if batches.startswith("v1/messages/batches"):
+                raise not_simulated(batches, "batches")
+            case _:
+                raise Refusal(404, "not_found_error", "Not Found")
+
+    def _model(self) -> Body:
+        sizes = {"max_input_tokens": self.window, "max_tokens": MAX_OUTPUT}
+        names = {"id": MODEL, "display_name": "The offline model"}
+        return {"type": "model", **names, "created_at": "2026-11-01T00:00:00Z", **sizes}
+
+    def _count(self, raw: bytes, betas: str) -> Body:
+        body = check(read_body(raw), counts_only=True, betas=betas)
+        counted: Body = {"input_tokens": lay_out(cleared(body)[0]).tokens}
+        if edits_of(body):
+            before = {"original_input_tokens": lay_out(body).tokens}
+            counted["context_management"] = before
+        return counted
+
+    def _message(self, raw: bytes, betas: str) -> Body | str:
+        now, body = self.clock(), check(read_body(raw), betas=betas)
+        streams = body.pop("stream", False)
+        shown, applied = cleared(body)
+        layout = lay_out(shown)
+        check_size(len(raw), layout.tokens, self.window)
+        fault = self._faults.strike(body["messages"], layout.tokens, self.window)
+        same = sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+        seed = f"{same} {self._times_answered[same]}"
+        self._times_answered[same] += 1
+        block, bills, stop = None, list[Body](), "compaction"
+        if edit := compaction_due(shown):
+            block, bill = self._compaction(shown, edit, now)
+            bills.append({"type": "compaction", **bill})
+        if block and block["content"]:
+            compacted = [*body["messages"], {"role": "assistant", "content": [block]}]
+            body = shown = since_compaction({**body, "messages": compacted})
+            layout = lay_out(shown)
+        content, usage, sequence = list[Block](), Bill(0, 0, 0).usage(0), None
+        if not (edit and edit.get("pause_after_compaction")):
+            content, stop, sequence, usage = self._answer(body, shown, layout, seed, fault, now)
+            bills.append({"type": "message", **usage})
+        message: Body = {
+            "id": f"msg_{_digest(seed.encode())}",
+            "type": "message",
+            "role": "assistant",
+            "model": body["model"],
+            "content": [*([block] if block else []), *content],
+            "stop_reason": stop,
+            "stop_sequence": sequence,
+            "stop_details": None,
+            "usage": {**usage, "service_tier": "standard"},
+        }
+        if edit:
+            message["usage"]["iterations"] = bills
+        if edits_of(body):
+            message["context_management"] = {"applied_edits": applied}
+        return server_sent(events(message)) if streams else message
+
+    def _answer(
+        self, body: Body, shown: Body, layout: Layout, seed: str, fault: Kind | None, now: float
+    ) -> tuple[list[Block], str, str | None, Body]:
+        """Return content, stop_reason, stop_sequence and usage of the model's answer.
+
+        `shown`: the body as the model reads it, and `layout` of it. Thinking is bound to `body`,
+        which the client sends again.
+        """
+        reply = self.model(shown)
+        room = self.window - layout.tokens
+        content, stop = finished(reply, body, seed=seed, room=room, fault=fault)
+        bill = self._cache.bill(layout.parts, layout.marks, now)
+        usage = bill.usage(sum(map(block_tokens, content)))
+        return content, stop, reply.get(stop), usage
+
+    def _compaction(self, shown: Body, edit: Body, now: float) -> tuple[Block, Body]:
+        """Return the compaction block, without content if there is no summary, and its bill."""
+        request = summary_request(shown, edit)
+        layout = lay_out(request)
+        reply = self.model(request)
+        text = "".join(each.get("text", "") for each in reply["content"])
+        bill = self._cache.bill(layout.parts, layout.marks, now).usage(text_tokens(text))
+        summary = text if reply["stop_reason"] == "end_turn" else ""
+        return {"type": "compaction", "content": summary.strip() or None}, bill
+
+
+def refused(refusal: Refusal, request_id: str = "req_unread") -> Reply:
+    """Return a refusal as the API's response."""
+    error: Body = {"type": refusal.type, "message": refusal.message}
+    if refusal.details or refusal.status == 529:
+        error["details"] = refusal.details
+    body = {"type": "error", "error": error, "request_id": request_id}
+    return _response(request_id, refusal.status, refusal.headers, body)
+
+
+def _response(request_id: str, status: int, headers: Headers, content: Body | str) -> Reply:
+    """Return an object as JSON, and a text as a stream of events."""
+    kind, text = "text/event-stream; charset=utf-8", content
+    if not isinstance(text, str):
+        kind, text = "application/json", json.dumps(text, ensure_ascii=False)
+    standard = {"request-id": request_id, "content-type": kind}
+    return Reply(status, {**standard, **headers}, text.encode())
+
+
+def _digest(raw: bytes) -> str:
+    return sha256(raw).hexdigest()[:24]

@@ -1,0 +1,124 @@
+"""What a reader of the report can act on: at most ten lines, each with its numbers."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from math import isnan
+
+from session_report.one import PAUSE, WARM, Row
+from session_report.overview import COPIED, LOST
+from session_report.style import many
+from session_report.what_if import BASELINE, FEW
+
+Report = Mapping[str, Sequence[Row]]
+
+
+def answer(report: Report) -> list[str]:
+    """Return the lines that come first, from the tables of a report, whose words may be masked.
+
+    What was spent and on what, what the pauses cost, what left the window silently, what the
+    compactions lost, what fills the window, and which line to set.
+    """
+    return [*_spent(report), *_happened(report), *_filled(report), *_advice(report)][:10]
+
+
+def _total(rows: Sequence[Row], column: str) -> float:
+    return sum(row[column] or 0 for row in rows)
+
+
+def _spent(report: Report) -> Iterator[str]:
+    kinds, models, where = report["kinds"], report.get("models", ()), report.get("where", ())
+    count, usd = _total(kinds, "responses"), _total(kinds, "dollars")
+    unpriced = _total([row for row in models if row["dollars"] is None], "responses")
+    files = ", ".join(many(row["sessions"], row["kind"]) for row in kinds)
+    copied = [row["number"] for row in report.get("not counted", ()) if row["what"] == COPIED]
+    once = f" {copied[0]:,.0f} more are copies by /resume and don't count." if copied else ""
+    of = f"{count - unpriced:,.0f} of {count:,.0f}" if unpriced else f"{count:,.0f}"
+    rest = f"; {unpriced:,.0f} have no price" if unpriced else ""
+    if unpriced == count:
+        yield f"No price is known for the model of these {count:,.0f} responses, {files}.{once}"
+        return
+    yield f"${usd:,.2f} at list prices for {of} responses, {files}{rest}.{once}"
+    shares = (f"{(row['dollars'] or 0) / (usd or 1):.0%} {row['where']}" for row in where[:5])
+    yield from [f"Of this {', '.join(shares)}."] if where and usd else []
+
+
+def _happened(report: Report) -> Iterator[str]:
+    usd = _total(report["kinds"], "dollars") or 1.0
+    said = {PAUSE: "Pauses that outlived the cache", WARM: "Other misses of the cache"}
+    for row in sorted(report.get("where", ()), key=lambda row: row["where"]):
+        if row["where"] in said and row["dollars"]:
+            paid = f"${row['dollars']:,.2f}, {row['dollars'] / usd:.0%}"
+            yield f"{said[row['where']]}: {row['responses']:,.0f}. They cost {paid}."
+    yield from _compacted(report.get("compactions", ()), report.get("lost", ()))
+    for row in report.get("events", ()):
+        if not (row["what"] == LOST and "compactions" in report):
+            tokens = f"{row['number']:,.0f}, of {row['tokens']:,.0f} tokens"
+            yield f"{row['what'].capitalize()}: {tokens}."
+
+
+def _compacted(compactions: Sequence[Row], lost: Sequence[Row]) -> Iterator[str]:
+    """Say what the compactions of a single session did, and what they lost."""
+    if compactions:
+        most = max(compactions, key=lambda row: row["before"])
+        sizes = f"{most['before']:,.0f} to {most['after']:,.0f} tokens at turn {most['turn']}"
+        pieces = f"{many(len(lost), 'lost piece')} ({_total(lost, 'tokens'):,.0f} tokens)"
+        names = Counter(map(_name, lost))
+        often = "".join(f", most often {name}" for name, _ in names.most_common(1))
+        largest = f"Compactions: {len(compactions)}, the largest from {sizes}."
+        yield f"{largest} Asked for again: {pieces}{often}."
+
+
+def _name(row: Row) -> str:
+    return " of ".join(filter(None, (row["what"], row["tool"])))
+
+
+def _filled(report: Report) -> Iterator[str]:
+    window, files = report.get("window", ()), report.get("files", ())
+    if window:
+        most = (f"{row['share']:.0%} {_name(row)}" for row in window[:3])
+        yield f"The window is filled by {', '.join(most)}."
+    if files and files[0]["reads"] > 1:
+        often = f"{files[0]['reads']:,.0f} of {_total(files, 'reads'):,.0f} times"
+        name = files[0]["file"]
+        yield f"Read most often, {often}: {'…' * (len(name) > 50)}{name[-50:]}."
+
+
+def _advice(report: Report) -> Iterator[str]:
+    """Name the line to set, what it saves, and what it makes the agent need again."""
+    tried, sure = report.get("what if", ()), report.get("set this", ())
+    if not tried:
+        yield sure[0]["line"] if sure else "--what-if says what other settings would have cost."
+        return
+    today = next(row for row in tried if row["policy"] == BASELINE)
+    count = _total(report["kinds"], "sessions")
+    if count < FEW:
+        few = f"Too few to choose a setting by ({many(int(count), 'file')} of at least {FEW})"
+        best = next((row for row in tried if row["line"] and row["percent"] < 0), None)
+        yield f"{few}: {_compared(best, today)}" if best else f"{few}."
+    elif "dollars" in sure[0]:
+        alone = [row for row in sure if row["need"] <= today["need"]]
+        yield from (f"Set {_said(row, today['need'])}" for row in alone[:1] or sure[:2])
+    else:
+        yield f"{sure[0]['line'].capitalize()}."
+
+
+def _compared(row: Row, today: Row) -> str:
+    """Say what a line would have done, as no more than a comparison of simulated bills."""
+    usd = f"${row['dollars']:,.2f} in place of ${today['dollars']:,.2f}"
+    need = f"{_often(row['need'])}, in place of {today['need']:.1f}"
+    return f"replayed with {row['line']}, these days would have cost {usd}, and {need}."
+
+
+def _often(need: float) -> str:
+    return f"replies would have needed forgotten text {need:.1f} times in 100 responses"
+
+
+def _said(row: Row, today: float) -> str:
+    """Say of a line what it saves, how surely, and what is needed again, in one sentence."""
+    band = f"{row['percent']:+.1f} %"
+    if row["low"] is not None and not isnan(row["low"]):
+        band += f" ({row['low']:+.1f} to {row['high']:+.1f})"
+    if "error" in row:
+        band += f", from a replay that is off by {row['error']:+.1f} %"
+    more = "and makes the agent need more again" if row["need"] > today else "and no more is needed"
+    return f"{row['line']}: {band}, {more}: {_often(row['need'])}, today {today:.1f}."

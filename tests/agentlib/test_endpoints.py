@@ -1,0 +1,165 @@
+"""An endpoint that misbehaves, behind a socket of this machine.
+
+Each test lets it misbehave once in the middle of a run. No error is a bug's, nothing noted is lost,
+and the session goes on with a good endpoint.
+"""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import pytest
+
+from agentlib import loop
+from agentlib.messages import blocks
+from agentlib.settings import MODEL
+from agentlib.spending import LiveError
+from agentlib.tools import Workspace
+from agentlib.transcripts import Session, load
+from offline_api.connection import client
+from offline_api.server import Reply, Server
+from tests.fakes import Body, Clock, call, say
+from tests.loopback import served
+from tests.runs import SMALL
+
+JSON = {"content-type": "application/json"}
+READ = call("toolu_9", "read_file", path="a.txt")
+
+
+def message(*content: Any, **more: Any) -> Body:
+    usage = {"input_tokens": 9, "output_tokens": 9}
+    base = {"id": "m", "type": "message", "role": "assistant", "model": MODEL, "usage": usage}
+    return base | {"content": list(content), "stop_reason": "end_turn"} | more
+
+
+def reply(body: Any, status: int = 200, **headers: str) -> Reply:
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Reply(status, JSON | names, raw)
+
+
+def error(kind: str, text: Any = "No.") -> Body:
+    return {"type": "error", "error": {"type": kind, "message": text}}
+
+
+CONTENTS: dict[str, Any] = {
+    "id null": [{**READ, "id": None}],
+    "id a number": [{**READ, "id": 7}],
+    "id of other characters": [{**READ, "id": "call.9:0"}],
+    "id missing": [{k: v for k, v in READ.items() if k != "id"}],
+    "id twice": [READ, READ],
+    "input a string": [{**READ, "input": '{"path": "a.txt"}'}],
+    "input null": [{**READ, "input": None}],
+    "input a list": [{**READ, "input": ["a.txt"]}],
+    "input missing": [{k: v for k, v in READ.items() if k != "input"}],
+    "name a number": [{**READ, "name": 5}],
+    "unknown tool": [{**READ, "name": "format_disk"}],
+    "unknown block": [{"type": "hologram", "data": "x"}],
+    "server tool": [{"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}],
+    "half a pair": [{"type": "text", "text": "\ud83d"}, {**READ, "input": {"path": "\ud83d"}}],
+    "unsigned thinking": [{"type": "thinking", "thinking": "hm"}, READ],
+    "no block": [],
+    "null": None,
+    "a text": "Hello",
+    "nested deep": [{**READ, "input": json.loads('{"a":' * 300 + "1" + "}" * 300)}],
+}
+WHOLE: dict[str, Reply] = {
+    "no usage": reply({k: v for k, v in message(READ).items() if k != "usage"}),
+    "usage null": reply(message(READ, usage=None)),
+    "usage a list": reply(message(READ, usage=[1])),
+    "usage a text": reply(message(READ, usage="x")),
+    "usage with a list": reply(message(READ, usage={"cache_creation": [1]})),
+    "stop reason a list": reply(message(READ, stop_reason=["tool_use"])),
+    "nested too deep": reply(b'{"content":' + b"[" * 3_000 + b"]" * 3_000 + b"}"),
+    "a number too long": reply(b'{"id":' + b"9" * 5_000 + b"}"),
+    "no UTF-8": reply(b'{"id": "\xff"}'),
+    "a stream": Reply(200, {"content-type": "text/event-stream"}, b"event: ping\ndata: {}\n\n"),
+    "204": Reply(204, {}, b""),
+    "usage of texts": reply(message(READ, usage={"input_tokens": "9", "output_tokens": []})),
+    "no content": reply({k: v for k, v in message().items() if k != "content"}),
+    "no stop reason": reply(message(READ, stop_reason=None)),
+    "unknown stop reason": reply(message(READ, stop_reason="bored")),
+    "tool_use without a call": reply(message(stop_reason="tool_use")),
+    "not JSON": reply(b"{"),
+    "empty": reply(b""),
+    "null body": reply(None),
+    "a list": reply([1]),
+    "1 MB of text": reply(message({"type": "text", "text": "x" * 1_000_000})),
+    "a web page": Reply(200, {"content-type": "text/html"}, b"<html>Log in</html>"),
+    "a redirect": Reply(307, {"location": "http://127.0.0.1:9/v1/messages"}, b""),
+    "400 without a reason": reply({}, 400),
+    "400 of a number": reply(error("invalid_request_error", 5), 400),
+    "403": reply(error("permission_error"), 403),
+    "404": reply(error("not_found_error"), 404),
+    "413": reply(error("request_too_large", "Request exceeds the maximum size"), 413),
+    "429 for an hour": reply(error("rate_limit_error"), 429, retry_after="3600"),
+    "529 without retry": reply(error("overloaded_error"), 529, x_should_retry="false"),
+    "500 in HTML": Reply(500, {"content-type": "text/html", "retry-after-ms": "1"}, b"<html>"),
+    "shorter than it says": Reply(200, JSON | {"content-length": "9999"}, b"{"),
+    "another encoding": Reply(200, JSON | {"content-encoding": "gzip"}, b"no gzip"),
+}
+CASES = {**{name: reply(message(*(c or []))) for name, c in CONTENTS.items()}, **WHOLE}
+for _name in ("null", "a text"):
+    CASES[f"content {_name}"] = reply({**message(), "content": CONTENTS[_name]})
+
+
+class Odds(Server):
+    """Asks for a reading, misbehaves once, and is good from then on."""
+
+    def __init__(self, odd: Reply, pause: float = 0.0) -> None:
+        super().__init__(lambda body: say("Done."))
+        self.odd, self.pause = odd, pause
+        self.replies: Iterator[Reply] = iter(
+            [reply(message(call("toolu_1", "bash", command="ls")))]
+        )
+
+    def answer(self, method: str, path: str, headers: Any, raw: bytes) -> Reply:
+        if first := next(self.replies, None):
+            return first
+        odd, self.odd = self.odd, None
+        if odd:
+            time.sleep(self.pause)
+            return odd
+        return super().answer(method, path, headers, raw)
+
+
+def survives(odd: Reply, folder: Path, monkeypatch: Any, pause: float = 0.0, **more: Any) -> Any:
+    """Run into the odd reply, then go on. Returns the error that the run ended with."""
+    (folder / "work").mkdir()
+    (folder / "work/a.txt").write_text("one\n")
+    session = Session.create(folder, settings=SMALL, session_id="s", clock=Clock())
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-0123456789ab")
+    failure = None
+    with served(Odds(odd, pause)) as wire:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", wire.url)
+        api = client(live=True, env=None, say=str, warn=str).with_options(**more)
+        terms = {"settings": SMALL, "clock": Clock()}
+        workspace = Workspace(folder / "work")
+        try:
+            list(loop.run(api, "Go.", workspace, session=session, max_turns=5, **terms))
+        except (LiveError, anthropic.AnthropicError) as error:
+            failure = error
+        before = load(session.path).history
+        assert before[:3] == session.history[:3]
+        assert len(before) >= 3
+        loaded = load(session.path)
+        api = api.with_options(timeout=30)
+        *_, last = loop.run(api, "Go on.", workspace, session=loaded, **terms)
+    assert last.stop_reason == "end_turn"
+    assert load(session.path).history[: len(before)] == before
+    assert all(blocks(m) for m in loaded.context)
+    return failure
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.filterwarnings("ignore:Pydantic")
+def test_a_session_survives(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    survives(CASES[name], tmp_path, monkeypatch, max_retries=1)
+
+
+def test_a_session_survives_silence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    failure = survives(reply(message()), tmp_path, monkeypatch, pause=0.6, timeout=0.3)
+    assert "Nobody answers" in str(failure)

@@ -1,0 +1,871 @@
+"""The agent as a program: offline, live with a server of this machine, and in conversation."""
+
+import errno
+import io
+import json
+import os
+import re
+import runpy
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from shutil import which
+from typing import Any
+
+import pytest
+
+from agentlib.cli.arguments import Arguments
+from agentlib.cli.main import DONE, FAILED, STOPPED, Terminal, main, sentence
+from agentlib.estimation import prompt_tokens
+from agentlib.loop import Agent
+from agentlib.settings import MODEL
+from agentlib.transcripts import load
+from offline_api.connection import client
+from offline_api.server import Headers, Reply, Server
+from tests.fakes import say
+from tests.loopback import served
+from tests.runs import ctrl_c
+
+ROOT = Path(__file__).parents[2]
+REPORT = "Read every Python file in this directory one by one and write a report"
+posix = pytest.mark.skipif(sys.platform == "win32", reason="pty and links are POSIX's")
+AT_A_TERMINAL = """
+import os, pty, sys
+sys.exit(os.waitstatus_to_exitcode(pty.spawn([sys.executable, "-m", "agentlib", *sys.argv[1:]])))
+"""
+
+Body = dict[str, Any]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Each test stands in an empty folder, beside a project of three files, and types nothing."""
+    project = tmp_path / "project"
+    project.mkdir()
+    for name in ("a", "b", "c"):
+        text = f'"""Module {name}."""\n\n\ndef {name}1():\n    """Return {name}."""\n'
+        (project / f"{name}.py").write_text(text, encoding="utf-8", newline="\n")
+    (tmp_path / "cwd").mkdir()
+    monkeypatch.chdir(tmp_path / "cwd")
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    return tmp_path
+
+
+def agent(*argv: str | Path) -> int:
+    return main(["--workspace", "../project", "--transcripts", "../t", *map(str, argv)])
+
+
+def only(folder: Path, pattern: str) -> Path:
+    (found,) = folder.glob(pattern)
+    return found
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_prompt_is_worked_on_in_a_copy(here, capsys):
+    assert agent(REPORT) == 0
+    said = capsys.readouterr().out
+    copy = only(here / "t", "*.workspace")
+    assert f"[working on a copy of {here / 'project'} (3 files, 144 bytes): {copy}]" in said
+    assert '> read_file a.py  """Module a.' in said
+    assert re.search(r"\[turns: \d+; tokens sent: [\d,]+, .* would have cost \$0\.\d{4} at ", said)
+    assert f"[session: {only(here / 't', '*.jsonl')} (go on with --resume)]" in said
+    assert "\x1b" not in said
+    assert files(here / "project") == ["a.py", "b.py", "c.py"]
+    assert files(copy) == ["REPORT.md", "a.py", "b.py", "c.py"]
+
+
+def test_in_place_the_folder_itself_is_worked_in(here, capsys):
+    assert agent(REPORT, "--in-place") == 0
+    assert f"[working in {here / 'project'} itself; " in capsys.readouterr().out
+    assert "REPORT.md" in files(here / "project")
+    assert not list((here / "t").glob("*.workspace"))
+
+
+def test_a_prompt_that_is_refused_exits_with_1_and_changes_nothing(here, capsys):
+    before = files(here / "project")
+    assert agent("Read every Python file except b.py", "--in-place") == 1
+    assert '"except", "b.py"' in capsys.readouterr().out
+    assert files(here / "project") == before
+
+
+def test_a_task_that_is_not_done_exits_with_1(here, capsys):
+    assert agent("Rename NOWHERE to ELSEWHERE everywhere and run the tests") == 1
+    assert "`NOWHERE` isn't in any file here" in capsys.readouterr().out
+
+
+def test_sessions_lie_in_the_current_folder_and_never_in_the_workspace(here, monkeypatch):
+    main(["hello", "--workspace", "../project"])
+    assert len(list((here / "cwd/.transcripts").glob("*.jsonl"))) == 1
+    monkeypatch.chdir(here / "project")
+    main(["hello"])
+    assert files(here / "project") == ["a.py", "b.py", "c.py"]
+    assert len(list((here / ".transcripts").glob("*.jsonl"))) == 1
+
+
+def test_the_wall_ends_the_run_and_the_session_goes_on_past_it(here, capsys, monkeypatch):
+    for n in range(30):
+        (here / f"project/m{n}.py").write_text(f'"""Module m{n}."""\n' + "x = 1  # one\n" * 40)
+    monkeypatch.setenv("DISABLE_COMPACT", "1")
+    assert agent(REPORT, "--window", "8000") == 1
+    said = capsys.readouterr()
+    assert said.err.startswith("[error: invalid_request_error: prompt is too long: ")
+    assert "[the context is at " in said.out
+    monkeypatch.delenv("DISABLE_COMPACT")
+    session = only(here / "t", "*.jsonl")
+    assert main(["--resume", str(session), "--preset", "default", "--window", "8000"]) == 0
+    said = capsys.readouterr()
+    assert said.out.count("[auto_compact triggered]") == len(load(session).compactions) > 0
+    assert f"\n[transcript saved: {session.name}#" in said.out
+
+
+def test_a_session_in_which_nothing_was_said_leaves_nothing(here, capsys):
+    assert agent() == 0
+    assert "working on a copy" in capsys.readouterr().out
+    assert agent("word " * 40_000, "--window", "32000") == 1
+    said = capsys.readouterr()
+    assert "the budget is 29,440" in said.err
+    assert "[session: " not in said.out
+    assert files(here / "t") == [".gitignore"]
+
+
+def test_piped_lines_are_prompts_and_commands(here, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{REPORT}\n/context\n/nothing\n\nnever\n"))
+    assert agent() == 1
+    said = capsys.readouterr()
+    assert "threshold 150,000" in said.out
+    assert "there is no command /nothing" in said.err
+    assert "agent> " not in said.out
+    session = load(only(here / "t", "*.jsonl"))
+    assert [m for m in session.history if m["content"] == "never"] == []
+
+
+def test_new_goes_on_with_the_files_as_they_are(here, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{REPORT}\n/new\nWhich rules hold?\n"))
+    assert agent() == 0
+    first, second = sorted((here / "t").glob("*.workspace"))
+    assert files(first) == files(second)
+    assert "REPORT.md" in files(second)
+
+
+def test_a_session_is_resumed_with_its_settings_and_its_copy(here, capsys):
+    agent(REPORT, "--window", "40000", "--keep-recent", "2")
+    file, copy = only(here / "t", "*.jsonl"), only(here / "t", "*.workspace")
+    assert main(["Which rules hold?", "--resume", str(file), "--threshold", "9000"]) == 0
+    assert f"[working on the session's copy, {copy}]" in capsys.readouterr().out
+    settings = load(file).settings
+    assert (settings.context_window, settings.keep_recent) == (40_000, 2)
+    assert settings.threshold_tokens == 9_000
+
+
+def test_a_session_without_a_copy_needs_its_folder_named(here, capsys):
+    agent("hello", "--in-place")
+    file = only(here / "t", "*.jsonl")
+    assert main(["--resume", str(file)]) == 2
+    assert "name its folder: --workspace DIR" in capsys.readouterr().err
+    assert agent("Which rules hold?", "--in-place", "--resume", file) == 0
+
+
+def test_a_session_that_was_killed_goes_on_at_once(here, capsys):
+    agent(REPORT)
+    file = only(here / "t", "*.jsonl")
+    lines = file.read_bytes().splitlines(keepends=True)
+    calls = [n for n, line in enumerate(lines) if b'"read_file"' in line and b'"assistant"' in line]
+    file.write_bytes(b"".join(lines[: calls[0] + 1]) + lines[calls[0] + 1][:40])
+    only(here / "t", "*.workspace").joinpath("REPORT.md").unlink()
+    capsys.readouterr()
+    assert main(["--resume", str(file)]) == 0
+    said = capsys.readouterr()
+    assert "is damaged; line 7 is left out" in said.err
+    assert "I wrote REPORT.md" in said.out
+    assert "interrupted; check before repeating" in file.read_text(encoding="utf-8")
+
+
+def test_a_session_is_resumed_by_one_process_at_a_time(here, capsys):
+    agent("hello")
+    file = only(here / "t", "*.jsonl")
+    before = file.read_bytes()
+    with program("--resume", str(file), stdin=subprocess.PIPE) as first:
+        assert first.stdout
+        first.stdout.readline()
+        capsys.readouterr()
+        assert agent("Which rules hold?", "--resume", file) == 1
+        said = capsys.readouterr()
+        assert (said.out, said.err.count("\n")) == ("", 1)
+        assert f"{file} is in use by process {first.pid}: end that one, or " in said.err
+        assert file.read_bytes() == before
+        first.kill()
+    assert (here / "t" / f"{file.stem}.lock").exists()
+    assert agent("Which rules hold?", "--resume", file) == 0
+    assert capsys.readouterr().err == ""
+    assert files(here / "t") == [".gitignore", file.name, f"{file.stem}.workspace"]
+    assert load(file).skipped == []
+
+
+def program(*argv: str, **more: Any) -> subprocess.Popen[str]:
+    """The agent in a process of its own."""
+    command = [sys.executable, "-m", "agentlib", "--workspace", "../project", *argv]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        command, env=environment, stdout=pipe, stderr=pipe, encoding="utf-8", **more
+    )
+
+
+def test_as_a_program_it_speaks_utf_8_and_returns_the_code(here):
+    for name in ("anthropic", "json", "random", "click"):  # the learner's: not to be imported
+        (here / "cwd" / f"{name}.py").write_text("raise SystemExit(__name__)", encoding="utf-8")
+    prompt = "逐个读取所有 Python 文件，然后写一份报告"
+    with program(prompt, "--transcripts", "../t") as ran:
+        said, errors = ran.communicate()
+    assert (ran.returncode, errors) == (0, "")
+    assert "> read_file c.py" in said
+    assert load(only(here / "t", "*.jsonl")).history[0]["content"] == prompt
+
+
+def test_without_any_stream_there_is_no_traceback(here, monkeypatch):
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    code = agent()
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        stream.close()
+    assert code == DONE
+
+
+class Leaves(io.StringIO):
+    """A reader that goes away after the first line."""
+
+    def write(self, text: str) -> int:
+        if self.getvalue():
+            raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+        return super().write(text)
+
+
+def test_a_reader_that_goes_away_in_a_run_ends_it(here, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", Leaves())
+    with pytest.raises(SystemExit, match="1"):
+        agent(REPORT)
+    assert not list((here / "t").glob("*.lock"))
+
+
+def test_a_reader_that_is_gone_is_no_traceback():
+    with program(REPORT) as ran:
+        assert ran.stdout
+        assert ran.stderr
+        ran.stdout.close()
+        assert ran.stderr.read() == ""
+    assert ran.returncode == 1
+
+
+class Ends(io.StringIO):
+    """A keyboard at which a signal comes in place of a line."""
+
+    def readline(self, size: int = -1) -> str:
+        signal.raise_signal(signal.SIGTERM)
+        return ""
+
+
+def ends(*given: Any, **more: Any) -> Iterator[Any]:
+    """A run during which a signal comes."""
+    signal.raise_signal(signal.SIGTERM)
+    yield
+
+
+@posix
+@pytest.mark.parametrize("works", [False, True])
+def test_a_signal_that_ends_it_unwinds_like_ctrl_c(here, capsys, monkeypatch, works):
+    agent("hello")
+    file = only(here / "t", "*.jsonl")
+    before = [(each, signal.getsignal(each)) for each in (signal.SIGTERM, signal.SIGHUP)]
+    monkeypatch.setattr(sys, "stdin", io.StringIO("hello\n") if works else Ends())
+    if works:
+        monkeypatch.setattr(Agent, "run", ends)
+    monkeypatch.setattr(sys, "argv", ["agentlib", "--resume", str(file)])
+    monkeypatch.setattr(sys, "path", [*sys.path])  # it puts the first last
+    with ctrl_c(), pytest.raises(SystemExit) as end:
+        runpy.run_module("agentlib", run_name="__main__")
+    for each in before:
+        signal.signal(*each)
+    assert end.value.code == 128 + signal.SIGTERM
+    said = capsys.readouterr()
+    assert f"[session: {file} (go on with --resume)]" in said.out
+    assert said.err == ""
+    assert not (here / "t" / f"{file.stem}.lock").exists()
+
+
+def test_an_engine_that_ends_the_program_is_an_error(here, capsys):
+    code = agent(REPORT, "--engine", "tests.bad_engines:leaves")
+    assert code == FAILED
+    assert "[error: SystemExit: 0]" in capsys.readouterr().err
+    assert load(only(here / "t", "*.jsonl")).history
+
+
+@posix
+def test_ctrl_c_while_it_starts_is_no_traceback():
+    code = (
+        "import os, runpy, signal, sys; sys.argv = ['agentlib', '--version'];"
+        "sys.addaudithook(lambda event, args: event == 'import' and args[0] == 'click'"
+        " and os.kill(os.getpid(), signal.SIGINT));"
+        "runpy.run_module('agentlib', run_name='__main__')"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    start = [sys.executable, "-c", code]
+    ran = subprocess.run(start, env=environment, capture_output=True, encoding="utf-8")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (STOPPED, "", "")
+
+
+def toucher(body: Body) -> Body:
+    """Makes a file by a command, then says what came of it."""
+    last = body["messages"][-1]["content"]
+    if isinstance(last, str):
+        call = {"type": "tool_use", "name": "bash", "input": {"command": "echo hi > made"}}
+        return {"content": [call], "stop_reason": "tool_use"}
+    return say(f"It said: {last[0]['content']}")
+
+
+@pytest.fixture
+def no_bubblewrap(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A PATH with bash alone: each command has to be confirmed."""
+    (here / "bin").mkdir()
+    if bash := sys.platform != "win32" and which("bash"):
+        (here / "bin/bash").symlink_to(bash)
+        monkeypatch.setenv("PATH", str(here / "bin"))
+
+
+@pytest.fixture
+def key(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    def point_to(address: str) -> None:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", address)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "any")
+
+    return point_to
+
+
+def live(*argv: str) -> int:
+    return main(["--live", "--workspace", "../project", "--transcripts", "../t", *argv])
+
+
+def test_without_a_key_it_is_one_sentence(here, capsys):
+    assert live("hello") == 1
+    said = capsys.readouterr()
+    assert said.err.startswith("error: There is no API key: set ANTHROPIC_API_KEY")
+    assert said.err.count("\n") == 1
+    assert "$0.10 in, $0.50 out" in said.out
+    assert not (here / "t").exists()
+
+
+def test_a_named_file_decides_whom_to_ask(here, capsys, key):
+    key("http://127.0.0.1:1")
+    file = here / "my.env"
+    with served(Server(lambda body: say("Here I am."))) as wire:
+        file.write_text(f"ANTHROPIC_BASE_URL={wire.url}\n", encoding="utf-8")
+        assert live("hello", "--env", str(file)) == 1
+        refused = capsys.readouterr()
+        assert f"{file} is not a file that sets ANTHROPIC_API_KEY" in refused.err
+        assert (refused.out, refused.err.count("\n")) == ("", 1)
+        file.write_text(f"ANTHROPIC_BASE_URL={wire.url}\nANTHROPIC_API_KEY=a\n", encoding="utf-8")
+        assert live("hello", "--env", str(file)) == 0
+    assert capsys.readouterr().out.startswith(f"[live: Requests go to {wire.url}. claude-haiku-")
+    assert [headers["x-api-key"] for headers in wire.headers] == [
+        "a",
+        "a",
+    ]  # the list of models, the prompt
+
+
+@posix
+@pytest.mark.usefixtures("no_bubblewrap")
+def test_the_price_comes_first_and_no_command_runs_where_nobody_can_be_asked(here, capsys, key):
+    with served(Server(toucher)) as wire:
+        key(wire.url)
+        assert live("hello") == 0
+    first, place, refused, command, *_ = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"[live: Requests go to {wire.url}. claude-haiku-5-5: $0.10 in, $0.50 ")
+    assert first.endswith("The run stops once $0.50 are spent.]")
+    assert place.startswith(f"[working in {here / 'project'} itself; ")
+    assert refused == "[refused, nobody is there to confirm it]"
+    assert command == "    echo hi > made"
+    assert not (here / "project/made").exists()
+
+
+class Always(Server):
+    """An endpoint that answers whatever model is asked."""
+
+    def __init__(self, reply: Body) -> None:
+        super().__init__(lambda body: say("unused"))
+        self.reply = reply
+
+    def answer(self, method: str, path: str, headers: Headers, raw: bytes) -> Reply:
+        return Reply(200, {"content-type": "application/json"}, json.dumps(self.reply).encode())
+
+
+class Listing(Server):
+    """An endpoint on this machine that has a list of models."""
+
+    def __init__(self, models: Any) -> None:
+        super().__init__(lambda body: say("Here I am."))
+        self.models = models
+
+    def answer(self, method: str, path: str, headers: Headers, raw: bytes) -> Reply:
+        if path != "/v1/models":
+            return super().answer(method, path, headers, raw)
+        return Reply(200, {"content-type": "application/json"}, json.dumps(self.models).encode())
+
+
+@pytest.mark.parametrize(
+    ("models", "argv", "window"),
+    [
+        ({"data": [{"id": "tiny", "meta": {"n_ctx": 8_192}}]}, [], 8_192),  # llama.cpp
+        ({"data": [{"id": "tiny", "max_model_len": 9_000}]}, [], 9_000),  # vLLM
+        ({"data": [{"id": "tiny", "max_model_len": 9_000}]}, ["--window=32000"], 32_000),
+        ({"data": [{"id": "tiny", "max_model_len": 10**6}]}, [], 200_000),
+        ({"data": [{"id": "tiny", "meta": None}, 5]}, [], 200_000),
+        ({"data": [{"id": "tiny", "meta": {"n_ctx": 12}}]}, [], 200_000),
+        ([], [], 200_000),
+    ],
+)
+def test_the_window_that_a_server_lists_is_taken(here, key, capsys, models, argv, window):
+    with served(Listing(models)) as wire:
+        key(wire.url)
+        assert live("hello", "--price", "0,0", *argv) == 0
+    assert load(only(here / "t", "*.jsonl")).settings.context_window == window
+    said = capsys.readouterr().out
+    assert (f"[window: {window:,} tokens, all that the model has]" in said) == (window < 10_000)
+
+
+@pytest.mark.parametrize(
+    ("model", "argv", "window"),
+    [
+        ("claude-haiku-4-5", [], 200_000),
+        ("claude-haiku-4-5", ["--window=500000"], 500_000),
+        ("claude-sonnet-5-5", [], 600_000),
+        ("tiny", [], 600_000),
+    ],
+)
+def test_the_window_is_no_larger_than_the_price_list_says(
+    here, key, capsys, monkeypatch, model, argv, window
+):
+    monkeypatch.setenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "600000")
+    with served(Listing([])) as wire:
+        key(wire.url)
+        live("hello", "--model", model, "--price", "0,0", *argv)
+    said = capsys.readouterr().out
+    assert (f"[window: {window:,} tokens, all that the model has]" in said) == (window == 200_000)
+    assert load(only(here / "t", "*.jsonl")).settings.context_window == window
+
+
+def test_a_price_of_ones_own_holds_the_cap_of_any_model(here, capsys, key, monkeypatch):
+    usage = {"input_tokens": 9, "output_tokens": 9}
+    reply = {"id": "m", "type": "message", "role": "assistant", "model": "tiny", "usage": usage}
+    with served(Always(reply | say("Yes."))) as wire:
+        key(wire.url)
+        assert live("hello", "--model", "tiny", "--price", "0,0") == 0
+        assert "cost $0.0000 at tiny prices]" in capsys.readouterr().out
+        monkeypatch.setenv("MODEL_PRICE", "10,1000")
+        monkeypatch.setattr("sys.stdin", io.StringIO("hello\nagain\n"))
+        assert live("--model", "tiny", "--max-usd", "0.000001") == 1
+    said = capsys.readouterr()
+    assert "tiny: $10.00 in, $1000.00 out" in said.out
+    assert said.err.startswith("[error: the cap of $0.0000 is reached")
+
+
+def test_the_cap_stops_the_run_after_the_request_that_reached_it(here, capsys, key):
+    asked: list[Body] = []
+
+    def reader(body: Body) -> Body:
+        asked.append(body)
+        call = {"type": "tool_use", "name": "read_file", "input": {"path": f"{len(asked)}.py"}}
+        return {"content": [call], "stop_reason": "tool_use"}
+
+    with served(Server(reader)) as wire:
+        key(wire.url)
+        assert live("hello", "--max-usd", "0.000001") == 1
+    assert len(asked) == 1
+    said = capsys.readouterr()
+    assert said.err.startswith("[error: the cap of $0.0000 is reached")
+    assert "[turns: 1; " in said.out
+
+
+class Person:
+    """Somebody at a terminal that runs the agent."""
+
+    def __init__(self, *argv: str):
+        self.seen = ""
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", AT_A_TERMINAL, "--workspace", "../project", *argv],
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "TERM": "dumb"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+        )
+        self.clock = threading.Timer(60, self.process.kill)
+        self.clock.start()
+
+    def types(self, keys: str) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(keys.encode())
+
+    def reads(self, until: str) -> str:
+        """What is new on the screen, up to and with these words."""
+        assert self.process.stdout
+        while until not in self.seen:
+            more = self.process.stdout.read(4_096)
+            assert more, f"it ended before {until!r}: {self.seen}"
+            self.seen += more.decode(errors="replace")
+        read, _, self.seen = self.seen.partition(until)
+        return read + until
+
+    def leaves(self) -> int:
+        with self.process:
+            code = self.process.wait()
+        self.clock.cancel()
+        return code
+
+
+def writer(body: Body) -> Body:
+    """Changes a file, makes another, and says so."""
+    if isinstance(body["messages"][-1]["content"], str):
+        files = {"a.py": "new", "new/b.py": "new"}
+        calls = [
+            {"type": "tool_use", "name": "write_file", "input": {"path": path, "content": text}}
+            for path, text in files.items()
+        ]
+        return {"content": calls, "stop_reason": "tool_use"}
+    return say("Written.")
+
+
+def test_what_the_agent_wrote_in_the_folder_itself_is_put_back(here, capsys, key, monkeypatch):
+    before = (here / "project/a.py").read_text()
+    monkeypatch.setattr(sys, "stdin", io.StringIO("/undo-files\n/undo-files\n"))
+    with served(Server(writer)) as wire:
+        key(wire.url)
+        assert live("hello") == 0
+        assert (here / "project/a.py").read_text() == "new"
+        [file] = (here / "t").glob("*.jsonl")
+        assert live("--resume", str(file)) == 0
+    said = capsys.readouterr().out
+    assert "; /undo-files puts back what it edits]" in said
+    assert "[put back: new/b.py, a.py]" in said
+    assert "[put back: nothing, none kept]" in said
+    assert (here / "project/a.py").read_text() == before
+    assert not (here / "project/new/b.py").exists()
+
+
+def test_what_was_changed_in_one_folder_is_not_put_back_in_another(here, capsys, monkeypatch):
+    agent(REPORT, "--in-place")
+    file, other = only(here / "t", "*.jsonl"), here / "other"
+    other.mkdir()
+    (other / "REPORT.md").write_text("mine")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("/undo-files\n"))
+    resumed = ("--resume", str(file), "--workspace", str(other), "--in-place")
+    assert main([*resumed, "--transcripts", str(here / "t")]) == 0
+    assert (other / "REPORT.md").read_text() == "mine"
+    assert "[put back: nothing, none kept]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_a_damaged_session_and_its_copy_stay_where_they_are(here, cut, monkeypatch):
+    agent(REPORT)
+    file, copy = only(here / "t", "*.jsonl"), only(here / "t", "*.workspace")
+    (copy / "precious.txt").write_text("work")
+    first, rest = file.read_text().split("\n", 1)
+    file.write_text(f"{first}\n{rest[:200]}" if cut else f"{first}\n{rest.replace('type', 'tpye')}")
+    damaged = file.read_text()
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    main(["--resume", str(file)])
+    assert file.read_text().startswith(damaged)
+    assert (copy / "precious.txt").read_text() == "work"
+
+
+@posix
+@pytest.mark.usefixtures("no_bubblewrap")
+def test_without_bubblewrap_offline_says_that_commands_are_not_confined(capsys):
+    assert agent("Which rules hold?") == 0
+    assert "[no bubblewrap: " in capsys.readouterr().out
+
+
+@posix
+@pytest.mark.usefixtures("no_bubblewrap")
+def test_a_person_confirms_commands_and_stops_what_takes_too_long(here, key):
+    """A command waits for a yes that was not pasted before, and Ctrl-C ends only the run."""
+    asked, free = threading.Event(), threading.Event()
+
+    def model(body: Body) -> Body:
+        if body["messages"][-1]["content"] == "slow":
+            asked.set()
+            free.wait(20)
+        return say("Here I am.") if free.is_set() else toucher(body)
+
+    with served(Server(model)) as wire:
+        key(wire.url)
+        person = Person("--live")
+        person.reads("agent> ")
+        person.types("hello\ny\n")
+        assert "    echo hi > made\r\n" in person.reads("Run it? [y/N] ")
+        person.types("n\n")
+        assert "the person refused this command" in person.reads("agent> ")
+        assert not (here / "project/made").exists()
+        person.types("hello\n")
+        person.reads("Run it? [y/N] ")
+        person.types("y\n")
+        assert "It said: (no output)" in person.reads("agent> ")
+        assert (here / "project/made").read_text() == "hi\n"
+        person.types("slow\n")
+        assert asked.wait(20)
+        person.types("\x03")
+        assert "[stopped by Ctrl-C; the session is kept]" in person.reads("agent> ")
+        free.set()
+        person.types("quick\n")
+        assert "Here I am." in person.reads("agent> ")
+        time.sleep(0.5)  # readline overlooks a signal that comes right after its prompt
+        person.types("\x03")
+        assert "or Ctrl-C twice ends the conversation." in person.reads("agent> ")
+        time.sleep(0.5)
+        person.types("\x03")
+        assert person.leaves() == 130
+    (session,) = (here / "cwd/.transcripts").glob("*.jsonl")
+    roles = [m["role"] for m in load(session).history]
+    assert roles[-3:] == ["user", "user", "assistant"]
+    assert len(roles) == 11
+
+
+# -- the conversation at a terminal ----------------------------------------------------------------
+Model = Callable[[Body], Body]
+
+
+def use(name: str, **inputs: Any) -> Body:
+    call = {"type": "tool_use", "name": name, "input": inputs}
+    return {"content": [call], "stop_reason": "tool_use"}
+
+
+def parrot(body: Body) -> Body:
+    """Read a.txt when told to, summarise in a word, and repeat anything else."""
+    content = body["messages"][-1]["content"]
+    text = content if isinstance(content, str) else content[-1].get("text", "")
+    if text.startswith("Summarize this conversation"):
+        return say("Nothing but parroting.")
+    if text == "read":
+        return use("read_file", path="a.txt")
+    return say(f"You said {text!r}." if text else "Read it.")
+
+
+@pytest.fixture
+def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> "Callable[..., Desk]":
+    return lambda model=parrot, **more: Desk(tmp_path, capsys, model, more)
+
+
+class Desk:
+    """A terminal over a fresh folder, and what it printed."""
+
+    def __init__(self, folder: Path, capsys: Any, model: Model, more: Any):
+        self.capsys, self.folder = capsys, folder / "work"
+        self.folder.mkdir()
+        (self.folder / "a.txt").write_text("one\ntwo\nthree", encoding="utf-8", newline="\n")
+        self.terminal = Terminal(
+            Arguments(window=32_000, workspace=self.folder, transcripts=folder / "t", in_place=True)
+        )
+        self.terminal.client = client(model=model, window=32_000, **more)
+        self.terminal.enter(self.folder)
+        self.printed()
+
+    def printed(self) -> list[str]:
+        """The lines printed since the last time, those of errors last."""
+        return "".join(self.capsys.readouterr()).splitlines()
+
+    def obey(self, *lines: str | None) -> int:
+        """The exit code of the last line."""
+        return [self.terminal.obey(line) for line in lines][-1]
+
+
+def test_a_prompt_shows_calls_text_and_the_bill(desk):
+    here = desk()
+    assert here.obey("read") == DONE
+    call, text, bill = here.printed()
+    assert call == "> read_file a.txt  one (lines: 3)"
+    assert text == "Read it."
+    assert bill.startswith("[turns: 2; ")
+    assert f"would have cost $0.0002 at {MODEL} prices]" in bill
+    assert here.obey("two") == DONE
+    prompts = [m["content"] for m in load(here.terminal.file).history if m["role"] == "user"]
+    assert (prompts[0], prompts[2]) == ("read", "two")
+
+
+@pytest.mark.parametrize("word", ["q", " EXIT ", "   "])
+def test_these_words_quit(desk, monkeypatch, word):
+    here = desk()
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"first\n{word}\nnever said\n"))
+    assert here.terminal.talk() == DONE
+    assert [line for line in here.printed() if line.startswith("You")] == ["You said 'first'."]
+
+
+def test_a_path_is_a_prompt_and_no_command(desk):
+    here = desk()
+    assert here.obey("/workspace/a.txt says what?") == DONE
+    assert here.printed()[0] == "You said '/workspace/a.txt says what?'."
+
+
+def test_an_unknown_command_leads_to_the_list(desk):
+    here = desk()
+    assert here.obey("/shrink now") == FAILED
+    assert here.printed() == ["[error: there is no command /shrink; /help lists them]"]
+    assert here.terminal.session.history == []
+    here.obey("/help")
+    commands = [line.split()[0] for line in here.printed() if line.startswith("    /")]
+    names = ["/compact", "/compact", "/undo", "/context", "/model", "/new", "/undo-files", "/help"]
+    assert commands == names
+
+
+def test_a_compaction_is_previewed_and_undone(desk):
+    here = desk()
+    here.obey(*(f"{n} " + "word " * 1_000 for n in range(4)))
+    before, _ = list(here.terminal.session.context), here.printed()
+    assert here.obey("/compact preview") == DONE
+    shown = here.printed()
+    assert [line[0] for line in shown[:-1]].count("-") > 0
+    assert shown[-1].endswith("and the summary; nothing was changed]")
+    assert here.terminal.session.context == before
+    assert here.obey("/compact", "/undo") == DONE
+    assert "[the last compaction is undone]" in here.printed()
+    assert load(here.terminal.file).context == before
+    assert here.obey("/undo") == FAILED
+    assert "nothing to undo" in here.printed()[0]
+
+
+@pytest.mark.parametrize("command", ["/compact", "/compress"])
+def test_compact_by_hand_prints_the_tokens_and_keeps_the_focus(desk, command):
+    here = desk()
+    here.obey(*(f"{n} " + "word " * 1_000 for n in range(4)))
+    here.printed()
+    assert here.obey(f"{command} the words") == DONE
+    title, saved, bill = here.printed()
+    assert title == "[manual compact]"
+    assert saved.startswith(f"[transcript saved: {here.terminal.file.name}#")
+    before, after = saved.split("] ")[1].removesuffix(" tokens").split(" -> ")
+    assert int(after.replace(",", "")) < int(before.replace(",", ""))
+    assert bill.startswith("[turns: 0; ")
+    (compaction,) = load(here.terminal.file).compactions
+    assert (compaction.trigger, compaction.focus) == ("manual", "the words")
+
+
+def test_compact_says_why_it_did_nothing(desk, monkeypatch):
+    here = desk()
+    assert here.obey("/compact") == DONE
+    assert here.printed()[1].startswith("[nothing to compact yet: ")
+    here.terminal.settings = replace(here.terminal.settings, enabled=False)
+    assert here.obey("/compact") == FAILED
+    assert here.printed() == ["[error: compaction is off; unset DISABLE_COMPACT to use it]"]
+
+
+def test_a_prompt_that_is_no_utf_8_loses_only_that(desk):
+    here = desk()
+    here.terminal.arguments = replace(here.terminal.arguments, prompt="r\udcffead")
+    assert here.terminal.talk() == DONE
+    assert here.printed()[0] == "You said 'r?ead'."
+
+
+@pytest.mark.parametrize("more", [0, 5])
+def test_context_adds_up_to_the_estimate(desk, more):
+    here = desk()
+    here.obey("read", *["more"] * more)
+    here.printed()
+    before = here.terminal.file.read_bytes()
+    here.obey("/context")
+    assert here.terminal.file.read_bytes() == before
+    title, *lines = here.printed()
+    total = int(title.split()[1].replace(",", ""))
+    rows = {line.split()[0]: int(line.split()[1].replace(",", "")) for line in lines}
+    assert {"system", "tools", "user", "assistant", "tool_use", "tool_result", "free"} == set(rows)
+    assert rows.pop("free") == 32_000 - total
+    assert abs(sum(rows.values()) - total) <= len(rows) / 2
+    assert abs(total - prompt_tokens(here.terminal.session.requests[-1].usage)) < 30
+
+
+def test_another_model_is_asked_from_here_on(desk):
+    here = desk()
+    assert here.obey("/model other") == FAILED
+    assert here.printed() == [f"[error: offline there is only {MODEL}; to ask 'other' add --live]"]
+    here.terminal.arguments = replace(here.terminal.arguments, live=True, max_usd=float("inf"))
+    assert here.obey("/model other", "/model") == DONE
+    notice, *lines = here.printed()
+    assert notice.endswith("; there is no cap]")
+    assert lines == ["[model: other]"] * 2
+    assert here.obey("one") == FAILED
+    assert here.printed() == ["[error: not_found_error: model: other]"]
+
+
+def test_new_begins_a_session_and_keeps_the_old_one(desk):
+    here = desk()
+    here.obey("one")
+    old = here.terminal.file
+    here.obey("/new", "two")
+    assert here.terminal.file != old
+    assert len(load(old).history) == len(load(here.terminal.file).history) == 2
+    here.obey("/new", "/new")
+    here.terminal.close()
+    assert len(list(old.parent.glob("*.jsonl"))) == 2  # nothing was said in the last
+
+
+def interrupted(model: Model, at: int) -> Model:
+    """The model, but Ctrl-C comes at its request number `at`."""
+    numbers: Iterator[int] = iter(range(1, 1_000))
+
+    def answer(body: Body) -> Body:
+        if next(numbers) == at:
+            raise KeyboardInterrupt
+        return model(body)
+
+    return answer
+
+
+def test_ctrl_c_stops_the_run_and_keeps_the_session(desk):
+    here = desk(interrupted(parrot, at=2))
+    before = here.terminal.session
+    assert here.obey("read") == STOPPED
+    assert "[stopped by Ctrl-C; the session is kept]" in here.printed()
+    assert here.terminal.session is not before
+    assert here.terminal.session.history == load(here.terminal.file).history
+    assert here.obey("go on") == DONE
+    roles = [m["role"] for m in load(here.terminal.file).history]
+    assert roles == ["user", "assistant", "user", "user", "assistant"]
+
+
+def test_ctrl_c_ends_piped_prompts(desk, monkeypatch):
+    here = desk(interrupted(parrot, at=1))
+    monkeypatch.setattr(sys, "stdin", io.StringIO("one\ntwo\n"))
+    assert here.terminal.talk() == STOPPED
+    assert len(here.terminal.session.history) == 1
+
+
+def test_a_fault_of_the_offline_model_is_one_line_too(desk):
+    here = desk(lambda body: {}["nothing"])
+    assert here.obey("one") == FAILED
+    assert here.printed() == ["[error: KeyError: 'nothing']"]
+
+
+def test_a_long_error_is_cut():
+    assert len(sentence(ValueError("x" * 1_000_000))) == 1_000
+
+
+def test_an_error_of_the_disk_names_the_file(desk, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    here = desk()
+    monkeypatch.setattr("agentlib.session_file.append", full)
+    assert here.obey("one") == FAILED
+    text = f"[error: {here.terminal.file}: [Errno 28] No space left on device]"
+    assert here.printed() == [text]
+
+
+@pytest.mark.parametrize("reason", ["max_tokens", "refusal"])
+def test_an_answer_that_stops_early_is_not_done(desk, reason):
+    here = desk(lambda body: {**say("And so"), "stop_reason": reason})
+    assert here.obey("go") == FAILED
+    assert f"[stopped: the answer stopped with {reason}]" in here.printed()
+    assert here.obey(None) == DONE  # nothing was left open, so nothing was asked

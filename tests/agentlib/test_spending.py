@@ -1,0 +1,293 @@
+"""Dollars checked on paper against the dated price file, and the cap before a real socket."""
+
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import anthropic
+import pytest
+
+from agentlib import spending
+from agentlib.settings import MODEL
+from agentlib.spending import (
+    RETRIES,
+    Cap,
+    CapReached,
+    LiveError,
+    dollars,
+    guard,
+    model_facts,
+    own_price,
+    price_list,
+    rates,
+)
+from offline_api.cache import PromptCache
+from offline_api.server import Reply, Server
+from tests.fakes import good
+from tests.loopback import Wire, served
+
+OPUS = "claude-opus-5-5"
+MILLION = 1_000_000
+HI: Any = [{"role": "user", "content": "word " * 1_000}]
+PRICE = 1_604 * 0.1e-6 + 6 * 0.5e-6  # "Good.": 1.6 and .35 rounded up, 4 a block
+
+
+@pytest.mark.parametrize(
+    ("kind", "price"),
+    [
+        ("input_tokens", 4.0),
+        ("output_tokens", 20.0),
+        ("cache_creation_input_tokens", 5.0),
+        ("cache_read_input_tokens", 0.2),
+    ],
+)
+def test_a_million_tokens_of_each_kind_cost_their_price(kind: str, price: float):
+    assert dollars({kind: MILLION}, OPUS) == pytest.approx(price)
+
+
+def test_a_write_that_lives_an_hour_costs_twice_the_input():
+    usage = {
+        "cache_creation_input_tokens": MILLION,
+        "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": MILLION},
+    }
+    assert dollars(usage, OPUS) == pytest.approx(8.0)
+    usage["cache_creation"] = {"ephemeral_1h_input_tokens": MILLION // 2}
+    assert dollars(usage, OPUS) == pytest.approx(6.5)
+
+
+def test_a_long_prompt_makes_the_whole_request_five_times_dearer():
+    short = {"input_tokens": 60_000, "cache_read_input_tokens": 40_000, "output_tokens": 1_000}
+    longer = {**short, "cache_read_input_tokens": 40_001}
+    assert dollars(short, MODEL) == pytest.approx(0.0069)
+    assert dollars(longer, MODEL) == pytest.approx(0.0345, rel=1e-4)
+    assert rates(OPUS, 900_000) == rates(OPUS, 1)
+
+
+def test_a_dated_id_finds_its_model_and_an_unknown_one_is_an_error():
+    assert model_facts("claude-haiku-4-5-20251001") == model_facts("claude-haiku-4-5")
+    with pytest.raises(ValueError, match="no price is known for the model 'gpt-x'"):
+        dollars({"input_tokens": 1}, "gpt-x")
+
+
+def test_a_price_of_ones_own_is_for_other_models_than_the_files_and_may_be_nothing():
+    own_price("own-model", "0.5, 2")
+    usage = {"input_tokens": MILLION, "cache_read_input_tokens": MILLION, "output_tokens": MILLION}
+    assert dollars(usage, "own-model") == pytest.approx(3.0)
+    own_price("own-model", "0,0")
+    assert dollars(usage, "own-model") == 0
+    own_price(OPUS, "0,0")
+    assert dollars(usage, OPUS) > 0
+
+
+@pytest.mark.parametrize("price", ["0", "1,2,3", "a,b", "-1,2", "nan,1", "1,inf", ","])
+def test_another_text_is_no_price(price: str):
+    with pytest.raises(ValueError, match="write IN,OUT in dollars per million tokens"):
+        own_price("own-model", price)
+
+
+def test_the_price_file_is_dated_whole_and_knows_the_model():
+    prices = price_list()
+    assert prices["collected"] == "2026-11-21"
+    assert MODEL in prices["models"]
+    for facts in prices["models"].values():
+        assert facts["cache_write_5m"] == pytest.approx(1.25 * facts["input"])
+        assert facts["cache_write_1h"] == pytest.approx(2 * facts["input"])
+        assert 0 < facts["cache_read"] <= 0.1 * facts["input"] + 1e-12
+    assert model_facts(MODEL)["min_cacheable_tokens"] == PromptCache().min_tokens
+
+
+@pytest.mark.parametrize("max_usd", [-0.01, float("nan")])
+def test_a_cap_that_nothing_reaches_is_refused(max_usd: float):
+    with pytest.raises(ValueError, match=r"max_usd=.*; choose dollars, 0 or more"):
+        Cap(max_usd)
+
+
+def test_a_cap_stops_before_the_request_after_it_was_reached():
+    cap = Cap(0.01)
+    for _ in range(2):
+        cap.check()
+        cap.add({"input_tokens": 1_000}, OPUS)
+    cap.check()
+    assert cap.add({"input_tokens": 1_000}, OPUS) == pytest.approx(0.004)
+    with pytest.raises(CapReached, match=r"cap of \$0.0100 is reached: \$0.0120 were spent"):
+        cap.check()
+
+
+@pytest.fixture
+def wire() -> Iterator[Wire]:
+    with served(Server(good)) as provider:
+        yield provider
+
+
+def metered(wire: Wire, cap: Cap | None) -> anthropic.Anthropic:
+    return anthropic.Anthropic(
+        api_key="any", base_url=wire.url, middleware=[guard(wire.url, cap)], max_retries=0
+    )
+
+
+def ask(api: anthropic.Anthropic, **more: Any) -> anthropic.types.Message:
+    given: Any = {"model": MODEL, "max_tokens": 50, "messages": HI, **more}
+    return api.messages.create(**given)
+
+
+def test_a_plain_answer_is_counted_by_its_usage(wire: Wire):
+    cap = Cap(1.0)
+    usage = ask(metered(wire, cap)).usage.to_dict()
+    assert cap.spent == pytest.approx(PRICE)
+    assert cap.spent == pytest.approx(dollars(usage, MODEL))
+
+
+def test_a_stream_under_a_cap_is_refused_before_anything_is_sent(wire: Wire):
+    with pytest.raises(LiveError, match="can't be held for a streamed answer"):
+        ask(metered(wire, Cap(1.0)), stream=True)
+    assert wire.headers == []
+
+
+@pytest.mark.parametrize("cap", [None, Cap(1.0)])
+def test_a_web_page_is_no_messages_api(cap: Cap | None):
+    class Page(Server):
+        def answer(self, *asked: Any) -> Reply:
+            return Reply(200, {"content-type": "text/html"}, b"<html>Log in</html>")
+
+    with (
+        served(Page(good)) as page,
+        pytest.raises(LiveError, match="is not a Messages API"),
+    ):
+        ask(metered(page, cap))
+
+
+def test_the_cap_does_not_stop_what_is_free(wire: Wire):
+    api = metered(wire, Cap(0.0))
+    assert api.messages.count_tokens(model=MODEL, messages=HI).input_tokens == 1_604
+    with pytest.raises(CapReached):
+        ask(api)
+
+
+def test_a_cap_without_a_price_is_refused_before_anything_is_sent(wire: Wire):
+    with pytest.raises(LiveError, match="The cap can't be held: no price is known for the model"):
+        ask(metered(wire, Cap(1.0)), model="claude-x")
+    assert wire.headers == []
+    with pytest.raises(anthropic.NotFoundError):
+        ask(metered(wire, None), model="claude-x")
+
+
+def reply(usage: Any) -> Reply:
+    """A response with this usage. `usage` None: with none."""
+    message = {"id": "m", "type": "message", "role": "assistant", "model": MODEL, "content": []}
+    message |= {"stop_reason": "end_turn"} | ({} if usage is None else {"usage": usage})
+    return Reply(200, {"content-type": "application/json"}, json.dumps(message).encode())
+
+
+class Script(Server):
+    """A provider that sends these responses, and the last one again and again."""
+
+    def __init__(self, *replies: Reply) -> None:
+        super().__init__(good)
+        self.replies = list(replies)
+
+    def answer(self, *asked: Any) -> Reply:
+        return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+
+
+GOOD = {"input_tokens": 1_000, "output_tokens": 10}
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        [1],
+        {**GOOD, "input_tokens": None},
+        {**GOOD, "input_tokens": "1000"},
+        {**GOOD, "output_tokens": -1},
+        {**GOOD, "output_tokens": float("nan")},
+        {**GOOD, "cache_read_input_tokens": True},
+        {**GOOD, "cache_creation": {"ephemeral_1h_input_tokens": -5}},
+        {"prompt_tokens": 1_000, "completion_tokens": 10},
+    ],
+)
+def test_under_a_cap_a_reply_without_a_countable_usage_stops_the_run(usage: Any):
+    with served(Script(reply(usage))) as wire:
+        api = metered(wire, Cap(1.0))
+        ask(api)
+        with pytest.raises(LiveError, match="doesn't say how many tokens"):
+            ask(api)
+        assert len(wire.headers) == 1
+        ask(metered(wire, None))
+
+
+def test_null_counts_of_the_cache_are_countable():
+    usage = {**GOOD, "cache_read_input_tokens": None, "cache_creation": {"x": None}}
+    with served(Script(reply(usage))) as wire:
+        cap = Cap(1.0)
+        ask(metered(wire, cap))
+        assert cap.spent == pytest.approx(dollars(GOOD, MODEL))
+        cap.check()
+
+
+def busy(code: int = 529, **headers: str) -> Reply:
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    body = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+    return Reply(code, {"content-type": "application/json", **names}, json.dumps(body).encode())
+
+
+def patient(wire: Wire, said: list[str]) -> anthropic.Anthropic:
+    middleware = [guard(wire.url, None, said.append)]
+    return anthropic.Anthropic(
+        api_key="any", base_url=wire.url, middleware=middleware, max_retries=RETRIES
+    )
+
+
+@pytest.mark.parametrize("code", [429, 500, 529])
+def test_a_failure_that_passes_is_waited_for_and_said(code: int):
+    said: list[str] = []
+    failures = [busy(code, retry_after_ms="5")] * 4
+    with served(Script(*failures, reply(GOOD))) as wire:
+        assert ask(patient(wire, said)).stop_reason == "end_turn"
+    assert said == [f"{wire.url} can't answer now ({code}); trying again in 0.005 seconds"] * 4
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"),
+    [
+        ({"retry_after": "3600"}, "3,600"),
+        ({"retry_after": "61"}, "61"),
+        ({"retry_after": "1e9"}, "1,000,000,000"),
+        ({"retry_after_ms": "99000", "retry_after": "1"}, "99"),
+    ],
+)
+def test_a_wait_of_more_than_a_minute_ends_the_run_with_the_number(asked: Any, seconds: str):
+    said: list[str] = []
+    number = pytest.raises(LiveError, match=rf"asks to wait {seconds} seconds \(429\)")
+    with served(Script(busy(429, **asked))) as wire, number:
+        ask(patient(wire, said))
+    assert (len(wire.headers), said) == (1, [])
+
+
+def test_all_waits_of_a_request_together_are_bounded(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(spending, "PATIENCE", 0.2)
+    end = pytest.raises(LiveError, match=r"asks to wait 0 seconds \(500\): go on later")
+    with served(Script(busy(500, retry_after_ms="60"))) as wire, end:
+        ask(patient(wire, []))
+    assert 2 <= len(wire.headers) <= 8
+
+
+def test_after_the_last_try_the_error_is_the_apis():
+    said: list[str] = []
+    with served(Script(busy(retry_after_ms="1"))) as wire, pytest.raises(anthropic.APIStatusError):
+        ask(patient(wire, said))
+    assert len(wire.headers) == len(said) + 1 == RETRIES + 1
+
+
+def test_silence_ends_the_run_without_another_try():
+    class Silent(Server):
+        def answer(self, *asked: Any) -> Reply:
+            time.sleep(0.3)
+            return reply(GOOD)
+
+    with served(Silent(good)) as wire:
+        api = patient(wire, []).with_options(timeout=0.1)
+        with pytest.raises(LiveError, match=r"Nobody answers at .* timed out"):
+            ask(api)
+    assert len(wire.headers) == 1

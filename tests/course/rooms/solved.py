@@ -1,0 +1,216 @@
+"""What every lesson's tests share: its notebook, its solutions, and the tests themselves.
+
+Each exercise fails as delivered, passes with its published solution, and refuses wrong answers.
+"""
+
+import ast
+import inspect
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import nbformat
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+from nbformat import NotebookNode
+from traitlets.config import Config
+
+import course as lessons
+from course import check, hint
+from course.panels.panel import Panel
+from course.rooms import EXERCISES, find, import_all
+from session_report.style import Chart
+from tests.positions import any_position_is_as_if_first
+
+ROOT = Path(__file__).parents[3]
+CHECK = re.compile(r'^check\("(\d\d\.\d+)", .+\)\s*\Z', re.MULTILINE)
+SOLUTION = re.compile(r"<summary>Solution</summary>\s*```python\n(.*?)```", re.DOTALL)
+
+
+def of_lesson(lesson: str) -> list[str]:
+    import_all()
+    return sorted(name for name in EXERCISES if name.startswith(f"{lesson}."))
+
+
+class Lesson:
+    """The tests of a lesson. The file `test_the_wall.py` is for the notebook `00_the_wall.ipynb`.
+
+    A subclass gives the `wrong` answers of each exercise: a plausible mistake, and words of the
+    verdict that name the failing case. `right` has answers that are as right as the published
+    one and written otherwise. `panels` makes the lesson's panels, by their names.
+    """
+
+    wrong: ClassVar[Mapping[str, Sequence[tuple[Any, str]]]]
+    right: ClassVar[Mapping[str, Sequence[Any]]]
+    panels: ClassVar[Mapping[str, Callable[[], Panel]]] = {}
+
+    @classmethod
+    def pytest_generate_tests(cls, metafunc: pytest.Metafunc) -> None:
+        if "mistake" in metafunc.fixturenames:
+            rows = [(name, *row) for name, rows in cls.wrong.items() for row in rows]
+            names = [name for name, *_ in rows]
+            metafunc.parametrize(("exercise", "mistake", "case"), rows, ids=names)
+        if "otherwise" in metafunc.fixturenames:
+            pairs = [(name, each) for name, answers in cls.right.items() for each in answers]
+            metafunc.parametrize(("exercise", "otherwise"), pairs, ids=[name for name, _ in pairs])
+
+    @pytest.fixture
+    def path(self, request: pytest.FixtureRequest) -> Path:
+        name = request.path.stem.removeprefix("test_")
+        [path] = (ROOT / "notebooks").glob(f"[0-9][0-9]_{name}.ipynb")
+        return path
+
+    def test_a_plausible_wrong_answer_fails_and_the_verdict_names_the_case(
+        self, exercise: str, mistake: Any, case: str, tmp_path, monkeypatch
+    ):
+        monkeypatch.chdir(tmp_path)
+        verdict = check(exercise, mistake)
+        assert not verdict
+        assert case in verdict.says
+
+    def test_a_right_answer_passes_however_it_is_written(
+        self, exercise: str, otherwise: Any, tmp_path, monkeypatch
+    ):
+        monkeypatch.chdir(tmp_path)
+        assert check(exercise, otherwise)
+
+    def test_every_exercise_has_a_hint_and_right_and_wrong_answers(self, path: Path):
+        names = of_lesson(path.name[:2])
+        assert list(self.wrong) == list(self.right) == names
+        assert [name for name in names if not hint(name).startswith("Hint 1 of ")] == []
+        assert [name for name in names if len(self.wrong[name]) < 6] == []
+
+    def test_the_notebook_asks_every_exercise_and_shows_that_it_is_open(self, path: Path):
+        notebook = nbformat.read(path, as_version=4)
+        places = stubs(notebook)
+        assert list(places) == of_lesson(path.name[:2])
+        for name, place in places.items():
+            [output] = notebook.cells[place].outputs
+            assert output.data["text/plain"].startswith(f"{name} not yet: ")
+
+    @pytest.mark.solved
+    def test_it_runs_with_its_solutions_and_every_stub_fails(
+        self, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        """It isn't in `make test`, which has no time for it: `make test-solved` runs it."""
+        cells = with_solutions(nbformat.read(path, as_version=4))
+        outcome = run(cells, tmp_path, monkeypatch)
+        assert outcome.error == ""
+        first_two = {name: each[:2] for name, each in outcome.verdicts.items()}
+        assert first_two == {name: [False, True] for name in of_lesson(path.name[:2])}
+        assert outcome.used, "no function of the learner's ran in the agent"
+        finished = [name for name, each in outcome.used.items() if not all(each)]
+        assert finished == [], "the finished function ran in place of the learner's"
+
+    def test_the_finished_functions_are_right_and_stand_in_the_folds(self, path: Path):
+        notebook = nbformat.read(path, as_version=4)
+        for name, place in stubs(notebook).items():
+            if (finished := find(name).finished) is not None:
+                if source := of_the_room(finished):  # checked when the lesson runs with it
+                    assert bare(solution(notebook, place)) == bare(source)
+                else:
+                    assert check(name, finished)
+
+    @pytest.mark.solved
+    def test_any_position_shows_what_it_would_show_if_it_were_the_first(self):
+        for make_panel in self.panels.values():
+            any_position_is_as_if_first(make_panel())
+
+
+def of_the_room(finished: Any) -> str:
+    """Return the source of a finished function, or "" if it isn't the room's."""
+    parts = finished if isinstance(finished, tuple) else (finished,)
+    functions = filter(callable, parts)
+    own = [each for each in functions if each.__module__.startswith("course.")]
+    return inspect.getsource(own[0]) if own else ""
+
+
+def bare(source: str) -> str:
+    """Return the last function of a source, without its name, its docstring and its types."""
+    function = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)][-1]
+    function.name, function.returns, function.decorator_list = "function", None, []
+    for node in ast.walk(function):
+        if isinstance(node, ast.arg):
+            node.annotation = None
+    if ast.get_docstring(function):
+        del function.body[0]
+    return re.sub(r"^( +\w+): .+ = ", r"\1 = ", ast.unparse(function), flags=re.MULTILINE)
+
+
+def stubs(notebook: NotebookNode) -> dict[str, int]:
+    """Return the place of each exercise's cell by the exercise's name."""
+    places = {}
+    for place, cell in enumerate(notebook.cells):
+        if "exercise" in cell.metadata.get("tags", []):
+            line = CHECK.search(cell.source)
+            assert line, f"the last line of an exercise is a check: {cell.source!r}"
+            places[line[1]] = place
+    return places
+
+
+def solution(notebook: NotebookNode, place: int) -> str:
+    """Return the solution in the markdown cell after the exercise's cell."""
+    following = (cell for cell in notebook.cells[place:] if cell.cell_type == "markdown")
+    [text] = SOLUTION.findall(next(following).source)
+    return text
+
+
+def with_solutions(notebook: NotebookNode) -> list[str]:
+    """Return the lesson's code, each exercise followed by its solution and its check."""
+    places, sources = stubs(notebook).values(), []
+    for place, cell in enumerate(notebook.cells):
+        sources += [cell.source] if cell.cell_type == "code" else []
+        if place in places:
+            line = CHECK.search(cell.source)
+            assert line
+            sources.append(f"{solution(notebook, place)}\n\n{line[0]}")
+    return sources
+
+
+@dataclass
+class Outcome:
+    """What came of a lesson's exercises."""
+
+    verdicts: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
+    """Each exercise's verdicts in order."""
+    used: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
+    """Whether `use` took the learner's function."""
+    error: str = ""
+    """The first error, and the cell that raised it."""
+
+
+def run(cells: Sequence[str], folder: Path, patch: pytest.MonkeyPatch) -> Outcome:
+    """Run cells in a folder as a kernel would, up to the first that raises.
+
+    They run in this process, so that lessons share what they import and the runs of their agents.
+    """
+    judge, pick, outcome = lessons.check, lessons.use, Outcome()
+
+    def check(name: str, answer: Any) -> Any:
+        verdict = judge(name, answer)
+        outcome.verdicts[name].append(verdict.passed)
+        return verdict
+
+    def use(name: str, function: Any, *more: Any, **named: Any) -> Any:
+        chosen = pick(name, function, *more, **named)
+        outcome.used[name].append(chosen is function)
+        return chosen
+
+    patch.chdir(folder)
+    patch.setattr(lessons, "check", check)
+    patch.setattr(lessons, "use", use)
+    patch.setattr(Chart, "png", lambda chart: b"not painted")  # nobody looks at it here
+    patch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # the shell puts its own there
+    shell = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
+    for cell in cells:
+        with capture_output():
+            result = shell.run_cell(cell)
+        if not result.success:
+            outcome.error = f"{result.error_in_exec or result.error_before_exec!r} in {cell}"
+            break
+    return outcome

@@ -1,0 +1,170 @@
+"""Lesson 03: its wrong answers, and its run with the published solutions."""
+
+from dataclasses import replace
+
+from agentlib.auto_compact import summary_message
+from agentlib.messages import active_request, exchanges
+from agentlib.settings import Settings
+from course.rooms.auto_compact import compaction_panel, newest_stay
+from tests.course.rooms.solved import Lesson
+from tests.model_bodies import assistant, user
+from windtunnel.runner import play
+from windtunnel.tasks.scenarios import SURVEY
+
+
+def head(messages, summary):
+    return summary_message(summary, "t", active_request(messages))
+
+
+def kept_until_nine(messages, summary, keep=1):
+    """Right, but for more exchanges than there are."""
+    kept = messages[exchanges(messages)[-keep][0] :] if keep else []
+    return [head(messages, summary), *kept]
+
+
+def by_hand(messages, summary, keep=1):
+    """Right, but for the header of a summary."""
+    kept = messages[exchanges(messages)[-keep:][0][0] :] if keep else []
+    return [user(f"{summary}\n{active_request(messages)}"), *kept]
+
+
+def held_all(old, new, mark="", known=None):
+    known = new if known is None else known
+    lines = [line for line in old.splitlines() if mark in line and line not in (known or [])]
+    return "\n".join([new, *lines])
+
+
+def rules_before(old, new):
+    rules = [line for line in old.splitlines() if line.startswith("- [rule]")]
+    return "\n".join([*(rule for rule in rules if rule not in new), new])
+
+
+def each_once(old, new):
+    """Right, but it drops lines that stand twice in the new summary."""
+    rules = [line for line in old.splitlines() if line.startswith("- [rule]")]
+    return "\n".join(dict.fromkeys([*new.splitlines(), *rules]))
+
+
+def as_often_as_before(old, new):
+    rules = [line for line in old.splitlines() if line.startswith("- [rule]")]
+    return "\n".join([new, *(rule for rule in rules if rule not in new.splitlines())])
+
+
+def from_the_end(messages, summary, keep=1):
+    pairs = exchanges(messages)
+    starts = [start for start, _ in pairs][max(0, len(pairs) - keep) :]
+    return [head(messages, summary), *(messages[starts[0] :] if starts else [])]
+
+
+def line_by_line(old, new):
+    for line in old.split("\n"):
+        if line.startswith("- [rule]") and line not in new.split("\n"):
+            new = f"{new}\n{line}"
+    return new
+
+
+def by_substring(old, new):
+    rules = [line for line in old.splitlines() if line.startswith("- [rule]")]
+    return "\n".join([new, *(rule for rule in rules if rule not in new)])
+
+
+def with_facts(old, new):
+    kinds = ("- [rule]", "- [fact]")
+    lines = [line for line in old.splitlines() if line.startswith(kinds)]
+    return "\n".join([new, *(line for line in lines if line not in new.splitlines())])
+
+
+def anywhere(old, new):
+    lines = [line for line in old.splitlines() if "[rule]" in line]
+    return "\n".join([new, *(line for line in lines if line not in new.splitlines())])
+
+
+def one_at_least(messages, summary, keep=1):
+    places = exchanges(messages)
+    kept = messages[places[-min(keep, len(places))][0] :] if keep else []
+    return [head(messages, summary), *kept]
+
+
+def oldest(messages, summary, keep=1):
+    places = exchanges(messages)[:keep]
+    return [head(messages, summary), *(m for a, b in places for m in messages[a:b])]
+
+
+WRONG = {
+    "03.1": [
+        (lambda m, s: [*m[:1], user(s)], "nothing of the old ones stays"),
+        (lambda m, s: [user("Compressed.")], "the summary should be in the first"),
+        (lambda m, s: [user(s), assistant("Understood."), user("Go on.")], "returned 3 messages"),
+        (lambda m, s: [user(s), assistant("Understood.")], "prefill"),
+        (lambda m, s: [user(f"{s} {m}")], "the text of old messages is still there"),
+        (lambda m, s: m, "the summary should be in the first"),
+        (lambda m, s: [{"role": "system", "content": s}], "has the role user or assistant"),
+        (lambda m, s: [{"role": "user", "content": [s]}], "a text or blocks as its content"),
+    ],
+    "03.2": [
+        (lambda m, s, keep=1: [head(m, s)], "with keep left out and 4 exchanges"),
+        (lambda m, s, keep=1: [head(m, s), *m[-keep:]], "the API would refuse this"),
+        (lambda m, s, keep=1: [head(m, s), *m[-2:]], "with keep=3 and 5 exchanges"),
+        (lambda m, s, keep=1: [head(m, s), *m[exchanges(m)[-keep][0] :]], "with keep=0"),
+        (kept_until_nine, "list index out of range"),
+        (lambda m, s, keep=1: [user(s), *kept_until_nine(m, s, keep)[1:]], "the request is gone"),
+        (by_hand, "the first message has no summary's header"),
+        (one_at_least, "list index out of range"),
+        (oldest, "should follow one with the summary; there are others"),
+        (lambda messages, summary, keep: [], "missing 1 required positional argument"),
+        (lambda m, s, keep=2: from_the_end(m, s, keep), "with keep left out and 4 exchanges"),
+    ],
+    "03.3": [
+        (lambda old, new: new, "'- [rule] Use tabs.' should be there once, not 0 times"),
+        (lambda old, new: f"{old}\n{new}", "'- [file] rule.py'] is back; only rules should"),
+        (lambda old, new: held_all(old, new, "rule"), "'- [file] rule.py'] is back"),
+        (lambda old, new: held_all(old, f"{new}\n", "- [rule]", ""), "once, not 2 times"),
+        (rules_before, "the new summary should come first, as it is"),
+        (each_once, "the new summary should come first, as it is"),
+        (as_often_as_before, "'- [rule] Use tabs.' should be there once, not 2 times"),
+        (lambda old, new: old, "yours lacks ['## Next']"),
+        (held_all, "'- [file] rule.py'] is back"),
+        (by_substring, "'- [rule] Be brief.' should be there once, not 0 times"),
+        (with_facts, "'- [fact] b'] is back"),
+        (anywhere, "'- [file] a.py | [rule] lines'] is back"),
+    ],
+    "03.4": [
+        ({"threshold": 27_200}, "All of it should be kept"),
+        ({"summary_tokens": 1_500}, "It should be under $0.92"),
+        ((27_200, 1_500), "give {"),
+        ({"threshold": 27_200, "head_tokens": 600}, "and no other number"),
+        ({"threshold": 4_000, "summary_tokens": 1_500}, "All of it should be kept"),
+        ({"threshold": 27_200, "summary_tokens": 100}, "All of it should be kept"),
+    ],
+}
+RIGHT = {
+    "03.1": [lambda old, text: [{"role": "user", "content": [{"type": "text", "text": text}]}]],
+    "03.2": [from_the_end],
+    "03.3": [line_by_line],
+    "03.4": [{"threshold": 27_000, "summary_tokens": 2_000}],
+}
+
+
+class TestAutoCompact(Lesson):
+    wrong, right = WRONG, RIGHT
+
+
+START = replace(
+    Settings(micro="off", manual=False).scaled(32_000), threshold=20_800, summary_tokens=1_000
+)
+
+
+def test_two_numbers_of_a_compaction_run_the_task_again_with_the_learners_function():
+    def keeps_nothing(messages, summary):
+        return [summary_message(summary, "t", active_request(messages))]
+
+    panel = compaction_panel(SURVEY, START, newest_stay)
+    run = play(SURVEY, START, compact=newest_stay)
+    assert panel.text.startswith(f"{run.turns} turns")
+    assert (panel.threshold.min, panel.threshold.max) == (4_000, 27_360)
+    assert "; 2 compactions; " in panel.text.replace("\n", " ")
+    panel.summary_tokens.value = 100
+    assert "facts 0." in panel.text.replace("\n", " ")
+    panel.move(threshold=8_000, summary_tokens=1_000)
+    other = compaction_panel(SURVEY, replace(START, threshold=8_000), keeps_nothing)
+    assert other.text.split(" turns")[0] != panel.text.split(" turns")[0]

@@ -1,0 +1,221 @@
+"""Lesson 04: its wrong answers, and its run with the published solutions."""
+
+from functools import partial
+
+from agentlib.auto_compact import summary_message
+from agentlib.manual_compact import requested_focus
+from agentlib.messages import active_request, last_assistant, of_type
+from tests.course.rooms.solved import Lesson
+from tests.model_bodies import user
+
+
+def whole_summary(messages, summarize):
+    return [user(summarize(messages))]
+
+
+def results_only(messages, summarize):
+    return [user(summarize(messages)), messages[-1]]
+
+
+def request_gone(messages, summarize):
+    return [user(summarize(messages)), *messages[last_assistant(messages) :]]
+
+
+def first_request(messages, summarize):
+    summary = summary_message(summarize(messages), "saved", messages[0]["content"])
+    return [summary, *messages[last_assistant(messages) :]]
+
+
+def newest_two(messages, summarize):
+    summary = summary_message(summarize(messages), "saved", active_request(messages))
+    return [summary, *messages[-2:]]
+
+
+def nothing_summarised(messages, summarize):
+    words = f"{summarize([])} {active_request(messages)}"
+    return [user(words), *messages[last_assistant(messages) :]]
+
+
+def ends_with_calls(messages, summarize):
+    newest = last_assistant(messages)
+    summary = summary_message(summarize(messages[: newest + 1]), "saved", active_request(messages))
+    return [summary, *messages[newest:]]
+
+
+def asked_twice(messages, summarize):
+    summarize(messages)
+    newest = last_assistant(messages)
+    summary = summary_message(summarize(messages), "saved", active_request(messages))
+    return [summary, *messages[newest:]]
+
+
+def any_focus(messages):
+    calls = [call for message in messages for call in of_type(message, "tool_use")]
+    return next((c["input"].get("focus", "") for c in calls if c["name"] == "compact"), None)
+
+
+def newest_focus(messages):
+    newest = last_assistant(messages)
+    return any_focus(messages[newest:]) if newest >= 0 else None
+
+
+def first_call_only(messages):
+    newest = last_assistant(messages)
+    call = of_type(messages[newest], "tool_use")[0] if newest >= 0 else {"name": ""}
+    return call["input"].get("focus", "") if call["name"] == "compact" else None
+
+
+def any_write(messages):
+    calls = [call for message in messages for call in of_type(message, "tool_use")]
+    return "rules" if any(call["name"] == "write_file" for call in calls) else None
+
+
+def newest_write(messages):
+    newest = last_assistant(messages)
+    return any_write(messages[newest:]) if newest >= 0 else None
+
+
+def written(messages, good=None, focus="rules"):
+    """Solve exercise 04.4, or look at all results of the turn, or give another focus."""
+    if newest_write(messages) is None:
+        return None
+    blocks = of_type(messages[-1], "tool_result")
+    fine = [not block.get("is_error") for block in blocks]
+    return focus if (good(fine) if good else fine[0]) else None
+
+
+def first_write(messages):
+    newest = last_assistant(messages)
+    calls = of_type(messages[newest], "tool_use") if newest >= 0 else []
+    ids = [call["id"] for call in calls if call["name"] == "write_file"][:1]
+    answers = [r for r in of_type(messages[-1], "tool_result") if r["tool_use_id"] in ids]
+    return "rules" if answers and not answers[0].get("is_error") else None
+
+
+def edits_too(messages):
+    newest = last_assistant(messages)
+    calls = of_type(messages[newest], "tool_use") if newest >= 0 else []
+    ids = [call["id"] for call in calls if call["name"] in ("write_file", "edit_file")]
+    answers = [r for r in of_type(messages[-1], "tool_result") if r["tool_use_id"] in ids]
+    return "rules" if any(not r.get("is_error") for r in answers) else None
+
+
+def as_a_loop(messages):
+    replies = [message for message in messages if message["role"] == "assistant"]
+    is_answered = len(messages) > 1
+    words, found = [], False
+    for block in replies[-1]["content"] if is_answered else []:
+        if block["type"] == "tool_use" and block["name"] == "compact":
+            found = True
+            words += [block["input"]["focus"]] if block["input"].get("focus") else []
+    return "; ".join(words) if found else None
+
+
+def as_two_lists(messages, summarize):
+    at = last_assistant(messages)
+    old, new = messages[:at], messages[at:]
+    return [summary_message(summarize(old), "t", active_request(messages)), *new]
+
+
+def by_pairs(messages):
+    calls = of_type(messages[-2], "tool_use") if len(messages) > 1 else []
+    for call, answer in zip(calls, of_type(messages[-1], "tool_result"), strict=True):
+        if call["name"] == "write_file" and not answer.get("is_error", False):
+            return "rules"
+    return None
+
+
+def by_key(messages):
+    """Right, if each result had the key."""
+    calls = of_type(messages[-2], "tool_use") if len(messages) > 1 else []
+    for call, answer in zip(calls, of_type(messages[-1], "tool_result"), strict=True):
+        if call["name"] == "write_file" and not answer["is_error"]:
+            return "rules"
+    return None
+
+
+def by_presence(messages):
+    calls = of_type(messages[-2], "tool_use") if len(messages) > 1 else []
+    failed = [r["tool_use_id"] for r in of_type(messages[-1], "tool_result") if "is_error" in r]
+    good = [c for c in calls if c["name"] == "write_file" and c["id"] not in failed]
+    return "rules" if good else None
+
+
+def last_call_only(messages):
+    calls = of_type(messages[last_assistant(messages)], "tool_use") if len(messages) > 1 else []
+    focus = [call["input"].get("focus", "") for call in calls[-1:] if call["name"] == "compact"]
+    if [call["name"] for call in calls].count("compact") > 1:
+        return requested_focus(messages)
+    return focus[0] if focus else None
+
+
+def in_two_messages(messages, summarize):
+    words = {"role": "user", "content": active_request(messages)}
+    summary = summary_message(summarize(messages), "saved")
+    return [summary, words, *messages[last_assistant(messages) :]]
+
+
+def without_a_call(messages, summarize):
+    return as_two_lists(messages, lambda old: "1.py and 2.py are read.")
+
+
+def without_header(messages, summarize):
+    text = f"{summarize(messages)} {active_request(messages)}"
+    return [user(text), *messages[last_assistant(messages) :]]
+
+
+WRONG = {
+    "04.1": [
+        (any_focus, "an older call"),
+        (newest_focus, "three calls"),
+        (last_call_only, "the call stands before another"),
+        (first_call_only, "the call stands behind another"),
+        (lambda messages: None, "one call with a focus"),
+        (lambda messages: newest_focus(messages) or None, "a call all the same"),
+        (lambda messages: newest_focus(messages) or "", "no call of compact"),
+    ],
+    "04.2": [
+        (whole_summary, "toolu_2, toolu_3, and only they should stay; yours keeps none"),
+        (results_only, "the API would refuse this"),
+        (lambda m, summarize: [user(summarize(m)), *m[1:]], "yours keeps toolu_1, toolu_2"),
+        (request_gone, "the person's request 'Read every file, then report.' is gone"),
+        (nothing_summarised, "summarize got no messages"),
+        (first_request, "a second request, the person's request 'And d.py.' is gone"),
+        (newest_two, "the API would refuse this"),
+        (ends_with_calls, "messages that end with a call"),
+        (asked_twice, "summarize was called 2 times"),
+        (without_a_call, "summarize was called 0 times; call it once"),
+        (in_two_messages, "should follow the one message"),
+        (without_header, "make it with summary_message"),
+    ],
+    "04.3": [
+        ("keep everything important", "2 of 4 facts and not the rule"),
+        ("rules of the user", "2 of 4 facts and the rule"),
+        ("FACT: the probe for musl may take 7 seconds. " * 2, "60 have to do"),
+        ("rules of the user; facts and decisions found in files", "match the [file] lines"),
+        ("", "Which kinds of line should come first"),
+        ("details of every file", "match the [file] lines"),
+    ],
+    "04.4": [
+        (any_write, "if the file was written a turn before"),
+        (newest_write, "if the newest write failed"),
+        (lambda messages: "rules", "if the newest turn has read a file"),
+        (partial(written, good=any), "and the read beside it did not"),
+        (partial(written, good=all), "if the read failed, and the write"),
+        (partial(written, focus=""), "the answer should be a focus, not ''"),
+        (written, "a read came first, and the write after it failed"),
+        (first_write, "if the first of two writes failed"),
+        (edits_too, "if the newest turn has edited a file"),
+        (by_key, "it raised KeyError('is_error')"),
+    ],
+}
+RIGHT = {
+    "04.1": [as_a_loop],
+    "04.2": [as_two_lists],
+    "04.3": ["DECISION FACT rule"],
+    "04.4": [by_pairs, by_presence],
+}
+
+
+class TestManualCompact(Lesson):
+    wrong, right = WRONG, RIGHT

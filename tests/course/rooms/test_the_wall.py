@@ -1,0 +1,249 @@
+"""Lesson 00: its wrong answers, and its run with the published solutions."""
+
+import re
+from collections.abc import Callable
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, ClassVar
+
+from agentlib.messages import of_type
+from agentlib.settings import Settings
+from agentlib.tools import result
+from course.rooms.the_wall import exchanged, wall_panel
+from tests.course.rooms.solved import Lesson
+from windtunnel.runner import play
+from windtunnel.tasks.scenarios import REVIEW, TRACE
+
+DIED = play(REVIEW, Settings(enabled=False).scaled(32_000))
+DEFINITION = {
+    "name": "outline",
+    "description": "List what a file defines.",
+    "input_schema": {
+        "type": "object",
+        "properties": {"path": {"type": "string"}},
+        "required": ["path"],
+    },
+}
+
+
+STARTS = ("def ", "class ", "async def ")
+
+
+def outline(source: str, starts: tuple[str, ...] = STARTS) -> str:
+    lines = enumerate(source.splitlines(), 1)
+    return "\n".join(f"{n}: {line}" for n, line in lines if line.lstrip().startswith(starts))
+
+
+def looping(act: Callable[..., list[Any]], *, whole: bool = True, ends: bool = True):
+    """A loop that answers calls with `act`, notes the `whole` reply or none, and may never end."""
+
+    def loop(messages, ask, workspace):
+        while messages[-1]["role"] == "user" or not ends:
+            reply = ask(messages)
+            if whole:
+                messages.append({"role": "assistant", "content": reply["content"]})
+            if calls := of_type(reply, "tool_use"):
+                messages.append({"role": "user", "content": act(calls, workspace)})
+
+    return loop
+
+
+def carried_out(calls, workspace):
+    return [result(call, workspace) for call in calls]
+
+
+def made_up(calls, workspace):
+    block = {"type": "tool_result", "content": "made up"}
+    return [block | {"tool_use_id": call["id"]} for call in calls]
+
+
+def only_once(messages, ask, workspace):
+    messages.append({"role": "assistant", "content": ask(messages)["content"]})
+
+
+def one_turn(messages, ask, workspace):
+    only_once(messages, ask, workspace)
+    if calls := of_type(messages[-1], "tool_use"):
+        messages.append({"role": "user", "content": carried_out(calls, workspace)})
+
+
+def elsewhere(messages, ask, workspace):
+    """Work well, on a list of its own."""
+    looping(carried_out)(list(messages), ask, workspace)
+
+
+def a_message_each(messages, ask, workspace):
+    while messages[-1]["role"] == "user":
+        only_once(messages, ask, workspace)
+        for each in carried_out(of_type(messages[-1], "tool_use"), workspace):
+            messages.append({"role": "user", "content": [each]})
+
+
+def asks_twice(messages, ask, workspace):
+    looping(carried_out)(messages, lambda given: [ask(given), ask(given)][1], workspace)
+
+
+def with_words_of_its_own(messages, ask, workspace):
+    def embellished(given):
+        reply = ask(given)
+        return {**reply, "content": [{"type": "text", "text": "Aha."}, *reply["content"]]}
+
+    looping(carried_out)(messages, embellished, workspace)
+
+
+def by_attribute(messages, ask, workspace):
+    reply = ask(messages).content
+    messages.append({"role": "assistant", "content": reply})
+
+
+def as_recursion(messages, ask, workspace):
+    reply = ask(messages)
+    messages += [{"role": "assistant", "content": reply["content"]}]
+    if results := [result(call, workspace) for call in of_type(reply, "tool_use")]:
+        messages += [{"role": "user", "content": results}]
+        as_recursion(messages, ask, workspace)
+
+
+def shallow(source):
+    """Know only definitions at the margin and those with four spaces."""
+    starts = [
+        f"{indent}{word} " for indent in ("", "    ") for word in ("def", "class", "async def")
+    ]
+    lines = enumerate(source.splitlines(), 1)
+    return "\n".join(f"{n}: {line}" for n, line in lines if line.startswith(tuple(starts)))
+
+
+def by_words(text):
+    found = []
+    for number, line in enumerate(text.split("\n")):
+        first = [*line.split(), "", ""][:2]
+        if first[0] in ("def", "class") or first == ["async", "def"]:
+            found += [f"{number + 1}: {line}"]
+    return "\n".join(found)
+
+
+def by_first_place(source):
+    lines = source.splitlines()
+    places = [(lines.index(line) + 1, line) for line in lines]
+    return "\n".join(
+        f"{n}: {line}" for n, line in places if re.match(r" *(async )?(def|class) ", line)
+    )
+
+
+WRONG = {
+    "00.1": [
+        (lambda messages, ask, workspace: None, "it asks nothing"),
+        (only_once, "refused request 2: messages.1: `tool_use` ids were found without"),
+        (looping(lambda calls, place: carried_out(calls[:1], place)), "ids were found without"),
+        (looping(carried_out, whole=False), "refused request 2: messages.1.content.0: unexpected"),
+        (looping(carried_out, ends=False), "must end with a user message"),
+        (looping(made_up), "were carried out 0 times"),
+        (elsewhere, "append to that list, don't make a new one"),
+        (one_turn, "the last message is still the user's: go on asking"),
+        (a_message_each, "two calls got two messages"),
+        (asks_twice, "asked"),
+        (
+            looping(lambda calls, place: [carried_out(calls, place), carried_out(calls, place)][1]),
+            "carried out",
+        ),
+        (with_words_of_its_own, "a reply isn't there as the model gave it"),
+        (by_attribute, "in line 95: reply = ask(messages).content"),
+    ],
+    "00.2": [
+        (lambda base, growth, turns: base + growth * (turns - 1), "is 3,000, not 1,400"),
+        (lambda base, growth, turns: base * turns, "is 3,000, not 1,800"),
+        (lambda base, growth, turns: (base + growth * turns) * turns, "is 3,000, not"),
+        (lambda base, growth, turns: base * turns + growth * turns**2 / 2, "is 3,000, not"),
+        (
+            lambda base, growth, turns: sum(base + growth * n for n in range(1, turns + 1)),
+            "is 3,000",
+        ),
+        (lambda base, growth, turns: base + growth * turns * (turns - 1) / 2, "is 3,000, not"),
+        (lambda base, growth, turns: 3_000, "a single turn sends the first prompt"),
+    ],
+    "00.3": [
+        (outline, "give a pair"),
+        (({**DEFINITION, "description": "Lists"}, outline), "in two English words or more"),
+        (
+            ({**DEFINITION, "description": "This tool is very good."}, outline),
+            "what it lists: a file's definitions",
+        ),
+        (
+            ({**DEFINITION, "description": "Delete functions, classes."}, outline),
+            "this tool changes files",
+        ),
+        (({**DEFINITION, "name": "list"}, outline), "should stay 'outline'"),
+        (({**DEFINITION, "input_schema": {"properties": {}}}, outline), "path, a string"),
+        ((DEFINITION, lambda path: Path(path).read_text()), "it raised"),
+        ((DEFINITION, lambda source: "3: class Parcel:"), "the line '4:     async def weigh"),
+        ((DEFINITION, lambda source: source), "should have the line '3: class"),
+        ((DEFINITION, lambda source: f"{outline(source)}\n4: return"), "6 lines"),
+        ((DEFINITION, lambda source: outline(source).splitlines()), "return text"),
+        ((DEFINITION, lambda source: outline(source, ("def", "class ", "async def "))), "6 lines"),
+        ((DEFINITION, lambda source: outline(source, ("def ", "class ", "async "))), "6 lines"),
+        (
+            (DEFINITION, lambda source: outline(source).replace("     ", " ")),
+            "with its indent",
+        ),
+        ((DEFINITION, shallow), "the line '5:         def round"),
+        ((DEFINITION, by_first_place), "the line '10:         def round"),
+        (
+            (
+                DEFINITION,
+                lambda source: "\n".join(sorted(outline(source).splitlines(), key=len)),
+            ),
+            "order",
+        ),
+        (({**DEFINITION, "description": "An outline."}, outline), "in two English words or more"),
+        ((outline, DEFINITION), "in this order"),
+        (({"name": "outline", "description": "List functions."}, outline), "path, a string"),
+        ((DEFINITION, lambda source: outline(source) or None), "an empty text, not None"),
+        ((DEFINITION, lambda source: outline(source) or source.splitlines()[0]), "an empty text"),
+        ((DEFINITION, lambda source: outline(source, (*STARTS, "import "))), "6 lines"),
+        ((DEFINITION, lambda source: outline(source, (*STARTS, "@"))), "6 lines"),
+    ],
+}
+RIGHT = {
+    "00.1": [as_recursion],
+    "00.2": [
+        lambda base, growth, turns: base * turns + growth * turns * (turns - 1) // 2,
+        lambda first, more, count: sum(accumulate([first] + [more] * (count - 1))),
+    ],
+    "00.3": [(DEFINITION, by_words)],
+}
+
+
+class TestTheWall(Lesson):
+    wrong, right = WRONG, RIGHT
+    panels: ClassVar = {"the wall": lambda: wall_panel(DIED)}
+
+
+def test_the_wall_has_each_block_once_and_the_refused_request_goes_through_it():
+    panel, refused = wall_panel(DIED), len(DIED.sizes) + 1
+    sums = [sum(tile.tokens for tile in tiles) for *_, tiles in exchanged(DIED)]
+    assert [round(size) for size in accumulate(sums)][:-1] == DIED.sizes
+    assert panel.request.max == refused
+    for request, size in enumerate(DIED.sizes, 1):
+        panel.request.value = request
+        assert f"Request {request} of {refused}: {size:,} tokens" in panel.text
+        assert "refuses" not in panel.text
+    panel.request.value = refused
+    assert DIED.refused in panel.text.replace("\n", " ")
+    assert sum(sums) > 32_000
+
+
+def test_the_json_under_the_wall_is_all_that_was_sent():
+    pages = exchanged(DIED)
+    sent = [m for request, *_ in pages for m in request["messages"] if not isinstance(m, str)]
+    assert sent == DIED.session.context
+    assert [answer["content"] for _, answer, _ in pages[:-1]] == [
+        each.reply["content"] for each in DIED.session.requests
+    ]
+    assert pages[0][0]["system"] == DIED.session.system
+    assert pages[-1][1]["error"]["message"] == DIED.refused
+
+
+def test_a_run_that_nobody_refused_ends_with_its_last_answer():
+    done = play(TRACE, Settings(enabled=False))
+    assert len(exchanged(done)) == done.turns
+    assert "error" not in exchanged(done)[-1][1]

@@ -1,0 +1,198 @@
+"""Lesson 05: its wrong answers, and its run with the published solutions."""
+
+import contextlib
+import json
+from dataclasses import replace
+from typing import ClassVar
+
+from agentlib.messages import of_type, tool_names, unanswered
+from agentlib.settings import Settings
+from agentlib.transcripts import INTERRUPTED
+from course import check
+from course.rooms.transcripts import rows, session_browser
+from tests.course.rooms.solved import Lesson
+from windtunnel.runner import play
+from windtunnel.tasks.scenarios import REVIEW
+
+
+def added(path, text):
+    with path.open("a", encoding="utf-8") as file:
+        file.write(text)
+
+
+def written_again(message, path):
+    old = path.read_text(encoding="utf-8") if path.exists() else ""
+    path.write_text(f"{old}{json.dumps(message)}\n", encoding="utf-8")
+
+
+def emptied(message, path):
+    path.write_text(json.dumps(message) + "\n", encoding="utf-8")
+
+
+def all_lines(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def but_the_last(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[:-1]]
+
+
+def up_to_a_torn_line(path):
+    messages = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            messages.append(json.loads(line))
+        except json.JSONDecodeError:
+            break
+    return messages
+
+
+def in_latin(message, path):
+    with path.open("a", encoding="latin-1") as file:
+        file.write(json.dumps(message, ensure_ascii=False) + "\n")
+
+
+def by_splitlines(path):
+    messages = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        with contextlib.suppress(json.JSONDecodeError):
+            messages.append(json.loads(line))
+    return messages
+
+
+def ending_well(path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines if line.endswith("}")]
+
+
+def or_nothing(path):
+    try:
+        return all_lines(path)
+    except json.JSONDecodeError:
+        return []
+
+
+def answers(names, text=INTERRUPTED, **more):
+    return [{"type": "tool_result", "tool_use_id": n, "content": text, **more} for n in names]
+
+
+def one_message(messages):
+    results = answers(unanswered(messages), is_error=True)
+    return [{"role": "user", "content": results}] if results else []
+
+
+def parsed(path):
+    found = []
+    for line in path.read_text(encoding="utf-8").split("\n"):
+        with contextlib.suppress(ValueError):
+            found.append(json.loads(line))
+    return found
+
+
+def all_but_one_torn(path):
+    lines = [parsed_or_none(line) for line in path.read_text().splitlines()]
+    if None in lines:
+        lines.remove(None)
+    return lines
+
+
+def parsed_or_none(line):
+    with contextlib.suppress(json.JSONDecodeError):
+        return json.loads(line)
+
+
+def by_braces(path):
+    lines = path.read_text().splitlines()
+    return [json.loads(line) for line in lines if line.count("{") == line.count("}")]
+
+
+def said_once(path):
+    messages = parsed(path)
+    return [message for n, message in enumerate(messages) if message not in messages[:n]]
+
+
+def cleaned(path):
+    messages = parsed(path)
+    path.write_text("".join(json.dumps(message) + "\n" for message in messages))
+    return messages
+
+
+def of_the_last(messages):
+    calls = [block["id"] for block in of_type(messages[-1], "tool_use")]
+    return answers([name for name in unanswered(messages) if name in calls], is_error=True)
+
+
+WRONG = {
+    "05.1": [
+        (lambda message, path: None, "the file is not there"),
+        (emptied, "after 2 calls, the file should have 2 lines; yours has 1"),
+        (in_latin, "what it gave can't be read: UnicodeDecodeError"),
+        (lambda message, path: added(path, json.dumps(message)), "should end with"),
+        (lambda message, path: added(path, f"{message}\n"), "the last line should be the"),
+        (lambda message, path: added(path, f"{json.dumps(message, indent=1)}\n"), "1 line;"),
+        (written_again, "it reads what is there and writes it again"),
+    ],
+    "05.2": [
+        (all_lines, "it raised JSONDecodeError"),
+        (but_the_last, "from a file of 5 whole lines, 5 messages should come back"),
+        (up_to_a_torn_line, "a torn line with whole lines behind it"),
+        (or_nothing, "whose last line is torn, 2 messages"),
+        (ending_well, "it raised JSONDecodeError"),
+        (lambda path: None, "return a list of messages"),
+        (all_but_one_torn, "a file with two torn lines"),
+        (by_braces, "from a file of 5 whole lines"),
+        (by_splitlines, "from a text with U+2028, at which splitlines cuts, 1 message should"),
+        (said_once, "a file with the same line twice"),
+        (cleaned, "it wrote to the file"),
+    ],
+    "05.3": [
+        (lambda messages: answers(unanswered(messages)), "is_error"),
+        (lambda messages: [], "yours answers none"),
+        (lambda messages: answers(tool_names(messages), is_error=True), "should be empty"),
+        (lambda m: answers(unanswered(m)[:1], is_error=True), "toolu_2, toolu_3, toolu_4 should"),
+        (lambda messages: answers(unanswered(messages), "done", is_error=True), "INTERRUPTED"),
+        (lambda m: answers(unanswered(m), "INTERRUPTED", is_error=True), "without quotes"),
+        (one_message, "not a message that holds them"),
+        (of_the_last, "should get a result; yours answers none"),
+    ],
+    "05.4": [
+        (12, "go on"),
+        (14, "go back"),
+        (0, "go on"),
+        (25, "go back"),
+        ("13", "is no whole number"),
+        (None, "is no whole number"),
+    ],
+}
+RIGHT = {
+    "05.1": [lambda message, path: added(path, json.dumps(message, ensure_ascii=False) + "\n")],
+    "05.2": [parsed],
+    "05.3": [
+        lambda messages: answers(unanswered(messages), is_error=True),
+        lambda messages: answers(unanswered(messages)[::-1], is_error=True),
+    ],
+    "05.4": [13.0],
+}
+
+
+def first_turns(count):
+    session = play(REVIEW, Settings(enabled=False)).session
+    seen = session.requests[count].seen
+    return replace(session, requests=session.requests[:count], history=session.history[:seen])
+
+
+class TestTranscripts(Lesson):
+    wrong, right = WRONG, RIGHT
+    panels: ClassVar = {"browser": lambda: session_browser(first_turns(14))}
+
+    def test_the_turn_of_exercise_05_4_is_the_last_with_the_file_in_view(self):
+        start = replace(Settings(manual=False), keep_recent=6).scaled(32_000)
+        session = play(REVIEW, start).session
+        sought = "the oldest glibc that our users have is 2.17"
+        seen = [
+            turn
+            for turn in range(1, len(session.requests) + 1)
+            for row in rows(session, turn).itertuples()
+            if row.kind == "tool_result" and sought in row.text and row.state == "in view"
+        ]
+        assert check("05.4", max(seen))

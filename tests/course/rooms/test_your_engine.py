@@ -1,0 +1,295 @@
+"""Lesson 11: its wrong answers, and its run with the published solutions."""
+
+import io
+import itertools
+import json
+import re
+from dataclasses import replace
+from html import unescape
+from typing import Any, ClassVar
+
+import pytest
+from anthropic import BadRequestError
+from anthropic.types.beta import BetaContextManagementConfigParam
+from matplotlib.text import Text
+from PIL import Image
+from pydantic import TypeAdapter
+
+from agentlib import pipeline
+from agentlib.settings import Settings
+from agentlib.step import Step
+from course.panels.field import field_panel
+from course.rooms.your_engine import hired, judged, moved, pairs, ways
+from offline_api.edits import as_edits
+from tests import bad_engines as bad
+from tests.course.rooms.solved import Lesson
+from windtunnel import engines
+from windtunnel.field import field
+from windtunnel.judge import NAMED, field_of
+from windtunnel.judge.spreads import compared, side
+from windtunnel.parts import PartFailed
+from windtunnel.tasks.scenarios import REVIEW
+
+
+def with_settings(**changes: Any) -> Any:
+    def engine(messages: Any, settings: Settings, **given: Any) -> Any:
+        return pipeline.compact(messages, replace(settings, **changes), **given)
+
+    return engine
+
+
+def forgets_the_meter(messages: Any, settings: Settings, **given: Any) -> Any:
+    return pipeline.compact(messages, settings)
+
+
+def without_reason(messages: Any, settings: Settings, reason: str = "auto", **given: Any) -> Any:
+    return pipeline.compact(messages, replace(settings, keep_recent=9), **given)
+
+
+def without_three(
+    messages: Any, settings: Settings, focus: str, settled: int, reason: str, **given: Any
+) -> Any:
+    return pipeline.compact(messages, replace(settings, keep_recent=9), **given)
+
+
+def without_idle(messages: Any, settings: Settings, idle: float, **given: Any) -> Any:
+    """Use the pause, as the published engine does, and keep it."""
+    changes = {"threshold_pct": 30} if idle > settings.cache_ttl else {}
+    return pipeline.compact(messages, replace(settings, **changes), **given)
+
+
+def only_by_hand(messages: Any, settings: Settings, **given: Any) -> Step:
+    by_hand = given["reason"] == "manual"
+    return pipeline.compact(messages, settings, **given) if by_hand else Step(messages=[*messages])
+
+
+def a_dict(messages: Any, settings: Settings, **given: Any) -> Any:
+    return {"messages": messages[-12:]}
+
+
+def tool_uses(value: int) -> dict[str, Any]:
+    return {"type": "tool_uses", "value": value}
+
+
+def some_edits(
+    settings: Settings,
+    *,
+    begin: int = 1,
+    unit: str = "tool_uses",
+    always_least: bool = False,
+    least: int = 50_000,
+    fixed: int | None = None,
+) -> list[Any]:
+    """Solve exercise 11.4, or one of its wrong answers."""
+    keep = settings.keep_recent if fixed is None else fixed
+    clear: dict[str, Any] = {"type": "clear_tool_uses_20250919", "keep": tool_uses(keep)}
+    clear["trigger"] = {"type": unit, "value": keep + begin}
+    if settings.clear_at_least or always_least:
+        clear["clear_at_least"] = {"type": "input_tokens", "value": settings.clear_at_least}
+    start = {"type": "input_tokens", "value": max(least, settings.threshold_tokens)}
+    if settings.threshold_tokens < least:
+        return [clear]
+    return [clear, {"type": "compact_20260112", "trigger": start}]
+
+
+def surrounds(mine: Any, other: Any) -> int:
+    """See that an end of mine lies within the other, and not the other way round."""
+    if any(other[1] <= end <= other[2] for end in mine[1:]):
+        return 0
+    return -1 if mine[0] < other[0] else 1
+
+
+def by_half_widths(mine: Any, other: Any) -> int:
+    """Take each spread for as wide below its mean as above."""
+    half = (mine[2] - mine[1] + other[2] - other[1]) / 2
+    apart = mine[0] - other[0]
+    return 0 if abs(apart) <= half else -1 if apart < 0 else 1
+
+
+def last_new(history: list[Any], view: list[Any], seen: int, compact: Any) -> list[Any]:
+    """Take as many as are new, which is everything if none is."""
+    return compact(view + history[-(len(history) - seen) :])
+
+
+def not_yet_seen(history: list[Any], view: list[Any], seen: int, compact: Any) -> list[Any]:
+    """Lose a message that comes a second time."""
+    return compact([*view, *(m for m in history if m not in history[:seen])])
+
+
+def extends(history: list[Any], view: list[Any], seen: int, compact: Any) -> list[Any]:
+    view += history[seen:]
+    return compact(view)
+
+
+WRONG = {
+    "11.1": [
+        (bad.last_ten, "call and result are not together"),
+        (bad.clears_in_place, "edits the messages"),
+        (bad.clears_everything, "hasn't seen is lost or changed"),
+        (a_dict, "(return a Step, as compact does) in line"),
+        (lambda messages, settings, **given: messages[-12:], "(return a Step, as compact does)"),
+        (lambda messages, settings, **given: None, "returned None (return a Step"),
+        (without_reason, "ignores `reason`, so the person's /compact does nothing; hand it on"),
+        (without_three, "ignores `reason`"),
+        (without_idle, "ignores `idle`, so nothing is cleared after a pause"),
+        (forgets_the_meter, "raised TypeError"),
+        (None, "give check the function's name"),
+        (pipeline.compact, "just as DEFAULT does. Add a rule"),
+        (bad.compacts_never, "ignores `reason`"),
+        (only_by_hand, "prompt is too long"),
+        (with_settings(tail_tokens=None, keep_exchanges=0, summary_tokens=60), "and keep 75 %"),
+    ],
+    "11.2": [
+        (lambda mine, other: -1 if mine[0] < other[0] else 1, "mine is lower, but"),
+        (lambda mine, other: (mine[0] > other[2]) - (mine[0] < other[1]), "mine is higher, but"),
+        (lambda mine, other: (mine[1] > other[1]) - (mine[2] < other[2]), "mine is lower, but"),
+        (lambda mine, other: 0, "mine ends before the other begins"),
+        (lambda mine, other: (mine[2] < other[1]) - (mine[1] > other[2]), "the answer is -1"),
+        (
+            lambda mine, other: (mine[1] >= other[2]) - (mine[2] <= other[1]),
+            "mine ends where the other begins",
+        ),
+        (
+            lambda mine, other: (mine[1] >= other[2]) - (mine[2] < other[1]),
+            "mine begins where the other ends",
+        ),
+        (
+            lambda mine, other: 1 if mine[2] > other[2] else -1 if mine[2] < other[1] else 0,
+            "mine is higher, but",
+        ),
+        (surrounds, "the other lies within mine"),
+        (
+            lambda mine, other: side([*map(round, mine)], [*map(round, other)]),
+            "mine ends just before the other begins",
+        ),
+        (lambda mine, other: -1 if mine[2] < other[1] else 0, "mine begins behind"),
+        (by_half_widths, "mine lies within the other"),
+    ],
+    "11.3": [
+        (lambda history, view, seen, compact: compact(history), "5 in all, not 7"),
+        (lambda history, view, seen, compact: compact(view), "the view and the 1 new message,"),
+        (lambda history, view, seen, compact: compact(history[seen:]), "5 in all, not 4"),
+        (lambda history, view, seen, compact: [*view, *history[seen:]], "not 0 times"),
+        (
+            lambda history, view, seen, compact: [*compact(view), *history[seen:]],
+            "the view and the 1 new",
+        ),
+        (
+            lambda history, view, seen, compact: compact([*view, *history[seen + 1 :]]),
+            "the view and the 1 new",
+        ),
+        (lambda history, view, seen, compact: compact([*view, *history[-2:]]), "4 new messages"),
+        (
+            lambda history, view, seen, compact: compact([*history[seen:], *view]),
+            "5 in all, in this order",
+        ),
+        (last_new, "the 0 new messages, 3 in all, not 10"),
+        (not_yet_seen, "the 7 new messages, 10 in all, not 9"),
+        (extends, "it edited what it was given"),
+    ],
+    "11.4": [
+        (lambda settings: None, "clear_at_least=0, return a list of edits"),
+        (as_edits, "clear_at_least=0, return a list of edits"),
+        (lambda settings: [], "return edits of the types ['clear_tool_uses_20250919', 'compact"),
+        (lambda settings: [{"edits": some_edits(settings)}], "'compact_20260112'], not [None]"),
+        (lambda settings: some_edits(settings, begin=0), "trigger of clear_tool_uses"),
+        (lambda settings: some_edits(settings, unit="input_tokens"), "trigger of clear_tool"),
+        (lambda settings: some_edits(settings, always_least=True), "should be None, not {"),
+        (lambda settings: some_edits(settings, least=0), "threshold=20000, clear_at_least=0, ret"),
+        (lambda settings: some_edits(settings, fixed=5), "with keep_recent=2"),
+        (lambda settings: some_edits(settings, least=70_000), "threshold=50000"),
+        (lambda settings: some_edits(settings)[::-1], "return edits of the types"),
+        (lambda settings: some_edits(settings, least=50_001), "threshold=50000"),
+    ],
+}
+RIGHT = {
+    "11.1": [engines.ALL["spilled"], with_settings(threshold_pct=60)],
+    "11.2": [
+        lambda mine, other: -1 if mine[2] < other[1] else 1 if mine[1] > other[2] else 0,
+        lambda mine, other: -1 if mine[2] < other[1] else mine[1] > other[2],
+    ],
+    "11.3": [lambda history, view, seen, compact: compact(view + history[seen : len(history)])],
+    "11.4": [some_edits, lambda settings: as_edits(settings)[0]],
+}
+FIELD = field_of("default")
+
+
+class TestYourEngine(Lesson):
+    wrong, right = WRONG, RIGHT
+    panels: ClassVar = {"field": lambda: field_panel(FIELD, {"default": pipeline.compact})}
+
+
+def test_the_panel_marks_the_dot_and_shows_its_code():
+    panel = field_panel(FIELD, {"default": pipeline.compact})
+    pictures = {panel.png}
+    for name, line in {"spilled": "SHARE, PREVIEW = ", "hermes": "head_tokens=4000"}.items():
+        panel.name.value = name
+        assert line in panel.table.value
+        assert panel.text.startswith(f"{name}: cost ")
+        pictures.add(panel.png)
+    assert len(pictures) == 3
+    assert {*panel.name.options} == {*NAMED}
+
+
+def test_a_click_finds_the_dots_where_the_picture_has_them():
+    panel = field_panel(FIELD, {"default": pipeline.compact})
+    [dots] = re.findall('data-dots="(.*?)"', panel.children[-1].value)
+    places = {name: (x, y) for name, x, y in json.loads(unescape(dots))}
+    assert {*places} == {*NAMED}
+    picture = Image.open(io.BytesIO(panel.png)).convert("RGB")
+    for x, y in places.values():
+        assert min(picture.getpixel((int(x * picture.width), int(y * picture.height)))) < 200
+
+
+@pytest.mark.parametrize("height", [60, 87, 93])
+def test_no_name_covers_another_wherever_your_dots_are(height: int):
+    dots = {name: (each.cost, each.kept) for name, each in FIELD.spreads.items()}
+    places = {"yours": (74, height), "1: cut": (60, 89), "2: focus": (60, 96)}
+    mine = {n: ((x, x - 4, x + 4), (y, y - 6, y + 4)) for n, (x, y) in places.items()}
+    front = ["spilled", "nothing forgotten"]
+    chart = field({**dots, **mine}, {"all": [*dots]}, front, mine=[*mine], title="")
+    [axes] = chart.figure.axes
+    boxes = [Text.get_window_extent(text) for text in axes.texts]  # without their lines
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+
+
+def test_an_edit_of_no_known_kind_is_refused_by_the_api():
+    def their_agent(desk: Any, before: Any) -> Any:
+        messages = before([{"role": "user", "content": "Read a.py."}])
+        return desk.client.beta.messages.create(messages=messages, **desk.request)
+
+    for edit, words in ({"type": "nonsense"}, "'nonsense'"), ({"edits": []}, "discriminator"):
+        with pytest.raises(BadRequestError, match=words):
+            hired(their_agent, REVIEW, Settings(), edits=[edit])
+
+
+def test_the_change_that_moved_furthest_each_way_is_named():
+    trail = [field_of(name) for name in ("claude-code", "spilled", "learn-claude-code", "default")]
+    assert moved(trail) == {"left": 1, "up": 3}
+    assert ways(moved(trail)) == "Change 1 moves it to the left, change 3 moves it up"
+
+
+def test_a_change_that_may_be_chance_moves_nothing():
+    trail = [field_of(name) for name in ("default", "positional", "hermes")]
+    assert moved(trail) == {"left": "equal", "up": "equal"}
+    assert ways(moved(trail)).startswith("No change")
+
+
+def test_an_engine_that_runs_in_no_task_is_named_with_its_fault():
+    with pytest.raises(PartFailed, match=r"1: cut ran in no task: .*trim_over"):
+        judged(with_settings(micro="trim", trim_over=0), "1: cut")
+
+
+def test_pairs_say_what_may_be_claimed_and_count_the_tasks():
+    def claim(mine: Any, other: Any) -> int:
+        return -1 if mine[0] < other[0] else 1
+
+    rows = pairs(claim, ("spilled", "default", "cost"), ("hermes", "default", "kept"))
+    assert rows["claim"].tolist() == ["less", "less"]
+    assert rows["less/more"].tolist() == ["20/0", "15/0"]
+    assert compared(FIELD.spreads["hermes"], FIELD.spreads["default"]).startswith("equal")
+
+
+def test_the_published_edits_have_the_shape_of_the_sdks_types():
+    adapter = TypeAdapter(BetaContextManagementConfigParam)
+    adapter.validate_python({"edits": some_edits(Settings(clear_at_least=900))})

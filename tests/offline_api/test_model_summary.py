@@ -1,0 +1,61 @@
+"""A summary of the offline model: bounded, and honest about what it was shown."""
+
+import pytest
+
+from agentlib.auto_compact import summary_message, summary_prompt
+from offline_api.model import Habits
+from offline_api.model.view import rough_tokens
+from tests.model_bodies import NOTED, answer, assistant, calls, seen, user, words
+
+READ = "Read every Python file one by one"
+MANY = [
+    message
+    for n in range(90)
+    for message in calls(NOTED.replace("a.py", f"f{n:02}.py"), ("bash", {}, "x" * 300))
+]
+
+
+@pytest.mark.parametrize(("asked", "most"), [(2_000, 300), (250, 4_000), (2_000, 4_000)])
+def test_it_is_as_long_as_it_may_be_and_no_longer(asked: int, most: int):
+    """At most the tokens asked for, max_tokens, and a fifth of what is shown; the task first."""
+    shown = [user(READ), *MANY, user(summary_prompt(asked))]
+    said = words(answer(*shown, max_tokens=most))
+    bound = min(asked, most, int(0.2 * seen(*shown).size))
+    assert 0.7 * bound < rough_tokens(said) <= bound
+    assert said.split("\n")[1] == f"- [task] {READ}"
+
+
+def test_its_length_is_a_habit():
+    shown = [user(READ), *MANY, user(summary_prompt(9_000))]
+    short, long = (words(answer(*shown, habits=Habits(summary=s))) for s in (0.1, 0.3))
+    assert len(short) < len(long)
+
+
+def test_without_room_for_names_the_finished_files_are_counted():
+    shown = [user(READ), *MANY, user(summary_prompt(100))]
+    said = words(answer(*shown))
+    assert "- [done to] f89.py | 90 files" in said
+    again = answer(summary_message(said, "t.jsonl", READ), *MANY[:2], user(summary_prompt(100)))
+    assert "90 files" in words(again)
+
+
+def test_progress_that_stands_still_is_counted():
+    before = summary_message(
+        f"- [task] {READ}\n- [done] a.py\n- [progress] 1 files done | 1 repeats", "t", READ
+    )
+    assert "1 files done | 2 repeats" in words(answer(before, user(summary_prompt(500))))
+
+
+def test_of_nothing_it_says_so():
+    said = answer(assistant("Hello."), user(summary_prompt(500)))
+    assert "Nothing of the conversation was shown to me." in words(said)
+
+
+@pytest.mark.parametrize("rules_first", [False, True])
+def test_a_habit_says_whether_a_rule_goes_in_before_the_facts(rules_first: bool):
+    rule = "A rule for all that follows: every function must have a docstring."
+    facts = "\n".join(f"- [fact] FACT: the dock number {n} holds {n} crates." for n in range(20))
+    shown = [user(f"{rule} {READ}"), *calls(facts, ("bash", {}, "x")), *MANY, user(READ)]
+    said = words(answer(*shown, user(summary_prompt(700)), habits=Habits(rules_first=rules_first)))
+    assert ("- [rule] " in said) == rules_first
+    assert "- [fact] " in said

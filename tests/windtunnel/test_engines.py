@@ -1,0 +1,298 @@
+"""The field's mechanisms as engines: each does what its name says, and keeps the protocol."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agentlib.auto_compact import SummaryFailed, summary_text
+from agentlib.estimation import TokenMeter
+from agentlib.messages import active_request, asks_for_summary, blocks
+from agentlib.presets import DEFAULT
+from agentlib.settings import Settings
+from agentlib.transcripts import Session, load
+from tests.strategies import (
+    assistant,
+    conversation,
+    prose,
+    reading,
+    result,
+    results_of,
+    thinking,
+    use,
+    user,
+)
+from windtunnel import engines
+from windtunnel.judge.protocol import broken
+
+SETTINGS = DEFAULT.scaled(20_000)
+FULL = replace(SETTINGS, threshold=1_500)
+
+
+def step(name, messages, settings=SETTINGS, **more):
+    """Run one engine once. `asked` gets what the model is asked."""
+    asked = more.pop("asked", [])
+    answers = iter(more.pop("answers", ()))
+
+    def summarize(shown, focus):
+        asked.append((list(shown), focus))
+        return next(answers, "Did it.")
+
+    given = {"meter": TokenMeter(), "summarize": summarize, "archive": lambda: "t.jsonl"}
+    return engines.ALL[name](messages, settings, **{**given, **more})
+
+
+def wish(shown):
+    return blocks(shown[-1])[0]["text"]
+
+
+@pytest.mark.parametrize("name", engines.ALL)
+def test_every_engine_keeps_the_protocol(name):
+    assert broken(engines.ALL[name], cases=5) == {}
+
+
+@pytest.mark.parametrize("name", engines.ALL)
+def test_an_engine_says_whose_it_is(name):
+    module = sys.modules[f"windtunnel.engines.{name}"]
+    for part in ("Who:", "Source:", "Good for:"):
+        assert part in module.__doc__, part
+
+
+def test_every_module_of_the_package_is_in_a_family():
+    files = {path.stem for path in Path(engines.__file__).parent.glob("*.py")}
+    assert files == {*engines.ALL, "__init__", "common"}
+
+
+# -- results --------------------------------------------------------------------------------------
+
+
+def test_results_are_cleared_by_their_tokens_and_only_if_that_is_enough():
+    small, large = conversation(20, size=300), conversation(9, size=6_000)
+    assert step("cleared_by_tokens", small).replaced == {}  # 20 results, 2,000 tokens
+    assert [*step("cleared_by_tokens", large, FULL).replaced][:2] == ["toolu_0", "toolu_1"]
+    assert step("cleared_by_tokens", conversation(3, size=5_000)).replaced == {}  # too little
+    newest = results_of(large)["toolu_8"]
+    assert results_of(step("cleared_by_tokens", large).messages)["toolu_8"] == newest
+
+
+def test_the_older_of_two_identical_results_names_the_newer_and_goes():
+    messages = [*conversation(2), *reading(7, 400)]
+    messages[2] = user(result("toolu_0", results_of(messages)["toolu_1"]["content"]))
+    done = step("identical_once", messages)
+    assert [*done.replaced] == ["toolu_0"]
+    assert "toolu_1" in done.replaced["toolu_0"]
+    assert step("identical_once", done.messages).replaced == {}
+
+
+def test_positional_clears_whole_blocks_and_rarely():
+    counts = [len(step("positional", conversation(n)).replaced) for n in range(8, 34)]
+    assert counts == [8 * max(0, n // 8 - 1) for n in range(8, 34)]
+
+
+def test_a_large_result_leaves_a_preview_once_it_was_seen():
+    messages = [user("Read."), *reading(0, 9_000), *reading(1, 9_000)]
+    done = step("spilled", messages)
+    assert [*done.replaced] == ["toolu_0"]  # the other one hasn't been seen
+    text = done.replaced["toolu_0"]
+    assert text.startswith(prose(250))
+    assert "recall toolu_0" in text
+    assert step("spilled", done.messages).replaced == {}
+
+
+def test_long_arguments_lose_their_end_and_stay_valid():
+    text, edits = prose(2_000), [{"old": "a", "new": "b"}]
+    calls = [use("a", "write_file", path="a.py", content=text), use("b", "edit", edits=edits)]
+    rounds = [m for call in calls for m in (assistant(thinking(), call), user(result(call["id"])))]
+    messages = [user("Go."), *rounds, assistant("Hm."), user("On.")]
+    done = step("short_arguments", messages, replace(SETTINGS, keep_recent=0))
+    [(key, new)] = done.replaced.items()
+    assert key == "a input"
+    assert json.loads(new) == {
+        "path": "a.py",
+        "content": done.messages[1]["content"][0]["input"]["content"],
+    }
+    assert "1800 characters of this argument" in new
+    assert done.messages[1]["content"][0]["input"]["content"].startswith(prose(200))
+    assert step("short_arguments", done.messages, replace(SETTINGS, keep_recent=0)).replaced == {}
+    assert step("short_arguments", messages, replace(SETTINGS, keep_recent=3)).replaced == {}
+
+
+def test_a_session_that_is_loaded_again_has_the_short_arguments(tmp_path):
+    session = Session.create(tmp_path, settings=DEFAULT)
+    session.say("Write a.py.", at=0.0)
+    call = use("a", "write_file", path="a.py", content=prose(2_000))
+    session.reply(assistant(thinking(), call), at=1.0)
+    session.answer(result("a"), at=2.0)
+    session.reply(assistant("Done."), at=3.0)
+    session.say("Now b.py.", at=4.0)
+    done = step("short_arguments", session.context, replace(SETTINGS, keep_recent=0))
+    session.take(done, at=5.0)
+    assert session.context == done.messages == load(session.path).context
+    assert session.history[1]["content"][1] == call
+
+
+def test_a_placeholder_tells_the_command_its_end_and_the_path_with_its_first_line():
+    calls = [use("a", "bash", command="make test"), use("b", "read_file", path="a.py")]
+    log = "\n".join(["collecting"] * 20 + ["3 failed"])
+    source = "import os\n" + prose(400)
+    results = (result("a", log, is_error=True), result("b", source))
+    messages = [user("Go."), assistant(*calls), user(*results), assistant("Hm."), user("On.")]
+    told = step("telling_placeholders", messages, replace(SETTINGS, keep_recent=0)).replaced
+    assert told["a"] == "[Previous: used bash make test: error, 3 failed]"
+    assert "read_file a.py" in told["b"]
+    assert "import os" in told["b"]
+
+
+# -- what is kept ---------------------------------------------------------------------------------
+
+
+def test_without_a_summary_no_model_is_asked():
+    messages = conversation(12)
+    for name in ("fresh_window", "sliding_window"):
+        asked = []
+        done = step(name, messages, FULL, asked=asked)
+        assert (done.compaction, asked) == ("auto", [])
+        assert active_request(done.messages) == "Read every file."
+        assert done.messages[-1] == messages[-1]
+    assert len(step("fresh_window", messages, FULL).kept) == 2  # the unseen result and its call
+    wide = replace(SETTINGS, threshold=4_000)
+    kept = TokenMeter().estimate(step("sliding_window", messages, wide).messages[1:])
+    assert 1_500 < kept <= 2_000
+
+
+def test_a_third_of_the_threshold_stays():
+    messages, full = conversation(30), replace(SETTINGS, threshold=9_000)
+    kept = step("newest_third", messages, full).messages[1:]
+    assert 0.22 * 9_000 < TokenMeter().estimate(kept) <= 0.3 * 9_000
+
+
+def test_the_persons_words_stay_word_for_word_and_nothing_else():
+    first, second = user("Begin each file with '# Ada'."), user("Now the tests.")
+    work = [m for n in range(9) for m in reading(n)]
+    messages = [
+        first,
+        *work[:8],
+        assistant("Done."),
+        second,
+        *work[8:],
+        assistant("Well."),
+        user("Go on."),
+    ]
+    done = step("persons_words", messages, FULL)
+    assert [m for m in done.messages if m in messages] == [first, second, user("Go on.")]
+    assert done.kept == (0, messages.index(second), len(messages) - 1)
+    long = [user(prose(9_000)), *messages[1:]]
+    assert long[0] not in step("persons_words", long, FULL).messages  # beyond 2,000 tokens
+
+
+# -- the summary ----------------------------------------------------------------------------------
+
+
+def test_the_second_request_shows_the_first_answer_and_its_answer_stays():
+    asked = []
+    done = step("asked_twice", conversation(12), FULL, asked=asked, answers=["One.", "Two."])
+    assert len(asked) == 2
+    assert any(m["content"] == "One." for m in asked[1][0])
+    assert asks_for_summary(asked[1][0])
+    assert summary_text(done.messages[0]) == "Two."
+
+
+def test_thoughts_are_taken_off():
+    answer = "<analysis>Hm, a lot.</analysis>\nRead a.py."
+    done = step("scratchpad", conversation(12), FULL, answers=[answer])
+    assert summary_text(done.messages[0]) == "Read a.py."
+    done = step("scratchpad", conversation(12), FULL, answers=["<analysis>It never ends"])
+    assert done.compaction == "failed"
+
+
+def test_the_focus_is_the_persons_last_words_unless_they_gave_one():
+    asked = []
+    step("own_focus", conversation(12), FULL, asked=asked)
+    step("own_focus", conversation(12), FULL, asked=asked, focus="rules")
+    assert [focus for _, focus in asked] == ["Read every file.", "rules"]
+
+
+def test_only_another_language_is_asked_for():
+    asked = []
+    for words in ("Read every file.", "请逐个阅读文件。"):
+        step("same_language", [user(words), *conversation(12)[1:]], FULL, asked=asked)
+    english, chinese = (wish(shown) for shown, _ in asked)
+    assert "请逐个阅读文件。" in chinese
+    assert len(english) < len(chinese)
+
+
+def test_a_second_model_writes_the_summary_if_the_first_fails():
+    def fails(messages, focus):
+        raise SummaryFailed("overloaded")
+
+    second = engines.ALL["second_model"].__globals__["falling_back"](lambda m, f: "By the second.")
+    given = {"meter": TokenMeter(), "archive": lambda: "t.jsonl"}
+    done = second(conversation(12), FULL, summarize=fails, **given)
+    assert summary_text(done.messages[0]) == "By the second."
+    assert step("second_model", conversation(12), FULL, summarize=fails).compaction == "auto"
+
+
+def test_the_newest_plan_comes_back_as_it_was_written():
+    plans = [use(f"p{n}", "write_file", path="PLAN.md", content=f"step {n}") for n in (1, 2)]
+    written = [m for call in plans for m in (assistant(call), user(result(call["id"])))]
+    messages = [user("Go."), *written, *conversation(12)[1:]]
+    text = summary_text(step("plan_put_back", messages, FULL).messages[0])
+    assert "step 2" in text
+    assert "step 1" not in text
+
+
+# -- the moment -----------------------------------------------------------------------------------
+
+
+def test_the_summary_is_asked_for_ahead_and_put_in_at_the_threshold():
+    meter, asked = TokenMeter(), []
+    settings = replace(SETTINGS, threshold=4_000)
+    messages, outcomes = conversation(1), []
+    for n in range(1, 16):
+        done = step("prepared", messages, settings, meter=meter, asked=asked)
+        outcomes.append((len(asked), done.compaction))
+        messages = [*done.messages, *reading(n)]
+    ahead = outcomes.index((1, None))
+    assert outcomes.index((1, "auto")) > ahead  # asked once, and not again at the threshold
+    put_in = step("prepared", conversation(2), settings, meter=TokenMeter())
+    assert put_in.compaction is None
+
+
+def test_after_three_refills_it_stops_and_says_so():
+    meter, outcomes = TokenMeter(), []
+    messages = conversation(2, size=4_000)
+    for n in range(2, 8):
+        done = step("stops_refilling", messages, FULL, meter=meter)
+        outcomes.append(done.compaction)
+        messages = [*done.messages, *reading(n, 4_000)]
+    assert outcomes[:3] == ["auto"] * 3
+    assert outcomes[3:] == ["failed"] * 3
+    assert "full again" in done.failure
+
+
+def test_a_cold_cache_halves_the_threshold():
+    messages, settings = conversation(12), replace(SETTINGS, threshold=6_000)
+    assert step("when_cold", messages, settings, idle=10.0).compaction is None
+    assert step("when_cold", messages, settings, idle=9_999.0).compaction == "auto"
+
+
+def test_rates_are_learned_from_bills_in_small_steps():
+    meter, messages = TokenMeter(), conversation(12)
+    meter.observe(messages[:1], {"input_tokens": 10})
+    meter.observe(messages, {"input_tokens": 10_000})  # about twice the guess
+    sizes = [step("learned_rates", messages, meter=meter).tokens_before for _ in range(12)]
+    assert sizes == sorted(sizes)
+    assert sizes[0] < 1.16 * TokenMeter().estimate(messages)
+    assert sizes[-1] > 1.5 * TokenMeter().estimate(messages)
+    assert sizes[-1] < 10_000
+
+
+def test_an_engine_shares_the_messages_that_it_does_not_change():
+    messages = conversation(6)
+    for name, engine in engines.ALL.items():
+        given = {"meter": TokenMeter(), "summarize": None, "archive": None}
+        done = engine(messages, Settings(micro="off"), **given)
+        if not done.replaced:
+            assert all(a is b for a, b in zip(messages, done.messages, strict=True)), name

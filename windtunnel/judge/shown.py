@@ -1,0 +1,50 @@
+"""A verdict for people: in a terminal, and as a page that loads nothing."""
+
+from base64 import b64encode
+from collections.abc import Iterator
+from html import escape
+from typing import Any
+
+from agentlib.cli.render import plain
+from windtunnel.judge import Verdict
+from windtunnel.judge.spreads import MEASURES
+
+_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>A verdict</title>
+<style>:root {{ color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif }}
+body {{ max-width: 62rem; margin: 2rem auto; padding: 0 1rem }} img {{ max-width: 100% }}
+pre {{ overflow-x: auto }}</style><h1>{name}</h1>
+<img width="720" alt="cost against what was kept" src="data:image/png;base64,{picture}">
+<pre>{text}</pre></html>
+"""
+
+
+def lines(verdict: Verdict, passes: bool) -> Iterator[str]:
+    """Say the four parts, each in its sentences, and the table."""
+    broke = verdict.protocol
+    shown: Any = verdict.standing[[*MEASURES]]
+    yield shown.to_string(float_format="{:.4g}".format)
+    yield f"{verdict.name}: {'passes' if passes else 'does not pass'}, in {verdict.seconds:.0f} s."
+    yield f"It breaks the protocol. {broke['what']}" if broke else "It keeps the protocol."
+    for number, turn in enumerate(broke.get("case", ()), 1):
+        yield f"  exchange {number}: {turn}"
+    for words in dict.fromkeys(verdict.faults.values()):
+        places = [where for where, each in verdict.faults.items() if each == words]
+        yield f"{', '.join(places)}: {words}"
+    for row in verdict.needs:
+        need = f"needed again {row['need']:.1f} in 100 turns"
+        yield f"{row['session']}, {row['engine']}: ${row['dollars']:.2f}, {need}"
+    if verdict.name in verdict.spreads:
+        others = verdict.standing.drop(verdict.name)
+        for words, names in others.groupby("yours is").groups.items():
+            yield f"{str(words).capitalize()}: {', '.join(names)}."
+
+
+def text(verdict: Verdict, passes: bool) -> str:
+    """Return all of it as lines for a terminal."""
+    return plain("\n".join(lines(verdict, passes)))
+
+
+def page(verdict: Verdict, passes: bool) -> str:
+    """Return all of it as a page, with the picture."""
+    picture, words = b64encode(verdict.picture().png()).decode(), escape(text(verdict, passes))
+    return _PAGE.format(name=escape(verdict.name), picture=picture, text=words)

@@ -1,0 +1,273 @@
+"""Make a working part of the agent out of a learner's function.
+
+Each wrapper gives an engine with the signature of `pipeline.compact`, so the loop needs no new
+arguments. What the function returns is sent as it is, however wrong, and the API says why.
+"""
+
+import inspect
+import linecache
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial, wraps
+from pathlib import Path
+from typing import Any, TypedDict
+
+from agentlib import pipeline
+from agentlib.auto_compact import Summarize, SummaryFailed
+from agentlib.estimation import TokenMeter, prompt_tokens
+from agentlib.hooks import Hooks
+from agentlib.messages import Message, blocks, of_type, violation, with_results
+from agentlib.settings import Settings
+from agentlib.step import ContextEngine, Step
+from agentlib.tools import Definition, Workspace
+from agentlib.transcripts import Session
+from offline_api.server import Model
+
+Ask = Callable[[list[Message]], dict[str, Any]]
+"""(messages) -> the model's reply to them: `content`, `stop_reason`, `usage`."""
+Loop = Callable[[list[Message], Ask, Workspace], object]
+"""(messages, ask, workspace): ask and act until the model is done, adding to `messages`."""
+Tool = tuple[Definition, Callable[[str], str]]
+"""A tool's definition, and a function of the text of the file that the call's `path` names."""
+
+
+class PartFailed(RuntimeError):
+    """A learner's function raised, or returned something that nobody could send.
+
+    Its text names the function and the line: "`clear` raised IndexError() in line 3: return x[9]".
+    """
+
+
+def named(
+    function: Callable[..., Any],
+    returns: type | tuple[type, ...] = object,
+    passes: tuple[type[Exception], ...] = (),
+) -> Callable[..., Any]:
+    """Call the function. If it raises, or returns another type, say in which of its lines.
+
+    Exceptions of the types `passes` are part of what the function may do and stay as they are.
+    """
+
+    @wraps(function)
+    def call(*arguments: Any) -> Any:
+        try:
+            answer = function(*arguments)
+            if inspect.isgenerator(answer):
+                answer = list(answer)
+        except (PartFailed, *passes):
+            raise
+        except (Exception, SystemExit) as error:
+            raise failed(function, f"raised {error!r}", error) from error
+        if not isinstance(answer, returns):
+            raise failed(function, f"returned {answer!r:.60}")
+        return answer
+
+    return call
+
+
+def failed(
+    function: Callable[..., Any], what: str, error: BaseException | None = None
+) -> PartFailed:
+    while isinstance(function, partial):
+        function = function.func
+    function = inspect.unwrap(function)
+    code = getattr(function, "__code__", None) or getattr(function.__call__, "__code__", None)
+    if code is None:  # a class, or a function of C
+        return PartFailed(f"{function!r:.60} {what}")
+    line = code.co_firstlineno
+    text = linecache.getline(code.co_filename, line).strip()
+    for frame in traceback.extract_tb(error.__traceback__ if error else None):
+        if frame.filename == code.co_filename:
+            line, text = frame.lineno or line, frame.line or text
+    return PartFailed(f"`{code.co_name}` {what} in line {line}: {text}")
+
+
+class OpenSession(Session):
+    """A session whose view may be anything, as a learner's function makes it."""
+
+    def show(self, messages: Sequence[Message]) -> None:
+        """Send these messages next, whatever the history says."""
+        names = dict(zip(map(id, self.context), self._ids, strict=True))
+        self.context = list(messages)
+        self._ids = [names.get(id(message), "a learner's") for message in messages]
+
+
+@dataclass(frozen=True)
+class ToolBench(Workspace):
+    """A workspace with the learner's tools beside its own."""
+
+    added: tuple[Tool, ...] = ()
+
+    @property
+    def tools(self) -> dict[str, Callable[..., str]]:
+        added = {tool["name"]: self._on_file(named(do, str)) for tool, do in self.added}
+        return super().tools | added
+
+    @property
+    def definitions(self) -> list[Definition]:
+        return [*super().definitions, *(definition for definition, _ in self.added)]
+
+    def _on_file(self, do: Callable[[str], str]) -> Callable[[str], str]:
+        return lambda path: do(self.read_file(path))
+
+
+class LearnersParts(TypedDict, total=False):
+    """The parts that a learner writes. The docstring of `play` says what each is."""
+
+    loop: Loop
+    tools: Sequence[Tool]
+    estimate: Callable[..., float]
+    layer: Callable[[list[Message]], list[Message] | None]
+    compact: Callable[..., list[Message]]
+    on_compact_call: Callable[[list[Message]], str | None]
+    save: Callable[[list[Message], Path, float], Path]
+    load: Callable[[Path], list[Message]]
+    summarize: Callable[[list[Message], str, Summarize], str]
+
+
+class Parts(LearnersParts, total=False):
+    """All that `play` takes by name: the learner's parts and the circumstances of the run."""
+
+    engine: ContextEngine
+    resume_after: int
+    compact_after: int
+    focus: str
+    hooks: Hooks
+    model: Model
+    stop: Callable[[Session], str]
+    max_turns: int | tuple[int, ...]
+
+
+def composed(session: OpenSession, parts: Parts) -> ContextEngine:
+    """Return the engine, with each of the learner's functions in its place."""
+    engine = parts.get("engine", pipeline.compact)
+    if compact := parts.get("compact"):
+        engine = _compacting(engine, named(compact, list), session)
+    if layer := parts.get("layer"):
+        engine = _clearing(engine, named(layer, (list, type(None))), session)
+
+    def step(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+        if (call := parts.get("on_compact_call")) and given["reason"] != "reactive":
+            focus = named(call, (str, type(None)))(list(messages))
+            given |= {"reason": "auto" if focus is None else "manual", "focus": focus or ""}
+        if estimate := parts.get("estimate"):
+            given["meter"] = _Estimate(given["meter"], named(estimate, (int, float)), session)
+        if summarize := parts.get("summarize"):
+            ask, function = given["summarize"], named(summarize, str, passes=(SummaryFailed,))
+
+            def summary(messages: Sequence[Message], focus: str) -> str:
+                return function(list(messages), focus, ask)
+
+            given["summarize"] = summary
+        return engine(messages, settings, **given)
+
+    return step
+
+
+@dataclass
+class _Estimate:
+    """A meter whose `estimate` is the learner's function. All else is the real one's.
+
+    The function takes (messages), or (billed, sent, messages) with the newest bill.
+    """
+
+    meter: TokenMeter
+    function: Callable[..., float]
+    session: Session
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.meter, name)
+
+    def estimate(self, messages: Sequence[Message]) -> int:
+        if len(inspect.signature(self.function).parameters) != 3:
+            return int(self.function(list(messages)))
+        newest = self.session.requests[-1:]
+        bills = [(prompt_tokens(sent.usage), len(sent.context)) for sent in newest] or [(0, 0)]
+        return int(self.function(*bills[0], list(messages)))
+
+
+def _clearing(
+    engine: ContextEngine, function: Callable[..., list[Message] | None], session: OpenSession
+) -> ContextEngine:
+    """Put function(messages) -> messages in the place of micro-compact.
+
+    A function that returns None has edited its messages.
+    """
+
+    def step(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+        before = list(messages)
+        view = function(list(messages))
+        view = before if view is None else view
+        old = results(before)
+        cleared = {id_: text for id_, text in results(view).items() if old.get(id_, text) != text}
+        if with_results(before, cleared) != view:
+            session.show(view)
+            cleared = {}
+        done = engine(view, replace(settings, micro="off"), **{**given, "settled": 0})
+        ids = (*cleared, *(name for name in done.cleared if name not in cleared))
+        return replace(done, cleared=ids, replaced={**cleared, **done.replaced})
+
+    return step
+
+
+def is_message(message: Any) -> bool:
+    """Tell whether something has the shape of a message: a role, and a text or blocks."""
+    match message:
+        case {"role": "user" | "assistant", "content": str() | list()}:
+            parts: list[Any] = list(blocks(message))
+            return all(isinstance(part, dict) and "type" in part for part in parts)
+        case _:
+            return False
+
+
+def results(messages: Sequence[Message]) -> dict[str, Any]:
+    """Return the content of each tool result by the id of its call, oldest first."""
+    blocks = [block for message in messages for block in of_type(message, "tool_result")]
+    return {block["tool_use_id"]: block["content"] for block in blocks}
+
+
+def _compacting(
+    engine: ContextEngine, function: Callable[..., list[Message]], session: OpenSession
+) -> ContextEngine:
+    """Call function(messages) at each request, or with a summary or `summarize` when it is time."""
+    parameters = inspect.signature(function).parameters.values()
+    names = [each.name for each in parameters if each.default is each.empty]
+
+    def step(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+        quiet = {**given, "reason": "auto", "focus": ""}
+        step = engine(messages, replace(settings, auto=False), **quiet)
+        reason, focus, context = given["reason"], given["focus"], list(step.messages)
+        full = settings.auto and step.tokens_after > settings.threshold_tokens
+
+        def ask(asked: Sequence[Message], about: str = focus) -> str:
+            return given["summarize"](asked, about)
+
+        if len(names) == 1:
+            view = function(context)
+        elif reason == "auto" and not full:
+            return step
+        else:
+            view = function(context, ask if names[1] == "summarize" else ask(context))
+        after = given["meter"].estimate(view)
+        return _noted(replace(step, reason=reason, focus=focus, tokens_after=after), view, session)
+
+    return step
+
+
+def _noted(step: Step, view: list[Message], session: OpenSession) -> Step:
+    """Return the step to a view: a compaction, if one new message stands in for those that went."""
+    before = step.messages
+    if view == before:
+        return step
+    kept = tuple(place for place, message in enumerate(before) if message in view)
+    new = [place for place, message in enumerate(view) if message not in before]
+    head = next((n for n, place in enumerate(kept) if n != place), len(kept))
+    others = [*view[:head], *view[head + 1 :]]
+    is_compaction = new == [head] and [before[place] for place in kept] == others
+    # A view that the API would refuse is sent as it is: the session would mend it.
+    if is_compaction and view[head]["role"] == "user" and not violation(view):
+        noted = replace(step, compaction=step.reason, kept=kept, settled=head + 1)
+        return replace(noted, messages=view, archive=session.archive())
+    session.show(view)
+    return replace(step, messages=view)
