@@ -2,7 +2,9 @@
 
 import pytest
 
-collect_ignore_glob = ["agentlib/adapters/*"]  # their frameworks are in an environment apart
+collect_ignore_glob = [
+    "agentlib/adapters/*"
+]  # their frameworks are in an environment apart
 
 
 @pytest.fixture(autouse=True)

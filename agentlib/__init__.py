@@ -1,8 +1,9 @@
 """A small coding agent that outlives its context window. One module is one idea.
 
-It has about 2,000 lines of code, without the terminal and the lab. Begin with `loop.Agent.run`,
-which is the agent in 25 lines, then `pipeline.compact`, where all layers meet. Nothing is
-re-exported here. Import from the modules: `from agentlib.micro_compact import micro_compact`.
+It has about 2,000 lines of code, without the terminal and the lab. Begin with
+`loop.Agent.run`, which is the agent in 25 lines, then `pipeline.compact`, where all
+layers meet. Nothing is re-exported here. Import from the modules:
+`from agentlib.micro_compact import micro_compact`.
 
 In the order in which one would read them, with the number of the lesson:
 

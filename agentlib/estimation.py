@@ -1,7 +1,8 @@
 """Estimate how many tokens a request will be, without a tokenizer (lesson 01).
 
-Three ways: all characters over four, text and results over four times 4/3, and the `TokenMeter`.
-The meter takes the last bill as its anchor and guesses only the messages that are new since.
+Three ways: all characters over four, text and results over four times 4/3, and the
+`TokenMeter`. The meter takes the last bill as its anchor and guesses only the messages
+that are new since.
 """
 
 import math
@@ -14,7 +15,8 @@ from typing import Any
 
 from agentlib.messages import KINDS, Block, Message, kinds_of
 
-# Tokens per character of agent traffic, fitted on 4,292 billed replies of real sessions.
+# Tokens per character of agent traffic, fitted on 4,292 billed replies of real
+# sessions.
 _PER_CHARACTER = {
     "system": 0.285,
     "tools": 0.30,
@@ -31,12 +33,16 @@ _PER_CALL = 90
 _PER_IMAGE = 1_500
 _PER_CJK = 0.85
 _MOST_BASE = 50_000
-"""Tokens. A first bill that leaves more for system prompt and tools is of a conversation that began
-before its file."""
-_CJK = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
+"""Tokens. A first bill that leaves more for system prompt and tools is of a
+conversation that began before its file."""
+_CJK = re.compile(
+    "[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+)
 
 
-def estimate_tokens(messages: Sequence[Message], *, chars_per_token: float = 4.0) -> int:
+def estimate_tokens(
+    messages: Sequence[Message], *, chars_per_token: float = 4.0
+) -> int:
     """Divide the characters of the messages' Python text by four.
 
     This is the estimate of learn-claude-code and of the Java agent.
@@ -48,7 +54,9 @@ def estimate_tokens(messages: Sequence[Message], *, chars_per_token: float = 4.0
 
 
 def _chars(message: Message) -> int:
-    return len(str(message)) + 2  # with the comma and the space that follow it in a list
+    return (
+        len(str(message)) + 2
+    )  # with the comma and the space that follow it in a list
 
 
 def estimate_by_block(messages: Sequence[Message]) -> int:
@@ -63,7 +71,9 @@ def estimate_by_block(messages: Sequence[Message]) -> int:
 
 
 def _chars_by_block(message: Message) -> int:
-    return sum(len(t) for kind, t in kinds_of(message) if kind not in ("tool_use", "thinking"))
+    return sum(
+        len(t) for kind, t in kinds_of(message) if kind not in ("tool_use", "thinking")
+    )
 
 
 def estimate_text(text: str, kind: str = "tool_result") -> float:
@@ -83,7 +93,9 @@ def leading_lines(lines: Sequence[str], tokens: float) -> list[str]:
     2
     """
     weights = accumulate(estimate_text(f"{line}\n", "summary") for line in lines)
-    return [line for line, weight in zip(lines, weights, strict=True) if weight <= tokens]
+    return [
+        line for line, weight in zip(lines, weights, strict=True) if weight <= tokens
+    ]
 
 
 def _weigh(kind: str, text: str) -> float:
@@ -93,7 +105,8 @@ def _weigh(kind: str, text: str) -> float:
 
 
 def message_tokens(message: Message) -> float:
-    """Estimate one message by its blocks: 90 more for each tool call, 1,500 for an image."""
+    """Estimate one message by its blocks: 90 more for each tool call, 1,500 for an
+    image."""
     return sum(_weigh(kind, text) for kind, text in kinds_of(message))
 
 
@@ -116,7 +129,8 @@ def breakdown(
 
 
 def prompt_tokens(usage: Mapping[str, Any]) -> int:
-    """Add up the whole prompt that a usage bills: uncached, written to the cache, read from it.
+    """Add up the whole prompt that a usage bills: uncached, written to the cache, read
+    from it.
 
     >>> prompt_tokens({"input_tokens": 5, "cache_creation_input_tokens": 20,
     ...                "cache_read_input_tokens": 75})
@@ -129,11 +143,12 @@ def prompt_tokens(usage: Mapping[str, Any]) -> int:
 class TokenMeter:
     """Estimate the next prompt from the bills of the last ones.
 
-    Each message weighs what the bill that came with it said. Only messages that are new since
-    then are guessed, by `weigh`. Messages are told apart by identity, which the layers preserve.
+    Each message weighs what the bill that came with it said. Only messages that are new
+    since then are guessed, by `weigh`. Messages are told apart by identity, which the
+    layers preserve.
 
-    `base_chars`: characters of the system prompt and the tools. `anchored=False` ignores the
-    bills; the estimators "chars" and "blocks" use it.
+    `base_chars`: characters of the system prompt and the tools. `anchored=False`
+    ignores the bills; the estimators "chars" and "blocks" use it.
 
     >>> meter, hello = TokenMeter(), {"role": "user", "content": "x" * 100}
     >>> meter.estimate([hello])
@@ -154,10 +169,12 @@ class TokenMeter:
         """Tokens of the system prompt and the tools, as the bills have shown them."""
         self._most = max(_MOST_BASE, 2 * self.base)
         self._weigh, self._anchored = weigh, anchored
-        # Tokens by id, billed or guessed. Each message is kept, so that its id is not used again.
+        # Tokens by id, billed or guessed. Each message is kept, so that its id is not
+        # used again.
         self._tokens, self._kept = dict[int, float](), list[Message]()
         self._billed = 0  # how many of the kept messages the last bill has seen
-        # The list weighed last, its weights, and how many messages at its front are billed.
+        # The list weighed last, its weights, and how many messages at its front are
+        # billed.
         self._last, self._weights, self._seen = list[Message](), array("d"), 0
 
     def estimate(self, messages: Sequence[Message]) -> int:
@@ -167,9 +184,10 @@ class TokenMeter:
     def observe(self, messages: Sequence[Message], usage: Mapping[str, Any]) -> None:
         """Learn from a reply's usage: the new messages share the growth of the prompt.
 
-        The first bill shows the size of system prompt and tools. A later fall that the messages
-        don't explain is theirs, because the rest stays the same; an unexplained growth is not. A
-        usage without input tokens (a stream cut off) teaches nothing.
+        The first bill shows the size of system prompt and tools. A later fall that the
+        messages don't explain is theirs, because the rest stays the same; an
+        unexplained growth is not. A usage without input tokens (a stream cut off)
+        teaches nothing.
         """
         billed = prompt_tokens(usage)
         if self._anchored and billed > 0:
@@ -177,10 +195,12 @@ class TokenMeter:
         self._billed = len(self._kept)
 
     def believe(self, messages: Sequence[Message], tokens: int) -> None:
-        """Take these messages for a prompt of so many tokens, because the API refused them as such.
+        """Take these messages for a prompt of so many tokens, because the API refused
+        them as such.
 
-        The messages that no bill has seen share what was missing. Without an anchor, all do. So the
-        guess that let them through isn't made again for the same messages. A guess never falls.
+        The messages that no bill has seen share what was missing. Without an anchor,
+        all do. So the guess that let them through isn't made again for the same
+        messages. A guess never falls.
 
         >>> meter, hello = TokenMeter(), {"role": "user", "content": "x" * 100}
         >>> meter.observe([hello], {"input_tokens": 30})
@@ -195,7 +215,10 @@ class TokenMeter:
         elif factor > 1:
             weights = zip(map(id, messages), self.weights(messages), strict=True)
             self._tokens |= {key: weight * factor for key, weight in weights}
-        self._last, self._seen = [], 0  # look all of them up again; no bill has seen them
+        self._last, self._seen = (
+            [],
+            0,
+        )  # look all of them up again; no bill has seen them
 
     def _anchor(self, messages: Sequence[Message], billed: int) -> None:
         """Scale the guesses so that the sum is the bill."""
@@ -208,11 +231,15 @@ class TokenMeter:
             factor = (billed - rest) / guess
         else:
             if not (self._billed and self.base < billed <= self.base + tokens):
-                self.base = max(0.0, min(billed - tokens, self._most if tokens else billed))
+                self.base = max(
+                    0.0, min(billed - tokens, self._most if tokens else billed)
+                )
             seen, new = 0, list(map(id, messages))
             factor = (billed - self.base) / tokens if tokens else 1.0
         self._tokens |= {key: self._tokens[key] * factor for key in new}
-        self._weights[seen:] = array("d", (self._tokens[id(m)] for m in messages[seen:]))
+        self._weights[seen:] = array(
+            "d", (self._tokens[id(m)] for m in messages[seen:])
+        )
         self._seen = len(messages)
 
     def weights(self, messages: Sequence[Message]) -> "array[float]":
@@ -220,7 +247,8 @@ class TokenMeter:
 
         The array is the meter's own and changes with its next call.
         """
-        # Most messages are the ones of the last time, so only what follows them is looked up.
+        # Most messages are the ones of the last time, so only what follows them is
+        # looked up.
         same = [*map(is_, messages, self._last), False].index(False)
         rest = (self._tokens.get(id(m)) or self._guess(m) for m in messages[same:])
         self._weights[same:], self._last[same:] = array("d", rest), messages[same:]
@@ -233,9 +261,12 @@ class TokenMeter:
 
 
 def meter(
-    estimator: str, base_chars: int = 0, weigh: Callable[[Message], float] = message_tokens
+    estimator: str,
+    base_chars: int = 0,
+    weigh: Callable[[Message], float] = message_tokens,
 ) -> TokenMeter:
-    """Make the meter for `Settings.estimator`. Only "anchored" needs the other arguments."""
+    """Make the meter for `Settings.estimator`. Only "anchored" needs the other
+    arguments."""
     if estimator == "chars":
         return TokenMeter(weigh=lambda m: _chars(m) / 4, anchored=False)
     if estimator == "blocks":

@@ -1,8 +1,10 @@
-"""Head and tail: keep both ends word for word, put a hand-off in place of the middle (lesson 06).
+"""Head and tail: keep both ends word for word, put a hand-off in place of the middle
+(lesson 06).
 
-Hermes does it this way. The first exchanges stay for good. The newest stay by tokens, not by
-number. What lies between is trimmed, then summarised. The next compaction updates that summary
-instead of writing a new one, and the summary says that it is no instruction.
+Hermes does it this way. The first exchanges stay for good. The newest stay by tokens,
+not by number. What lies between is trimmed, then summarised. The next compaction
+updates that summary instead of writing a new one, and the summary says that it is no
+instruction.
 """
 
 from collections.abc import Sequence
@@ -41,7 +43,9 @@ _UPDATE = (
     "\nAn earlier summary stands above, between its marks. Update it: carry over what still holds, "
     "add what is new, leave out what is settled."
 )
-_FOCUS = "\nFocus: {focus}\nGive {share:,} of these tokens to the focus, the rest briefly."
+_FOCUS = (
+    "\nFocus: {focus}\nGive {share:,} of these tokens to the focus, the rest briefly."
+)
 
 
 def head_and_tail(
@@ -56,11 +60,12 @@ def head_and_tail(
 ) -> list[Message]:
     """Replace the middle by a summary of it. Head, tail and the active request stay.
 
-    `summarize` is given the prompt that was sent last, so that it is read from the prompt cache,
-    and behind it a request for a hand-off of at most `summary_budget` tokens, which names what
-    stays. If that isn't to be sent `whole`, or if the middle has results to trim, it is given the
-    head and the trimmed middle. If there is no middle, return the messages and call neither
-    callable. Raises SummaryFailed, with nothing changed.
+    `summarize` is given the prompt that was sent last, so that it is read from the
+    prompt cache, and behind it a request for a hand-off of at most `summary_budget`
+    tokens, which names what stays. If that isn't to be sent `whole`, or if the middle
+    has results to trim, it is given the head and the trimmed middle. If there is no
+    middle, return the messages and call neither callable. Raises SummaryFailed, with
+    nothing changed.
 
     >>> roles = ("user", "assistant")
     >>> talk = [{"role": r, "content": f"{r} {n} " * 50} for n in (1, 2, 3) for r in roles]
@@ -79,9 +84,14 @@ def head_and_tail(
     newest = len(as_sent) - len(shown) if whole and shown == [*head, *middle] else 0
     wish = handoff_prompt(tokens, focus, update=update, newest=newest)
     above = as_sent if newest > 0 else shown
-    name, text = archive(), summarize([*above, {"role": "user", "content": wish}], focus)
+    name, text = (
+        archive(),
+        summarize([*above, {"role": "user", "content": wish}], focus),
+    )
     carried = None if msg.active_request(tail) else msg.active_request(middle)
-    summary = auto.summary_message(text, name, carried, reference_only=settings.reference_only)
+    summary = auto.summary_message(
+        text, name, carried, reference_only=settings.reference_only
+    )
     auto.check_summary(summary, middle)
     return msg.drop_thinking([*head, summary, *tail], len(head))
 
@@ -98,21 +108,28 @@ def parts(
     if settings.tail_tokens is None:
         tail = rest[auto.keep_from(rest, settings.keep_exchanges) :]
     else:
-        tail = tail_of(rest, settings.tail_tokens, unseen_tokens, least=settings.trim_keep)
+        tail = tail_of(
+            rest, settings.tail_tokens, unseen_tokens, least=settings.trim_keep
+        )
     return list(messages[:start]), rest[: len(rest) - len(tail)], tail
 
 
 def summary_index(messages: Sequence[Message]) -> int | None:
-    """Return the index of the last compaction's message, None if there was no compaction."""
-    summaries = (i for i, m in enumerate(messages) if any(map(msg.is_summary, msg.blocks(m)[:1])))
+    """Return the index of the last compaction's message, None if there was no
+    compaction."""
+    summaries = (
+        i for i, m in enumerate(messages) if any(map(msg.is_summary, msg.blocks(m)[:1]))
+    )
     return next(summaries, None)
 
 
 def head_length(messages: Sequence[Message], head_tokens: int) -> int:
-    """Return how many leading messages are the head: the first words, and one or two exchanges.
+    """Return how many leading messages are the head: the first words, and one or two
+    exchanges.
 
-    The head is what fits `head_tokens` of the exchanges that the conversation has left behind,
-    so it is the same at every turn. After a compaction it is what comes before the summary.
+    The head is what fits `head_tokens` of the exchanges that the conversation has left
+    behind, so it is the same at every turn. After a compaction it is what comes before
+    the summary.
 
     >>> user, assistant = {"role": "user", "content": "u"}, {"role": "assistant", "content": "a"}
     >>> talk = [user, *[assistant, user] * 5]
@@ -123,20 +140,27 @@ def head_length(messages: Sequence[Message], head_tokens: int) -> int:
         return 0
     first = msg.exchanges(messages)[: HEAD_EXCHANGES + 1]
     # A summary stands right behind the head, so the rest isn't searched for one.
-    if (summary := summary_index(messages[: first[-1][1]] if first else messages)) is not None:
+    if (
+        summary := summary_index(messages[: first[-1][1]] if first else messages)
+    ) is not None:
         return summary
     return max((i for i, _ in first if _tokens(messages[:i]) <= head_tokens), default=0)
 
 
 def tail_of(
-    messages: Sequence[Message], tail_tokens: int, unseen_tokens: int = 0, *, least: int = 800
+    messages: Sequence[Message],
+    tail_tokens: int,
+    unseen_tokens: int = 0,
+    *,
+    least: int = 800,
 ) -> list[Message]:
-    """Return the newest exchanges within `tail_tokens`: at least one, and none without its call.
+    """Return the newest exchanges within `tail_tokens`: at least one, and none without
+    its call.
 
-    If an exchange doesn't fit, its long results lose as much of their middle as needed, with a
-    mark that counts it. An older exchange keeps `least` characters at each end, or is left out
-    with all before it. The newest always stays, because the model hasn't seen its results yet.
-    It is whole up to `unseen_tokens`, if that is more.
+    If an exchange doesn't fit, its long results lose as much of their middle as needed,
+    with a mark that counts it. An older exchange keeps `least` characters at each end,
+    or is left out with all before it. The newest always stays, because the model hasn't
+    seen its results yet. It is whole up to `unseen_tokens`, if that is more.
 
     >>> call = {"type": "tool_use", "id": "t1", "name": "bash", "input": {}}
     >>> result = {"type": "tool_result", "tool_use_id": "t1", "content": "x" * 9_000}
@@ -159,11 +183,15 @@ def tail_of(
 
 
 def fitted(exchange: Sequence[Message], room: float, least: int = 0) -> list[Message]:
-    """Trim long results until `room` tokens hold the messages, or `least` characters are left.
+    """Trim long results until `room` tokens hold the messages, or `least` characters
+    are left.
 
     That many stay at each end of a result, seen or unseen.
     """
-    view, keep = list(exchange), int(1.5 * max(room, 0))  # two such ends: about `room` tokens
+    view, keep = (
+        list(exchange),
+        int(1.5 * max(room, 0)),
+    )  # two such ends: about `room` tokens
     while _tokens(view) > room and keep >= least:
         over = 2 * keep + _MARKER
         view = trim_results(exchange, trim_over=over, trim_keep=keep, keep_unseen=False)
@@ -171,18 +199,25 @@ def fitted(exchange: Sequence[Message], room: float, least: int = 0) -> list[Mes
     return view
 
 
-def _shown(head: Sequence[Message], middle: Sequence[Message], settings: Settings) -> list[Message]:
+def _shown(
+    head: Sequence[Message], middle: Sequence[Message], settings: Settings
+) -> list[Message]:
     """Return what the summary is written from: the head, then the middle, trimmed."""
     over, keep = settings.trim_over, settings.trim_keep
     trimmed = trim_results(middle, trim_over=over, trim_keep=keep, keep_unseen=False)
     first = next(msg.changes(middle, trimmed), None)
     if first is None:
         return [*head, *middle]
-    return msg.drop_newest_thinking(msg.drop_thinking([*head, *trimmed], len(head) + first))
+    return msg.drop_newest_thinking(
+        msg.drop_thinking([*head, *trimmed], len(head) + first)
+    )
 
 
-def handoff_prompt(tokens: int, focus: str = "", *, update: bool = False, newest: int = 0) -> str:
-    """Write the request for a hand-off, or for an update of one. A focus gets two thirds of it.
+def handoff_prompt(
+    tokens: int, focus: str = "", *, update: bool = False, newest: int = 0
+) -> str:
+    """Write the request for a hand-off, or for an update of one. A focus gets two
+    thirds of it.
 
     `newest`: how many of the messages above it stay.
     """
@@ -193,10 +228,12 @@ def handoff_prompt(tokens: int, focus: str = "", *, update: bool = False, newest
 
 
 def summary_budget(replaced: float, most: int) -> int:
-    """Return how many tokens to ask for, to summarise `replaced` tokens: at most `most`.
+    """Return how many tokens to ask for, to summarise `replaced` tokens: at most
+    `most`.
 
-    A fifth of the first `2 x most` tokens, a twentieth of the next `4 x most`, a thirty-fifth of
-    the next `14 x most`, and no more. With 5,000 that meets the three figures that Hermes states.
+    A fifth of the first `2 x most` tokens, a twentieth of the next `4 x most`, a
+    thirty-fifth of the next `14 x most`, and no more. With 5,000 that meets the three
+    figures that Hermes states.
 
     >>> [summary_budget(n, 5_000) for n in (10_000, 29_999, 30_000, 100_000, 2_000_000)]
     [2000, 2999, 3000, 5000, 5000]

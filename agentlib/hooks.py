@@ -1,7 +1,8 @@
 """Hooks: act before and after a compaction, check its summary, and put texts beside it.
 
-A text that is put back or pinned is part of the summary message, and so of the session file.
-Loading and replaying give the same context without reading any file or asking any hook again.
+A text that is put back or pinned is part of the summary message, and so of the session
+file. Loading and replaying give the same context without reading any file or asking any
+hook again.
 """
 
 import math
@@ -26,13 +27,23 @@ from agentlib.settings import Settings
 from agentlib.step import Step
 
 Restore = Callable[[Sequence[Message]], Sequence[tuple[str, str]]]
-"""(messages that are compacted) -> (name, text) of each thing to put back, most needed first."""
+"""(messages that are compacted) -> (name, text) of each thing to put back, most needed
+first."""
 
 _Found = tuple[Block, str, float]
 """A call, its result, and how fresh that is: 1 for the newest message."""
 READS = ("read_file", "Read", "read")
 """The tools whose result is a file's text, here, in Claude Code and in pi."""
-_FILE_TOOLS = (*READS, "edit_file", "write_file", "Edit", "MultiEdit", "Write", "edit", "write")
+_FILE_TOOLS = (
+    *READS,
+    "edit_file",
+    "write_file",
+    "Edit",
+    "MultiEdit",
+    "Write",
+    "edit",
+    "write",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,29 +61,39 @@ class Hooks:
     restore: tuple[Restore, ...] = ()
     """What to put back, before the files that Settings(restore_files=…) asks for."""
     pin: Callable[[Sequence[Message]], Sequence[str]] = lambda messages: ()
-    """(messages before the compaction) -> lines of the person that stay word for word beside the
-    summary. Nothing shortens them. Lesson 10 says what they cost."""
-    gate: Callable[[str, Sequence[Message]], str | None] = lambda summary, messages: summary
-    """(summary, the messages that it was written from) -> the summary to keep. None refuses it: the
-    model is asked once more, and after a second None the compaction fails."""
+    """(messages before the compaction) -> lines of the person that stay word for word
+    beside the summary. Nothing shortens them. Lesson 10 says what they cost."""
+    gate: Callable[[str, Sequence[Message]], str | None] = lambda summary, messages: (
+        summary
+    )
+    """(summary, the messages that it was written from) -> the summary to keep. None
+    refuses it: the model is asked once more, and after a second None the compaction
+    fails."""
 
 
 NO_HOOKS = Hooks()
 
 
-def hooked(summarize: Summarize, hooks: Hooks, tokens: int, most: float = math.inf) -> Summarize:
-    """Call the hooks around `summarize`, and put back at most `tokens` of each text they give.
+def hooked(
+    summarize: Summarize, hooks: Hooks, tokens: int, most: float = math.inf
+) -> Summarize:
+    """Call the hooks around `summarize`, and put back at most `tokens` of each text
+    they give.
 
-    All texts together have at most `most` tokens, and at most half of what is compacted, because
-    else nothing would be gained.
+    All texts together have at most `most` tokens, and at most half of what is
+    compacted, because else nothing would be gained.
     """
 
     def ask(messages: Sequence[Message], focus: str) -> str:
         summary = gated(summarize, hooks.gate)(messages, hooks.before(messages, focus))
         messages = replaced(messages)
-        half = sum(map(message_tokens, messages)) / 2 - estimate_text(summary, "summary")
+        half = sum(map(message_tokens, messages)) / 2 - estimate_text(
+            summary, "summary"
+        )
         room, texts = min(half, most), [summary]
-        for name, text in (each for restore in hooks.restore for each in restore(messages)):
+        for name, text in (
+            each for restore in hooks.restore for each in restore(messages)
+        ):
             texts.append(_quoted(f"{PUT_BACK}{name}]", text, tokens))
             room -= estimate_text(texts[-1], "summary")
             if room < 0:
@@ -82,8 +103,11 @@ def hooked(summarize: Summarize, hooks: Hooks, tokens: int, most: float = math.i
     return ask
 
 
-def gated(summarize: Summarize, gate: Callable[[str, Sequence[Message]], str | None]) -> Summarize:
-    """Let `gate` change or refuse each summary. Raises SummaryFailed after two refusals."""
+def gated(
+    summarize: Summarize, gate: Callable[[str, Sequence[Message]], str | None]
+) -> Summarize:
+    """Let `gate` change or refuse each summary. Raises SummaryFailed after two
+    refusals."""
 
     def ask(messages: Sequence[Message], focus: str) -> str:
         source = list(messages[:-1] if asks_for_summary(messages) else messages)
@@ -96,7 +120,8 @@ def gated(summarize: Summarize, gate: Callable[[str, Sequence[Message]], str | N
 
 
 def pinned(step: Step, lines: Iterable[str], meter: TokenMeter) -> Step:
-    """Put the person's lines behind the summary of a step, each once, as words of the person.
+    """Put the person's lines behind the summary of a step, each once, as words of the
+    person.
 
     Without lines or a summary the step stays as it is.
 
@@ -105,7 +130,9 @@ def pinned(step: Step, lines: Iterable[str], meter: TokenMeter) -> Step:
     >>> [block["text"] for block in step.messages[0]["content"]]
     ['A summary.', "[Pinned, in the user's own words]\\nBe kind."]
     """
-    kept = dict.fromkeys(line for text in lines for line in text.splitlines() if line != PINNED)
+    kept = dict.fromkeys(
+        line for text in lines for line in text.splitlines() if line != PINNED
+    )
     at = step.summary
     if at is None or not kept:
         return step
@@ -117,7 +144,8 @@ def pinned(step: Step, lines: Iterable[str], meter: TokenMeter) -> Step:
 
 
 def _quoted(head: str, text: str, tokens: int) -> str:
-    """Quote the first lines of a text line by line, because it is none of the person's words."""
+    """Quote the first lines of a text line by line, because it is none of the person's
+    words."""
     lines = [" ".join(head.splitlines()), *(f"> {line}" for line in text.splitlines())]
     kept = leading_lines(lines, tokens)
     missing = len(lines) - len(kept)
@@ -125,9 +153,11 @@ def _quoted(head: str, text: str, tokens: int) -> str:
 
 
 def recent_files(read: Callable[[str], str | None], count: int) -> Restore:
-    """Put back the `count` files that were read or written last, as they are now (s24: 5).
+    """Put back the `count` files that were read or written last, as they are now (s24:
+    5).
 
-    `read(path)` returns the text, or None to leave the file out. The newest comes first.
+    `read(path)` returns the text, or None to leave the file out. The newest comes
+    first.
 
     >>> call = {"type": "tool_use", "name": "read_file", "input": {"path": "a.py"}}
     >>> recent_files({"a.py": "x = 1"}.get, 5)([{"role": "assistant", "content": [call, call]}])
@@ -135,7 +165,11 @@ def recent_files(read: Callable[[str], str | None], count: int) -> Restore:
     """
 
     def restore(messages: Sequence[Message]) -> list[tuple[str, str]]:
-        calls = [call for m in reversed(messages) for call in reversed(of_type(m, "tool_use"))]
+        calls = [
+            call
+            for m in reversed(messages)
+            for call in reversed(of_type(m, "tool_use"))
+        ]
         names = dict.fromkeys(path for path in map(file_of, calls) if path)
         files = ((name, read(name)) for name in list(names)[:count])
         return [(name, text) for name, text in files if text is not None]
@@ -144,11 +178,12 @@ def recent_files(read: Callable[[str], str | None], count: int) -> Restore:
 
 
 def most_used(count: int = 8) -> Restore:
-    """Put back the `count` results that are most likely to be quoted again, for their size.
+    """Put back the `count` results that are most likely to be quoted again, for their
+    size.
 
-    That is the share of a tool's results of which a later reply repeats 40 characters of a line,
-    divided by the result's length, and halved with every 20 messages that came after it. Of calls
-    with the same input the newest counts.
+    That is the share of a tool's results of which a later reply repeats 40 characters
+    of a line, divided by the result's length, and halved with every 20 messages that
+    came after it. Of calls with the same input the newest counts.
 
     >>> read = {"type": "tool_use", "id": "t1", "name": "read_file", "input": {"path": "a.py"}}
     >>> text = "def price(amount, rate): return amount * rate"
@@ -164,7 +199,9 @@ def most_used(count: int = 8) -> Restore:
         for age, message in enumerate(reversed(messages)):
             for block in of_type(message, "tool_result"):
                 call, text = calls[block["tool_use_id"]], result_text(block)
-                uses.setdefault(call["name"], []).append(not later.isdisjoint(_runs(text)))
+                uses.setdefault(call["name"], []).append(
+                    not later.isdisjoint(_runs(text))
+                )
                 found.setdefault(str(call["input"]), (call, text, 0.5 ** (age / 20)))
             if message["role"] == "assistant":
                 later |= _runs(str(message["content"]))
@@ -183,13 +220,15 @@ def _runs(text: str) -> set[str]:
 
 
 def file_of(call: Block) -> str | None:
-    """Return the path of the file that a call reads or writes, None for any other call."""
+    """Return the path of the file that a call reads or writes, None for any other
+    call."""
     path = call["input"].get("path") or call["input"].get("file_path")
     return path if call["name"] in _FILE_TOOLS and isinstance(path, str) else None
 
 
 def room_to_restore(settings: Settings, base: float) -> float:
-    """Return the tokens that may be put back so that the context stays under the threshold.
+    """Return the tokens that may be put back so that the context stays under the
+    threshold.
 
     `base`: tokens of the system prompt and the tools.
     """

@@ -1,8 +1,9 @@
-"""The agent loop: prepare the context, ask the model, note its reply, act on its calls (lesson 00).
+"""The agent loop: prepare the context, ask the model, note its reply, act on its calls
+(lesson 00).
 
-`Agent.run` is the loop. Begin reading there. It yields a `Turn` after each request and never
-prints. Whatever happens is in the session first. So after Ctrl-C, an error or a crash, the same
-session can go on.
+`Agent.run` is the loop. Begin reading there. It yields a `Turn` after each request and
+never prints. Whatever happens is in the session first. So after Ctrl-C, an error or a
+crash, the same session can go on.
 """
 
 import time
@@ -13,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from agentlib.auto_compact import Summarize, excess, refused_sizes, summarizer
 from agentlib.estimation import TokenMeter, message_tokens, meter
-from agentlib.hooks import NO_HOOKS, Hooks, hooked, pinned, recent_files, room_to_restore
+from agentlib.hooks import (
+    NO_HOOKS,
+    Hooks,
+    hooked,
+    pinned,
+    recent_files,
+    room_to_restore,
+)
 from agentlib.manual_compact import COMPACT_TOOL, DONE, NAME, requested_focus
 from agentlib.messages import Block, Message, of_type, received, tool_names, tool_result
 from agentlib.pipeline import compact
@@ -34,16 +42,17 @@ LONGEST_REPLY = 21_000
 """Tokens. The SDK wants streaming above 21,333. A turn of an agent needs far fewer."""
 
 CHARS_PER_TOKEN = 10
-"""Most characters for each token of max_tokens. A reply that has more wasn't bounded by it. It is
-cut, or no later request would fit the window."""
+"""Most characters for each token of max_tokens. A reply that has more wasn't bounded by
+it. It is cut, or no later request would fit the window."""
 
 RETRIES = 3
 """How often one prompt that was refused for its size is made smaller and sent again."""
 
 GOES_ON = ("tool_use",)
-"""The stop reasons after which the loop goes on. Any other ends it. Calls that `max_tokens` cut off
-are answered as interrupted when the session goes on. The API pauses a turn (`pause_turn`) only for
-tools that run on its servers, and this agent offers none."""
+"""The stop reasons after which the loop goes on. Any other ends it. Calls that
+`max_tokens` cut off are answered as interrupted when the session goes on. The API
+pauses a turn (`pause_turn`) only for tools that run on its servers, and this agent
+offers none."""
 
 
 class RequestTooLarge(ValueError):
@@ -52,13 +61,14 @@ class RequestTooLarge(ValueError):
 
 @dataclass(frozen=True)
 class Event:
-    """Something to tell the person: a tier of the window reached, a compaction, an early stop."""
+    """Something to tell the person: a tier of the window reached, a compaction, an
+    early stop."""
 
     kind: str
-    """tier, or logged for the lowest one, which is for a log and not for a screen; limit if the API
-    refused a prompt and named a window smaller than the settings';
-    compaction_done, compaction_failed, or compaction_truncated and compaction_done if the messages
-    were cut to size without a model; stopped."""
+    """tier, or logged for the lowest one, which is for a log and not for a screen;
+    limit if the API refused a prompt and named a window smaller than the settings';
+    compaction_done, compaction_failed, or compaction_truncated and compaction_done if
+    the messages were cut to size without a model; stopped."""
     text: str
 
 
@@ -92,19 +102,22 @@ def run(
     clock: Callable[[], float] = time.time,
     hooks: Hooks = NO_HOOKS,
 ) -> Iterator[Turn]:
-    """Work on `prompt` until the model is done, `max_turns` are over or the consumer stops.
+    """Work on `prompt` until the model is done, `max_turns` are over or the consumer
+    stops.
 
-    Give the same `session` again to go on with its conversation. With `prompt` None, resume it
-    where it stopped. Calls in flight are answered as interrupted. Without a session the history
-    is in memory, and is archived in `<workspace>/.transcripts`.
+    Give the same `session` again to go on with its conversation. With `prompt` None,
+    resume it where it stopped. Calls in flight are answered as interrupted. Without a
+    session the history is in memory, and is archived in `<workspace>/.transcripts`.
 
-    A prompt that the API finds too long is compacted and sent once more. Every other API error
-    passes through, and nothing is lost. Raises RequestTooLarge if the prompt alone doesn't fit
-    the window less `output_reserve`.
+    A prompt that the API finds too long is compacted and sent once more. Every other
+    API error passes through, and nothing is lost. Raises RequestTooLarge if the prompt
+    alone doesn't fit the window less `output_reserve`.
     """
     archives = workspace.root / ".transcripts"
     session = session or Session(session_id=f"{clock():.0f}", archives=archives)
-    agent = Agent(client, workspace, session, settings, engine, model, system or "", clock, hooks)
+    agent = Agent(
+        client, workspace, session, settings, engine, model, system or "", clock, hooks
+    )
     yield from agent.run(prompt, max_turns)
 
 
@@ -127,7 +140,9 @@ class Agent:
         settings = self.settings
         if settings.recall and self.workspace.recall is None:
             self.workspace = replace(self.workspace, recall=self.session.recall)
-        self.workspace = replace(self.workspace, secret=getattr(self.client, "api_key", None) or "")
+        self.workspace = replace(
+            self.workspace, secret=getattr(self.client, "api_key", None) or ""
+        )
         self.system = self.system or system_prompt(settings)
         manual = settings.manual and settings.enabled
         self.tools = [*self.workspace.definitions, *([COMPACT_TOOL] if manual else [])]
@@ -136,7 +151,8 @@ class Agent:
         self._tier, self._limit = 0.0, 0
 
     def run(self, prompt: str | None, max_turns: int = MAX_TURNS) -> Iterator[Turn]:
-        """Prepare the context, ask the model, note its reply, act on its calls, and again."""
+        """Prepare the context, ask the model, note its reply, act on its calls, and
+        again."""
         self.hear(prompt)
         for number in range(1, max_turns + 1):
             if not self.has_work():
@@ -149,9 +165,14 @@ class Agent:
             yield Turn(
                 context=self.session.requests[-1].context,
                 messages=self.session.history[start:],
-                usages=(*(usage for step in steps for usage in step.usage), reply["usage"]),
+                usages=(
+                    *(usage for step in steps for usage in step.usage),
+                    reply["usage"],
+                ),
                 step=steps[-1],
-                events=tuple(self.events(steps, reply["stop_reason"], number == max_turns)),
+                events=tuple(
+                    self.events(steps, reply["stop_reason"], number == max_turns)
+                ),
                 stop_reason=reply["stop_reason"],
             )
             if reply["stop_reason"] not in GOES_ON:
@@ -163,20 +184,33 @@ class Agent:
         return self.prepare(self.now(), "manual", focus)
 
     def preview(self) -> Step:
-        """Return what `compact_now` would do, with a stand-in. Asks no model, notes nothing."""
+        """Return what `compact_now` would do, with a stand-in. Asks no model, notes
+        nothing."""
         # "…".format is "…" for any arguments: a summary that costs nothing.
-        given: Any = {"meter": self.meter, "summarize": "…".format, "archive": str, "focus": ""}
+        given: Any = {
+            "meter": self.meter,
+            "summarize": "…".format,
+            "archive": str,
+            "focus": "",
+        }
         given |= {"settled": self.session.settled, "idle": 0.0}
-        return self.engine(self.session.context, self.settings, reason="manual", **given)
+        return self.engine(
+            self.session.context, self.settings, reason="manual", **given
+        )
 
     def undo(self) -> None:
         """Take back the last compaction, as `/undo` does.
 
-        Raises ValueError if there is none, or if the context would be compacted again at once.
+        Raises ValueError if there is none, or if the context would be compacted again
+        at once.
         """
         self.open()
         settings, size = self.settings, self.meter.estimate(self.session.before())
-        if size > (most := settings.threshold_tokens if settings.auto else settings.context_window):
+        if size > (
+            most := settings.threshold_tokens
+            if settings.auto
+            else settings.context_window
+        ):
             raise ValueError(
                 f"the context before has {size:,} tokens, and there is room for {most:,}"
             )
@@ -190,7 +224,9 @@ class Agent:
         if not prompt.strip():
             raise ValueError("the prompt is empty; say what to do")
         budget = self.settings.context_window - self.settings.output_reserve
-        size = self.meter.estimate([]) + int(message_tokens({"role": "user", "content": prompt}))
+        size = self.meter.estimate([]) + int(
+            message_tokens({"role": "user", "content": prompt})
+        )
         if size > budget:
             raise RequestTooLarge(
                 f"the request alone is about {size:,} tokens with the system prompt and the tools; "
@@ -202,12 +238,15 @@ class Agent:
     def open(self) -> None:
         """Note what the session runs with from here on, and answer the calls left open.
 
-        Such calls may have been carried out, so they are not run again. The session's file is kept
-        from other processes while this agent lives.
+        Such calls may have been carried out, so they are not run again. The session's
+        file is kept from other processes while this agent lives.
         """
         self._hold = self.session.hold()
         session, terms = self.session, (self.settings, self.system, self.tools)
-        if session.resumed or (session.settings, session.system, session.tools) != terms:
+        if (
+            session.resumed
+            or (session.settings, session.system, session.tools) != terms
+        ):
             session.begin(*terms, at=self.now())
         for name in session.pending:
             session.answer(*interrupted(name)["content"], at=self.now())
@@ -219,9 +258,14 @@ class Agent:
     def prepare(self, at: float, reason: Reason = "auto", focus: str = "") -> Step:
         """Let the layers make the next context, and note what they did.
 
-        A call of `compact` in the newest reply makes the reason "manual" and gives the focus.
+        A call of `compact` in the newest reply makes the reason "manual" and gives the
+        focus.
         """
-        session, settings, bills = self.session, self.settings, list[Mapping[str, Any]]()
+        session, settings, bills = (
+            self.session,
+            self.settings,
+            list[Mapping[str, Any]](),
+        )
         wish = requested_focus(session.history) if COMPACT_TOOL in self.tools else None
         if reason == "auto" and wish is not None:
             reason, focus = "manual", wish
@@ -253,7 +297,8 @@ class Agent:
         return step
 
     def _summarizer(self, on_usage: Callable[[Any], None], rest: Breaker) -> Summarize:
-        """Build the summariser: a model, with the cures of recovery and the hooks around it."""
+        """Build the summariser: a model, with the cures of recovery and the hooks
+        around it."""
         settings, window = self.settings, self.settings.context_window
         most = min(settings.summary_max_tokens, LONGEST_REPLY)
         ask = partial(
@@ -286,11 +331,13 @@ class Agent:
             return None
 
     def ask(self, at: float, steps: list[Step]) -> dict[str, Any]:
-        """Send the context. The reply, with its usage, is in the session when this returns.
+        """Send the context. The reply, with its usage, is in the session when this
+        returns.
 
-        A prompt that the API finds too long, against the estimate, is compacted and sent again, at
-        most three times. Each such compaction is added to `steps`. The meter learns the size from
-        the refusal. A resumed session has forgotten it and may be refused, and cured, once more.
+        A prompt that the API finds too long, against the estimate, is compacted and
+        sent again, at most three times. Each such compaction is added to `steps`. The
+        meter learns the size from the refusal. A resumed session has forgotten it and
+        may be refused, and cured, once more.
         """
         settings = self.settings
         try:
@@ -320,17 +367,21 @@ class Agent:
         return reply
 
     def repeat(self) -> Repeat:
-        """Send the last request once more, so that the prompt cache lives on. A read renews it.
+        """Send the last request once more, so that the prompt cache lives on. A read
+        renews it.
 
-        It is the prefix of the next turn, and nothing is added to it. `max_tokens` is 0, or 1 where
-        the API refuses 0. The answer is not kept, and the bill is in the session. Raises ValueError
-        if the next request won't begin like the last one. Source: aider's keep-alive pings, and
+        It is the prefix of the next turn, and nothing is added to it. `max_tokens` is
+        0, or 1 where the API refuses 0. The answer is not kept, and the bill is in the
+        session. Raises ValueError if the next request won't begin like the last one.
+        Source: aider's keep-alive pings, and
         https://github.com/anthropics/claude-code/issues/95728.
         """
         session, at = self.session, self.now()
         sent = session.requests[-1].context if session.requests else []
         if not sent or session.context[: len(sent)] != sent:
-            raise ValueError("there is no request to repeat; the next one begins differently")
+            raise ValueError(
+                "there is no request to repeat; the next one begins differently"
+            )
         body = request(self.model, self.system, self.tools, sent, 0, session.settled)
         try:
             reply = send(self.client, body)
@@ -342,13 +393,20 @@ class Agent:
         return session.repeats[-1]
 
     def act(self, calls: Sequence[Block]) -> None:
-        """Run the calls in order. Each result is in the session as soon as it is there."""
+        """Run the calls in order. Each result is in the session as soon as it is
+        there."""
         for call in calls:
             compacts = call["name"] == NAME and COMPACT_TOOL in self.tools
-            outcome = tool_result(call["id"], DONE) if compacts else result(call, self.workspace)
+            outcome = (
+                tool_result(call["id"], DONE)
+                if compacts
+                else result(call, self.workspace)
+            )
             self.session.answer(outcome, at=self.now())
 
-    def events(self, steps: Sequence[Step], stop_reason: str, last: bool) -> Iterator[Event]:
+    def events(
+        self, steps: Sequence[Step], stop_reason: str, last: bool
+    ) -> Iterator[Event]:
         """Yield what the person should know about one turn."""
         if 1_000 <= self._limit < self.settings.context_window:
             text = f"the API takes {self._limit:,} tokens at most; make the window so large"
@@ -372,21 +430,25 @@ class Agent:
             yield Event(kind, f"the context is at {share:.0%} of {window:,} tokens")
 
     def now(self) -> float:
-        """Return the time to the millisecond, which is what a replay reads from the file."""
+        """Return the time to the millisecond, which is what a replay reads from the
+        file."""
         return round(self.clock(), 3)
 
 
 def _compaction(step: Step) -> Iterator[Event]:
     if step.failure:
         failed = step.compaction == Outcome.FAILED
-        yield Event("compaction_failed" if failed else "compaction_truncated", step.failure)
+        yield Event(
+            "compaction_failed" if failed else "compaction_truncated", step.failure
+        )
     if step.summary is not None:
         sizes = f"{step.tokens_before:,} -> {step.tokens_after:,} tokens"
         yield Event("compaction_done", f"{step.reason}: {sizes}; {step.archive}")
 
 
 def system_prompt(settings: Settings) -> str:
-    """Return the default system prompt. It states the window: a model can't see how full it is."""
+    """Return the default system prompt. It states the window: a model can't see how
+    full it is."""
     prompt = (
         "You are a coding agent at /workspace. Use tools to solve tasks. "
         f"The context window is {settings.context_window:,} tokens"
@@ -396,10 +458,13 @@ def system_prompt(settings: Settings) -> str:
     return f"{prompt}; the conversation is compacted at {settings.threshold_tokens:,} tokens."
 
 
-def metered(session: Session, settings: Settings, base: str | None = None) -> TokenMeter:
+def metered(
+    session: Session, settings: Settings, base: str | None = None
+) -> TokenMeter:
     """Return a meter that has seen every bill of the session.
 
-    `base`: the system prompt and the tools of the next request, if they aren't the session's.
+    `base`: the system prompt and the tools of the next request, if they aren't the
+    session's.
     """
     base = session.system + str(session.tools) if base is None else base
     gauge = meter(settings.estimator, len(base))

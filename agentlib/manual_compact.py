@@ -1,8 +1,8 @@
 """Manual compact: the model itself asks for a compaction (lesson 04).
 
-The call is noted in the turn that makes it. It is carried out at the top of the next turn, after
-its own result and its siblings'. So there is one place where compaction happens, and nothing
-unseen is lost.
+The call is noted in the turn that makes it. It is carried out at the top of the next
+turn, after its own result and its siblings'. So there is one place where compaction
+happens, and nothing unseen is lost.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,8 @@ from agentlib.messages import Block, Message, last_assistant, of_type
 
 NAME = "compact"
 DONE = "Compacted."
-"""The result of the call. It is written before the compaction, and true when the model reads it."""
+"""The result of the call. It is written before the compaction, and true when the model
+reads it."""
 
 _FOCUS = {
     "type": "string",
@@ -29,9 +30,11 @@ COMPACT_TOOL: Block = {
 
 
 def requested_focus(messages: Sequence[Message]) -> str | None:
-    """Return the focus of a `compact` call in the newest assistant message, None without a call.
+    """Return the focus of a `compact` call in the newest assistant message, None
+    without a call.
 
-    A call without a focus has the focus "". Two calls in one turn are one compaction with both.
+    A call without a focus has the focus "". Two calls in one turn are one compaction
+    with both.
 
     >>> call = {"type": "tool_use", "id": "t1", "name": "compact", "input": {"focus": "auth.py"}}
     >>> requested_focus([{"role": "assistant", "content": [call]}])

@@ -1,16 +1,21 @@
-"""Mask keys and tokens in texts that live longer or travel further than the file they stood in.
+"""Mask keys and tokens in texts that live longer or travel further than the file they
+stood in.
 
-Those are summaries and what the terminal prints. The history keeps every text as it was. The shapes
-are in `masks.toml`. A secret without a shape of its own, such as a password, is not noticed.
+Those are summaries and what the terminal prints. The history keeps every text as it
+was. The shapes are in `masks.toml`. A secret without a shape of its own, such as a
+password, is not noticed.
 """
 
 import re
 import tomllib
 from pathlib import Path
 
-_SHAPES: dict[str, str] = tomllib.loads(Path(__file__).with_name("masks.toml").read_text("utf-8"))
+_SHAPES: dict[str, str] = tomllib.loads(
+    Path(__file__).with_name("masks.toml").read_text("utf-8")
+)
 _ANY = rf"(?<![\w-])(?:{'|'.join(_SHAPES.values())})"
-"""Any of the shapes, so that one search tells a text without keys. Most texts have none."""
+"""Any of the shapes, so that one search tells a text without keys. Most texts have
+none."""
 
 
 def masked(text: str) -> str:

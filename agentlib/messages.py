@@ -1,8 +1,10 @@
-"""Messages as plain JSON dicts in the wire's shape, and every question the layers ask of them.
+"""Messages as plain JSON dicts in the wire's shape, and every question the layers ask
+of them.
 
-A message is `{"role": "user" | "assistant", "content": str | list of blocks}`. A block is a dict
-with a `type`: text, thinking, tool_use, tool_result, image. No function edits a message. One that
-changes a message returns a new list, which shares every message it did not touch.
+A message is `{"role": "user" | "assistant", "content": str | list of blocks}`. A block
+is a dict with a `type`: text, thinking, tool_use, tool_result, image. No function edits
+a message. One that changes a message returns a new list, which shares every message it
+did not touch.
 """
 
 import json
@@ -15,14 +17,15 @@ from typing import Any, cast
 Block = dict[str, Any]
 Message = dict[str, Any]
 
-# -- marks in texts: each is written by one layer and recognised by others -------------------------
+# -- marks in texts: each is written by one layer and recognised by others -------------
 
 SUMMARY_WANTED = "Summarize this conversation for continuity."
 """Opens a request for a summary."""
 STAY = " and the newest {:,} messages, which stay"
 """Says in such a request what the summary doesn't replace."""
 SUMMARY_HEADER = "[Conversation compressed. Transcript: "
-"""Opens the summary that a compaction leaves. The archive's name and `]` end its first line."""
+"""Opens the summary that a compaction leaves. The archive's name and `]` end its first
+line."""
 SUMMARY_END = "[End of summary]"
 PUT_BACK = "[Put back: "
 """Opens a text that was put back beside a summary, such as a file."""
@@ -77,7 +80,8 @@ def blocks(message: Message) -> list[Block]:
 
 
 def is_content(content: object) -> bool:
-    """Return whether a message of ours can have this content: text, or blocks that lack nothing.
+    """Return whether a message of ours can have this content: text, or blocks that lack
+    nothing.
 
     >>> is_content([{"type": "text", "text": "hi"}]), is_content([{"type": "text"}])
     (True, False)
@@ -108,17 +112,22 @@ def tool_names(messages: Sequence[Message]) -> dict[str, str]:
     >>> tool_names([{"role": "assistant", "content": [call]}])
     {'toolu_1': 'bash'}
     """
-    return {call["id"]: call["name"] for m in messages for call in of_type(m, "tool_use")}
+    return {
+        call["id"]: call["name"] for m in messages for call in of_type(m, "tool_use")
+    }
 
 
 def result_text(result: Block) -> str:
-    """Return the text of a tool_result, whether its content is a string or a list of blocks.
+    """Return the text of a tool_result, whether its content is a string or a list of
+    blocks.
 
     >>> result_text({"type": "tool_result", "content": [{"type": "text", "text": "ok"}]})
     'ok'
     """
     parts = blocks({"content": result.get("content") or ""})
-    return "\n".join(p["text"] if p["type"] == "text" else f"[{p['type']}]" for p in parts)
+    return "\n".join(
+        p["text"] if p["type"] == "text" else f"[{p['type']}]" for p in parts
+    )
 
 
 def results(messages: Iterable[Message]) -> dict[str, Block]:
@@ -146,7 +155,9 @@ def with_results(messages: Sequence[Message], new: Mapping[str, str]) -> list[Me
     >>> view[0]["content"][0]["content"]
     'gone'
     """
-    views = [[_replaced(block, new) for block in blocks(message)] for message in messages]
+    views = [
+        [_replaced(block, new) for block in blocks(message)] for message in messages
+    ]
     pairs = zip(messages, views, strict=True)
     return [m if view == blocks(m) else {**m, "content": view} for m, view in pairs]
 
@@ -158,7 +169,9 @@ def _replaced(block: Block, new: Mapping[str, str]) -> Block:
     return block if text is None else {**block, **change}
 
 
-def changes(old: Sequence[Message], new: Sequence[Message], start: int = 0) -> Iterator[int]:
+def changes(
+    old: Sequence[Message], new: Sequence[Message], start: int = 0
+) -> Iterator[int]:
     """Yield each index, from `start` on, at which the two lists hold different objects.
 
     >>> a, b = {"role": "user", "content": "a"}, {"role": "user", "content": "b"}
@@ -169,10 +182,11 @@ def changes(old: Sequence[Message], new: Sequence[Message], start: int = 0) -> I
 
 
 def exchanges(messages: Sequence[Message]) -> list[tuple[int, int]]:
-    """Return where each exchange begins and ends: an assistant message and the user's answer.
+    """Return where each exchange begins and ends: an assistant message and the user's
+    answer.
 
-    An exchange is kept or forgotten as a whole, so no tool_use loses its tool_result. Messages
-    before the first assistant message belong to no exchange.
+    An exchange is kept or forgotten as a whole, so no tool_use loses its tool_result.
+    Messages before the first assistant message belong to no exchange.
 
     >>> u, a = {"role": "user", "content": "u"}, {"role": "assistant", "content": "a"}
     >>> exchanges([u, a, u, a, u])
@@ -181,7 +195,8 @@ def exchanges(messages: Sequence[Message]) -> list[tuple[int, int]]:
     starts = [
         i
         for i, message in enumerate(messages)
-        if message["role"] == "assistant" and (i == 0 or messages[i - 1]["role"] == "user")
+        if message["role"] == "assistant"
+        and (i == 0 or messages[i - 1]["role"] == "user")
     ]
     return list(zip(starts, [*starts[1:], len(messages)], strict=False))
 
@@ -193,7 +208,8 @@ def last_assistant(messages: Sequence[Message]) -> int:
 
 
 def unanswered(messages: Sequence[Message]) -> tuple[str, ...]:
-    """Return the ids of the calls in the newest assistant message that have no result yet."""
+    """Return the ids of the calls in the newest assistant message that have no result
+    yet."""
     turn = messages[max(0, last_assistant(messages)) :]
     answered = results(turn)
     return tuple(name for name in tool_names(turn) if name not in answered)
@@ -202,8 +218,8 @@ def unanswered(messages: Sequence[Message]) -> tuple[str, ...]:
 def is_summary(block: Block) -> bool:
     """Return whether a compaction wrote this text block.
 
-    Someone may quote the beginning of a summary. Their line goes on after the mark, so it doesn't
-    end with a bracket.
+    Someone may quote the beginning of a summary. Their line goes on after the mark, so
+    it doesn't end with a bracket.
     """
     if block["type"] != "text" or not block["text"].startswith(SUMMARY_HEADER):
         return False
@@ -211,7 +227,8 @@ def is_summary(block: Block) -> bool:
 
 
 def replaced(messages: Sequence[Message]) -> list[Message]:
-    """Return what a summary takes the place of: without its request, and what that says will stay.
+    """Return what a summary takes the place of: without its request, and what that says
+    will stay.
 
     >>> said = [{"role": "user", "content": n} for n in "abc"]
     >>> wish = {"role": "user", "content": f"{SUMMARY_WANTED} Not the first{STAY.format(2)}."}
@@ -220,13 +237,17 @@ def replaced(messages: Sequence[Message]) -> list[Message]:
     """
     if not asks_for_summary(messages):
         return list(messages)
-    stay = re.search(STAY.replace("{:,}", r"([\d,]+)"), blocks(messages[-1])[-1]["text"])
+    stay = re.search(
+        STAY.replace("{:,}", r"([\d,]+)"), blocks(messages[-1])[-1]["text"]
+    )
     return list(messages[: -1 - int(stay[1].replace(",", "")) if stay else -1])
 
 
 def asks_for_summary(messages: Sequence[Message]) -> bool:
     """Return whether the messages end with a request for a summary."""
-    return bool(messages) and str(blocks(messages[-1])[-1].get("text")).startswith(SUMMARY_WANTED)
+    return bool(messages) and str(blocks(messages[-1])[-1].get("text")).startswith(
+        SUMMARY_WANTED
+    )
 
 
 def active_request(messages: Sequence[Message]) -> str | None:
@@ -238,33 +259,41 @@ def active_request(messages: Sequence[Message]) -> str | None:
     ...                 {"role": "assistant", "content": "Which?"}])
     'Fix the bug.'
     """
-    said = (words(message) for message in reversed(messages) if message["role"] == "user")
+    said = (
+        words(message) for message in reversed(messages) if message["role"] == "user"
+    )
     return next(("\n\n".join(texts) for texts in said if texts), None)
 
 
 def words(message: Message) -> list[str]:
-    """Return the texts of a message, without summaries, pinned lines and blank texts."""
-    texts = [block["text"] for block in of_type(message, "text") if not is_summary(block)]
+    """Return the texts of a message, without summaries, pinned lines and blank
+    texts."""
+    texts = [
+        block["text"] for block in of_type(message, "text") if not is_summary(block)
+    ]
     return [text for text in texts if text.strip() and not text.startswith(PINNED)]
 
 
-# -- kinds of block -------------------------------------------------------------------------------
+# -- kinds of block --------------------------------------------------------------------
 
 
 def kinds_of(message: Message) -> list[tuple[str, str]]:
     """Return everything in a message as (kind, text). An image's text is empty.
 
-    A result with a list as content has several parts. A block of a type that is not listed here,
-    such as a document, counts as a result.
+    A result with a list as content has several parts. A block of a type that is not
+    listed here, such as a document, counts as a result.
 
     >>> kinds_of({"role": "user", "content": "Fix the bug."})
     [('user', 'Fix the bug.')]
     """
-    return [part for block in blocks(message) for part in _parts(block, message["role"])]
+    return [
+        part for block in blocks(message) for part in _parts(block, message["role"])
+    ]
 
 
 def _parts(block: Block, place: str) -> list[tuple[str, str]]:
-    """Return a block's parts. `place`: user, assistant, or tool_result for a block inside one."""
+    """Return a block's parts. `place`: user, assistant, or tool_result for a block
+    inside one."""
     match block["type"]:
         case "text":
             return [(_kind_of_text(block, place), block["text"])]
@@ -275,7 +304,9 @@ def _parts(block: Block, place: str) -> list[tuple[str, str]]:
             return [("thinking", block.get("thinking") or block.get("data") or "")]
         case "tool_result":
             contents = blocks({"content": block.get("content") or ""})
-            return [part for content in contents for part in _parts(content, "tool_result")]
+            return [
+                part for content in contents for part in _parts(content, "tool_result")
+            ]
         case "image":
             return [("image", "")]
         case _:
@@ -289,15 +320,15 @@ def _kind_of_text(block: Block, place: str) -> str:
     return "placeholder" if is_cleared else place
 
 
-# -- what the API refuses to take back ------------------------------------------------------------
+# -- what the API refuses to take back -------------------------------------------------
 
 
 def drop_thinking(messages: Sequence[Message], start: int) -> list[Message]:
     """Drop the thinking blocks from message `start` on. The API rejects them there.
 
-    Thinking is bound to everything before it, so a changed message makes what follows invalid.
-    The newest assistant message keeps its thinking while its calls are being answered: the API
-    wants that turn back unmodified.
+    Thinking is bound to everything before it, so a changed message makes what follows
+    invalid. The newest assistant message keeps its thinking while its calls are being
+    answered: the API wants that turn back unmodified.
     """
     newest, view = last_assistant(messages), list(messages)
     in_flight = newest if newest >= 0 and of_type(messages[newest], "tool_use") else -1
@@ -326,22 +357,25 @@ def _without_thinking(message: Message) -> Message:
 
 
 def stripped(content: Sequence[Block]) -> list[Block]:
-    """Drop blank texts and extra keys: the API returns both, and refuses both in a request."""
+    """Drop blank texts and extra keys: the API returns both, and refuses both in a
+    request."""
     kept = [b for b in content if b["type"] != "text" or b["text"].strip()]
     clean = [{k: v for k, v in b.items() if k in _KEYS.get(b["type"], b)} for b in kept]
     return clean or [{"type": "text", "text": EMPTY_REPLY}]
 
 
 def sendable(content: object, taken: Collection[str] = ()) -> list[Block]:
-    """Return a reply's content as it may be sent back, whatever the endpoint made of it.
+    """Return a reply's content as it may be sent back, whatever the endpoint made of
+    it.
 
-    A call stays a call. Its id is changed if it is missing, was used before (`taken`), or has other
-    characters than letters, digits, `_` and `-`, even if the endpoint itself would take it back. An
-    input that is no object becomes `{"input": …}`. No tool takes that, so the result says what was
-    wrong. Thinking without a signature is dropped. Any other block becomes a text.
+    A call stays a call. Its id is changed if it is missing, was used before (`taken`),
+    or has other characters than letters, digits, `_` and `-`, even if the endpoint
+    itself would take it back. An input that is no object becomes `{"input": …}`. No
+    tool takes that, so the result says what was wrong. Thinking without a signature is
+    dropped. Any other block becomes a text.
 
-    A signature of another endpoint looks like any other, so a session that changes its endpoint
-    may still be refused for its thinking.
+    A signature of another endpoint looks like any other, so a session that changes its
+    endpoint may still be refused for its thinking.
 
     >>> use = {"type": "tool_use", "id": "a.b:0", "name": "bash", "input": {"command": "ls"}}
     >>> [block["id"] for block in sendable([use, use])]
@@ -350,10 +384,14 @@ def sendable(content: object, taken: Collection[str] = ()) -> list[Block]:
     return stripped(_mended(content, taken))
 
 
-def _mended(content: object, taken: Collection[str], most: float = math.inf) -> list[Block]:
-    """Mend each block. One that needs no mending stays equal, so the lists can be compared.
+def _mended(
+    content: object, taken: Collection[str], most: float = math.inf
+) -> list[Block]:
+    """Mend each block. One that needs no mending stays equal, so the lists can be
+    compared.
 
-    A block with which there are more than `most` characters becomes a short text, the last one.
+    A block with which there are more than `most` characters becomes a short text, the
+    last one.
     """
     kept, ids = list[Block](), set(taken)
     for part in cast(list[object], content) if isinstance(content, list) else [content]:
@@ -368,12 +406,17 @@ def _mended(content: object, taken: Collection[str], most: float = math.inf) -> 
 def _mended_block(part: object, taken: Collection[str]) -> list[Block]:
     text = _HALF.sub("\ufffd", json.dumps(part, ensure_ascii=False))
     match block := json.loads(text, parse_constant=str):  # no request can hold NaN
-        case {"type": "text", "text": str()} | {"type": "redacted_thinking", "data": str()}:
+        case {"type": "text", "text": str()} | {
+            "type": "redacted_thinking",
+            "data": str(),
+        }:
             return [block]
         case {"type": "thinking", "thinking": str(), "signature": str(seal)} if seal:
             return [block]
         case {"type": "tool_use"}:
-            name, word = (_SIGN.sub("_", str(block.get(key) or key)) for key in ("name", "id"))
+            name, word = (
+                _SIGN.sub("_", str(block.get(key) or key)) for key in ("name", "id")
+            )
             ids = (f"{word}_{n}" if n else word for n in count())
             given: Any = block.get("input")
             own = cast(Block, given) if isinstance(given, dict) else {"input": given}
@@ -394,9 +437,10 @@ def received(
 ) -> dict[str, Any]:
     """Return an endpoint's reply with a `sendable` content, a usage and a stop_reason.
 
-    A content that had to be mended stays beside the new one as `rawContent`, for a person to look
-    at. One of more than `most` characters is cut, because no request could hold it. A reply with
-    calls stops for `tool_use`, even if the endpoint says "end_turn" or nothing.
+    A content that had to be mended stays beside the new one as `rawContent`, for a
+    person to look at. One of more than `most` characters is cut, because no request
+    could hold it. A reply with calls stops for `tool_use`, even if the endpoint says
+    "end_turn" or nothing.
 
     >>> reply = received({"content": [{"type": "tool_use", "id": 7, "name": "ls", "input": {}}]})
     >>> reply["content"], reply["usage"], reply["stop_reason"]
@@ -406,7 +450,11 @@ def received(
     content = _mended(raw, taken, most)
     if stop == "end_turn" and tool_names([{"content": content}]):
         stop = "tool_use"
-    new = {"content": stripped(content), "usage": counts(reply.get("usage")), "stop_reason": stop}
+    new = {
+        "content": stripped(content),
+        "usage": counts(reply.get("usage")),
+        "stop_reason": stop,
+    }
     return {**reply, **new} if content == raw else {**reply, **new, "rawContent": raw}
 
 
@@ -417,19 +465,27 @@ def counts(usage: object) -> Block:
     {'input_tokens': 7, 'cache_creation': {}}
     """
     given = cast(Block, usage) if isinstance(usage, dict) else Block()
-    split = {k: counts(v) for k, v in given.items() if k == "cache_creation" and v is not None}
-    whole = {k: v for k, v in given.items() if isinstance(v, int | None) or "_tokens" not in k}
+    split = {
+        k: counts(v)
+        for k, v in given.items()
+        if k == "cache_creation" and v is not None
+    }
+    whole = {
+        k: v
+        for k, v in given.items()
+        if isinstance(v, int | None) or "_tokens" not in k
+    }
     return {**whole, **split}
 
 
-# -- the API's rules ------------------------------------------------------------------------------
+# -- the API's rules -------------------------------------------------------------------
 
 
 def violation(messages: Sequence[Message]) -> str | None:
     """Return the first API rule that a request with these messages would break.
 
-    The texts are the API's own, collected from public reports. Two user messages in a row break
-    no rule: the API merges them.
+    The texts are the API's own, collected from public reports. Two user messages in a
+    row break no rule: the API merges them.
 
     >>> violation([])
     'messages: at least one message is required'
@@ -475,16 +531,24 @@ def _content_rules(messages: Sequence[Message]) -> Iterator[str]:
 
 
 def _pairing_rules(messages: Sequence[Message]) -> Iterator[str]:
-    """Check that each tool_use has one result, before any text of the user turn that follows."""
+    """Check that each tool_use has one result, before any text of the user turn that
+    follows."""
     at, calls = -1, list[str]()
     # A system message may follow the results, and belongs to the user's turn.
-    for is_reply, members in groupby(enumerate(messages), lambda m: m[1]["role"] == "assistant"):
+    for is_reply, members in groupby(
+        enumerate(messages), lambda m: m[1]["role"] == "assistant"
+    ):
         turn = [(i, j, block) for i, m in members for j, block in enumerate(blocks(m))]
         if is_reply:
-            at, calls = turn[-1][0], [b["id"] for _, _, b in turn if b["type"] == "tool_use"]
+            at, calls = (
+                turn[-1][0],
+                [b["id"] for _, _, b in turn if b["type"] == "tool_use"],
+            )
             continue
         results = list[str]()
-        for i, j, name in ((i, j, b["tool_use_id"]) for i, j, b in turn if _is_result(b)):
+        for i, j, name in (
+            (i, j, b["tool_use_id"]) for i, j, b in turn if _is_result(b)
+        ):
             if name in results:
                 yield (
                     f"messages.{i}.content.{j}: each tool_use must have a single result. "

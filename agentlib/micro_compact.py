@@ -1,9 +1,10 @@
-"""Micro-compact: make room by replacing old tool results, before each request (lesson 02).
+"""Micro-compact: make room by replacing old tool results, before each request (lesson
+02).
 
-Three policies, each a pure function from messages to messages. `micro_compact` clears results
-(learn-claude-code), `truncate_results` cuts them by the distance of their message (the Java
-agent), `trim_results` takes out their middle (Hermes). No call loses its result, and messages
-that don't change are the same objects.
+Three policies, each a pure function from messages to messages. `micro_compact` clears
+results (learn-claude-code), `truncate_results` cuts them by the distance of their
+message (the Java agent), `trim_results` takes out their middle (Hermes). No call loses
+its result, and messages that don't change are the same objects.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,10 +24,11 @@ def micro_compact(
 ) -> list[Message]:
     """Replace all but the newest results by a placeholder that names the tool.
 
-    `keep_recent` counts results, newest first. Results after the last assistant message are
-    unseen and stay, even if there are more of them; `keep_unseen=False` shows what happens
-    otherwise. Results of `min_chars` characters or fewer, and those of `keep_tools`, are never
-    cleared, and no placeholder is longer than what it replaces. Source: learn-claude-code.
+    `keep_recent` counts results, newest first. Results after the last assistant message
+    are unseen and stay, even if there are more of them; `keep_unseen=False` shows what
+    happens otherwise. Results of `min_chars` characters or fewer, and those of
+    `keep_tools`, are never cleared, and no placeholder is longer than what it replaces.
+    Source: learn-claude-code.
 
     >>> use = {"type": "tool_use", "id": "toolu_1", "name": "bash", "input": {}}
     >>> old = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "x" * 101}
@@ -35,23 +37,33 @@ def micro_compact(
     >>> micro_compact(history, keep_recent=0)[1]["content"][0]["content"]
     '[Previous: used bash]'
     """
-    parts = [(i, block) for i, message in enumerate(messages) for block in msg.blocks(message)]
+    parts = [
+        (i, block)
+        for i, message in enumerate(messages)
+        for block in msg.blocks(message)
+    ]
     names = {b["id"]: b["name"] for _, b in parts if b["type"] == "tool_use"}
     newest = msg.last_assistant(messages) if keep_unseen else len(messages)
     results = [(i, block) for i, block in parts if block["type"] == "tool_result"]
     old = [r for i, r in results[: max(0, len(results) - keep_recent)] if i <= newest]
     placeholders = {
-        r["tool_use_id"]: _placeholder(r, names.get(r["tool_use_id"], "unknown"), min_chars, recall)
+        r["tool_use_id"]: _placeholder(
+            r, names.get(r["tool_use_id"], "unknown"), min_chars, recall
+        )
         for r in old
         if names.get(r["tool_use_id"]) not in keep_tools
     }
-    return msg.with_results(messages, {name: text for name, text in placeholders.items() if text})
+    return msg.with_results(
+        messages, {name: text for name, text in placeholders.items() if text}
+    )
 
 
 def _placeholder(result: Block, tool: str, min_chars: int, recall: bool) -> str | None:
     """Return what stands in for the result, None if it stays."""
     content = msg.blocks({"content": result.get("content") or ""})
-    size = sum(len(part["text"] if part["type"] == "text" else str(part)) for part in content)
+    size = sum(
+        len(part["text"] if part["type"] == "text" else str(part)) for part in content
+    )
     short = f"{msg.PLACEHOLDER}{tool}]"
     long = f"{msg.PLACEHOLDER}{tool}; recall {result['tool_use_id']} returns it]"
     text = long if recall and len(long) <= size else short
@@ -91,7 +103,8 @@ def trim_results(
     """Take the middle out of results of more than `trim_over` characters.
 
     `trim_keep` characters stay at each end. Unseen results stay whole, except with
-    `keep_unseen=False`, for messages that are not the end of a conversation. Source: Hermes.
+    `keep_unseen=False`, for messages that are not the end of a conversation. Source:
+    Hermes.
 
     >>> result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "x" * 3000}
     >>> turn = [{"role": "user", "content": [result]}, {"role": "assistant", "content": "Seen."}]
@@ -115,12 +128,17 @@ def _shortened(
     messages: Sequence[Message], stop: int, shorten: Callable[[str], str]
 ) -> list[Message]:
     """Shorten the results in the first `stop` messages."""
-    texts = {name: msg.result_text(r) for name, r in msg.results(messages[:stop]).items()}
+    texts = {
+        name: msg.result_text(r) for name, r in msg.results(messages[:stop]).items()
+    }
     short = {name: shorten(text) for name, text in texts.items()}
-    return msg.with_results(messages, {n: text for n, text in short.items() if text != texts[n]})
+    return msg.with_results(
+        messages, {n: text for n, text in short.items() if text != texts[n]}
+    )
 
 
 def replacements(before: Sequence[Message], after: Sequence[Message]) -> dict[str, str]:
-    """Return the content of each result that is not the same object any more, by tool_use id."""
+    """Return the content of each result that is not the same object any more, by
+    tool_use id."""
     old, new = msg.results(before), msg.results(after)
     return {name: r["content"] for name, r in new.items() if r is not old[name]}

@@ -1,7 +1,8 @@
-"""The layers in order, the one place where they meet. The loop and replays call `compact`.
+"""The layers in order, the one place where they meet. The loop and replays call
+`compact`.
 
-It is pure but for `summarize` and `archive`. The `Step` that it returns holds every decision, and
-the session file records it.
+It is pure but for `summarize` and `archive`. The `Step` that it returns holds every
+decision, and the session file records it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,12 @@ from agentlib.auto_compact import Archive, Summarize, SummaryFailed, auto_compac
 from agentlib.estimation import TokenMeter
 from agentlib.head_and_tail import head_and_tail, head_length, summary_index
 from agentlib.messages import Message, changes, drop_thinking, last_assistant, of_type
-from agentlib.micro_compact import micro_compact, replacements, trim_results, truncate_results
+from agentlib.micro_compact import (
+    micro_compact,
+    replacements,
+    trim_results,
+    truncate_results,
+)
 from agentlib.recovery import CompactionRests, cut_unseen, emergency, truncating
 from agentlib.settings import Settings
 from agentlib.step import Outcome, Reason, Step
@@ -31,14 +37,20 @@ def compact(
     settled: int = 0,
     idle: float = 0.0,
 ) -> Step:
-    """Clear old results, then compact if the estimate is over the threshold or `reason` says so.
+    """Clear old results, then compact if the estimate is over the threshold or `reason`
+    says so.
 
-    `settled`: the last step's. `idle`: seconds since the last request. If the summary fails, the
-    step has what clearing made of the messages, or, in an emergency, the messages cut to size.
-    `failure` says why.
+    `settled`: the last step's. `idle`: seconds since the last request. If the summary
+    fails, the step has what clearing made of the messages, or, in an emergency, the
+    messages cut to size. `failure` says why.
     """
     before = meter.estimate(messages)
-    step = Step(messages=list(messages), settled=settled, tokens_before=before, tokens_after=before)
+    step = Step(
+        messages=list(messages),
+        settled=settled,
+        tokens_before=before,
+        tokens_after=before,
+    )
     if not settings.enabled:
         return step
     past = settings.emergency_at is not None and before > settings.emergency_tokens
@@ -46,14 +58,19 @@ def compact(
     if urgent:
         settings = emergency(settings)
     step = _cleared(step, settings, meter, idle)
-    if reason == "auto" and not (settings.auto and step.tokens_after > settings.threshold_tokens):
+    if reason == "auto" and not (
+        settings.auto and step.tokens_after > settings.threshold_tokens
+    ):
         return step
     step = replace(step, reason=reason, focus=focus)
     done, unseen = step, step.messages[last_assistant(step.messages) + 1 :]
     if reason != "reactive" or meter.estimate(unseen) <= settings.context_window:
         done = _compacted(step, settings, meter, summarize, archive)
     if urgent and done.failure:
-        cut, name = truncating(done.failure, settings.summary_tokens), done.archive or ""
+        cut, name = (
+            truncating(done.failure, settings.summary_tokens),
+            done.archive or "",
+        )
         without_model = _compacted(step, settings, meter, cut, lambda: name)
         if without_model.compaction != Outcome.FAILED:
             done = replace(without_model, failure=done.failure, rested=done.rested)
@@ -62,31 +79,40 @@ def compact(
 
 
 def _cleared(step: Step, settings: Settings, meter: TokenMeter, idle: float) -> Step:
-    """Clear, truncate or trim old results, if that frees at least `clear_at_least` tokens."""
+    """Clear, truncate or trim old results, if that frees at least `clear_at_least`
+    tokens."""
     # The head stays word for word, so clearing begins after it.
     messages, enough = step.messages, settings.clear_at_least
     head = head_length(messages, settings.head_tokens) if settings.head_tokens else 0
     settled = max(min(step.settled, len(messages)), head)
-    if settings.micro == "off" or (settings.clear_when == "cold" and idle <= settings.cache_ttl):
+    if settings.micro == "off" or (
+        settings.clear_when == "cold" and idle <= settings.cache_ttl
+    ):
         return replace(step, settled=settled)
     old = messages[settled:]
     weights = zip(meter.weights(messages)[settled:], old, strict=True) if enough else ()
     if enough > sum(tokens for tokens, message in weights if message["role"] == "user"):
-        return replace(step, settled=settled)  # not even clearing them all would be enough
+        return replace(
+            step, settled=settled
+        )  # not even clearing them all would be enough
     new = _policy(old, settings)
     edge = settled + _edge(new, settings)
     changed = list(changes(old, new))
     if not changed:
         return replace(step, settled=edge)
     texts = replacements([old[i] for i in changed], [new[i] for i in changed])
-    shorter = _showing(step, messages[:settled] + drop_thinking(new, changed[0]), texts, meter)
+    shorter = _showing(
+        step, messages[:settled] + drop_thinking(new, changed[0]), texts, meter
+    )
     freed = step.tokens_before - shorter.tokens_after
     if enough and freed < enough:
         return replace(step, settled=settled)
     return replace(shorter, settled=edge, tokens_cleared=freed)
 
 
-def _showing(step: Step, view: list[Message], texts: Mapping[str, str], meter: TokenMeter) -> Step:
+def _showing(
+    step: Step, view: list[Message], texts: Mapping[str, str], meter: TokenMeter
+) -> Step:
     """Return the step with another view, in which some results have new texts."""
     return replace(
         step,
@@ -102,7 +128,9 @@ def _policy(messages: Sequence[Message], settings: Settings) -> list[Message]:
         keep, most = settings.keep_messages, settings.max_result_chars
         return truncate_results(messages, keep_messages=keep, max_result_chars=most)
     if settings.micro == "trim":
-        return trim_results(messages, trim_over=settings.trim_over, trim_keep=settings.trim_keep)
+        return trim_results(
+            messages, trim_over=settings.trim_over, trim_keep=settings.trim_keep
+        )
     return micro_compact(
         messages,
         keep_recent=settings.keep_recent,
@@ -113,7 +141,8 @@ def _policy(messages: Sequence[Message], settings: Settings) -> list[Message]:
 
 
 def _edge(view: Sequence[Message], settings: Settings) -> int:
-    """Return where the exchange begins that has the oldest result that may still change."""
+    """Return where the exchange begins that has the oldest result that may still
+    change."""
     edge = len(view)
     if settings.micro == "truncate":
         edge -= settings.keep_messages
@@ -124,13 +153,20 @@ def _edge(view: Sequence[Message], settings: Settings) -> int:
             recent -= len(of_type(view[edge], "tool_result"))
     edge = min(edge, last_assistant(view))
     # An edge inside an exchange would part a result from the call that names its tool.
-    while edge > 0 and (view[edge]["role"], view[edge - 1]["role"]) != ("assistant", "user"):
+    while edge > 0 and (view[edge]["role"], view[edge - 1]["role"]) != (
+        "assistant",
+        "user",
+    ):
         edge -= 1
     return max(0, edge)
 
 
 def _compacted(
-    step: Step, settings: Settings, meter: TokenMeter, summarize: Summarize, archive: Archive
+    step: Step,
+    settings: Settings,
+    meter: TokenMeter,
+    summarize: Summarize,
+    archive: Archive,
 ) -> Step:
     """Put a summary in place of messages, if there are any worth replacing."""
     messages, names = step.messages, list[str]()
@@ -143,7 +179,9 @@ def _compacted(
         view = _summarised(step, settings, meter, summarize, noted_archive)
     except SummaryFailed as error:
         rested = isinstance(error, CompactionRests)
-        failed = replace(step, compaction=Outcome.FAILED, failure=str(error), rested=rested)
+        failed = replace(
+            step, compaction=Outcome.FAILED, failure=str(error), rested=rested
+        )
         return replace(failed, archive="".join(names))
     if not names:
         return step
@@ -159,7 +197,8 @@ def _compacted(
 
 
 def _cut(step: Step, settings: Settings, meter: TokenMeter) -> Step:
-    """Trim unseen results of a context that the API has refused and no summary can make fit."""
+    """Trim unseen results of a context that the API has refused and no summary can make
+    fit."""
     most = settings.context_window - settings.output_reserve - settings.buffer
     view = cut_unseen(step.messages, meter, most, recall=settings.recall)
     texts = replacements(step.messages, view)
@@ -170,14 +209,23 @@ def _cut(step: Step, settings: Settings, meter: TokenMeter) -> Step:
 
 
 def _summarised(
-    step: Step, settings: Settings, meter: TokenMeter, summarize: Summarize, archive: Archive
+    step: Step,
+    settings: Settings,
+    meter: TokenMeter,
+    summarize: Summarize,
+    archive: Archive,
 ) -> list[Message]:
     """Use head_and_tail if the settings have a head or a tail, auto_compact if not."""
     messages, focus = step.messages, step.focus
     if not settings.head_tokens and settings.tail_tokens is None:
         keep, note = settings.keep_exchanges, settings.reference_only
         return auto_compact(
-            messages, summarize, archive, focus=focus, keep_exchanges=keep, reference_only=note
+            messages,
+            summarize,
+            archive,
+            focus=focus,
+            keep_exchanges=keep,
+            reference_only=note,
         )
     # Unseen results are split only if the window has no room for them whole.
     budget = settings.context_window - settings.output_reserve - meter.base
@@ -185,5 +233,11 @@ def _summarised(
     as_sent = meter.estimate(messages[: last_assistant(messages)])
     whole = as_sent + settings.summary_max_tokens <= settings.context_window
     return head_and_tail(
-        messages, summarize, archive, settings, focus=focus, unseen_tokens=room, whole=whole
+        messages,
+        summarize,
+        archive,
+        settings,
+        focus=focus,
+        unseen_tokens=room,
+        whole=whole,
     )

@@ -1,8 +1,10 @@
-"""Recovery: ask with less, rest after three failures, go on without a summary (lesson 07).
+"""Recovery: ask with less, rest after three failures, go on without a summary (lesson
+07).
 
-A failed compaction loses no message and never stops a session that could go on. Each cure is a
-function around `Summarize`, or one from settings to settings, so they combine freely and any
-engine can have them. The breaker keeps no state of its own: it reads what the session has noted.
+A failed compaction loses no message and never stops a session that could go on. Each
+cure is a function around `Summarize`, or one from settings to settings, so they combine
+freely and any engine can have them. The breaker keeps no state of its own: it reads
+what the session has noted.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,16 +25,18 @@ _LEFT_OUT = "[Left out, to fit: the oldest exchanges, {} in number.]"
 _CUT = "[No summary: {}. What was said stands here instead, cut to size.]"
 _GAP = "[… {:,} lines left out …]"
 _REASON = 160
-"""Characters of the reason in `_CUT`: an API's explanation can be longer than all the rest."""
+"""Characters of the reason in `_CUT`: an API's explanation can be longer than all the
+rest."""
 _LESS = 5
-"""A request refused for its size is made again without the oldest 1/5 of its exchanges."""
+"""A request refused for its size is made again without the oldest 1/5 of its
+exchanges."""
 
 
 class CompactionRests(SummaryFailed):
     """The breaker is open: no model was asked."""
 
 
-# -- ask again with less --------------------------------------------------------------------------
+# -- ask again with less ---------------------------------------------------------------
 
 
 def with_less(
@@ -42,9 +46,10 @@ def with_less(
 ) -> Summarize:
     """Ask again with less if the API refuses the request for its size.
 
-    It is asked again at most `times` times (s24: 3), each time without the oldest fifth of the
-    exchanges. If even the estimate says that the messages don't fit, their long results lose
-    their middle first, then exchanges go until the rest fits. Other failures pass through.
+    It is asked again at most `times` times (s24: 3), each time without the oldest fifth
+    of the exchanges. If even the estimate says that the messages don't fit, their long
+    results lose their middle first, then exchanges go until the rest fits. Other
+    failures pass through.
     """
 
     def ask(messages: Sequence[Message], focus: str) -> str:
@@ -52,8 +57,12 @@ def with_less(
             try:
                 return summarize(messages, focus)
             except SummaryTooLong:
-                shorter = without_oldest(messages) if fits(messages) else _trimmed(messages)
-                while not fits(shorter) and (fewer := without_oldest(shorter)) != shorter:
+                shorter = (
+                    without_oldest(messages) if fits(messages) else _trimmed(messages)
+                )
+                while (
+                    not fits(shorter) and (fewer := without_oldest(shorter)) != shorter
+                ):
                     shorter = fewer
                 if shorter == messages:
                     raise
@@ -70,9 +79,9 @@ def _trimmed(messages: Sequence[Message]) -> list[Message]:
 def without_oldest(messages: Sequence[Message]) -> list[Message]:
     """Replace the oldest fifth of the exchanges, at least one of two, by a note.
 
-    Messages before the first exchange stay, such as the task or an earlier summary. So does a
-    summary that follows a head. The person's last words come after the note, so that the note
-    isn't taken for them.
+    Messages before the first exchange stay, such as the task or an earlier summary. So
+    does a summary that follows a head. The person's last words come after the note, so
+    that the note isn't taken for them.
 
     >>> ask, yes = {"role": "user", "content": "Go on."}, {"role": "assistant", "content": "Yes."}
     >>> [m["content"] for m in without_oldest([ask, yes, ask, yes, ask])]
@@ -84,16 +93,20 @@ def without_oldest(messages: Sequence[Message]) -> list[Message]:
     fewer = max(1, len(starts) // _LESS)
     start, stop = starts[0], starts[fewer]
     # After a head, the summary is in the head's last exchange.
-    summaries = [m for m in messages[start:stop] if any(map(msg.is_summary, msg.blocks(m)))]
+    summaries = [
+        m for m in messages[start:stop] if any(map(msg.is_summary, msg.blocks(m)))
+    ]
     kept, words = [*messages[:start], *summaries], msg.active_request(messages[:stop])
     if words and msg.active_request(kept) != words:
         kept.append({"role": "user", "content": words})
-    at = max((i for i, m in enumerate(kept) if msg.active_request([m])), default=len(kept))
+    at = max(
+        (i for i, m in enumerate(kept) if msg.active_request([m])), default=len(kept)
+    )
     note: Message = {"role": "user", "content": _LEFT_OUT.format(fewer)}
     return msg.drop_thinking([*kept[:at], note, *kept[at:], *messages[stop:]], at)
 
 
-# -- the breaker ----------------------------------------------------------------------------------
+# -- the breaker -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -115,12 +128,18 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """Open: no model is asked. After `rest` turns one try passes, and its failure counts."""
+        """Open: no model is asked. After `rest` turns one try passes, and its failure
+        counts."""
         return 0 < self.limit <= self.failures and self.turns < self.rest
 
     def in_force(self, settings: Settings) -> Settings:
-        """Return the settings of this turn. While compaction rests, only an emergency compacts."""
-        return replace(settings, threshold=settings.emergency_tokens) if self.is_open else settings
+        """Return the settings of this turn. While compaction rests, only an emergency
+        compacts."""
+        return (
+            replace(settings, threshold=settings.emergency_tokens)
+            if self.is_open
+            else settings
+        )
 
     def guard(self, summarize: Summarize) -> Summarize:
         """Raise CompactionRests instead of asking while the breaker is open."""
@@ -139,23 +158,29 @@ def breaker(
 ) -> Breaker:
     """Return the breaker's state after what a session has noted. A success resets it.
 
-    A compaction that left the context over the threshold didn't help and counts as a failure. If
-    the system prompt alone is over it, compacting would go on for ever. A compaction made while
-    the breaker was open says nothing about the model and counts neither way.
+    A compaction that left the context over the threshold didn't help and counts as a
+    failure. If the system prompt alone is over it, compacting would go on for ever. A
+    compaction made while the breaker was open says nothing about the model and counts
+    neither way.
     """
     tried = [c for c in reversed(compactions) if not c.rested]
     point = settings.threshold_tokens
-    failed = list(takewhile(lambda c: c.failure is not None or c.tokens_after > point, tried))
+    failed = list(
+        takewhile(lambda c: c.failure is not None or c.tokens_after > point, tried)
+    )
     seen = failed[0].seen if failed else 0
     turns = sum(request.seen >= seen for request in requests[-settings.breaker_turns :])
-    return Breaker(len(failed), turns, settings.breaker_failures, settings.breaker_turns)
+    return Breaker(
+        len(failed), turns, settings.breaker_failures, settings.breaker_turns
+    )
 
 
-# -- go on without a model ------------------------------------------------------------------------
+# -- go on without a model -------------------------------------------------------------
 
 
 def emergency(settings: Settings) -> Settings:
-    """Return the settings of an emergency: clear all that can be, keep half the tail (Hermes).
+    """Return the settings of an emergency: clear all that can be, keep half the tail
+    (Hermes).
 
     >>> urgent = emergency(Settings(clear_at_least=5_000, clear_when="cold", keep_exchanges=3))
     >>> urgent.clear_at_least, urgent.clear_when, urgent.keep_exchanges
@@ -170,11 +195,13 @@ def emergency(settings: Settings) -> Settings:
 def cut_unseen(
     messages: Sequence[Message], meter: TokenMeter, most: int, *, recall: bool = False
 ) -> list[Message]:
-    """Trim unseen results, so that a prompt that `meter` takes for larger has `most` tokens.
+    """Trim unseen results, so that a prompt that `meter` takes for larger has `most`
+    tokens.
 
-    This is for a prompt that the API refused for its size, if nothing else can cure that. The
-    history keeps the results, and the tool `recall` returns them in pages. With `recall` the cut
-    results say so. A person's words and pictures are never cut, so a prompt can still be too large.
+    This is for a prompt that the API refused for its size, if nothing else can cure
+    that. The history keeps the results, and the tool `recall` returns them in pages.
+    With `recall` the cut results say so. A person's words and pictures are never cut,
+    so a prompt can still be too large.
     """
     newest, over = msg.last_assistant(messages) + 1, meter.estimate(messages) - most
     unseen, weight = messages[newest:], sum(meter.weights(messages)[newest:])
@@ -185,21 +212,27 @@ def cut_unseen(
     cut = replacements(unseen, fitted(unseen, room))
     if recall:
         mark = "characters trimmed; recall {} returns them ...]"
-        cut = {n: t.replace("characters trimmed ...]", mark.format(n)) for n, t in cut.items()}
+        cut = {
+            n: t.replace("characters trimmed ...]", mark.format(n))
+            for n, t in cut.items()
+        }
     return msg.with_results(messages, cut)
 
 
 def truncating(failure: str, tokens: int) -> Summarize:
-    """Make a `summarize` that asks no model: it notes why, and cuts the middle out (Hermes).
+    """Make a `summarize` that asks no model: it notes why, and cuts the middle out
+    (Hermes).
 
-    The result has at most `tokens`, and a quarter of the messages' tokens. Tool results are left
-    out.
+    The result has at most `tokens`, and a quarter of the messages' tokens. Tool results
+    are left out.
     """
 
     def cut(messages: Sequence[Message], focus: str) -> str:
         room = min(tokens, sum(map(message_tokens, msg.replaced(messages))) / 4)
         reason = shorten(failure, _REASON, placeholder="…")
-        return "\n".join([_CUT.format(reason), *_middle_cut(spoken_lines(messages), room)])
+        return "\n".join(
+            [_CUT.format(reason), *_middle_cut(spoken_lines(messages), room)]
+        )
 
     return cut
 
@@ -217,16 +250,19 @@ def or_else(first: Summarize, second: Summarize) -> Summarize:
 
 
 def memory_first(summarize: Summarize, tokens: int) -> Summarize:
-    """Let the agent's own notes stand in for the summary if they are complete and short enough.
+    """Let the agent's own notes stand in for the summary if they are complete and short
+    enough.
 
-    That is: no focus is asked for, the agent said something in each exchange but the first, and
-    everything that was said fits in `tokens`. Then no model is asked.
+    That is: no focus is asked for, the agent said something in each exchange but the
+    first, and everything that was said fits in `tokens`. Then no model is asked.
     """
 
     def ask(messages: Sequence[Message], focus: str) -> str:
         lines, said = spoken_lines(messages), msg.replaced(messages)
         replies = [said[i] for i, _ in msg.exchanges(said)]
-        is_noted = len(replies) > 1 and all(any(msg.words(reply)) for reply in replies[1:])
+        is_noted = len(replies) > 1 and all(
+            any(msg.words(reply)) for reply in replies[1:]
+        )
         if not focus and is_noted and _tokens(lines) <= tokens:
             return "\n".join(lines)
         return summarize(messages, focus)
@@ -235,7 +271,8 @@ def memory_first(summarize: Summarize, tokens: int) -> Summarize:
 
 
 def spoken_lines(messages: Sequence[Message]) -> list[str]:
-    """Return the lines of earlier summaries, of the person's words and of the agent's own."""
+    """Return the lines of earlier summaries, of the person's words and of the agent's
+    own."""
     texts: list[str] = []
     for message in msg.replaced(messages):
         if any(msg.is_summary(block) for block in msg.blocks(message)):
@@ -244,7 +281,12 @@ def spoken_lines(messages: Sequence[Message]) -> list[str]:
         if message["role"] == "user" and words:
             words = [f"- [request] {' '.join(' '.join(words).split())}"]
         texts += words
-    return [line for text in dict.fromkeys(texts) for line in text.splitlines() if line.strip()]
+    return [
+        line
+        for text in dict.fromkeys(texts)
+        for line in text.splitlines()
+        if line.strip()
+    ]
 
 
 def _middle_cut(lines: Sequence[str], tokens: float) -> list[str]:

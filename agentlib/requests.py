@@ -19,16 +19,22 @@ def request(
     max_tokens: int,
     settled: int = 0,
 ) -> dict[str, Any]:
-    """Build the keyword arguments for `client.messages.create`, with cache markers on copies.
+    """Build the keyword arguments for `client.messages.create`, with cache markers on
+    copies.
 
-    The API allows four markers. Three are used: after the system prompt, after the `settled`
-    messages, which no layer will touch again, and, by `cache_control`, at the end.
+    The API allows four markers. Three are used: after the system prompt, after the
+    `settled` messages, which no layer will touch again, and, by `cache_control`, at the
+    end.
     """
     marked = list(messages)
     if 0 < settled < len(marked):
         marked[settled - 1] = _marked(marked[settled - 1])
     # The API takes no empty text with a marker.
-    texts = [{"type": "text", "text": system, "cache_control": _CACHE_MARK}] if system else []
+    texts = (
+        [{"type": "text", "text": system, "cache_control": _CACHE_MARK}]
+        if system
+        else []
+    )
     return {
         "model": model,
         "system": texts,
@@ -46,7 +52,10 @@ def _marked(message: Message) -> Message:
     return {**message, "content": [*rest, {**last, "cache_control": _CACHE_MARK}]}
 
 
-def send(client: "anthropic.Anthropic", request: dict[str, Any]) -> "anthropic.types.Message":
-    """Send a request. The SDK tries again where that may help, and raises the API's refusals."""
+def send(
+    client: "anthropic.Anthropic", request: dict[str, Any]
+) -> "anthropic.types.Message":
+    """Send a request. The SDK tries again where that may help, and raises the API's
+    refusals."""
     create = cast("Callable[..., anthropic.types.Message]", client.messages.create)
     return create(**request)

@@ -1,8 +1,10 @@
-"""The session file: JSON Lines in Claude Code's envelope, added whole and read back whole.
+"""The session file: JSON Lines in Claude Code's envelope, added whole and read back
+whole.
 
-Viewers made for Claude Code's files open these, and one reader serves both. A full disk, Ctrl-C,
-a kill and a torn last line leave everything readable that was on disk before. `hold` keeps a second
-process away. See `transcripts` for what each line means to a session.
+Viewers made for Claude Code's files open these, and one reader serves both. A full
+disk, Ctrl-C, a kill and a torn last line leave everything readable that was on disk
+before. `hold` keeps a second process away. See `transcripts` for what each line means
+to a session.
 """
 
 import json
@@ -39,19 +41,22 @@ REPEAT = "agentlib_repeat"
 SUM = "crc32"
 """The last field of a line: the checksum of the line's text before it."""
 
-# -- the file -------------------------------------------------------------------------------------
+# -- the file --------------------------------------------------------------------------
 
 
 def create_first(folder: Path, names: Iterable[str]) -> Path:
-    """Create the first of these files that doesn't exist yet, empty, for its owner's eyes only.
+    """Create the first of these files that doesn't exist yet, empty, for its owner's
+    eyes only.
 
-    A new folder and any that is called `.transcripts` are for its owner's eyes only, too, and git
-    ignores what is in them. Creation is exclusive, so two programs never get the same file. Raises
-    FileExistsError if each name is taken, ValueError if `.transcripts` is a symlink: a repository
-    could bring one that leads elsewhere.
+    A new folder and any that is called `.transcripts` are for its owner's eyes only,
+    too, and git ignores what is in them. Creation is exclusive, so two programs never
+    get the same file. Raises FileExistsError if each name is taken, ValueError if
+    `.transcripts` is a symlink: a repository could bring one that leads elsewhere.
     """
     if folder.name == FOLDER and folder.is_symlink():
-        raise ValueError(f"{folder} is a symlink; remove it, or name another folder for sessions")
+        raise ValueError(
+            f"{folder} is a symlink; remove it, or name another folder for sessions"
+        )
     if not folder.exists() or folder.name == FOLDER:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
@@ -72,7 +77,8 @@ def append(path: Path, lines: Sequence[Line]) -> None:
     Adds all of them or none: if the disk is full, the file stays as it was.
     """
     data = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
-    # UTF-8 can't encode half of a surrogate pair. As a backslash escape JSON can hold it.
+    # UTF-8 can't encode half of a surrogate pair. As a backslash escape JSON can hold
+    # it.
     rest = data.encode("utf-8", errors="backslashreplace")
     with os.fdopen(os.open(path, os.O_RDWR | os.O_APPEND), "r+b", buffering=0) as file:
         size = file.seek(0, os.SEEK_END)
@@ -100,13 +106,17 @@ def _checked(line: Line, text: str) -> Line:
     return {**line, SUM: None} if SUM in line and line[SUM] != crc32(known) else line
 
 
-def numbered(path: Path, see: Callable[[bytes], bytes] = bytes) -> Iterator[tuple[int, Line | str]]:
-    """Yield a file's JSON objects and the texts between them that are none, with their lines.
+def numbered(
+    path: Path, see: Callable[[bytes], bytes] = bytes
+) -> Iterator[tuple[int, Line | str]]:
+    """Yield a file's JSON objects and the texts between them that are none, with their
+    lines.
 
-    Claude Code's files sometimes have two objects on one line, glued by a resume after a kill.
-    They are read as two. A line that was changed since it was written gets None as its `SUM`. Older
-    lines have none. `see` gets the bytes of each line before it is read, and returns them. Raises
-    ValueError if the file is a folder, a pipe or a device.
+    Claude Code's files sometimes have two objects on one line, glued by a resume after
+    a kill. They are read as two. A line that was changed since it was written gets None
+    as its `SUM`. Older lines have none. `see` gets the bytes of each line before it is
+    read, and returns them. Raises ValueError if the file is a folder, a pipe or a
+    device.
     """
     if path.exists() and not path.is_file():
         raise ValueError(f"{path} is not a regular file")
@@ -116,18 +126,27 @@ def numbered(path: Path, see: Callable[[bytes], bytes] = bytes) -> Iterator[tupl
             while at < len(text):
                 try:
                     value, end = _DECODER.raw_decode(text, at)
-                except (ValueError, RecursionError):  # a number or a nesting can be too long, too
+                except (
+                    ValueError,
+                    RecursionError,
+                ):  # a number or a nesting can be too long, too
                     value, end = None, len(text)
                 part = text[at:end]
                 is_line = isinstance(value, dict)
                 yield number, _checked(cast(Line, value), part) if is_line else part
-                at = next((i for i in range(end, len(text)) if not text[i].isspace()), len(text))
+                at = next(
+                    (i for i in range(end, len(text)) if not text[i].isspace()),
+                    len(text),
+                )
 
 
 @contextmanager
 def defer_ctrl_c() -> Generator[None]:
-    """Defer Ctrl-C until the block has finished, so that file and memory can't diverge."""
-    if threading.current_thread() is not threading.main_thread():  # Ctrl-C never comes here
+    """Defer Ctrl-C until the block has finished, so that file and memory can't
+    diverge."""
+    if (
+        threading.current_thread() is not threading.main_thread()
+    ):  # Ctrl-C never comes here
         yield
         return
     presses = list[int]()
@@ -135,12 +154,14 @@ def defer_ctrl_c() -> Generator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler if handler is None else handler)
+        signal.signal(
+            signal.SIGINT, signal.default_int_handler if handler is None else handler
+        )
     if presses:
         signal.raise_signal(signal.SIGINT)
 
 
-# -- one process at a time ------------------------------------------------------------------------
+# -- one process at a time -------------------------------------------------------------
 
 
 class SessionInUse(RuntimeError):
@@ -148,7 +169,8 @@ class SessionInUse(RuntimeError):
 
 
 class Hold:
-    """What `hold` returns. It ends with `release`, its last reference or the process."""
+    """What `hold` returns. It ends with `release`, its last reference or the
+    process."""
 
     def __init__(self, name: str, note: Path) -> None:
         self.release = weakref.finalize(self, _unlock, name, note)
@@ -161,14 +183,16 @@ _handles: dict[str, int] = {}
 
 
 def hold(path: Path) -> Hold:
-    """Keep other processes of this agent from working on a session file while the result lives.
+    """Keep other processes of this agent from working on a session file while the
+    result lives.
 
-    The lock is on the file itself and ends with the process, even if that is killed. Anybody may
-    still read the file. All sessions of one process share a hold, so within a process nothing is
-    kept apart. On a file system without locks nothing is at all.
+    The lock is on the file itself and ends with the process, even if that is killed.
+    Anybody may still read the file. All sessions of one process share a hold, so within
+    a process nothing is kept apart. On a file system without locks nothing is at all.
 
-    Raises SessionInUse with the id of the process that has the file. It stands in a `.lock` file
-    beside the session, which goes with the hold and stays only after a kill.
+    Raises SessionInUse with the id of the process that has the file. It stands in a
+    `.lock` file beside the session, which goes with the hold and stays only after a
+    kill.
     """
     name, note = os.path.realpath(path), path.with_suffix(".lock")
     with defer_ctrl_c():
@@ -186,7 +210,8 @@ def _locked(path: Path, note: Path, tries: int = 6) -> int:
         if sys.platform == "win32":
             import msvcrt
 
-            # Windows keeps everybody from reading a locked byte. Take one that no session has.
+            # Windows keeps everybody from reading a locked byte. Take one that no
+            # session has.
             os.lseek(handle, 2**31 - 2, os.SEEK_SET)
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
         else:
@@ -195,7 +220,9 @@ def _locked(path: Path, note: Path, tries: int = 6) -> int:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError) as error:
         os.close(handle)
-        if tries:  # a killed agent's lock lives on in a command that it was just starting
+        if (
+            tries
+        ):  # a killed agent's lock lives on in a command that it was just starting
             time.sleep(0.05)
             return _locked(path, note, tries - 1)
         owner = note.read_text() if note.exists() else "unknown"
@@ -208,7 +235,10 @@ def _locked(path: Path, note: Path, tries: int = 6) -> int:
 
 
 def _unlock(name: str, note: Path) -> None:
-    with defer_ctrl_c(), suppress(KeyError):  # Ctrl-C at a wrong moment makes Python call it twice
+    with (
+        defer_ctrl_c(),
+        suppress(KeyError),
+    ):  # Ctrl-C at a wrong moment makes Python call it twice
         _holds.pop(name, None)
         handle = _handles.pop(name)
         with suppress(OSError):
@@ -216,7 +246,7 @@ def _unlock(name: str, note: Path) -> None:
         os.close(handle)
 
 
-# -- its lines ------------------------------------------------------------------------------------
+# -- its lines -------------------------------------------------------------------------
 
 
 def timestamp(at: float) -> str:
@@ -225,7 +255,11 @@ def timestamp(at: float) -> str:
     >>> timestamp(1_760_000_000.25)
     '2025-10-09T08:53:20.250Z'
     """
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return (
+        datetime.fromtimestamp(at, UTC)
+        .isoformat(timespec="milliseconds")
+        .replace("+00:00", "Z")
+    )
 
 
 def seconds(stamp: str) -> float:
@@ -240,8 +274,8 @@ def seconds(stamp: str) -> float:
 def envelope(session_id: str, number: int, parent: str | None, at: float) -> Line:
     """Make the fields that every line has around its message.
 
-    The uuid follows from the session, the line's number and its parent. So it is the same on every
-    machine, and unique even after a line was taken out by hand.
+    The uuid follows from the session, the line's number and its parent. So it is the
+    same on every machine, and unique even after a line was taken out by hand.
     """
     return {
         "parentUuid": parent,
@@ -257,7 +291,8 @@ def envelope(session_id: str, number: int, parent: str | None, at: float) -> Lin
 
 
 def micro_line(step: Step) -> Line:
-    """Note the results that were cleared, truncated or trimmed, and what replaces each."""
+    """Note the results that were cleared, truncated or trimmed, and what replaces
+    each."""
     details = {
         "trigger": "auto",
         "preTokens": step.tokens_before,
@@ -272,8 +307,9 @@ def micro_line(step: Step) -> Line:
 def compaction_lines(step: Step, kept: Sequence[str], parent: str | None) -> list[Line]:
     """Note a compaction: a boundary and the summary message, or one line if it failed.
 
-    `kept`: uuids of the messages that stay. `parent`: uuid of the line before. The compaction
-    takes effect with the second line, and the chain of parents begins again at the first.
+    `kept`: uuids of the messages that stay. `parent`: uuid of the line before. The
+    compaction takes effect with the second line, and the chain of parents begins again
+    at the first.
     """
     failed = step.compaction == Outcome.FAILED
     details: Line = {
@@ -302,7 +338,7 @@ def _system(subtype: str, content: str, **more: Any) -> Line:
     return {"type": "system", "subtype": subtype, "content": content, **more}
 
 
-# -- records made from lines ----------------------------------------------------------------------
+# -- records made from lines -----------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -353,7 +389,9 @@ class Compaction:
 
 def kept_uuids(boundary: Line) -> set[str]:
     """Take the uuids of the messages that a compaction kept from its boundary line."""
-    messages: dict[str, list[str]] = boundary["compactMetadata"].get("preservedMessages") or {}
+    messages: dict[str, list[str]] = (
+        boundary["compactMetadata"].get("preservedMessages") or {}
+    )
     return set(messages.get("uuids", []))
 
 
@@ -365,7 +403,8 @@ def compaction(line: Line, message: Message | None, seen: int) -> Compaction:
         message=message,
         failure=details.get("failure"),
         # Older files have only the sentence.
-        rested=details.get("rested") or str(details.get("failure")).startswith("compaction rests"),
+        rested=details.get("rested")
+        or str(details.get("failure")).startswith("compaction rests"),
         focus=details.get("focus") or "",
         archive=details.get("archive") or "",
         usage=details.get("usage") or (),

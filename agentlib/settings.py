@@ -1,6 +1,7 @@
 """Every number a learner can move, in one frozen dataclass that checks each of them.
 
-See `presets` for real systems' numbers, and their sources. See the layers for what the numbers do.
+See `presets` for real systems' numbers, and their sources. See the layers for what the
+numbers do.
 """
 
 import os
@@ -23,13 +24,26 @@ _KINDS: dict[Any, tuple[Any, Callable[[Any], object], str]] = {
     SomeTokens: (int, lambda v: v >= 1, "a whole number (int), at least 1"),
     float: (int | float, lambda v: v >= 0, "a number, 0 or more"),
     Percent: (int | float, lambda v: 0 < v <= 100, "a percentage over 0, at most 100"),
-    Share: (int | float, lambda v: 0 < v <= 1, "a share of the window over 0, at most 1"),
+    Share: (
+        int | float,
+        lambda v: 0 < v <= 1,
+        "a share of the window over 0, at most 1",
+    ),
     bool: (bool, lambda v: True, "True or False"),
     str: (str, str.strip, "same, auto or a model's id"),
-    tuple[str, ...]: (tuple, lambda v: not any(_fix(n, str) for n in v), "a tuple: ('bash',)"),
-    tuple[Share, ...]: (tuple, lambda v: not any(_fix(n, Share) for n in v), "a tuple: (0.65,)"),
+    tuple[str, ...]: (
+        tuple,
+        lambda v: not any(_fix(n, str) for n in v),
+        "a tuple: ('bash',)",
+    ),
+    tuple[Share, ...]: (
+        tuple,
+        lambda v: not any(_fix(n, Share) for n in v),
+        "a tuple: (0.65,)",
+    ),
 }
-"""For each type of field: the types of its values, which of them fit, and how to say it."""
+"""For each type of field: the types of its values, which of them fit, and how to say
+it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,34 +57,39 @@ class Settings:
     """
 
     context_window: SomeTokens = 200_000
-    """The budget of one request: prompt and reply. The model's own window may be larger."""
+    """The budget of one request: prompt and reply. The model's own window may be
+    larger."""
     output_reserve: Tokens = 16_000
     """Room kept for the reply (s24)."""
     buffer: Tokens = 13_000
-    """Room between the threshold and the reserve, for what one more turn may bring (s24)."""
+    """Room between the threshold and the reserve, for what one more turn may bring
+    (s24)."""
     threshold: SomeTokens | None = None
-    """The prompt's size at which compaction begins. 50,000 in learn-claude-code and in the Java
-    agent. None: see `threshold_tokens`."""
+    """The prompt's size at which compaction begins. 50,000 in learn-claude-code and in
+    the Java agent. None: see `threshold_tokens`."""
     threshold_pct: Percent | None = None
     """The same in percent of the window, if `threshold` is None."""
 
     estimator: Literal["anchored", "chars", "blocks"] = "anchored"
-    """How tokens are estimated: from the last bill, as characters / 4 (learn-claude-code, the Java
-    agent), or by kind of block x 4/3 (s24)."""
+    """How tokens are estimated: from the last bill, as characters / 4
+    (learn-claude-code, the Java agent), or by kind of block x 4/3 (s24)."""
 
     micro: Literal["clear", "truncate", "trim", "off"] = "clear"
-    """Old results are cleared (learn-claude-code), truncated (the Java agent), trimmed in the
-    middle (Hermes), or kept."""
+    """Old results are cleared (learn-claude-code), truncated (the Java agent), trimmed
+    in the middle (Hermes), or kept."""
     keep_recent: int = 3
-    """Number of newest results that stay whole (learn-claude-code). Unseen ones always do."""
+    """Number of newest results that stay whole (learn-claude-code). Unseen ones always
+    do."""
     min_chars: int = 100
     """Results of at most this many characters are never cleared (learn-claude-code)."""
     clear_at_least: Tokens = 0
-    """Clear only if at least this many tokens would go. The prompt cache breaks less often."""
+    """Clear only if at least this many tokens would go. The prompt cache breaks less
+    often."""
     keep_tools: tuple[str, ...] = ()
     """Results of these tools are never cleared."""
     clear_when: Literal["always", "cold"] = "always"
-    """Clear every turn, or only when the prompt cache has expired anyway (`cache_ttl`)."""
+    """Clear every turn, or only when the prompt cache has expired anyway
+    (`cache_ttl`)."""
     cache_ttl: float = 300.0
     """Seconds from its last use until the provider's prompt cache expires."""
     keep_messages: int = 6
@@ -83,43 +102,49 @@ class Settings:
     """trim: characters kept at each end (Hermes)."""
 
     keep_exchanges: int = 1
-    """Number of newest exchanges that a compaction keeps word for word. 0 in learn-claude-code and
-    in the Java agent."""
+    """Number of newest exchanges that a compaction keeps word for word. 0 in
+    learn-claude-code and in the Java agent."""
     head_tokens: Tokens = 0
     """Size of the head that a compaction keeps: the first words, and an exchange or two
     (Hermes)."""
     tail_tokens: Tokens | None = None
-    """Size of the tail, in place of `keep_exchanges` (Hermes). With a head or a tail, a compaction
-    trims the middle, updates its last summary, and asks for a length by the middle's size."""
+    """Size of the tail, in place of `keep_exchanges` (Hermes). With a head or a tail, a
+    compaction trims the middle, updates its last summary, and asks for a length by the
+    middle's size."""
     summary_tokens: SomeTokens = 2_000
     """Length asked of a summary. With a head or a tail, the largest that is asked for.
     `max_tokens` of the call is 4 times as much, at most the reserve."""
     summary_model: str = "same"
-    """The model that summarises: "same" or "auto" for the session's model, or a model's id.
-    If that one gives no summary, the session's model is asked."""
+    """The model that summarises: "same" or "auto" for the session's model, or a model's
+    id. If that one gives no summary, the session's model is asked."""
     reference_only: bool = True
-    """Whether a summary says that it is no instruction (Hermes). Lesson 06 shows why it should."""
+    """Whether a summary says that it is no instruction (Hermes). Lesson 06 shows why it
+    should."""
     restore_files: int = 0
-    """Number of recently read files that are put back after a compaction (Claude Code: 5)."""
+    """Number of recently read files that are put back after a compaction (Claude Code:
+    5)."""
     restore_tokens: Tokens = 5_000
     """Most tokens of each text that is put back: a file, or what a hook returns."""
     reactive: bool = True
-    """Whether a prompt that the API refuses as too long is compacted and sent once more."""
+    """Whether a prompt that the API refuses as too long is compacted and sent once
+    more."""
     session_memory: bool = False
     """Whether the agent's own notes take the place of a summary if they suffice."""
     summary_retries: int = 3
-    """How often a summary call that was refused for its size is repeated with less (s24)."""
+    """How often a summary call that was refused for its size is repeated with less
+    (s24)."""
     breaker_failures: int = 3
     """After this many failures in a row compaction pauses (s24). 0: never."""
     breaker_turns: int = 10
     """Number of turns of that pause. Then compaction is tried once more."""
     emergency_at: Share | None = 0.95
-    """From this share of the window on, the context is cut to size even without a summary
-    (Hermes)."""
+    """From this share of the window on, the context is cut to size even without a
+    summary (Hermes)."""
 
     keep_alive: int = 0
-    """How often the last request is repeated while the agent waits, for a person or for a command,
-    each time when a tenth of `cache_ttl` is left, so that the prompt cache lives on."""
+    """How often the last request is repeated while the agent waits, for a person or for
+    a command, each time when a tenth of `cache_ttl` is left, so that the prompt cache
+    lives on."""
 
     recall: bool = False
     """Whether the agent has the tool `recall`, and placeholders mention it."""
@@ -150,7 +175,9 @@ class Settings:
             )
         if 2 * self.trim_keep + 100 > self.trim_over:
             ends = f"trim_keep={self.trim_keep} twice and a marker"
-            raise ValueError(f"{ends} is more than trim_over={self.trim_over}; lower trim_keep")
+            raise ValueError(
+                f"{ends} is more than trim_over={self.trim_over}; lower trim_keep"
+            )
 
     @property
     def threshold_tokens(self) -> int:
@@ -172,7 +199,8 @@ class Settings:
 
     @property
     def repeat_after(self) -> float:
-        """Return the seconds after the cache's last use at which the last request is repeated.
+        """Return the seconds after the cache's last use at which the last request is
+        repeated.
 
         >>> Settings().repeat_after
         270.0
@@ -181,8 +209,14 @@ class Settings:
 
     @property
     def summary_max_tokens(self) -> int:
-        """Return `max_tokens` of the summary call, with room for a reply that runs over."""
-        return max(1, min(4 * self.summary_tokens, self.output_reserve or 4 * self.summary_tokens))
+        """Return `max_tokens` of the summary call, with room for a reply that runs
+        over."""
+        return max(
+            1,
+            min(
+                4 * self.summary_tokens, self.output_reserve or 4 * self.summary_tokens
+            ),
+        )
 
     def model_for_summaries(self, running: str) -> str:
         """Return the model that summarises while the session's model is `running`.
@@ -204,18 +238,27 @@ class Settings:
         """
         kinds: set[Any] = {Tokens, SomeTokens}
         names = [f.name for f in fields(self) if kinds & {f.type, *get_args(f.type)}]
-        amounts = {name: value for name in names if (value := getattr(self, name)) is not None}
-        return replace(self, **{k: v * window // self.context_window for k, v in amounts.items()})
+        amounts = {
+            name: value for name in names if (value := getattr(self, name)) is not None
+        }
+        return replace(
+            self, **{k: v * window // self.context_window for k, v in amounts.items()}
+        )
 
     @classmethod
     def from_env(
-        cls, preset: "Settings | None" = None, *, environ: Environ | None = None, **arguments: Any
+        cls,
+        preset: "Settings | None" = None,
+        *,
+        environ: Environ | None = None,
+        **arguments: Any,
     ) -> "Settings":
-        """Return a preset, changed by the environment, changed by arguments. The last one wins.
+        """Return a preset, changed by the environment, changed by arguments. The last
+        one wins.
 
         Reads the variables of Claude Code: CLAUDE_CODE_AUTO_COMPACT_WINDOW (tokens),
-        CLAUDE_AUTOCOMPACT_PCT_OVERRIDE (percent), DISABLE_COMPACT and DISABLE_AUTO_COMPACT (set to
-        anything but "", 0, false, no, off).
+        CLAUDE_AUTOCOMPACT_PCT_OVERRIDE (percent), DISABLE_COMPACT and
+        DISABLE_AUTO_COMPACT (set to anything but "", 0, false, no, off).
 
         >>> Settings.from_env(environ={"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "50"}).threshold_tokens
         100000
@@ -229,9 +272,20 @@ class Settings:
             try:
                 changes |= {field: number(environ[name])} if environ.get(name) else {}
             except ValueError as error:
-                raise ValueError(f"{name} in the environment: {error}; mend or unset it") from None
-        for name, switch in (("DISABLE_COMPACT", "enabled"), ("DISABLE_AUTO_COMPACT", "auto")):
-            if environ.get(name, "").strip().lower() not in ("", "0", "false", "no", "off"):
+                raise ValueError(
+                    f"{name} in the environment: {error}; mend or unset it"
+                ) from None
+        for name, switch in (
+            ("DISABLE_COMPACT", "enabled"),
+            ("DISABLE_AUTO_COMPACT", "auto"),
+        ):
+            if environ.get(name, "").strip().lower() not in (
+                "",
+                "0",
+                "false",
+                "no",
+                "off",
+            ):
                 changes[switch] = False
         if (changes | arguments).get("threshold_pct") is not None:
             changes["threshold"] = None  # or the preset's fixed one would win unnoticed
@@ -245,12 +299,15 @@ class Settings:
         """
         values: dict[str, Any] = {}
         for name in {field.name for field in fields(cls)} & record.keys():
-            values[name] = tuple(record[name]) if isinstance(record[name], list) else record[name]
+            values[name] = (
+                tuple(record[name]) if isinstance(record[name], list) else record[name]
+            )
         return cls(**values)
 
 
 def _fix(value: Any, kind: Any) -> str:
-    """Say what to take instead of a value that doesn't fit its field's type; "" if it fits."""
+    """Say what to take instead of a value that doesn't fit its field's type; "" if it
+    fits."""
     choices = get_args(kind)
     if get_origin(kind) is Literal:
         return "" if value in choices else f"choose one of {', '.join(choices)}"

@@ -1,8 +1,9 @@
-"""One bash command: what it may see, how it is stopped, and how much of its output is kept.
+"""One bash command: what it may see, how it is stopped, and how much of its output is
+kept.
 
-`tools` decides whether a command may run and what the model reads of it. A command's process group
-is killed when it ends, and when this process ends, however that comes about. Outside bubblewrap, a
-process that leaves the group (`setsid`) lives on.
+`tools` decides whether a command may run and what the model reads of it. A command's
+process group is killed when it ends, and when this process ends, however that comes
+about. Outside bubblewrap, a process that leaves the group (`setsid`) lives on.
 """
 
 import io
@@ -28,7 +29,8 @@ CAP = 50_000
 PASSED = """PATH HOME USER LOGNAME SHELL TMPDIR LD_LIBRARY_PATH PYTHONPATH VIRTUAL_ENV CONDA_PREFIX
 JAVA_HOME GOPATH CARGO_HOME RUSTUP_HOME NVM_DIR SSL_CERT_FILE SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC
 PATHEXT APPDATA LOCALAPPDATA PROGRAMDATA PROGRAMFILES USERPROFILE USERNAME TEMP TMP MSYSTEM"""
-"""Names of the variables that a command gets from this process. Any other could hold a key."""
+"""Names of the variables that a command gets from this process. Any other could hold a
+key."""
 
 FIXED = {
     "LC_ALL": "C",
@@ -43,11 +45,13 @@ FIXED = {
 """Variables that make a program's output the same on every machine."""
 
 FILE_LIMIT, MEMORY_LIMIT = 1_000_000, 4_000_000
-"""Most kilobytes of each file that a command writes, and of the memory of each of its processes."""
+"""Most kilobytes of each file that a command writes, and of the memory of each of its
+processes."""
 
 _WATCHED = f"""( (read -r _; kill -KILL 0) <&0 > /dev/null 2>&1 & ); exec < /dev/null
 ulimit -f {FILE_LIMIT} 2> /dev/null; ulimit -d {MEMORY_LIMIT} 2> /dev/null; exec "$@" """
-"""Limits a command, and kills its process group once nobody holds the other end of its input.
+"""Limits a command, and kills its process group once nobody holds the other end of its
+input.
 
 The watcher is no child of the command, which may wait for all of its children.
 """
@@ -67,9 +71,11 @@ PROTECTED = {
     ".gitlab-ci.yml": "GitLab runs it",
     ".circleci": "CircleCI runs it",
 }
-"""Files and folders from which other programs run commands later, outside any sandbox, and why."""
+"""Files and folders from which other programs run commands later, outside any sandbox,
+and why."""
 BARE = "HEAD"
-"""The file by which git takes any folder for a repository, whose settings name commands."""
+"""The file by which git takes any folder for a repository, whose settings name
+commands."""
 
 
 @dataclass
@@ -77,7 +83,8 @@ class Execution:
     """What a command printed, and how it ended."""
 
     output: str = ""
-    """Standard output and error in the order of their arrival, at most `CAP` characters."""
+    """Standard output and error in the order of their arrival, at most `CAP`
+    characters."""
     cut: int = 0
     """Number of characters that came after those."""
     exit_code: int | None = None
@@ -85,7 +92,8 @@ class Execution:
 
 
 def environment() -> dict[str, str]:
-    """Return a command's variables: the `PASSED` ones of this process, and the `FIXED` ones.
+    """Return a command's variables: the `PASSED` ones of this process, and the `FIXED`
+    ones.
 
     `python` is the interpreter that runs this code.
     """
@@ -97,25 +105,36 @@ def environment() -> dict[str, str]:
 def sandbox_prefix(bubblewrap: str, folder: Path) -> list[str]:
     """Make the words to put before a command, so that it runs in bubblewrap.
 
-    `folder` is its `/workspace`. It may write there and in a `/tmp` of its own, and read the
-    system's programs. It has no network and sees no home folder, where keys lie, nor the `.env`
-    files that stand in `folder` itself.
+    `folder` is its `/workspace`. It may write there and in a `/tmp` of its own, and
+    read the system's programs. It has no network and sees no home folder, where keys
+    lie, nor the `.env` files that stand in `folder` itself.
 
-    The `PROTECTED` files and folders that stand in `folder` itself are read-only, and so is all of
-    `.github`, because a command could rename it. A command can still make one that is missing, and
-    change one that is a symlink or lies in a subfolder. So look before you run git or open an
-    editor in a folder that had none.
+    The `PROTECTED` files and folders that stand in `folder` itself are read-only, and
+    so is all of `.github`, because a command could rename it. A command can still make
+    one that is missing, and change one that is a symlink or lies in a subfolder. So
+    look before you run git or open an editor in a folder that had none.
     """
     system = ("/bin", "/etc", "/lib", "/lib64", "/opt", "/sbin", "/usr")
-    call = [bubblewrap, "--unshare-all", "--die-with-parent", "--setenv", "HOME", "/tmp"]
+    call = [
+        bubblewrap,
+        "--unshare-all",
+        "--die-with-parent",
+        "--setenv",
+        "HOME",
+        "/tmp",
+    ]
     call += ["--cap-drop", "ALL"]  # root could undo a read-only mount
     call += ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
     for place in (*system, sys.base_prefix, sys.prefix):
-        if not folder.is_relative_to(place):  # what lies beside the folder is nobody's program
+        if not folder.is_relative_to(
+            place
+        ):  # what lies beside the folder is nobody's program
             call += ["--ro-bind-try", place, place]
     call += ["--bind", str(folder), "/workspace", "--chdir", "/workspace"]
     for name in (name.partition("/")[0] for name in PROTECTED):
-        if not (folder / name).is_symlink():  # bubblewrap fails if it leads out of the folder
+        if not (
+            folder / name
+        ).is_symlink():  # bubblewrap fails if it leads out of the folder
             call += ["--ro-bind-try", str(folder / name), f"/workspace/{name}"]
     for path in folder.glob(".env*"):
         file = path.resolve()
@@ -129,14 +148,16 @@ def confines() -> bool:
     """Return whether there is a bubblewrap, and it may make namespaces here."""
     bubblewrap = shutil.which("bwrap")
     call = [bubblewrap or "", "--unshare-all", "--ro-bind", "/", "/", "true"]
-    return bool(bubblewrap) and subprocess.run(call, capture_output=True).returncode == 0
+    return (
+        bool(bubblewrap) and subprocess.run(call, capture_output=True).returncode == 0
+    )
 
 
 def is_protected(path: str) -> bool:
     """Return whether a path with slashes is one of the `PROTECTED` or lies below one.
 
-    They count at any depth and in any case, because macOS and Windows ignore the case of a name.
-    Windows also ignores dots and blanks at its end.
+    They count at any depth and in any case, because macOS and Windows ignore the case
+    of a name. Windows also ignores dots and blanks at its end.
 
     >>> is_protected("lib/.Git/config"), is_protected(".gitignore")
     (True, False)
@@ -147,12 +168,17 @@ def is_protected(path: str) -> bool:
 
 
 def holds_keys(path: str) -> bool:
-    """Return whether a path with slashes is a `.env` file, at any depth and in any case.
+    """Return whether a path with slashes is a `.env` file, at any depth and in any
+    case.
 
     >>> holds_keys("api/.env"), holds_keys(".env.local"), holds_keys(".env.example")
     (True, True, False)
     """
-    return bool(re.search(r"(?i)(^|/)\.env([. :](?!(example|sample|template|dist)$)[^/]*)?$", path))
+    return bool(
+        re.search(
+            r"(?i)(^|/)\.env([. :](?!(example|sample|template|dist)$)[^/]*)?$", path
+        )
+    )
 
 
 def keys_in(folder: Path) -> list[str]:
@@ -166,17 +192,18 @@ def keys_in(folder: Path) -> list[str]:
 def run(call: list[str], folder: Path, *, time_limit: float) -> Execution:
     """Run `call` in `folder` for at most `time_limit` seconds.
 
-    The process group is killed in every case: at the end, at the time limit, at Ctrl-C, and when
-    this process is killed. `FILE_LIMIT` and `MEMORY_LIMIT` hold, except on Windows. Raises OSError
-    if the call can't be started (an argument too long, the folder gone).
+    The process group is killed in every case: at the end, at the time limit, at Ctrl-C,
+    and when this process is killed. `FILE_LIMIT` and `MEMORY_LIMIT` hold, except on
+    Windows. Raises OSError if the call can't be started (an argument too long, the
+    folder gone).
 
     >>> run(["bash", "-c", "echo one; echo two >&2; exit 3"], Path("."), time_limit=9)
     Execution(output='one\\ntwo\\n', cut=0, exit_code=3)
     """
     execution, process, is_posix = Execution(), None, os.name == "posix"
     try:
-        # Ctrl-C before the process has a name would leave it running, and before it has a reader
-        # would leave its pipe open.
+        # Ctrl-C before the process has a name would leave it running, and before it has
+        # a reader would leave its pipe open.
         with defer_ctrl_c():
             process = subprocess.Popen(
                 ["bash", "-c", _WATCHED, "bash", *call] if is_posix else call,
@@ -189,9 +216,12 @@ def run(call: list[str], folder: Path, *, time_limit: float) -> Execution:
                 errors="replace",
                 start_new_session=True,
             )
-            reader = threading.Thread(target=_drain, args=(process.stdout, execution), daemon=True)
+            reader = threading.Thread(
+                target=_drain, args=(process.stdout, execution), daemon=True
+            )
             reader.start()
-            # Waiting with a time limit would poll. A thread that waits for ever doesn't.
+            # Waiting with a time limit would poll. A thread that waits for ever
+            # doesn't.
             waiter = threading.Thread(target=process.wait, daemon=True)
             waiter.start()
         waiter.join(time_limit)
@@ -207,7 +237,9 @@ def run(call: list[str], folder: Path, *, time_limit: float) -> Execution:
 
 def _drain(stream: TextIO, execution: Execution) -> None:
     with stream:
-        while text := stream.readline(65_536):  # a line without an end can't fill the memory
+        while text := stream.readline(
+            65_536
+        ):  # a line without an end can't fill the memory
             room = CAP - len(execution.output)
             execution.output += text[:room]
             execution.cut += len(text[room:])
@@ -218,7 +250,8 @@ def _kill_group(process: subprocess.Popen[str]) -> None:
         tree = ["taskkill", "/F", "/T", "/PID", str(process.pid)]
         subprocess.run(tree, capture_output=True, check=False)
     else:
-        # The group may be gone, or (macOS says "permission") hold only what is dead already.
+        # The group may be gone, or (macOS says "permission") hold only what is dead
+        # already.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -1,8 +1,8 @@
 """Turn usages into dollars, and hold a cap on what a live run may spend.
 
-`prices.json` says when its prices were collected and from where. A model that it does not name has
-no price here, unless you name one with `own_price`. Batches, fast mode and regional surcharges are
-not priced.
+`prices.json` says when its prices were collected and from where. A model that it does
+not name has no price here, unless you name one with `own_price`. Batches, fast mode and
+regional surcharges are not priced.
 """
 
 import json
@@ -22,10 +22,11 @@ PRICED_AS = "claude-opus-5-5"
 PAYS_FROM = 20
 """Writing to the cache costs so many times reading, at least, where repeats pay."""
 PATIENCE, RETRIES = 60.0, 10
-"""Most seconds that an endpoint may have a request wait in all, if it asks for the same wait each
-time, and most tries after the first.
+"""Most seconds that an endpoint may have a request wait in all, if it asks for the same
+wait each time, and most tries after the first.
 
-The SDK's own waits begin at half a second, double up to eight, and are some 50 seconds together.
+The SDK's own waits begin at half a second, double up to eight, and are some 50 seconds
+together.
 """
 Usage = Mapping[str, Any]
 _KINDS = ("input", "cache_write_5m", "cache_write_1h", "cache_read")
@@ -38,7 +39,8 @@ class CapReached(RuntimeError):
 
 
 class LiveError(RuntimeError):
-    """The reason why a live run can't go on, in one sentence for the person who started it."""
+    """The reason why a live run can't go on, in one sentence for the person who started
+    it."""
 
 
 class NoPrice(ValueError):
@@ -52,17 +54,20 @@ def price_list() -> dict[str, Any]:
 
 
 def own_price(model: str, price: str) -> None:
-    """Take "IN,OUT" as the price of a model in this process, in dollars per million tokens.
+    """Take "IN,OUT" as the price of a model in this process, in dollars per million
+    tokens.
 
-    A model that the file names keeps the file's price, or offline bills would change. The prompt
-    cache costs what the prompt costs. Raises ValueError for another text.
+    A model that the file names keeps the file's price, or offline bills would change.
+    The prompt cache costs what the prompt costs. Raises ValueError for another text.
 
     >>> own_price("tiny", "0.5, 2")
     >>> dollars({"input_tokens": 1_000_000, "output_tokens": 1_000_000}, "tiny")
     2.5
     """
     amounts = price.split(",")
-    if len(amounts) != 2 or not all(re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*", n) for n in amounts):
+    if len(amounts) != 2 or not all(
+        re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*", n) for n in amounts
+    ):
         raise ValueError(
             f"price={price!r}; write IN,OUT in dollars per million tokens, such as 0,0"
         )
@@ -71,19 +76,26 @@ def own_price(model: str, price: str) -> None:
 
 
 def model_facts(model: str) -> dict[str, Any]:
-    """Return prices (USD per million tokens) and sizes of a model; a dated id finds its model.
+    """Return prices (USD per million tokens) and sizes of a model; a dated id finds its
+    model.
 
-    A price of one's own counts if the file has none. Raises NoPrice, which is a ValueError.
+    A price of one's own counts if the file has none. Raises NoPrice, which is a
+    ValueError.
     """
     models = price_list()["models"]
-    facts = models.get(model) or models.get(re.sub(r"-20\d{6}$", "", model)) or _own.get(model)
+    facts = (
+        models.get(model)
+        or models.get(re.sub(r"-20\d{6}$", "", model))
+        or _own.get(model)
+    )
     if facts is None:
         raise NoPrice(f"no price is known for the model {model!r}")
     return facts
 
 
 def rates(model: str, prompt_tokens: int = 0) -> dict[str, float]:
-    """Return USD per million tokens by kind, for a request with a prompt of so many tokens.
+    """Return USD per million tokens by kind, for a request with a prompt of so many
+    tokens.
 
     If the model has a tier for long prompts, its rates hold for the whole request.
     """
@@ -93,10 +105,12 @@ def rates(model: str, prompt_tokens: int = 0) -> dict[str, float]:
 
 
 def repeats_that_pay(model: str) -> int:
-    """Return how often to repeat a request so that the cache lives on: 3 times, or not at all.
+    """Return how often to repeat a request so that the cache lives on: 3 times, or not
+    at all.
 
-    In real sessions three repeats save where writing to the cache costs 25 times reading or more,
-    and cost where it is 12.5 times. For a model without a price they are not worth the risk.
+    In real sessions three repeats save where writing to the cache costs 25 times
+    reading or more, and cost where it is 12.5 times. For a model without a price they
+    are not worth the risk.
 
     >>> repeats_that_pay("claude-opus-5-5"), repeats_that_pay("claude-haiku-5-5")
     (3, 0)
@@ -110,16 +124,18 @@ def repeats_that_pay(model: str) -> int:
 def priced(usage: Usage, model: str) -> dict[str, tuple[int, float]]:
     """Return tokens and USD of one response by how they are billed.
 
-    The kinds are `read` from the cache, `written` to it, `uncached`, and `answers`. Missing and
-    null counts are 0. `usage["cache_creation"]` says how many of the tokens written to the cache
-    live an hour, and those cost more.
+    The kinds are `read` from the cache, `written` to it, `uncached`, and `answers`.
+    Missing and null counts are 0. `usage["cache_creation"]` says how many of the tokens
+    written to the cache live an hour, and those cost more.
     """
     rate = rates(model, prompt_tokens(usage))
     split: Usage = usage.get("cache_creation") or {}
     hour = split.get("ephemeral_1h_input_tokens") or 0
     read = usage.get("cache_read_input_tokens") or 0
     written = usage.get("cache_creation_input_tokens") or 0
-    uncached, answers = (usage.get(name) or 0 for name in ("input_tokens", "output_tokens"))
+    uncached, answers = (
+        usage.get(name) or 0 for name in ("input_tokens", "output_tokens")
+    )
     writing = rate["cache_write_5m"] * (written - hour) + rate["cache_write_1h"] * hour
     return {
         "read": (read, rate["cache_read"] * read / MILLION),
@@ -186,7 +202,10 @@ def usage_of(reply: bytes) -> Usage | None:
     try:
         usage = json.loads(reply)["usage"]
         counts = [usage["input_tokens"], usage["output_tokens"]]
-        counts += [usage.get(f"cache_{kind}_input_tokens") or 0 for kind in ("read", "creation")]
+        counts += [
+            usage.get(f"cache_{kind}_input_tokens") or 0
+            for kind in ("read", "creation")
+        ]
         split: Usage = usage.get("cache_creation") or {}
         counts += [count or 0 for count in split.values()]
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
@@ -197,12 +216,14 @@ def usage_of(reply: bytes) -> Usage | None:
 def guard(
     base_url: str, cap: Cap | None, say: Callable[[str], object] = str
 ) -> Callable[[Any, Any], Any]:
-    """Return a middleware for `anthropic.Anthropic(middleware=[guard(…)])`. `cap` None: no limit.
+    """Return a middleware for `anthropic.Anthropic(middleware=[guard(…)])`. `cap` None:
+    no limit.
 
-    It runs once for each attempt, and `say` gets a line before each wait. It raises CapReached
-    before a request, and LiveError if the key is refused, if nobody answers at `base_url`, if the
-    wait would be longer than `PATIENCE`, if it redirects or is no Messages API, or if the cap can't
-    be held: without a price, for a streamed answer, or after a reply without a countable usage.
+    It runs once for each attempt, and `say` gets a line before each wait. It raises
+    CapReached before a request, and LiveError if the key is refused, if nobody answers
+    at `base_url`, if the wait would be longer than `PATIENCE`, if it redirects or is no
+    Messages API, or if the cap can't be held: without a price, for a streamed answer,
+    or after a reply without a countable usage.
     """
     import anthropic
 
@@ -215,7 +236,9 @@ def guard(
             response = call_next(request)
         except anthropic.APIConnectionError as error:  # also ten minutes of silence
             reason = error.__cause__ or error
-            is_last = request.retries_taken > 1 or isinstance(error, anthropic.APITimeoutError)
+            is_last = request.retries_taken > 1 or isinstance(
+                error, anthropic.APITimeoutError
+            )
             text = f"Nobody answers at {base_url}: is there a network? {reason}"
             # The SDK tries again if its own error is the cause.
             raise LiveError(text) from (reason if is_last else error)
@@ -230,10 +253,15 @@ def guard(
     return handle
 
 
-def _check_wait(request: Any, response: Any, base_url: str, say: Callable[[str], object]) -> None:
-    """Say that the SDK tries again, and when. Raise LiveError if that takes too long."""
+def _check_wait(
+    request: Any, response: Any, base_url: str, say: Callable[[str], object]
+) -> None:
+    """Say that the SDK tries again, and when. Raise LiveError if that takes too
+    long."""
     code, headers = response.status_code, response.headers
-    again = (code in (408, 409, 429) or code >= 500) and headers.get("x-should-retry") != "false"
+    again = (code in (408, 409, 429) or code >= 500) and headers.get(
+        "x-should-retry"
+    ) != "false"
     if not again or request.retries_taken >= RETRIES:
         return
     wait = _retry_after(headers)
@@ -245,7 +273,8 @@ def _check_wait(request: Any, response: Any, base_url: str, say: Callable[[str],
 
 
 def _retry_after(headers: Mapping[str, str]) -> float:
-    """Return the seconds that a response asks to wait, 0 if it doesn't ask. Dates aren't read."""
+    """Return the seconds that a response asks to wait, 0 if it doesn't ask. Dates
+    aren't read."""
     for name, unit in (("retry-after-ms", 1_000), ("retry-after", 1)):
         with suppress(KeyError, ValueError):
             return max(0.0, float(headers[name]) / unit)
@@ -255,7 +284,9 @@ def _retry_after(headers: Mapping[str, str]) -> float:
 def _check(cap: Cap, model: str, body: Mapping[str, Any]) -> None:
     cap.check()
     if body.get("stream"):
-        raise LiveError("The cap can't be held for a streamed answer. Go on without max_usd.")
+        raise LiveError(
+            "The cap can't be held for a streamed answer. Go on without max_usd."
+        )
     try:
         model_facts(model)
     except ValueError as error:
@@ -274,9 +305,15 @@ def _check_response(response: Any, base_url: str, streams: Any) -> None:
             "that address, set ANTHROPIC_BASE_URL to it."
         )
     kind, answer = response.headers.get("content-type", ""), response.http_response
-    fits = "event-stream" in kind if streams else "json" in kind and _is_object(answer.read())
+    fits = (
+        "event-stream" in kind
+        if streams
+        else "json" in kind and _is_object(answer.read())
+    )
     if answer.is_success and not fits:
-        raise LiveError(f"{base_url} is not a Messages API: it sent {kind or '?'}, no message.")
+        raise LiveError(
+            f"{base_url} is not a Messages API: it sent {kind or '?'}, no message."
+        )
 
 
 def _is_object(text: bytes) -> bool:

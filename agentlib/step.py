@@ -8,7 +8,8 @@ from typing import Any, Literal
 from agentlib.messages import Message
 
 Reason = Literal["auto", "manual", "reactive"]
-"""Why the layers may compact: the threshold, a wish, or the API's refusal of the prompt."""
+"""Why the layers may compact: the threshold, a wish, or the API's refusal of the
+prompt."""
 
 
 class Outcome(StrEnum):
@@ -24,7 +25,8 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """The context for one request, and all that the session file notes about its making.
+    """The context for one request, and all that the session file notes about its
+    making.
 
     Amounts are estimated tokens.
     """
@@ -34,7 +36,8 @@ class Step:
     cleared: tuple[str, ...] = ()
     """Ids of the results that were cleared, truncated or trimmed."""
     replaced: Mapping[str, str] = field(default_factory=dict[str, str])
-    """tool_use id -> the new content of that result. With `messages.INPUT`: a call's new input."""
+    """tool_use id -> the new content of that result. With `messages.INPUT`: a call's
+    new input."""
     compaction: Outcome | None = None
     """None: there was no compaction."""
     reason: Reason = "auto"
@@ -46,7 +49,8 @@ class Step:
     kept: tuple[int, ...] = ()
     """After a compaction: the indexes of the messages that stay."""
     settled: int = 0
-    """Number of leading messages that no layer will touch again; a cache marker follows them."""
+    """Number of leading messages that no layer will touch again; a cache marker follows
+    them."""
     tokens_before: int = 0
     tokens_cleared: int = 0
     """How much smaller clearing made the context."""
@@ -64,11 +68,16 @@ class Step:
         >>> Step(messages=[], compaction=Outcome.AUTO, kept=(0, 1, 7, 8)).summary
         2
         """
-        return None if self.compaction in (None, Outcome.FAILED) else summary_place(self.kept)
+        return (
+            None
+            if self.compaction in (None, Outcome.FAILED)
+            else summary_place(self.kept)
+        )
 
 
 def summary_place(kept: Sequence[int]) -> int:
-    """Find the index of the summary: the first place that a kept message didn't have before.
+    """Find the index of the summary: the first place that a kept message didn't have
+    before.
 
     >>> summary_place([0, 1, 7, 8])
     2
@@ -77,4 +86,5 @@ def summary_place(kept: Sequence[int]) -> int:
 
 
 ContextEngine = Callable[..., Step]
-"""The type of `pipeline.compact`; `loop.run(engine=…)` takes any function of that signature."""
+"""The type of `pipeline.compact`; `loop.run(engine=…)` takes any function of that
+signature."""

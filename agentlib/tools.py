@@ -1,17 +1,21 @@
-"""The agent's tools: bash, reading, writing and editing files in one folder, and recall.
+"""The agent's tools: bash, reading, writing and editing files in one folder, and
+recall.
 
-Trust model. The file tools are confined: no `..`, absolute path or symlink leads them out of the
-workspace. They read what `shell.PROTECTED` lists, such as `.git`, but never write it, because git,
-an editor or a server would run commands from there. They neither read nor write `.env` files, which
-hold keys, and no result shows a long value of the workspace's `.env` as it is written there.
+Trust model. The file tools are confined: no `..`, absolute path or symlink leads them
+out of the workspace. They read what `shell.PROTECTED` lists, such as `.git`, but never
+write it, because git, an editor or a server would run commands from there. They neither
+read nor write `.env` files, which hold keys, and no result shows a long value of the
+workspace's `.env` as it is written there.
 
-No list of forbidden words makes a shell safe, so bash is not confined by itself. Either a person
-confirms each command (`confirm`), or it runs in bubblewrap (`sandbox`). With neither, let only a
-model you trust use it, such as the offline one. In every case a command gets only a few harmless
-variables, its time and output are limited, and its process group is killed when it ends.
+No list of forbidden words makes a shell safe, so bash is not confined by itself. Either
+a person confirms each command (`confirm`), or it runs in bubblewrap (`sandbox`). With
+neither, let only a model you trust use it, such as the offline one. In every case a
+command gets only a few harmless variables, its time and output are limited, and its
+process group is killed when it ends.
 
-To the model the folder is `/workspace`. The file tools take such paths. Commands do in bubblewrap
-only: elsewhere they use relative paths, and one that names `/workspace` is refused.
+To the model the folder is `/workspace`. The file tools take such paths. Commands do in
+bubblewrap only: elsewhere they use relative paths, and one that names `/workspace` is
+refused.
 """
 
 import os
@@ -38,19 +42,34 @@ ROOM = 120
 
 
 def _definition(
-    name: str, description: str, *texts: str, optional: tuple[str, ...] = (), **numbers: int
+    name: str,
+    description: str,
+    *texts: str,
+    optional: tuple[str, ...] = (),
+    **numbers: int,
 ) -> Definition:
-    """Define a tool. `texts` are required strings, `numbers` minimums of optional integers."""
-    properties: dict[str, Any] = {text: {"type": "string"} for text in (*texts, *optional)}
-    properties |= {n: {"type": "integer", "minimum": least} for n, least in numbers.items()}
-    schema: dict[str, Any] = {"type": "object", "properties": properties, "required": list(texts)}
+    """Define a tool. `texts` are required strings, `numbers` minimums of optional
+    integers."""
+    properties: dict[str, Any] = {
+        text: {"type": "string"} for text in (*texts, *optional)
+    }
+    properties |= {
+        n: {"type": "integer", "minimum": least} for n, least in numbers.items()
+    }
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": properties,
+        "required": list(texts),
+    }
     closed = schema | {"additionalProperties": False}
     return {"name": name, "description": description, "input_schema": closed}
 
 
 _BASH = """Run a bash command in /workspace. Its output and its errors come back together, and \
 its exit code where that is not 0. What it leaves running is stopped."""
-_READ = "Read a text file. The first `offset` lines are skipped, at most `limit` come back."
+_READ = (
+    "Read a text file. The first `offset` lines are skipped, at most `limit` come back."
+)
 _WRITE = "Write a whole file; missing folders are made."
 _EDIT = "Replace old_text by new_text. old_text must stand in the file exactly once."
 _RECALL = """Get back what was cleared or compacted: a result by its tool_use_id, or all lines \
@@ -61,9 +80,12 @@ DEFINITIONS = (
     _definition("read_file", _READ, "path", offset=0, limit=1),
     _definition("write_file", _WRITE, "path", "content"),
     _definition("edit_file", _EDIT, "path", "old_text", "new_text"),
-    _definition("recall", _RECALL, optional=("tool_use_id", "search"), offset=0, limit=1),
+    _definition(
+        "recall", _RECALL, optional=("tool_use_id", "search"), offset=0, limit=1
+    ),
 )
-"""Every tool as the API is told of it, always in this order: the prompt cache needs that."""
+"""Every tool as the API is told of it, always in this order: the prompt cache needs
+that."""
 
 
 class ToolError(Exception):
@@ -86,14 +108,20 @@ def check_inputs(definition: Definition, inputs: object) -> dict[str, Any]:
     """
     rules: dict[str, Any] = definition["input_schema"]["properties"]
     if not isinstance(inputs, dict) or not inputs.keys() <= rules.keys():
-        raise ToolError(f"the input must be an object with {', '.join(rules)}, not {inputs!r:.80}")
+        raise ToolError(
+            f"the input must be an object with {', '.join(rules)}, not {inputs!r:.80}"
+        )
     arguments = {k: v for k, v in cast(dict[str, Any], inputs).items() if v is not None}
     for name, rule in rules.items():
         value = arguments.get(name)
         if rule["type"] == "string":
             # No path, command or file can hold NUL or half of a surrogate pair.
-            is_text = isinstance(value, str) and not re.search("[\0\ud800-\udfff]", value)
-            fits = is_text or (value is None and name not in definition["input_schema"]["required"])
+            is_text = isinstance(value, str) and not re.search(
+                "[\0\ud800-\udfff]", value
+            )
+            fits = is_text or (
+                value is None and name not in definition["input_schema"]["required"]
+            )
             expected = "a string of Unicode characters without NUL"
         else:
             # To Python True is an int, too.
@@ -111,19 +139,22 @@ class Workspace:
     >>> workspace.run("write_file", {"path": "a.txt", "content": "né\\n"})
     'Wrote 4 bytes to a.txt'
 
-    Raises NotADirectoryError if `root` is not a folder, ValueError if it is the whole disk.
+    Raises NotADirectoryError if `root` is not a folder, ValueError if it is the whole
+    disk.
     """
 
     root: Path
     """The folder. The model knows it as `/workspace`."""
     _: KW_ONLY
     recall: Callable[..., str] | None = None
-    """Such as `Session.recall`: the text of an earlier result by its id, or KeyError; with
-    `search=`, lines that hold these words. None: there is no tool `recall`."""
+    """Such as `Session.recall`: the text of an earlier result by its id, or KeyError;
+    with `search=`, lines that hold these words. None: there is no tool `recall`."""
     confirm: Callable[[str], bool] | None = None
-    """Asked before each command that runs outside bubblewrap. False refuses the command."""
+    """Asked before each command that runs outside bubblewrap. False refuses the
+    command."""
     sandbox: bool = False
-    """Run commands in bubblewrap. If it isn't installed, each is confirmed or refused."""
+    """Run commands in bubblewrap. If it isn't installed, each is confirmed or
+    refused."""
     time_limit: float = 120.0
     """Seconds for one command."""
     waiting: Callable[[], AbstractContextManager[object]] = nullcontext
@@ -136,9 +167,13 @@ class Workspace:
     def __post_init__(self) -> None:
         object.__setattr__(self, "root", Path(self.root).resolve())
         if not self.root.is_dir():
-            raise NotADirectoryError(f"the workspace {self.root} is not a folder; make it first")
+            raise NotADirectoryError(
+                f"the workspace {self.root} is not a folder; make it first"
+            )
         if self.root == self.root.parent:
-            raise ValueError(f"the workspace {self.root} is the whole disk; name a folder in it")
+            raise ValueError(
+                f"the workspace {self.root} is the whole disk; name a folder in it"
+            )
 
     @property
     def tools(self) -> dict[str, Callable[..., str]]:
@@ -158,15 +193,21 @@ class Workspace:
         Raises ToolError for every failure that the model can do something about.
         """
         offered = {each["name"]: each for each in self.definitions}
-        expect(name in offered, f"there is no tool {name!r}; there are {', '.join(offered)}")
+        expect(
+            name in offered,
+            f"there is no tool {name!r}; there are {', '.join(offered)}",
+        )
         arguments = check_inputs(offered[name], inputs)
         try:
             return self.tools[name](**arguments)
         except OSError as error:  # such as a full disk, or a command too long to start
-            raise ToolError(f"{arguments.get('path', name)}: {error.strerror}") from error
+            raise ToolError(
+                f"{arguments.get('path', name)}: {error.strerror}"
+            ) from error
 
     def without_keys(self, text: str) -> str:
-        """Mask the key in use and the values in the folder's `.env`, from 12 characters on.
+        """Mask the key in use and the values in the folder's `.env`, from 12 characters
+        on.
 
         A key that was changed, such as spelt backwards or in base64, is not noticed.
         """
@@ -177,37 +218,58 @@ class Workspace:
     def bash(self, command: str) -> str:
         """Return a command's standard output and error, in the order of their arrival.
 
-        An exit code other than 0 is a ToolError whose last line is `(exit code N)`. Only a silent 1
-        is an answer and no failure: it is how `grep` says "nothing found".
+        An exit code other than 0 is a ToolError whose last line is `(exit code N)`.
+        Only a silent 1 is an answer and no failure: it is how `grep` says "nothing
+        found".
         """
         with self.waiting():
-            execution = shell.run(self._call(command), self.root, time_limit=self.time_limit)
-        code, output = execution.exit_code, execution.output.replace(str(self.root), "/workspace")
+            execution = shell.run(
+                self._call(command), self.root, time_limit=self.time_limit
+            )
+        code, output = (
+            execution.exit_code,
+            execution.output.replace(str(self.root), "/workspace"),
+        )
         silent = not output.strip()
         stopped = f"(stopped: it ran longer than {self.time_limit:g} seconds)"
-        notes = [] if code == 0 else [stopped if code is None else f"(exit code {code})"]
+        notes = (
+            [] if code == 0 else [stopped if code is None else f"(exit code {code})"]
+        )
         output = output if execution.cut else output.rstrip("\n")
         text = fit("(no output)" if silent else output, execution.cut, *notes)
         expect(code == 0 or (code == 1 and silent), text)
         return text
 
     def _call(self, command: str) -> list[str]:
-        """Return the words that run a command in bubblewrap, or without it if that is permitted."""
+        """Return the words that run a command in bubblewrap, or without it if that is
+        permitted."""
         bash = shutil.which("bash") or ""
         expect(bash, "no bash on the PATH; install it (on Windows it comes with Git)")
         if self.sandbox and (bubblewrap := shutil.which("bwrap")):
             return [*shell.sandbox_prefix(bubblewrap, self.root), bash, "-c", command]
-        expect(self.confirm or not self.sandbox, "no bwrap; install bubblewrap or confirm commands")
+        expect(
+            self.confirm or not self.sandbox,
+            "no bwrap; install bubblewrap or confirm commands",
+        )
         relative = not re.search(r"(?<![\w.~})-])/workspace\b", command)
-        expect(relative, "no command finds /workspace here; it starts in it: use relative paths")
+        expect(
+            relative,
+            "no command finds /workspace here; it starts in it: use relative paths",
+        )
         confirmed = not self.confirm or self.confirm(command)
-        expect(confirmed, "the person refused this command; do without it, or ask what to do")
+        expect(
+            confirmed,
+            "the person refused this command; do without it, or ask what to do",
+        )
         return [bash, "-c", command]
 
     def read_file(self, path: str, offset: int = 0, limit: int | None = None) -> str:
-        """Return lines of a file. The last line says how many more there are (see `page`)."""
+        """Return lines of a file. The last line says how many more there are (see
+        `page`)."""
         file, name = self._place(path)
-        text = re.sub("\r\n?", "\n", _bytes(file, name).decode("utf-8-sig", errors="replace"))
+        text = re.sub(
+            "\r\n?", "\n", _bytes(file, name).decode("utf-8-sig", errors="replace")
+        )
         lines = text.removesuffix("\n").split("\n") if text else []
         if not lines and not offset:
             return "(empty file)"
@@ -223,19 +285,24 @@ class Workspace:
     def edit_file(self, path: str, old_text: str, new_text: str) -> str:
         """Change the one place that holds `old_text`.
 
-        The newlines of both texts become the file's own, \\n or \\r\\n. In a file that mixes
-        them, an `old_text` of several lines only matches lines that end with \\r\\n.
+        The newlines of both texts become the file's own, \\n or \\r\\n. In a file that
+        mixes them, an `old_text` of several lines only matches lines that end with
+        \\r\\n.
         """
         file, name = self._place(path, write=True)
         try:
             text = _bytes(file, name).decode()
         except UnicodeDecodeError:
-            raise ToolError(f"{name} is not UTF-8, so it is not edited; use bash") from None
+            raise ToolError(
+                f"{name} is not UTF-8, so it is not edited; use bash"
+            ) from None
         newline = "\r\n" if "\r\n" in text else "\n"
         old, new = (re.sub("\r?\n", newline, part) for part in (old_text, new_text))
         first = text.find(old)
         expect(old, "old_text is empty; write_file makes a new file")
-        expect(first >= 0, f"old_text is not in {name}; read it again and copy every space")
+        expect(
+            first >= 0, f"old_text is not in {name}; read it again and copy every space"
+        )
         expect(
             text.find(old, first + 1) < 0,
             f"old_text is in {name} more than once; add the lines around it",
@@ -249,30 +316,46 @@ class Workspace:
         file.write_bytes(text.encode())
 
     def _recall(
-        self, tool_use_id: str = "", search: str = "", offset: int = 0, limit: int | None = None
+        self,
+        tool_use_id: str = "",
+        search: str = "",
+        offset: int = 0,
+        limit: int | None = None,
     ) -> str:
         assert self.recall
-        expect(bool(tool_use_id) != bool(search.strip()), "give an id or words to search for")
+        expect(
+            bool(tool_use_id) != bool(search.strip()),
+            "give an id or words to search for",
+        )
         try:
             text = self.recall(search=search) if search else self.recall(tool_use_id)
         except KeyError:
-            raise ToolError(f"no result has the id {tool_use_id}; copy it whole") from None
+            raise ToolError(
+                f"no result has the id {tool_use_id}; copy it whole"
+            ) from None
         return page(text.split("\n"), offset, limit)
 
     def _place(self, path: str, *, write: bool = False) -> tuple[Path, str]:
-        """Find the file that `path` leads to, links followed, and its name in results."""
+        """Find the file that `path` leads to, links followed, and its name in
+        results."""
         inner = re.sub(r"^/workspace(?=/|$)", ".", path)
         file = Path(os.path.realpath(self.root / inner))
         inside = file.is_relative_to(self.root)
         expect(inside, f"{path} is outside the workspace; paths start at /workspace")
         name = file.relative_to(self.root).as_posix()
         refused = write and shell.is_protected(name)
-        expect(not refused, f"only the person may write {name}: commands could run from it")
-        asked = os.path.normpath(inner).replace(os.sep, "/")  # a link may lead to another name
+        expect(
+            not refused, f"only the person may write {name}: commands could run from it"
+        )
+        asked = os.path.normpath(inner).replace(
+            os.sep, "/"
+        )  # a link may lead to another name
         is_env = file == Path(os.path.realpath(self.root / ".env"))
         holds = is_env or any(map(shell.holds_keys, (asked, name)))
         expect(not holds, f"only the person may open {name}: it may hold keys")
-        readable = file.is_file() or not file.exists()  # a pipe would make the agent wait for ever
+        readable = (
+            file.is_file() or not file.exists()
+        )  # a pipe would make the agent wait for ever
         expect(readable, f"{name} is a folder or a device; look at it with bash")
         return file, name
 
@@ -301,11 +384,14 @@ def fit(text: str, cut: int = 0, *notes: str) -> str:
     if not cut and len(whole) <= CAP:
         return whole
     head = text[: CAP - ROOM]
-    return "\n".join([head, f"... ({cut + len(text) - len(head)} characters cut)", *notes])
+    return "\n".join(
+        [head, f"... ({cut + len(text) - len(head)} characters cut)", *notes]
+    )
 
 
 def page(lines: Sequence[str], offset: int = 0, limit: int | None = None) -> str:
-    """Join the lines after `offset`, at most `CAP` characters. The last line says how to go on.
+    """Join the lines after `offset`, at most `CAP` characters. The last line says how
+    to go on.
 
     Raises ToolError if there is no line after `offset`.
 
@@ -330,7 +416,13 @@ def page(lines: Sequence[str], offset: int = 0, limit: int | None = None) -> str
 def _bytes(file: Path, name: str) -> bytes:
     """Read a text file."""
     expect(file.is_file(), f"there is no file {name}; list the folder with bash")
-    expect(file.stat().st_size <= LARGEST, f"{name} has more than {LARGEST:,} bytes; use bash")
+    expect(
+        file.stat().st_size <= LARGEST,
+        f"{name} has more than {LARGEST:,} bytes; use bash",
+    )
     data = file.read_bytes()
-    expect(b"\0" not in data, f"{name} is a binary file of {len(data)} bytes; look at it with bash")
+    expect(
+        b"\0" not in data,
+        f"{name} is a binary file of {len(data)} bytes; look at it with bash",
+    )
     return data

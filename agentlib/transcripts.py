@@ -1,9 +1,11 @@
-"""Transcripts: the append-only session, and the context folded from its lines (lesson 05).
+"""Transcripts: the append-only session, and the context folded from its lines (lesson
+05).
 
-A `Session` holds the history, which only grows, and the context, which is the history as the
-layers leave it. Whatever happens becomes a line first. The line goes to the file and is then folded
-into the session. `load` folds the same lines again, so it needs no settings and gives the same
-session. See `session_file` for the lines, `session_report` for the files of other programs.
+A `Session` holds the history, which only grows, and the context, which is the history
+as the layers leave it. Whatever happens becomes a line first. The line goes to the file
+and is then folded into the session. `load` folds the same lines again, so it needs no
+settings and gives the same session. See `session_file` for the lines, `session_report`
+for the files of other programs.
 """
 
 import itertools
@@ -15,7 +17,14 @@ from typing import Any, Self
 
 from agentlib import messages
 from agentlib import session_file as file
-from agentlib.messages import Block, Message, blocks, drop_thinking, of_type, result_text
+from agentlib.messages import (
+    Block,
+    Message,
+    blocks,
+    drop_thinking,
+    of_type,
+    result_text,
+)
 from agentlib.session_file import Compaction, Hold, Line, Repeat, Request
 from agentlib.settings import Settings
 from agentlib.step import Step, summary_place
@@ -29,11 +38,13 @@ OWN = {"text", "tool_use", *messages.THINKING}
 
 @dataclass(kw_only=True, eq=False)
 class Session:
-    """A conversation: `history` is everything said, `context` what the next request sends."""
+    """A conversation: `history` is everything said, `context` what the next request
+    sends."""
 
     session_id: str
     path: Path | None = None
-    """The session file. None: in memory, and `archive` writes snapshots to `archives`."""
+    """The session file. None: in memory, and `archive` writes snapshots to
+    `archives`."""
     archives: Path = Path(".transcripts")
     settings: Settings = field(default_factory=Settings)
     system: str = ""
@@ -48,9 +59,11 @@ class Session:
     undone: list[int] = field(default_factory=list[int])
     """Lengths of the history at which a compaction was taken back."""
     skipped: list[str] = field(default_factory=list[str])
-    """Texts that `load` couldn't read: torn lines, and lines that are no JSON object."""
+    """Texts that `load` couldn't read: torn lines, and lines that are no JSON
+    object."""
     damage: list[str] = field(default_factory=list[str])
-    """What `load` found damaged and how it was repaired, with numbers of lines in the file."""
+    """What `load` found damaged and how it was repaired, with numbers of lines in the
+    file."""
     settled: int = 0
     """Number of leading messages of the context that no layer will touch again."""
     resumed: bool = False
@@ -66,7 +79,8 @@ class Session:
     _boundary: Line | None = None
     """A compaction that waits for its summary line. Until then it changes nothing."""
     _before: tuple[list[Message], list[str], int] | None = None
-    """Before the last compaction: the context, its uuids, and the length of the history."""
+    """Before the last compaction: the context, its uuids, and the length of the
+    history."""
 
     @classmethod
     def create(
@@ -77,14 +91,17 @@ class Session:
         session_id: str | None = None,
         clock: Callable[[], float] = time.time,
     ) -> Self:
-        """Begin a session with a new file `<session_id>.jsonl` in `folder`, of mode 0600.
+        """Begin a session with a new file `<session_id>.jsonl` in `folder`, of mode
+        0600.
 
-        Without an id, the time and a number make one. Raises FileExistsError if the id has a file
-        already, so two sessions never share one.
+        Without an id, the time and a number make one. Raises FileExistsError if the id
+        has a file already, so two sessions never share one.
         """
         at = clock()
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(at))
-        ids = [session_id] if session_id else (f"{stamp}-{n}" for n in itertools.count(1))
+        ids = (
+            [session_id] if session_id else (f"{stamp}-{n}" for n in itertools.count(1))
+        )
         path = file.create_first(Path(folder), (f"{name}.jsonl" for name in ids))
         session = cls(session_id=path.stem, path=path)
         session.begin(settings, "", [], at=at)
@@ -92,8 +109,11 @@ class Session:
 
     @property
     def used_at(self) -> float:
-        """When the prompt cache was last used: seconds since the epoch, 0 without a request."""
-        return max((sent.at for sent in (*self.requests[-1:], *self.repeats[-1:])), default=0.0)
+        """When the prompt cache was last used: seconds since the epoch, 0 without a
+        request."""
+        return max(
+            (sent.at for sent in (*self.requests[-1:], *self.repeats[-1:])), default=0.0
+        )
 
     @property
     def pending(self) -> tuple[str, ...]:
@@ -103,32 +123,45 @@ class Session:
     def recall(self, tool_use_id: str = "", *, search: str = "") -> str:
         """Return the whole text of a result, even if the context has lost it.
 
-        With `search`, return all lines of the history that hold these words, in any case. A head
-        above them names the call and its id, or who spoke. Without words and without an id nothing
-        is found. Raises KeyError if no result has this id.
+        With `search`, return all lines of the history that hold these words, in any
+        case. A head above them names the call and its id, or who spoke. Without words
+        and without an id nothing is found. Raises KeyError if no result has this id.
         """
         if search or not tool_use_id:
             return "\n".join(self._lines_with(search.casefold())) or "(nothing found)"
         return result_text(messages.results(self.history)[tool_use_id])
 
     def _lines_with(self, words: str) -> Iterator[str]:
-        calls = {call["id"]: call for m in self.history for call in of_type(m, "tool_use")}
+        calls = {
+            call["id"]: call for m in self.history for call in of_type(m, "tool_use")
+        }
         for message in self.history:
             for block in blocks(message):
                 call = calls.get(block.get("tool_use_id", ""))
                 text = result_text(block) if call else block.get("text", "")
-                lines = [line for line in text.split("\n") if words and words in line.casefold()]
-                if not lines or (call and call["name"] == "recall"):  # no search finds another
+                lines = [
+                    line
+                    for line in text.split("\n")
+                    if words and words in line.casefold()
+                ]
+                if not lines or (
+                    call and call["name"] == "recall"
+                ):  # no search finds another
                     continue
-                head = [call["name"], call["input"], call["id"]] if call else [message["role"]]
+                head = (
+                    [call["name"], call["input"], call["id"]]
+                    if call
+                    else [message["role"]]
+                )
                 yield f"[{' '.join(map(str, head))}]"
                 yield from lines
 
     def archive(self) -> str:
-        """Name the place that holds the whole history: a line of the session file, or a snapshot.
+        """Name the place that holds the whole history: a line of the session file, or a
+        snapshot.
 
-        A session in memory writes its snapshot now: `transcript_<session_id>_<n>.jsonl` in
-        `archives`, a message a line. Each snapshot has a file of its own.
+        A session in memory writes its snapshot now: `transcript_<session_id>_<n>.jsonl`
+        in `archives`, a message a line. Each snapshot has a file of its own.
         """
         if self.path:
             return f"{self.path.name}#{self._parent}"
@@ -137,47 +170,60 @@ class Session:
         file.append(path, self.history)
         return path.name
 
-    # -- what happens to a session becomes a line -------------------------------------------------
+    # -- what happens to a session becomes a line --------------------------------------
 
     def hold(self) -> Hold | None:
         """Keep other processes from working on the session while the result lives.
 
-        Call it before you write. Without a file there is nothing to keep. Raises SessionInUse if
-        another process holds the file, and ValueError if one has added to it since it was loaded.
+        Call it before you write. Without a file there is nothing to keep. Raises
+        SessionInUse if another process holds the file, and ValueError if one has added
+        to it since it was loaded.
         """
         if self.path is None:
             return None
         held = file.hold(self.path)
         if not held.is_compared and len(list(file.numbered(self.path))) != self.count:
-            raise ValueError(f"{self.path} has changed since it was loaded; load it again")
+            raise ValueError(
+                f"{self.path} has changed since it was loaded; load it again"
+            )
         held.is_compared = True
         return held
 
-    def begin(self, settings: Settings, system: str, tools: Sequence[Block], *, at: float) -> None:
+    def begin(
+        self, settings: Settings, system: str, tools: Sequence[Block], *, at: float
+    ) -> None:
         """Note the settings, the system prompt and the tools from here on."""
         fields = {"settings": asdict(settings), "system": system, "tools": list(tools)}
         self._write(at, {"type": "system", "subtype": file.SETTINGS, **fields})
         self.resumed = False
 
     def say(self, content: str | list[Block], *, at: float) -> None:
-        """Note a user's message: the person's words, or a result as `answer` notes it."""
-        self._write(at, {"type": "user", "message": {"role": "user", "content": content}})
+        """Note a user's message: the person's words, or a result as `answer` notes
+        it."""
+        self._write(
+            at, {"type": "user", "message": {"role": "user", "content": content}}
+        )
 
     def answer(self, result: Block, *, at: float) -> None:
-        """Note one tool_result as it comes. The results of one turn become one message."""
+        """Note one tool_result as it comes. The results of one turn become one
+        message."""
         self.say([result], at=at)
 
     def reply(self, message: Mapping[str, Any], *, at: float, settled: int = 0) -> None:
         """Note the model's message with its usage and stop_reason.
 
-        `at`: when its request was sent. `settled`: how many leading messages of that request no
-        layer will touch again.
+        `at`: when its request was sent. `settled`: how many leading messages of that
+        request no layer will touch again.
         """
-        self._write(at, {"type": "assistant", "settled": settled, "message": dict(message)})
+        self._write(
+            at, {"type": "assistant", "settled": settled, "message": dict(message)}
+        )
 
     def repeat(self, usage: Mapping[str, Any], *, at: float) -> None:
         """Note that the last request was sent once more, and its bill."""
-        self._write(at, {"type": "system", "subtype": file.REPEAT, "usage": dict(usage)})
+        self._write(
+            at, {"type": "system", "subtype": file.REPEAT, "usage": dict(usage)}
+        )
 
     def take(self, step: Step, *, at: float) -> None:
         """Note how a step changed the context."""
@@ -188,18 +234,22 @@ class Session:
             self._write(at, *file.compaction_lines(step, kept, self._parent))
 
     def before(self) -> list[Message]:
-        """Return the context as it would be without the last compaction, and without its thinking.
+        """Return the context as it would be without the last compaction, and without
+        its thinking.
 
         Raises ValueError if there is nothing to undo.
         """
         if self._before is None:
-            raise ValueError("there is nothing to undo: no compaction, or it has been undone")
+            raise ValueError(
+                "there is nothing to undo: no compaction, or it has been undone"
+            )
         context, _, seen = self._before
         old = len(self.context) - len(self.history) + seen
         return drop_thinking([*context, *self.context[old:]], 0)
 
     def undo(self, *, at: float) -> None:
-        """Take back the last compaction; what came since stays. Raises ValueError as `before`."""
+        """Take back the last compaction; what came since stays. Raises ValueError as
+        `before`."""
         self.before()
         self._write(at, {"type": "system", "subtype": file.UNDONE})
 
@@ -218,31 +268,49 @@ class Session:
     def mend(self, line: Line, seen: set[str]) -> Iterator[str]:
         """Close the gap before a line of a damaged file. Yields what is missing there.
 
-        `seen`: the uuids of earlier lines. Raises ValueError if the line itself can't be taken in.
+        `seen`: the uuids of earlier lines. Raises ValueError if the line itself can't
+        be taken in.
         """
-        kind, uuid, message = line.get("subtype") or line.get("type"), "", Message(content="none")
+        kind, uuid, message = (
+            line.get("subtype") or line.get("type"),
+            "",
+            Message(content="none"),
+        )
         if kind in ("user", "assistant"):
-            uuid, message, _ = line["uuid"], line["message"], file.seconds(line["timestamp"])
-        pending, ids = self.pending, [r["tool_use_id"] for r in of_type(message, "tool_result")]
+            uuid, message, _ = (
+                line["uuid"],
+                line["message"],
+                file.seconds(line["timestamp"]),
+            )
+        pending, ids = (
+            self.pending,
+            [r["tool_use_id"] for r in of_type(message, "tool_result")],
+        )
         names = [uuid, *(call["id"] for call in of_type(message, "tool_use"))]
         is_new = seen.isdisjoint(names) and len({*ids, *names}) == len([*ids, *names])
         if not (is_new and {*ids} <= {*pending} and _is_sound(line, kind, message)):
-            raise ValueError("it is there twice, or its call or a part of it is missing or wrong")
+            raise ValueError(
+                "it is there twice, or its call or a part of it is missing or wrong"
+            )
         seen |= {*names} - {""}
         if line.get(file.SUM, 0) is None:
             yield "it was changed since it was written, and is taken as it stands"
-        if (line.get("logicalParentUuid") or line.get("parentUuid", self._parent)) != self._parent:
+        if (
+            line.get("logicalParentUuid") or line.get("parentUuid", self._parent)
+        ) != self._parent:
             yield "a line before it is missing"
         if ids or kind not in ("user", "assistant", file.MICRO, file.COMPACT):
             return
         for name in pending:
             yield f"the call {name} has no result before it and counts as interrupted"
             self._fold_user({"uuid": f"{uuid}/{name}", "message": interrupted(name)})
-        if kind == "assistant" and not (self.context and self.context[-1]["role"] == "user"):
+        if kind == "assistant" and not (
+            self.context and self.context[-1]["role"] == "user"
+        ):
             yield "the message before it is missing"
             self._add({"role": "user", "content": MISSING}, {"uuid": f"{uuid}/before"})
 
-    # -- what a line means ------------------------------------------------------------------------
+    # -- what a line means -------------------------------------------------------------
 
     def fold(self, line: Line) -> None:
         """Take one line into the session. A line of an unknown kind changes nothing."""
@@ -258,7 +326,9 @@ class Session:
             case file.COMPACT:
                 self._boundary = line
             case file.REPEAT:
-                self.repeats.append(Repeat(file.seconds(line["timestamp"]), line["usage"]))
+                self.repeats.append(
+                    Repeat(file.seconds(line["timestamp"]), line["usage"])
+                )
             case file.UNDONE:
                 self._fold_undo()
             case file.CLEARED:
@@ -274,7 +344,11 @@ class Session:
         message: Message = {"role": "user", "content": line["message"]["content"]}
         if line.get("isCompactSummary"):
             self._fold_summary(message, line)
-        elif self.history and _has_only_results(message) and _has_only_results(self.history[-1]):
+        elif (
+            self.history
+            and _has_only_results(message)
+            and _has_only_results(self.history[-1])
+        ):
             results: list[Block] = [*self.history[-1]["content"], *message["content"]]
             self.history[-1] = self.context[-1] = {"role": "user", "content": results}
         else:
@@ -293,7 +367,10 @@ class Session:
         )
         self.requests.append(request)
         if self.changed:
-            self.context, self.changed = messages.drop_newest_thinking(self.context), False
+            self.context, self.changed = (
+                messages.drop_newest_thinking(self.context),
+                False,
+            )
         self.settled = line.get("settled", self.settled)
         self._add(message, line)
 
@@ -329,7 +406,9 @@ class Session:
         boundary = self._boundary or {**line, "compactMetadata": {"trigger": "auto"}}
         uuids = file.kept_uuids(boundary)
         # Results stay with their calls, even if the file is damaged.
-        calls = [i - (_has_only_results(m) and i > 0) for i, m in enumerate(self.context)]
+        calls = [
+            i - (_has_only_results(m) and i > 0) for i, m in enumerate(self.context)
+        ]
         kept = [i for i, call in enumerate(calls) if self._ids[call] in uuids]
         place = summary_place(kept)
         context, ids = [self.context[i] for i in kept], [self._ids[i] for i in kept]
@@ -342,36 +421,57 @@ class Session:
 
 def interrupted(name: str) -> Message:
     """Make the message that answers a call as interrupted."""
-    return {"role": "user", "content": [messages.tool_result(name, INTERRUPTED, wrong=True)]}
+    return {
+        "role": "user",
+        "content": [messages.tool_result(name, INTERRUPTED, wrong=True)],
+    }
 
 
 def _is_sound(line: Line, kind: str | None, message: Message) -> bool:
-    """Return whether a line's values have the right types, and its blocks the right place."""
-    details: Block = line.get("compactMetadata") or line.get("microcompactMetadata") or {}
-    sizes = [p.get(k, 0) for p in (line, details) for k in ("settled", "preTokens", "postTokens")]
+    """Return whether a line's values have the right types, and its blocks the right
+    place."""
+    details: Block = (
+        line.get("compactMetadata") or line.get("microcompactMetadata") or {}
+    )
+    sizes = [
+        p.get(k, 0)
+        for p in (line, details)
+        for k in ("settled", "preTokens", "postTokens")
+    ]
     types = (
         {*map(type, sizes)},
         {str, *map(type, (details.get("replacements") or Block()).values())},
     )
-    usage, kinds = message.get("usage") or Block(), {block["type"] for block in blocks(message)}
+    usage, kinds = (
+        message.get("usage") or Block(),
+        {block["type"] for block in blocks(message)},
+    )
     others = [{"text"}] if line.get("isCompactSummary") else [{"text"}, {"tool_result"}]
     is_placed = kinds <= OWN if kind == "assistant" else kinds in others
     is_content = messages.is_content(message["content"])
-    return types == ({int}, {str}) and messages.counts(usage) == usage and is_placed and is_content
+    return (
+        types == ({int}, {str})
+        and messages.counts(usage) == usage
+        and is_placed
+        and is_content
+    )
 
 
 def _has_only_results(message: Message) -> bool:
-    return message["role"] == "user" and all(b["type"] == "tool_result" for b in blocks(message))
+    return message["role"] == "user" and all(
+        b["type"] == "tool_result" for b in blocks(message)
+    )
 
 
 def load(path: Path | str) -> Session:
     """Read a session back from its file. Go on with it by `loop.run(session=…)`.
 
-    Texts that can't be read are listed in `skipped`, calls without a result in `pending`. A damaged
-    file is repaired so far that no request breaks a rule of the API: a line that is incomplete,
-    doubled or lacks its call is left out, a lost result counts as interrupted, and `MISSING` stands
-    for a lost message. A line that was changed is taken as it stands. The file stays as it is, and
-    `damage` tells. Raises ValueError if the file is no session's.
+    Texts that can't be read are listed in `skipped`, calls without a result in
+    `pending`. A damaged file is repaired so far that no request breaks a rule of the
+    API: a line that is incomplete, doubled or lacks its call is left out, a lost result
+    counts as interrupted, and `MISSING` stands for a lost message. A line that was
+    changed is taken as it stands. The file stays as it is, and `damage` tells. Raises
+    ValueError if the file is no session's.
     """
     path = Path(path)
     parts = list(file.numbered(path))
@@ -379,7 +479,9 @@ def load(path: Path | str) -> Session:
     name = next((name for name in names if name and isinstance(name, str)), None)
     count, seen, is_bound = len(parts), set[str](), True
     if name is None:
-        raise ValueError(f"{path} is not a session file: none of its {count} lines has a sessionId")
+        raise ValueError(
+            f"{path} is not a session file: none of its {count} lines has a sessionId"
+        )
     session = Session(session_id=name, path=path, count=count, resumed=True)
     for number, line in parts:
         try:
@@ -389,7 +491,13 @@ def load(path: Path | str) -> Session:
             gaps = [f"line {number}: {gap}" for gap in session.mend(line, seen)]
             session.damage, is_bound = [*session.damage, *gaps], is_bound and not gaps
             session.fold(line)
-        except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as error:
+        except (
+            ValueError,
+            AttributeError,
+            KeyError,
+            TypeError,
+            RecursionError,
+        ) as error:
             session.damage.append(f"line {number} is left out: {error!r:.200}")
     if not is_bound:  # thinking is bound to everything before it
         session.context, session.changed = drop_thinking(session.context, 0), True

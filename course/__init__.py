@@ -1,6 +1,8 @@
-"""Check exercises, take hints, predict results and compare them, use the learner's function.
+"""Check exercises, take hints, predict results and compare them, use the learner's
+function.
 
-Predictions are kept as long as the kernel runs. The exercises themselves are in the `rooms`.
+Predictions are kept as long as the kernel runs. The exercises themselves are in the
+`rooms`.
 """
 
 import textwrap
@@ -45,14 +47,17 @@ class Verdict:
         return self.passed
 
     def __repr__(self) -> str:
-        return _wrapped(f"{self.exercise} {'passed' if self.passed else 'not yet'}: {self.says}")
+        return _wrapped(
+            f"{self.exercise} {'passed' if self.passed else 'not yet'}: {self.says}"
+        )
 
 
 def check(exercise: str, answer: Any) -> Verdict:
-    """Check an answer, which is a value or a function, and say why it is right or wrong.
+    """Check an answer, which is a value or a function, and say why it is right or
+    wrong.
 
-    An answer that raises is wrong, and the verdict names its line. One that doesn't end is wrong,
-    too. Raises `ValueError` if there is no such exercise.
+    An answer that raises is wrong, and the verdict names its line. One that doesn't end
+    is wrong, too. Raises `ValueError` if there is no such exercise.
     """
     asked = find(exercise)
     try:
@@ -70,34 +75,41 @@ def check(exercise: str, answer: Any) -> Verdict:
 
 
 _solved: dict[str, Any] = {}
-"""The last right answer to each exercise. `use` doesn't check the same function once more."""
+"""The last right answer to each exercise. `use` doesn't check the same function once
+more."""
 
 
 def _blame(error: Exception, answer: Any) -> str:
-    """Say what raised: the answer in one of its lines, or the check that read what it gave."""
+    """Say what raised: the answer in one of its lines, or the check that read what it
+    gave."""
     code = getattr(answer, "__code__", None)
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if code and frame.filename == code.co_filename]
     if own:
         return f"it raised {error!r}, in line {own[-1].lineno}: {own[-1].line}"
-    if code and f"{code.co_name}()" not in str(error):  # which names the function that it calls
+    if code and f"{code.co_name}()" not in str(
+        error
+    ):  # which names the function that it calls
         return f"what it gave can't be read: {error!r:.120}"
     return f"it raised {error!r}"
 
 
 def use(exercise: str, function: Any) -> Any:
-    """Return the learner's function if it passes the exercise, else the finished one of its room.
+    """Return the learner's function if it passes the exercise, else the finished one of
+    its room.
 
-    Print in one line which of the two it is. A function that raises in the check, the unchanged
-    stub and None don't pass. So a lesson runs to its end before its exercises are solved, and
-    nobody takes the finished function for their own.
+    Print in one line which of the two it is. A function that raises in the check, the
+    unchanged stub and None don't pass. So a lesson runs to its end before its exercises
+    are solved, and nobody takes the finished function for their own.
 
     >>> use("00.2", None)(600, 400, 3)
     00.2 is not solved yet, so the finished added_up runs.
     3000
     """
     chosen, reason = find(exercise).finished, "is not solved yet, so the finished"
-    if function is not None and (_solved.get(exercise) is function or check(exercise, function)):
+    if function is not None and (
+        _solved.get(exercise) is function or check(exercise, function)
+    ):
         chosen, reason = function, "is solved: your"
     print(f"{exercise} {reason} {getattr(chosen, '__name__', 'answer')} runs.")
     return chosen
@@ -107,7 +119,9 @@ def hint(exercise: str, step: int = 1) -> Note:
     """Return the hint number `step`, counted from 1, or say that there is none."""
     hints = find(exercise).hints
     if not 1 <= step <= len(hints):
-        return _wrapped(f"{exercise} has no hint {step}. Its last is hint {len(hints)}.")
+        return _wrapped(
+            f"{exercise} has no hint {step}. Its last is hint {len(hints)}."
+        )
     more = f' Next: hint("{exercise}", {step + 1}).' if step < len(hints) else ""
     return _wrapped(f"Hint {step} of {len(hints)}: {hints[step - 1]}{more}")
 
@@ -124,11 +138,15 @@ def predict(name: str, *unnamed: Any, **values: Any) -> Note:
     You say: turns 12.
     """
     if unnamed:
-        return Note(f"Name your prediction, as in predict({name!r}, turns={unnamed[0]!r}).")
+        return Note(
+            f"Name your prediction, as in predict({name!r}, turns={unnamed[0]!r})."
+        )
     _predictions[name] = values
     if not values or any(value is None for value in values.values()):
         return Note("no prediction yet: put your guess in place of None")
-    listed = ", ".join(f"{_words(key)} {_shown(value)}" for key, value in values.items())
+    listed = ", ".join(
+        f"{_words(key)} {_shown(value)}" for key, value in values.items()
+    )
     return _wrapped(f"You say: {listed}.")
 
 
@@ -140,8 +158,12 @@ def compare(name: str, **actual: Any) -> Note:
     turns: you said 12, it is 17, 5 more
     """
     values = _predictions.get(name, {})
-    lines = [f"{_words(key)}: {_compared(values.get(key), actual[key])}" for key in actual]
-    lines += [f"{key}: not asked, only {', '.join(actual)}" for key in values.keys() - actual]
+    lines = [
+        f"{_words(key)}: {_compared(values.get(key), actual[key])}" for key in actual
+    ]
+    lines += [
+        f"{key}: not asked, only {', '.join(actual)}" for key in values.keys() - actual
+    ]
     return Note("\n".join(lines))
 
 
@@ -163,7 +185,11 @@ def _distance(prediction: Any, value: Any) -> str:
         return ""
     off, side = abs(value - prediction), "more" if value > prediction else "less"
     large = isinstance(value, Integral) and abs(int(value)) >= 1_000
-    return f", {100 * off / abs(value):.2g}% {side}" if large else f", {_shown(off)} {side}"
+    return (
+        f", {100 * off / abs(value):.2g}% {side}"
+        if large
+        else f", {_shown(off)} {side}"
+    )
 
 
 def _shown(value: Any) -> str:
@@ -179,5 +205,7 @@ def _words(key: str) -> str:
 
 
 def _wrapped(text: str) -> Note:
-    lines = (textwrap.fill(line, WIDTH, break_long_words=False) for line in text.splitlines())
+    lines = (
+        textwrap.fill(line, WIDTH, break_long_words=False) for line in text.splitlines()
+    )
     return Note("\n".join(lines))

@@ -1,7 +1,8 @@
-"""The vocabulary of the exercises' checkers: small conversations, safe calls, comparisons.
+"""The vocabulary of the exercises' checkers: small conversations, safe calls,
+comparisons.
 
-A checker gets the learner's `Answer` and raises `Wrong` with the failing case. `exercise`
-registers one.
+A checker gets the learner's `Answer` and raises `Wrong` with the failing case.
+`exercise` registers one.
 """
 
 import inspect
@@ -40,7 +41,8 @@ def require(condition: object, reason: str) -> None:
 
 
 def same_value(right: Any, result: Any, within: float = 1e-9) -> bool:
-    """Compare two results. If one is right that is a truth, any other true value is, too.
+    """Compare two results. If one is right that is a truth, any other true value is,
+    too.
 
     Numbers may differ by `within`, and those with a fraction in their last digits.
     """
@@ -54,24 +56,31 @@ def same_value(right: Any, result: Any, within: float = 1e-9) -> bool:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the learner gives to `check`, and the ways in which a checker looks at it."""
+    """What the learner gives to `check`, and the ways in which a checker looks at
+    it."""
 
     value: Any
 
     @property
     def function(self) -> Callable[..., Any]:
         """The answer, if it is a function."""
-        reason = "is not a function; give check the function's name, without parentheses."
+        reason = (
+            "is not a function; give check the function's name, without parentheses."
+        )
         require(callable(self.value), f"{shown(self.value)} {reason}")
         return self.value
 
     def typed(self, types: type | tuple[type, ...], reason: str) -> Any:
         """Return the answer, if it has one of the types."""
-        require(isinstance(self.value, types), f"the answer is {shown(self.value)}; {reason}.")
+        require(
+            isinstance(self.value, types),
+            f"the answer is {shown(self.value)}; {reason}.",
+        )
         return self.value
 
     def numbers(self, *names: str) -> dict[str, int]:
-        """Return the answer, if it is a dict of numbers with some of these names and no other."""
+        """Return the answer, if it is a dict of numbers with some of these names and no
+        other."""
         listed = ", ".join(f'"{name}": …' for name in names)
         wanted = f"give {{{listed}}}"
         numbers = self.typed(dict, wanted)
@@ -80,25 +89,34 @@ class Answer:
         return numbers
 
     def call(self, given: Any, *more: Any, **options: Any) -> Any:
-        """Call the learner's function on copies of lists and dicts, which it mustn't edit."""
+        """Call the learner's function on copies of lists and dicts, which it mustn't
+        edit."""
         asked = (given, *more)
-        copies: list[Any] = [deepcopy(v) if type(v) in (list, dict) else v for v in asked]
+        copies: list[Any] = [
+            deepcopy(v) if type(v) in (list, dict) else v for v in asked
+        ]
         result = self.function(*copies, **options)
         same = all(map(operator.eq, copies, asked))
         require(same, "it edited what it was given; return something new instead.")
         return result
 
     def messages(self, given: Any, *more: Any, **options: Any) -> list[Message]:
-        """Call the learner's function; it has to return messages that the API would take."""
+        """Call the learner's function; it has to return messages that the API would
+        take."""
         return require_messages(self.call(given, *more, **options))
 
     def agree(
-        self, cases: Mapping[str, Sequence[Any]], within: float = 1e-9, *, rounded: bool = False
+        self,
+        cases: Mapping[str, Sequence[Any]],
+        within: float = 1e-9,
+        *,
+        rounded: bool = False,
     ) -> None:
-        """Call the learner's function in each case: the right result, then the arguments.
+        """Call the learner's function in each case: the right result, then the
+        arguments.
 
-        A case's name gives its reason, as in "a prompt as large as the window still fits". Numbers
-        may differ by `within`, or be `rounded` up.
+        A case's name gives its reason, as in "a prompt as large as the window still
+        fits". Numbers may differ by `within`, or be `rounded` up.
         """
         for name, (right, *arguments) in cases.items():
             result = self.call(*arguments)
@@ -110,12 +128,15 @@ class Answer:
 
     def _listed(self, arguments: Sequence[Any]) -> str:
         """Name the arguments that are short enough: "base=600, growth=400"."""
-        pairs = zip(inspect.signature(self.function).parameters, arguments, strict=False)
+        pairs = zip(
+            inspect.signature(self.function).parameters, arguments, strict=False
+        )
         short = [(name, value) for name, value in pairs if len(repr(value)) <= LONGEST]
         return ", ".join(f"{name}={shown(value)}" for name, value in short)
 
     def hit(self, right: int, *, how: str, low: str, high: str) -> None:
-        """Require the right number. Say `low` or `high` of any other, and how to find one.
+        """Require the right number. Say `low` or `high` of any other, and how to find
+        one.
 
         Where `low` and `high` have braces, they name the learner's number.
         """
@@ -127,7 +148,8 @@ class Answer:
 
 
 Check = Callable[[Answer], str | None]
-"""Returns None for a right answer, or a sentence about it, and raises `Wrong` for any other."""
+"""Returns None for a right answer, or a sentence about it, and raises `Wrong` for any
+other."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +169,9 @@ EXERCISES: dict[str, Exercise] = {}
 """The exercises of the rooms that have been imported, by name."""
 
 
-def exercise(name: str, passed: str = "", *, finished: Any = None) -> Callable[[Check], Check]:
+def exercise(
+    name: str, passed: str = "", *, finished: Any = None
+) -> Callable[[Check], Check]:
     """Register the decorated check as the exercise `name`. Its docstring has the hints.
 
     A hint is a paragraph of its own.
@@ -173,7 +197,8 @@ def require_messages(value: Any) -> list[Message]:
 
 
 def shown(value: Any) -> str:
-    """Return a value as text for a sentence: numbers with separators, long values cut short.
+    """Return a value as text for a sentence: numbers with separators, long values cut
+    short.
 
     >>> print(shown(32_000), shown("a.py"), shown("a" * 99))
     32,000 'a.py' 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…
@@ -197,12 +222,15 @@ Result = int | str | Mapping[str, Any]
 
 
 def conversation(
-    *exchanges: Result | Sequence[Result], request: str = "Read every file, then report."
+    *exchanges: Result | Sequence[Result],
+    request: str = "Read every file, then report.",
 ) -> list[Message]:
-    """Make a request and its exchanges, each a call and its result, or several in one turn.
+    """Make a request and its exchanges, each a call and its result, or several in one
+    turn.
 
-    Give a result as its number of characters or as its text. A mapping stands for a call of
-    `compact` with that input. Calls are numbered from `toolu_1` through all exchanges.
+    Give a result as its number of characters or as its text. A mapping stands for a
+    call of `compact` with that input. Calls are numbered from `toolu_1` through all
+    exchanges.
 
     >>> [len(message["content"]) for message in conversation(300, [90, {"focus": "facts"}])[1:]]
     [1, 1, 2, 2]
@@ -213,13 +241,18 @@ def conversation(
         results = [exchange] if isinstance(exchange, int | str | Mapping) else exchange
         blocks = [_call_and_result(next(numbers), result) for result in results]
         calls, answers = map(list, zip(*blocks, strict=True))
-        messages += [{"role": "assistant", "content": calls}, {"role": "user", "content": answers}]
+        messages += [
+            {"role": "assistant", "content": calls},
+            {"role": "user", "content": answers},
+        ]
     return messages
 
 
 def _call_and_result(number: int, result: Result) -> tuple[Block, Block]:
     if isinstance(result, Mapping):
-        return call_block(number, "compact", **result), result_block(number, "Compacted.")
+        return call_block(number, "compact", **result), result_block(
+            number, "Compacted."
+        )
     text = (f"# {number} " * result)[:result] if isinstance(result, int) else result
     return call_block(number, path=f"{number}.py"), result_block(number, text)
 

@@ -1,4 +1,5 @@
-"""Find where each compaction of a session left what a task needs (lessons 03 and 06)."""
+"""Find where each compaction of a session left what a task needs (lessons 03 and
+06)."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +11,8 @@ from windtunnel.tasks.scenarios import Scenario
 
 
 def planted(scenario: Scenario) -> dict[str, str]:
-    """Return the texts that a task's report needs, by the names that `places` and a figure use."""
+    """Return the texts that a task's report needs, by the names that `places` and a
+    figure use."""
     facts = {f"fact {n}": fact for n, fact in enumerate(scenario.facts, 1)}
     return {"the rule": scenario.rule, **facts}
 
@@ -18,24 +20,33 @@ def planted(scenario: Scenario) -> dict[str, str]:
 def places(session: Session, texts: Mapping[str, str]) -> dict[str, list[str]]:
     """Return where each compaction left each of these texts, by the text's name.
 
-    The place is "head", "request" (the person's last words beside the summary), "tail" or
-    "summary". If a text stands in several, the first of these counts, because it lasts longest.
-    It is "lost" if the text is in none, and "" if it has not come up yet.
+    The place is "head", "request" (the person's last words beside the summary), "tail"
+    or "summary". If a text stands in several, the first of these counts, because it
+    lasts longest. It is "lost" if the text is in none, and "" if it has not come up
+    yet.
     """
     found: dict[str, list[str]] = {name: [] for name in texts}
     for compaction, context in _compacted(session):
-        at = next(n for n, message in enumerate(context) if message == compaction.message)
+        at = next(
+            n for n, message in enumerate(context) if message == compaction.message
+        )
         summary, *request = blocks(context[at])
         parts = {"head": context[:at], "request": request, "tail": context[at + 1 :]}
         written = {place: _text(part) for place, part in parts.items()}
-        written |= {"summary": _text(summary), "lost": _text(session.history[: compaction.seen])}
+        written |= {
+            "summary": _text(summary),
+            "lost": _text(session.history[: compaction.seen]),
+        }
         for name, text in texts.items():
-            found[name].append(next((place for place in written if text in written[place]), ""))
+            found[name].append(
+                next((place for place in written if text in written[place]), "")
+            )
     return found
 
 
 def _compacted(session: Session) -> Iterator[tuple[Compaction, Sequence[Message]]]:
-    """Yield each compaction that succeeded, and the context of the request that followed."""
+    """Yield each compaction that succeeded, and the context of the request that
+    followed."""
     for compaction in session.compactions:
         sent = next((r for r in session.requests if r.seen >= compaction.seen), None)
         if compaction.message and sent:

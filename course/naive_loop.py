@@ -1,6 +1,8 @@
-"""The bare loop of lesson 00 with one layer of yours in it, and nothing that catches a fall.
+"""The bare loop of lesson 00 with one layer of yours in it, and nothing that catches a
+fall.
 
-The layer gets the context before each request and returns the next one, which is sent as it is.
+The layer gets the context before each request and returns the next one, which is sent
+as it is.
 """
 
 from collections.abc import Callable
@@ -26,8 +28,9 @@ def bare(
 ) -> Run:
     """Do the task offline, with at most `MAX_TURNS` requests in all.
 
-    Of `settings` only the window counts, and what the system prompt says about it. An error of
-    the API ends the run. If the layer raises, that is a `PartFailed` with its line.
+    Of `settings` only the window counts, and what the system prompt says about it. An
+    error of the API ends the run. If the layer raises, that is a `PartFailed` with its
+    line.
     """
     safe = named(layer, list)
 
@@ -47,8 +50,8 @@ def needs(
 ) -> tuple[Callable[[list[Message]], bool], Callable[[list[Message]], str]]:
     """What a layer that summarises needs: `is_full(messages)` and `ask(messages)`.
 
-    The first says whether the next prompt is estimated over the threshold. The second has the
-    offline model write a summary.
+    The first says whether the next prompt is estimated over the threshold. The second
+    has the offline model write a summary.
     """
     system = system_prompt(settings)
     summarize = summarizer(

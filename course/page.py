@@ -1,4 +1,5 @@
-"""Show what cells of several lessons show: a run's sentence, lines of a page's width, source."""
+"""Show what cells of several lessons show: a run's sentence, lines of a page's width,
+source."""
 
 import inspect
 import json
@@ -17,14 +18,19 @@ from windtunnel.runner import Run
 from windtunnel.tasks.scenarios import Scenario
 
 UNTOLD = ("named", "lost", "false")
-"""Checks of a report that a run's sentence leaves out, because `done` and `described` follow."""
+"""Checks of a report that a run's sentence leaves out, because `done` and `described`
+follow."""
 
 
 def run_sentence(run: Run, *more: str) -> str:
     """Say what came of a run. `more`: parts to add before its checks."""
     words = {"True": "yes", "False": "no"}
-    shown = {name: str(value) for name, value in run.checks.items() if name not in UNTOLD}
-    checks = ", ".join(f"{name} {words.get(value, value)}" for name, value in shown.items())
+    shown = {
+        name: str(value) for name, value in run.checks.items() if name not in UNTOLD
+    }
+    checks = ", ".join(
+        f"{name} {words.get(value, value)}" for name, value in shown.items()
+    )
     counts = f"{run.turns:,} turns, {run.repeated:,} calls made again, {run.sent:,} tokens sent"
     text = "; ".join([counts, *more, checks]) + "."
     ended = f"The API ended it: {run.refused.rstrip('.')}." if run.refused else ""
@@ -34,8 +40,11 @@ def run_sentence(run: Run, *more: str) -> str:
 
 
 def measured(runs: Mapping[str, Run], columns: Sequence[str] = ()) -> DataFrame:
-    """Return a row of the scorecard for each run by its name, with these columns or with all."""
-    table = DataFrame({name: measures(run) for name, run in runs.items()}).T.infer_objects()
+    """Return a row of the scorecard for each run by its name, with these columns or
+    with all."""
+    table = DataFrame(
+        {name: measures(run) for name, run in runs.items()}
+    ).T.infer_objects()
     return table[list(columns) or list(table)]
 
 
@@ -48,12 +57,15 @@ def print_json(value: object) -> None:
 def print_lines(text: str, longest: int | None = None) -> None:
     """Print a text, at most `longest` lines of the page for each of its own."""
     for line in text.splitlines():
-        lines = textwrap.wrap(line, LINE - 2, subsequent_indent="    ", max_lines=longest)
+        lines = textwrap.wrap(
+            line, LINE - 2, subsequent_indent="    ", max_lines=longest
+        )
         print(*lines or [""], sep="\n")
 
 
 def survived(scenario: Scenario, run: Run, *more: str) -> tuple[bytes, str]:
-    """Draw where each compaction of a run left the rule and the facts, and say what came of it."""
+    """Draw where each compaction of a run left the rule and the facts, and say what
+    came of it."""
     rows = places(run.session, planted(scenario))
     count = many(len(run.session.compactions), "compaction")
     lost = [name for name, row in rows.items() if row[-1:] == ["lost"]]
@@ -62,10 +74,15 @@ def survived(scenario: Scenario, run: Run, *more: str) -> tuple[bytes, str]:
 
 
 def code(function: Callable[..., Any], only: str = "") -> Markdown:
-    """Return the source of a function without its docstring, or the lines with the word `only`."""
+    """Return the source of a function without its docstring, or the lines with the word
+    `only`."""
     text = inspect.getsource(function)
     body = text.partition('    """')[0] + text.rpartition('    """')[2].lstrip("\n")
-    lines = (line for line in (body if '    """' in text else text).splitlines() if only in line)
+    lines = (
+        line
+        for line in (body if '    """' in text else text).splitlines()
+        if only in line
+    )
     return Markdown(f"```python\n{textwrap.dedent(chr(10).join(lines))}\n```")
 
 

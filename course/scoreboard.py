@@ -1,9 +1,11 @@
-"""The course's scorecard: one session through all lessons, with a row for the layers of each.
+"""The course's scorecard: one session through all lessons, with a row for the layers of
+each.
 
-The session is `scenarios.LONG` in a window of 32,000 tokens: four packages, one after the other,
-and a report on 24 files at the end. `make sweeps` stores its rows. The offline model illustrates a
-mechanism and is no evidence about language models. Tokens, cache and dollars follow the API's
-rules. `make compare` compares presets over many tasks.
+The session is `scenarios.LONG` in a window of 32,000 tokens: four packages, one after
+the other, and a report on 24 files at the end. `make sweeps` stores its rows. The
+offline model illustrates a mechanism and is no evidence about language models. Tokens,
+cache and dollars follow the API's rules. `make compare` compares presets over many
+tasks.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +39,8 @@ NO_RUNS: Mapping[str, Run] = {}
 
 
 def never(session: Session) -> str:
-    """Let the agent go on. A run with a lambda in it couldn't be kept between processes."""
+    """Let the agent go on. A run with a lambda in it couldn't be kept between
+    processes."""
     return ""
 
 
@@ -56,14 +59,19 @@ def warned(session: Session) -> str:
     """What the meter says if the next request is over the threshold, or ""."""
     size = metered(session, session.settings).estimate(session.context)
     point = session.settings.threshold_tokens
-    return f"stopped itself: {size:,} tokens next, {point:,} is the point" if size > point else ""
+    return (
+        f"stopped itself: {size:,} tokens next, {point:,} is the point"
+        if size > point
+        else ""
+    )
 
 
 FOCUS = "the rules of the user"
 
 
 def with_focus(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
-    """Run the layers for a person who compacts by hand at the threshold and asks for `FOCUS`."""
+    """Run the layers for a person who compacts by hand at the threshold and asks for
+    `FOCUS`."""
     step = compact(messages, replace(settings, auto=False), **given)
     if step.compaction or step.tokens_after <= settings.threshold_tokens:
         return step
@@ -72,10 +80,11 @@ def with_focus(messages: Sequence[Message], settings: Settings, **given: Any) ->
 
 
 EVIDENCE = Settings(threshold_pct=65, summary_tokens=3_500)
-"""A threshold that did well in replays of real sessions, and the median length of a summary there.
+"""A threshold that did well in replays of real sessions, and the median length of a
+summary there.
 
-Lessons 03 to 06 scale both to 32,000 tokens. Files and facts aren't scaled, so the summary is
-short for them."""
+Lessons 03 to 06 scale both to 32,000 tokens. Files and facts aren't scaled, so the
+summary is short for them."""
 
 STAGES = {
     "00": Stage(settings=Settings(enabled=False)),
@@ -84,7 +93,9 @@ STAGES = {
     "03": Stage(settings=replace(EVIDENCE, manual=False)),
     "04": Stage(settings=EVIDENCE, engine=with_focus),
     "05": Stage(settings=replace(EVIDENCE, recall=True), engine=with_focus),
-    "06": Stage(settings=replace(EVIDENCE, recall=True, head_tokens=4_000, tail_tokens=16_000)),
+    "06": Stage(
+        settings=replace(EVIDENCE, recall=True, head_tokens=4_000, tail_tokens=16_000)
+    ),
     "07": Stage(settings=presets.DEFAULT),
 }
 """A lesson's number, and what the agent has when it is over: a layer more each time."""
@@ -95,7 +106,9 @@ def played(lesson: str, task: Scenario = LONG) -> Run:
     """Run a task with the layers of a lesson."""
     stage = STAGES[lesson]
     settings = stage.settings.scaled(WINDOW)
-    return play(replace(task, name=lesson), settings, engine=stage.engine, stop=stage.stop)
+    return play(
+        replace(task, name=lesson), settings, engine=stage.engine, stop=stage.stop
+    )
 
 
 def measures(run: Run) -> dict[str, Any]:
@@ -111,9 +124,11 @@ def measures(run: Run) -> dict[str, Any]:
 
 
 def scorecard(upto: str, more: Mapping[str, Run] = NO_RUNS) -> DataFrame:
-    """Return a row for each lesson from the first to `upto`, and one for each run of `more`.
+    """Return a row for each lesson from the first to `upto`, and one for each run of
+    `more`.
 
-    ▲ marks what is better than in the row above. Raises ValueError if `upto` has no row.
+    ▲ marks what is better than in the row above. Raises ValueError if `upto` has no
+    row.
     """
     rows = _rows(upto) | {name: measures(run) for name, run in more.items()}
     shown = {name: dict(row) for name, row in rows.items()}
@@ -126,7 +141,9 @@ def scorecard(upto: str, more: Mapping[str, Run] = NO_RUNS) -> DataFrame:
 def _better(before: Mapping[str, Any], row: Mapping[str, Any]) -> list[str]:
     """Name the columns in which a row is better than the one before it."""
     more = [name for name in ("described", "facts") if row[name] > before[name]]
-    kept = [name for name in ("rule kept", "done") if row[name] == "yes" != before[name]]
+    kept = [
+        name for name in ("rule kept", "done") if row[name] == "yes" != before[name]
+    ]
     cheaper = row[DOLLARS] < before[DOLLARS] and row["done"] == before["done"] == "yes"
     return [*more, *kept, *[DOLLARS] * cheaper]
 
@@ -140,6 +157,8 @@ def _rows(upto: str) -> dict[str, dict[str, Any]]:
     """Return the stored rows by lesson. Raises ValueError if `upto` has none."""
     if upto not in STAGES:
         raise ValueError(f"no row for lesson {upto!r}; there are {', '.join(STAGES)}")
-    stored = read_csv(ROWS, dtype={"policy": str}).set_index("policy").drop(columns="seed")
+    stored = (
+        read_csv(ROWS, dtype={"policy": str}).set_index("policy").drop(columns="seed")
+    )
     rows: Any = stored[stored.index <= upto].to_dict("index")
     return rows

@@ -1,19 +1,21 @@
 """What each policy keeps of generated tasks, as tables in git. `make sweeps`.
 
-The lessons read them for claims that one run can't carry. `windtunnel/tasks/sweeps.csv` has a row
-for each policy and seed. `clearing.csv` has renaming tasks, which need two results at a time: a row
-for each KEEP_RECENT and seed, with clearing alone. `moments.csv` has one compaction by hand, at
-each turn of each task, beside lesson 03's layer. `survival.csv` says what became of the person's
-rule: a row for each way of `TELLINGS` and seed. `trades.csv` has the presets and the lengths of
-DEFAULT's summaries, as `sweeps.csv`. `failing.csv` has the course's report under each preset, while
-a share of the summaries fails. `parts.csv` has lesson 06's hand-off without each of its parts.
-`scorecard.csv` has the long session with the layers of each lesson.
-`bench.csv` has the bench's presets on that report, with dollars by model, and `hump.csv` the
-generated tasks with plain `Settings()`, a row for each KEEP_RECENT and seed. `field.csv` has the
-presets and the field's engines on the judge's tasks, and `narrow.csv` three of them in a narrower
-window. `kinds.csv` has lesson 10's tasks, a row for each policy, number of compactions and seed. In
-it each kind has 1 if it was kept, plus 2 if it was told, plus 4 if it was acted on. `make sweeps
-ARGS=3` only shows the means of three seeds.
+The lessons read them for claims that one run can't carry. `windtunnel/tasks/sweeps.csv`
+has a row for each policy and seed. `clearing.csv` has renaming tasks, which need two
+results at a time: a row for each KEEP_RECENT and seed, with clearing alone.
+`moments.csv` has one compaction by hand, at each turn of each task, beside lesson 03's
+layer. `survival.csv` says what became of the person's rule: a row for each way of
+`TELLINGS` and seed. `trades.csv` has the presets and the lengths of DEFAULT's
+summaries, as `sweeps.csv`. `failing.csv` has the course's report under each preset,
+while a share of the summaries fails. `parts.csv` has lesson 06's hand-off without each
+of its parts. `scorecard.csv` has the long session with the layers of each lesson.
+`bench.csv` has the bench's presets on that report, with dollars by model, and
+`hump.csv` the generated tasks with plain `Settings()`, a row for each KEEP_RECENT and
+seed. `field.csv` has the presets and the field's engines on the judge's tasks, and
+`narrow.csv` three of them in a narrower window. `kinds.csv` has lesson 10's tasks, a
+row for each policy, number of compactions and seed. In it each kind has 1 if it was
+kept, plus 2 if it was told, plus 4 if it was acted on. `make sweeps ARGS=3` only shows
+the means of three seeds.
 """
 
 from collections.abc import Callable, Iterable
@@ -36,7 +38,15 @@ from agentlib.spending import PRICED_AS
 from course.generations import places, planted
 from course.panels.what_if import PRESETS
 from course.rooms import what_survives
-from course.scoreboard import EVIDENCE, ROWS, STAGES, Stage, measures, played, with_focus
+from course.scoreboard import (
+    EVIDENCE,
+    ROWS,
+    STAGES,
+    Stage,
+    measures,
+    played,
+    with_focus,
+)
 from offline_api.faults import Fault
 from offline_api.model import HABITS, Habits
 from windtunnel.judge import OTHERS, work
@@ -68,7 +78,10 @@ CLEARS = replace(START, micro="clear")
 TAIL: Any = {"tail_tokens": 10_000, "trim_over": 10**9}
 POLICIES = {
     "nothing forgotten": Stage(settings=Settings(context_window=10**6, enabled=False)),
-    **{f"keep {n}": Stage(settings=replace(CLEARS, keep_recent=n)) for n in (0, 1, 3, 8)},
+    **{
+        f"keep {n}": Stage(settings=replace(CLEARS, keep_recent=n))
+        for n in (0, 1, 3, 8)
+    },
     "summary": Stage(settings=START),
     "shorter summary": Stage(settings=replace(START, summary_tokens=5_000)),
     "focus": Stage(settings=START, engine=with_focus),
@@ -76,19 +89,30 @@ POLICIES = {
     "head": Stage(settings=replace(START, head_tokens=4_000)),
     "head and tail": Stage(settings=replace(START, head_tokens=4_000, **TAIL)),
     "default": Stage(settings=presets.DEFAULT),
-    "default, shorter summary": Stage(settings=replace(presets.DEFAULT, summary_tokens=3_500)),
-    "summary, searched": Stage(settings=replace(START, recall=True), habits=Habits(searches=True)),
+    "default, shorter summary": Stage(
+        settings=replace(presets.DEFAULT, summary_tokens=3_500)
+    ),
+    "summary, searched": Stage(
+        settings=replace(START, recall=True), habits=Habits(searches=True)
+    ),
 }
-"""Each policy's name, settings before scaling, and engine. A tail or a head brings the update."""
+"""Each policy's name, settings before scaling, and engine. A tail or a head brings the
+update."""
 
 
 LENGTHS = (1_000, 2_000, 3_000, 5_000, 7_000, 9_000, 12_500)
 TRADED = {
     "nothing forgotten": POLICIES["nothing forgotten"],
     "KEEP_RECENT 0": Stage(settings=Settings(keep_recent=0)),
-    **{name: Stage(settings=preset) for name, preset in presets.ALL.items() if name != "default"},
     **{
-        f"DEFAULT, {tokens:,}": Stage(settings=replace(presets.DEFAULT, summary_tokens=tokens))
+        name: Stage(settings=preset)
+        for name, preset in presets.ALL.items()
+        if name != "default"
+    },
+    **{
+        f"DEFAULT, {tokens:,}": Stage(
+            settings=replace(presets.DEFAULT, summary_tokens=tokens)
+        )
         for tokens in LENGTHS
     },
 }
@@ -98,8 +122,12 @@ TRADED = {
 def row(policy: str, seed: int) -> dict[str, Any]:
     """Run one task under one policy."""
     task, stage = generated(seed), {**POLICIES, **TRADED}[policy]
-    settings = stage.settings.scaled(WINDOW) if stage.settings.enabled else stage.settings
-    run = play(task, settings, engine=stage.engine, habits=stage.habits, max_turns=LONGEST)
+    settings = (
+        stage.settings.scaled(WINDOW) if stage.settings.enabled else stage.settings
+    )
+    run = play(
+        task, settings, engine=stage.engine, habits=stage.habits, max_turns=LONGEST
+    )
     return {
         "policy": policy,
         "seed": seed,
@@ -153,13 +181,17 @@ def survival_row(telling: str, seed: int) -> dict[str, Any]:
 
 
 QUESTION = "Where is `LIMIT` set? Follow it through the files."
-OLD_HEADINGS = {"Earlier questions": "Pending questions", "Progress notes": "Remaining work"}
+OLD_HEADINGS = {
+    "Earlier questions": "Pending questions",
+    "Progress notes": "Remaining work",
+}
 PARTS_SETTINGS = replace(START.scaled(WINDOW), summary_tokens=600)
 WITHOUT = ("nothing", "the head", "the hand-off", "the update", "all three")
 
 
 def hand_off(messages: list[Message], summarize: Any, without: str) -> list[Message]:
-    """Put a summary in place of the middle as lesson 06 does, without one part or all."""
+    """Put a summary in place of the middle as lesson 06 does, without one part or
+    all."""
     head, note, update = (without not in (part, "all three") for part in WITHOUT[1:4])
     first, start = int(head), exchanges(messages)[-1][0]
     newest, middle = messages[start:], messages[first:start]
@@ -169,11 +201,16 @@ def hand_off(messages: list[Message], summarize: Any, without: str) -> list[Mess
         prompt = prompt if note else prompt.replace(new, old)
     text = summarize([*messages, {"role": "user", "content": prompt}])
     words = None if active_request(newest) else active_request(middle)
-    return [*messages[:first], summary_message(text, "t", words, reference_only=note), *newest]
+    return [
+        *messages[:first],
+        summary_message(text, "t", words, reference_only=note),
+        *newest,
+    ]
 
 
 def parts_row(without: str, seed: int) -> dict[str, Any]:
-    """Run a task whose rule is told first, and whose second request is broken off after a turn."""
+    """Run a task whose rule is told first, and whose second request is broken off after
+    a turn."""
     task = told_in(generated(seed), 0)
     first, *others = task.prompts
     task = replace(task, prompts=(first, QUESTION, *others), pauses=(0.0, *task.pauses))
@@ -199,7 +236,10 @@ CLEARS_ALONE = Settings(auto=False, manual=False).scaled(WINDOW)
 
 def clearing_row(keep_recent: int, seed: int) -> dict[str, Any]:
     """Run one renaming task with clearing alone. Every fifth generated task is one."""
-    task, settings = scenario(5 * seed + 3), replace(CLEARS_ALONE, keep_recent=keep_recent)
+    task, settings = (
+        scenario(5 * seed + 3),
+        replace(CLEARS_ALONE, keep_recent=keep_recent),
+    )
     run = play(task, settings)
     return {
         "keep_recent": keep_recent,
@@ -213,15 +253,16 @@ def clearing_row(keep_recent: int, seed: int) -> dict[str, Any]:
 
 
 SMALL_WINDOW = 20_000
-"""The generated tasks fit into 32,000 tokens, and lesson 03's layer would never compact there."""
+"""The generated tasks fit into 32,000 tokens, and lesson 03's layer would never compact
+there."""
 MOMENTS_TRIED = (None, *range(-36, 2))
 
 
 def moment_row(from_report: int | None, seed: int) -> dict[str, Any]:
     """Compact once by hand, so many turns after the one that writes the report.
 
-    None: run lesson 03's layer, and note its last compaction before the report. Seed 0 is the
-    review. Return nothing if the task has no such turn.
+    None: run lesson 03's layer, and note its last compaction before the report. Seed 0
+    is the review. Return nothing if the task has no such turn.
     """
     task, window = (generated(seed), SMALL_WINDOW) if seed else (REVIEW, WINDOW)
     auto = replace(EVIDENCE, manual=False).scaled(window)
@@ -257,13 +298,22 @@ SHARES, FAILS = (0.5, 0.75, 0.9, 1.0), 10
 
 
 def failing_row(case: tuple[str, float], seed: int) -> dict[str, Any]:
-    """Run the report under a preset while a share of its summaries is answered by a tool call."""
+    """Run the report under a preset while a share of its summaries is answered by a
+    tool call."""
     preset, share = case
     fault = Fault("tool_use", rate=share, seed=seed, only="summary")
-    run = play(REVIEW, presets.ALL[preset].scaled(WINDOW), faults=(fault,), max_turns=LONGEST)
+    run = play(
+        REVIEW, presets.ALL[preset].scaled(WINDOW), faults=(fault,), max_turns=LONGEST
+    )
     names = ("described", "facts", "done")
     checks = {name: run.checks[name] for name in names}
-    return {"preset": preset, "share": share, "seed": seed, "turns": run.turns, **checks}
+    return {
+        "preset": preset,
+        "share": share,
+        "seed": seed,
+        "turns": run.turns,
+        **checks,
+    }
 
 
 PRICES = (MODEL, "claude-sonnet-5-5", PRICED_AS, "claude-opus-4-8", "claude-haiku-4-5")
@@ -272,7 +322,9 @@ PRICES = (MODEL, "claude-sonnet-5-5", PRICED_AS, "claude-opus-4-8", "claude-haik
 def bench_row(preset: str, seed: int) -> dict[str, Any]:
     """Run the report under a preset. There is one seed, and it changes nothing."""
     run = play(REVIEW, PRESETS[preset].scaled(WINDOW))
-    checks = {name: run.checks[name] for name in ("files", "described", "facts", "rule kept")}
+    checks = {
+        name: run.checks[name] for name in ("files", "described", "facts", "rule kept")
+    }
     prices = {model: round(run.dollars(model), 6) for model in PRICES}
     return {"preset": preset, "seed": seed, **checks, **prices}
 
@@ -281,8 +333,11 @@ HUMP_KEEPS = (0, 1, 2, 3, 4, 5, 6, 8, 12, 20)
 
 
 def hump_row(keep_recent: int, seed: int) -> dict[str, Any]:
-    """Run one task that reads and reports, with plain `Settings()` but for this number."""
-    run = play(generated(seed), replace(Settings(), keep_recent=keep_recent).scaled(WINDOW))
+    """Run one task that reads and reports, with plain `Settings()` but for this
+    number."""
+    run = play(
+        generated(seed), replace(Settings(), keep_recent=keep_recent).scaled(WINDOW)
+    )
     done, spent = run.checks["done"], round(run.dollars(MODEL), 4)
     numbers = {"turns": run.turns, "dollars": spent, "done": done}
     return {"keep_recent": keep_recent, "seed": seed, **numbers}
@@ -294,24 +349,34 @@ def field_row(engine: str, number: int) -> dict[str, Any]:
 
 
 def narrow_row(engine: str, number: int) -> dict[str, Any]:
-    """Run the judge's task with this number in a window that forces many compactions."""
+    """Run the judge's task with this number in a window that forces many
+    compactions."""
     return work((engine, JUDGED[number]), window=12_000)
 
 
-KINDS_CASES = [*product(kinds.LAYERS, kinds.LENGTHS, kinds.KEEPS, kinds.MODELS, range(1, 9))]
+KINDS_CASES = [
+    *product(kinds.LAYERS, kinds.LENGTHS, kinds.KEEPS, kinds.MODELS, range(1, 9))
+]
 
 
 def kinds_row(case: tuple[str, int, int, str, int], seed: int) -> dict[str, Any]:
     """Play one of lesson 10's tasks, and add up each kind's marks."""
     layer, tokens, keep_recent, model, generation = case
     on = what_survives.ON[layer]
-    run = kinds.play_kinds(seed, generation, tokens, model, keep_recent=keep_recent, **on)
+    run = kinds.play_kinds(
+        seed, generation, tokens, model, keep_recent=keep_recent, **on
+    )
     found = kinds.marks(run, seed)
     sums = {
         kind: sum(2**n * mark for n, mark in enumerate(found[kind].values()))
         for kind in kinds.KINDS
     }
-    names = {"layer": layer, "tokens": tokens, "keep_recent": keep_recent, "model": model}
+    names = {
+        "layer": layer,
+        "tokens": tokens,
+        "keep_recent": keep_recent,
+        "model": model,
+    }
     return {**names, "generation": generation, "seed": seed, **sums}
 
 

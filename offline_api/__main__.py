@@ -26,7 +26,9 @@ SILENCE = 60.0
 _HERE = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d+)?", re.IGNORECASE)
 
 
-def listen(answers: Answer, port: int = 0, *, silence: float = SILENCE) -> ThreadingHTTPServer:
+def listen(
+    answers: Answer, port: int = 0, *, silence: float = SILENCE
+) -> ThreadingHTTPServer:
     """Put a server behind a port of 127.0.0.1. Port 0 takes a free one.
 
     Raises OSError if the port is taken.
@@ -40,7 +42,9 @@ def listen(answers: Answer, port: int = 0, *, silence: float = SILENCE) -> Threa
             headers = {name.lower(): value for name, value in self.headers.items()}
             try:
                 if not _HERE.fullmatch(headers.get("host", "localhost")):
-                    raise Refusal(403, "permission_error", "The Host must be of this machine")
+                    raise Refusal(
+                        403, "permission_error", "The Host must be of this machine"
+                    )
                 raw = body_of(self.rfile, headers)
             except Refusal as refusal:
                 self.respond(refused(refusal))
@@ -60,8 +64,14 @@ def listen(answers: Answer, port: int = 0, *, silence: float = SILENCE) -> Threa
                 self.end_headers()
                 self.wfile.write(reply.body)
 
-        def send_error(self, code: int, message: str | None = None, explain: Any = None) -> None:
-            self.respond(refused(Refusal(code, "invalid_request_error", message or "Bad request")))
+        def send_error(
+            self, code: int, message: str | None = None, explain: Any = None
+        ) -> None:
+            self.respond(
+                refused(
+                    Refusal(code, "invalid_request_error", message or "Bad request")
+                )
+            )
 
         def log_message(self, format: str, *args: Any) -> None:
             pass
@@ -73,14 +83,17 @@ def listen(answers: Answer, port: int = 0, *, silence: float = SILENCE) -> Threa
 
 
 def body_of(stream: BufferedIOBase, headers: Headers) -> bytes:
-    """Read a request's body. Raises the Refusal of one that is too large or has no right length.
+    """Read a request's body. Raises the Refusal of one that is too large or has no
+    right length.
 
-    A body that is too large is read and dropped, or its client would only see that the connection
-    ends. A body in chunks, which has no length, is refused.
+    A body that is too large is read and dropped, or its client would only see that the
+    connection ends. A body in chunks, which has no length, is refused.
     """
     length = headers.get("content-length", "0")
     if "transfer-encoding" in headers or not re.fullmatch("[0-9]{1,9}", length):
-        raise invalid("A request needs a Content-Length, a number of at most nine digits")
+        raise invalid(
+            "A request needs a Content-Length, a number of at most nine digits"
+        )
     size = int(length)
     raw = stream.read(min(size, LARGEST))
     for done in range(LARGEST, size, 1_000_000):
@@ -91,18 +104,24 @@ def body_of(stream: BufferedIOBase, headers: Headers) -> bytes:
 
 
 @click.command()
-@click.option("--port", type=click.IntRange(0, 65_535), default=8080, help="0 takes a free one.")
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=8080, help="0 takes a free one."
+)
 @click.option("--window", type=click.IntRange(1_000), default=200_000, help="Tokens.")
 def main(port: int, window: int) -> None:
     """Serve the offline Messages API on 127.0.0.1. Any key will do. Ctrl-C stops it."""
     try:
         http = listen(Server(reply, window=window).answer, port)
     except OSError as error:
-        reason = f"port {port}: {error.strerror}; choose another --port, or 0 for a free one"
+        reason = (
+            f"port {port}: {error.strerror}; choose another --port, or 0 for a free one"
+        )
         raise click.ClickException(reason) from None
     with http, suppress(KeyboardInterrupt):
         click.echo(f"ANTHROPIC_BASE_URL=http://127.0.0.1:{http.server_port}")
-        click.echo(f"The model is {MODEL}. Any key will do. Ctrl-C stops the server.", err=True)
+        click.echo(
+            f"The model is {MODEL}. Any key will do. Ctrl-C stops the server.", err=True
+        )
         http.serve_forever()
 
 

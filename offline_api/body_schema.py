@@ -1,10 +1,10 @@
 """Check the shape of a request's body: which keys and blocks it has, and of which type.
 
-The API checks the shape before anything else. It refuses keys it does not know, so the extra
-fields of a transcript must be removed before a message is sent. `rules.toml` lists the keys, and
-pydantic checks them, whose words the API's refusals are. Some features of the API are not
-simulated, and a request for one is refused by that name: those in the list, images, documents, the
-blocks of server tools.
+The API checks the shape before anything else. It refuses keys it does not know, so the
+extra fields of a transcript must be removed before a message is sent. `rules.toml`
+lists the keys, and pydantic checks them, whose words the API's refusals are. Some
+features of the API are not simulated, and a request for one is refused by that name:
+those in the list, images, documents, the blocks of server tools.
 """
 
 import re
@@ -52,12 +52,16 @@ def not_simulated(path: str, feature: str) -> Refusal:
     """
     refusal = invalid(f"not simulated: {feature} ({path})")
     if path == "thread":
-        refusal.details = {"error_code": "thread_unsupported_request", "unsupported": [path]}
+        refusal.details = {
+            "error_code": "thread_unsupported_request",
+            "unsupported": [path],
+        }
     return refusal
 
 
 def _refusal(problem: ErrorDetails) -> Refusal | None:
-    """Return what to say of a problem, None if a feature is named only to do without it."""
+    """Return what to say of a problem, None if a feature is named only to do without
+    it."""
     path = ".".join(map(str, problem["loc"]))
     feature = TABLE["not_simulated"].get(re.sub(r"\.\d+", "", path))
     if problem["type"] == "extra_forbidden" and feature:
@@ -68,7 +72,7 @@ def _refusal(problem: ErrorDetails) -> Refusal | None:
     return invalid(f"{path}: {problem['msg']}")
 
 
-# -- from the table to pydantic's schema ----------------------------------------------------------
+# -- from the table to pydantic's schema -----------------------------------------------
 
 
 @cache
@@ -80,14 +84,18 @@ def _schema(name: str) -> core.CoreSchema:
     """Build the schema of a type, whose names `rules.toml` explains."""
     first, _, second = name.partition(" or ")
     if second:
-        return core.no_info_wrap_validator_function(partial(_either, first), _schema(second))
+        return core.no_info_wrap_validator_function(
+            partial(_either, first), _schema(second)
+        )
     if (each := name.removeprefix("list of ")) != name:
         return core.list_schema(_schema(each), strict=True)
     if (kinds := name.removeprefix("one of ")) != name:
         objects = {kind: _object(kind, type="any") for kind in kinds.split(", ")}
         return core.tagged_union_schema(objects, "type")
     if name == "tool":
-        return core.no_info_before_validator_function(_with_type, _schema("one of custom"))
+        return core.no_info_before_validator_function(
+            _with_type, _schema("one of custom")
+        )
     if values := TABLE["values"].get(name):
         return core.literal_schema(values)
     if pattern := TABLE["patterns"].get(name):
@@ -106,7 +114,9 @@ def _object(kind: str, **more: str) -> core.CoreSchema:
         for name, type in table.get("required", {}).items()
     }
     for name, type in {**more, **table.get("optional", {})}.items():
-        fields[name] = core.typed_dict_field(core.nullable_schema(_schema(type)), required=False)
+        fields[name] = core.typed_dict_field(
+            core.nullable_schema(_schema(type)), required=False
+        )
     others = "ignore" if table.get("open") else "forbid"
     return core.typed_dict_schema(fields, extra_behavior=others)
 

@@ -1,12 +1,12 @@
 """Apply the prompt cache's rules: which part of a prompt is read, written, or neither.
 
-A cache entry is a whole prefix of a prompt. It is written only at a breakpoint. A later request
-reads the longest living entry that one of its own breakpoints can find by looking back. So a
-change to an early block loses everything behind it, and a prompt without a breakpoint is never
-cached.
+A cache entry is a whole prefix of a prompt. It is written only at a breakpoint. A later
+request reads the longest living entry that one of its own breakpoints can find by
+looking back. So a change to an early block loses everything behind it, and a prompt
+without a breakpoint is never cached.
 
-Two simplifications: an entry can be read as soon as its request was billed (the API needs the
-answer to have begun), and it lives exactly as long as promised.
+Two simplifications: an entry can be read as soon as its request was billed (the API
+needs the answer to have begun), and it lives exactly as long as promised.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -25,10 +25,10 @@ _RUNS = ("tool_use", "tool_result")
 class Part(NamedTuple):
     """One piece of a prompt: a block, a tool, or a whole message.
 
-    Equal keys stand for equal content: a text, a hash, or an id of your own. `kind` is the type
-    of block, because a run of tool_use parts is one position of the look-back, and so is a run of
-    tool_result. `positions` is 1 for a block, more for a message of several blocks, 0 for a
-    setting.
+    Equal keys stand for equal content: a text, a hash, or an id of your own. `kind` is
+    the type of block, because a run of tool_use parts is one position of the look-back,
+    and so is a run of tool_result. `positions` is 1 for a block, more for a message of
+    several blocks, 0 for a setting.
     """
 
     key: Hashable
@@ -38,7 +38,8 @@ class Part(NamedTuple):
 
 
 class Bill(NamedTuple):
-    """Tokens of one prompt by how they are billed. read + written + uncached is the prompt."""
+    """Tokens of one prompt by how they are billed. read + written + uncached is the
+    prompt."""
 
     read: int
     written: int
@@ -63,8 +64,9 @@ class Bill(NamedTuple):
 class PromptCache:
     """The cache of one organisation for one model.
 
-    `min_tokens`: shorter prefixes are never cached (512 for claude-haiku-5-5). `ttl`: seconds that
-    an entry lives after the start of the request that wrote or last read it.
+    `min_tokens`: shorter prefixes are never cached (512 for claude-haiku-5-5). `ttl`:
+    seconds that an entry lives after the start of the request that wrote or last read
+    it.
 
     >>> cache = PromptCache(min_tokens=100)
     >>> system, question = Part("You are kind.", 100), Part("Hello", 10)
@@ -80,15 +82,20 @@ class PromptCache:
 
     def __init__(self, min_tokens: int = 512, ttl: float = SHORT) -> None:
         self.min_tokens, self.ttl = min_tokens, ttl
-        self._entries: dict[int, tuple[float, float]] = {}  # prefix -> (dies at, lives for)
+        self._entries: dict[
+            int, tuple[float, float]
+        ] = {}  # prefix -> (dies at, lives for)
 
     def bill(
-        self, blocks: Sequence[Part], marks: Iterable[int] | Mapping[int, float], now: float
+        self,
+        blocks: Sequence[Part],
+        marks: Iterable[int] | Mapping[int, float],
+        now: float,
     ) -> Bill:
         """Bill one request and remember the entries it wrote.
 
-        `marks`: indices of the parts with a breakpoint. A mapping gives each its seconds to live.
-        `now`: when the request started, in seconds.
+        `marks`: indices of the parts with a breakpoint. A mapping gives each its
+        seconds to live. `now`: when the request started, in seconds.
         """
         lives: dict[int, float] = dict.fromkeys(marks, self.ttl)
         if isinstance(marks, Mapping):
@@ -100,13 +107,22 @@ class PromptCache:
             self._keep(trail[hit][0], now, self._entries[trail[hit][0]][1])
         for i in points:
             self._keep(trail[i][0], now, lives[i])
-        sizes = [*(tokens for _, tokens, _ in trail), 0]  # the last one if nothing is read
+        sizes = [
+            *(tokens for _, tokens, _ in trail),
+            0,
+        ]  # the last one if nothing is read
         read, hours = sizes[hit], [i for i in points if lives[i] > SHORT]
-        cached, long = (max([read, *map(sizes.__getitem__, ends)]) for ends in (points, hours))
+        cached, long = (
+            max([read, *map(sizes.__getitem__, ends)]) for ends in (points, hours)
+        )
         return Bill(read, cached - read, max(sizes) - cached, long - read)
 
-    def _look_back(self, trail: Sequence[tuple[int, int, int]], at: int, now: float) -> int:
-        near = takewhile(lambda i: trail[at][2] - trail[i][2] < LOOK_BACK, range(at, -1, -1))
+    def _look_back(
+        self, trail: Sequence[tuple[int, int, int]], at: int, now: float
+    ) -> int:
+        near = takewhile(
+            lambda i: trail[at][2] - trail[i][2] < LOOK_BACK, range(at, -1, -1)
+        )
         living = (i for i in near if self._entries.get(trail[i][0], (now, 0))[0] > now)
         return next(living, -1)
 
@@ -117,7 +133,8 @@ class PromptCache:
 
 
 def _trail(parts: Sequence[Part]) -> list[tuple[int, int, int]]:
-    """For each part the hash of the prefix that ends with it, its tokens and its position."""
+    """For each part the hash of the prefix that ends with it, its tokens and its
+    position."""
     trail: list[tuple[int, int, int]] = []
     prefix, tokens, position, kind = 0, 0, 0, ""
     for part in parts:

@@ -1,4 +1,5 @@
-"""Finish a reply of the model: thinking before it, ids for its calls, cut to the room there is.
+"""Finish a reply of the model: thinking before it, ids for its calls, cut to the room
+there is.
 
 An answer goes out as one message or as the events of a stream.
 """
@@ -20,9 +21,9 @@ def finished(
 ) -> tuple[list[Block], str]:
     """Return the content and stop_reason of the answer to `body`.
 
-    `room`: tokens that the window has left after the prompt. The content is cut off at the smaller
-    of max_tokens and room, and the stop_reason says which of the two it was. `seed`: the ids of
-    calls without an id are made from it.
+    `room`: tokens that the window has left after the prompt. The content is cut off at
+    the smaller of max_tokens and room, and the stop_reason says which of the two it
+    was. `seed`: the ids of calls without an id are made from it.
     """
     if fault in ("empty", "refusal"):
         return [], "refusal" if fault == "refusal" else "end_turn"
@@ -35,7 +36,9 @@ def finished(
         *others, last = reply["content"]
         text = f"{last.get('text', '')}\n{INVENTED[fault]}"
         reply = {**reply, "content": [*others, {"type": "text", "text": text}]}
-    content = [_with_id(block, f"{seed} {i}") for i, block in enumerate(reply["content"])]
+    content = [
+        _with_id(block, f"{seed} {i}") for i, block in enumerate(reply["content"])
+    ]
     if thinking_mode(body) == "adaptive":
         content.insert(0, thought(content, body))
     limit = min(body["max_tokens"], room)
@@ -49,7 +52,8 @@ def finished(
 
 
 def fitting(content: Sequence[Block], limit: int) -> list[Block]:
-    """Return as much of the content as fits in `limit` tokens: a text is cut, a call is left out.
+    """Return as much of the content as fits in `limit` tokens: a text is cut, a call is
+    left out.
 
     >>> fitting([{"type": "text", "text": "one two three"}], TEXT + 2)  # "one" is 1.55
     [{'type': 'text', 'text': 'one '}]
@@ -67,24 +71,39 @@ def fitting(content: Sequence[Block], limit: int) -> list[Block]:
 
 def _cut(text: str, limit: int) -> str:
     lengths = range(len(text) + 1)
-    return text[: max(0, bisect_right(lengths, limit, key=lambda k: text_tokens(text[:k])) - 1)]
+    return text[
+        : max(0, bisect_right(lengths, limit, key=lambda k: text_tokens(text[:k])) - 1)
+    ]
 
 
 def _call_instead(body: Body) -> Body:
-    """Answer with a line of text and a call of the first tool that the request offers."""
+    """Answer with a line of text and a call of the first tool that the request
+    offers."""
     names = [tool["name"] for tool in body.get("tools", [])[:1]]
-    calls = [{"type": "tool_use", "name": name, "input": {"command": "ls"}} for name in names]
-    text = {"type": "text", "text": "I will look at the folder once more before I summarise."}
-    return {"content": [text, *calls], "stop_reason": "tool_use" if calls else "end_turn"}
+    calls = [
+        {"type": "tool_use", "name": name, "input": {"command": "ls"}} for name in names
+    ]
+    text = {
+        "type": "text",
+        "text": "I will look at the folder once more before I summarise.",
+    }
+    return {
+        "content": [text, *calls],
+        "stop_reason": "tool_use" if calls else "end_turn",
+    }
 
 
 def _with_id(block: Block, seed: str) -> Block:
     if block["type"] != "tool_use" or "id" in block:
         return block
-    return {"type": "tool_use", "id": f"toolu_{sha256(seed.encode()).hexdigest()[:24]}", **block}
+    return {
+        "type": "tool_use",
+        "id": f"toolu_{sha256(seed.encode()).hexdigest()[:24]}",
+        **block,
+    }
 
 
-# -- the answer as a stream ---------------------------------------------------------------------
+# -- the answer as a stream ------------------------------------------------------------
 
 
 def events(message: Body) -> Iterator[Body]:
@@ -113,7 +132,9 @@ def _parts(block: Body) -> tuple[Body, list[Body]]:
     """Return the block without its content, and the deltas that fill it."""
     if block["type"] == "tool_use":
         text = json.dumps(block["input"], ensure_ascii=False)
-        return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": text}]
+        return {**block, "input": {}}, [
+            {"type": "input_json_delta", "partial_json": text}
+        ]
     if block["type"] == "compaction":
         delta = {"type": "compaction_delta", "content": block["content"]}
         return {**block, "content": None}, [delta]

@@ -1,12 +1,14 @@
 """Choose between offline and live: the one place of the project that does.
 
-`client()` is the real SDK in front of the offline API: no key, no environment, no network.
-`client(live=True, max_usd=0.50)` is the same SDK in front of a real API, and says its price first.
+`client()` is the real SDK in front of the offline API: no key, no environment, no
+network. `client(live=True, max_usd=0.50)` is the same SDK in front of a real API, and
+says its price first.
 
-A live client takes the key, the address, the model's id and price from one source, so that a key is
-never sent to an address from elsewhere. The source is a `.env` file if it holds a key, or else the
-environment. The file is one that you name, or the course's own. A `.env` in the working directory
-or in the agent's workspace is not read, because it may be somebody else's.
+A live client takes the key, the address, the model's id and price from one source, so
+that a key is never sent to an address from elsewhere. The source is a `.env` file if it
+holds a key, or else the environment. The file is one that you name, or the course's
+own. A `.env` in the working directory or in the agent's workspace is not read, because
+it may be somebody else's.
 """
 
 import logging
@@ -21,7 +23,16 @@ from typing import TYPE_CHECKING
 import httpx2
 
 from agentlib.settings import MODEL
-from agentlib.spending import RETRIES, Cap, LiveError, NoPrice, guard, own_price, price_list, rates
+from agentlib.spending import (
+    RETRIES,
+    Cap,
+    LiveError,
+    NoPrice,
+    guard,
+    own_price,
+    price_list,
+    rates,
+)
 from offline_api.faults import Fault
 from offline_api.model import HABITS, Habits, reply
 from offline_api.server import Model, Server
@@ -48,26 +59,35 @@ def model_id(live: bool = False, *, env: Path | str | None = COURSE) -> str:
 
 
 def served_window(env: Path | str | None = COURSE) -> int | None:
-    """Return the window that an endpoint of your own states in its list of models, None if none.
+    """Return the window that an endpoint of your own states in its list of models, None
+    if none.
 
-    llama.cpp's server calls it `n_ctx`, vLLM `max_model_len`. Anthropic's own API isn't asked. The
-    smallest counts if there are several models. `env` is that of `client`.
+    llama.cpp's server calls it `n_ctx`, vLLM `max_model_len`. Anthropic's own API isn't
+    asked. The smallest counts if there are several models. `env` is that of `client`.
     """
     values = _source(env)
-    base, key = values.get("ANTHROPIC_BASE_URL", API), values.get("ANTHROPIC_API_KEY", "")
+    base, key = (
+        values.get("ANTHROPIC_BASE_URL", API),
+        values.get("ANTHROPIC_API_KEY", ""),
+    )
     if _address(values) == API:
         return None
     try:
         url, headers = f"{base.rstrip('/')}/v1/models", {"x-api-key": key}
         models = httpx2.get(url, headers=headers, timeout=2).json()["data"]
         sizes = [m.get("max_model_len") or m["meta"]["n_ctx"] for m in models]
-    except Exception:  # most endpoints have no such list, and whatever they send, the run goes on
+    except (
+        Exception
+    ):  # most endpoints have no such list, and whatever they send, the run goes on
         return None
-    return min((size for size in sizes if type(size) is int and size >= 1_000), default=None)
+    return min(
+        (size for size in sizes if type(size) is int and size >= 1_000), default=None
+    )
 
 
 def destination(env: Path | str | None = COURSE) -> str:
-    """Return a sentence with the address that live requests go to, "" for Anthropic's own.
+    """Return a sentence with the address that live requests go to, "" for Anthropic's
+    own.
 
     A user name and a password in the address are left out. `env` is that of `client`.
     """
@@ -76,7 +96,8 @@ def destination(env: Path | str | None = COURSE) -> str:
 
 
 def price_notice(model: str, max_usd: float | None = None) -> str:
-    """Return two sentences with the prices and the cap of a live run, to be shown before it.
+    """Return two sentences with the prices and the cap of a live run, to be shown
+    before it.
 
     Raises ValueError for a model without a price, unless there is no cap.
 
@@ -90,7 +111,11 @@ def price_notice(model: str, max_usd: float | None = None) -> str:
     if max_usd is not None:
         shown = f"{max_usd:.2f}" if max_usd >= 0.01 else f"{max_usd:g}"
         cap = f"The run stops once ${shown} are spent."
-    source = "your own price" if rate.get("own") else f"prices of {price_list()['collected']}"
+    source = (
+        "your own price"
+        if rate.get("own")
+        else f"prices of {price_list()['collected']}"
+    )
     return (
         f"{model}: ${rate['input']:.2f} in, ${rate['output']:.2f} out, ${rate['cache_read']:.2f} "
         f"from the cache (per million tokens{more}; {source}). {cap}"
@@ -104,11 +129,13 @@ def live_notice(
     *,
     env: Path | str | None = COURSE,
 ) -> str:
-    """Return what to show before a live run: the address if it isn't Anthropic's, prices, the cap.
+    """Return what to show before a live run: the address if it isn't Anthropic's,
+    prices, the cap.
 
-    `price`, or else MODEL_PRICE, is a price of one's own for the model: "IN,OUT" in dollars per
-    million tokens, and "0,0" if the model runs on your own machine. `env` is that of `client`.
-    Raises ValueError for another text, and NoPrice if there is a cap and no price to hold it by.
+    `price`, or else MODEL_PRICE, is a price of one's own for the model: "IN,OUT" in
+    dollars per million tokens, and "0,0" if the model runs on your own machine. `env`
+    is that of `client`. Raises ValueError for another text, and NoPrice if there is a
+    cap and no price to hold it by.
     """
     if price := price or _source(env).get("MODEL_PRICE"):
         own_price(model, price)
@@ -118,7 +145,8 @@ def live_notice(
         if max_usd is None:
             return f"{destination(env)}{error}; there is no cap"
         cures = (
-            "name one with --price IN,OUT or MODEL_PRICE (0,0 if it is free), or go without a cap"
+            "name one with --price IN,OUT or MODEL_PRICE (0,0 if it is free), "
+            "or go without a cap"
         )
         raise NoPrice(f"{error}; {cures}: --max-usd inf") from None
 
@@ -138,18 +166,20 @@ def client(
 ) -> "anthropic.Anthropic":
     """Return an `anthropic.Anthropic`, offline by default.
 
-    Offline: a `window` in tokens, `faults` on request, `clock` in seconds for the cache, the
-    offline model's `habits`, and `model`, a function from a request's body to a reply that takes
-    the offline model's place. Nothing is spent, so `max_usd` has no effect.
+    Offline: a `window` in tokens, `faults` on request, `clock` in seconds for the
+    cache, the offline model's `habits`, and `model`, a function from a request's body
+    to a reply that takes the offline model's place. Nothing is spent, so `max_usd` has
+    no effect.
 
-    Live: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, MODEL_ID and MODEL_PRICE all come from the file
-    `env` if it sets a key, or else all from the environment. None: from the environment. A file
-    that you name has to set a key. ANTHROPIC_CUSTOM_HEADERS is the SDK's, which always reads it
-    from the environment. Redirects are not followed. `say` gets the address, if it is not
-    Anthropic's, and the price before anything is sent. After the request that reached `max_usd` the
-    next one raises spending.CapReached. If the API is overloaded, a request is tried for one to
-    three minutes, and `warn` gets a line before each wait. Raises LiveError if there is no key, a
-    wrong key or no network.
+    Live: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, MODEL_ID and MODEL_PRICE all come from
+    the file `env` if it sets a key, or else all from the environment. None: from the
+    environment. A file that you name has to set a key. ANTHROPIC_CUSTOM_HEADERS is the
+    SDK's, which always reads it from the environment. Redirects are not followed. `say`
+    gets the address, if it is not Anthropic's, and the price before anything is sent.
+    After the request that reached `max_usd` the next one raises spending.CapReached. If
+    the API is overloaded, a request is tried for one to three minutes, and `warn` gets
+    a line before each wait. Raises LiveError if there is no key, a wrong key or no
+    network.
     """
     if not live:
         model = model or partial(reply, habits=habits)
@@ -181,17 +211,21 @@ def _live(
     import anthropic
 
     base, key = values.get("ANTHROPIC_BASE_URL"), values.get("ANTHROPIC_API_KEY")
-    # A token of another tool belongs to the first party; never send it to another endpoint.
+    # A token of another tool belongs to the first party; never send it to another
+    # endpoint.
     token = None if base or key else values.get("ANTHROPIC_AUTH_TOKEN")
     if not (key or token):
         raise LiveError(NO_KEY)
     if not re.fullmatch(r"[!-~]+", key or token or ""):
-        raise LiveError("The API key holds a blank or a sign that no key has: copy it once more.")
+        raise LiveError(
+            "The API key holds a blank or a sign that no key has: copy it once more."
+        )
     return anthropic.Anthropic(
         api_key=key,
         auth_token=token,
         base_url=base or API,
-        # The SDK sends a bearer token to a named endpoint; many want this header instead.
+        # The SDK sends a bearer token to a named endpoint; many want this header
+        # instead.
         default_headers={"x-api-key": key} if base and key else None,
         # A redirect to another host would take that header along.
         http_client=anthropic.DefaultHttpxClient(follow_redirects=False),
@@ -201,7 +235,8 @@ def _live(
 
 
 def _source(env: Path | str | None) -> dict[str, str]:
-    """Return the variables of the one source: the file `env` if it sets a key, or the environment.
+    """Return the variables of the one source: the file `env` if it sets a key, or the
+    environment.
 
     Raises LiveError if a file other than the course's sets no key.
     """
@@ -220,7 +255,8 @@ def _source(env: Path | str | None) -> dict[str, str]:
 
 
 def _address(values: Mapping[str, str]) -> str:
-    """Return scheme, host and port of the address, without the user and the password in it."""
+    """Return scheme, host and port of the address, without the user and the password in
+    it."""
     base = values.get("ANTHROPIC_BASE_URL", API)
     try:
         url = httpx2.URL(base)
@@ -230,5 +266,8 @@ def _address(values: Mapping[str, str]) -> str:
 
 
 def _filled(values: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the values that are not empty, without the blanks that a pasted key brings along."""
-    return {name: value.strip() for name, value in values.items() if value and value.strip()}
+    """Return the values that are not empty, without the blanks that a pasted key brings
+    along."""
+    return {
+        name: value.strip() for name, value in values.items() if value and value.strip()
+    }

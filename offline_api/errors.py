@@ -1,4 +1,5 @@
-"""An error response of the offline API, raised when a request breaks a rule or a fault strikes."""
+"""An error response of the offline API, raised when a request breaks a rule or a fault
+strikes."""
 
 import tomllib
 from collections.abc import Mapping
@@ -13,12 +14,17 @@ WORDINGS: Mapping[str, str] = TABLE["wordings"]
 
 
 class Refusal(Exception):
-    """An error response: HTTP status, type, message and details of the error, its own headers."""
+    """An error response: HTTP status, type, message and details of the error, its own
+    headers."""
 
     details: Mapping[str, Any] | None = None
 
     def __init__(
-        self, status: int, type: str, message: str, headers: Mapping[str, str] | None = None
+        self,
+        status: int,
+        type: str,
+        message: str,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(message)
         self.status, self.type, self.message = status, type, message

@@ -18,10 +18,16 @@ Kind = Literal[
     "invented consent", "invented rule", "invented step",
 ]  # fmt: skip
 WAIT = {"retry-after-ms": "10"}
-"""The real API gives whole seconds (429) or nothing (529, 500). A lesson need not wait so long."""
+"""The real API gives whole seconds (429) or nothing (529, 500). A lesson need not wait
+so long."""
 
 _ERRORS = {
-    "429": (429, "rate_limit_error", WORDINGS["rate_limit"], {"retry-after": "1", **WAIT}),
+    "429": (
+        429,
+        "rate_limit_error",
+        WORDINGS["rate_limit"],
+        {"retry-after": "1", **WAIT},
+    ),
     "529": (529, "overloaded_error", "Overloaded", {"x-should-retry": "true", **WAIT}),
     "500": (500, "api_error", "Overloaded", WAIT),
 }
@@ -43,12 +49,12 @@ class NoAnswer(Exception):
 class Fault:
     """One kind of failure and the requests it strikes. A retry is a request of its own.
 
-    429 rate limit, 529 overloaded, 500 server error: the SDK retries them, twice by default.
-    timeout: no answer. too_long: 400, as if the prompt were over the window. truncated: half the
-    answer, stop_reason max_tokens. empty: no content. refusal: stop_reason refusal. larger: an
-    answer longer than the whole prompt, whatever max_tokens says. tool_use: a line of text and a
-    call of the first tool. invented consent, rule, step: one line more at the end, of `INVENTED`,
-    which nobody has said.
+    429 rate limit, 529 overloaded, 500 server error: the SDK retries them, twice by
+    default. timeout: no answer. too_long: 400, as if the prompt were over the window.
+    truncated: half the answer, stop_reason max_tokens. empty: no content. refusal:
+    stop_reason refusal. larger: an answer longer than the whole prompt, whatever
+    max_tokens says. tool_use: a line of text and a call of the first tool. invented
+    consent, rule, step: one line more at the end, of `INVENTED`, which nobody has said.
 
     >>> Fault("529", at=(1, 2)).strikes(2)
     True
@@ -68,7 +74,9 @@ class Fault:
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
-            raise ValueError(f"kind={self.kind!r}; choose one of {', '.join(get_args(Kind))}")
+            raise ValueError(
+                f"kind={self.kind!r}; choose one of {', '.join(get_args(Kind))}"
+            )
         if not 0 <= self.rate <= 1:
             raise ValueError(f"rate={self.rate!r}; choose a share from 0 to 1")
 
@@ -86,8 +94,11 @@ class Faults:
         self._faults = tuple(faults)
         self._counts: Counter[int] = Counter()
 
-    def strike(self, messages: Sequence[Message], tokens: int, window: int) -> Kind | None:
-        """Raise the error of the fault that strikes this request, NoAnswer for a timeout.
+    def strike(
+        self, messages: Sequence[Message], tokens: int, window: int
+    ) -> Kind | None:
+        """Raise the error of the fault that strikes this request, NoAnswer for a
+        timeout.
 
         Returns the kind of a fault that shows in the answer, or None.
         """
@@ -101,9 +112,12 @@ class Faults:
         return kind
 
     def next(self, messages: Sequence[Message]) -> Kind | None:
-        """Count a request. Returns the first fault, in the order given, that strikes it."""
+        """Count a request. Returns the first fault, in the order given, that strikes
+        it."""
         request = "summary" if asks_for_summary(messages) else "turn"
-        counting = [i for i, fault in enumerate(self._faults) if fault.only in (None, request)]
+        counting = [
+            i for i, fault in enumerate(self._faults) if fault.only in (None, request)
+        ]
         self._counts.update(counting)
         striking = (i for i in counting if self._faults[i].strikes(self._counts[i]))
         return next((self._faults[i].kind for i in striking), None)

@@ -1,4 +1,5 @@
-"""Stop a function that doesn't end: an engine before the judge, an answer to an exercise."""
+"""Stop a function that doesn't end: an engine before the judge, an answer to an
+exercise."""
 
 import ctypes
 import threading
@@ -19,9 +20,9 @@ class TimeOver(BaseException):
 def limited(seconds: float, clock: Clock = time.monotonic) -> Generator[None]:
     """Raise `TimeOver` in this thread after so many seconds.
 
-    Within another limit only the inner one counts. A call that waits outside of Python, such as
-    one long sleep, is only stopped when it returns. One thread watches over all calls, because a
-    timer for each would take longer than most engines do.
+    Within another limit only the inner one counts. A call that waits outside of Python,
+    such as one long sleep, is only stopped when it returns. One thread watches over all
+    calls, because a timer for each would take longer than most engines do.
     """
     here = threading.get_ident()
     with _LOCK:
@@ -41,7 +42,9 @@ def _watch() -> None:
     while True:
         time.sleep(0.02)
         with _LOCK:
-            for late in [thread for thread, (clock, end) in _LIMITS.items() if clock() > end]:
+            for late in [
+                thread for thread, (clock, end) in _LIMITS.items() if clock() > end
+            ]:
                 del _LIMITS[late]
                 thread, error = ctypes.c_ulong(late), ctypes.py_object(TimeOver)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, error)

@@ -1,9 +1,11 @@
 """Refuse the requests that the API refuses, in the API's own words.
 
-`body_schema` checks keys and types by a table. The rules here are those that a table can't say.
+`body_schema` checks keys and types by a table. The rules here are those that a table
+can't say.
 
-The rules are those of the first-party API for settings.MODEL in November 2026, collected from
-public reports. `messages.violation` holds the rules that a list of messages alone can break.
+The rules are those of the first-party API for settings.MODEL in November 2026,
+collected from public reports. `messages.violation` holds the rules that a list of
+messages alone can break.
 """
 
 import json
@@ -24,7 +26,8 @@ from offline_api.tokens import pieces
 
 MAX_OUTPUT = 128_000
 CHARS_PER_TOKEN = 20
-"""No text packs more characters into a token. A request with more is refused uncounted."""
+"""No text packs more characters into a token. A request with more is refused
+uncounted."""
 
 _SURROGATE = re.compile(r"\\\\|\\ud[89ab]..\\ud[c-f]..|(\\ud[89a-f]..)", re.IGNORECASE)
 """An escaped backslash, an escaped pair, or (group 1) one half of a pair alone."""
@@ -62,8 +65,9 @@ def _refuse_half_pairs(text: str) -> None:
 def check(body: Body, *, counts_only: bool = False, betas: str = "") -> Body:
     """Return a request's body as the model gets it: without nulls and unbound thinking.
 
-    Raises the Refusal of the first rule that the body breaks. `counts_only`: the body is for
-    count_tokens, which needs no max_tokens. `betas`: the header `anthropic-beta`.
+    Raises the Refusal of the first rule that the body breaks. `counts_only`: the body
+    is for count_tokens, which needs no max_tokens. `betas`: the header
+    `anthropic-beta`.
     """
     check_shape(body)  # the checks after it rely on the shape
     if body["model"] != MODEL:
@@ -72,26 +76,33 @@ def check(body: Body, *, counts_only: bool = False, betas: str = "") -> Body:
     body = since_compaction(_without_deferred(body))
     if problem := problem or violation(body["messages"]):
         raise invalid(problem)
-    return check_thinking({k: value for k, value in body.items() if value is not None}, betas)
+    return check_thinking(
+        {k: value for k, value in body.items() if value is not None}, betas
+    )
 
 
 def _without_deferred(body: Body) -> Body:
-    """Return the body without the tools that the model doesn't see before it searches for them."""
+    """Return the body without the tools that the model doesn't see before it searches
+    for them."""
     tools: list[Block] = body.get("tools") or []
     seen = [tool for tool in tools if not tool.get("defer_loading")]
     return body if len(seen) == len(tools) else {**body, "tools": seen}
 
 
 def check_size(chars: int, tokens: int, window: int) -> None:
-    """Raise a Refusal for a prompt over the window: `chars` in the body, `tokens` as counted."""
+    """Raise a Refusal for a prompt over the window: `chars` in the body, `tokens` as
+    counted."""
     if tokens > window and chars > CHARS_PER_TOKEN * window:
-        raise Refusal(413, "invalid_request_error", "Request size exceeds model context window")
+        raise Refusal(
+            413, "invalid_request_error", "Request size exceeds model context window"
+        )
     if tokens > window:
         raise too_long(tokens, window)
 
 
 def _each_block(body: Body) -> Iterator[tuple[str, Block]]:
-    """Yield the tools and blocks with their paths, and the blocks inside results before these."""
+    """Yield the tools and blocks with their paths, and the blocks inside results before
+    these."""
     for path, _, block in pieces(body):
         inside = block.get("content") if block.get("type") == "tool_result" else None
         for k, inner in enumerate(_in_list(inside)):
@@ -101,7 +112,9 @@ def _each_block(body: Body) -> Iterator[tuple[str, Block]]:
 
 def _cache_marks(body: Body) -> Iterator[str]:
     whole = list(_each_block(body))
-    marked = [(f"{path}.", block) for path, block in whole if block.get("cache_control")]
+    marked = [
+        (f"{path}.", block) for path, block in whole if block.get("cache_control")
+    ]
     for path, block in marked:
         if block.get("type") == "text" and not block["text"]:
             yield f"{path}text: cache_control cannot be set for empty text blocks"
@@ -110,11 +123,15 @@ def _cache_marks(body: Body) -> Iterator[str]:
     if len(marked) > 4:
         yield f"A maximum of 4 blocks with cache_control may be provided. Found {len(marked)}."
     for (_, earlier), (path, later) in pairwise(marked):
-        if later["cache_control"].get("ttl") == "1h" != earlier["cache_control"].get("ttl"):
+        if (
+            later["cache_control"].get("ttl")
+            == "1h"
+            != earlier["cache_control"].get("ttl")
+        ):
             yield f"{path}cache_control.ttl: {WORDINGS['ttl_order']}"
 
 
-# -- values, texts and roles ----------------------------------------------------------------------
+# -- values, texts and roles -----------------------------------------------------------
 
 
 def _problems(body: Body, counts_only: bool, betas: str) -> Iterator[str]:
@@ -173,7 +190,9 @@ def _texts(body: Body) -> Iterator[str]:
     for i, message in enumerate(body["messages"]):
         for j, result in enumerate(blocks(message)):
             if result["type"] == "tool_result":
-                yield from _result(f"messages.{i}.content.{j}.tool_result", result, message["role"])
+                yield from _result(
+                    f"messages.{i}.content.{j}.tool_result", result, message["role"]
+                )
 
 
 def _result(path: str, result: Block, role: str) -> Iterator[str]:

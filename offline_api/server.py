@@ -1,10 +1,11 @@
-"""The Messages API in this process: rules, errors, tokens, cache, faults. No key, no network.
+"""The Messages API in this process: rules, errors, tokens, cache, faults. No key, no
+network.
 
-`Server.answer` takes an HTTP request and returns the response. `Server.transport` puts it behind
-the real SDK. `model`, a function of the request alone, makes the replies. The server emulates
-settings.MODEL as of November 2026. Images, documents, batches and files are not
-simulated; stop_sequences and tool_choice are the model's to obey. `python -m offline_api`
-serves it over HTTP.
+`Server.answer` takes an HTTP request and returns the response. `Server.transport` puts
+it behind the real SDK. `model`, a function of the request alone, makes the replies. The
+server emulates settings.MODEL as of November 2026. Images, documents, batches and files
+are not simulated; stop_sequences and tool_choice are the model's to obey. `python -m
+offline_api` serves it over HTTP.
 
     rules, body_schema, thinking  which requests are refused, in the API's words
     edits                         context_management: clearing and compaction by the server
@@ -28,7 +29,13 @@ from agentlib.settings import MODEL
 from offline_api.body_schema import Body, not_simulated
 from offline_api.cache import Bill, PromptCache
 from offline_api.completion import events, finished, server_sent
-from offline_api.edits import cleared, compaction_due, edits_of, since_compaction, summary_request
+from offline_api.edits import (
+    cleared,
+    compaction_due,
+    edits_of,
+    since_compaction,
+    summary_request,
+)
 from offline_api.errors import Refusal
 from offline_api.faults import Fault, Faults, Kind, NoAnswer
 from offline_api.rules import MAX_OUTPUT, check, check_size, read_body
@@ -36,7 +43,8 @@ from offline_api.tokens import Layout, block_tokens, lay_out, text_tokens
 
 Headers = Mapping[str, str]
 Model = Callable[[Body], Body]
-"""body -> {"content": blocks, "stop_reason": str}, and the `stop_sequence` that it stopped at."""
+"""body -> {"content": blocks, "stop_reason": str}, and the `stop_sequence` that it
+stopped at."""
 
 
 class Reply(NamedTuple):
@@ -50,10 +58,10 @@ class Reply(NamedTuple):
 class Server:
     """One provider with one model and its prompt cache.
 
-    `window`: tokens of prompt and answer together. `key`: the one key accepted; None: any.
-    `clock`: seconds, read once for each message request. Two fresh servers give the same bytes for
-    the same requests. Ids never repeat, because each is a hash of the body and of how often this
-    server has answered it.
+    `window`: tokens of prompt and answer together. `key`: the one key accepted; None:
+    any. `clock`: seconds, read once for each message request. Two fresh servers give
+    the same bytes for the same requests. Ids never repeat, because each is a hash of
+    the body and of how often this server has answered it.
     """
 
     def __init__(
@@ -76,32 +84,44 @@ class Server:
 
         def handle(sent: httpx2.Request) -> httpx2.Response:
             try:
-                reply = self.answer(sent.method, sent.url.path, sent.headers, sent.content)
+                reply = self.answer(
+                    sent.method, sent.url.path, sent.headers, sent.content
+                )
             except NoAnswer:
-                raise httpx2.ReadTimeout("The read operation timed out", request=sent) from None
-            return httpx2.Response(reply.status, headers=reply.headers, content=reply.body)
+                raise httpx2.ReadTimeout(
+                    "The read operation timed out", request=sent
+                ) from None
+            return httpx2.Response(
+                reply.status, headers=reply.headers, content=reply.body
+            )
 
         return httpx2.MockTransport(handle)
 
     def answer(self, method: str, path: str, headers: Headers, raw: bytes) -> Reply:
         """Answer one request. Raises NoAnswer if a fault asks for that.
 
-        An exception in the model or in the server comes back as a 500 with the traceback. Its
-        headers tell the SDK not to retry.
+        An exception in the model or in the server comes back as a 500 with the
+        traceback. Its headers tell the SDK not to retry.
         """
         self._requests += 1
         request_id = f"req_{_digest(b'%d %s' % (self._requests, raw))}"
         try:
-            return _response(request_id, 200, {}, self._route(method, path, headers, raw))
+            return _response(
+                request_id, 200, {}, self._route(method, path, headers, raw)
+            )
         except Refusal as refusal:
             return refused(refusal, request_id)
         except NoAnswer:
             raise
         except Exception:
             no_retry = {"x-should-retry": "false"}
-            return refused(Refusal(500, "api_error", traceback.format_exc(), no_retry), request_id)
+            return refused(
+                Refusal(500, "api_error", traceback.format_exc(), no_retry), request_id
+            )
 
-    def _route(self, method: str, path: str, headers: Headers, raw: bytes) -> Body | str:
+    def _route(
+        self, method: str, path: str, headers: Headers, raw: bytes
+    ) -> Body | str:
         bearer = headers.get("authorization", "").removeprefix("Bearer").strip()
         key = headers.get("x-api-key", "").strip() or bearer
         if not key or self.key not in (None, key):
@@ -155,7 +175,9 @@ class Server:
             layout = lay_out(shown)
         content, usage, sequence = list[Block](), Bill(0, 0, 0).usage(0), None
         if not (edit and edit.get("pause_after_compaction")):
-            content, stop, sequence, usage = self._answer(body, shown, layout, seed, fault, now)
+            content, stop, sequence, usage = self._answer(
+                body, shown, layout, seed, fault, now
+            )
             bills.append({"type": "message", **usage})
         message: Body = {
             "id": f"msg_{_digest(seed.encode())}",
@@ -175,12 +197,18 @@ class Server:
         return server_sent(events(message)) if streams else message
 
     def _answer(
-        self, body: Body, shown: Body, layout: Layout, seed: str, fault: Kind | None, now: float
+        self,
+        body: Body,
+        shown: Body,
+        layout: Layout,
+        seed: str,
+        fault: Kind | None,
+        now: float,
     ) -> tuple[list[Block], str, str | None, Body]:
         """Return content, stop_reason, stop_sequence and usage of the model's answer.
 
-        `shown`: the body as the model reads it, and `layout` of it. Thinking is bound to `body`,
-        which the client sends again.
+        `shown`: the body as the model reads it, and `layout` of it. Thinking is bound
+        to `body`, which the client sends again.
         """
         reply = self.model(shown)
         room = self.window - layout.tokens
@@ -190,12 +218,15 @@ class Server:
         return content, stop, reply.get(stop), usage
 
     def _compaction(self, shown: Body, edit: Body, now: float) -> tuple[Block, Body]:
-        """Return the compaction block, without content if there is no summary, and its bill."""
+        """Return the compaction block, without content if there is no summary, and its
+        bill."""
         request = summary_request(shown, edit)
         layout = lay_out(request)
         reply = self.model(request)
         text = "".join(each.get("text", "") for each in reply["content"])
-        bill = self._cache.bill(layout.parts, layout.marks, now).usage(text_tokens(text))
+        bill = self._cache.bill(layout.parts, layout.marks, now).usage(
+            text_tokens(text)
+        )
         summary = text if reply["stop_reason"] == "end_turn" else ""
         return {"type": "compaction", "content": summary.strip() or None}, bill
 
@@ -209,7 +240,9 @@ def refused(refusal: Refusal, request_id: str = "req_unread") -> Reply:
     return _response(request_id, refusal.status, refusal.headers, body)
 
 
-def _response(request_id: str, status: int, headers: Headers, content: Body | str) -> Reply:
+def _response(
+    request_id: str, status: int, headers: Headers, content: Body | str
+) -> Reply:
     """Return an object as JSON, and a text as a stream of events."""
     kind, text = "text/event-stream; charset=utf-8", content
     if not isinstance(text, str):

@@ -1,10 +1,10 @@
 """Count the tokens of a request by class of character, as the offline API bills them.
 
-The count stands in for a tokenizer and is deterministic. It differs from agentlib.estimation on
-purpose, because an estimator that is compared with itself is always right. It was calibrated on
-431 responses in six real Claude Code sessions: on how much each prompt was larger than the one
-before. The median error is 9 %. The two sessions with the newest tokenizer are counted 25 and
-40 % too low.
+The count stands in for a tokenizer and is deterministic. It differs from
+agentlib.estimation on purpose, because an estimator that is compared with itself is
+always right. It was calibrated on 431 responses in six real Claude Code sessions: on
+how much each prompt was larger than the one before. The median error is 9 %. The two
+sessions with the newest tokenizer are counted 25 and 40 % too low.
 """
 
 import json
@@ -18,14 +18,18 @@ from agentlib.messages import Block, blocks
 from offline_api.cache import LONG, SHORT, Part
 
 WORD, LETTER, DIGIT, SIGN, BREAK, CJK, BASE64 = 1.4, 0.05, 0.7, 0.35, 1.8, 0.9, 0.7
-"""Tokens of a word, each letter of it, a digit, a sign, a line break or run of blanks, a Chinese,
-Japanese or Korean character, a character of a long unbroken run. A single blank is free."""
+"""Tokens of a word, each letter of it, a digit, a sign, a line break or run of blanks,
+a Chinese, Japanese or Korean character, a character of a long unbroken run. A single
+blank is free."""
 
 TEXT, CALL, RESULT, TOOL = 4, 45, 35, 40
-"""Tokens of a block beside its text: text or thinking, call, result, the definition of a tool."""
+"""Tokens of a block beside its text: text or thinking, call, result, the definition of
+a tool."""
 
 _LONG_RUN = re.compile(r"[A-Za-z0-9+/]{80,}")
-_ASIAN = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
+_ASIAN = re.compile(
+    r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+)
 _WORD = re.compile(r"[^\W\d_]+")
 _DIGIT = re.compile(r"\d")
 _SIGN = re.compile(r"[^\w\s]|_")
@@ -60,7 +64,9 @@ def block_tokens(block: Block) -> int:
         case "text" | "thinking" as kind:
             return TEXT + text_tokens(block[kind])
         case "tool_use":
-            return CALL + text_tokens(block["name"]) + text_tokens(_json(block["input"]))
+            return (
+                CALL + text_tokens(block["name"]) + text_tokens(_json(block["input"]))
+            )
         case "tool_result":
             content = block.get("content") or ""
             if isinstance(content, str):
@@ -71,7 +77,8 @@ def block_tokens(block: Block) -> int:
 
 
 class Layout(NamedTuple):
-    """A request as parts in the cache's order (tools, system, messages), and its breakpoints."""
+    """A request as parts in the cache's order (tools, system, messages), and its
+    breakpoints."""
 
     parts: list[Part]
     marks: dict[int, float]
@@ -83,10 +90,12 @@ class Layout(NamedTuple):
 
 
 def lay_out(body: Mapping[str, Any]) -> Layout:
-    """Split a request's body into parts with their tokens, and find its cache breakpoints.
+    """Split a request's body into parts with their tokens, and find its cache
+    breakpoints.
 
-    Two parts have no tokens and only tell prefixes apart: the model, before everything, and the
-    settings that lose the cache of the messages alone (thinking, tool choice), before those.
+    Two parts have no tokens and only tell prefixes apart: the model, before everything,
+    and the settings that lose the cache of the messages alone (thinking, tool choice),
+    before those.
 
     >>> lay_out({"model": "m", "messages": [{"role": "user", "content": "hi"}]}).tokens
     6
@@ -99,10 +108,21 @@ def lay_out(body: Mapping[str, Any]) -> Layout:
             parts.append(Part(_json(settings), 0, positions=0))
         if mark := block.get("cache_control"):
             marks[len(parts)] = _lifetime(mark)
-        content = {name: value for name, value in block.items() if name != "cache_control"}
-        size = block_tokens(block) if role != "tool" else TOOL + text_tokens(_json(content))
-        texts = ((k, v if isinstance(v, str) else _json(v)) for k, v in sorted(content.items()))
-        parts.append(Part((role, *texts), size, block["type"] if role != "tool" else role))
+        content = {
+            name: value for name, value in block.items() if name != "cache_control"
+        }
+        size = (
+            block_tokens(block)
+            if role != "tool"
+            else TOOL + text_tokens(_json(content))
+        )
+        texts = (
+            (k, v if isinstance(v, str) else _json(v))
+            for k, v in sorted(content.items())
+        )
+        parts.append(
+            Part((role, *texts), size, block["type"] if role != "tool" else role)
+        )
     if mark := body.get("cache_control"):
         marks.setdefault(len(parts) - 1, _lifetime(mark))
     return Layout(parts, marks)
@@ -113,7 +133,8 @@ def _lifetime(mark: Block) -> float:
 
 
 def pieces(body: Mapping[str, Any]) -> Iterator[tuple[str, str, Block]]:
-    """Yield each tool and block with its path and role, in the order in which the API reads them.
+    """Yield each tool and block with its path and role, in the order in which the API
+    reads them.
 
     >>> list(pieces({"messages": [{"role": "user", "content": "hi"}]}))
     [('messages.0.content.0', 'user', {'type': 'text', 'text': 'hi'})]

@@ -1,6 +1,8 @@
-"""Read session files of Claude Code and other agents, and ours, into a `Session` (lesson 09).
+"""Read session files of Claude Code and other agents, and ours, into a `Session`
+(lesson 09).
 
-`load` tells the formats apart by what is in the file. `files` finds session files in folders.
+`load` tells the formats apart by what is in the file. `files` finds session files in
+folders.
 """
 
 import json
@@ -21,54 +23,76 @@ PROJECTS = Path.home() / ".claude" / "projects"
 _PATTERNS = ("*.jsonl", "session-*.json")
 
 Reader = Callable[[str, Line], Iterable[Line]]
-"""(number, object of a file) -> the same in lines of Claude Code's. Called for one by one."""
+"""(number, object of a file) -> the same in lines of Claude Code's. Called for one by
+one."""
 
 FORMATS: dict[str, tuple[str, Callable[[Line], bool], Callable[[], Reader] | None]] = {
-    "ours": ('"version": "agentlib"', lambda line: line.get("version") == "agentlib", None),
-    "Claude Code": ('"type": "user", "message"', is_message, lambda: lambda number, line: [line]),
+    "ours": (
+        '"version": "agentlib"',
+        lambda line: line.get("version") == "agentlib",
+        None,
+    ),
+    "Claude Code": (
+        '"type": "user", "message"',
+        is_message,
+        lambda: lambda number, line: [line],
+    ),
     "pi": ('"type": "session", "cwd"', pi.knows, pi.Reader),
     "Codex": ('"type": "response_item", "payload"', codex.knows, codex.Reader),
     "gemini-cli": ('"sessionId", "projectHash"', gemini.knows, gemini.Reader),
 }
-"""For each agent: what an object of its files has, how one is known, and what begins to read them.
+"""For each agent: what an object of its files has, how one is known, and what begins to
+read them.
 
 `transcripts` reads ours.
 """
 
 
 def files(paths: Iterable[Path | str] = (PROJECTS,)) -> list[Path]:
-    """List the session files among these paths, and in these folders and the folders in them.
+    """List the session files among these paths, and in these folders and the folders in
+    them.
 
-    The files of subagents are in the list, because their requests were paid, too. A file that is
-    named itself is taken whatever its name is. Raises FileNotFoundError if a path doesn't exist.
+    The files of subagents are in the list, because their requests were paid, too. A
+    file that is named itself is taken whatever its name is. Raises FileNotFoundError if
+    a path doesn't exist.
     """
     found = list[Path]()
     for path in map(Path, paths):
         if not path.exists():
-            raise FileNotFoundError(f"{path} does not exist; name a session file or a folder")
+            raise FileNotFoundError(
+                f"{path} does not exist; name a session file or a folder"
+            )
         inside = (each for pattern in _PATTERNS for each in path.rglob(pattern))
-        found += sorted(each for each in inside if each.is_file()) if path.is_dir() else [path]
+        found += (
+            sorted(each for each in inside if each.is_file())
+            if path.is_dir()
+            else [path]
+        )
     return list(dict.fromkeys(found))
 
 
 def load(path: Path | str, progress: Callable[[int], object] = int) -> Session:
     """Read a session from a file of any of the `FORMATS`.
 
-    One response becomes one request, whose `at` is the newest time in the file before it. Lines of
-    subagents, hooks and failed requests are left out. The settings are a guess, `Settings()`. The
-    `usage` of a request also has the `model` that answered, because the bill depends on it.
+    One response becomes one request, whose `at` is the newest time in the file before
+    it. Lines of subagents, hooks and failed requests are left out. The settings are a
+    guess, `Settings()`. The `usage` of a request also has the `model` that answered,
+    because the bill depends on it.
 
-    A call without a result gets one that says "interrupted", and `MISSING` stands for a lost user
-    message, because the API's rules need both. The session has no path, so that their file is
-    never written to. `progress` gets the bytes of each line as it is read. Raises ValueError if
-    the file holds no conversation or is a folder, OSError if it can't be read.
+    A call without a result gets one that says "interrupted", and `MISSING` stands for a
+    lost user message, because the API's rules need both. The session has no path, so
+    that their file is never written to. `progress` gets the bytes of each line as it is
+    read. Raises ValueError if the file holds no conversation or is a folder, OSError if
+    it can't be read.
 
-    On paper: the lines user "hi", assistant msg_1 "\\n\\n", assistant msg_1 "Hello." are a history
-    of two messages and one request, whose context is the user's message.
+    On paper: the lines user "hi", assistant msg_1 "\\n\\n", assistant msg_1 "Hello."
+    are a history of two messages and one request, whose context is the user's message.
     """
     path = Path(path)
     if path.is_dir():
-        raise ValueError(f"{path} is a folder; sessions.files([{str(path)!r}]) lists its sessions")
+        raise ValueError(
+            f"{path} is a folder; sessions.files([{str(path)!r}]) lists its sessions"
+        )
     skipped, damage = list[str](), list[str]()
     try:
         begin = _reader(path)
@@ -89,13 +113,16 @@ def _reader(path: Path) -> Callable[[], Reader] | None:
             if knows(line):
                 return begin
     signs = "; ".join(f"{sign} ({name})" for name, (sign, *_) in FORMATS.items())
-    raise ValueError(f"it holds no conversation: no JSON object in it has one of {signs}")
+    raise ValueError(
+        f"it holds no conversation: no JSON object in it has one of {signs}"
+    )
 
 
 def _objects(
     path: Path, skipped: list[str], progress: Callable[[int], object] = int
 ) -> Iterator[Line]:
-    """Yield the JSON objects of a file. The beginnings of other texts in it go to `skipped`."""
+    """Yield the JSON objects of a file. The beginnings of other texts in it go to
+    `skipped`."""
 
     def see(raw: bytes) -> bytes:
         progress(len(raw))
@@ -116,7 +143,9 @@ def _gathered(objects: Iterable[Line], read: Reader, damage: list[str]) -> Gathe
     for number, line in enumerate(objects):
         try:
             for ours in read(str(number), line):
-                gathered.add({"timestamp": line.get("timestamp"), **ours}, f"object {number}")
+                gathered.add(
+                    {"timestamp": line.get("timestamp"), **ours}, f"object {number}"
+                )
         except BROKEN as error:
             damage.append(f"object {number} is left out: {error!r:.200}")
     return gathered

@@ -13,12 +13,15 @@ Report = Mapping[str, Sequence[Row]]
 
 
 def answer(report: Report) -> list[str]:
-    """Return the lines that come first, from the tables of a report, whose words may be masked.
+    """Return the lines that come first, from the tables of a report, whose words may be
+    masked.
 
-    What was spent and on what, what the pauses cost, what left the window silently, what the
-    compactions lost, what fills the window, and which line to set.
+    What was spent and on what, what the pauses cost, what left the window silently,
+    what the compactions lost, what fills the window, and which line to set.
     """
-    return [*_spent(report), *_happened(report), *_filled(report), *_advice(report)][:10]
+    return [*_spent(report), *_happened(report), *_filled(report), *_advice(report)][
+        :10
+    ]
 
 
 def _total(rows: Sequence[Row], column: str) -> float:
@@ -26,19 +29,31 @@ def _total(rows: Sequence[Row], column: str) -> float:
 
 
 def _spent(report: Report) -> Iterator[str]:
-    kinds, models, where = report["kinds"], report.get("models", ()), report.get("where", ())
+    kinds, models, where = (
+        report["kinds"],
+        report.get("models", ()),
+        report.get("where", ()),
+    )
     count, usd = _total(kinds, "responses"), _total(kinds, "dollars")
     unpriced = _total([row for row in models if row["dollars"] is None], "responses")
     files = ", ".join(many(row["sessions"], row["kind"]) for row in kinds)
-    copied = [row["number"] for row in report.get("not counted", ()) if row["what"] == COPIED]
-    once = f" {copied[0]:,.0f} more are copies by /resume and don't count." if copied else ""
+    copied = [
+        row["number"] for row in report.get("not counted", ()) if row["what"] == COPIED
+    ]
+    once = (
+        f" {copied[0]:,.0f} more are copies by /resume and don't count."
+        if copied
+        else ""
+    )
     of = f"{count - unpriced:,.0f} of {count:,.0f}" if unpriced else f"{count:,.0f}"
     rest = f"; {unpriced:,.0f} have no price" if unpriced else ""
     if unpriced == count:
         yield f"No price is known for the model of these {count:,.0f} responses, {files}.{once}"
         return
     yield f"${usd:,.2f} at list prices for {of} responses, {files}{rest}.{once}"
-    shares = (f"{(row['dollars'] or 0) / (usd or 1):.0%} {row['where']}" for row in where[:5])
+    shares = (
+        f"{(row['dollars'] or 0) / (usd or 1):.0%} {row['where']}" for row in where[:5]
+    )
     yield from [f"Of this {', '.join(shares)}."] if where and usd else []
 
 
@@ -61,7 +76,9 @@ def _compacted(compactions: Sequence[Row], lost: Sequence[Row]) -> Iterator[str]
     if compactions:
         most = max(compactions, key=lambda row: row["before"])
         sizes = f"{most['before']:,.0f} to {most['after']:,.0f} tokens at turn {most['turn']}"
-        pieces = f"{many(len(lost), 'lost piece')} ({_total(lost, 'tokens'):,.0f} tokens)"
+        pieces = (
+            f"{many(len(lost), 'lost piece')} ({_total(lost, 'tokens'):,.0f} tokens)"
+        )
         names = Counter(map(_name, lost))
         often = "".join(f", most often {name}" for name, _ in names.most_common(1))
         largest = f"Compactions: {len(compactions)}, the largest from {sizes}."
@@ -87,7 +104,11 @@ def _advice(report: Report) -> Iterator[str]:
     """Name the line to set, what it saves, and what it makes the agent need again."""
     tried, sure = report.get("what if", ()), report.get("set this", ())
     if not tried:
-        yield sure[0]["line"] if sure else "--what-if says what other settings would have cost."
+        yield (
+            sure[0]["line"]
+            if sure
+            else "--what-if says what other settings would have cost."
+        )
         return
     today = next(row for row in tried if row["policy"] == BASELINE)
     count = _total(report["kinds"], "sessions")
@@ -103,7 +124,8 @@ def _advice(report: Report) -> Iterator[str]:
 
 
 def _compared(row: Row, today: Row) -> str:
-    """Say what a line would have done, as no more than a comparison of simulated bills."""
+    """Say what a line would have done, as no more than a comparison of simulated
+    bills."""
     usd = f"${row['dollars']:,.2f} in place of ${today['dollars']:,.2f}"
     need = f"{_often(row['need'])}, in place of {today['need']:.1f}"
     return f"replayed with {row['line']}, these days would have cost {usd}, and {need}."
@@ -114,11 +136,16 @@ def _often(need: float) -> str:
 
 
 def _said(row: Row, today: float) -> str:
-    """Say of a line what it saves, how surely, and what is needed again, in one sentence."""
+    """Say of a line what it saves, how surely, and what is needed again, in one
+    sentence."""
     band = f"{row['percent']:+.1f} %"
     if row["low"] is not None and not isnan(row["low"]):
         band += f" ({row['low']:+.1f} to {row['high']:+.1f})"
     if "error" in row:
         band += f", from a replay that is off by {row['error']:+.1f} %"
-    more = "and makes the agent need more again" if row["need"] > today else "and no more is needed"
+    more = (
+        "and makes the agent need more again"
+        if row["need"] > today
+        else "and no more is needed"
+    )
     return f"{row['line']}: {band}, {more}: {_often(row['need'])}, today {today:.1f}."

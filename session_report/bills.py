@@ -1,8 +1,9 @@
-"""Bill each request of a replay: tokens read from the cache, written to it, uncached, answered.
+"""Bill each request of a replay: tokens read from the cache, written to it, uncached,
+answered.
 
-The recorded bills are left aside, so that the sums of several replays can be compared. Each replay
-is billed by the rules of offline_api.cache from its first request on, with the markers that the
-loop sets. A summary is a request of its own on the live prefix.
+The recorded bills are left aside, so that the sums of several replays can be compared.
+Each replay is billed by the rules of offline_api.cache from its first request on, with
+the markers that the loop sets. A summary is a request of its own on the live prefix.
 """
 
 from collections.abc import Sequence
@@ -35,7 +36,8 @@ _SUMMARY_PROMPT = Part(SUMMARY_WANTED, 150)
 
 @dataclass(frozen=True)
 class Billed:
-    """One turn: the usage of its request, of the summaries before it, and of its repeats."""
+    """One turn: the usage of its request, of the summaries before it, and of its
+    repeats."""
 
     usage: Usage
     summaries: tuple[Usage, ...] = ()
@@ -47,11 +49,13 @@ class Billed:
         return self.usage, *self.summaries, *self.repeats
 
 
-def bills(session: Session, frames: Sequence[Frame], *, ttl: float | None = None) -> list[Billed]:
+def bills(
+    session: Session, frames: Sequence[Frame], *, ttl: float | None = None
+) -> list[Billed]:
     """Return a bill for each frame of a replay of `session`.
 
-    `ttl`: seconds that a cache entry lives, 300 or 3,600. By default it is an hour if the session's
-    own bills have writes for an hour, else five minutes.
+    `ttl`: seconds that a cache entry lives, 300 or 3,600. By default it is an hour if
+    the session's own bills have writes for an hour, else five minutes.
     """
     ends = [*(frame.request.at for frame in frames[1:]), 0.0]
     biller = _Biller(Weights(session), PromptCache(ttl=ttl or lifetime(session)))
@@ -68,7 +72,8 @@ def bills(session: Session, frames: Sequence[Frame], *, ttl: float | None = None
 
 
 def lasting(settings: Settings, ttl: float) -> Settings:
-    """Let settings take the cache for cold only when it is, or later if that is their own number.
+    """Let settings take the cache for cold only when it is, or later if that is their
+    own number.
 
     >>> [lasting(Settings(), ttl).cache_ttl for ttl in (300.0, 3_600.0)]
     [300.0, 3600.0]
@@ -78,8 +83,14 @@ def lasting(settings: Settings, ttl: float) -> Settings:
 
 def lifetime(session: Session) -> float:
     """Return the seconds that the session's cache entries lived, by its own bills."""
-    splits: list[Usage] = [r.usage.get("cache_creation") or {} for r in session.requests]
-    return LONG if any(split.get("ephemeral_1h_input_tokens") for split in splits) else SHORT
+    splits: list[Usage] = [
+        r.usage.get("cache_creation") or {} for r in session.requests
+    ]
+    return (
+        LONG
+        if any(split.get("ephemeral_1h_input_tokens") for split in splits)
+        else SHORT
+    )
 
 
 @dataclass(frozen=True)
@@ -102,15 +113,25 @@ class _Biller:
     def summary(self, frame: Frame) -> Usage:
         """Bill the request for the summary that stands in the frame."""
         # Results that only the tail split were whole when the summary was asked for.
-        replaced = frame.step.replaced if frame.step.tokens_cleared else dict[str, str]()
+        replaced = (
+            frame.step.replaced if frame.step.tokens_cleared else dict[str, str]()
+        )
         messages = _shown(with_results(frame.before, replaced), frame)
         bill = self._bill(messages, frame.request.at, last=(_SUMMARY_PROMPT,))
-        texts = (summary_text(m) for m in frame.context if any(map(is_summary, blocks(m))))
-        written = next(texts, "").partition(PUT_BACK)[0]  # what is put back isn't the model's
+        texts = (
+            summary_text(m) for m in frame.context if any(map(is_summary, blocks(m)))
+        )
+        written = next(texts, "").partition(PUT_BACK)[
+            0
+        ]  # what is put back isn't the model's
         return bill.usage(round(estimate_text(written, "summary")))
 
     def _bill(
-        self, messages: Sequence[Message], at: float, settled: int = 0, last: Sequence[Part] = ()
+        self,
+        messages: Sequence[Message],
+        at: float,
+        settled: int = 0,
+        last: Sequence[Part] = (),
     ) -> Bill:
         base = Part("system and tools", round(self.weights.base))
         parts = [base, *(self.weights.of(message).part for message in messages), *last]
@@ -119,7 +140,8 @@ class _Biller:
 
 
 def _shown(messages: list[Message], frame: Frame) -> list[Message]:
-    """Return what a summary is written from: what was sent last, or a head and a trimmed middle."""
+    """Return what a summary is written from: what was sent last, or a head and a
+    trimmed middle."""
     settings, kept = frame.settings, frame.step.kept
     if not settings.head_tokens and settings.tail_tokens is None:
         return messages
@@ -127,5 +149,9 @@ def _shown(messages: list[Message], frame: Frame) -> list[Message]:
     middle = messages[head : len(messages) - len(kept) + head]
     trimmed = trim_results(middle, trim_over=over, trim_keep=keep, keep_unseen=False)
     shown, as_sent = [*messages[:head], *trimmed], messages[: last_assistant(messages)]
-    fits = frame.replaced_tokens + settings.summary_max_tokens <= settings.context_window
-    return as_sent if fits and trimmed == middle and len(as_sent) > len(shown) else shown
+    fits = (
+        frame.replaced_tokens + settings.summary_max_tokens <= settings.context_window
+    )
+    return (
+        as_sent if fits and trimmed == middle and len(as_sent) > len(shown) else shown
+    )

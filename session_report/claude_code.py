@@ -1,15 +1,18 @@
 """Read Claude Code's own session files into the same `Session` as ours.
 
-Such a file is a log, not a conversation. One response may be fourteen lines with its results
-between them, and there are copies, torn lines and other agents' lines. So the lines of one event
-are gathered first. Then each event is put into the form that `transcripts` folds: one line for a
-response, its results in one message after it, a compaction with our summary message.
+Such a file is a log, not a conversation. One response may be fourteen lines with its
+results between them, and there are copies, torn lines and other agents' lines. So the
+lines of one event are gathered first. Then each event is put into the form that
+`transcripts` folds: one line for a response, its results in one message after it, a
+compaction with our summary message.
 
-System prompt and tools are not in those files. The files that are attached again after a compaction
-aren't there either, so the last five that were read are put back beside the summary.
+System prompt and tools are not in those files. The files that are attached again after
+a compaction aren't there either, so the last five that were read are put back beside
+the summary.
 
-Each line names the line before it, so a file is a tree. A person who rewinds leaves a branch. Its
-messages stay in the context here, and the usages of its responses have the number of that "branch".
+Each line names the line before it, so a file is a tree. A person who rewinds leaves a
+branch. Its messages stay in the context here, and the usages of its responses have the
+number of that "branch".
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,22 +34,33 @@ _NEEDED = ("message", "compactMetadata", "microcompactMetadata")
 
 
 SUBAGENT = "left out, because a sub-agent wrote it: "
-"""Begins the `damage` of a response that stands in the file of the session that asked for it."""
-BROKEN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""Begins the `damage` of a response that stands in the file of the session that asked
+for it."""
+BROKEN = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 """What a line can raise that has other fields than expected."""
 
 
 def is_message(line: Line) -> bool:
     """Return whether a line is a message in Claude Code's envelope."""
-    return line.get("type") in ("user", "assistant") and isinstance(line.get("message"), dict)
+    return line.get("type") in ("user", "assistant") and isinstance(
+        line.get("message"), dict
+    )
 
 
-# -- which lines belong together ------------------------------------------------------------------
+# -- which lines belong together -------------------------------------------------------
 
 
 @dataclass(kw_only=True)
 class _Event:
-    """A response, a user's words, a summary, a boundary of a compaction, or a beginning.
+    """A response, a user's words, a summary, a boundary of a compaction, or a
+    beginning.
 
     With all its lines.
     """
@@ -63,24 +77,29 @@ class _Event:
     results: dict[str, Block | None] = field(default_factory=dict[str, Block | None])
     """A result for each of its calls, None if there is none in the file."""
     branch: int = 0
-    """The number of the branch that the person left. 0: the conversation that went on."""
+    """The number of the branch that the person left. 0: the conversation that went
+    on."""
 
     def blocks(self, *types: str) -> list[Block]:
-        """List its blocks of these types, or all, without blank texts and repeated blocks."""
+        """List its blocks of these types, or all, without blank texts and repeated
+        blocks."""
         distinct = list[Block]()
         for block in (b for line in self.lines for b in blocks(line["message"])):
             is_blank = block["type"] == "text" and not block["text"].strip()
-            is_known = block in distinct or block.get("id") in tool_names([{"content": distinct}])
+            is_known = block in distinct or block.get("id") in tool_names(
+                [{"content": distinct}]
+            )
             if (block["type"] in types or not types) and not is_blank and not is_known:
                 distinct.append(block)
         return distinct
 
 
 class Gathered:
-    """The events of the main conversation. A response stands where its first line stands.
+    """The events of the main conversation. A response stands where its first line
+    stands.
 
-    Only what a session needs of a line stays in memory. A file that has only sidechain lines is a
-    subagent's. There they are the conversation.
+    Only what a session needs of a line stays in memory. A file that has only sidechain
+    lines is a subagent's. There they are the conversation.
     """
 
     def __init__(self) -> None:
@@ -92,9 +111,14 @@ class Gathered:
     def session(self, name: str) -> Session:
         """Make the session. What breaks a rule is left out, and `damage` tells.
 
-        Call it once, because it gives the blocks away. Raises ValueError if there is no message.
+        Call it once, because it gives the blocks away. Raises ValueError if there is no
+        message.
         """
-        session, past, events = Session(session_id=name), list[_Event](), self._events.values()
+        session, past, events = (
+            Session(session_id=name),
+            list[_Event](),
+            self._events.values(),
+        )
         session.damage += [] if self._subagent else map(SUBAGENT.__add__, self._aside)
         self._number_branches()
         _hand_out_results(events)
@@ -103,7 +127,9 @@ class Gathered:
                 for line in _our_lines(event, past, session):
                     session.fold(line)
             except BROKEN as error:
-                session.damage.append(f"the event {event.name} is left out: {error!r:.200}")
+                session.damage.append(
+                    f"the event {event.name} is left out: {error!r:.200}"
+                )
             event.lines, event.results = [], {}
             past.append(event)
         if not session.history:
@@ -111,10 +137,13 @@ class Gathered:
         return session
 
     def add(self, line: Line, name: str) -> None:
-        """Add the next line to its event. `name`: what it is called if it has no uuid."""
+        """Add the next line to its event. `name`: what it is called if it has no
+        uuid."""
         if self._subagent and is_message(line) and not line.get("isSidechain"):
             marks = (file.COMPACT, file.MICRO)
-            self._events = {key: e for key, e in self._events.items() if e.kind in marks}
+            self._events = {
+                key: e for key, e in self._events.items() if e.kind in marks
+            }
             self._subagent = False
         kind, uuid = _kind(line, self._subagent), line.get("uuid") or name
         at, begins = _seconds(line) or self._newest, self._begins(line)
@@ -125,7 +154,9 @@ class Gathered:
             if kind == "response":
                 key, begin = line["message"].get("id") or uuid, self._newest or at
             if kind == "words" and self._events and begins:
-                self._events[f"{key}/cleared"] = _Event(kind=file.CLEARED, name=uuid, at=begin)
+                self._events[f"{key}/cleared"] = _Event(
+                    kind=file.CLEARED, name=uuid, at=begin
+                )
             event = self._events.setdefault(key, _Event(kind=kind, name=uuid, at=begin))
             event.uuids.add(uuid)
             needed = {key: line[key] for key in _NEEDED if key in line}
@@ -134,7 +165,8 @@ class Gathered:
         self._newest = max(self._newest, at)
 
     def _begins(self, line: Line) -> bool:
-        """Return whether words begin a conversation with an empty context: from a new root.
+        """Return whether words begin a conversation with an empty context: from a new
+        root.
 
         The chain goes on behind a compaction, whose boundary has no parent either.
         """
@@ -155,7 +187,8 @@ class Gathered:
         return len(self._begun) > 1 and line["type"] == "user"
 
     def _number_branches(self) -> None:
-        """Give each response the number of its branch, from the newest response of each root."""
+        """Give each response the number of its branch, from the newest response of each
+        root."""
         numbers, roots, tips = dict[str, int](), set[str](), count(1)
         for name, parent in reversed(self._parents.items()):
             if name not in numbers:
@@ -175,7 +208,8 @@ class _Place(NamedTuple):
 
 
 def _kind(line: Line, subagent: bool) -> str | None:
-    """Name the kind of event that a line belongs to, None if it is no part of the conversation."""
+    """Name the kind of event that a line belongs to, None if it is no part of the
+    conversation."""
     match line:
         case {"type": "system", "subtype": file.COMPACT | file.MICRO as kind}:
             return kind
@@ -184,16 +218,21 @@ def _kind(line: Line, subagent: bool) -> str | None:
         case {"type": "user", "message": message} if _is_message(message):
             return "summary" if line.get("isCompactSummary") else "words"
         case {"type": "assistant", "message": message} if _is_message(message):
-            failed = line.get("isApiErrorMessage") or message.get("model") == "<synthetic>"
+            failed = (
+                line.get("isApiErrorMessage") or message.get("model") == "<synthetic>"
+            )
             return None if failed else "response"
         case _:
             return None
 
 
 def _is_message(message: Any) -> bool:
-    """Return whether its content is a text, or blocks that have what is asked of their type."""
+    """Return whether its content is a text, or blocks that have what is asked of their
+    type."""
     content = message.get("content")
-    return isinstance(content, str | list) and all(map(_is_block, blocks({"content": content})))
+    return isinstance(content, str | list) and all(
+        map(_is_block, blocks({"content": content}))
+    )
 
 
 def _is_block(block: Any) -> bool:
@@ -218,7 +257,8 @@ def _seconds(line: Line) -> float:
 
 
 def _hand_out_results(events: Iterable[_Event]) -> None:
-    """Give each result to the response that asked for it first, wherever the result's line is."""
+    """Give each result to the response that asked for it first, wherever the result's
+    line is."""
     responses = dict[str, _Event]()
     for response in (event for event in events if event.kind == "response"):
         for call in response.blocks("tool_use"):
@@ -233,12 +273,15 @@ def _hand_out_results(events: Iterable[_Event]) -> None:
                 response.uuids |= words.uuids
 
 
-# -- in our form ----------------------------------------------------------------------------------
+# -- in our form -----------------------------------------------------------------------
 
 
 def _our_lines(event: _Event, before: Sequence[_Event], session: Session) -> list[Line]:
-    """Put an event into the lines that `transcripts` folds. `before`: all earlier events."""
-    names = (other.name for other in reversed(before) if other.kind in ("response", "words"))
+    """Put an event into the lines that `transcripts` folds. `before`: all earlier
+    events."""
+    names = (
+        other.name for other in reversed(before) if other.kind in ("response", "words")
+    )
     archive = f"{session.session_id}.jsonl#{next(names, '')}"
     match event.kind:
         case "response":
@@ -247,7 +290,11 @@ def _our_lines(event: _Event, before: Sequence[_Event], session: Session) -> lis
             return [*lost, *_exchange(event)]
         case "words":
             content = event.lines[0]["message"]["content"]
-            words = [b for b in event.blocks() if b["type"] not in ("tool_result", "tool_use")]
+            words = [
+                b
+                for b in event.blocks()
+                if b["type"] not in ("tool_result", "tool_use")
+            ]
             content = content if isinstance(content, str) else words
             return [_line(event, "user", content)] if words else []
         case "summary":
@@ -257,7 +304,13 @@ def _our_lines(event: _Event, before: Sequence[_Event], session: Session) -> lis
             content = summary_message(text, archive, reference_only=False)["content"]
             return [{**_line(event, "user", content), "isCompactSummary": True}]
         case file.CLEARED:
-            return [{"type": "system", "subtype": file.CLEARED, "uuid": event.name + "/cleared"}]
+            return [
+                {
+                    "type": "system",
+                    "subtype": file.CLEARED,
+                    "uuid": event.name + "/cleared",
+                }
+            ]
         case file.COMPACT:
             return [_boundary(event, before, archive)]
         case _:
@@ -288,14 +341,20 @@ def _attached_again(summary: str, session: Session) -> str:
 def _line(event: _Event, role: str, content: Any, part: str = "", **more: Any) -> Line:
     message = {"role": role, "content": content, **more}
     stamp = file.timestamp(event.at)
-    return {"type": role, "uuid": event.name + part, "timestamp": stamp, "message": message}
+    return {
+        "type": role,
+        "uuid": event.name + part,
+        "timestamp": stamp,
+        "message": message,
+    }
 
 
 def _exchange(event: _Event) -> list[Line]:
     """Make one line of a response, and one of the results of all its calls.
 
-    The first lines of a response carry the token count that its stream began with, and most have
-    no stop_reason. So the last usage is taken with the largest count, and any stop_reason.
+    The first lines of a response carry the token count that its stream began with, and
+    most have no stop_reason. So the last usage is taken with the largest count, and any
+    stop_reason.
     """
     parts = [line["message"] for line in event.lines]
     usages = [_bill(part) for part in parts if part.get("usage")] or [{}]
@@ -316,7 +375,8 @@ def _exchange(event: _Event) -> list[Line]:
 
 
 def _bill(message: Message) -> Mapping[str, Any]:
-    """Return the usage of a response. Raises what `BROKEN` lists if no API can have sent it."""
+    """Return the usage of a response. Raises what `BROKEN` lists if no API can have
+    sent it."""
     usage: Block = messages.received({"usage": message["usage"]})["usage"]
     counts = [count for name, count in usage.items() if name.endswith("_tokens")]
     split: Block = usage.get("cache_creation") or {}
@@ -326,10 +386,11 @@ def _bill(message: Message) -> Mapping[str, Any]:
 
 
 def _answer(event: _Event, usages: Sequence[Mapping[str, Any]]) -> int:
-    """Return the tokens of a response: the largest count, or the estimate of its blocks.
+    """Return the tokens of a response: the largest count, or the estimate of its
+    blocks.
 
-    Three counts of four are of a stream's beginning. A count under half of the estimate is one,
-    unless the file is another agent's, whose counts are exact.
+    Three counts of four are of a stream's beginning. A count under half of the estimate
+    is one, unless the file is another agent's, whose counts are exact.
     """
     count = max(usage.get("output_tokens") or 0 for usage in usages)
     if event.lines[0]["message"].get("exact"):
@@ -339,7 +400,8 @@ def _answer(event: _Event, usages: Sequence[Mapping[str, Any]]) -> int:
 
 
 def _boundary(event: _Event, before: Sequence[_Event], archive: str) -> Line:
-    """Note a compaction with the exchanges that stay: whole, whichever of their lines it names."""
+    """Note a compaction with the exchanges that stay: whole, whichever of their lines
+    it names."""
     theirs: dict[str, Any] = event.lines[0].get("compactMetadata") or {}
     segment: dict[str, str] = theirs.get("preservedSegment") or {}
     ends = {segment.get("headUuid"), segment.get("tailUuid")}
@@ -351,7 +413,12 @@ def _boundary(event: _Event, before: Sequence[_Event], archive: str) -> Line:
     ours = {"preservedMessages": {"uuids": names}, "archive": archive}
     details = {"trigger": "auto", **theirs, **ours}
     stamp = file.timestamp(event.at)
-    return {"type": "system", "subtype": event.kind, "timestamp": stamp, "compactMetadata": details}
+    return {
+        "type": "system",
+        "subtype": event.kind,
+        "timestamp": stamp,
+        "compactMetadata": details,
+    }
 
 
 def _micro(event: _Event, context: Sequence[Message]) -> Line:
@@ -359,6 +426,10 @@ def _micro(event: _Event, context: Sequence[Message]) -> Line:
     details: dict[str, Any] = event.lines[0].get("microcompactMetadata") or {}
     listed: list[str] = details.get("compactedToolIds") or []
     tools = tool_names(context)
-    new = {name: f"{messages.PLACEHOLDER}{tools[name]}]" for name in listed if name in tools}
+    new = {
+        name: f"{messages.PLACEHOLDER}{tools[name]}]"
+        for name in listed
+        if name in tools
+    }
     details = {**details, "replacements": new}
     return {"type": "system", "subtype": event.kind, "microcompactMetadata": details}

@@ -30,28 +30,37 @@ class Frame:
     compaction: Outcome | None
     """The compaction before this request, if there was one."""
     replaced_tokens: int = 0
-    """The size of the prompt that was compacted. It was never sent, or it was refused."""
+    """The size of the prompt that was compacted. It was never sent, or it was
+    refused."""
     summary_request: int = 0
-    """The prompt of the recorded request for the summary. 0: a stand-in, or no model was asked."""
+    """The prompt of the recorded request for the summary. 0: a stand-in, or no model
+    was asked."""
     kinds: Mapping[str, float]
     """The prompt by kind of block. The sum is `prompt_tokens`."""
 
     @property
     def refused(self) -> bool:
-        """Whether the prompt is over the window, so that an API would have refused it."""
+        """Whether the prompt is over the window, so that an API would have refused
+        it."""
         return self.prompt_tokens > self.settings.context_window
 
 
 def repeated_at(
     session: Session, settings: Settings, request: Request, until: float
 ) -> list[float]:
-    """Return the times before `until` at which a request of the recording is sent again.
+    """Return the times before `until` at which a request of the recording is sent
+    again.
 
-    As recorded, if the settings have as many repeats as the session's own. Otherwise whenever the
-    agent waits: for the person, for a permission, for a long command. Nothing is repeated after the
-    last request.
+    As recorded, if the settings have as many repeats as the session's own. Otherwise
+    whenever the agent waits: for the person, for a permission, for a long command.
+    Nothing is repeated after the last request.
     """
     if settings.keep_alive == session.settings.keep_alive:
-        return [repeat.at for repeat in session.repeats if request.at < repeat.at < until]
-    times = (request.at + n * settings.repeat_after for n in range(1, settings.keep_alive + 1))
+        return [
+            repeat.at for repeat in session.repeats if request.at < repeat.at < until
+        ]
+    times = (
+        request.at + n * settings.repeat_after
+        for n in range(1, settings.keep_alive + 1)
+    )
     return [at for at in times if at < until]

@@ -1,9 +1,10 @@
 """Read gemini-cli's session files as lines of Claude Code's.
 
-The format: github.com/google-gemini/gemini-cli, packages/core/src/services/chatRecordingTypes.ts
-and chatRecordingService.ts. Older files are one JSON object with all messages. In newer ones a line
-is a message, or `{"$set": …}`. A message is written again whenever it changes. One that the person
-took back (`$rewindTo`) stays in the context here.
+The format: github.com/google-gemini/gemini-cli,
+packages/core/src/services/chatRecordingTypes.ts and chatRecordingService.ts. Older
+files are one JSON object with all messages. In newer ones a line is a message, or
+`{"$set": …}`. A message is written again whenever it changes. One that the person took
+back (`$rewindTo`) stays in the context here.
 """
 
 from collections.abc import Iterator
@@ -21,8 +22,13 @@ def knows(line: Line) -> bool:
 
 
 def objects(line: Line) -> list[Line]:
-    """Return the messages of a file that is one object, behind it. Else the line alone."""
-    return [line, *line["messages"]] if "projectHash" in line and "messages" in line else [line]
+    """Return the messages of a file that is one object, behind it. Else the line
+    alone."""
+    return (
+        [line, *line["messages"]]
+        if "projectHash" in line and "messages" in line
+        else [line]
+    )
 
 
 class Reader:
@@ -47,13 +53,16 @@ class Reader:
                 yield lines.message(uuid, "assistant", list(_reply(line)), **more)
                 for call in line.get("toolCalls") or ():
                     if given := call.get("result"):
-                        result = lines.result(call["id"], given, failed=call["status"] == "error")
+                        result = lines.result(
+                            call["id"], given, failed=call["status"] == "error"
+                        )
                         yield lines.message(f"{name}/{call['id']}", "user", result)
             case _:
                 pass
 
     def _snapshot(self, number: str, records: list[Line]) -> Iterator[Line]:
-        """Take the whole history. If it lacks messages, its first new one is their summary."""
+        """Take the whole history. If it lacks messages, its first new one is their
+        summary."""
         names = {record["id"] for record in records}
         new = [record for record in records if record["id"] not in self.names]
         if new and self.names - names:
@@ -68,10 +77,13 @@ class Reader:
 
 
 def _bill(line: Line) -> Block:
-    """Read a bill. Its input has the tokens read from the cache, its output has no thoughts."""
+    """Read a bill. Its input has the tokens read from the cache, its output has no
+    thoughts."""
     tokens: Block = line.get("tokens") or {}
     prompt, tool, output, thoughts, read = (tokens.get(name) or 0 for name in _COUNTS)
-    return lines.bill(prompt + tool - read, 0, read, output + thoughts) if tokens else {}
+    return (
+        lines.bill(prompt + tool - read, 0, read, output + thoughts) if tokens else {}
+    )
 
 
 def _reply(line: Line) -> Iterator[Block]:
@@ -80,4 +92,9 @@ def _reply(line: Line) -> Iterator[Block]:
         yield {"type": "thinking", "thinking": text}
     yield from lines.blocks(line.get("content"))
     for call in line.get("toolCalls") or ():
-        yield {"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["args"]}
+        yield {
+            "type": "tool_use",
+            "id": call["id"],
+            "name": call["name"],
+            "input": call["args"],
+        }

@@ -1,9 +1,10 @@
 """What forgetting costs: replies that quote what their context no longer holds.
 
-A reply that repeats 40 characters or more of something said before needs it. If every block that
-said it is gone from the context, the agent would have had to read it again, or to do without. The
-log doesn't tell which. So the need is counted, with the tokens of reading it again. Only verbatim
-use counts, and the recorded agent still held what it quoted.
+A reply that repeats 40 characters or more of something said before needs it. If every
+block that said it is gone from the context, the agent would have had to read it again,
+or to do without. The log doesn't tell which. So the need is counted, with the tokens of
+reading it again. Only verbatim use counts, and the recorded agent still held what it
+quoted.
 """
 
 import re
@@ -19,7 +20,8 @@ from session_report.frames import Frame
 QUOTED = 40
 """Characters of a quote, at least. Half of them are no blanks."""
 _PIECE = QUOTED // 2
-"""Every quote holds a whole piece of its source, if the source is cut into pieces of this size."""
+"""Every quote holds a whole piece of its source, if the source is cut into pieces of
+this size."""
 _QUOTE_MARK = re.compile("^> ", re.MULTILINE)
 """What stands before each line of a text that was put back."""
 
@@ -48,13 +50,14 @@ class Need:
 
 
 def needs(frames: Sequence[Frame]) -> list[Need]:
-    """Return for each frame of a replay what its reply needed and its context did not hold.
+    """Return for each frame of a replay what its reply needed and its context did not
+    hold.
 
-    What was read again stays in the context until a layer changes it, so until then it costs
-    nothing more.
+    What was read again stays in the context until a layer changes it, so until then it
+    costs nothing more.
 
-    On paper: a file is read, its result is cleared, and an edit names 50 of its characters. That
-    request has a need of one output and the tokens of the result.
+    On paper: a file is read, its result is cleared, and an edit names 50 of its
+    characters. That request has a need of one output and the tokens of the result.
     """
     again, counted = set[int](), list[Need]()
     for frame in frames:
@@ -62,21 +65,27 @@ def needs(frames: Sequence[Frame]) -> list[Need]:
             again = set[int]()
         lost = lost_quotes(frame.session, frame.turn, frame.context)
         sources = {q.source: q.tokens for quotes in lost for q in quotes}
-        tokens = sum(tokens for source, tokens in sources.items() if source not in again)
+        tokens = sum(
+            tokens for source, tokens in sources.items() if source not in again
+        )
         again |= sources.keys()
         counted.append(Need(len(lost), tokens))
     return counted
 
 
-def lost_quotes(session: Session, turn: int, context: Sequence[Message]) -> list[list[Quote]]:
-    """Return the quotes of each output of a turn that this context doesn't hold, if any are."""
+def lost_quotes(
+    session: Session, turn: int, context: Sequence[Message]
+) -> list[list[Quote]]:
+    """Return the quotes of each output of a turn that this context doesn't hold, if any
+    are."""
     numbers, table = _quotes(session, len(session.requests))
     outputs = table[turn - 1]
     if not outputs:
         return []
     held = dict(each for message in context for each in named_blocks(message))
     known = {numbers[key] for key in held.keys() & numbers.keys()}
-    # A summary, what is left of a cut result, or what was put back may have the text too.
+    # A summary, what is left of a cut result, or what was put back may have the text
+    # too.
     others = [said(block) for key, block in held.items() if key not in numbers]
     texts = [*others, *(_unquoted(text) for text in others if "\n> " in text)]
 
@@ -93,7 +102,8 @@ def _unquoted(text: str) -> str:
 
 
 def named_blocks(message: Message) -> list[tuple[int, Block]]:
-    """Return the message's blocks with their ids, or the message's own if its content is a text."""
+    """Return the message's blocks with their ids, or the message's own if its content
+    is a text."""
     if isinstance(message["content"], str):
         return [(id(message), block) for block in blocks(message)]
     return [(id(block), block) for block in message["content"]]
@@ -105,19 +115,24 @@ def said(block: Block) -> str:
         case "text":
             return block["text"]
         case "tool_use":
-            return "\0".join(value for value in block["input"].values() if isinstance(value, str))
+            return "\0".join(
+                value for value in block["input"].values() if isinstance(value, str)
+            )
         case "tool_result":
             return result_text(block)
         case _:
             return ""
 
 
-# -- the quotes of a session, found once ----------------------------------------------------------
+# -- the quotes of a session, found once -----------------------------------------------
 
 
 @lru_cache(maxsize=8)
-def _quotes(session: Session, requests: int) -> tuple[Mapping[int, int], list[list[list[Quote]]]]:
-    """Return the number of each block's text by the block's id, and each reply's quotes by output.
+def _quotes(
+    session: Session, requests: int
+) -> tuple[Mapping[int, int], list[list[list[Quote]]]]:
+    """Return the number of each block's text by the block's id, and each reply's quotes
+    by output.
 
     `requests`: how many there are, because the session may still grow.
     """
@@ -132,12 +147,15 @@ def _quotes(session: Session, requests: int) -> tuple[Mapping[int, int], list[li
 
 
 class _Index:
-    """Where each piece of the texts so far stands. A text that comes again is noted once."""
+    """Where each piece of the texts so far stands. A text that comes again is noted
+    once."""
 
     def __init__(self) -> None:
         self.numbers: dict[int, int] = {}  # block id -> number of its text
         self._texts: dict[str, int] = {}  # text -> its number
-        self._newest: list[tuple[str, int, int]] = []  # by number: text, newest block id, tokens
+        self._newest: list[
+            tuple[str, int, int]
+        ] = []  # by number: text, newest block id, tokens
         self._places: dict[str, list[tuple[int, int]]] = {}  # piece -> (number, offset)
         self._order: dict[int, int] = {}  # number -> when it was said last
 
@@ -151,12 +169,15 @@ class _Index:
             if number == len(self._newest):
                 self._newest.append(newest)
                 for at in range(0, len(text) - _PIECE + 1, _PIECE):
-                    self._places.setdefault(text[at : at + _PIECE], []).append((number, at))
+                    self._places.setdefault(text[at : at + _PIECE], []).append(
+                        (number, at)
+                    )
             self._newest[number], self.numbers[key] = newest, number
             self._order[number] = len(self.numbers)
 
     def quotes(self, block: Block) -> list[Quote]:
-        """Find what a block repeats, from its beginning on, each time as much as possible."""
+        """Find what a block repeats, from its beginning on, each time as much as
+        possible."""
         text = said(block)
         found, start, at = list[Quote](), 0, 0
         while at <= len(text) - _PIECE:
@@ -169,7 +190,8 @@ class _Index:
         return found
 
     def _quote(self, quoted: str) -> Quote:
-        """Name the texts that have a quote. Each has a whole piece at one of its first offsets."""
+        """Name the texts that have a quote. Each has a whole piece at one of its first
+        offsets."""
         numbers = {
             number
             for at in range(_PIECE)
@@ -184,18 +206,28 @@ class _Index:
         best = (0, 0)
         for number, begin in self._places.get(text[at : at + _PIECE], ()):
             source = self._newest[number][0]
-            # What reaches further back than a piece was found before. The rest is compared ahead.
+            # What reaches further back than a piece was found before. The rest is
+            # compared ahead.
             more = best[1] - best[0] - min(at - start, _PIECE)
             if more <= 0 or source.startswith(text[at : at + more + 1], begin):
-                best = max(best, _span(text, start, at, source, begin), key=lambda s: s[1] - s[0])
+                best = max(
+                    best,
+                    _span(text, start, at, source, begin),
+                    key=lambda s: s[1] - s[0],
+                )
         first, last = best
-        is_quote = last - first >= QUOTED and len("".join(text[first:last].split())) >= _PIECE
+        is_quote = (
+            last - first >= QUOTED and len("".join(text[first:last].split())) >= _PIECE
+        )
         return best if is_quote else None
 
 
 def _span(text: str, start: int, at: int, source: str, begin: int) -> tuple[int, int]:
-    """Extend a piece that stands at `at` in a text and at `begin` in a source, both ways."""
-    back = _common(text[start:at][::-1], source[max(0, begin - (at - start)) : begin][::-1])
+    """Extend a piece that stands at `at` in a text and at `begin` in a source, both
+    ways."""
+    back = _common(
+        text[start:at][::-1], source[max(0, begin - (at - start)) : begin][::-1]
+    )
     return at - back, at + _common(text[at:], source[begin : begin + len(text) - at])
 
 
@@ -204,5 +236,7 @@ def _common(one: str, other: str) -> int:
     low, high = 0, min(len(one), len(other)) + 1
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle)
+        low, high = (
+            (middle, high) if one[low:middle] == other[low:middle] else (low, middle)
+        )
     return low

@@ -1,7 +1,9 @@
-"""Say what one session says: where its dollars went, what filled its window, what it lost.
+"""Say what one session says: where its dollars went, what filled its window, what it
+lost.
 
-A prompt begins like the one before it, so the prompt cache should have that part. If it was written
-once more, the cache had lost it, and the clock tells whether a pause explains that.
+A prompt begins like the one before it, so the prompt cache should have that part. If it
+was written once more, the cache had lost it, and the clock tells whether a pause
+explains that.
 """
 
 import json
@@ -18,7 +20,15 @@ import numpy as np
 
 from agentlib.auto_compact import summary_text
 from agentlib.estimation import estimate_text, message_tokens, prompt_tokens
-from agentlib.messages import PUT_BACK, Block, Message, blocks, is_summary, of_type, result_text
+from agentlib.messages import (
+    PUT_BACK,
+    Block,
+    Message,
+    blocks,
+    is_summary,
+    of_type,
+    result_text,
+)
 from agentlib.session_file import Request
 from agentlib.settings import MODEL
 from agentlib.spending import Usage, priced
@@ -29,13 +39,22 @@ from session_report.tools import files_of, kind_of
 from session_report.weights import Weights
 
 Row = dict[str, Any]
-READS, GROWTH, ANSWERS, FIRST = "cache reads", "new in the prompt", "answers", "first prompts"
-PAUSE, WARM, COMPACTION = "rewritten after a pause", "rewritten without pause", "compactions"
-"""Where dollars go. FIRST: what was new in the first prompt. COMPACTION: the requests for
-summaries, if the file has them, and what was new in the prompts after them."""
+READS, GROWTH, ANSWERS, FIRST = (
+    "cache reads",
+    "new in the prompt",
+    "answers",
+    "first prompts",
+)
+PAUSE, WARM, COMPACTION = (
+    "rewritten after a pause",
+    "rewritten without pause",
+    "compactions",
+)
+"""Where dollars go. FIRST: what was new in the first prompt. COMPACTION: the requests
+for summaries, if the file has them, and what was new in the prompts after them."""
 _LEAST, _SHARE, _FALL = 1_000, 0.05, 0.97
-"""Fewer tokens than this, or than this share of the prompt, count as new. A prompt that is
-smaller than this share of the last one has lost something."""
+"""Fewer tokens than this, or than this share of the prompt, count as new. A prompt that
+is smaller than this share of the last one has lost something."""
 BASE = "system prompt and tools"
 WHATS = {
     "user": "the person's words",
@@ -48,37 +67,46 @@ WHATS = {
 }
 """What fills a window, by type of block, or by role for a text."""
 
-# -- where the dollars went -----------------------------------------------------------------------
+# -- where the dollars went ------------------------------------------------------------
 
 
 def responses(session: Session) -> list[Row]:
     """Return a row for each response.
 
-    `at` is when its request was sent, in seconds since the epoch, and `minutes` how long the cache
-    had not been used. `why` says what was new in the prompt, and `gone` counts tokens that left the
-    prompt while nothing in the file says so. `branch` is the number of the branch that a rewind
-    left with the response on it, and `key` what a copy of the response has, too. `spent` maps each
-    place to its tokens and dollars, which are NaN if no price is known for the `model`.
+    `at` is when its request was sent, in seconds since the epoch, and `minutes` how
+    long the cache had not been used. `why` says what was new in the prompt, and `gone`
+    counts tokens that left the prompt while nothing in the file says so. `branch` is
+    the number of the branch that a rewind left with the response on it, and `key` what
+    a copy of the response has, too. `spent` maps each place to its tokens and dollars,
+    which are NaN if no price is known for the `model`.
 
-    On paper: a prompt of 10,000 tokens is written to the cache. Ten minutes later the next one has
-    10,500 and reads nothing, so 500 tokens are new and 10,000 rewritten after a pause.
+    On paper: a prompt of 10,000 tokens is written to the cache. Ten minutes later the
+    next one has 10,500 and reads nothing, so 500 tokens are new and 10,000 rewritten
+    after a pause.
     """
     pairs, life = pairwise([None, *session.requests]), lifetime(session)
     return [_response(session, life, turn, *pair) for turn, pair in enumerate(pairs, 1)]
 
 
 def model_of(session: Session, usage: Usage) -> str:
-    """Name the model that answered. Our own files don't say, and the offline model is `MODEL`."""
+    """Name the model that answered. Our own files don't say, and the offline model is
+    `MODEL`."""
     return usage.get("model") or (MODEL if session.path else "")
 
 
 def _response(
-    session: Session, life: float, turn: int, before: Request | None, request: Request | None
+    session: Session,
+    life: float,
+    turn: int,
+    before: Request | None,
+    request: Request | None,
 ) -> Row:
     assert request
     usage, model = request.usage, model_of(session, request.usage)
     start, old = (before.seen, prompt_tokens(before.usage)) if before else (-1, 0)
-    repeats = [each for each in session.repeats if before and before.at < each.at < request.at]
+    repeats = [
+        each for each in session.repeats if before and before.at < each.at < request.at
+    ]
     idle = request.at - max(each.at for each in [*repeats, before or request])
     compactions = [c for c in session.compactions if start < c.seen <= request.seen]
     bill, prompt = _bill([usage], model), prompt_tokens(usage)
@@ -86,18 +114,24 @@ def _response(
     again = min(new[0], max(0, min(old, prompt) - bill["read"][0]))
     share = again / (new[0] or 1) * (again > max(_LEAST, _SHARE * prompt))
     why = (PAUSE if idle > life else WARM) if share else GROWTH
-    if before is None or any(start < place <= request.seen for place in session.cleared):
+    if before is None or any(
+        start < place <= request.seen for place in session.cleared
+    ):
         why, share = FIRST, 1
     elif any(compaction.message for compaction in compactions):
         why, share = COMPACTION, 1
     spent = {where: np.zeros(2) for where in (READS, GROWTH, ANSWERS, COMPACTION, why)}
     summaries = _bill((usage for c in compactions for usage in c.usage), model)
-    spent[READS] += bill["read"] + sum(_bill((each.usage for each in repeats), model).values())
+    spent[READS] += bill["read"] + sum(
+        _bill((each.usage for each in repeats), model).values()
+    )
     spent[ANSWERS] += bill["answers"]
     spent[COMPACTION] += sum(summaries.values())
     spent[GROWTH] += (1 - share) * new
     spent[why] += share * new
-    branch, old_branch = (r.usage.get("branch", 0) if r else 0 for r in (request, before))
+    branch, old_branch = (
+        r.usage.get("branch", 0) if r else 0 for r in (request, before)
+    )
     is_shrunk = 0 < prompt < _FALL * old and _goes_on(before, request)
     return {
         "turn": turn, "at": request.at, "model": model, "prompt": prompt, "why": why,
@@ -115,23 +149,29 @@ def _goes_on(before: Request | None, request: Request) -> bool:
 
 
 def _bill(usages: Iterable[Usage], model: str) -> "dict[str, np.ndarray[Any, Any]]":
-    """Add up usages: for each way of billing its tokens and dollars, NaN without a price."""
+    """Add up usages: for each way of billing its tokens and dollars, NaN without a
+    price."""
     total = {kind: np.zeros(2) for kind in ("read", "written", "uncached", "answers")}
     for usage in usages:
         try:
             bill = priced(usage, model)
         except ValueError:
-            bill = {kind: (tokens, nan) for kind, (tokens, _) in priced(usage, MODEL).items()}
+            bill = {
+                kind: (tokens, nan)
+                for kind, (tokens, _) in priced(usage, MODEL).items()
+            }
         total = {kind: total[kind] + bill[kind] for kind in total}
     return total
 
 
-# -- what was in the window -----------------------------------------------------------------------
+# -- what was in the window ------------------------------------------------------------
 
 
 def calls_of(session: Session) -> dict[str, Block]:
     """Return each call by its id."""
-    return {c["id"]: c for message in session.history for c in of_type(message, "tool_use")}
+    return {
+        c["id"]: c for message in session.history for c in of_type(message, "tool_use")
+    }
 
 
 def what_of(block: Block, message: Message, calls: dict[str, Block]) -> Row:
@@ -140,25 +180,39 @@ def what_of(block: Block, message: Message, calls: dict[str, Block]) -> Row:
     kind = message["role"] if block["type"] == "text" else block["type"]
     what = "summaries" if is_summary(block) else WHATS.get(kind, "other")
     files = files_of(call) if call else []
-    return {"what": what, "tool": call["name"] if call else "", "file": (files or [""])[0]}
+    return {
+        "what": what,
+        "tool": call["name"] if call else "",
+        "file": (files or [""])[0],
+    }
 
 
 def window(session: Session) -> list[Row]:
-    """Return what filled the window up to the first compaction: rows of what, tool and tokens.
+    """Return what filled the window up to the first compaction: rows of what, tool and
+    tokens.
 
-    A text counts once for each request that sent it. System prompt and tools are one lump, because
-    session files don't have them.
+    A text counts once for each request that sent it. System prompt and tools are one
+    lump, because session files don't have them.
     """
     weights, calls = Weights(session), calls_of(session)
-    first = next((c.seen for c in session.compactions if c.message), len(session.history))
+    first = next(
+        (c.seen for c in session.compactions if c.message), len(session.history)
+    )
     contexts = [request.context for request in session.requests if request.seen < first]
     sent = Counter(id(message) for context in contexts for message in context)
-    rows: list[Row] = [{"what": BASE, "tool": "", "tokens": weights.base * len(contexts)}]
+    rows: list[Row] = [
+        {"what": BASE, "tool": "", "tokens": weights.base * len(contexts)}
+    ]
     for message in {id(m): m for context in contexts for m in context}.values():
-        parts = [(b, message_tokens({**message, "content": [b]})) for b in blocks(message)]
+        parts = [
+            (b, message_tokens({**message, "content": [b]})) for b in blocks(message)
+        ]
         tokens = sent[id(message)] * weights.of(message).tokens
         scale = tokens / (sum(guess for _, guess in parts) or 1)
-        rows += [{**what_of(b, message, calls), "tokens": scale * guess} for b, guess in parts]
+        rows += [
+            {**what_of(b, message, calls), "tokens": scale * guess}
+            for b, guess in parts
+        ]
     return rows
 
 
@@ -173,7 +227,9 @@ def calls_again(session: Session) -> list[Row]:
 
     `tokens` are those of a result that is the same, too, else 0.
     """
-    results = {r["tool_use_id"]: r for m in session.history for r in of_type(m, "tool_result")}
+    results = {
+        r["tool_use_id"]: r for m in session.history for r in of_type(m, "tool_result")
+    }
     seen, again = dict[str, set[str]](), list[Row]()
     for name, call in calls_of(session).items():
         key = json.dumps([call["name"], call["input"]], sort_keys=True)
@@ -181,12 +237,14 @@ def calls_again(session: Session) -> list[Row]:
         if key in seen:
             same = int(text in seen[key])
             tokens = same * round(estimate_text(text))
-            again.append({"tool": call["name"], "calls": 1, "same": same, "tokens": tokens})
+            again.append(
+                {"tool": call["name"], "calls": 1, "same": same, "tokens": tokens}
+            )
         seen.setdefault(key, set()).add(text)
     return again
 
 
-# -- what compactions lost ------------------------------------------------------------------------
+# -- what compactions lost -------------------------------------------------------------
 
 
 def compactions(session: Session) -> list[Row]:
@@ -198,7 +256,9 @@ def compactions(session: Session) -> list[Row]:
     sizes = [prompt_tokens(request.usage) for request in session.requests]
     for number, compaction in enumerate(session.compactions, 1):
         place, message = bisect_left(seen, compaction.seen), compaction.message
-        summary = summary_text(message).partition(PUT_BACK)[0].strip() if message else ""
+        summary = (
+            summary_text(message).partition(PUT_BACK)[0].strip() if message else ""
+        )
         rows.append({
             "compaction": number, "turn": place + 1, "trigger": compaction.trigger,
             "before": compaction.tokens_before or [0, *sizes[:place]][-1],
@@ -210,13 +270,14 @@ def compactions(session: Session) -> list[Row]:
 
 @lru_cache(maxsize=1)
 def losses(session: Session) -> list[Row]:
-    """Return what each compaction lost that was asked for again later, a row for each block.
+    """Return what each compaction lost that was asked for again later, a row for each
+    block.
 
     The rows of the last session are remembered.
 
-    A reply that repeats 40 characters that only forgotten blocks have had asks for them, see
-    `replay.need`. `turn` is when that happened first, `times` how often it did, and `quote` has the
-    words. The agent may have found them again by other means.
+    A reply that repeats 40 characters that only forgotten blocks have had asks for
+    them, see `replay.need`. `turn` is when that happened first, `times` how often it
+    did, and `quote` has the words. The agent may have found them again by other means.
     """
     calls, lost = calls_of(session), dict[int, Row]()
     places = {
@@ -226,11 +287,19 @@ def losses(session: Session) -> list[Row]:
     }
     made = [(c.seen, n) for n, c in enumerate(session.compactions, 1) if c.message]
     for turn, request in enumerate(session.requests, 1):
-        for quote in (q for qs in lost_quotes(session, turn, request.context) for q in qs):
+        for quote in (
+            q for qs in lost_quotes(session, turn, request.context) for q in qs
+        ):
             place, what = places[quote.source]
             by = next((n for seen, n in made if place < seen <= request.seen), None)
             if by:  # or else it was cleared
-                row = {"compaction": by, **what, "tokens": quote.tokens, "turn": turn, "times": 0}
+                row = {
+                    "compaction": by,
+                    **what,
+                    "tokens": quote.tokens,
+                    "turn": turn,
+                    "times": 0,
+                }
                 row["quote"] = " ".join(quote.text.replace("\0", " ").split())
                 lost.setdefault(quote.source, row)["times"] += 1
     return list(lost.values())

@@ -1,7 +1,8 @@
 """Read pi's session files, version 1 to 3, as lines of Claude Code's.
 
-The format: github.com/badlogic/pi-mono, packages/coding-agent/docs/session.md. The entries form a
-tree. A branch that the person left stays in the context here, because no line says what was sent.
+The format: github.com/badlogic/pi-mono, packages/coding-agent/docs/session.md. The
+entries form a tree. A branch that the person left stays in the context here, because no
+line says what was sent.
 """
 
 from collections.abc import Iterator
@@ -12,13 +13,16 @@ from agentlib.session_file import Line
 from session_report import lines
 
 _STOPS = {"stop": "end_turn", "length": "max_tokens", "toolUse": "tool_use"}
-"""Reasons to stop. A reply that failed or was aborted has another one, and is sent to no model."""
+"""Reasons to stop. A reply that failed or was aborted has another one, and is sent to
+no model."""
 
 
 def knows(line: Line) -> bool:
     """Return whether a line is of pi's files: a header, or a message in an entry."""
     kind, message = line.get("type"), line.get("message")
-    return (kind == "session" and "cwd" in line) or (kind == "message" and bool(message))
+    return (kind == "session" and "cwd" in line) or (
+        kind == "message" and bool(message)
+    )
 
 
 class Reader:
@@ -32,17 +36,33 @@ class Reader:
         name = str(entry.get("id") or number)
         self.names.append(name)
         match entry:
-            case {"type": "message", "message": {"role": "assistant", "stopReason": stop} as reply}:
+            case {
+                "type": "message",
+                "message": {"role": "assistant", "stopReason": stop} as reply,
+            }:
                 if stop in _STOPS:
                     content, bill = list(map(_block, reply["content"])), _bill(reply)
-                    more = {"id": name, "model": reply.get("model"), "stop_reason": _STOPS[stop]}
+                    more = {
+                        "id": name,
+                        "model": reply.get("model"),
+                        "stop_reason": _STOPS[stop],
+                    }
                     yield lines.message(name, "assistant", content, usage=bill, **more)
             case {"type": "compaction", "summary": str(summary)}:
                 first: Any = entry.get("firstKeptEntryId")
-                place = self.names.index(first) if first else entry["firstKeptEntryIndex"]
-                details: Block = {"preTokens": entry.get("tokensBefore"), "usage": [_bill(entry)]}
-                yield from lines.compaction(name, summary, self.names[place:], **details)
-            case {"type": "message", "message": message} | ({"type": "custom_message"} as message):
+                place = (
+                    self.names.index(first) if first else entry["firstKeptEntryIndex"]
+                )
+                details: Block = {
+                    "preTokens": entry.get("tokensBefore"),
+                    "usage": [_bill(entry)],
+                }
+                yield from lines.compaction(
+                    name, summary, self.names[place:], **details
+                )
+            case {"type": "message", "message": message} | (
+                {"type": "custom_message"} as message
+            ):
                 yield lines.message(name, "user", _content(message))
             case {"type": "branch_summary", "summary": str(summary)}:
                 yield lines.message(name, "user", summary)
@@ -61,7 +81,11 @@ def _content(message: Block) -> Any:
         case {"role": "toolResult", "toolCallId": str(name), "content": content}:
             return lines.result(name, content, failed=message.get("isError"))
         case {"role": "bashExecution", "command": command, "output": output}:
-            return [] if message.get("excludeFromContext") else f"Ran `{command}`\n{output}"
+            return (
+                []
+                if message.get("excludeFromContext")
+                else f"Ran `{command}`\n{output}"
+            )
         case _:
             return message["content"]
 

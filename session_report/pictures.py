@@ -1,6 +1,7 @@
 """Place the marks of the report's picture, in percent of its width and height.
 
-The page draws them with HTML and SVG, so they need no script and follow the reader's colours.
+The page draws them with HTML and SVG, so they need no script and follow the reader's
+colours.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,8 @@ Plot = dict[str, Any]
 
 
 def sessions(report: Mapping[str, list[Row]]) -> Plot | None:
-    """Place each session by its dollars and its longest prompt. The most expensive are named."""
+    """Place each session by its dollars and its longest prompt. The most expensive are
+    named."""
     rows = [row for row in report.get("sessions", []) if row["dollars"]]
     if not rows:
         return None
@@ -30,40 +32,69 @@ def sessions(report: Mapping[str, list[Row]]) -> Plot | None:
     absent = [row["session"] for row in report["sessions"] if not row["dollars"]]
     if absent:
         axis += f". No price, so no dot: {len(absent)}, {', '.join(absent[:_NAMED])}"
-    return {"title": title, "axis": axis, "bars": [], "marks": marks, "more": len(rows) - _MARKS}
+    return {
+        "title": title,
+        "axis": axis,
+        "bars": [],
+        "marks": marks,
+        "more": len(rows) - _MARKS,
+    }
 
 
 def prompts(report: Mapping[str, list[Row]]) -> Plot:
-    """Draw the prompts of one session over its turns, and mark where it lost something."""
+    """Draw the prompts of one session over its turns, and mark where it lost
+    something."""
     rows = report["prompts"]
     last, top = len(rows), max((row["prompt"] for row in rows), default=0) or 1
     heights = [100 * row["prompt"] / top for row in rows]
     step = -(-last // _POINTS)
     peaks = [max(heights[at : at + step]) for at in range(0, last, step)]
     bars = [
-        {"height": round(peak, 1), "says": f"turn {1 + n * step:,}: {peak * top / 100:,.0f} tokens"}
+        {
+            "height": round(peak, 1),
+            "says": f"turn {1 + n * step:,}: {peak * top / 100:,.0f} tokens",
+        }
         for n, peak in enumerate(peaks)
     ]
     found = sorted(_events(report), key=lambda event: event[2], reverse=True)
     marks = [
-        _mark(100 * (turn - 0.5) / last, heights[min(turn, last) - 1], kind, f"turn {turn}: {says}")
+        _mark(
+            100 * (turn - 0.5) / last,
+            heights[min(turn, last) - 1],
+            kind,
+            f"turn {turn}: {says}",
+        )
         for turn, kind, _, says in sorted(found[:_MARKS])
     ]
     title = f"{last:,} prompts, the largest of {top:,.0f} tokens"
     axis = f"turn 1 to {last:,}; 0 to {top:,.0f} tokens"
-    return {"title": title, "axis": axis, "bars": bars, "marks": marks, "more": len(found) - _MARKS}
+    return {
+        "title": title,
+        "axis": axis,
+        "bars": bars,
+        "marks": marks,
+        "more": len(found) - _MARKS,
+    }
 
 
 def _events(report: Mapping[str, list[Row]]) -> Iterator[tuple[int, str, float, str]]:
-    """Yield turn, kind, weight and sentence of each miss of the cache, fall and compaction."""
+    """Yield turn, kind, weight and sentence of each miss of the cache, fall and
+    compaction."""
     for row in report.get("misses", []):
         kind, tokens = "pause" if row["why"] == PAUSE else "miss", row["rewritten"]
         says = f"{tokens:,.0f} tokens {row['why']}, after {row['minutes']:,.0f} minutes"
         yield row["turn"], kind, tokens, says
     for row in report.get("clearings", []):
-        yield row["turn"], "fall", row["gone"], f"{row['gone']:,.0f} tokens left silently"
+        yield (
+            row["turn"],
+            "fall",
+            row["gone"],
+            f"{row['gone']:,.0f} tokens left silently",
+        )
     for row in report.get("compactions", []):
-        pieces = [each for each in report["lost"] if each["compaction"] == row["compaction"]]
+        pieces = [
+            each for each in report["lost"] if each["compaction"] == row["compaction"]
+        ]
         pieces.sort(key=lambda each: -each["times"])
         times = sum(each["times"] for each in pieces)
         size = f"compacted from {row['before']:,.0f} to {row['after']:,.0f} tokens"
@@ -74,9 +105,17 @@ def _events(report: Mapping[str, list[Row]]) -> Iterator[tuple[int, str, float, 
 
 def _piece(row: Row) -> str:
     """Name a lost piece, when it was needed again, and how often."""
-    names = " ".join(filter(None, (row["what"], row["tool"], row["file"].rpartition("/")[2])))
+    names = " ".join(
+        filter(None, (row["what"], row["tool"], row["file"].rpartition("/")[2]))
+    )
     return f"{names}, {row['times']}× from turn {row['turn']}"
 
 
 def _mark(left: float, up: float, kind: str, says: str, name: str = "") -> Row:
-    return {"left": round(left, 2), "up": round(up, 1), "kind": kind, "says": says, "name": name}
+    return {
+        "left": round(left, 2),
+        "up": round(up, 1),
+        "kind": kind,
+        "says": says,
+        "name": name,
+    }

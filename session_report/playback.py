@@ -1,9 +1,10 @@
 """Replay a recorded session under other settings, by the layers that ran live.
 
-The recorded messages are given, only the view of them changes. With the settings it was recorded
-with, a replay gives the same contexts, message for message. Under others, a prompt is weighed by
-the bills for its messages, and a compaction that was not recorded gets a stand-in summary of the
-usual length. A replay can't tell what the agent would have done differently.
+The recorded messages are given, only the view of them changes. With the settings it was
+recorded with, a replay gives the same contexts, message for message. Under others, a
+prompt is weighed by the bills for its messages, and a compaction that was not recorded
+gets a stand-in summary of the usual length. A replay can't tell what the agent would
+have done differently.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,15 @@ from typing import TYPE_CHECKING
 
 from agentlib.auto_compact import SummaryFailed, summary_text
 from agentlib.estimation import estimate_text, meter, prompt_tokens
-from agentlib.hooks import READS, Hooks, file_of, hooked, pinned, recent_files, room_to_restore
+from agentlib.hooks import (
+    READS,
+    Hooks,
+    file_of,
+    hooked,
+    pinned,
+    recent_files,
+    room_to_restore,
+)
 from agentlib.manual_compact import COMPACT_TOOL, requested_focus
 from agentlib.messages import (
     PINNED,
@@ -27,7 +36,13 @@ from agentlib.messages import (
 )
 from agentlib.pipeline import compact
 from agentlib.recovery import breaker
-from agentlib.session_file import Compaction, Request, compaction, compaction_lines, timestamp
+from agentlib.session_file import (
+    Compaction,
+    Request,
+    compaction,
+    compaction_lines,
+    timestamp,
+)
 from agentlib.settings import Settings
 from agentlib.step import ContextEngine, Outcome, Reason, Step
 from agentlib.transcripts import Session
@@ -39,7 +54,8 @@ if TYPE_CHECKING:
     import pandas
 
 _SHRUNK = 0.8
-"""A prompt that was billed less than this share of its messages' weight was sent without some."""
+"""A prompt that was billed less than this share of its messages' weight was sent
+without some."""
 _FILLER = "A stand-in for a summary: so long, and nothing in it. "
 
 
@@ -52,16 +68,17 @@ def replay(
 ) -> list[Frame]:
     """Return the session's requests as `settings` would have sent them, one frame each.
 
-    `summary_tokens`: the length of stand-in summaries. By default it is the median of the recorded
-    ones; without any, a fifth of the messages it replaces, at most the settings' own limit.
-    `engine`: the one that the session was recorded with.
+    `summary_tokens`: the length of stand-in summaries. By default it is the median of
+    the recorded ones; without any, a fifth of the messages it replaces, at most the
+    settings' own limit. `engine`: the one that the session was recorded with.
     """
     return list(_Replay(session, settings, summary_tokens, engine).frames())
 
 
 @dataclass
 class _Replay:
-    """One replay: the view of the messages so far, and the compactions that were tried."""
+    """One replay: the view of the messages so far, and the compactions that were
+    tried."""
 
     session: Session
     settings: Settings
@@ -71,10 +88,15 @@ class _Replay:
     def __post_init__(self) -> None:
         self.weights = Weights(self.session)
         base_chars = len(self.session.system) + len(str(self.session.tools))
-        self.meter = meter(self.settings.estimator, base_chars, lambda m: self.weights.of(m).guess)
+        self.meter = meter(
+            self.settings.estimator, base_chars, lambda m: self.weights.of(m).guess
+        )
         self.view: list[Message] = []
         self.before: list[Message] = []
-        self.whole: tuple[list[Message], int] = ([], 0)  # before the last compaction: view, seen
+        self.whole: tuple[list[Message], int] = (
+            [],
+            0,
+        )  # before the last compaction: view, seen
         self.seen, self.settled = 0, 0
         self.last: Request | None = None
         self.changed, self.as_recorded = False, True
@@ -84,7 +106,11 @@ class _Replay:
     def frames(self) -> Iterator[Frame]:
         compactions = self.session.compactions
         by_hand = [c for c in compactions if _is_by_hand(c, self.session)]
-        recorded = {c.seen: c for c in compactions if c not in by_hand and c.trigger != "reactive"}
+        recorded = {
+            c.seen: c
+            for c in compactions
+            if c not in by_hand and c.trigger != "reactive"
+        }
         refused = [c for c in compactions if c.trigger == "reactive"]
         turn, by_hand_step = 0, None
         for event in sorted([*by_hand, *self.session.requests], key=lambda e: e.seen):
@@ -94,7 +120,9 @@ class _Replay:
             for place in self.session.undone:
                 if self.seen <= place < event.seen:
                     view, seen = self.whole
-                    self.view = drop_thinking([*view, *self.session.history[seen : self.seen]], 0)
+                    self.view = drop_thinking(
+                        [*view, *self.session.history[seen : self.seen]], 0
+                    )
                     self.settled, self.changed = 0, True
             arrived = self.session.history[self.seen : event.seen]
             self.view, self.before = self.view + arrived, self.before + arrived
@@ -102,19 +130,28 @@ class _Replay:
             if isinstance(event, Compaction):
                 by_hand_step = self._compact("manual", event.focus, event, event, turn)
                 continue
-            focus = requested_focus(self.view) if COMPACT_TOOL in self.session.tools else None
+            focus = (
+                requested_focus(self.view)
+                if COMPACT_TOOL in self.session.tools
+                else None
+            )
             reason = "auto" if focus is None else "manual"
-            step = self._compact(reason, focus or "", event, recorded.get(self.seen), turn)
+            step = self._compact(
+                reason, focus or "", event, recorded.get(self.seen), turn
+            )
             for refusal in (c for c in refused if c.seen == self.seen):
                 if self._is_refused(refusal.tokens_before):
                     self.meter.believe(self.view, refusal.tokens_before)
                     step = self._compact("reactive", "", event, refusal, turn)
             turn += 1
-            yield self._frame(turn, event, step, step if step.compaction else by_hand_step or step)
+            yield self._frame(
+                turn, event, step, step if step.compaction else by_hand_step or step
+            )
             by_hand_step = None
 
     def _is_refused(self, tokens: int) -> bool:
-        """Whether the API would refuse the view, where it refused one of so many tokens."""
+        """Whether the API would refuse the view, where it refused one of so many
+        tokens."""
         is_same_prompt = self.as_recorded and tokens > self.settings.context_window
         return is_same_prompt or self.meter.estimate(self.view) >= tokens
 
@@ -126,7 +163,8 @@ class _Replay:
         recorded: Compaction | None,
         turn: int,
     ) -> Step:
-        """Run the layers on the view. `recorded`: the compaction of the recording at this place."""
+        """Run the layers on the view. `recorded`: the compaction of the recording at
+        this place."""
         state = breaker(self.tried, self.session.requests[:turn], self.settings)
         step = self.engine(
             self.view,
@@ -155,9 +193,13 @@ class _Replay:
         """Return the seconds since the prompt cache was last used."""
         if self.last is None:
             return 0.0
-        return at - max([self.last.at, *repeated_at(self.session, self.settings, self.last, at)])
+        return at - max(
+            [self.last.at, *repeated_at(self.session, self.settings, self.last, at)]
+        )
 
-    def _summary(self, recorded: Compaction | None, messages: Sequence[Message], focus: str) -> str:
+    def _summary(
+        self, recorded: Compaction | None, messages: Sequence[Message], focus: str
+    ) -> str:
         if recorded and recorded.failure:
             raise SummaryFailed(recorded.failure)
         if recorded and recorded.message:
@@ -170,7 +212,8 @@ class _Replay:
         return ask(messages, focus)
 
     def _file(self, path: str) -> str | None:
-        """Return a file's text as it was last read or written whole, None if it never was."""
+        """Return a file's text as it was last read or written whole, None if it never
+        was."""
         text: str | None = None
         reads = set[str]()
         for block in (b for m in self.session.history[: self.seen] for b in blocks(m)):
@@ -183,12 +226,17 @@ class _Replay:
 
     def _usual_length(self, messages: Sequence[Message]) -> int:
         texts = (summary_text(c.message) for c in self.session.compactions if c.message)
-        lengths = [estimate_text(text.partition(PUT_BACK)[0], "summary") for text in texts]
+        lengths = [
+            estimate_text(text.partition(PUT_BACK)[0], "summary") for text in texts
+        ]
         fifth = sum(self.weights.of(message).tokens for message in messages) / 5
-        return int(median(lengths) if lengths else min(self.settings.summary_tokens, fifth))
+        return int(
+            median(lengths) if lengths else min(self.settings.summary_tokens, fifth)
+        )
 
     def _frame(self, turn: int, request: Request, step: Step, compacted: Step) -> Frame:
-        """Make the frame of a request. `compacted`: the step with its compaction, if any."""
+        """Make the frame of a request. `compacted`: the step with its compaction, if
+        any."""
         context = self.view
         weight = self.weights.prompt(context)
         as_recorded = context == request.context and not _is_shrunk(request, weight)
@@ -197,7 +245,9 @@ class _Replay:
         self.meter.observe(context, usage)
         tokens = prompt_tokens(usage) or weight
         cleared = 0 if compacted.reason == "reactive" else compacted.tokens_cleared
-        replaced = compacted.tokens_before - cleared  # the prompt as it was refused, or cleared
+        replaced = (
+            compacted.tokens_before - cleared
+        )  # the prompt as it was refused, or cleared
         frame = Frame(
             session=self.session,
             turn=turn,
@@ -229,7 +279,8 @@ def compactions_of(step: Step, at: float, seen: int) -> list[Compaction]:
 
 
 def _is_shrunk(request: Request, weight: int) -> bool:
-    """Tell whether less was sent than the file shows, as after a clearing that it doesn't note."""
+    """Tell whether less was sent than the file shows, as after a clearing that it
+    doesn't note."""
     return 0 < prompt_tokens(request.usage) < _SHRUNK * weight
 
 
@@ -241,7 +292,12 @@ def _is_by_hand(compaction: Compaction, session: Session) -> bool:
 
 def _pinned_lines(message: Message) -> list[str]:
     texts = (block["text"] for block in blocks(message) if block["type"] == "text")
-    return [line for text in texts if text.startswith(PINNED) for line in text.splitlines()[1:]]
+    return [
+        line
+        for text in texts
+        if text.startswith(PINNED)
+        for line in text.splitlines()[1:]
+    ]
 
 
 def stand_in(tokens: int) -> str:
@@ -255,11 +311,13 @@ def stand_in(tokens: int) -> str:
 
 
 def table(frames: Sequence[Frame]) -> "pandas.DataFrame":
-    """Return a row a turn: tokens in all and by kind, the limits, and what the layers did.
+    """Return a row a turn: tokens in all and by kind, the limits, and what the layers
+    did.
 
-    `refused` says that the prompt is over the window. `need` counts the reply's texts and calls
-    that quote what the context no longer has, and `reread` is the tokens to read that again.
-    `replaced_tokens` is the prompt that was compacted, `summary_request` that of its summary.
+    `refused` says that the prompt is over the window. `need` counts the reply's texts
+    and calls that quote what the context no longer has, and `reread` is the tokens to
+    read that again. `replaced_tokens` is the prompt that was compacted,
+    `summary_request` that of its summary.
     """
     import pandas
 
@@ -273,7 +331,9 @@ def _row(frame: Frame, need: Need) -> dict[str, object]:
         "turn": frame.turn,
         "tokens": frame.prompt_tokens,
         **frame.kinds,
-        "threshold": settings.threshold_tokens if settings.enabled and settings.auto else 0,
+        "threshold": settings.threshold_tokens
+        if settings.enabled and settings.auto
+        else 0,
         "window": settings.context_window,
         "compaction": frame.compaction,
         "replaced_tokens": frame.replaced_tokens,

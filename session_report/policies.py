@@ -1,7 +1,9 @@
-"""Policies on recorded sessions: what each would have cost, and what it would have forgotten.
+"""Policies on recorded sessions: what each would have cost, and what it would have
+forgotten.
 
-The replay is open loop. The recorded replies stay as they are, so a policy is charged for what they
-quote and it has forgotten, as if that had been read again. Only words that are quoted count.
+The replay is open loop. The recorded replies stay as they are, so a policy is charged
+for what they quote and it has forgotten, as if that had been read again. Only words
+that are quoted count.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +31,8 @@ KEEPS_ALL = Settings(context_window=1_000_000, enabled=False)
 def engine(policy: Policy) -> ContextEngine:
     """Make an engine of a policy. A summary that it puts in is billed as a request.
 
-    A cache marker follows the last message that the policy has edited, as after a clearing.
+    A cache marker follows the last message that the policy has edited, as after a
+    clearing.
     """
 
     def step(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
@@ -44,14 +47,18 @@ def engine(policy: Policy) -> ContextEngine:
 
 
 def judge(
-    sessions: Sequence[Session], settings: Settings, model: str, engine: ContextEngine = compact
+    sessions: Sequence[Session],
+    settings: Settings,
+    model: str,
+    engine: ContextEngine = compact,
 ) -> "DataFrame":
-    """Replay each session and return a row for it, with simulated bills, so that policies compare.
+    """Replay each session and return a row for it, with simulated bills, so that
+    policies compare.
 
-    `tokens` of all prompts, `dollars`, and `need`: the texts and calls in 100 turns that quote what
-    was forgotten. The dollars have the price of reading that again: one more request, which reads
-    the prompt from the cache and writes what comes back. `read`, `written`, `uncached`, `answers`:
-    the tokens that the dollars are for.
+    `tokens` of all prompts, `dollars`, and `need`: the texts and calls in 100 turns
+    that quote what was forgotten. The dollars have the price of reading that again: one
+    more request, which reads the prompt from the cache and writes what comes back.
+    `read`, `written`, `uncached`, `answers`: the tokens that the dollars are for.
     """
     from pandas import DataFrame
 
@@ -64,9 +71,14 @@ def judge(
         again = {"written": turns["reread"].sum()}
         again["read"] = turns["tokens"][turns["need"] > 0].sum()
         paid = [priced(usage, model) for bill in billed for usage in bill.usages]
-        kinds = {kind: again.get(kind, 0) + sum(each[kind][0] for each in paid) for kind in KINDS}
+        kinds = {
+            kind: again.get(kind, 0) + sum(each[kind][0] for each in paid)
+            for kind in KINDS
+        }
         spent = sum(dollars for each in paid for _, dollars in each.values())
-        spent += (writing * again["written"] + rate["cache_read"] * again["read"]) / MILLION
+        spent += (
+            writing * again["written"] + rate["cache_read"] * again["read"]
+        ) / MILLION
         need, tokens = 100 * turns["need"].mean(), turns["tokens"].sum()
         rows.append({"tokens": tokens, "dollars": spent, "need": need, **kinds})
     return DataFrame(rows)

@@ -1,7 +1,8 @@
-"""Judge a rule for what to put back after a compaction, by what was needed later (lesson 09).
+"""Judge a rule for what to put back after a compaction, by what was needed later
+(lesson 09).
 
-A session is replayed with compactions, so its replies are given. A piece that a later reply quotes,
-after the context has lost it, should have been put back.
+A session is replayed with compactions, so its replies are given. A piece that a later
+reply quotes, after the context has lost it, should have been put back.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -21,13 +22,15 @@ NEEDED = "needed"
 
 
 def forgotten(session: Session, settings: Settings) -> list[Row]:
-    """Return what the compactions of a replay took out of the context, a row for each block.
+    """Return what the compactions of a replay took out of the context, a row for each
+    block.
 
-    `what` it was, its `tool` and `file`, its `tokens`, the turns since it came (`age`), and how
-    many later replies and calls `needed` it. `at` names the session and the compaction.
+    `what` it was, its `tool` and `file`, its `tokens`, the turns since it came (`age`),
+    and how many later replies and calls `needed` it. `at` names the session and the
+    compaction.
 
-    On paper: a file is read at turn 2, a compaction before turn 5 drops it, and turn 7 quotes it.
-    Its age is 3, and it was needed once.
+    On paper: a file is read at turn 2, a compaction before turn 5 drops it, and turn 7
+    quotes it. Its age is 3, and it was needed once.
     """
     frames, calls = replay(session, settings), calls_of(session)
     came, lost = dict[int, int](), dict[int, Row]()
@@ -41,7 +44,9 @@ def forgotten(session: Session, settings: Settings) -> list[Row]:
                     row = {"tokens": tokens, "age": frame.turn - came[key], NEEDED: 0}
                     where = f"{session.session_id}, turn {frame.turn}"
                     lost[key] = {"at": where, **what_of(block, message, calls), **row}
-        for quote in (q for qs in lost_quotes(session, frame.turn, frame.context) for q in qs):
+        for quote in (
+            q for qs in lost_quotes(session, frame.turn, frame.context) for q in qs
+        ):
             if quote.source in lost:
                 lost[quote.source][NEEDED] += 1
     return list(lost.values())
@@ -50,14 +55,16 @@ def forgotten(session: Session, settings: Settings) -> list[Row]:
 def put_back(score: Score, pieces: Iterable[Row], room: int) -> list[Row]:
     """Choose the pieces of one compaction that are put back, the highest score first.
 
-    A piece that no longer fits into `room` tokens is left out. The rule doesn't see what is needed
-    later.
+    A piece that no longer fits into `room` tokens is left out. The rule doesn't see
+    what is needed later.
 
     >>> small, large = {"tokens": 100, "needed": 1}, {"tokens": 900, "needed": 0}
     >>> put_back(lambda piece: piece["tokens"], [small, large], room=950)
     [{'tokens': 900, 'needed': 0}]
     """
-    seen = [({name: row[name] for name in row if name != NEEDED}, row) for row in pieces]
+    seen = [
+        ({name: row[name] for name in row if name != NEEDED}, row) for row in pieces
+    ]
     chosen, left = list[Row](), room
     for _, row in sorted(seen, key=lambda pair: score(pair[0]), reverse=True):
         if row["tokens"] <= left:
@@ -67,7 +74,8 @@ def put_back(score: Score, pieces: Iterable[Row], room: int) -> list[Row]:
 
 
 def covered(score: Score, pieces: Sequence[Row], room: int) -> float:
-    """Return the share of all needs that the rule had put back, in `room` tokens each time.
+    """Return the share of all needs that the rule had put back, in `room` tokens each
+    time.
 
     Raises ValueError if nothing was needed.
     """
@@ -75,4 +83,7 @@ def covered(score: Score, pieces: Sequence[Row], room: int) -> float:
     if not needed:
         raise ValueError(f"no later reply quotes one of these {len(pieces)} pieces")
     groups = (list(group) for _, group in groupby(pieces, key=lambda row: row["at"]))
-    return sum(row[NEEDED] for group in groups for row in put_back(score, group, room)) / needed
+    return (
+        sum(row[NEEDED] for group in groups for row in put_back(score, group, room))
+        / needed
+    )

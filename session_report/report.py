@@ -1,7 +1,8 @@
 """The report on sessions: named tables, which the terminal, the page and the JSON show.
 
-Keys and tokens of known shapes are masked. Without texts, a numbered stand-in takes the place of
-every word that isn't the program's own. Titles, sums and formats are in `report.toml`.
+Keys and tokens of known shapes are masked. Without texts, a numbered stand-in takes the
+place of every word that isn't the program's own. Titles, sums and formats are in
+`report.toml`.
 """
 
 import tomllib
@@ -31,14 +32,18 @@ from session_report.what_if import FEW, set_this
 Report = dict[str, list[Row]]
 """Tables by name, each a list of rows."""
 _HERE = files("session_report")
-WORDS: dict[str, Any] = tomllib.loads((_HERE / "report.toml").read_text(encoding="utf-8"))
-"""What each table adds up and how it is titled, and what stays when texts are left out."""
+WORDS: dict[str, Any] = tomllib.loads(
+    (_HERE / "report.toml").read_text(encoding="utf-8")
+)
+"""What each table adds up and how it is titled, and what stays when texts are left
+out."""
 _LEAST = 14
-"""Characters of a text that are left, at least, before a column is left out: "window 175,000"."""
+"""Characters of a text that are left, at least, before a column is left out: "window
+175,000"."""
 _WHOLE: list[str] = WORDS["narrow"]["whole"]
 _KNOWN = {*WORDS["known"]["words"], *price_list()["models"]}
 
-# -- the tables -----------------------------------------------------------------------------------
+# -- the tables ------------------------------------------------------------------------
 
 
 def of_overview(tables: Mapping[str, DataFrame]) -> Report:
@@ -51,18 +56,24 @@ def of_overview(tables: Mapping[str, DataFrame]) -> Report:
 
 
 def _summed(table: DataFrame, by: list[str], sums: list[str], **spec: str) -> DataFrame:
-    """Group a table and add up. The largest last sum comes first, or else the `sort` column."""
+    """Group a table and add up. The largest last sum comes first, or else the `sort`
+    column."""
     groups = table.groupby(by, sort=False)
-    columns: Any = {name: groups[name].sum(min_count=1) for name in sums if name in table}
+    columns: Any = {
+        name: groups[name].sum(min_count=1) for name in sums if name in table
+    }
     counted = {"sessions": "session", "responses": "response"}
-    columns |= {name: groups[counted[name]].nunique() for name in sums if name in counted}
+    columns |= {
+        name: groups[counted[name]].nunique() for name in sums if name in counted
+    }
     columns |= {"longest": groups["prompt"].max()} if "longest" in sums else {}
     summed = DataFrame({name: columns[name] for name in sums}).reset_index()
     return summed.sort_values(spec.get("sort", sums[::-1]), ascending="sort" in spec)
 
 
 def of_session(session: Session) -> Report:
-    """List a session's prompts, misses of the cache, silent clearings and compactions."""
+    """List a session's prompts, misses of the cache, silent clearings and
+    compactions."""
     every = responses(session)
     prompts = [{name: row[name] for name in ("turn", "prompt")} for row in every]
     for row, request in zip(every, session.requests, strict=True):
@@ -72,7 +83,9 @@ def of_session(session: Session) -> Report:
     shown = ("turn", "minutes", "prompt", "rewritten", "dollars")
     why, gone = ("why", *shown), (*shown, "gone", "when")
     return {
-        "misses": [{n: row[n] for n in why} for row in every if row["why"] in (PAUSE, WARM)],
+        "misses": [
+            {n: row[n] for n in why} for row in every if row["why"] in (PAUSE, WARM)
+        ],
         "clearings": [{n: row[n] for n in gone} for row in every if row["gone"]],
         "compactions": compactions(session),
         "lost": losses(session),
@@ -84,45 +97,65 @@ def of_what_if(table: DataFrame) -> Report:
     """Say what other settings would have cost, and which to set."""
     columns = ["line", "dollars", "percent", "low", "high", "error", "need"]
     few = table.attrs["sessions"] < FEW
-    nothing = [{"line": "too few sessions to choose by" if few else "nothing is surely cheaper"}]
+    nothing = [
+        {
+            "line": "too few sessions to choose by"
+            if few
+            else "nothing is surely cheaper"
+        }
+    ]
     sure = set_this(table).assign(error=table.attrs["error"])
     return {"what if": _rows(table), "set this": _rows(sure[columns]) or nothing}
 
 
 def _rows(table: DataFrame) -> list[Row]:
-    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+    return [
+        {str(name): value for name, value in row.items()}
+        for row in table.to_dict("records")
+    ]
 
 
-# -- what may be shown ----------------------------------------------------------------------------
+# -- what may be shown -----------------------------------------------------------------
 
 
 def shareable(report: Mapping[str, list[Row]], *, texts: bool = True) -> Report:
-    """Mask keys in every text. Without texts, put a numbered stand-in for each word of a session.
+    """Mask keys in every text. Without texts, put a numbered stand-in for each word of
+    a session.
 
     The same word has the same stand-in in the whole report.
 
     >>> shareable({"models": [{"model": "gpt", "tokens": 5}]}, texts=False)
     {'models': [{'model': 'model 1', 'tokens': 5}]}
     """
-    stand_ins, masked = dict[str, dict[str, str]](), cache(plain)  # most texts come often
+    stand_ins, masked = (
+        dict[str, dict[str, str]](),
+        cache(plain),
+    )  # most texts come often
 
     def shown(column: str, value: Any) -> Any:
         if not isinstance(value, str):
             return None if isinstance(value, float) and isnan(value) else value
         is_ours = column in WORDS["known"]["columns"] or value in _KNOWN
         is_tool = column == "tool" and "__" not in value
-        if texts or is_ours or (is_tool and kind_of({"name": value, "input": {}}) != "other"):
+        if (
+            texts
+            or is_ours
+            or (is_tool and kind_of({"name": value, "input": {}}) != "other")
+        ):
             return masked(value)
         known = stand_ins.setdefault(column, {})
         return known.setdefault(value, f"{column} {len(known) + 1}")
 
     return {
-        name: [{column: shown(column, value) for column, value in row.items()} for row in rows]
+        name: [
+            {column: shown(column, value) for column, value in row.items()}
+            for row in rows
+        ]
         for name, rows in report.items()
     }
 
 
-# -- how it is shown ------------------------------------------------------------------------------
+# -- how it is shown -------------------------------------------------------------------
 
 
 def cell(column: str, value: Any) -> str:
@@ -138,11 +171,16 @@ def cell(column: str, value: Any) -> str:
 
 
 def as_text(report: Report, width: int = 80, most: int = 12) -> Iterator[Table]:
-    """Yield the tables for a terminal, `most` rows of each. No number in them is ever cut."""
+    """Yield the tables for a terminal, `most` rows of each. No number in them is ever
+    cut."""
     for name, spec in WORDS["tables"].items():
         if rows := report.get(name):
-            rest = f"{len(rows) - most} more rows with --html or --json. " * (len(rows) > most)
-            table = Table(title=spec["title"], caption=rest + _note(spec, rows), box=SIMPLE)
+            rest = f"{len(rows) - most} more rows with --html or --json. " * (
+                len(rows) > most
+            )
+            table = Table(
+                title=spec["title"], caption=rest + _note(spec, rows), box=SIMPLE
+            )
             table.title_justify = table.caption_justify = "left"
             columns = _columns(rows[:most], width)
             for column in columns:
@@ -159,14 +197,27 @@ def _note(spec: Mapping[str, str], rows: Sequence[Row]) -> str:
 
 
 def _columns(rows: Sequence[Row], width: int) -> dict[str, list[str]]:
-    """Return the columns that fit, by name. Texts are shortened first, then columns left out."""
-    shown = {name: [short(cell(name, row[name]), 200) for row in rows] for name in rows[0]}
+    """Return the columns that fit, by name. Texts are shortened first, then columns
+    left out."""
+    shown = {
+        name: [short(cell(name, row[name]), 200) for row in rows] for name in rows[0]
+    }
     left_out = iter(WORDS["narrow"]["left_out"])
     while True:
-        wide = {name: max(map(cell_len, [name, *cells])) for name, cells in shown.items()}
-        texts = {n: wide[n] for n in shown if isinstance(rows[0][n], str) and n not in _WHOLE}
-        room = width - 3 * len(shown) - 1 - sum(wide[n] for n in shown if n not in texts)
-        caps = [n for n in range(_LEAST, 201) if sum(min(w, n) for w in texts.values()) <= room]
+        wide = {
+            name: max(map(cell_len, [name, *cells])) for name, cells in shown.items()
+        }
+        texts = {
+            n: wide[n] for n in shown if isinstance(rows[0][n], str) and n not in _WHOLE
+        }
+        room = (
+            width - 3 * len(shown) - 1 - sum(wide[n] for n in shown if n not in texts)
+        )
+        caps = [
+            n
+            for n in range(_LEAST, 201)
+            if sum(min(w, n) for w in texts.values()) <= room
+        ]
         if caps or len(shown) == 1:
             break
         shown.pop(next((name for name in left_out if name in shown), next(iter(shown))))
@@ -175,7 +226,8 @@ def _columns(rows: Sequence[Row], width: int) -> dict[str, list[str]]:
 
 
 def _cut(column: str, text: str, most: int) -> str:
-    """Shorten a text: an id to its beginning, which --session takes, and a path to its end."""
+    """Shorten a text: an id to its beginning, which --session takes, and a path to its
+    end."""
     if column == "session" or cell_len(text) <= most:
         return text[:most]
     if "/" in text and " " not in text:
@@ -183,10 +235,16 @@ def _cut(column: str, text: str, most: int) -> str:
     return f"{set_cell_size(text, most - 1).rstrip()}…"
 
 
-def as_page(report: Report, title: str = "What your sessions cost, and what filled them") -> str:
+def as_page(
+    report: Report, title: str = "What your sessions cost, and what filled them"
+) -> str:
     """Write the report as one page of HTML that loads nothing."""
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    template = environment.from_string((_HERE / "page.html.j2").read_text(encoding="utf-8"))
-    plot = pictures.prompts(report) if "prompts" in report else pictures.sessions(report)
+    template = environment.from_string(
+        (_HERE / "page.html.j2").read_text(encoding="utf-8")
+    )
+    plot = (
+        pictures.prompts(report) if "prompts" in report else pictures.sessions(report)
+    )
     shown = {"report": report, "tables": WORDS["tables"], "answer": answer(report)}
     return template.render(**shown, cell=cell, note=_note, plot=plot, title=title)

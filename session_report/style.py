@@ -1,7 +1,7 @@
 """The style of every figure, and how a figure becomes a picture.
 
-Each kind of block keeps its colour and pattern through the whole course. The colours are those of
-Okabe and Ito, which people can tell apart whatever their colour vision.
+Each kind of block keeps its colour and pattern through the whole course. The colours
+are those of Okabe and Ito, which people can tell apart whatever their colour vision.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -29,7 +29,8 @@ from PIL import Image, ImageColor, ImageDraw
 WIDTH, DPI = 7.2, 200
 """Inches, and pixels per inch: 1,440 pixels."""
 SHOWN = 720
-"""Pixels of the page that a picture takes: half of its own, so it is crisp on any screen."""
+"""Pixels of the page that a picture takes: half of its own, so it is crisp on any
+screen."""
 LINE = 72
 """Characters of a printed line, as many as fit beside JupyterLab's file list."""
 DARK, GREY, RED = "#22272E", "#5B6470", "#B23A24"
@@ -38,7 +39,8 @@ BLUE, PALE, OCHRE, ROOM = "#2F5F9E", "#BDD0E6", "#D9A24B", "#B9E0D3"
 """Areas that are no kind of block."""
 
 plain = matplotlib.style.context(["default", {"font.size": 9, "axes.labelsize": 10}])
-"""Decorate a function that draws: it uses our sizes, whatever style the reader has set."""
+"""Decorate a function that draws: it uses our sizes, whatever style the reader has
+set."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,8 @@ class Look:
     pattern: str = ""
 
     def fill(self, edge: float = 0) -> dict[str, Any]:
-        """Return keyword arguments for a filled area whose edge is so many points wide."""
+        """Return keyword arguments for a filled area whose edge is so many points
+        wide."""
         return {
             "fill": True,
             "facecolor": self.colour,
@@ -109,8 +112,8 @@ class Chart:
 
     `title` is the picture's message.
 
-    `png` draws the whole figure. Once artists have been given to `move`, it draws only these
-    again, over the rest as it was: that is three times as quick.
+    `png` draws the whole figure. Once artists have been given to `move`, it draws only
+    these again, over the rest as it was: that is three times as quick.
     """
 
     def __init__(self, height: float, title: str = "") -> None:
@@ -122,13 +125,24 @@ class Chart:
         self._ground: Any = None
 
     def frame(
-        self, left: float, bottom: float, width: float, height: float, title: str = "", **looks: Any
+        self,
+        left: float,
+        bottom: float,
+        width: float,
+        height: float,
+        title: str = "",
+        **looks: Any,
     ) -> Axes:
         """Add axes at a place in inches, with grid, title and thousands in the style.
 
         `looks`: limits and labels, as `Axes.set` takes them.
         """
-        place = (left / WIDTH, bottom / self.height, width / WIDTH, height / self.height)
+        place = (
+            left / WIDTH,
+            bottom / self.height,
+            width / WIDTH,
+            height / self.height,
+        )
         axes = self.figure.add_axes(place)
         axes.set_title(title, loc="left", fontsize=11, fontweight="bold", color=DARK)
         axes.grid(axis="y", color="#ECEEF0", linewidth=0.8)
@@ -144,7 +158,9 @@ class Chart:
         axes.set(**looks)
         return axes
 
-    def cells(self, names: Sequence[str], columns: int, *place: float, title: str = "") -> Axes:
+    def cells(
+        self, names: Sequence[str], columns: int, *place: float, title: str = ""
+    ) -> Axes:
         """Add axes with a row for each name and a column for each compaction."""
         axes = self.frame(*place, title=title, xlabel="compaction")
         axes.set(xlim=(0.5, columns + 0.5), ylim=(len(names) - 0.5, -0.5))
@@ -155,10 +171,13 @@ class Chart:
         axes.spines[["left", "bottom"]].set_visible(False)
         return axes
 
-    def key(self, entries: Sequence[Artist] = (), *, left: float = 0.02, columns: int = 4) -> None:
+    def key(
+        self, entries: Sequence[Artist] = (), *, left: float = 0.02, columns: int = 4
+    ) -> None:
         """Put the legend at the foot of the figure.
 
-        It has these entries, or else all artists whose label doesn't begin with "_", each once.
+        It has these entries, or else all artists whose label doesn't begin with "_",
+        each once.
         """
         handles = {str(each.get_label()): each for each in entries}
         for axes in self.figure.axes if not entries else ():
@@ -170,7 +189,8 @@ class Chart:
         )  # fmt: skip
 
     def move(self, *artists: Artist) -> None:
-        """Draw these artists, back to front, apart from the rest of the figure from now on."""
+        """Draw these artists, back to front, apart from the rest of the figure from now
+        on."""
         self.moving, self._ground = list(artists), None
         for artist in artists:
             artist.set_animated(True)
@@ -197,17 +217,22 @@ def level(axes: Axes, name: str, size: float, va: str = "top", **line: Any) -> N
     """Draw a line across, and write its name and its size at its right end."""
     axes.axhline(size, **line)
     looks: Any = {"color": line["color"], "linespacing": 1.1, "va": va}
-    axes.text(1.015, size, f"{name}{size:,.0f}", transform=axes.get_yaxis_transform(), **looks)
+    axes.text(
+        1.015, size, f"{name}{size:,.0f}", transform=axes.get_yaxis_transform(), **looks
+    )
 
 
 def _palette() -> Image.Image:
-    """Mix the colours of a picture: greys, and each colour on its way to white and to black."""
+    """Mix the colours of a picture: greys, and each colour on its way to white and to
+    black."""
     named = [*(look.colour for look in LOOKS.values()), RED, BLUE, PALE, OCHRE, ROOM]
     pairs = product(map(ImageColor.getrgb, named), (0, 255))
     mixed = [np.linspace(end, colour, 8)[1:] for colour, end in pairs]
     greys = [[grey, grey, grey] for grey in (*range(0, 252, 6), 255)]
     image = Image.new("P", (1, 1))
-    image.putpalette(np.rint(np.vstack([greys, *mixed, [255, 255, 255]])).astype("u1").tobytes())
+    image.putpalette(
+        np.rint(np.vstack([greys, *mixed, [255, 255, 255]])).astype("u1").tobytes()
+    )
     return image
 
 
@@ -224,9 +249,11 @@ def _corners(size: tuple[int, int]) -> Image.Image:
 
 
 def encoded(page: FigureCanvasAgg) -> bytes:
-    """The pixels as PNG with a palette: a quarter of the bytes, and four times as quick.
+    """The pixels as PNG with a palette: a quarter of the bytes, and four times as
+    quick.
 
-    The corners are round and transparent, so that on a dark page a picture is a white card.
+    The corners are round and transparent, so that on a dark page a picture is a white
+    card.
     """
     pixels: Any = page.buffer_rgba()
     picture = Image.frombuffer("RGBA", page.get_width_height(), pixels)
@@ -265,5 +292,6 @@ def cut(text: str, longest: int) -> str:
 
 
 def wrapped(text: str, indent: str = "") -> str:
-    """Break a sentence into printed lines; those after the first begin with `indent`."""
+    """Break a sentence into printed lines; those after the first begin with
+    `indent`."""
     return textwrap.fill(text, LINE, subsequent_indent=indent, break_on_hyphens=False)

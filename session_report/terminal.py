@@ -10,8 +10,11 @@ STOPPED = 130
 """The exit code of Ctrl-C. A wrong argument gives 2."""
 
 
-def run(command: click.Command, argv: Sequence[str] | None, name: str, failed: int) -> None:
-    """Run a command and exit with its code. An error is one line, and exits with `failed`."""
+def run(
+    command: click.Command, argv: Sequence[str] | None, name: str, failed: int
+) -> None:
+    """Run a command and exit with its code. An error is one line, and exits with
+    `failed`."""
     try:
         sys.exit(command.main(argv, name, standalone_mode=False) or 0)
     except click.Abort:  # Ctrl-C, which the workers ignore

@@ -1,8 +1,8 @@
 """Say what a call does to which files, whichever agent's tool it is.
 
-Claude Code says `Read`, pi says `read`, gemini-cli says `read_file`. A shell command may read
-files, too, but no table can tell which. So a command counts as "shell" and names no file, unless it
-holds a patch, as Codex writes them.
+Claude Code says `Read`, pi says `read`, gemini-cli says `read_file`. A shell command
+may read files, too, but no table can tell which. So a command counts as "shell" and
+names no file, unless it holds a patch, as Codex writes them.
 """
 
 import re
@@ -18,7 +18,9 @@ _TOOLS: dict[Kind, str] = {
     "search": "grep glob find ls list_directory list_dir search_file_content grep_search",
     "shell": "bash shell exec_command run_shell_command shell_command local_shell container.exec",
 }
-_KINDS: dict[str, Kind] = {name: kind for kind, names in _TOOLS.items() for name in names.split()}
+_KINDS: dict[str, Kind] = {
+    name: kind for kind, names in _TOOLS.items() for name in names.split()
+}
 _PATHS = ("file_path", "path", "absolute_path", "notebook_path", "paths", "include")
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 
@@ -51,5 +53,7 @@ def _patched(call: Block) -> list[str]:
 def _texts(call: Block, *names: str) -> list[str]:
     """List the texts that a call gives under these names, alone or in a list."""
     values: list[Any] = [call["input"].get(name) for name in names]
-    each = (e for v in values for e in (cast(list[Any], v) if isinstance(v, list) else [v]))
+    each = (
+        e for v in values for e in (cast(list[Any], v) if isinstance(v, list) else [v])
+    )
     return [text for text in each if text and isinstance(text, str)]

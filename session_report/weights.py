@@ -1,7 +1,7 @@
 """Weigh the messages of a session by its bills: one table, made once for each session.
 
-A message of the recording weighs the tokens that its arrival was billed. Any other message, such
-as a cleared result, weighs an estimate.
+A message of the recording weighs the tokens that its arrival was billed. Any other
+message, such as a cleared result, weighs an estimate.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,9 @@ class Weight:
         """The message as a part of a prompt, for the prompt cache."""
         content = blocks(self.message)
         types = {block["type"] for block in content}
-        kind, positions = (types.pop(), 1) if len(types) == 1 else ("", max(1, len(content)))
+        kind, positions = (
+            (types.pop(), 1) if len(types) == 1 else ("", max(1, len(content)))
+        )
         return Part(id(self.message), round(self.tokens), kind, positions)
 
 
@@ -48,7 +50,9 @@ def _recorded(session: Session, requests: int) -> tuple[float, dict[int, Weight]
     table: dict[int, Weight] = {}
     for request in session.requests[:requests]:
         anchored.observe(request.context, request.usage)
-        for message, tokens in zip(request.context, anchored.weights(request.context), strict=True):
+        for message, tokens in zip(
+            request.context, anchored.weights(request.context), strict=True
+        ):
             if id(message) not in table:
                 table[id(message)] = Weight(message, tokens)
     return anchored.base, table
@@ -63,10 +67,13 @@ class Weights:
         system, tools = len(session.system), session.tools
         self._system_share = system / (system + len(str(tools))) if tools else 1.0
         self._context = list[Message]()
-        self._sums = [(0.0, dict.fromkeys(KINDS, 0.0))]  # tokens and kinds of so many messages
+        self._sums = [
+            (0.0, dict.fromkeys(KINDS, 0.0))
+        ]  # tokens and kinds of so many messages
 
     def of(self, message: Message) -> Weight:
-        """Return the weight of a message, an estimate if the recording doesn't have it."""
+        """Return the weight of a message, an estimate if the recording doesn't have
+        it."""
         if id(message) not in self._table:
             self._table[id(message)] = Weight(message)
         return self._table[id(message)]
@@ -90,6 +97,9 @@ class Weights:
         """
         kinds = dict(self._sums[-1][1])
         rest = max(0.0, prompt - sum(kinds.values()))
-        kinds |= {"system": rest * self._system_share, "tools": rest * (1 - self._system_share)}
+        kinds |= {
+            "system": rest * self._system_share,
+            "tools": rest * (1 - self._system_share),
+        }
         scale = prompt / (sum(kinds.values()) or 1)
         return {kind: tokens * scale for kind, tokens in kinds.items()}

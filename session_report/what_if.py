@@ -1,8 +1,9 @@
-"""What other settings would have cost, over many sessions, and what to set in Claude Code.
+"""What other settings would have cost, over many sessions, and what to set in Claude
+Code.
 
-A replay keeps the recorded replies and changes what each request would have sent. All bills are
-simulated, so that they compare. What a reply quotes although its context has forgotten it would
-have had to be read again, and the dollars say so.
+A replay keeps the recorded replies and changes what each request would have sent. All
+bills are simulated, so that they compare. What a reply quotes although its context has
+forgotten it would have had to be read again, and the dollars say so.
 """
 
 from collections import Counter
@@ -32,19 +33,22 @@ from session_report.playback import Frame, replay
 
 BASELINE = "claude-code"
 SMALL, LARGE = 200_000, 1_000_000
-"""The windows of Claude Code. A session with a larger prompt than the first had the second."""
+"""The windows of Claude Code. A session with a larger prompt than the first had the
+second."""
 WINDOWS = (100_000, 125_000, 150_000, 175_000, 300_000, 400_000, 500_000, 700_000)
 """What is tried as `autoCompactWindow`. Claude Code takes 100,000 to 1,000,000."""
 RESERVED = presets.CLAUDE_CODE.output_reserve + presets.CLAUDE_CODE.buffer
 FEW = 10
 """Fewer sessions than this are no ground to choose a setting on."""
 _RESAMPLED, _TWIN = 2_000, "learn-claude-code-ts"
-"""_TWIN: the preset that is left out, because it is learn-claude-code but for short results."""
+"""_TWIN: the preset that is left out, because it is learn-claude-code but for short
+results."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Settings to try. `ttl`: seconds that cache entries live, None for as long as they did."""
+    """Settings to try. `ttl`: seconds that cache entries live, None for as long as they
+    did."""
 
     settings: Settings
     ttl: float | None = None
@@ -53,15 +57,18 @@ class Choice:
 
 
 def choices(own: Settings | None = None) -> dict[str, Choice]:
-    """Return every preset but a twin, what Claude Code can be set to, and the learner's `own`.
+    """Return every preset but a twin, what Claude Code can be set to, and the learner's
+    `own`.
 
-    Claude Code can be told where to compact and how long its cache lives. The choice "yours,
-    nearest" has your threshold and is else Claude Code's.
+    Claude Code can be told where to compact and how long its cache lives. The choice
+    "yours, nearest" has your threshold and is else Claude Code's.
 
     >>> choices(Settings(threshold=130_000))["yours, nearest"].line
     '"autoCompactWindow": 163000'
     """
-    every = {name: Choice(preset) for name, preset in presets.ALL.items() if name != _TWIN}
+    every = {
+        name: Choice(preset) for name, preset in presets.ALL.items() if name != _TWIN
+    }
     for window in WINDOWS:
         every[f"window {window:,}"] = nearest(window - RESERVED)
     for name, ttl in {"5m": SHORT, "1h": LONG}.items():
@@ -75,14 +82,16 @@ def choices(own: Settings | None = None) -> dict[str, Choice]:
 def nearest(threshold: int) -> Choice:
     """Make Claude Code compact at a threshold.
 
-    It compacts 33,000 tokens below the window that it is told, and takes no window under 100,000.
-    So no line leads to a threshold under 67,000.
+    It compacts 33,000 tokens below the window that it is told, and takes no window
+    under 100,000. So no line leads to a threshold under 67,000.
 
     Source: https://github.com/anthropics/claude-code/issues/31806 has its formulas.
     """
     settings = replace(presets.CLAUDE_CODE, context_window=LARGE, threshold=threshold)
     told = threshold + RESERVED
-    return Choice(settings, line=f'"autoCompactWindow": {told}' if told >= WINDOWS[0] else "")
+    return Choice(
+        settings, line=f'"autoCompactWindow": {told}' if told >= WINDOWS[0] else ""
+    )
 
 
 def what_if(
@@ -93,22 +102,25 @@ def what_if(
     price_as: str | None = None,
     **options: Any,
 ) -> DataFrame:
-    """Try choices on all session files among these paths. Returns a row for each, cheapest first.
+    """Try choices on all session files among these paths. Returns a row for each,
+    cheapest first.
 
-    `dollars` are with re-reads, and `again` is their part. `percent` compares with Claude Code's
-    own policy, and `low` and `high` are the band of that. `need` counts replies and calls that
-    quote what is forgotten, in 100 turns. `refused` prompts were over the window.
+    `dollars` are with re-reads, and `again` is their part. `percent` compares with
+    Claude Code's own policy, and `low` and `high` are the band of that. `need` counts
+    replies and calls that quote what is forgotten, in 100 turns. `refused` prompts were
+    over the window.
 
-    The band: the sessions are resampled 2,000 times, and 95 % of the results lie in it. It covers
-    the luck of which sessions there are. Fewer than `FEW` can't tell that and have no band (nan).
-    It doesn't cover the error of the replay, the percentage by which simulated bills are off where
-    the recorded ones are known. `attrs` has this "error", the number of "sessions", and the
-    "unread" files with the reason.
+    The band: the sessions are resampled 2,000 times, and 95 % of the results lie in it.
+    It covers the luck of which sessions there are. Fewer than `FEW` can't tell that and
+    have no band (nan). It doesn't cover the error of the replay, the percentage by
+    which simulated bills are off where the recorded ones are known. `attrs` has this
+    "error", the number of "sessions", and the "unread" files with the reason.
 
-    `window`: the tokens of every session's window. By default 200,000, or 1,000,000 if a prompt was
-    larger. `price_as`: the model whose prices to take. By default that is the one that answered
-    most often, and a session without a price is left out. The options are those of `overview.each`.
-    Raises ValueError if no session could be tried.
+    `window`: the tokens of every session's window. By default 200,000, or 1,000,000 if
+    a prompt was larger. `price_as`: the model whose prices to take. By default that is
+    the one that answered most often, and a session without a price is left out. The
+    options are those of `overview.each`. Raises ValueError if no session could be
+    tried.
     """
     every = {BASELINE: Choice(presets.CLAUDE_CODE), **(every or choices())}
     found = [path for path in files(paths) if kind_of(path) != "compaction call"]
@@ -119,7 +131,11 @@ def what_if(
         raise ValueError(f"no session could be tried, of {len(unread)}: {reason}")
     trials = pandas.concat(results, names=["path", "row"])
     checks = trials[["recorded", "simulated"]].groupby("path").first().sum()
-    error = 100 * (checks["simulated"] / checks["recorded"] - 1) if checks["recorded"] else 0.0
+    error = (
+        100 * (checks["simulated"] / checks["recorded"] - 1)
+        if checks["recorded"]
+        else 0.0
+    )
     costs = trials.reset_index().pivot(index="path", columns="policy", values="dollars")
     table = trials.groupby("policy").sum(numeric_only=True).join(_bands(costs))
     table["need"] *= 100 / table["turns"]
@@ -133,7 +149,8 @@ def what_if(
 
 
 def _bands(costs: DataFrame) -> DataFrame:
-    """Compare policies with Claude Code's, by resampling the sessions, which are the rows."""
+    """Compare policies with Claude Code's, by resampling the sessions, which are the
+    rows."""
     picks = np.random.default_rng(0).integers(len(costs), size=(_RESAMPLED, len(costs)))
     sums = DataFrame(costs.to_numpy()[picks].sum(axis=1), columns=costs.columns)
     sums.loc["all"] = costs.sum()
@@ -144,23 +161,25 @@ def _bands(costs: DataFrame) -> DataFrame:
 
 
 def set_this(table: DataFrame) -> DataFrame:
-    """Return the choices that a line sets in Claude Code and that are surely cheaper than today's.
+    """Return the choices that a line sets in Claude Code and that are surely cheaper
+    than today's.
 
-    Surely means that the whole band lies below 0. Behind the cheapest stand those that need less
-    again. An empty table means that nothing is worth setting, or that there are fewer than `FEW`
-    sessions to choose by, which have no band.
+    Surely means that the whole band lies below 0. Behind the cheapest stand those that
+    need less again. An empty table means that nothing is worth setting, or that there
+    are fewer than `FEW` sessions to choose by, which have no band.
     """
     sure = table[(table["line"] != "") & (table["high"] < 0)]
     return sure[sure["need"] < sure["need"].cummin().shift(fill_value=float("inf"))]
 
 
-# -- one session ----------------------------------------------------------------------------------
+# -- one session -----------------------------------------------------------------------
 
 
 def tried(
     path: Path, every: Mapping[str, Choice], window: int | None, price_as: str | None
 ) -> DataFrame:
-    """Replay one file under each choice, a row for each. Raises ValueError without a price."""
+    """Replay one file under each choice, a row for each. Raises ValueError without a
+    price."""
     session = load(path)
     usual = Counter(model_of(session, request.usage) for request in session.requests)
     model = price_as or max(usual, key=lambda name: usual[name], default="")
@@ -177,12 +196,15 @@ def tried(
 
 def window_of(session: Session) -> int:
     """Return the window that a session must have had, by its largest prompt."""
-    largest = max((prompt_tokens(request.usage) for request in session.requests), default=0)
+    largest = max(
+        (prompt_tokens(request.usage) for request in session.requests), default=0
+    )
     return SMALL if largest <= SMALL else LARGE
 
 
 def fitted(settings: Settings, window: int) -> Settings:
-    """Take settings to another window. Unlike `scaled`, amounts stay, as in the real systems.
+    """Take settings to another window. Unlike `scaled`, amounts stay, as in the real
+    systems.
 
     A threshold over the window has no effect, so it goes.
 
@@ -194,7 +216,8 @@ def fitted(settings: Settings, window: int) -> Settings:
 
 
 def trial(session: Session, settings: Settings, ttl: float, model: str) -> Row:
-    """Replay a session under settings. `ttl`: seconds that cache entries live. See `what_if`."""
+    """Replay a session under settings. `ttl`: seconds that cache entries live. See
+    `what_if`."""
     frames = replay(session, lasting(settings, ttl))
     usages = [u for bill in bills(session, frames, ttl=ttl) for u in bill.usages]
     found = needs(frames)
@@ -208,13 +231,20 @@ def trial(session: Session, settings: Settings, ttl: float, model: str) -> Row:
     }
 
 
-def _price_again(frames: Sequence[Frame], tokens: Sequence[int], model: str, ttl: float) -> float:
-    """Price what would be read again: one more request each time, and its result from then on.
+def _price_again(
+    frames: Sequence[Frame], tokens: Sequence[int], model: str, ttl: float
+) -> float:
+    """Price what would be read again: one more request each time, and its result from
+    then on.
 
-    That request reads the prompt from the cache and writes the result to it. The requests after it
-    read the result, until a layer changes the context.
+    That request reads the prompt from the cache and writes the result to it. The
+    requests after it read the result, until a layer changes the context.
     """
-    price, carried, writing = 0.0, 0, "cache_write_1h" if ttl == LONG else "cache_write_5m"
+    price, carried, writing = (
+        0.0,
+        0,
+        "cache_write_1h" if ttl == LONG else "cache_write_5m",
+    )
     for frame, more in zip(frames, tokens, strict=True):
         rate = rates(model, frame.prompt_tokens)
         carried = 0 if frame.compaction or frame.step.replaced else carried
@@ -225,12 +255,19 @@ def _price_again(frames: Sequence[Frame], tokens: Sequence[int], model: str, ttl
 
 
 def _check(session: Session, window: int, model: str) -> dict[str, float]:
-    """Return recorded and simulated dollars of the requests before the first compaction.
+    """Return recorded and simulated dollars of the requests before the first
+    compaction.
 
-    Without the first of all, because it may read from the cache what another session wrote.
+    Without the first of all, because it may read from the cache what another session
+    wrote.
     """
     keeps = Settings(context_window=window, enabled=False)
-    frames = list(takewhile(lambda f: f.billed_from == "recorded", replay(session, keeps)))
+    frames = list(
+        takewhile(lambda f: f.billed_from == "recorded", replay(session, keeps))
+    )
     pairs = list(zip(frames, bills(session, frames), strict=True))[1:]
     recorded = sum(dollars(frame.request.usage, model) for frame, _ in pairs)
-    return {"recorded": recorded, "simulated": sum(dollars(bill.usage, model) for _, bill in pairs)}
+    return {
+        "recorded": recorded,
+        "simulated": sum(dollars(bill.usage, model) for _, bill in pairs),
+    }

@@ -1,7 +1,9 @@
-"""Bodies for the Messages API: two hundred that it takes, and two hundred that it refuses.
+"""Bodies for the Messages API: two hundred that it takes, and two hundred that it
+refuses.
 
-Each is a small change of a conversation with a tool call, so a body is wrong in one way only. What
-is right and wrong was taken from the SDK's types and from refusals on public record.
+Each is a small change of a conversation with a tool call, so a body is wrong in one way
+only. What is right and wrong was taken from the SDK's types and from refusals on public
+record.
 """
 
 import json
@@ -15,7 +17,11 @@ from agentlib.settings import MODEL
 Body = dict[str, Any]
 Change = Callable[[Body], object]
 MARK = {"type": "ephemeral"}
-SCHEMA: Body = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+SCHEMA: Body = {
+    "type": "object",
+    "properties": {"path": {"type": "string"}},
+    "required": ["path"],
+}
 BETAS = "context-management-2025-06-27,compact-2026-01-12,thinking-binding-controls-2026-08-01"
 
 
@@ -28,16 +34,26 @@ class Case(NamedTuple):
 
 
 def plain() -> Body:
-    call = {"type": "tool_use", "id": "t1", "name": "read_file", "input": {"path": "a.py"}}
+    call = {
+        "type": "tool_use",
+        "id": "t1",
+        "name": "read_file",
+        "input": {"path": "a.py"},
+    }
     result = {"type": "tool_result", "tool_use_id": "t1", "content": "x = 1"}
     return {
         "model": MODEL,
         "max_tokens": 300,
         "system": "You read files.",
-        "tools": [{"name": "read_file", "description": "Read.", "input_schema": SCHEMA}],
+        "tools": [
+            {"name": "read_file", "description": "Read.", "input_schema": SCHEMA}
+        ],
         "messages": [
             {"role": "user", "content": "What is in a.py?"},
-            {"role": "assistant", "content": [{"type": "text", "text": "I look."}, call]},
+            {
+                "role": "assistant",
+                "content": [{"type": "text", "text": "I look."}, call],
+            },
             {"role": "user", "content": [result]},
         ],
     }
@@ -60,7 +76,10 @@ def put(path: str, value: Any) -> Change:
 
 
 def texts(*roles_and_words: tuple[str, Any]) -> Change:
-    return put("messages", [{"role": role, "content": words} for role, words in roles_and_words])
+    return put(
+        "messages",
+        [{"role": role, "content": words} for role, words in roles_and_words],
+    )
 
 
 def block(value: Any) -> Change:
@@ -87,15 +106,25 @@ RIGHT: dict[str, Change] = {
     "as it is": lambda body: None,
     "no system": lambda body: body.pop("system"),
     "empty system": put("system", ""),
-    "system in blocks": put("system", [{"type": "text", "text": "s", "cache_control": MARK}]),
+    "system in blocks": put(
+        "system", [{"type": "text", "text": "s", "cache_control": MARK}]
+    ),
     "two users in a row": texts(("user", "Hi"), ("user", "Ho")),
     "assistant first": texts(("assistant", "Hi"), ("user", "Ho")),
-    "system behind words": texts(("user", "Hi"), ("system", "Be kind."), ("user", "Ho")),
-    "system behind results": put("messages.3", {"role": "system", "content": "10 tokens left"}),
-    "system in blocks behind results": put("messages.3", {"role": "system", "content": [TEXT]}),
+    "system behind words": texts(
+        ("user", "Hi"), ("system", "Be kind."), ("user", "Ho")
+    ),
+    "system behind results": put(
+        "messages.3", {"role": "system", "content": "10 tokens left"}
+    ),
+    "system in blocks behind results": put(
+        "messages.3", {"role": "system", "content": [TEXT]}
+    ),
     "text behind the result": block(TEXT),
     "user behind the result": put("messages.3", {"role": "user", "content": "On."}),
-    "result without content": lambda body: body["messages"][2]["content"][0].pop("content"),
+    "result without content": lambda body: body["messages"][2]["content"][0].pop(
+        "content"
+    ),
     "result in blocks": put("messages.2.content.0.content", [TEXT]),
     "result that is an error": put("messages.2.content.0.is_error", True),
     "result with a marker": put("messages.2.content.0.cache_control", MARK),
@@ -117,11 +146,15 @@ RIGHT: dict[str, Change] = {
     "tool not strict": tool(strict=False),
     "eager input": tool(eager_input_streaming=True),
     "input examples": tool(input_examples=[{"path": "a.py"}]),
-    "deferred tool": put("tools.1", {"name": "x", "input_schema": SCHEMA, "defer_loading": True}),
+    "deferred tool": put(
+        "tools.1", {"name": "x", "input_schema": SCHEMA, "defer_loading": True}
+    ),
     "schema with nothing in it": tool(input_schema={"type": "object"}),
     "long name of a tool": put("tools.1", {"name": "x" * 128, "input_schema": SCHEMA}),
     "choice auto": put("tool_choice", {"type": "auto"}),
-    "choice any": put("tool_choice", {"type": "any", "disable_parallel_tool_use": True}),
+    "choice any": put(
+        "tool_choice", {"type": "any", "disable_parallel_tool_use": True}
+    ),
     "choice of a tool": put("tool_choice", {"type": "tool", "name": "read_file"}),
     "choice none": put("tool_choice", {"type": "none"}),
     "thinking": lambda body: body.update(ADAPTIVE),
@@ -130,10 +163,16 @@ RIGHT: dict[str, Change] = {
     "effort": put("output_config", {"effort": "low"}),
     "most effort": put("output_config", {"effort": "max"}),
     "clearing": edits(CLEAR),
-    "clearing by number": edits({**CLEAR, "trigger": USES, "keep": USES, "exclude_tools": ["x"]}),
-    "clearing inputs": edits({**CLEAR, "clear_tool_inputs": True, "clear_at_least": TOKENS}),
+    "clearing by number": edits(
+        {**CLEAR, "trigger": USES, "keep": USES, "exclude_tools": ["x"]}
+    ),
+    "clearing inputs": edits(
+        {**CLEAR, "clear_tool_inputs": True, "clear_at_least": TOKENS}
+    ),
     "clearing thinking": edits({**THINK, "keep": "all"}, CLEAR, **ADAPTIVE),
-    "compaction": edits({**COMPACT, "trigger": TOKENS, "pause_after_compaction": False}),
+    "compaction": edits(
+        {**COMPACT, "trigger": TOKENS, "pause_after_compaction": False}
+    ),
 }
 """Changes after which a body is still right."""
 
@@ -151,13 +190,19 @@ ELSEWHERE: dict[str, Change] = {
     },
     "strict tool": tool(strict=True),
     "calls by code": tool(allowed_callers=["code_execution_20250825"]),
-    "structured output": put("output_config", {"format": {"type": "json_schema", "schema": {}}}),
+    "structured output": put(
+        "output_config", {"format": {"type": "json_schema", "schema": {}}}
+    ),
     "search result": put("messages.2.content.0.content", [{"type": "search_result"}]),
     "tool reference": put("messages.2.content.0.content", [{"type": "tool_reference"}]),
-    "image": block({"type": "image", "source": {"type": "url", "url": "https://a.b/c.png"}}),
+    "image": block(
+        {"type": "image", "source": {"type": "url", "url": "https://a.b/c.png"}}
+    ),
     "document": block({"type": "document", "source": {"type": "text", "data": "x"}}),
     "container": put("container", "c"),
-    "MCP server": put("mcp_servers", [{"type": "url", "url": "https://a.b", "name": "x"}]),
+    "MCP server": put(
+        "mcp_servers", [{"type": "url", "url": "https://a.b", "name": "x"}]
+    ),
     "thread": put("thread", {"type": "create"}),
     "place": put("inference_geo", "eu"),
     "fast": put("speed", "fast"),
@@ -167,7 +212,8 @@ ELSEWHERE: dict[str, Change] = {
     "budget": put("output_config", {"task_budget": {"type": "tokens", "total": 9}}),
     "compaction on demand": put("compaction", {"type": "summarize"}),
 }
-"""Changes after which the real API takes a body, and this server says that it isn't simulated."""
+"""Changes after which the real API takes a body, and this server says that it isn't
+simulated."""
 
 _CHOICES: list[Any] = [
     "auto", {}, {"type": "some"}, {"type": "tool"}, {"type": "tool", "name": "no_tool"},
@@ -186,7 +232,13 @@ _THINKING: list[Any] = [
     {"type": "disabled", "display": "omitted"},
     {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "ask"}},
 ]  # fmt: skip
-_MARKS: list[Any] = [{}, "ephemeral", {"type": "forever"}, {**MARK, "ttl": "2h"}, {**MARK, "x": 1}]
+_MARKS: list[Any] = [
+    {},
+    "ephemeral",
+    {"type": "forever"},
+    {**MARK, "ttl": "2h"},
+    {**MARK, "x": 1},
+]
 _BLOCKS: list[Any] = [
     5, None, {}, {"type": "poem"}, {"type": "text"}, {"type": "text", "text": ""},
     {"type": "text", "text": " \n"}, {"type": "text", "text": 5}, {**TEXT, "id": "x"},
@@ -273,7 +325,14 @@ def _cases(changes: dict[str, Change], most: int) -> list[Case]:
     return list(cases.values())[:most]
 
 
-COUNTED = ("as it is", "clearing", "choice auto", "thinking", "deferred tool", "no system")
+COUNTED = (
+    "as it is",
+    "clearing",
+    "choice auto",
+    "thinking",
+    "deferred tool",
+    "no system",
+)
 
 
 def valid() -> list[Case]:

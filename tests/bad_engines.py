@@ -16,7 +16,9 @@ def last_ten(messages, settings, **given):
     kept = (*range(len(messages) - 9, len(messages)),)
     summary = summary_message(text, "t.jsonl")
     view = drop_thinking([summary, *messages[-9:]], 0)
-    return Step(messages=view, compaction="auto", kept=kept, settled=1, archive="t.jsonl")
+    return Step(
+        messages=view, compaction="auto", kept=kept, settled=1, archive="t.jsonl"
+    )
 
 
 def leaves(messages, settings, **given):
@@ -41,7 +43,9 @@ def clears_in_place(messages, settings, **given):
 
 def clears_everything(messages, settings, **given):
     """Clear all results, the unseen ones too, and say so."""
-    results = [b for m in messages if isinstance(m["content"], list) for b in m["content"]]
+    results = [
+        b for m in messages if isinstance(m["content"], list) for b in m["content"]
+    ]
     new = {b["tool_use_id"]: "[cleared]" for b in results if b["type"] == "tool_result"}
     view = [
         m
@@ -73,8 +77,12 @@ def loops(messages, settings, **given):
 
 def divides(messages, settings, **given):
     """Divide by the number of results, even if there is none."""
-    results = [m for m in messages if m["role"] == "user" and isinstance(m["content"], list)]
-    return compact(messages, settings, **given) if len(messages) / len(results) else None
+    results = [
+        m for m in messages if m["role"] == "user" and isinstance(m["content"], list)
+    ]
+    return (
+        compact(messages, settings, **given) if len(messages) / len(results) else None
+    )
 
 
 def a_list(messages, settings, **given):

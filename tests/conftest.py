@@ -1,4 +1,5 @@
-"""What every test shares: no key, no network beyond this machine, the same examples on each run."""
+"""What every test shares: no key, no network beyond this machine, the same examples on
+each run."""
 
 import gc
 import os
@@ -25,14 +26,19 @@ for name in list(os.environ):
 
 gc.set_threshold(10_000, 20, 100)  # a tenth of a run's seconds would go there
 
-settings.register_profile("course", max_examples=40, derandomize=True, deadline=None, database=None)
+settings.register_profile(
+    "course", max_examples=40, derandomize=True, deadline=None, database=None
+)
 settings.load_profile("course")
 
 
-def stay_here(connect: Callable[[socket.socket, Any], Any]) -> Callable[[socket.socket, Any], Any]:
+def stay_here(
+    connect: Callable[[socket.socket, Any], Any],
+) -> Callable[[socket.socket, Any], Any]:
     """Let a test that would reach another machine stop with its address.
 
-    An audit hook would be simpler. Python calls it at each `id()`, which made replays slow.
+    An audit hook would be simpler. Python calls it at each `id()`, which made replays
+    slow.
     """
 
     def guarded(own: socket.socket, address: Any) -> Any:
@@ -62,7 +68,8 @@ def session(tmp_path: Path) -> "Session":
 
 
 def pytest_collection_finish() -> None:
-    """Prepare the process that runs the tests. One that only hands them out imports little."""
+    """Prepare the process that runs the tests. One that only hands them out imports
+    little."""
     from tests import warm_kernel
 
     warm_kernel.install()

@@ -1,8 +1,9 @@
-"""A Messages API of a few lines behind the real SDK: what it answers is a function of the request.
+"""A Messages API of a few lines behind the real SDK: what it answers is a function of
+the request.
 
-`client(brain)` hands each request body to `brain`, after holding it to the rules that the agent
-must keep. A request that breaks one fails the test at once. `lab.api` knows every rule and counts
-tokens.
+`client(brain)` hands each request body to `brain`, after holding it to the rules that
+the agent must keep. A request that breaks one fails the test at once. `lab.api` knows
+every rule and counts tokens.
 """
 
 import hashlib
@@ -24,12 +25,16 @@ from agentlib.session_file import Line
 Body = dict[str, Any]
 Brain = Callable[[Body], Any]
 
-# Each live client would read all authorities of the web again, in 30 ms, and no test meets one.
+# Each live client would read all authorities of the web again, in 30 ms, and no test
+# meets one.
 httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
 
 
-def client(brain: Brain, seen: list[Body] | None = None, retries: int = 0) -> anthropic.Anthropic:
-    """The SDK over `brain(body) -> reply | error`; what it was sent is added to `seen`."""
+def client(
+    brain: Brain, seen: list[Body] | None = None, retries: int = 0
+) -> anthropic.Anthropic:
+    """The SDK over `brain(body) -> reply | error`; what it was sent is added to
+    `seen`."""
     numbers = itertools.count(1)
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -40,16 +45,25 @@ def client(brain: Brain, seen: list[Body] | None = None, retries: int = 0) -> an
             pytest.fail(f"the API would refuse this request: {problem}")
         try:
             said = brain(body)
-        except Exception as error:  # the SDK would take it for a lost connection, and retry
+        except (
+            Exception
+        ) as error:  # the SDK would take it for a lost connection, and retry
             pytest.fail(f"the brain failed: {error!r}")
-        return said if isinstance(said, httpx2.Response) else accepted(body, said, next(numbers))
+        return (
+            said
+            if isinstance(said, httpx2.Response)
+            else accepted(body, said, next(numbers))
+        )
 
     transport = httpx2.Client(transport=httpx2.MockTransport(answer))
-    return anthropic.Anthropic(api_key="none", http_client=transport, max_retries=retries)
+    return anthropic.Anthropic(
+        api_key="none", http_client=transport, max_retries=retries
+    )
 
 
 def accepted(body: Body, said: dict[str, Any], number: int) -> httpx2.Response:
-    """The reply as the API sends it: thinking signed, the prompt billed by its length."""
+    """The reply as the API sends it: thinking signed, the prompt billed by its
+    length."""
     for block in said["content"]:
         if block["type"] == "thinking":
             block["signature"] = f"{digest(block['thinking'])}.{conversation(body)}"
@@ -60,8 +74,15 @@ def accepted(body: Body, said: dict[str, Any], number: int) -> httpx2.Response:
         "cache_read_input_tokens": size - size % 100,
         "output_tokens": len(str(said["content"])) // 4,
     }
-    reply = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": body["model"]}
-    return httpx2.Response(200, json={**reply, "stop_sequence": None, "usage": usage} | said)
+    reply = {
+        "id": f"msg_{number}",
+        "type": "message",
+        "role": "assistant",
+        "model": body["model"],
+    }
+    return httpx2.Response(
+        200, json={**reply, "stop_sequence": None, "usage": usage} | said
+    )
 
 
 def error(status: int, message: str = "Overloaded") -> httpx2.Response:
@@ -72,10 +93,14 @@ def error(status: int, message: str = "Overloaded") -> httpx2.Response:
 
 
 def say(*said: str | Line, stop: str | None = None) -> dict[str, Any]:
-    """A reply: strings are texts, dicts are blocks; with a call it stops for `tool_use`."""
+    """A reply: strings are texts, dicts are blocks; with a call it stops for
+    `tool_use`."""
     content = [{"type": "text", "text": s} if isinstance(s, str) else s for s in said]
     calls = any(block["type"] == "tool_use" for block in content)
-    return {"content": content, "stop_reason": stop or ("tool_use" if calls else "end_turn")}
+    return {
+        "content": content,
+        "stop_reason": stop or ("tool_use" if calls else "end_turn"),
+    }
 
 
 def good(body: Body) -> dict[str, Any]:
@@ -92,7 +117,8 @@ def think(text: str) -> Line:
 
 
 def script(*replies: Any) -> Brain:
-    """Answer with these replies in order; a function among them is asked with the body."""
+    """Answer with these replies in order; a function among them is asked with the
+    body."""
     left = iter(replies)
 
     def brain(body: Body) -> Any:
@@ -103,18 +129,23 @@ def script(*replies: Any) -> Brain:
 
 
 def worker(turns: int, name: str = "toolu", summary: Any = None) -> Brain:
-    """Read a.txt in each turn, then be done; `summary` is what it answers to the summary call."""
+    """Read a.txt in each turn, then be done; `summary` is what it answers to the
+    summary call."""
     numbers, summaries = itertools.count(1), itertools.count(1)
 
     def brain(body: Body) -> Any:
         if asks_for_summary(body):
             n = next(summaries)
-            return summary or say(f"Summary {n} begins.\n## Accomplished\nRead.\nIt ends, {n}.")
+            return summary or say(
+                f"Summary {n} begins.\n## Accomplished\nRead.\nIt ends, {n}."
+            )
         n = next(numbers)
         if n > turns:
             return say("Done.")
         return say(
-            think(f"thought {n}"), f"step {n}", call(f"{name}_{n}", "read_file", path="a.txt")
+            think(f"thought {n}"),
+            f"step {n}",
+            call(f"{name}_{n}", "read_file", path="a.txt"),
         )
 
     return brain
@@ -134,7 +165,9 @@ def bare(messages: list[Line]) -> list[Line]:
     return [
         {
             "role": m["role"],
-            "content": [{k: v for k, v in b.items() if k != "cache_control"} for b in blocks(m)],
+            "content": [
+                {k: v for k, v in b.items() if k != "cache_control"} for b in blocks(m)
+            ],
         }
         for m in messages
     ]
@@ -151,7 +184,8 @@ def broken_rule(body: Body) -> str | None:
 
 
 def broken_thinking(body: Body) -> str | None:
-    """Thinking must be unmodified, and stand where it was thought or in the latest turn."""
+    """Thinking must be unmodified, and stand where it was thought or in the latest
+    turn."""
     latest = last_assistant(body["messages"])
     for i, message in enumerate(body["messages"]):
         for block in blocks(message):
@@ -161,19 +195,24 @@ def broken_thinking(body: Body) -> str | None:
                 if thought != digest(block["thinking"]):
                     return f"messages.{i}: thinking cannot be modified"
                 if i != latest and place != conversation(before):
-                    return f"messages.{i}: thinking is bound to a different conversation"
+                    return (
+                        f"messages.{i}: thinking is bound to a different conversation"
+                    )
     return None
 
 
 def conversation(body: Body) -> str:
-    """What thinking is bound to: system, tools, and the messages without older thinking."""
+    """What thinking is bound to: system, tools, and the messages without older
+    thinking."""
     told = [
         [message["role"], block]
         for message in bare(body["messages"])
         for block in message["content"]
         if block["type"] != "thinking"
     ]
-    return digest(json.dumps([body["system"][0]["text"], body["tools"], told], sort_keys=True))
+    return digest(
+        json.dumps([body["system"][0]["text"], body["tools"], told], sort_keys=True)
+    )
 
 
 def digest(text: str) -> str:

@@ -23,13 +23,20 @@ def _hex(count: int) -> str:
 
 
 def shapes() -> Iterator[tuple[str, str]]:
-    """Yield an issuer and a key as it stands in a file, the part in { } being the secret."""
-    yield from (("Anthropic", "sk-" + f"ant-api03-{_any(90)}"), ("OpenAI", "sk-" + _any(48)))
+    """Yield an issuer and a key as it stands in a file, the part in { } being the
+    secret."""
+    yield from (
+        ("Anthropic", "sk-" + f"ant-api03-{_any(90)}"),
+        ("OpenAI", "sk-" + _any(48)),
+    )
     yield from (
         ("OpenAI project", "sk-" + f"proj-{_any(60)}"),
         ("OpenAI", "sk-" + f"svcacct-{_any(50)}"),
     )
-    yield from (("OpenRouter", "sk-" + f"or-v1-{_hex(64)}"), ("GitHub", "ghp" + f"_{_any(36)}"))
+    yield from (
+        ("OpenRouter", "sk-" + f"or-v1-{_hex(64)}"),
+        ("GitHub", "ghp" + f"_{_any(36)}"),
+    )
     yield from (("GitHub", "gho" + f"_{_any(36)}"), ("GitHub", "ghs" + f"_{_any(36)}"))
     yield from (("GitHub", "ghu" + f"_{_any(36)}"), ("GitHub", "ghr" + f"_{_any(36)}"))
     yield ("GitHub", "github" + f"_pat_{_any(22)}_{_any(59)}")
@@ -49,7 +56,10 @@ def shapes() -> Iterator[tuple[str, str]]:
         "Slack webhook",
         "https://hooks.slack" + f".com/services/T{_any(8)}/B{_any(8)}/{_any(24)}",
     )
-    yield from (("Stripe", "sk" + f"_live_{_any(24)}"), ("Stripe", "rk" + f"_test_{_any(24)}"))
+    yield from (
+        ("Stripe", "sk" + f"_live_{_any(24)}"),
+        ("Stripe", "rk" + f"_test_{_any(24)}"),
+    )
     yield ("Stripe webhook", "whsec" + f"_{_any(32)}")
     yield from (("Google", "AIza" + _any(35)), ("Google", "GOCSPX" + f"-{_any(28)}"))
     yield from (
@@ -58,11 +68,20 @@ def shapes() -> Iterator[tuple[str, str]]:
     )
     yield ("SendGrid", "SG" + f".{_any(22)}.{_any(43)}")
     yield from (("Twilio", "SK" + _hex(32)), ("Twilio", "AC" + _hex(32)))
-    yield from (("DigitalOcean", "dop" + f"_v1_{_hex(64)}"), ("npm", "npm" + f"_{_any(36)}"))
+    yield from (
+        ("DigitalOcean", "dop" + f"_v1_{_hex(64)}"),
+        ("npm", "npm" + f"_{_any(36)}"),
+    )
     yield ("npm", "//registry/:_auth" + f"Token={{{_UUID}}}")
-    yield from (("Hugging Face", "hf" + f"_{_any(34)}"), ("Docker", "dckr" + f"_pat_{_any(27)}"))
+    yield from (
+        ("Hugging Face", "hf" + f"_{_any(34)}"),
+        ("Docker", "dckr" + f"_pat_{_any(27)}"),
+    )
     yield ("JSON web token", "eyJ" + f"{_any(20)}.eyJ{_any(40)}.{_any(43)}")
-    yield ("PostgreSQL", "postgres" + f"ql://ada:{{{_any(16)}}}@db.example.org:5432/app")
+    yield (
+        "PostgreSQL",
+        "postgres" + f"ql://ada:{{{_any(16)}}}@db.example.org:5432/app",
+    )
     yield ("MongoDB", "mongodb" + f"+srv://ada:{{{_any(16)}}}@cluster.example.org")
     yield ("Redis", "redis" + f"://:{{{_any(20)}}}@cache:6379/0")
     yield ("SQLAlchemy", "mysql" + f"+pymysql://ada:{{{_any(12)}}}@db/app")
@@ -70,12 +89,24 @@ def shapes() -> Iterator[tuple[str, str]]:
     yield ("Bearer", '"authorization": "Bea' + f'rer {{{_any(40)}}}"')
     yield ("Sentry", "https://" + f"{_hex(32)}@o1.ingest.sentry.io/42")
     yield ("Azure", "Account" + f"Key={{{_any(86)}}}==")
-    yield from (("Databricks", "dapi" + _hex(32)), ("Shopify", "shpat" + f"_{_hex(32)}"))
-    yield from (("Vault", "hvs" + f".{_any(90)}"), ("Telegram", "123456789" + f":AA{_any(33)}"))
+    yield from (
+        ("Databricks", "dapi" + _hex(32)),
+        ("Shopify", "shpat" + f"_{_hex(32)}"),
+    )
+    yield from (
+        ("Vault", "hvs" + f".{_any(90)}"),
+        ("Telegram", "123456789" + f":AA{_any(33)}"),
+    )
     yield ("Discord", "M" + f"{_any(24)}.{_any(6)}.{_any(30)}")
     yield from (("Groq", "gsk" + f"_{_any(52)}"), ("xAI", "xai" + f"-{_any(80)}"))
-    yield from (("Replicate", "r8" + f"_{_any(37)}"), ("Notion", "ntn" + f"_{_any(46)}"))
-    yield ("private key", "-----BEGIN RSA PRI" + f"VATE KEY-----\n{_any(64)}\n{_any(64)}\n")
+    yield from (
+        ("Replicate", "r8" + f"_{_any(37)}"),
+        ("Notion", "ntn" + f"_{_any(46)}"),
+    )
+    yield (
+        "private key",
+        "-----BEGIN RSA PRI" + f"VATE KEY-----\n{_any(64)}\n{_any(64)}\n",
+    )
     yield ("password", f"DB_PASSWORD={{{_any(16)}}}")
     yield ("Cloudflare", f"CF_API_TOKEN={{{_any(40)}}}")
 

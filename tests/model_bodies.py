@@ -21,7 +21,9 @@ def assistant(text: str) -> Message:
     return {"role": "assistant", "content": text}
 
 
-def calls(text: str, *made: tuple[str, dict[str, Any], str], error: bool = False) -> list[Message]:
+def calls(
+    text: str, *made: tuple[str, dict[str, Any], str], error: bool = False
+) -> list[Message]:
     """An assistant message with calls (tool, input, result), and the results."""
     uses: list[Any] = [{"type": "text", "text": text}] if text else []
     results: list[Any] = []
@@ -30,7 +32,10 @@ def calls(text: str, *made: tuple[str, dict[str, Any], str], error: bool = False
         uses.append({"type": "tool_use", "id": use_id, "name": name, "input": inputs})
         answer = {"type": "tool_result", "tool_use_id": use_id, "content": result}
         results.append({**answer, "is_error": error})
-    return [{"role": "assistant", "content": uses}, {"role": "user", "content": results}]
+    return [
+        {"role": "assistant", "content": uses},
+        {"role": "user", "content": results},
+    ]
 
 
 def body(*messages: Message, **more: Any) -> dict[str, Any]:
@@ -38,7 +43,9 @@ def body(*messages: Message, **more: Any) -> dict[str, Any]:
     return {**same, "messages": list(messages), **more}
 
 
-def answer(*messages: Message, habits: Habits | None = None, **more: Any) -> dict[str, Any]:
+def answer(
+    *messages: Message, habits: Habits | None = None, **more: Any
+) -> dict[str, Any]:
     return reply(body(*messages, **more), habits or Habits())
 
 

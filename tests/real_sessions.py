@@ -1,4 +1,5 @@
-"""Real session files. They are not in the project: REAL_SESSIONS=DIR, or ../shared/sessions.
+"""Real session files. They are not in the project: REAL_SESSIONS=DIR, or
+../shared/sessions.
 
 Without any, the tests over them are skipped.
 """

@@ -1,4 +1,5 @@
-"""What the tests of loop and transcripts share: small settings, a workspace with a file, a run."""
+"""What the tests of loop and transcripts share: small settings, a workspace with a
+file, a run."""
 
 import shutil
 import signal
@@ -17,7 +18,9 @@ from agentlib.transcripts import Session
 from tests.fakes import Body, Brain, Clock, client
 from windtunnel.tasks.scenarios import TRACE, Scenario, fill, report_checks
 
-SMALL = Settings(context_window=4_000, output_reserve=400, buffer=400, summary_tokens=100)
+SMALL = Settings(
+    context_window=4_000, output_reserve=400, buffer=400, summary_tokens=100
+)
 """Compacts at 3,200 tokens: after three or four readings of a.txt."""
 TEXT = "".join(f"line {n} of the text\n" for n in range(150))
 READ = TEXT.removesuffix("\n")
@@ -25,11 +28,17 @@ READ = TEXT.removesuffix("\n")
 ERRAND = replace(
     TRACE,
     name="errand",
-    prompts=("Read every Python file in the packaging/ directory one by one.", *TRACE.prompts),
-    make_workspace=partial(fill, packages=["packaging"], project="fetch", largest=12_000),
+    prompts=(
+        "Read every Python file in the packaging/ directory one by one.",
+        *TRACE.prompts,
+    ),
+    make_workspace=partial(
+        fill, packages=["packaging"], project="fetch", largest=12_000
+    ),
     pauses=(0.0, 400.0),
 )
-"""Read the smaller files of `packaging`, about 20,000 tokens, then `TRACE`, about 3,000."""
+"""Read the smaller files of `packaging`, about 20,000 tokens, then `TRACE`, about
+3,000."""
 
 
 def a_workspace(folder: Path, **options: Any) -> Workspace:
@@ -61,7 +70,8 @@ def go(
 
 @contextmanager
 def ctrl_c(handler: Any = signal.default_int_handler) -> Generator[None]:
-    """Ctrl-C does this, also where the tests run in the background and it was turned off."""
+    """Ctrl-C does this, also where the tests run in the background and it was turned
+    off."""
     before = signal.signal(signal.SIGINT, handler)
     try:
         yield
@@ -78,7 +88,9 @@ def folder(path: Path) -> Scenario:
     """Make a task of any folder: read it and report."""
     return Scenario(
         name=path.name,
-        prompts=("Read every Python file in this directory one by one and write a report",),
+        prompts=(
+            "Read every Python file in this directory one by one and write a report",
+        ),
         make_workspace=lambda target: shutil.copytree(path, target),
         checks=report_checks,
     )

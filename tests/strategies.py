@@ -1,8 +1,9 @@
-"""Random valid conversations and settings, and a way to play a conversation turn by turn.
+"""Random valid conversations and settings, and a way to play a conversation turn by
+turn.
 
-Valid: `violation` has nothing to say, and a request with these messages could be sent now. What
-is drawn is small and plain (how many calls, how long, what shape), so that a failing example
-shrinks to something that can be read; `build` turns it into messages.
+Valid: `violation` has nothing to say, and a request with these messages could be sent
+now. What is drawn is small and plain (how many calls, how long, what shape), so that a
+failing example shrinks to something that can be read; `build` turns it into messages.
 """
 
 import copy
@@ -27,7 +28,9 @@ from agentlib.pipeline import compact
 from agentlib.settings import Settings
 from agentlib.step import Step
 
-SUMMARY = "[Conversation compressed. Transcript: t.jsonl]\n\nRead a.py.\n[End of summary]"
+SUMMARY = (
+    "[Conversation compressed. Transcript: t.jsonl]\n\nRead a.py.\n[End of summary]"
+)
 IMAGE: Block = {
     "type": "image",
     "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo" * 20},
@@ -44,7 +47,10 @@ def text(value: str, **more: Any) -> Block:
 
 
 def user(*content: Block | str) -> Message:
-    return {"role": "user", "content": [text(c) if isinstance(c, str) else c for c in content]}
+    return {
+        "role": "user",
+        "content": [text(c) if isinstance(c, str) else c for c in content],
+    }
 
 
 def assistant(*content: Block | str) -> Message:
@@ -72,7 +78,10 @@ def reading(number: int, size: int = 1_000) -> list[Message]:
 
 def conversation(exchanges: int, size: int = 1_000) -> list[Message]:
     """A request, then so many files read one by one; the last result is unseen."""
-    return [user("Read every file."), *(m for n in range(exchanges) for m in reading(n, size))]
+    return [
+        user("Read every file."),
+        *(m for n in range(exchanges) for m in reading(n, size)),
+    ]
 
 
 def prose(size: int, words: str = ENGLISH) -> str:
@@ -100,14 +109,18 @@ calls = st.builds(
     tool=st.sampled_from(["bash", "read_file", "compact"]),
     size=st.sampled_from([0, 20, 99, 100, 101, 216, 700, 2_500]),
     words=st.sampled_from([ENGLISH, CHINESE]),
-    shape=st.sampled_from(["string", "string", "list", "two texts", "image", "error", "missing"]),
+    shape=st.sampled_from(
+        ["string", "string", "list", "two texts", "image", "error", "missing"]
+    ),
 )
 exchange = st.builds(
     Exchange,
     calls=st.lists(calls, max_size=5).map(tuple),
     thoughts=st.integers(0, 4),
     said=st.sampled_from(["", "I read on.", prose(400)]),
-    answer=st.sampled_from(["plain", "plain", "interrupted", "then words", "split", "image"]),
+    answer=st.sampled_from(
+        ["plain", "plain", "interrupted", "then words", "split", "image"]
+    ),
 )
 openings = st.sampled_from(
     [
@@ -130,7 +143,9 @@ def build(opening: list[Message], turns: Sequence[Exchange]) -> list[Message]:
 
 def histories(min_size: int = 0, max_size: int = 8) -> st.SearchStrategy[list[Message]]:
     """Valid conversations that end with a user message."""
-    return st.builds(build, openings, st.lists(exchange, min_size=min_size, max_size=max_size))
+    return st.builds(
+        build, openings, st.lists(exchange, min_size=min_size, max_size=max_size)
+    )
 
 
 def _exchange(number: int, turn: Exchange) -> Iterator[Message]:
@@ -139,9 +154,14 @@ def _exchange(number: int, turn: Exchange) -> Iterator[Message]:
     said = [text(words)] if words else []
     thoughts = [thinking(f"Thought {number}.{n}.") for n in range(turn.thoughts % 3)]
     thoughts += [HIDDEN] * (turn.thoughts > 2)
-    used = [use(name, c.tool, path=f"{name}.py") for name, c in zip(names, turn.calls, strict=True)]
+    used = [
+        use(name, c.tool, path=f"{name}.py")
+        for name, c in zip(names, turn.calls, strict=True)
+    ]
     yield assistant(*thoughts, *said, *used)
-    results = [_result(name, call) for name, call in zip(names, turn.calls, strict=True)]
+    results = [
+        _result(name, call) for name, call in zip(names, turn.calls, strict=True)
+    ]
     yield from _answer(number, results, turn.answer)
 
 
@@ -216,11 +236,16 @@ def requests_of(history: Sequence[Message]) -> list[int]:
 def length(block: Block) -> int:
     """Characters of a result, its pictures' data too."""
     pictures = [str(b) for b in block.get("content") or [] if "source" in b]
-    return len(result_text(block)) + sum(map(len, pictures)) - len("[image]") * len(pictures)
+    return (
+        len(result_text(block))
+        + sum(map(len, pictures))
+        - len("[image]") * len(pictures)
+    )
 
 
 def bill(messages: Sequence[Message]) -> dict[str, int]:
-    """What the prompt is billed in these tests: 500 for the rest, and a fifth over the estimate."""
+    """What the prompt is billed in these tests: 500 for the rest, and a fifth over the
+    estimate."""
     return {"input_tokens": 500 + int(1.2 * sum(map(message_tokens, messages)))}
 
 
@@ -229,10 +254,12 @@ def short(messages: Sequence[Message], focus: str) -> str:
 
 
 def play(history: Sequence[Message], settings: Settings, **more: Any) -> Iterator[Step]:
-    """The pipeline over a growing conversation, as the loop has it: each step before a request.
+    """The pipeline over a growing conversation, as the loop has it: each step before a
+    request.
 
-    `settled=False` starts every step from the first message; `idle` is what the steps are told,
-    again and again; every fourth step is a manual compaction where `manual` is set.
+    `settled=False` starts every step from the first message; `idle` is what the steps
+    are told, again and again; every fourth step is a manual compaction where `manual`
+    is set.
     """
     found, context, settled = meter(settings.estimator, 800), list[Message](), 0
     idle = more.get("idle", (0.0, 1_000.0))

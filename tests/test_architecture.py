@@ -1,4 +1,5 @@
-"""The rules of the house: arrows go one way, no circles, no private names, light imports."""
+"""The rules of the house: arrows go one way, no circles, no private names, light
+imports."""
 
 import ast
 import runpy
@@ -10,15 +11,29 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-HOUSE = ("agentlib", "offline_api", "session_report", "windtunnel", "course", "tools", "tests")
+HOUSE = (
+    "agentlib",
+    "offline_api",
+    "session_report",
+    "windtunnel",
+    "course",
+    "tools",
+    "tests",
+)
 """A package imports only those before it. tools are not imported by the course."""
 SOURCES = {
-    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(
+        ".__init__"
+    ): path
     for package in HOUSE
     for path in sorted((ROOT / package).rglob("*.py"))
     if "data" not in path.relative_to(ROOT).parts
 }
-OURS = {name: path for name, path in SOURCES.items() if not name.startswith(("tests", "tools"))}
+OURS = {
+    name: path
+    for name, path in SOURCES.items()
+    if not name.startswith(("tests", "tools"))
+}
 OFFLINE = {"agentlib.cli.main", "agentlib.cli.arguments", "agentlib.cli.render"}
 """Modules of agentlib that may load offline_api, for a run that isn't live."""
 
@@ -28,14 +43,17 @@ def package_of(module: str) -> str:
 
 
 def imported(path: Path) -> dict[str, set[str]]:
-    """Return what a file imports of the house, at whatever depth: modules, and names of each."""
+    """Return what a file imports of the house, at whatever depth: modules, and names of
+    each."""
     found: dict[str, set[str]] = {}
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.name in SOURCES:
                     found.setdefault(alias.name, set())
-        elif isinstance(node, ast.ImportFrom) and package_of(node.module or "") in HOUSE:
+        elif (
+            isinstance(node, ast.ImportFrom) and package_of(node.module or "") in HOUSE
+        ):
             for alias in node.names:
                 module = f"{node.module}.{alias.name}"
                 if module in SOURCES:
@@ -55,12 +73,15 @@ def test_a_package_imports_only_those_above_it(graph: dict[str, set[str]]) -> No
         (name, other)
         for name, others in graph.items()
         for other in others
-        if HOUSE.index(package_of(other)) > HOUSE.index(package_of(name)) and name not in OFFLINE
+        if HOUSE.index(package_of(other)) > HOUSE.index(package_of(name))
+        and name not in OFFLINE
     }
     assert strays == set()
 
 
-def test_nothing_imports_an_adapter_unless_asked_for(graph: dict[str, set[str]]) -> None:
+def test_nothing_imports_an_adapter_unless_asked_for(
+    graph: dict[str, set[str]],
+) -> None:
     strays = {
         name
         for name, others in graph.items()
@@ -96,7 +117,9 @@ AGENT = [n for n in SOURCES if n.startswith("agentlib") and not n.startswith(ENT
 def loaded_by(code: str) -> set[str]:
     """Return the modules that are loaded once a process has run this code."""
     code = f"import sys\n{code}\nprint(*sys.modules)"
-    return set(subprocess.check_output([sys.executable, "-c", code], encoding="utf-8").split())
+    return set(
+        subprocess.check_output([sys.executable, "-c", code], encoding="utf-8").split()
+    )
 
 
 def test_importing_the_agent_loads_nothing_of_others() -> None:
@@ -104,7 +127,8 @@ def test_importing_the_agent_loads_nothing_of_others() -> None:
     assert loaded & (NOTEBOOKS | {"anthropic", "rich"} | set(HOUSE)) == {"agentlib"}
 
 
-# Scripts that no other test runs can at least be imported, so that a renamed module is noticed.
+# Scripts that no other test runs can at least be imported, so that a renamed module is
+# noticed.
 
 SCRIPTS = [
     *(ROOT / "tools").glob("*.py"),

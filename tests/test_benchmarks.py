@@ -1,4 +1,5 @@
-"""The benchmarks in small: estimators beside bills, summaries that fail, presets compared."""
+"""The benchmarks in small: estimators beside bills, summaries that fail, presets
+compared."""
 
 import json
 import re
@@ -22,7 +23,7 @@ from windtunnel.runner import play
 from windtunnel.tasks import varied as generated
 from windtunnel.tasks.scenarios import TRACE
 
-# -- estimator.py ----------------------------------------------------------------------------------
+# -- estimator.py ----------------------------------------------------------------------
 
 COMPACTED = [path for path in FILES if path.stem == "cli-2.1.39-auto-compaction"]
 SCRIPT = runpy.run_path(str(Path(__file__).parent / "benchmarks" / "estimator.py"))
@@ -30,7 +31,10 @@ SCRIPT = runpy.run_path(str(Path(__file__).parent / "benchmarks" / "estimator.py
 
 def line(kind: str, number: int, content: str, billed: int = 0, **more: object) -> str:
     message = {"id": number, "content": content, "usage": {"input_tokens": billed}}
-    return json.dumps({"type": kind, "uuid": f"{number}", "message": message, **more}) + "\n"
+    return (
+        json.dumps({"type": kind, "uuid": f"{number}", "message": message, **more})
+        + "\n"
+    )
 
 
 def test_the_table_has_the_error_of_every_response_but_the_first(
@@ -41,7 +45,12 @@ def test_the_table_has_the_error_of_every_response_but_the_first(
     (tmp_path / "a.jsonl").write_text(first + then, encoding="utf-8")
     assert SCRIPT["main"]([str(tmp_path)]) == 0
     *_, row, growth = capsys.readouterr().out.splitlines()
-    assert row.split()[:4] == ["a", "1", "1.250", "1.250"]  # 100 + 28.5 + 30 are 158 of 160
+    assert row.split()[:4] == [
+        "a",
+        "1",
+        "1.250",
+        "1.250",
+    ]  # 100 + 28.5 + 30 are 158 of 160
     assert growth == (
         "The median of 1 turns added 60 tokens, the largest 60. More than 13,000 came 0 times."
     )
@@ -49,24 +58,32 @@ def test_the_table_has_the_error_of_every_response_but_the_first(
 
 def test_the_first_response_after_a_compaction_does_not_count(tmp_path: Path) -> None:
     lines = line("user", 1, "go") + line("assistant", 2, "x" * 100, 100)
-    lines += line("system", 3, "", subtype="compact_boundary", compactMetadata={"trigger": "auto"})
+    lines += line(
+        "system", 3, "", subtype="compact_boundary", compactMetadata={"trigger": "auto"}
+    )
     lines += line("user", 4, "what was done", isCompactSummary=True)
     lines += line("assistant", 5, "x" * 100, 900) + line("user", 6, "y" * 100)
-    (tmp_path / "a.jsonl").write_text(lines + line("assistant", 7, "ok", 960), encoding="utf-8")
+    (tmp_path / "a.jsonl").write_text(
+        lines + line("assistant", 7, "ok", 960), encoding="utf-8"
+    )
     session = sessions.load(tmp_path / "a.jsonl")
     assert [bool(each.message) for each in session.compactions] == [True]
-    assert SCRIPT["errors"](session, "anchored") == [pytest.approx(2 / 9.6)]  # 900 + 28.5 + 30
+    assert SCRIPT["errors"](session, "anchored") == [
+        pytest.approx(2 / 9.6)
+    ]  # 900 + 28.5 + 30
 
 
 @pytest.mark.parametrize("path", COMPACTED, ids=lambda path: path.stem)
-def test_the_anchored_estimate_is_within_its_limits_on_the_real_compaction(path: Path) -> None:
+def test_the_anchored_estimate_is_within_its_limits_on_the_real_compaction(
+    path: Path,
+) -> None:
     session = sessions.load(path)
     percents = SCRIPT["errors"](session, "anchored")
     assert SCRIPT["percentile"](percents, 0.5) <= 0.05
     assert SCRIPT["percentile"](percents, 0.95) <= 0.7
 
 
-# -- faults.py ------------------------------------------------------------------------------------
+# -- faults.py -------------------------------------------------------------------------
 
 SMALL = presets.DEFAULT.scaled(bench.WINDOW)
 
@@ -87,14 +104,15 @@ def test_a_summary_that_fails_now_and_then_is_made_the_next_time():
 
 
 def test_without_recovery_a_session_would_not_have_ended():
-    """That the measure can fail: nothing is compacted, and the window's end is the session's."""
+    """That the measure can fail: nothing is compacted, and the window's end is the
+    session's."""
     off = replace(SMALL, auto=False)
     (played,) = bench.cell(off, "empty", 1.0, 1)
     assert not played.completed
     assert played.lost == 0
 
 
-# -- compare.py -----------------------------------------------------------------------------------
+# -- compare.py ------------------------------------------------------------------------
 
 NARROW = 10_000
 SURVEY = generated.scenario(22)
@@ -107,7 +125,9 @@ def table() -> pandas.DataFrame:
     return compare(TWO, [SURVEY, TRACE], window=NARROW)
 
 
-def test_tokens_are_billed_once_each_and_dollars_are_the_models(table: pandas.DataFrame):
+def test_tokens_are_billed_once_each_and_dollars_are_the_models(
+    table: pandas.DataFrame,
+):
     assert list(table.index) == [(s, e) for s in ("survey 22", "trace") for e in TWO]
     row = table.loc[("survey 22", "default")]
     assert row["sent"] == row["uncached"] + row["written"] + row["read"]
@@ -125,7 +145,10 @@ def test_a_run_that_the_api_ends_is_not_done_and_says_why():
 
 
 def test_pauses_are_kept_and_make_the_cache_cold():
-    text = ("Read every Python file in this directory one by one.", "Rename a_b to c_d everywhere.")
+    text = (
+        "Read every Python file in this directory one by one.",
+        "Rename a_b to c_d everywhere.",
+    )
     quick = replace(TRACE, prompts=text, pauses=(0.0, 0.0))
     slow = replace(quick, pauses=(0.0, 4_000.0))
     assert measures(slow, DEFAULT)["written"] > measures(quick, DEFAULT)["written"]
@@ -148,7 +171,15 @@ def test_a_comparison_broken_off_loses_one_run_alone():
     assert len(list(rows({"default": DEFAULT}, [first]))) == len(made) == 1
 
 
-ROW = {"$": 1.0, "done": True, "rule": True, "facts": 2, "described": 3, "again": 1, "failures": 0}
+ROW = {
+    "$": 1.0,
+    "done": True,
+    "rule": True,
+    "facts": 2,
+    "described": 3,
+    "again": 1,
+    "failures": 0,
+}
 
 
 def two(**other: object) -> pandas.DataFrame:
@@ -163,7 +194,13 @@ def two(**other: object) -> pandas.DataFrame:
 def test_dominated_is_cheaper_and_no_worse_in_anything():
     assert dominated(two()) == ["s: by other, 25.0% cheaper and no worse"]
     assert dominated(two(), "other") == []
-    for worse in ({"$": 1.0}, {"done": False}, {"rule": False}, {"facts": 1}, {"again": 2}):
+    for worse in (
+        {"$": 1.0},
+        {"done": False},
+        {"rule": False},
+        {"facts": 1},
+        {"again": 2},
+    ):
         assert dominated(two(**worse)) == [], worse
     for worse in ({"failures": 1}, {"described": 2}):
         assert dominated(two(**worse)) == [], worse
@@ -181,7 +218,7 @@ def test_what_is_shown_fits_and_says_what_the_table_says(table: pandas.DataFrame
     assert shown(table, "trace").count(" - ") == 4
 
 
-# -- fuzz.py (test_transcripts runs kills.py) ------------------------------------------------------
+# -- fuzz.py (test_transcripts runs kills.py) ------------------------------------------
 
 
 def test_damaged_files_are_read_and_gone_on_with() -> None:

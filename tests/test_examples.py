@@ -1,4 +1,5 @@
-"""An engine of one's own, and the layers in loops of one's own: the examples of the reference."""
+"""An engine of one's own, and the layers in loops of one's own: the examples of the
+reference."""
 
 import asyncio
 import re
@@ -34,12 +35,19 @@ relevant, my_loop = EXAMPLES["relevant"], EXAMPLES["my_loop"]
 
 
 def brain(body):
-    """Reads a.txt a dozen times, saying so; the offline API holds each request to its rules."""
+    """Reads a.txt a dozen times, saying so; the offline API holds each request to its
+    rules."""
     if asks_for_summary(body["messages"]):
-        return {"content": [{"type": "text", "text": "Read it."}], "stop_reason": "end_turn"}
+        return {
+            "content": [{"type": "text", "text": "Read it."}],
+            "stop_reason": "end_turn",
+        }
     brain.turns += 1
     if brain.turns > 12:
-        return {"content": [{"type": "text", "text": "Done."}], "stop_reason": "end_turn"}
+        return {
+            "content": [{"type": "text", "text": "Done."}],
+            "stop_reason": "end_turn",
+        }
     said = {"type": "text", "text": f"Read once more, {brain.turns}.\nNothing else."}
     call = {"type": "tool_use", "name": "read_file", "input": {"path": "a.txt"}}
     return {"content": [said, call], "stop_reason": "tool_use"}
@@ -73,7 +81,9 @@ def test_the_example_has_fifteen_lines():
 
 
 def steps_of(folder, settings=SMALL, faults=()):
-    api = client(model=brain, window=settings.context_window, faults=faults, clock=Clock())
+    api = client(
+        model=brain, window=settings.context_window, faults=faults, clock=Clock()
+    )
     return list(my_loop(api, "Read a.txt.", a_workspace(folder), settings))
 
 
@@ -85,13 +95,16 @@ def test_the_layers_in_a_loop_of_ones_own(tmp_path):
 
 
 def asynchronous():
-    """Make `my_loop` async by the lines that the reference notebook gives for AsyncAnthropic."""
+    """Make `my_loop` async by the lines that the reference notebook gives for
+    AsyncAnthropic."""
     text = "\n".join(CELLS)
     [lines] = re.findall(r"^settled, needed.*?(?=^```)", text, re.DOTALL | re.MULTILINE)
     source = LOOP.replace("def my_loop(", "async def my_async_loop(summaries, ")
     for line in lines.splitlines():
         start = re.escape(line.split(" = ")[0])
-        source, found = re.subn(rf"^( +){start} = .*", rf"\1{line}", source, flags=re.MULTILINE)
+        source, found = re.subn(
+            rf"^( +){start} = .*", rf"\1{line}", source, flags=re.MULTILINE
+        )
         assert found == 1, line
     names = {**EXAMPLES, "asyncio": asyncio}
     exec(source, names)
@@ -102,7 +115,9 @@ def test_and_with_an_async_client(tmp_path):
     async def steps():
         server = Server(brain, window=SMALL.context_window, clock=Clock())
         http = httpx2.AsyncClient(transport=server.transport())
-        async with anthropic.AsyncAnthropic(api_key="offline", http_client=http) as model:
+        async with anthropic.AsyncAnthropic(
+            api_key="offline", http_client=http
+        ) as model:
             plain = client(model=brain, window=SMALL.context_window, clock=Clock())
             workspace = a_workspace(tmp_path / "async")
             loop = asynchronous()(plain, model, "Read a.txt.", workspace, SMALL)
@@ -118,15 +133,24 @@ def test_and_with_an_async_client(tmp_path):
 def test_a_loop_of_ones_own_survives_a_summary_that_fails(tmp_path):
     steps = steps_of(tmp_path, faults=[Fault("empty", only="summary")])
     assert len(steps) == 13
-    assert {"failed", "auto"} == {s.compaction for s in steps} - {None}  # cut to size in the end
+    assert {"failed", "auto"} == {s.compaction for s in steps} - {
+        None
+    }  # cut to size in the end
 
 
 def test_the_terminal_takes_an_engine(tmp_path, monkeypatch, capsys):
     mine = "from agentlib.pipeline import compact\n\n\ndef quiet(messages, settings, **known):\n"
-    mine += '    print("mine was asked")\n    return compact(messages, settings, **known)\n'
+    mine += (
+        '    print("mine was asked")\n    return compact(messages, settings, **known)\n'
+    )
     (tmp_path / "mine.py").write_text(mine, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     a_workspace(tmp_path)
-    folders = ["--workspace", str(tmp_path / "work"), "--transcripts", str(tmp_path / "t")]
+    folders = [
+        "--workspace",
+        str(tmp_path / "work"),
+        "--transcripts",
+        str(tmp_path / "t"),
+    ]
     main(["hello", "--engine", "mine:quiet", *folders])
     assert "mine was asked" in capsys.readouterr().out

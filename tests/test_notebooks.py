@@ -1,7 +1,7 @@
 """The notebooks keep their form.
 
-nbval compares what they print, and `make notebooks ARGS=--check` proves that running one again
-changes no byte, pictures included.
+nbval compares what they print, and `make notebooks ARGS=--check` proves that running
+one again changes no byte, pictures included.
 """
 
 import base64
@@ -17,12 +17,22 @@ from nbformat import NotebookNode, v4
 from PIL import Image
 
 from agentlib.settings import MODEL
-from tools.notebooks import PICTURE, WIDGET, difference, dumps, keep_pictures, normalise, settle
+from tools.notebooks import (
+    PICTURE,
+    WIDGET,
+    difference,
+    dumps,
+    keep_pictures,
+    normalise,
+    settle,
+)
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LESSONS = [path for path in NOTEBOOKS if path.stem[:2].isdigit()]
-BOLD = re.compile(r"\*\*(.+?)\*\*|__(.+?)__|<b>(.+?)</b>|<strong>(.+?)</strong>", re.DOTALL)
+BOLD = re.compile(
+    r"\*\*(.+?)\*\*|__(.+?)__|<b>(.+?)</b>|<strong>(.+?)</strong>", re.DOTALL
+)
 CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
 NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 NBVAL = re.compile(r"#\s*(NBVAL|PYTEST_VALIDATE)")
@@ -40,18 +50,27 @@ def printed(cell: NotebookNode) -> str:
     for output in cell.get("outputs", []):
         data = output.get("data", {})
         texts += [output.get("text", ""), output.get("evalue", "")]
-        texts += [data.get(kind, "") for kind in ("text/plain", "text/html", "text/markdown")]
+        texts += [
+            data.get(kind, "") for kind in ("text/plain", "text/html", "text/markdown")
+        ]
     return "\n".join(texts)
 
 
 def appears(number: str, text: str) -> bool:
     """Whether a text has this number whole: "345" doesn't appear in "12,345 tokens"."""
-    return re.search(rf"(?<!\d)(?<!\d[.,]){re.escape(number)}(?![.,]?\d)", text) is not None
+    return (
+        re.search(rf"(?<!\d)(?<!\d[.,]){re.escape(number)}(?![.,]?\d)", text)
+        is not None
+    )
 
 
 def counts_out_of_order(notebook: NotebookNode) -> list[str]:
     counts = [cell.execution_count for cell in code_cells(notebook)]
-    return [] if counts == list(range(1, len(counts) + 1)) else [f"execution counts {counts}"]
+    return (
+        []
+        if counts == list(range(1, len(counts) + 1))
+        else [f"execution counts {counts}"]
+    )
 
 
 def widget_state(notebook: NotebookNode) -> list[str]:
@@ -70,7 +89,9 @@ def nbval_marks(notebook: NotebookNode) -> list[str]:
 
 
 def model_ids(notebook: NotebookNode) -> list[str]:
-    return [name for cell in code_cells(notebook) for name in MODEL_ID.findall(cell.source)]
+    return [
+        name for cell in code_cells(notebook) for name in MODEL_ID.findall(cell.source)
+    ]
 
 
 def numbers_not_printed(notebook: NotebookNode) -> list[str]:
@@ -87,17 +108,27 @@ def numbers_not_printed(notebook: NotebookNode) -> list[str]:
 
 
 def lines_too_wide(notebook: NotebookNode) -> list[str]:
-    """Printed lines of more than 72 columns, which don't fit a page 1,024 pixels wide."""
+    """Printed lines of more than 72 columns, which don't fit a page 1,024 pixels
+    wide."""
     outputs = [output for cell in code_cells(notebook) for output in cell.outputs]
     shown = [each for each in outputs if "text/markdown" not in each.get("data", {})]
-    texts = [each.get("text", "") + each.get("data", {}).get("text/plain", "") for each in shown]
+    texts = [
+        each.get("text", "") + each.get("data", {}).get("text/plain", "")
+        for each in shown
+    ]
     return [line for text in texts for line in text.splitlines() if len(line) > 72]
 
 
 def dead_links(notebook: NotebookNode) -> list[str]:
     """Links to a missing file, or to a term that isn't in the glossary."""
-    prose = "".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    return [file + term for file, term in LINK.findall(prose) if not leads_somewhere(file, term)]
+    prose = "".join(
+        cell.source for cell in notebook.cells if cell.cell_type == "markdown"
+    )
+    return [
+        file + term
+        for file, term in LINK.findall(prose)
+        if not leads_somewhere(file, term)
+    ]
 
 
 def leads_somewhere(file: str, term: str) -> bool:
@@ -132,10 +163,16 @@ LIMITS = {"words": 1_600, "cells": 24, "exercises": 4, "predictions": 5, "minute
 
 def extent(notebook: NotebookNode) -> dict[str, float]:
     """Count what a learner reads and does; folds and the set-up cell don't count."""
-    texts = [FOLD.sub("", c.source) for c in notebook.cells if c.cell_type == "markdown"]
-    cells = [c for c in code_cells(notebook) if "setup" not in c.metadata.get("tags", [])]
+    texts = [
+        FOLD.sub("", c.source) for c in notebook.cells if c.cell_type == "markdown"
+    ]
+    cells = [
+        c for c in code_cells(notebook) if "setup" not in c.metadata.get("tags", [])
+    ]
     words = sum(len(text.split()) for text in texts)
-    lines = sum(bool(line.strip()) for cell in cells for line in cell.source.splitlines())
+    lines = sum(
+        bool(line.strip()) for cell in cells for line in cell.source.splitlines()
+    )
     exercises = sum("exercise" in cell.metadata.get("tags", []) for cell in cells)
     predictions = sum(cell.source.startswith("predict(") for cell in cells)
     minutes = words / 150 + 0.1 * lines + 5 * exercises + predictions
@@ -148,21 +185,33 @@ def test_a_lesson_keeps_to_its_length(path: Path):
     notebook = nbformat.read(path, as_version=4)
     counts = extent(notebook)
     assert {each: n for each, n in counts.items() if n > LIMITS[each]} == {}
-    text = "".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    text = "".join(
+        cell.source for cell in notebook.cells if cell.cell_type == "markdown"
+    )
     [stated] = re.findall(r"\*\*Takes\*\* about (\d+) minutes", text)
-    assert counts["minutes"] <= int(stated) <= counts["minutes"] + 15  # what people took
+    assert (
+        counts["minutes"] <= int(stated) <= counts["minutes"] + 15
+    )  # what people took
     rows = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
-    [row] = [row for row in rows if row.startswith("| [") and f"notebooks/{path.name})" in row]
+    [row] = [
+        row
+        for row in rows
+        if row.startswith("| [") and f"notebooks/{path.name})" in row
+    ]
     assert row.endswith(f"| {stated} |")
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
-def test_the_set_up_is_one_folded_cell_and_a_prediction_stands_before_its_answer(path: Path):
+def test_the_set_up_is_one_folded_cell_and_a_prediction_stands_before_its_answer(
+    path: Path,
+):
     notebook = nbformat.read(path, as_version=4)
     first, *cells = code_cells(notebook)
     assert first.metadata["tags"] == ["setup"]
     assert first.metadata["jupyter"] == {"source_hidden": True}
-    assert [cell.source for cell in cells if re.search("^(from|import) ", cell.source)] == []
+    assert [
+        cell.source for cell in cells if re.search("^(from|import) ", cell.source)
+    ] == []
     assert not re.search(r"^(def|class) |lambda", first.source, re.MULTILINE)
     for cell, answer in itertools.pairwise(cells):
         if asked := re.match(r'predict\("(.+?)"', cell.source):
@@ -170,19 +219,29 @@ def test_the_set_up_is_one_folded_cell_and_a_prediction_stands_before_its_answer
 
 
 def test_each_lesson_links_to_the_one_before_it_and_the_one_after_it():
-    for before, path, after in zip([None, *LESSONS], LESSONS, [*LESSONS[1:], None], strict=False):
+    for before, path, after in zip(
+        [None, *LESSONS], LESSONS, [*LESSONS[1:], None], strict=False
+    ):
         cells = nbformat.read(path, as_version=4).cells
         top, bottom = cells[0].source.splitlines()[0], cells[-1].source.splitlines()[-1]
         assert top == bottom
-        expected = [before.name if before else "../README.md", "index.ipynb", "GLOSSARY.md"]
-        assert [file for file, _ in LINK.findall(top)] == expected + ([after.name] if after else [])
+        expected = [
+            before.name if before else "../README.md",
+            "index.ipynb",
+            "GLOSSARY.md",
+        ]
+        assert [file for file, _ in LINK.findall(top)] == expected + (
+            [after.name] if after else []
+        )
 
 
 def notebook(*cells: NotebookNode) -> NotebookNode:
     return v4.new_notebook(cells=list(cells))
 
 
-def code(source: str = "1", count: int = 1, text: str = "", **data: str) -> NotebookNode:
+def code(
+    source: str = "1", count: int = 1, text: str = "", **data: str
+) -> NotebookNode:
     shown = {"text/plain": text} | ({WIDGET: "{}"} if "widget" in data else {})
     output = v4.new_output("display_data", shown)
     return v4.new_code_cell(source, execution_count=count, outputs=[output])
@@ -199,15 +258,29 @@ prose = v4.new_markdown_cell
         (widget_state, notebook(code(widget="yes"))),
         (nbval_marks, notebook(code("# NBVAL_IGNORE_OUTPUT\n1"))),
         (model_ids, notebook(code(f'model = "{MODEL}"'))),
-        (numbers_not_printed, notebook(code(text="12,345 tokens"), prose("It sent **12,346**."))),
-        (numbers_not_printed, notebook(code(text="12,345 tokens"), prose("It sent **345**."))),
-        (numbers_not_printed, notebook(code(text="7"), code(text="8"), prose("**7** turns"))),
+        (
+            numbers_not_printed,
+            notebook(code(text="12,345 tokens"), prose("It sent **12,346**.")),
+        ),
+        (
+            numbers_not_printed,
+            notebook(code(text="12,345 tokens"), prose("It sent **345**.")),
+        ),
+        (
+            numbers_not_printed,
+            notebook(code(text="7"), code(text="8"), prose("**7** turns")),
+        ),
         (lines_too_wide, notebook(code(text="a" * 72 + "\n" + "b" * 73))),
         (dead_links, notebook(prose("[one](index.ipynb), [two](indecks.ipynb)"))),
-        (dead_links, notebook(prose("[a](GLOSSARY.md#tool-use), [b](GLOSSARY.md#tool-used)"))),
+        (
+            dead_links,
+            notebook(prose("[a](GLOSSARY.md#tool-use), [b](GLOSSARY.md#tool-used)")),
+        ),
     ],
 )
-def test_a_planted_fault_is_found(rule: Callable[[NotebookNode], list[str]], planted: NotebookNode):
+def test_a_planted_fault_is_found(
+    rule: Callable[[NotebookNode], list[str]], planted: NotebookNode
+):
     assert len(rule(planted)) == 1
 
 

@@ -1,4 +1,5 @@
-"""pyproject, lock, conda environment and wheel agree with each other. Nothing is downloaded."""
+"""pyproject, lock, conda environment and wheel agree with each other. Nothing is
+downloaded."""
 
 import json
 import os
@@ -27,7 +28,9 @@ LOCKED = re.compile(r"[a-z0-9._-]+==[^\s;]+( ; .+)?")
 
 
 def project() -> dict[str, Any]:
-    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
 
 
 def required() -> list[Requirement]:
@@ -52,7 +55,9 @@ def locked() -> dict[str, list[str]]:
 
 def environment() -> tuple[list[str], list[str]]:
     """Return what environment.yml requires of conda, and what of pip."""
-    entries = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
+    entries = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))[
+        "dependencies"
+    ]
     through_pip = next(entry["pip"] for entry in entries if isinstance(entry, dict))
     return [entry for entry in entries if isinstance(entry, str)], through_pip
 
@@ -62,8 +67,12 @@ def tracked() -> list[Path]:
         pytest.skip("only a clone can list its tracked files")
     git = ["git", "-c", "safe.directory=*", "ls-files", "-z"]
     command = [*git, "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout
-    return [ROOT / name for name in names.split("\0") if name and (ROOT / name).is_file()]
+    names = subprocess.run(
+        command, cwd=ROOT, capture_output=True, check=True, text=True
+    ).stdout
+    return [
+        ROOT / name for name in names.split("\0") if name and (ROOT / name).is_file()
+    ]
 
 
 def test_the_lock_satisfies_pyproject():
@@ -89,21 +98,38 @@ def test_conda_gets_the_same_versions_as_the_lock():
 
 def test_binder_gets_the_lock_and_makes_the_workbook():
     folder = ROOT / ".binder"
-    included = re.findall(r"^-r (.+)$", (folder / "requirements.txt").read_text("utf-8"), re.M)
-    assert [(folder / name).resolve() for name in included] == [ROOT / "requirements.lock"]
+    included = re.findall(
+        r"^-r (.+)$", (folder / "requirements.txt").read_text("utf-8"), re.M
+    )
+    assert [(folder / name).resolve() for name in included] == [
+        ROOT / "requirements.lock"
+    ]
     python = (folder / "runtime.txt").read_text("utf-8").strip().removeprefix("python-")
     assert f"{python}.0" in SpecifierSet(project()["requires-python"])
     assert "python -m tools.workbook\n" in (folder / "postBuild").read_text("utf-8")
 
 
 def test_codespaces_and_the_pages_workflow_run_targets_of_the_makefile():
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M))
-    container = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text("utf-8"))
+    targets = set(
+        re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M)
+    )
+    container = json.loads(
+        (ROOT / ".devcontainer/devcontainer.json").read_text("utf-8")
+    )
     workflow = yaml.safe_load((ROOT / ".github/workflows/pages.yml").read_text("utf-8"))
     steps = workflow["jobs"]["build"]["steps"]
-    run = [container["postCreateCommand"], *(step["run"] for step in steps if "run" in step)]
-    assert set(re.findall(r"make ([a-z-]+)", " ".join(run))) == {"setup", "html"} <= targets
-    [uploaded] = [step["with"]["path"] for step in steps if "path" in step.get("with", {})]
+    run = [
+        container["postCreateCommand"],
+        *(step["run"] for step in steps if "run" in step),
+    ]
+    assert (
+        set(re.findall(r"make ([a-z-]+)", " ".join(run)))
+        == {"setup", "html"}
+        <= targets
+    )
+    [uploaded] = [
+        step["with"]["path"] for step in steps if "path" in step.get("with", {})
+    ]
     assert ROOT / uploaded == pages.OUT
 
 
@@ -122,7 +148,15 @@ def test_no_file_names_a_package_index():
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "build",
+        "--wheel",
+        "--no-isolation",
+        "--outdir",
+        str(folder),
+    ]
     run = subprocess.run([*command, str(ROOT)], capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
     return next(folder.glob("*-py3-none-any.whl"))
@@ -130,7 +164,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_wheel_holds_every_file_of_the_package(wheel: Path):
     ours = [path for path in tracked() if path.is_relative_to(ROOT / "agentlib")]
-    inside = [name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("agentlib/")]
+    inside = [
+        name
+        for name in zipfile.ZipFile(wheel).namelist()
+        if name.startswith("agentlib/")
+    ]
     assert sorted(inside) == sorted(path.relative_to(ROOT).as_posix() for path in ours)
     assert "agentlib/py.typed" in inside
 
@@ -146,25 +184,34 @@ print(agentlib.__path__[0])
 
 
 def installed(wheel: Path, folder: Path) -> Path:
-    """Install the wheel in a fresh environment that borrows its dependencies; return its Python."""
+    """Install the wheel in a fresh environment that borrows its dependencies; return
+    its Python."""
     uv = [sys.executable, "-m", "uv", "--offline", "--no-config"]
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     subprocess.run([*uv, "venv", "-q", "-p", sys.executable, str(folder)], check=True)
     subprocess.run(
-        [*uv, "pip", "install", "-q", "-p", str(python), "--no-deps", str(wheel)], check=True
+        [*uv, "pip", "install", "-q", "-p", str(python), "--no-deps", str(wheel)],
+        check=True,
     )
-    # A path in a .pth file adds the packages there but not their own .pth files, so the editable
-    # install of this repository stays out.
-    fresh = sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)})
+    # A path in a .pth file adds the packages there but not their own .pth files, so the
+    # editable install of this repository stays out.
+    fresh = sysconfig.get_path(
+        "purelib", vars={"base": str(folder), "platbase": str(folder)}
+    )
     borrowed = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     (Path(fresh) / "borrowed.pth").write_text("\n".join(borrowed), encoding="utf-8")
     return python
 
 
-def test_the_installed_wheel_imports_outside_the_repository(wheel: Path, tmp_path: Path):
+def test_the_installed_wheel_imports_outside_the_repository(
+    wheel: Path, tmp_path: Path
+):
     python = installed(wheel, tmp_path / "venv")
     run = subprocess.run(
-        [str(python), "-I", "-c", IMPORT_ALL], cwd=tmp_path, capture_output=True, text=True
+        [str(python), "-I", "-c", IMPORT_ALL],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
     )
     assert run.returncode == 0, run.stderr
     assert Path(run.stdout.strip()).is_relative_to(tmp_path / "venv")

@@ -1,8 +1,9 @@
 """Fork the kernels of nbval from a process that has imported what every lesson imports.
 
-Of a lesson's seconds three went into these imports. Nothing of agentlib is among them. A kernel's
-namespace is as empty as ever, so a notebook that forgets an import still fails. Where a process
-can't be forked, or if this file's tests aren't collected, kernels start as usual.
+Of a lesson's seconds three went into these imports. Nothing of agentlib is among them.
+A kernel's namespace is as empty as ever, so a notebook that forgets an import still
+fails. Where a process can't be forked, or if this file's tests aren't collected,
+kernels start as usual.
 """
 
 import gc
@@ -15,7 +16,13 @@ from typing import Any
 
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
 
-IMPORTED = ("anthropic", "ipykernel.kernelapp", "ipywidgets", "matplotlib.pyplot", "pandas")
+IMPORTED = (
+    "anthropic",
+    "ipykernel.kernelapp",
+    "ipywidgets",
+    "matplotlib.pyplot",
+    "pandas",
+)
 NAME = "warm"
 FORKS = "forkserver" in multiprocessing.get_all_start_methods()
 
@@ -24,7 +31,9 @@ def install() -> None:
     """Let all kernels of this process be forked, if that can be done here."""
     if FORKS:
         factory = KernelProvisionerFactory.instance()
-        factory.provisioners[NAME] = EntryPoint(NAME, f"{__name__}:Forked", factory.GROUP_NAME)
+        factory.provisioners[NAME] = EntryPoint(
+            NAME, f"{__name__}:Forked", factory.GROUP_NAME
+        )
         factory.default_provisioner_name = NAME
 
 
@@ -35,7 +44,9 @@ class Forked(LocalProvisioner):
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([*IMPORTED, __name__])
         file = self.parent.connection_file
-        child = context.Process(target=serve, args=(file, given["env"], given.get("cwd") or "."))
+        child = context.Process(
+            target=serve, args=(file, given["env"], given.get("cwd") or ".")
+        )
         child.start()
         self.process, self.pid, self.pgid = Popen(child), child.pid, child.pid
         return self.connection_info

@@ -1,9 +1,11 @@
-"""Set the repository's address in the one place that has it, and write the links that need it.
+"""Set the repository's address in the one place that has it, and write the links that
+need it.
 
 python -m tools.address owner/name    # `make address REPO=owner/name`
 
-The address is kept in `[project.urls]` of pyproject.toml. The README's links to the web pages, to
-Binder and to Codespaces follow from it. Without an address the README says so and has no links.
+The address is kept in `[project.urls]` of pyproject.toml. The README's links to the web
+pages, to Binder and to Codespaces follow from it. Without an address the README says so
+and has no links.
 """
 
 import re
@@ -23,19 +25,30 @@ NONE = """This copy of the course has no address on the web yet. After you have 
 
 def repository(root: Path = ROOT) -> str:
     """Return "owner/name", or "" if no address is set."""
-    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return project.get("urls", {}).get("Repository", "").removeprefix("https://github.com/")
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
+    return (
+        project.get("urls", {})
+        .get("Repository", "")
+        .removeprefix("https://github.com/")
+    )
 
 
 def site(repo: str) -> str:
-    """Return the address of the web pages that GitHub publishes, with a slash at its end.
+    """Return the address of the web pages that GitHub publishes, with a slash at its
+    end.
 
     >>> site("Ada/course"), site("ada/ada.github.io")
     ('https://ada.github.io/course/', 'https://ada.github.io/')
     """
     owner, _, name = repo.lower().partition("/")
     host = f"{owner}.github.io"
-    return f"https://{host}/" if name == host else f"https://{host}/{repo.partition('/')[2]}/"
+    return (
+        f"https://{host}/"
+        if name == host
+        else f"https://{host}/{repo.partition('/')[2]}/"
+    )
 
 
 def ways(repo: str) -> dict[str, str]:
@@ -61,7 +74,9 @@ def write(repo: str, root: Path = ROOT) -> None:
     project, readme = root / "pyproject.toml", root / "README.md"
     text = URLS.sub("", project.read_text(encoding="utf-8"))
     urls = f'[project.urls]\nRepository = "https://github.com/{repo}"\n\n'
-    text = text.replace("[project.optional-dependencies]", f"{urls}[project.optional-dependencies]")
+    text = text.replace(
+        "[project.optional-dependencies]", f"{urls}[project.optional-dependencies]"
+    )
     project.write_text(text, encoding="utf-8", newline="\n")
     lines = BLOCK.sub(lambda _: block(repo), readme.read_text(encoding="utf-8"))
     readme.write_text(lines, encoding="utf-8", newline="\n")
@@ -69,7 +84,10 @@ def write(repo: str, root: Path = ROOT) -> None:
 
 def main(*arguments: str) -> int:
     if len(arguments) != 1 or not REPOSITORY.fullmatch(arguments[0]):
-        print("Give the repository on GitHub: make address REPO=owner/name", file=sys.stderr)
+        print(
+            "Give the repository on GitHub: make address REPO=owner/name",
+            file=sys.stderr,
+        )
         return 2
     write(arguments[0])
     print("\n".join(ways(arguments[0]).values()))

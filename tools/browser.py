@@ -14,7 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ENVIRONMENT = "COURSE_BROWSER"
-COMMANDS = ("chromium", "google-chrome", "google-chrome-stable", "chrome", "chromium-browser")
+COMMANDS = (
+    "chromium",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+    "chromium-browser",
+)
 PLAYWRIGHT_FOLDERS = {
     "linux": Path.home() / ".cache/ms-playwright",
     "darwin": Path.home() / "Library/Caches/ms-playwright",
@@ -42,21 +48,31 @@ def find() -> Path | None:
 
 
 def install() -> None:
-    """Install Playwright's build, or the system's if that fails and this user is root."""
+    """Install Playwright's build, or the system's if that fails and this user is
+    root."""
     if _runs(10, sys.executable, "-m", "playwright", "install", "chromium") and find():
         return
     if shutil.which("apt-get") and getattr(os, "geteuid", lambda: 1)() == 0:
-        print("Playwright's Chromium could not be installed. Trying the system's.", flush=True)
+        print(
+            "Playwright's Chromium could not be installed. Trying the system's.",
+            flush=True,
+        )
         _runs(5, "apt-get", "update", "-qq")
         packages = ("chromium", "fonts-dejavu-core")
-        _runs(10, "apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages)
+        _runs(
+            10, "apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages
+        )
 
 
 def _runs(minutes: int, *command: str) -> bool:
     quiet = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     try:
         run = subprocess.run(
-            command, env=quiet, stdout=subprocess.DEVNULL, timeout=60 * minutes, check=False
+            command,
+            env=quiet,
+            stdout=subprocess.DEVNULL,
+            timeout=60 * minutes,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return False

@@ -1,4 +1,5 @@
-"""Turn the cells of a notebook into the parts of a web page: text, code, outputs, predictions."""
+"""Turn the cells of a notebook into the parts of a web page: text, code, outputs,
+predictions."""
 
 import html
 import re
@@ -24,7 +25,8 @@ NAVIGATION = re.compile(r"(\[[^\]]+\]\([^)]+\)( · )?)+")
 PREDICTION = 'predict("'
 """How a cell begins that asks for a prediction."""
 COMPARED = re.compile(r"^([^\n:]+): you said nothing, it is (.+)$", re.MULTILINE)
-"""What `lessons.compare` prints if nothing was predicted: the name of a value, and the value."""
+"""What `lessons.compare` prints if nothing was predicted: the name of a value, and the
+value."""
 OFFERED = re.compile(r'`"([^"`]+)"`')
 """A word that a question offers as an answer."""
 NUMBER = re.compile(r"[\d,]+(\.\d+)?")
@@ -45,8 +47,8 @@ class Field:
 class Part:
     """A cell as the template shows it.
 
-    A text has `text`, a prediction has `fields`, and any other cell has its `source`. If the
-    outputs answer a prediction, `answers` is the prediction's `id`.
+    A text has `text`, a prediction has `fields`, and any other cell has its `source`.
+    If the outputs answer a prediction, `answers` is the prediction's `id`.
     """
 
     id: str
@@ -60,7 +62,8 @@ class Part:
 
 
 class _Renderer(mistune.HTMLRenderer):
-    """Writes headings with ids as in JupyterLab, colours Python, and loads no remote image."""
+    """Writes headings with ids as in JupyterLab, colours Python, and loads no remote
+    image."""
 
     def __init__(self) -> None:
         super().__init__(escape=False)
@@ -74,12 +77,16 @@ class _Renderer(mistune.HTMLRenderer):
         return f'<h{level} id="{html.escape(name)}">{text}</h{level}>\n'
 
     def block_code(self, code: str, info: str | None = None) -> str:
-        return coloured(code) if info == "python" else f"<pre>{html.escape(code)}</pre>\n"
+        return (
+            coloured(code) if info == "python" else f"<pre>{html.escape(code)}</pre>\n"
+        )
 
     def table(self, text: str) -> str:
         return f'<div class="wide"><table>\n{text}</table></div>\n'
 
-    def table_cell(self, text: str, align: str | None = None, head: bool = False) -> str:
+    def table_cell(
+        self, text: str, align: str | None = None, head: bool = False
+    ) -> str:
         style = f' style="text-align:{align}"' if align else ""
         name = "th" if head and text else "td"
         return f"<{name}{style}>{text}</{name}>\n"
@@ -89,8 +96,11 @@ class _Renderer(mistune.HTMLRenderer):
 
 
 def reader() -> Callable[[str], Markup]:
-    """Return a function that turns Markdown into HTML. Heading ids are unique among its results."""
-    convert = mistune.create_markdown(renderer=_Renderer(), plugins=["table", "strikethrough"])
+    """Return a function that turns Markdown into HTML. Heading ids are unique among its
+    results."""
+    convert = mistune.create_markdown(
+        renderer=_Renderer(), plugins=["table", "strikethrough"]
+    )
     return lambda text: Markup(convert(text))
 
 
@@ -108,7 +118,11 @@ def parts(notebook: NotebookNode, markdown: Callable[[str], Markup]) -> list[Par
     """Return the parts of a page, without the rows of links at its top and its end."""
     cells = [cell for cell in notebook.cells if not is_navigation(cell)]
     code = [cell for cell in cells if cell.cell_type == "code"]
-    asked = [(cell, after) for cell, after in pairwise(code) if cell.source.startswith(PREDICTION)]
+    asked = [
+        (cell, after)
+        for cell, after in pairwise(code)
+        if cell.source.startswith(PREDICTION)
+    ]
     forms = {cell.id: after for cell, after in asked}
     answers = {after.id: cell.id for cell, after in asked}
     made: list[Part] = []
@@ -123,16 +137,22 @@ def parts(notebook: NotebookNode, markdown: Callable[[str], Markup]) -> list[Par
 
 
 def is_navigation(cell: NotebookNode) -> bool:
-    return cell.cell_type == "markdown" and NAVIGATION.fullmatch(cell.source) is not None
+    return (
+        cell.cell_type == "markdown" and NAVIGATION.fullmatch(cell.source) is not None
+    )
 
 
-def _fields(cell: NotebookNode, question: NotebookNode, answer: NotebookNode) -> tuple[Field, ...]:
+def _fields(
+    cell: NotebookNode, question: NotebookNode, answer: NotebookNode
+) -> tuple[Field, ...]:
     """Return the fields of a prediction. The values in the answer tell what they take.
 
     Raises `KeyError` if the answer names no such value.
     """
     values = dict(COMPARED.findall(printed(answer)))
-    offered = tuple(dict.fromkeys(OFFERED.findall(question.source.rpartition("**Predict")[2])))
+    offered = tuple(
+        dict.fromkeys(OFFERED.findall(question.source.rpartition("**Predict")[2]))
+    )
     names = re.findall(r"(\w+)=None", cell.source)
     return tuple(_field(name.replace("_", " "), values, offered) for name in names)
 
@@ -150,7 +170,9 @@ def _code(cell: NotebookNode, markdown: Callable[[str], Markup], answers: str) -
         cell.id,
         source=coloured(cell.source),
         outputs=tuple(
-            figure(each, f"{cell.id}-{n}", words) if is_figure(each) else output(each, markdown)
+            figure(each, f"{cell.id}-{n}", words)
+            if is_figure(each)
+            else output(each, markdown)
             for n, each in enumerate(cell.outputs)
         ),
         setup="setup" in cell.metadata.get("tags", []),
@@ -161,7 +183,10 @@ def _code(cell: NotebookNode, markdown: Callable[[str], Markup], answers: str) -
 
 def printed(cell: NotebookNode) -> str:
     """Return what a cell printed or returned, pictures apart."""
-    texts = (each.get("text", each.get("data", {}).get("text/plain", "")) for each in cell.outputs)
+    texts = (
+        each.get("text", each.get("data", {}).get("text/plain", ""))
+        for each in cell.outputs
+    )
     return "\n".join(text for text in texts if not text.startswith("<"))
 
 
@@ -201,6 +226,6 @@ def picture(png: str, words: str) -> Markup:
     content = b64decode(png)
     width, height = struct.unpack(">II", content[16:24])
     size = Markup('width="{}" height="{}"').format(width // 2, height // 2)
-    return Markup('<img src="data:image/png;base64,{}" {} alt="{}" loading="lazy">').format(
-        png.replace("\n", ""), size, words
-    )
+    return Markup(
+        '<img src="data:image/png;base64,{}" {} alt="{}" loading="lazy">'
+    ).format(png.replace("\n", ""), size, words)

@@ -1,7 +1,7 @@
 """Record charts as paths and words, so that a web page can draw them.
 
-A page's unit is a tenth of a pixel of a picture that is 720 pixels wide. A style, and a path or
-words in it, are stored once however many pictures share them.
+A page's unit is a tenth of a pixel of a picture that is 720 pixels wide. A style, and a
+path or words in it, are stored once however many pictures share them.
 """
 
 import math
@@ -26,10 +26,12 @@ ANCHORS = {"left": 0, "center": 1, "right": 2}
 
 
 class Sheet:
-    """The styles and marks of some pictures, each once. A picture is its height and its marks.
+    """The styles and marks of some pictures, each once. A picture is its height and its
+    marks.
 
-    A style is [fill, line, width, dashes, hatch, opacity, cap, clip]. A mark is [style, path], or
-    [style, x, y, words, size, is bold, anchor, angle] with the baseline's place.
+    A style is [fill, line, width, dashes, hatch, opacity, cap, clip]. A mark is [style,
+    path], or [style, x, y, words, size, is bold, anchor, angle] with the baseline's
+    place.
     """
 
     def __init__(self) -> None:
@@ -38,7 +40,8 @@ class Sheet:
 
     @matplotlib.style.context("default")
     def picture(self, chart: Chart) -> list[Any]:
-        """Record a chart as it is now: what `Chart.png` would draw, in the same order."""
+        """Record a chart as it is now: what `Chart.png` would draw, in the same
+        order."""
         recorder, ground = Recorder(chart, self), chart.figure.patch
         ground.set_visible(False)
         chart.figure.draw(recorder)
@@ -52,7 +55,8 @@ class Sheet:
 
 
 class NotRecorded(BaseException):
-    """A chart can't be recorded. No panel takes this for an error of its own and shows it."""
+    """A chart can't be recorded. No panel takes this for an error of its own and shows
+    it."""
 
 
 @contextmanager
@@ -91,7 +95,9 @@ class Recorder(RendererBase):
     def get_text_width_height_descent(self, s: str, prop: Any, ismath: Any) -> Any:
         return self.measure.get_text_width_height_descent(s, prop, ismath)
 
-    def draw_path(self, gc: Any, path: Path, transform: Any, rgbFace: Any = None) -> None:
+    def draw_path(
+        self, gc: Any, path: Path, transform: Any, rgbFace: Any = None
+    ) -> None:
         words, (left, top, right, bottom) = self._path(path, transform)
         line = gc.get_linewidth() * DPI / 72 * UNITS
         hatch = gc.get_hatch() or ""
@@ -108,7 +114,10 @@ class Recorder(RendererBase):
         cap = CAPS[str(gc.get_capstyle())] if ink else 0
         edge = line / 2 if ink else 0
         clip = self._clip(gc, left - edge, top - edge, right + edge, bottom + edge)
-        self._mark((face, ink, round(line) if ink else 0, pattern, hatch, see, cap, clip), words)
+        self._mark(
+            (face, ink, round(line) if ink else 0, pattern, hatch, see, cap, clip),
+            words,
+        )
 
     def draw_text(
         self, gc: Any, x: float, y: float, s: str, prop: Any, angle: float,
@@ -117,10 +126,16 @@ class Recorder(RendererBase):
         wide, high, _ = self.get_text_width_height_descent(s, prop, ismath)
         anchor = ANCHORS[mtext.get_horizontalalignment()] if mtext and not angle else 1
         turn, along = math.radians(angle), wide * anchor / 2
-        x, y = UNITS * (x + along * math.cos(turn)), UNITS * (y - along * math.sin(turn))
+        x, y = (
+            UNITS * (x + along * math.cos(turn)),
+            UNITS * (y - along * math.sin(turn)),
+        )
         left = x - UNITS * along
         clip = self._clip(gc, left, y - UNITS * high, left + UNITS * wide, y)
-        size, bold = self._scaled(prop.get_size_in_points()), int(prop.get_weight() == "bold")
+        size, bold = (
+            self._scaled(prop.get_size_in_points()),
+            int(prop.get_weight() == "bold"),
+        )
         ink, see = to_hex(gc.get_rgb()), gc.get_alpha() if gc.get_forced_alpha() else 1
         style = (ink, "", 0, "", "", see, 0, "" if angle else clip)
         self._mark(style, round(x), round(y), s, size, bold, anchor, round(angle))
@@ -134,19 +149,26 @@ class Recorder(RendererBase):
         self.picture.append(marks.setdefault(mark, len(marks)))
 
     def _clip(self, gc: Any, *corners: float) -> str:
-        """Return the rectangle that cuts something with these corners, as words, or nothing."""
+        """Return the rectangle that cuts something with these corners, as words, or
+        nothing."""
         box = gc.get_clip_rectangle()
         if box is None:
             return ""
         (x0, y0), (x1, y1) = UNITS * box.get_points()
         high = UNITS * self.box.height
         left, top, right, bottom = corners
-        if left >= x0 - 5 and right <= x1 + 5 and top >= high - y1 - 5 and bottom <= high - y0 + 5:
+        if (
+            left >= x0 - 5
+            and right <= x1 + 5
+            and top >= high - y1 - 5
+            and bottom <= high - y0 + 5
+        ):
             return ""
         return f"{x0:.0f} {high - y1:.0f} {x1 - x0:.0f} {y1 - y0:.0f}"
 
     def _path(self, path: Path, transform: Any) -> tuple[str, tuple[float, ...]]:
-        """Write a path as in SVG: whole units, each step from where the last one ended."""
+        """Write a path as in SVG: whole units, each step from where the last one
+        ended."""
         words, at, start = list[str](), np.zeros(2, int), np.zeros(2, int)
         corners: list[Any] = []
         flip = np.array([0, UNITS * self.box.height])
@@ -155,7 +177,9 @@ class Recorder(RendererBase):
                 words.append("z")
                 at = start
                 continue
-            places = np.rint(flip + np.reshape(points, (-1, 2)) * (UNITS, -UNITS)).astype(int)
+            places = np.rint(
+                flip + np.reshape(points, (-1, 2)) * (UNITS, -UNITS)
+            ).astype(int)
             corners += [*places]
             words.append(_step(LETTERS[code], places, at))
             at = places[-1]

@@ -18,7 +18,8 @@ QUIET = (
     "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate",
     "--LabApp.extension_manager=readonly",
 )
-# A container often has no user but root, and Jupyter refuses to run as root unless told to.
+# A container often has no user but root, and Jupyter refuses to run as root unless told
+# to.
 AS_ROOT = ("--allow-root",) if getattr(os, "geteuid", lambda: 1)() == 0 else ()
 # JupyterLab asks whether to fetch news. No argument answers that, only this file does.
 OVERRIDES = Path(sys.prefix) / "share/jupyter/lab/settings/overrides.json"
@@ -28,10 +29,16 @@ NO_NEWS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}
 def command(root: Path, *arguments: str) -> list[str]:
     """Return the command that opens the first lesson.
 
-    The server's root is the repository, because lessons link to files outside the workbook.
+    The server's root is the repository, because lessons link to files outside the
+    workbook.
     """
     server = [sys.executable, "-m", "jupyterlab", *QUIET, *AS_ROOT]
-    return [*server, f"--ServerApp.root_dir={root}", f"--LabApp.default_url={FIRST}", *arguments]
+    return [
+        *server,
+        f"--ServerApp.root_dir={root}",
+        f"--LabApp.default_url={FIRST}",
+        *arguments,
+    ]
 
 
 def main(*arguments: str) -> int:
@@ -41,7 +48,9 @@ def main(*arguments: str) -> int:
         if not OVERRIDES.exists():
             OVERRIDES.parent.mkdir(parents=True, exist_ok=True)
             OVERRIDES.write_text(json.dumps(NO_NEWS), encoding="utf-8")
-        return subprocess.run(command(workbook.ROOT, *arguments), check=False).returncode
+        return subprocess.run(
+            command(workbook.ROOT, *arguments), check=False
+        ).returncode
     except KeyboardInterrupt:
         return 0
 

@@ -1,9 +1,11 @@
-"""Measure the code of each package beside that of well-kept libraries, as they are installed.
+"""Measure the code of each package beside that of well-kept libraries, as they are
+installed.
 
     python tools/loc.py
 
-A line counts if it holds code: blanks, comments, docstrings and the little projects in `data`
-folders don't. A packed assignment is `a, b = x, y`. The table compares and never fails.
+A line counts if it holds code: blanks, comments, docstrings and the little projects in
+`data` folders don't. A packed assignment is `a, b = x, y`. The table compares and never
+fails.
 """
 
 import ast
@@ -15,7 +17,15 @@ from pathlib import Path
 from tokenize import COMMENT, DEDENT, ENDMARKER, INDENT, NEWLINE, NL, generate_tokens
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("agentlib", "offline_api", "session_report", "windtunnel", "course", "tools", "tests")
+PACKAGES = (
+    "agentlib",
+    "offline_api",
+    "session_report",
+    "windtunnel",
+    "course",
+    "tools",
+    "tests",
+)
 LIBRARIES = ("httpx2", "attr", "click", "jinja2")
 _LAYOUT = {COMMENT, NL, NEWLINE, INDENT, DEDENT, ENDMARKER}
 
@@ -26,7 +36,8 @@ class Size:
 
     files: int = 0
     names: int = 0
-    """Functions and classes at a module's top level, and methods, without a leading underscore."""
+    """Functions and classes at a module's top level, and methods, without a leading
+    underscore."""
     lines: int = 0
     tokens: int = 0
     statements: int = 0
@@ -34,7 +45,10 @@ class Size:
 
     def __add__(self, other: "Size") -> "Size":
         return Size(
-            *(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True))
+            *(
+                a + b
+                for a, b in zip(vars(self).values(), vars(other).values(), strict=True)
+            )
         )
 
 
@@ -79,7 +93,9 @@ def _is_packed(node: ast.stmt) -> bool:
 
 def _public(tree: ast.Module | ast.ClassDef) -> Iterator[str]:
     for node in tree.body:
-        is_named = isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        is_named = isinstance(
+            node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+        )
         if not is_named or node.name.startswith("_"):
             continue
         yield node.name
@@ -114,7 +130,10 @@ def row(name: str, total: Size) -> str:
 
 
 def main() -> None:
-    print(f"{'':<16}{'files':>6}{'public':>8}{'lines':>9}{'tokens':>10}{'a statement':>12}", end="")
+    print(
+        f"{'':<16}{'files':>6}{'public':>8}{'lines':>9}{'tokens':>10}{'a statement':>12}",
+        end="",
+    )
     print(f"{'packed/1,000':>14}")
     for package in PACKAGES:
         print(row(package, measured(ROOT / package)))

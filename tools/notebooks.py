@@ -23,8 +23,19 @@ from PIL import Image, ImageChops
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 PICTURE = "image/png"
-KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-PASSING_METADATA = ("execution", "ExecuteTime", "widgets", "collapsed", "scrolled", "trusted")
+KERNEL = {
+    "display_name": "Python 3 (ipykernel)",
+    "language": "python",
+    "name": "python3",
+}
+PASSING_METADATA = (
+    "execution",
+    "ExecuteTime",
+    "widgets",
+    "collapsed",
+    "scrolled",
+    "trusted",
+)
 SAME_SHADE = 16
 """Two pictures count as equal if no channel of a pixel differs by more.
 
@@ -35,7 +46,8 @@ Floating point differs between machines, and nobody sees so small a difference.
 def execute(
     notebook: NotebookNode, folder: Path, *, start: str = "", timeout: int = 60
 ) -> NotebookNode:
-    """Run the notebook in a fresh kernel in `folder`. An unexpected error of a cell propagates.
+    """Run the notebook in a fresh kernel in `folder`. An unexpected error of a cell
+    propagates.
 
     `start`: code that the kernel runs first. `timeout`: seconds for a cell.
     """
@@ -57,10 +69,18 @@ def execute(
 def normalise(notebook: NotebookNode) -> NotebookNode:
     """Remove everything that differs from run to run or from machine to machine."""
     clean = nbformat.from_dict(notebook)
-    language = {k: v for k, v in clean.metadata.get("language_info", {}).items() if k != "version"}
-    clean.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": language})
+    language = {
+        k: v
+        for k, v in clean.metadata.get("language_info", {}).items()
+        if k != "version"
+    }
+    clean.metadata = nbformat.from_dict(
+        {"kernelspec": KERNEL, "language_info": language}
+    )
     clean.nbformat, clean.nbformat_minor = 4, 5
-    with warnings.catch_warnings(action="ignore"):  # a cell that shares its id gets a new one
+    with warnings.catch_warnings(
+        action="ignore"
+    ):  # a cell that shares its id gets a new one
         _, clean = normalize(clean)
     for cell in clean.cells:
         for name in PASSING_METADATA:
@@ -77,7 +97,9 @@ def _normalise_output(output: NotebookNode) -> None:
         output.data[PICTURE] = output.data[PICTURE].strip() + "\n"
     if output.output_type == "error":
         # Frames outside the notebook name files of this machine.
-        output.traceback = [t for t in output.traceback if "File " not in t.splitlines()[0]]
+        output.traceback = [
+            t for t in output.traceback if "File " not in t.splitlines()[0]
+        ]
 
 
 def keep_pictures(fresh: NotebookNode, stored: NotebookNode) -> None:
@@ -98,10 +120,15 @@ def same_picture(one: str, other: str) -> bool:
     """Whether two PNGs in base64 look alike."""
     if one == other:
         return True
-    a, b = (Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB") for png in (one, other))
+    a, b = (
+        Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB")
+        for png in (one, other)
+    )
     if a.size != b.size:
         return False
-    return max(high for _, high in ImageChops.difference(a, b).getextrema()) <= SAME_SHADE
+    return (
+        max(high for _, high in ImageChops.difference(a, b).getextrema()) <= SAME_SHADE
+    )
 
 
 def dumps(notebook: NotebookNode) -> str:
@@ -109,22 +136,29 @@ def dumps(notebook: NotebookNode) -> str:
 
 
 def rebuild(path: Path) -> str:
-    """Run a notebook from its first cell to its last. Return the text its file should hold."""
-    return settled(path, normalise(execute(nbformat.read(path, as_version=4), path.parent)))
+    """Run a notebook from its first cell to its last. Return the text its file should
+    hold."""
+    return settled(
+        path, normalise(execute(nbformat.read(path, as_version=4), path.parent))
+    )
 
 
 def settled(path: Path, fresh: NotebookNode) -> str:
-    """Return a notebook's text after a run, with the stored pictures that look the same."""
+    """Return a notebook's text after a run, with the stored pictures that look the
+    same."""
     keep_pictures(fresh, normalise(nbformat.read(path, as_version=4)))
     return dumps(fresh)
 
 
 def difference(path: Path, fresh: str) -> str:
-    """Return a shortened unified diff from the stored file to the fresh text, "" if equal."""
+    """Return a shortened unified diff from the stored file to the fresh text, "" if
+    equal."""
     stored = path.read_bytes().decode("utf-8")
     if stored == fresh:
         return ""
-    lines = difflib.unified_diff(stored.splitlines(), fresh.splitlines(), str(path), "run again")
+    lines = difflib.unified_diff(
+        stored.splitlines(), fresh.splitlines(), str(path), "run again"
+    )
     shown = [line.rstrip()[:160] for line in lines][:40]
     return "\n".join(shown) or f"{path}: only the line ends differ"
 
@@ -139,15 +173,19 @@ def update(path: Path) -> bool:
 
 
 def compare(paths: Iterable[Path]) -> list[bool]:
-    """Compare notebooks with the runs that the web pages show. Return whether each is equal."""
+    """Compare notebooks with the runs that the web pages show. Return whether each is
+    equal."""
     from tools import places
 
-    fresh = {path: normalise(places.plain(run)) for path, run in places.record(paths).items()}
+    fresh = {
+        path: normalise(places.plain(run)) for path, run in places.record(paths).items()
+    }
     return [settle(path, settled(path, run), check=True) for path, run in fresh.items()]
 
 
 def settle(path: Path, fresh: str, check: bool) -> bool:
-    """Write the fresh text, or print what would change. Return whether the file is right."""
+    """Write the fresh text, or print what would change. Return whether the file is
+    right."""
     changed = difference(path, fresh)
     if not changed:
         print(f"{path}: unchanged")

@@ -1,9 +1,10 @@
 """Make the course's web site, in build/html. Its pages need no kernel and no network.
 
-The notebooks, the glossary and the repository's own texts become pages that link to each other,
-and `index.html` is the front page. A prediction becomes a form, and its answer is folded. Source
-files that a text links to are copied along, and a link to a missing file is an error. `cells` turns
-the cells into HTML. The templates, the style and the script are in `tools/site`.
+The notebooks, the glossary and the repository's own texts become pages that link to
+each other, and `index.html` is the front page. A prediction becomes a form, and its
+answer is folded. Source files that a text links to are copied along, and a link to a
+missing file is an error. `cells` turns the cells into HTML. The templates, the style
+and the script are in `tools/site`.
 """
 
 import html
@@ -41,8 +42,8 @@ LESSON = re.compile(r"\d\d_")
 class Page:
     """A page without its frame, and the files that it links to.
 
-    `moving` is its first picture, and `cover` the one that stands for it on the front page: that of
-    a cell with the tag "cover", or else the first.
+    `moving` is its first picture, and `cover` the one that stands for it on the front
+    page: that of a cell with the tag "cover", or else the first.
     """
 
     name: str
@@ -69,7 +70,9 @@ def read(path: Path) -> NotebookNode:
     """Read a notebook, or make one of a single cell from a Markdown file."""
     if path.suffix == ".ipynb":
         return nbformat.read(path, as_version=4)
-    return v4.new_notebook(cells=[v4.new_markdown_cell(path.read_text(encoding="utf-8"))])
+    return v4.new_notebook(
+        cells=[v4.new_markdown_cell(path.read_text(encoding="utf-8"))]
+    )
 
 
 def make(path: Path, notebook: NotebookNode, pages: Iterable[Path]) -> Page:
@@ -86,7 +89,9 @@ def make(path: Path, notebook: NotebookNode, pages: Iterable[Path]) -> Page:
     rows = rows or [markdown(LINKS, ROOT / "README.md")]
     body = parts(notebook, markdown)
     pictures = figures(notebook)
-    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    text = "\n".join(
+        cell.source for cell in notebook.cells if cell.cell_type == "markdown"
+    )
     return Page(
         name=path.stem,
         title=title(text),
@@ -113,8 +118,11 @@ def title(text: str) -> str:
 
 
 def aim(text: str) -> str:
-    """Return a notebook's aim, or the first paragraph of any other text, in one line."""
-    paragraph = re.search(r"^\*\*Aim\.\*\* (.+)$|^(?=\w)((?:.+\n?)+)", text, re.MULTILINE)
+    """Return a notebook's aim, or the first paragraph of any other text, in one
+    line."""
+    paragraph = re.search(
+        r"^\*\*Aim\.\*\* (.+)$|^(?=\w)((?:.+\n?)+)", text, re.MULTILINE
+    )
     words = (paragraph[1] or paragraph[2]) if paragraph else ""
     return " ".join(re.sub(r"\[([^\]]*)\]\([^)]*\)|[`*]", r"\1", words).split())
 
@@ -135,7 +143,9 @@ def linked(text: str, source: Path, pages: Iterable[Path]) -> tuple[str, set[Pat
     def moved(link: re.Match[str]) -> str:
         path = (source.parent / unquote(html.unescape(link[2]))).resolve()
         if not path.is_file():
-            raise FileNotFoundError(f"{source.name} links to {link[2]}, which is not there")
+            raise FileNotFoundError(
+                f"{source.name} links to {link[2]}, which is not there"
+            )
         if path in pages:
             return f"{link[1]}{path.stem}.html"
         files.add(path)
@@ -145,18 +155,22 @@ def linked(text: str, source: Path, pages: Iterable[Path]) -> tuple[str, set[Pat
 
 
 def place(path: Path) -> Path:
-    """Return a file's path in the site. Source files end in .txt, so that browsers show them."""
+    """Return a file's path in the site. Source files end in .txt, so that browsers show
+    them."""
     name = Path("files") / path.relative_to(ROOT)
     return name if name.suffix == ".png" else name.with_name(f"{name.name}.txt")
 
 
 @cache
 def environment() -> Environment:
-    return Environment(loader=FileSystemLoader(SITE), autoescape=True, undefined=StrictUndefined)
+    return Environment(
+        loader=FileSystemLoader(SITE), autoescape=True, undefined=StrictUndefined
+    )
 
 
 def framed(page: Page, pages: Mapping[str, Page]) -> str:
-    """Return a whole page as HTML. The front page shows all `pages`, which are by name."""
+    """Return a whole page as HTML. The front page shows all `pages`, which are by
+    name."""
     repository = address.repository()
     shared = {
         "page": page,
@@ -168,10 +182,19 @@ def framed(page: Page, pages: Mapping[str, Page]) -> str:
     lessons = [each for name, each in pages.items() if LESSON.match(name)]
     moving = figure(lessons[0].moving, "front", "", moves=True)
     cards = [
-        (each, figure(each.cover, f"cover-{each.name[:2]}", "", still=True) if each.cover else "")
+        (
+            each,
+            figure(each.cover, f"cover-{each.name[:2]}", "", still=True)
+            if each.cover
+            else "",
+        )
         for each in lessons
     ]
-    return environment().get_template("front.html").render(shared, lessons=cards, moving=moving)
+    return (
+        environment()
+        .get_template("front.html")
+        .render(shared, lessons=cards, moving=moving)
+    )
 
 
 def build(out: Path, notebooks: Mapping[Path, NotebookNode]) -> list[Path]:
@@ -180,13 +203,18 @@ def build(out: Path, notebooks: Mapping[Path, NotebookNode]) -> list[Path]:
     `notebooks` are those that aren't taken as they are stored.
     """
     paths = sources()
-    pages = {path.stem: make(path, notebooks.get(path) or read(path), paths) for path in paths}
+    pages = {
+        path.stem: make(path, notebooks.get(path) or read(path), paths)
+        for path in paths
+    }
     for file in frozenset().union(*(page.files for page in pages.values())):
         copy(file, out / place(file))
     for file in STATIC:
         copy(file, out / file.name)
     for name, page in pages.items():
-        (out / f"{name}.html").write_text(framed(page, pages), encoding="utf-8", newline="\n")
+        (out / f"{name}.html").write_text(
+            framed(page, pages), encoding="utf-8", newline="\n"
+        )
     return [out / f"{name}.html" for name in pages]
 
 
@@ -205,7 +233,9 @@ def main() -> int:
     shutil.rmtree(OUT, ignore_errors=True)
     pages = build(OUT, notebooks)
     size = sum(path.stat().st_size for path in OUT.rglob("*") if path.is_file())
-    print(f"{len(pages)} pages, {size / 1e6:.1f} MB. Open {OUT.relative_to(ROOT)}/index.html")
+    print(
+        f"{len(pages)} pages, {size / 1e6:.1f} MB. Open {OUT.relative_to(ROOT)}/index.html"
+    )
     return 0
 
 

@@ -1,4 +1,5 @@
-"""Draw the README's pictures: one task without the layers and with them, and the scorecard.
+"""Draw the README's pictures: one task without the layers and with them, and the
+scorecard.
 
 python tools/picture.py
 

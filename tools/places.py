@@ -1,8 +1,8 @@
 """Run the notebooks with the `recorder`, and put what it recorded into web pages.
 
-In the outputs of a recorded notebook a chart or a panel is of the type `MIME`. `embed` makes it
-HTML for `play.js`. What was recorded is kept in build/places until the notebook's code, agentlib or
-the recorder changes.
+In the outputs of a recorded notebook a chart or a panel is of the type `MIME`. `embed`
+makes it HTML for `play.js`. What was recorded is kept in build/places until the
+notebook's code, agentlib or the recorder changes.
 """
 
 import base64
@@ -26,7 +26,9 @@ from tools.stops import SLOWEST, STOPS
 
 KEPT = ROOT / "build/places"
 MINUTES, PROCESSES = 20, 2
-PARTS = [ROOT / f"tools/{name}.py" for name in ("recorder", "drawing", "trail", "notebooks")]
+PARTS = [
+    ROOT / f"tools/{name}.py" for name in ("recorder", "drawing", "trail", "notebooks")
+]
 """What makes a recording, agentlib apart."""
 
 
@@ -36,12 +38,18 @@ def unpacked(play: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def embed(
-    name: str, play: Mapping[str, Any], label: str = "", *, moves: bool = False, still: bool = False
+    name: str,
+    play: Mapping[str, Any],
+    label: str = "",
+    *,
+    moves: bool = False,
+    still: bool = False,
 ) -> str:
-    """Make the HTML of a recording. `name` is unique in the page, of letters, digits and hyphens.
+    """Make the HTML of a recording. `name` is unique in the page, of letters, digits
+    and hyphens.
 
-    `label`: the words of a chart for a screen reader. `moves`: the panel plays by itself once.
-    `still`: only the picture of the panel's first place.
+    `label`: the words of a chart for a screen reader. `moves`: the panel plays by
+    itself once. `still`: only the picture of the panel's first place.
     """
     words = html.escape(play["sentence"] or label)
     flags = f' data-label="{words}"' + " data-moves" * moves + " data-still" * still
@@ -61,7 +69,12 @@ def first(data: dict[str, Any]) -> dict[str, Any]:
     height, picture = data["places"][at][0]
     marks = [data["marks"][mark] for mark in picture]
     place = [[height, [*range(len(marks))]], "", []]
-    return {"kind": "figure", "styles": data["styles"], "marks": marks, "places": [place]}
+    return {
+        "kind": "figure",
+        "styles": data["styles"],
+        "marks": marks,
+        "places": [place],
+    }
 
 
 def record(paths: Iterable[Path]) -> dict[Path, NotebookNode]:
@@ -75,14 +88,19 @@ def record(paths: Iterable[Path]) -> dict[Path, NotebookNode]:
 
 
 def recorded(path: Path) -> NotebookNode:
-    """Return a notebook with recorded outputs. Run it if its code or ours has changed."""
+    """Return a notebook with recorded outputs. Run it if its code or ours has
+    changed."""
     notebook = nbformat.read(path, as_version=4)
     file = KEPT / f"{path.stem}-{fingerprint(notebook, path.stem)}.ipynb"
     if not file.is_file():
         began = time.monotonic()
         keep(path, run(notebook, path), file)
         print(f"{path.name}: recorded in {time.monotonic() - began:.0f} s", flush=True)
-    codes = (cell for cell in nbformat.read(file, as_version=4).cells if cell.cell_type == "code")
+    codes = (
+        cell
+        for cell in nbformat.read(file, as_version=4).cells
+        if cell.cell_type == "code"
+    )
     for cell in notebook.cells:
         if cell.cell_type == "code":
             fresh = next(codes)
@@ -92,7 +110,9 @@ def recorded(path: Path) -> NotebookNode:
 
 def run(notebook: NotebookNode, path: Path) -> NotebookNode:
     """Run a notebook in a kernel that records."""
-    lines = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tools import recorder; "
+    lines = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tools import recorder; "
+    )
     lines += f"recorder.install({path.stem!r})"
     return normalise(execute(notebook, path.parent, start=lines, timeout=60 * MINUTES))
 

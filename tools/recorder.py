@@ -1,7 +1,8 @@
-"""Record charts and panels in a notebook's kernel, so that a web page can draw and play them.
+"""Record charts and panels in a notebook's kernel, so that a web page can draw and play
+them.
 
-A panel is recorded at each position of its controls. If that would take long, `STOPS` names the
-positions that are offered, and a line under the controls says so.
+A panel is recorded at each position of its controls. If that would take long, `STOPS`
+names the positions that are offered, and a line under the controls says so.
 """
 
 import base64
@@ -56,7 +57,9 @@ def panel(shown: Any, stops: Mapping[str, Any]) -> dict[str, Any]:
 
     if isinstance(shown, WhatIf):
         return bench(shown, stops)
-    controls = {name: offered(name, each, stops) for name, each in shown.controls.items()}
+    controls = {
+        name: offered(name, each, stops) for name, each in shown.controls.items()
+    }
     values = [each["values"] for each in controls.values()]
     sheet, places, chunks = Sheet(), list[Any](), dict[str, int]()
     for at in product(*values):
@@ -65,10 +68,14 @@ def panel(shown: Any, stops: Mapping[str, Any]) -> dict[str, Any]:
         table = [chunks.setdefault(part, len(chunks)) for part in parts]
         places.append([picture, unwrapped(drawing.sentence), table])
     if len(places) > MOST:
-        raise ValueError(f"{len(places):,} places are too many for a page; add stops for {values}")
+        raise ValueError(
+            f"{len(places):,} places are too many for a page; add stops for {values}"
+        )
     moving = [each for each in controls.values() if len(each["values"]) > 1]
     more = {"controls": moving, "chunks": [*chunks], "fixed": rest(controls)}
-    return bundle("panel", sheet, places, text=repr(shown), sentence=unwrapped(shown.text), **more)
+    return bundle(
+        "panel", sheet, places, text=repr(shown), sentence=unwrapped(shown.text), **more
+    )
 
 
 def bench(shown: Any, stops: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,9 +106,11 @@ def unwrapped(text: str) -> str:
 
 
 def drawn(shown: Any, values: Mapping[str, Any], sheet: Sheet) -> tuple[Any, Any]:
-    """Return what a panel shows at one place: the picture if there is one, and the drawing.
+    """Return what a panel shows at one place: the picture if there is one, and the
+    drawing.
 
-    What the panel can't draw is shown as the panel shows it; what can't be recorded is an error.
+    What the panel can't draw is shown as the panel shows it; what can't be recorded is
+    an error.
     """
     from course.panels.panel import Drawing, undrawn
 
@@ -112,7 +121,9 @@ def drawn(shown: Any, values: Mapping[str, Any], sheet: Sheet) -> tuple[Any, Any
     except Exception as error:  # shown, as the panel does
         return None, undrawn(error)
     if drawing.png and not pictures:
-        raise NotRecorded("the panel has a picture that it didn't draw when it was asked to")
+        raise NotRecorded(
+            "the panel has a picture that it didn't draw when it was asked to"
+        )
     return pictures[-1] if pictures else None, drawing
 
 
@@ -147,7 +158,9 @@ def rest(controls: Mapping[str, Mapping[str, Any]]) -> str:
             lines.append(f"{each['label']} has {count} wordings")
         elif count < of:
             lines.append(f"{each['label']} has {count} of its {of} positions")
-    return f"On this page, {', '.join(lines)}. “make lab” has them all." if lines else ""
+    return (
+        f"On this page, {', '.join(lines)}. “make lab” has them all." if lines else ""
+    )
 
 
 def bundle(

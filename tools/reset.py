@@ -15,7 +15,9 @@ def main(*arguments: str, root: Path = workbook.ROOT) -> int:
     name = lessons.get(number.zfill(2)) if number else None
     if name is None:
         complaint = f"There is no lesson {number!r}." if number else "Which lesson?"
-        print(f"{complaint} Choose one of {', '.join(lessons)}: make reset LESSON={min(lessons)}")
+        print(
+            f"{complaint} Choose one of {', '.join(lessons)}: make reset LESSON={min(lessons)}"
+        )
         return 2
     workbook.restore(name, root)
     print(f"{workbook.FOLDER}/{name} is as it came. Reload it if it is open.")

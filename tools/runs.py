@@ -1,8 +1,8 @@
 """Keep runs of the offline agent between processes, so that all pages share them.
 
-A run depends on the arguments of `play` and on agentlib's source. Both are in its key, so changing
-one line of agentlib forgets every run. nbval and the tests never look here, because a comparison
-needs a run of its own.
+A run depends on the arguments of `play` and on agentlib's source. Both are in its key,
+so changing one line of agentlib forgets every run. nbval and the tests never look here,
+because a comparison needs a run of its own.
 """
 
 import hashlib
@@ -59,9 +59,12 @@ def key(arguments: Any) -> str:
 
 @cache
 def source(*more: Path) -> str:
-    """Hash agentlib, the lock file (the agent reads the source of packages), and more files."""
+    """Hash agentlib, the lock file (the agent reads the source of packages), and more
+    files."""
     hashed = hashlib.sha256((ROOT / "requirements.lock").read_bytes())
     for file in (*more, *sorted((ROOT / "agentlib").rglob("*"))):
         if file.is_file() and "__pycache__" not in file.parts:
-            hashed.update(file.relative_to(ROOT).as_posix().encode() + file.read_bytes())
+            hashed.update(
+                file.relative_to(ROOT).as_posix().encode() + file.read_bytes()
+            )
     return hashed.hexdigest()[:16]

@@ -27,7 +27,9 @@ def locked(name: str, lock: str) -> str:
     """
     pins = [line for line in lock.splitlines() if line.startswith(f"{name}==")]
     if not pins:
-        raise SystemExit(f"requirements.lock has no line for {name}. `make lock` writes it again.")
+        raise SystemExit(
+            f"requirements.lock has no line for {name}. `make lock` writes it again."
+        )
     return pins[0].split(";")[0].strip()
 
 
@@ -67,7 +69,10 @@ def main() -> None:
     run(*install, "-r", LOCK)
     run(*install, "--quiet", "--no-deps", "--no-build-isolation", "-e", ROOT)
     (VENV / "installed").touch()
-    print("Ready: `make lab` opens the first lesson, `make test` runs the tests.", flush=True)
+    print(
+        "Ready: `make lab` opens the first lesson, `make test` runs the tests.",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""The positions of controls that the web pages offer, if not all: a page can't hold them."""
+"""The positions of controls that the web pages offer, if not all: a page can't hold
+them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -26,7 +27,9 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
         "words": ("", "rules of the user"),
     },
     "05_transcripts": {"search": ("",)},
-    "06_head_and_tail": {"summary_tokens": (150, 300, 450, 600, 750, 900, 1_200, 1_600)},
+    "06_head_and_tail": {
+        "summary_tokens": (150, 300, 450, 600, 750, 900, 1_200, 1_600)
+    },
     "07_recovery": {
         "rate": (0, 20, 50, 100),
         "length": (500, 3_000),
@@ -43,11 +46,15 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
             "keep_recent": (0, 1, 3, 5, 8, 20),
             "summary_tokens": (800, 1_440, 2_000),
         },
-        "course start": {"keep_recent": (*range(7), 8, 12, 20), "clear_when": ("always", "never")},
+        "course start": {
+            "keep_recent": (*range(7), 8, 12, 20),
+            "clear_when": ("always", "never"),
+        },
         "": {"keep_recent": (0, 3, 8, 20)},
     },
 }
-"""Positions that pages offer, by notebook and control. Any other control has all of its own.
+"""Positions that pages offer, by notebook and control. Any other control has all of its
+own.
 
 Those of the bench are by preset: "" stands for any other.
 """

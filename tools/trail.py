@@ -1,8 +1,10 @@
-"""Record the bench: its trials at many settings, so that a web page can draw the trail itself.
+"""Record the bench: its trials at many settings, so that a web page can draw the trail
+itself.
 
-What the bench shows depends on the trials made before, so no picture of it can be kept. A page
-gets each run's price and what it lost, and `play.js` draws the dots, as `figures.trade` does, and
-writes the sentence and the table. Where a control can't change a run, its places share one.
+What the bench shows depends on the trials made before, so no picture of it can be kept.
+A page gets each run's price and what it lost, and `play.js` draws the dots, as
+`figures.trade` does, and writes the sentence and the table. Where a control can't
+change a run, its places share one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,12 +38,17 @@ class Bench:
         return [number, self._run(settings, values)]
 
     def _run(self, settings: Any, values: Mapping[str, Any]) -> int:
-        trial, frames = self.shown.source.tried(settings), self.shown.source.frames(settings)
+        trial, frames = (
+            self.shown.source.tried(settings),
+            self.shown.source.frames(settings),
+        )
         reasons = without_effect(settings, frames)
         # The page writes the trial's name behind the title.
         picture = self.sheet.picture(charts.turns(table(frames), title="Turns: "))
         self.idle[self._key(frozenset(reasons), values)] = len(self.runs)
-        self.runs.append({**judged(trial), "turns": len(frames), "why": reasons, "below": picture})
+        self.runs.append(
+            {**judged(trial), "turns": len(frames), "why": reasons, "below": picture}
+        )
         return len(self.runs) - 1
 
     def _key(self, idle: frozenset[str], values: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -49,7 +56,8 @@ class Bench:
 
 
 def judged(trial: Any) -> dict[str, Any]:
-    """Return a trial as the page needs it: its dollars, and its price in words, for each model."""
+    """Return a trial as the page needs it: its dollars, and its price in words, for
+    each model."""
     dollars = [float(trial.price[model]) for model in models()]
     return {
         "dollars": dollars,
@@ -63,16 +71,21 @@ def judged(trial: Any) -> dict[str, Any]:
 def trail(shown: WhatIf, stops: Mapping[str, Any]) -> tuple[Sheet, dict[str, Any]]:
     """Return the sheet of a bench, and the rest of its data.
 
-    `stops`: for a preset, or "" for any other, the values of some controls. The other controls
-    stay where the preset has them.
+    `stops`: for a preset, or "" for any other, the values of some controls. The other
+    controls stay where the preset has them.
     """
     every = positions(next(iter(shown.starts.values())))
     fields = [name for name in every if any(name in some for some in stops.values())]
     bench, presets = Bench(shown, fields), dict[str, Any]()
     for preset, start in shown.starts.items():
         at = {**shown.values, **positions(start), "preset": preset}
-        values = {f: with_own(at[f], stops.get(preset, stops[""]).get(f, ())) for f in fields}
-        grid = ({**at, **dict(zip(fields, v, strict=True))} for v in product(*values.values()))
+        values = {
+            f: with_own(at[f], stops.get(preset, stops[""]).get(f, ())) for f in fields
+        }
+        grid = (
+            {**at, **dict(zip(fields, v, strict=True))}
+            for v in product(*values.values())
+        )
         places = [bench.place(each) for each in grid]
         first = {field: values[field].index(at[field]) for field in fields}
         presets[preset] = {"values": values, "start": first, "places": places}

@@ -1,10 +1,11 @@
-"""Keep the learner's copies of the lessons in `workbook/`, apart from the files that git tracks.
+"""Keep the learner's copies of the lessons in `workbook/`, apart from the files that
+git tracks.
 
 python -m tools.workbook    # make the workbook, or bring it up to date
 
-`make lab` does this first. A copy has no outputs, so no prediction is spoiled. A lesson that
-changes in git replaces its copy only if the learner hasn't edited the copy. Outputs don't count as
-edits.
+`make lab` does this first. A copy has no outputs, so no prediction is spoiled. A lesson
+that changes in git replaces its copy only if the learner hasn't edited the copy.
+Outputs don't count as edits.
 """
 
 import hashlib
@@ -27,8 +28,11 @@ def update(root: Path = ROOT) -> list[str]:
 
 
 def names(root: Path) -> list[str]:
-    """Return the file names of the notebooks and of the glossary, which they link to."""
-    return sorted(p.name for p in (root / "notebooks").iterdir() if p.suffix in (".ipynb", ".md"))
+    """Return the file names of the notebooks and of the glossary, which they link
+    to."""
+    return sorted(
+        p.name for p in (root / "notebooks").iterdir() if p.suffix in (".ipynb", ".md")
+    )
 
 
 def _refresh(root: Path, name: str) -> str:
@@ -37,7 +41,10 @@ def _refresh(root: Path, name: str) -> str:
     if not copy.exists():
         restore(name, root)
         return ""
-    newest, current = fingerprint(read(root / "notebooks" / name)), fingerprint(read(copy))
+    newest, current = (
+        fingerprint(read(root / "notebooks" / name)),
+        fingerprint(read(copy)),
+    )
     copied = _record(root).get(name)
     if newest == current:
         _note(root, name, newest)
@@ -50,11 +57,16 @@ def _refresh(root: Path, name: str) -> str:
 
 
 def _how_to_reset(name: str) -> str:
-    return f" `make reset LESSON={name[:2]}` takes the new one." if name[:2].isdigit() else ""
+    return (
+        f" `make reset LESSON={name[:2]}` takes the new one."
+        if name[:2].isdigit()
+        else ""
+    )
 
 
 def restore(name: str, root: Path = ROOT) -> None:
-    """Copy one lesson, over whatever the workbook has of it, and note which one it was."""
+    """Copy one lesson, over whatever the workbook has of it, and note which one it
+    was."""
     lesson = read(root / "notebooks" / name)
     _write(root / FOLDER / name, without_outputs(lesson))
     _note(root, name, fingerprint(lesson))
@@ -78,8 +90,8 @@ def without_outputs(text: str) -> str:
 def fingerprint(text: str) -> str:
     """Return a hash of a notebook's sources, or of any other text.
 
-    A damaged notebook has the hash "". Empty cells don't count, because JupyterLab adds one when
-    the last cell is run.
+    A damaged notebook has the hash "". Empty cells don't count, because JupyterLab adds
+    one when the last cell is run.
     """
     notebook = _parsed(text)
     if notebook is None:
@@ -90,7 +102,8 @@ def fingerprint(text: str) -> str:
 
 
 def _parsed(text: str) -> dict | None:
-    """Return a notebook as a dictionary, {} for a text that is none, None for a damaged one."""
+    """Return a notebook as a dictionary, {} for a text that is none, None for a damaged
+    one."""
     if not text.lstrip().startswith("{"):
         return {}
     try:
@@ -107,11 +120,14 @@ def _record(root: Path) -> dict[str, str]:
 def _note(root: Path, name: str, newest: str) -> None:
     record = _record(root)
     if record.get(name) != newest:
-        _write(root / FOLDER / RECORD, json.dumps(record | {name: newest}, indent=1) + "\n")
+        _write(
+            root / FOLDER / RECORD, json.dumps(record | {name: newest}, indent=1) + "\n"
+        )
 
 
 def _write(path: Path, text: str) -> None:
-    """Write under another name and rename, so that Ctrl-C leaves the old file or the new one."""
+    """Write under another name and rename, so that Ctrl-C leaves the old file or the
+    new one."""
     path.parent.mkdir(exist_ok=True)
     draft = path.with_name(f"{path.name}.new")
     draft.write_text(text, encoding="utf-8", newline="\n")

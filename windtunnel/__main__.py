@@ -38,19 +38,31 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 @click.command()
 @click.argument("engine")
-@click.option("--at-least", default="", metavar="NAME|FILE", help="Exit with 1 if this beats it.")
-@click.option("--seeds", callback=numbers, default=f"{SEEDS[0]}-{SEEDS[-1]}", help="Of the tasks.")
+@click.option(
+    "--at-least", default="", metavar="NAME|FILE", help="Exit with 1 if this beats it."
+)
+@click.option(
+    "--seeds", callback=numbers, default=f"{SEEDS[0]}-{SEEDS[-1]}", help="Of the tasks."
+)
 @click.option("--session", "sessions", multiple=True, type=_FILE, help="Replay it too.")
 @click.option("--price-as", type=click.Choice([*price_list()["models"]]), default=MODEL)
-@click.option("--window", type=click.IntRange(8_000), default=WINDOW, help="Its tokens.")
+@click.option(
+    "--window", type=click.IntRange(8_000), default=WINDOW, help="Its tokens."
+)
 @click.option("--html", type=_FILE, help="Write a page.")
 @click.option("--json", "is_json", is_flag=True, help="Print everything as JSON.")
-@click.option("--jobs", type=click.IntRange(0), default=0, help="Processes. Default: one a core.")
-def command(engine: str, at_least: str, html: Path | None, is_json: bool, **given: Any) -> int:
-    """Judge an engine: MODULE:FUNCTION with the signature of `agentlib.pipeline.compact`.
+@click.option(
+    "--jobs", type=click.IntRange(0), default=0, help="Processes. Default: one a core."
+)
+def command(
+    engine: str, at_least: str, html: Path | None, is_json: bool, **given: Any
+) -> int:
+    """Judge an engine: MODULE:FUNCTION with the signature of
+    `agentlib.pipeline.compact`.
 
-    It tries random conversations, runs generated tasks with the offline model, and compares what
-    they cost and what was kept with presets and with other systems' mechanisms.
+    It tries random conversations, runs generated tasks with the offline model, and
+    compares what they cost and what was kept with presets and with other systems'
+    mechanisms.
 
     \b
     Examples:
@@ -59,18 +71,22 @@ def command(engine: str, at_least: str, html: Path | None, is_json: bool, **give
       python -m windtunnel.judge mine:compact --json > before.json
       python -m windtunnel.judge mine:compact --at-least before.json
 
-    Exit codes: 0 nothing is broken, and NAME or the verdict in FILE doesn't beat it, 1 otherwise,
-    2 a wrong argument, 130 Ctrl-C.
+    Exit codes: 0 nothing is broken, and NAME or the verdict in FILE doesn't beat it, 1
+    otherwise, 2 a wrong argument, 130 Ctrl-C.
     """
     least: Any = at_least
     if at_least and at_least not in OTHERS:
         try:
             least = json.loads(Path(at_least).read_text(encoding="utf-8"))["rows"]
         except (LookupError, TypeError):
-            raise click.UsageError(f"{at_least} is no verdict; --json writes one") from None
+            raise click.UsageError(
+                f"{at_least} is no verdict; --json writes one"
+            ) from None
     others = [at_least] if at_least in OTHERS else []
     bar = partial(track, console=Console(stderr=True), transient=True)
-    verdict = judge(engine, model=given.pop("price_as"), others=others, track=bar, **given)
+    verdict = judge(
+        engine, model=given.pop("price_as"), others=others, track=bar, **given
+    )
     passes = verdict.passes(least)
     if html:
         html.write_text(page(verdict, passes), encoding="utf-8")

@@ -1,7 +1,8 @@
-"""Kill an agent in a process of its own while one of its commands waits to be run (lesson 05).
+"""Kill an agent in a process of its own while one of its commands waits to be run
+(lesson 05).
 
-The agent asks before each command, as in the terminal. It is killed while it waits for the answer,
-so a call is always in flight and every run is the same.
+The agent asks before each command, as in the terminal. It is killed while it waits for
+the answer, so a call is always in flight and every run is the same.
 """
 
 import subprocess
@@ -17,11 +18,14 @@ from windtunnel.tasks.scenarios import REVIEW, Clock
 
 SETTINGS = Settings(manual=False, keep_recent=6).scaled(32_000)
 NAME = "killed"
-_RUN = "import sys; from windtunnel.crash import work; work(sys.argv[1], int(sys.argv[2]))"
+_RUN = (
+    "import sys; from windtunnel.crash import work; work(sys.argv[1], int(sys.argv[2]))"
+)
 
 
 def work(place: str, commands: int) -> None:
-    """Do the review in `place`/work, with the session in `place`. The new process calls this.
+    """Do the review in `place`/work, with the session in `place`. The new process calls
+    this.
 
     All commands may run, except number `commands`, which waits for an answer.
     """
@@ -33,21 +37,33 @@ def work(place: str, commands: int) -> None:
     folder, clock = Path(place, "work"), Clock()
     REVIEW.make_workspace(folder)
     session = Session.create(place, settings=SETTINGS, session_id=NAME, clock=clock)
-    llm, workspace = client(window=32_000, clock=clock), Workspace(folder, confirm=confirm)
+    llm, workspace = (
+        client(window=32_000, clock=clock),
+        Workspace(folder, confirm=confirm),
+    )
     for prompt in REVIEW.prompts:
-        list(loop.run(llm, prompt, workspace, settings=SETTINGS, session=session, clock=clock))
+        list(
+            loop.run(
+                llm, prompt, workspace, settings=SETTINGS, session=session, clock=clock
+            )
+        )
 
 
 def kill_while_it_waits(place: Path, commands: int) -> int:
-    """Start the agent, kill it before its command number `commands`, and return its exit code.
+    """Start the agent, kill it before its command number `commands`, and return its
+    exit code.
 
-    No process can catch SIGKILL. The code is -9, and 1 on Windows. Raises ValueError if there is no
-    such command.
+    No process can catch SIGKILL. The code is -9, and 1 on Windows. Raises ValueError if
+    there is no such command.
     """
     start = [sys.executable, "-c", _RUN, str(place), str(commands)]
-    with subprocess.Popen(start, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        start, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
         assert process.stdout
         if not process.stdout.readline():
-            raise ValueError(f"the agent ended before its command {commands}; take fewer")
+            raise ValueError(
+                f"the agent ended before its command {commands}; take fewer"
+            )
         process.kill()
         return process.wait()

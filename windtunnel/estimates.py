@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 
 
 def readings(run: "Run") -> "pandas.DataFrame":
-    """Return a row for each request: its `turn`, the tokens `billed` and `said`, and `rang`.
+    """Return a row for each request: its `turn`, the tokens `billed` and `said`, and
+    `rang`.
 
-    `said` is the estimate that was compared with the threshold, and `rang` tells whether it was
-    over it and the agent compacted. A last request that the API refused for its size is billed as
-    the API counted it. The run has to have `reactive=False`, so that each step is one request.
+    `said` is the estimate that was compared with the threshold, and `rang` tells
+    whether it was over it and the agent compacted. A last request that the API refused
+    for its size is billed as the API counted it. The run has to have `reactive=False`,
+    so that each step is one request.
     """
     import pandas
 

@@ -1,4 +1,5 @@
-"""The field on one picture: what engines cost against what they keep, each with its spread."""
+"""The field on one picture: what engines cost against what they keep, each with its
+spread."""
 
 # pyright: reportUnknownMemberType=false
 # matplotlib leaves its keyword arguments without types.
@@ -14,7 +15,8 @@ COLOURS = (GREY, BLUE, "#8757A8", "#2F7F62", "#B9741A")
 WIDEST = 140
 """The cost in percent at which the picture ends."""
 _BEND = 1.6
-"""The power of the upward scale. Most engines keep much, so there is more room at the top."""
+"""The power of the upward scale. Most engines keep much, so there is more room at the
+top."""
 
 
 @plain
@@ -28,19 +30,29 @@ def field(
 ) -> Chart:
     """Draw each engine as a named dot: its cost to the right, what was kept upwards.
 
-    Both are in percent, each with its spread. `families`: names by what they change, a colour each.
-    `front`: those that nobody beats in both, to be joined by a line. Those in `mine` are red
-    and joined in their order, and the last is the largest. Dots at nearly the same place have one
-    name for all. An engine too expensive for the picture stands at its
-    edge, with its cost.
+    Both are in percent, each with its spread. `families`: names by what they change, a
+    colour each. `front`: those that nobody beats in both, to be joined by a line. Those
+    in `mine` are red and joined in their order, and the last is the largest. Dots at
+    nearly the same place have one name for all. An engine too expensive for the picture
+    stands at its edge, with its cost.
     """
     chart = Chart(5.35, title)
-    axes = chart.frame(0.62, 1.0, 6.4, 3.9, xlabel="cost, % of what forgetting nothing costs")
+    axes = chart.frame(
+        0.62, 1.0, 6.4, 3.9, xlabel="cost, % of what forgetting nothing costs"
+    )
     low = min(cost[1] for cost, _ in dots.values())
     axes.set_yscale("function", functions=(_bent(_BEND), _bent(1 / _BEND)))
-    axes.set(xlim=(low - 4, WIDEST + 2), ylim=(0, 106), ylabel="kept: rule, facts and files, %")
+    axes.set(
+        xlim=(low - 4, WIDEST + 2),
+        ylim=(0, 106),
+        ylabel="kept: rule, facts and files, %",
+    )
     axes.set_yticks([25, 50, 75, 90, 100])
-    colours = {n: c for c, names in zip(COLOURS, families.values(), strict=False) for n in names}
+    colours = {
+        n: c
+        for c, names in zip(COLOURS, families.values(), strict=False)
+        for n in names
+    }
     axes.step(*zip(*(place(dots[name]) for name in front), strict=True), "-", where="post",
               color=DARK, linewidth=2, alpha=0.25, zorder=1)  # fmt: skip
     way = zip(*(place(dots[name]) for name in mine), strict=True)
@@ -63,5 +75,6 @@ def _bent(power: float) -> Callable[[Any], Any]:
 
 
 def place(dot: Spread) -> tuple[float, float]:
-    """Return where a dot stands: one that is too expensive for the picture stands at its edge."""
+    """Return where a dot stands: one that is too expensive for the picture stands at
+    its edge."""
     return min(dot[0][0], WIDEST), dot[1][0]

@@ -1,7 +1,8 @@
 """Make a working part of the agent out of a learner's function.
 
-Each wrapper gives an engine with the signature of `pipeline.compact`, so the loop needs no new
-arguments. What the function returns is sent as it is, however wrong, and the API says why.
+Each wrapper gives an engine with the signature of `pipeline.compact`, so the loop needs
+no new arguments. What the function returns is sent as it is, however wrong, and the API
+says why.
 """
 
 import inspect
@@ -27,15 +28,18 @@ from offline_api.server import Model
 Ask = Callable[[list[Message]], dict[str, Any]]
 """(messages) -> the model's reply to them: `content`, `stop_reason`, `usage`."""
 Loop = Callable[[list[Message], Ask, Workspace], object]
-"""(messages, ask, workspace): ask and act until the model is done, adding to `messages`."""
+"""(messages, ask, workspace): ask and act until the model is done, adding to
+`messages`."""
 Tool = tuple[Definition, Callable[[str], str]]
-"""A tool's definition, and a function of the text of the file that the call's `path` names."""
+"""A tool's definition, and a function of the text of the file that the call's `path`
+names."""
 
 
 class PartFailed(RuntimeError):
     """A learner's function raised, or returned something that nobody could send.
 
-    Its text names the function and the line: "`clear` raised IndexError() in line 3: return x[9]".
+    Its text names the function and the line: "`clear` raised IndexError() in line 3:
+    return x[9]".
     """
 
 
@@ -44,9 +48,11 @@ def named(
     returns: type | tuple[type, ...] = object,
     passes: tuple[type[Exception], ...] = (),
 ) -> Callable[..., Any]:
-    """Call the function. If it raises, or returns another type, say in which of its lines.
+    """Call the function. If it raises, or returns another type, say in which of its
+    lines.
 
-    Exceptions of the types `passes` are part of what the function may do and stay as they are.
+    Exceptions of the types `passes` are part of what the function may do and stay as
+    they are.
     """
 
     @wraps(function)
@@ -72,7 +78,9 @@ def failed(
     while isinstance(function, partial):
         function = function.func
     function = inspect.unwrap(function)
-    code = getattr(function, "__code__", None) or getattr(function.__call__, "__code__", None)
+    code = getattr(function, "__code__", None) or getattr(
+        function.__call__, "__code__", None
+    )
     if code is None:  # a class, or a function of C
         return PartFailed(f"{function!r:.60} {what}")
     line = code.co_firstlineno
@@ -127,7 +135,8 @@ class LearnersParts(TypedDict, total=False):
 
 
 class Parts(LearnersParts, total=False):
-    """All that `play` takes by name: the learner's parts and the circumstances of the run."""
+    """All that `play` takes by name: the learner's parts and the circumstances of the
+    run."""
 
     engine: ContextEngine
     resume_after: int
@@ -150,11 +159,19 @@ def composed(session: OpenSession, parts: Parts) -> ContextEngine:
     def step(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
         if (call := parts.get("on_compact_call")) and given["reason"] != "reactive":
             focus = named(call, (str, type(None)))(list(messages))
-            given |= {"reason": "auto" if focus is None else "manual", "focus": focus or ""}
+            given |= {
+                "reason": "auto" if focus is None else "manual",
+                "focus": focus or "",
+            }
         if estimate := parts.get("estimate"):
-            given["meter"] = _Estimate(given["meter"], named(estimate, (int, float)), session)
+            given["meter"] = _Estimate(
+                given["meter"], named(estimate, (int, float)), session
+            )
         if summarize := parts.get("summarize"):
-            ask, function = given["summarize"], named(summarize, str, passes=(SummaryFailed,))
+            ask, function = (
+                given["summarize"],
+                named(summarize, str, passes=(SummaryFailed,)),
+            )
 
             def summary(messages: Sequence[Message], focus: str) -> str:
                 return function(list(messages), focus, ask)
@@ -183,12 +200,16 @@ class _Estimate:
         if len(inspect.signature(self.function).parameters) != 3:
             return int(self.function(list(messages)))
         newest = self.session.requests[-1:]
-        bills = [(prompt_tokens(sent.usage), len(sent.context)) for sent in newest] or [(0, 0)]
+        bills = [(prompt_tokens(sent.usage), len(sent.context)) for sent in newest] or [
+            (0, 0)
+        ]
         return int(self.function(*bills[0], list(messages)))
 
 
 def _clearing(
-    engine: ContextEngine, function: Callable[..., list[Message] | None], session: OpenSession
+    engine: ContextEngine,
+    function: Callable[..., list[Message] | None],
+    session: OpenSession,
 ) -> ContextEngine:
     """Put function(messages) -> messages in the place of micro-compact.
 
@@ -200,7 +221,11 @@ def _clearing(
         view = function(list(messages))
         view = before if view is None else view
         old = results(before)
-        cleared = {id_: text for id_, text in results(view).items() if old.get(id_, text) != text}
+        cleared = {
+            id_: text
+            for id_, text in results(view).items()
+            if old.get(id_, text) != text
+        }
         if with_results(before, cleared) != view:
             session.show(view)
             cleared = {}
@@ -212,7 +237,8 @@ def _clearing(
 
 
 def is_message(message: Any) -> bool:
-    """Tell whether something has the shape of a message: a role, and a text or blocks."""
+    """Tell whether something has the shape of a message: a role, and a text or
+    blocks."""
     match message:
         case {"role": "user" | "assistant", "content": str() | list()}:
             parts: list[Any] = list(blocks(message))
@@ -223,14 +249,17 @@ def is_message(message: Any) -> bool:
 
 def results(messages: Sequence[Message]) -> dict[str, Any]:
     """Return the content of each tool result by the id of its call, oldest first."""
-    blocks = [block for message in messages for block in of_type(message, "tool_result")]
+    blocks = [
+        block for message in messages for block in of_type(message, "tool_result")
+    ]
     return {block["tool_use_id"]: block["content"] for block in blocks}
 
 
 def _compacting(
     engine: ContextEngine, function: Callable[..., list[Message]], session: OpenSession
 ) -> ContextEngine:
-    """Call function(messages) at each request, or with a summary or `summarize` when it is time."""
+    """Call function(messages) at each request, or with a summary or `summarize` when it
+    is time."""
     parameters = inspect.signature(function).parameters.values()
     names = [each.name for each in parameters if each.default is each.empty]
 
@@ -250,13 +279,16 @@ def _compacting(
         else:
             view = function(context, ask if names[1] == "summarize" else ask(context))
         after = given["meter"].estimate(view)
-        return _noted(replace(step, reason=reason, focus=focus, tokens_after=after), view, session)
+        return _noted(
+            replace(step, reason=reason, focus=focus, tokens_after=after), view, session
+        )
 
     return step
 
 
 def _noted(step: Step, view: list[Message], session: OpenSession) -> Step:
-    """Return the step to a view: a compaction, if one new message stands in for those that went."""
+    """Return the step to a view: a compaction, if one new message stands in for those
+    that went."""
     before = step.messages
     if view == before:
         return step

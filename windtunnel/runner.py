@@ -1,8 +1,9 @@
-"""Run a task from its first prompt to its last, with any part of the agent replaced by yours.
+"""Run a task from its first prompt to its last, with any part of the agent replaced by
+yours.
 
-Every run of every lesson goes through `play`. The offline agent works in a fresh folder, so what
-a setting made it forget shows in what it does next. Such a run illustrates a mechanism. It is no
-evidence about language models.
+Every run of every lesson goes through `play`. The offline agent works in a fresh
+folder, so what a setting made it forget shows in what it does next. Such a run
+illustrates a mechanism. It is no evidence about language models.
 """
 
 import re
@@ -30,7 +31,15 @@ from offline_api.faults import Fault
 from offline_api.model import HABITS, Habits
 from offline_api.model.notes import notes_in
 from session_report.playback import replay, table
-from windtunnel.parts import LearnersParts, Loop, OpenSession, Parts, ToolBench, composed, named
+from windtunnel.parts import (
+    LearnersParts,
+    Loop,
+    OpenSession,
+    Parts,
+    ToolBench,
+    composed,
+    named,
+)
 from windtunnel.tasks.scenarios import Checks, Clock, Scenario
 
 if TYPE_CHECKING:
@@ -47,7 +56,8 @@ KEPT = 64
 
 @dataclass(kw_only=True, eq=False)
 class Run:
-    """One task under some settings, and what came of it. `play` fills it in as the run goes on."""
+    """One task under some settings, and what came of it. `play` fills it in as the run
+    goes on."""
 
     settings: Settings
     session: Session
@@ -56,13 +66,15 @@ class Run:
     checks: Checks = field(default_factory=dict[str, Any])
     """The task's own measures, `done` first."""
     ended: str = ""
-    """What ended the run before its time, with the API's status, or "" if nothing did."""
+    """What ended the run before its time, with the API's status, or "" if nothing
+    did."""
     refused: str = ""
     """The API's words, if an error of the API ended the run."""
     rounds: list[agent_loop.Turn] = field(default_factory=list[agent_loop.Turn])
     """What the loop reported after each request."""
     steps: list[Step] = field(default_factory=list[Step])
-    """What the layers did, in their order, only if the run has a part of the learner's."""
+    """What the layers did, in their order, only if the run has a part of the
+    learner's."""
     step: Step = field(default_factory=lambda: Step(messages=[]))
     """The compaction by hand. `step.messages` is the context after it."""
 
@@ -95,20 +107,25 @@ class Run:
     def kept(self, task: Scenario) -> dict[str, Any]:
         """How much the summary holds of what was planted: `facts`, the `rule`, `names`.
 
-        `names` counts what the notes on files say about names in them: the details of the work.
+        `names` counts what the notes on files say about names in them: the details of
+        the work.
         """
         return {
             "facts": sum(fact in self.summary for fact in task.facts),
             "rule": bool(task.rule) and task.rule in self.summary,
-            "names": sum(len(n.parts[3:]) for n in notes_in(self.summary) if n.kind == "file"),
+            "names": sum(
+                len(n.parts[3:]) for n in notes_in(self.summary) if n.kind == "file"
+            ),
         }
 
     def dollars(self, model: str) -> float:
-        """What the run costs at this model's prices. Raises ValueError for an unknown model."""
+        """What the run costs at this model's prices. Raises ValueError for an unknown
+        model."""
         return sum(dollars(usage, model) for usage in self.usages)
 
     def events(self, *kinds: str) -> list[str]:
-        """The loop's events as lines with the number of the turn, of these kinds or all."""
+        """The loop's events as lines with the number of the turn, of these kinds or
+        all."""
         return [
             f"turn {number}: {event.kind}: {event.text}"
             for number, turn in enumerate(self.rounds, 1)
@@ -128,7 +145,8 @@ class Run:
 
 
 def repeated(history: Sequence[Message], tool: str = "") -> int:
-    """Count the calls, of one tool or of all, that had been made before with the same input.
+    """Count the calls, of one tool or of all, that had been made before with the same
+    input.
 
     >>> call = {"type": "tool_use", "name": "bash", "input": {"command": "ls"}}
     >>> repeated([{"role": "assistant", "content": [call]}] * 3)
@@ -161,7 +179,8 @@ def asked_at(session: Session) -> list[int]:
 
 
 _REMEMBERED = {"engine", "compact_after", "focus", "max_turns"}
-"""A run with any other part is made again each time: such a function may change in between."""
+"""A run with any other part is made again each time: such a function may change in
+between."""
 
 
 def play(
@@ -176,10 +195,11 @@ def play(
 ) -> Run:
     """Do the task in a fresh folder, and return what it took and what came of it.
 
-    The window on the wire is `settings.context_window`. `live`, `max_usd`, `faults` and `habits`
-    are those of `offline_api.client`. Live, commands run in bubblewrap or not at all. An error of
-    the API ends the run and stands in `Run.refused`. The same arguments give the same run, so it
-    is made once and remembered, unless a function of yours other than `engine` is in it.
+    The window on the wire is `settings.context_window`. `live`, `max_usd`, `faults` and
+    `habits` are those of `offline_api.client`. Live, commands run in bubblewrap or not
+    at all. An error of the API ends the run and stands in `Run.refused`. The same
+    arguments give the same run, so it is made once and remembered, unless a function of
+    yours other than `engine` is in it.
 
     A part of yours takes the place of the agent's own:
 
@@ -212,11 +232,21 @@ def play(
     """
     names = Parts.__annotations__
     if unknown := parts.keys() - names.keys():
-        raise TypeError(f"play takes no {', '.join(unknown)}; it takes {', '.join(names)}")
+        raise TypeError(
+            f"play takes no {', '.join(unknown)}; it takes {', '.join(names)}"
+        )
     if ("save" in parts) != ("load" in parts):
         raise TypeError("save and load go together: what one writes, the other reads")
     run = _played if parts.keys() <= _REMEMBERED else _played.__wrapped__
-    return run(task, settings, live, max_usd, tuple(faults), habits, tuple(sorted(parts.items())))
+    return run(
+        task,
+        settings,
+        live,
+        max_usd,
+        tuple(faults),
+        habits,
+        tuple(sorted(parts.items())),
+    )
 
 
 @lru_cache(maxsize=KEPT)
@@ -233,7 +263,13 @@ def _played(
     parts = cast(Parts, dict(named_parts))
     clock, model, window = Clock(), parts.get("model"), settings.context_window
     llm = client(
-        live, window=window, max_usd=max_usd, faults=faults, clock=clock, habits=habits, model=model
+        live,
+        window=window,
+        max_usd=max_usd,
+        faults=faults,
+        clock=clock,
+        habits=habits,
+        model=model,
     )
     if parts.keys() & {"summarize", "compact"}:  # the learner's own has no breaker
         settings = replace(settings, summary_retries=0, breaker_failures=0)
@@ -242,7 +278,9 @@ def _played(
         folder = Path(name, "work")
         task.make_workspace(folder)
         stem = re.sub(r"[^\w. -]", "-", task.name)
-        session = OpenSession.create(name, settings=settings, session_id=stem, clock=clock)
+        session = OpenSession.create(
+            name, settings=settings, session_id=stem, clock=clock
+        )
         run = Run(settings=settings, session=session)
         bench = ToolBench(folder, sandbox=live, added=tuple(parts.get("tools", ())))
         work = _Work(run, llm, model_id(live), session, bench, clock, parts)
@@ -257,7 +295,8 @@ def _played(
 
 
 class _TurnsOver(BaseException):
-    """Stop a learner's loop at its last request. Its own `except Exception` doesn't catch this."""
+    """Stop a learner's loop at its last request. Its own `except Exception` doesn't
+    catch this."""
 
 
 @dataclass
@@ -278,7 +317,9 @@ class _Work:
         self.engine = composed(self.session, parts)
         self.hooks = parts.get("hooks", NO_HOOKS)
         reopens = "save" in parts
-        self.pause = parts.get("resume_after", 10) if reopens else parts.get("compact_after")
+        self.pause = (
+            parts.get("resume_after", 10) if reopens else parts.get("compact_after")
+        )
 
     def through(self, task: Scenario) -> None:
         """Go through the prompts, and note what ended the run before its time."""
@@ -295,17 +336,22 @@ class _Work:
                     self._by_agent(prompt, self._most(number))
         except (anthropic.APIError, agent_loop.RequestTooLarge) as error:
             self.run.refused = _words(error)
-            self.run.ended = f"{getattr(error, 'status_code', '')} {self.run.refused}".strip()
+            self.run.ended = (
+                f"{getattr(error, 'status_code', '')} {self.run.refused}".strip()
+            )
             return
         except SummaryFailed as error:
             self.run.ended = f"no summary: {error}"
             return
         if self.pause is not None and not self.run.ended:
             there = len(self.session.requests)
-            raise ValueError(f"after turn {self.pause}: the task has turns 1 to {there}")
+            raise ValueError(
+                f"after turn {self.pause}: the task has turns 1 to {there}"
+            )
 
     def _wait(self, seconds: float) -> None:
-        """Let a pause pass, and keep the prompt cache alive in it as the terminal does."""
+        """Let a pause pass, and keep the prompt cache alive in it as the terminal
+        does."""
         session, end = self.session, self.clock.start + seconds
         for _ in range(session.settings.keep_alive if session.requests else 0):
             due = session.used_at + session.settings.repeat_after
@@ -321,7 +367,8 @@ class _Work:
         return most if isinstance(most, int) else most[number]
 
     def _by_agent(self, prompt: str, most: int) -> None:
-        """Work on a prompt, with the compaction by hand or the new start if it falls due."""
+        """Work on a prompt, with the compaction by hand or the new start if it falls
+        due."""
         left = (self.pause or 0) - len(self.session.requests)
         self._turns(prompt, left if left > 0 else most)
         if not self.run.ended and self.pause == len(self.session.requests):
@@ -347,7 +394,8 @@ class _Work:
         if self.own:
             self.run.steps.append(step)
         if step.compaction == "manual" and given["reason"] == "auto":
-            # The learner's rule asked. A replay takes that for a person, and so for two steps.
+            # The learner's rule asked. A replay takes that for a person, and so for two
+            # steps.
             self.run.steps.append(Step(messages=step.messages, settled=step.settled))
         return step
 
@@ -379,17 +427,22 @@ class _Work:
         session = self.session
         if not session.requests:
             system = agent_loop.system_prompt(session.settings)
-            session.begin(session.settings, system, self.workspace.definitions, at=self._now())
+            session.begin(
+                session.settings, system, self.workspace.definitions, at=self._now()
+            )
         session.say(prompt, at=self._now())
         messages = list(session.context)
         try:
-            named(loop, passes=(anthropic.APIError,))(messages, self._ask, self.workspace)
+            named(loop, passes=(anthropic.APIError,))(
+                messages, self._ask, self.workspace
+            )
         except _TurnsOver:
             self.run.ended = f"{self._most()} turns"
         session.show(messages)
 
     def _ask(self, messages: list[Message]) -> dict[str, Any]:
-        """Send the messages for a learner's loop, and note the results in them and the reply.
+        """Send the messages for a learner's loop, and note the results in them and the
+        reply.
 
         Nothing asks for the prompt cache.
         """

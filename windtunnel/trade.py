@@ -23,7 +23,8 @@ Interval = Sequence[float]
 Spread = tuple[Interval, Interval]
 """How far a dot reaches across and upwards."""
 NEAR, FEW = 1.2, 12
-"""Percent within which dots share a name, and dots beside which there is room for names."""
+"""Percent within which dots share a name, and dots beside which there is room for
+names."""
 Dots = Mapping[str, tuple[float, float]]
 """By name: the dollars of a run, and how much of the task is left."""
 _DOT = "#8A919B"
@@ -43,11 +44,12 @@ def trade(
     hollow: Collection[str] = (),
     best: str = "",
 ) -> Chart:
-    """Draw each run as a named dot: dollars to the right, what is left of the task upwards.
+    """Draw each run as a named dot: dollars to the right, what is left of the task
+    upwards.
 
-    `trail`: the runs that the picture is about, in their order; the last one is the largest.
-    `left`: the words of the upward axis, which ends at `most`. The dots of `hollow` lost something
-    that their height doesn't show. A ring marks the `best`.
+    `trail`: the runs that the picture is about, in their order; the last one is the
+    largest. `left`: the words of the upward axis, which ends at `most`. The dots of
+    `hollow` lost something that their height doesn't show. A ring marks the `best`.
     """
     chart = Chart(3.7, title)
     axes = chart.frame(0.72, 0.55, 6.2, 2.6, xlabel="price of the task", ylabel=left)
@@ -68,7 +70,9 @@ def trade(
         looks: Any = {"mfc": "white"} if name in hollow else {}
         (mark,) = axes.plot(*dot, "o", color=colour, markersize=size, mew=1.6, **looks)
         if name == best:
-            (mark,) = axes.plot(*dot, "o", color=DARK, markersize=16, mfc="none", mew=1.6)
+            (mark,) = axes.plot(
+                *dot, "o", color=DARK, markersize=16, mfc="none", mew=1.6
+            )
         taken.append(mark.get_window_extent())
     for name, dot in {**trail, **dots}.items():
         name_dot(axes, name, dot, taken, color=RED if name in trail else GREY)
@@ -83,11 +87,12 @@ def policies(
     title: str,
     scale: Mapping[str, float] | None = None,
 ) -> Chart:
-    """Draw policies as named dots with their intervals: dollars to the right, need upwards.
+    """Draw policies as named dots with their intervals: dollars to the right, need
+    upwards.
 
-    `spreads`: by name, the mean of `dollars` (in percent) and of `need`, each with the ends of its
-    interval. Those in `mine` are red. `scale`: names and their places on a line above, where the
-    one named "" is the place that the picture is for.
+    `spreads`: by name, the mean of `dollars` (in percent) and of `need`, each with the
+    ends of its interval. Those in `mine` are red. `scale`: names and their places on a
+    line above, where the one named "" is the place that the picture is for.
     """
     dots = {name: (each["dollars"], each["need"]) for name, each in spreads.items()}
     chart = Chart(4.4 if scale else 3.7, title)
@@ -103,26 +108,34 @@ def policies(
 
 
 def intervals(
-    axes: Axes, dots: Mapping[str, Spread], colours: Mapping[str, str], largest: str = ""
+    axes: Axes,
+    dots: Mapping[str, Spread],
+    colours: Mapping[str, str],
+    largest: str = "",
 ) -> None:
     """Draw dots with their intervals across and upwards, and name them.
 
-    Names keep clear of dots, and of the intervals if there are at most `FEW` dots. Dots at nearly
-    the same place share the name of a red one or of the first, and say how many more are here.
+    Names keep clear of dots, and of the intervals if there are at most `FEW` dots. Dots
+    at nearly the same place share the name of a red one or of the first, and say how
+    many more are here.
     """
     taken, places = list[Bbox](), dict[tuple[float, float], list[str]]()
     has_room = len(dots) <= FEW
     for name, ((x, *across), (y, *up)) in dots.items():
         looks: Any = {"color": colours[name]}
         marks = axes.plot(across, [y, y], [x, x], up, linewidth=1, alpha=0.35, **looks)
-        marks += axes.plot(x, y, "o", markersize=9 if name == largest or has_room else 7, **looks)
+        marks += axes.plot(
+            x, y, "o", markersize=9 if name == largest or has_room else 7, **looks
+        )
         taken += [mark.get_window_extent() for mark in marks[0 if has_room else -1 :]]
         near = (p for p in places if abs(p[0] - x) < NEAR and abs(p[1] - y) < NEAR)
         places.setdefault(next(near, (x, y)), []).append(name)
     halo: Any = {"path_effects": [withStroke(linewidth=2.5, foreground="white")]}
     halo |= {"fontsize": 9 if has_room else 8}
     for place, names in places.items():
-        first = next((name for name in reversed(names) if colours[name] == RED), names[0])
+        first = next(
+            (name for name in reversed(names) if colours[name] == RED), names[0]
+        )
         more = f" + {len(names) - 1} here" if names[1:] else ""
         name_dot(axes, first + more, place, taken, color=colours[first], **halo)
 
@@ -139,22 +152,39 @@ def _marked(axes: Axes, scale: Mapping[str, float]) -> None:
 def name_dot(
     axes: Axes, name: str, dot: tuple[float, float], taken: list[Bbox], **looks: Any
 ) -> None:
-    """Write a name beside its dot where nothing else stands, or else on the side with more room.
+    """Write a name beside its dot where nothing else stands, or else on the side with
+    more room.
 
     A line leads to a name that is far from its dot.
     """
-    line: Any = {"arrowstyle": "-", "linewidth": 0.6, "color": looks["color"], "shrinkA": 0}
+    line: Any = {
+        "arrowstyle": "-",
+        "linewidth": 0.6,
+        "color": looks["color"],
+        "shrinkA": 0,
+    }
     for x, y in _SIDES:
         across = "left" if x > 0 else "right" if x else "center"
         up = "bottom" if y > 0 else "top" if y else "center"
-        place: Any = {"xytext": (x, y), "textcoords": "offset points", "ha": across, "va": up}
-        text = axes.annotate(name, dot, arrowprops=line if abs(y) > 9 else None, **place, **looks)
+        place: Any = {
+            "xytext": (x, y),
+            "textcoords": "offset points",
+            "ha": across,
+            "va": up,
+        }
+        text = axes.annotate(
+            name, dot, arrowprops=line if abs(y) > 9 else None, **place, **looks
+        )
         text.get_window_extent()  # puts it in its place, and has the line in it
         box = Text.get_window_extent(text)
-        inside = axes.bbox.x0 < box.x0 and box.x1 < axes.bbox.x1 and axes.bbox.y0 < box.y0
+        inside = (
+            axes.bbox.x0 < box.x0 and box.x1 < axes.bbox.x1 and axes.bbox.y0 < box.y0
+        )
         if inside and not any(box.overlaps(other) for other in taken):
             taken.append(box)
             return
         text.remove()
     x, across = (9, "left") if dot[0] < sum(axes.get_xlim()) / 2 else (-9, "right")
-    axes.annotate(name, dot, xytext=(x, 0), textcoords="offset points", ha=across, **looks)
+    axes.annotate(
+        name, dot, xytext=(x, 0), textcoords="offset points", ha=across, **looks
+    )

@@ -12,15 +12,16 @@
 >>> for path in glob("sessions/*.jsonl"):
 ...     print(path, len(load(path).compactions), "compactions")
 
-The agent's state keeps all of its messages. Only the request is a view, so nothing is lost. Each
-conversation has a session file, named by the id of its first message. The agent's own model writes
-the summary, with the same system prompt and tools. If you stream messages, the summary is streamed
-as well. The engine and the session file know only the text of a person's message. The view sends it
-whole. Of a result that the engine changed, and of a reply that may not keep its thinking, it sends
-the text and the calls. System messages among the others stand in front of every view.
+The agent's state keeps all of its messages. Only the request is a view, so nothing is
+lost. Each conversation has a session file, named by the id of its first message. The
+agent's own model writes the summary, with the same system prompt and tools. If you
+stream messages, the summary is streamed as well. The engine and the session file know
+only the text of a person's message. The view sends it whole. Of a result that the
+engine changed, and of a reply that may not keep its thinking, it sends the text and the
+calls. System messages among the others stand in front of every view.
 
-LangChain caches no prompt by itself. `AnthropicPromptCachingMiddleware()`, behind `compaction` in
-the list, does so.
+LangChain caches no prompt by itself. `AnthropicPromptCachingMiddleware()`, behind
+`compaction` in the list, does so.
 """
 # pyright: reportMissingImports=false, reportUntypedBaseClass=false
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
@@ -34,14 +35,16 @@ from agentlib.adapters.conversation import Conversations, reply, result, said, u
 from agentlib.messages import THINKING, Message, blocks
 
 WRITTEN = ("cache_creation", "ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
-"""Parts of what was written to the cache. The first is 0 if the others say how long it lives."""
+"""Parts of what was written to the cache. The first is 0 if the others say how long it
+lives."""
 
 
 class Compaction(Conversations, AgentMiddleware):
     """Send a view of the conversation that fits the window."""
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
-        """Send the view, and a request for a summary before it if the engine wants one."""
+        """Send the view, and a request for a summary before it if the engine wants
+        one."""
 
         def ask(messages: list[Any]) -> str:
             return handler(request.override(messages=messages)).result[0].text
@@ -59,17 +62,29 @@ class Compaction(Conversations, AgentMiddleware):
         return await handler(request.override(messages=view))
 
     def ours(self, message: Any) -> Message:
-        """Write a message in the wire's shape. Of a person's message it takes the text."""
+        """Write a message in the wire's shape. Of a person's message it takes the
+        text."""
         if message.type == "tool":
-            return result(message.tool_call_id, message.text, wrong=message.status == "error")
+            return result(
+                message.tool_call_id, message.text, wrong=message.status == "error"
+            )
         if message.type != "ai":
             return said("system" if message.type == "system" else "user", message.text)
-        kept = [b for b in blocks({"content": message.content}) if b["type"] in ("text", *THINKING)]
-        calls = [use(call["id"], call["name"], call["args"]) for call in message.tool_calls]
+        kept = [
+            b
+            for b in blocks({"content": message.content})
+            if b["type"] in ("text", *THINKING)
+        ]
+        calls = [
+            use(call["id"], call["name"], call["args"]) for call in message.tool_calls
+        ]
         usage: dict[str, Any] = message.usage_metadata or {}
         cached: dict[str, Any] = usage.get("input_token_details", {})
         tokens = [usage.get(name, 0) for name in ("input_tokens", "output_tokens")]
-        tokens += [cached.get("cache_read") or 0, sum(cached.get(name) or 0 for name in WRITTEN)]
+        tokens += [
+            cached.get("cache_read") or 0,
+            sum(cached.get(name) or 0 for name in WRITTEN),
+        ]
         return reply([*kept, *calls], tokens)
 
     def theirs(self, texts: list[str], original: Any) -> Any:

@@ -9,11 +9,12 @@
 >>> agent = Agent(name="mine", model=model, tools=tools)  # your model and your tools
 >>> answer = Runner.run_sync(agent, prompt, run_config=config, max_turns=200)
 
-The run's items and a `Session` of the SDK stay whole. The filter sees no bill, so every prompt's
-size is a guess. Leave room for that. The agent's model writes the summary, and its tokens aren't in
-the run's usage. A conversation that the provider stores (`previous_response_id`) can't be compacted
-here. Reasoning and the provider's own tools stay as long as their turn does, and the session file
-has only their names. System messages among the items stand in front of every view.
+The run's items and a `Session` of the SDK stay whole. The filter sees no bill, so every
+prompt's size is a guess. Leave room for that. The agent's model writes the summary, and
+its tokens aren't in the run's usage. A conversation that the provider stores
+(`previous_response_id`) can't be compacted here. Reasoning and the provider's own tools
+stay as long as their turn does, and the session file has only their names. System
+messages among the items stand in front of every view.
 """
 # pyright: reportMissingImports=false, reportUnknownArgumentType=false
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
@@ -25,7 +26,14 @@ from typing import Any
 
 from agents import ItemHelpers, Model, ModelTracing, MultiProvider, RunContextWrapper
 
-from agentlib.adapters.conversation import Conversations, Message, reply, result, said, use
+from agentlib.adapters.conversation import (
+    Conversations,
+    Message,
+    reply,
+    result,
+    said,
+    use,
+)
 
 
 class Compaction(Conversations):
@@ -43,8 +51,12 @@ class Compaction(Conversations):
         rest = dict.fromkeys(("previous_response_id", "conversation_id", "prompt"))
 
         async def ask(items: list[Any]) -> str:
-            answer = await model.get_response(given.instructions, items, *options, **rest)
-            return "".join(ItemHelpers.extract_text(item) or "" for item in answer.output)
+            answer = await model.get_response(
+                given.instructions, items, *options, **rest
+            )
+            return "".join(
+                ItemHelpers.extract_text(item) or "" for item in answer.output
+            )
 
         return replace(given, input=await self.aview(name, given.input, ask))
 
@@ -62,8 +74,15 @@ class Compaction(Conversations):
     def theirs(self, texts: list[str], original: Any) -> Any:
         """Write a summary, or a result that the engine changed."""
         if original:
-            return {**original, "output": "\n".join(texts)} if "output" in original else original
-        return {"role": "user", "content": [{"type": "input_text", "text": t} for t in texts]}
+            return (
+                {**original, "output": "\n".join(texts)}
+                if "output" in original
+                else original
+            )
+        return {
+            "role": "user",
+            "content": [{"type": "input_text", "text": t} for t in texts],
+        }
 
 
 def _text(content: Any) -> str:

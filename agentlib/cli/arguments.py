@@ -18,12 +18,18 @@ _FILE = click.Path(exists=True, dir_okay=False, resolve_path=True, path_type=Pat
 
 
 def function(name: str) -> ContextEngine:
-    """Import `module:function`. Raises BadParameter with what is wrong about the name."""
+    """Import `module:function`. Raises BadParameter with what is wrong about the
+    name."""
     try:
         return pkgutil.resolve_name(name)
-    except (Exception, SystemExit) as error:  # importing somebody's module can raise anything
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # importing somebody's module can raise anything
         hint = "write MODULE:FUNCTION, such as mine:compact"
-        raise click.BadParameter(f"{name!r}: {type(error).__name__}: {error}; {hint}.") from error
+        raise click.BadParameter(
+            f"{name!r}: {type(error).__name__}: {error}; {hint}."
+        ) from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,21 +37,41 @@ class Arguments:
     """The parsed command line: the prompt, and an option for each other field."""
 
     prompt: str | None = None
-    workspace: Annotated[Path | None, _FOLDER, "The folder to work on. Default: this one."] = None
+    workspace: Annotated[
+        Path | None, _FOLDER, "The folder to work on. Default: this one."
+    ] = None
     in_place: Annotated[bool, bool, "Work in the folder itself, not on a copy."] = False
     transcripts: Annotated[Path | None, _NEW_FOLDER, "Where sessions go."] = None
-    resume: Annotated[Path | None, _FILE, "Go on with a session, with its settings."] = None
-    preset: Annotated[str | None, click.Choice([*presets.ALL]), "Whose settings to take."] = None
+    resume: Annotated[
+        Path | None, _FILE, "Go on with a session, with its settings."
+    ] = None
+    preset: Annotated[
+        str | None, click.Choice([*presets.ALL]), "Whose settings to take."
+    ] = None
     window: Annotated[int | None, click.IntRange(1_000), "Tokens of the window."] = None
-    threshold: Annotated[int | None, click.IntRange(1), "Compact above so many tokens."] = None
-    keep_recent: Annotated[int | None, click.IntRange(0), "Results that stay whole."] = None
-    engine: Annotated[ContextEngine, function, "What compacts: MODULE:FUNCTION."] = pipeline.compact
-    keep_alive: Annotated[int | None, click.IntRange(0, 100), "Repeats while it waits."] = None
-    live: Annotated[bool, bool, "Ask a real model, and work in the folder itself."] = False
+    threshold: Annotated[
+        int | None, click.IntRange(1), "Compact above so many tokens."
+    ] = None
+    keep_recent: Annotated[
+        int | None, click.IntRange(0), "Results that stay whole."
+    ] = None
+    engine: Annotated[ContextEngine, function, "What compacts: MODULE:FUNCTION."] = (
+        pipeline.compact
+    )
+    keep_alive: Annotated[
+        int | None, click.IntRange(0, 100), "Repeats while it waits."
+    ] = None
+    live: Annotated[bool, bool, "Ask a real model, and work in the folder itself."] = (
+        False
+    )
     env: Annotated[Path | None, _FILE, "Live: a .env file with the key."] = None
     model: Annotated[str | None, str, "Live: which model. Default: MODEL_ID."] = None
-    price: Annotated[str | None, str, "Live: dollars per million tokens, as IN,OUT."] = None
-    max_usd: Annotated[float, click.FloatRange(0, min_open=True), "Live: most dollars."] = 0.5
+    price: Annotated[
+        str | None, str, "Live: dollars per million tokens, as IN,OUT."
+    ] = None
+    max_usd: Annotated[
+        float, click.FloatRange(0, min_open=True), "Live: most dollars."
+    ] = 0.5
 
     @property
     def cap(self) -> float | None:
@@ -54,7 +80,8 @@ class Arguments:
 
     @property
     def folder(self) -> Path:
-        """Where new sessions go: by default beside the workspace or in the current folder."""
+        """Where new sessions go: by default beside the workspace or in the current
+        folder."""
         here = Path.cwd()
         source = self.workspace or here
         beside = source.parent if here.is_relative_to(source) else here
@@ -63,9 +90,10 @@ class Arguments:
     def settings(self, own: Settings | None = None, model: str = MODEL) -> Settings:
         """Combine preset, environment and arguments. The later one wins.
 
-        A resumed session keeps its `own` settings unless an argument changes them. Then neither
-        the default preset nor the environment counts. Without an argument `keep_alive` is, live,
-        what pays at the prices of `model`. Raises ValueError if the numbers don't fit.
+        A resumed session keeps its `own` settings unless an argument changes them. Then
+        neither the default preset nor the environment counts. Without an argument
+        `keep_alive` is, live, what pays at the prices of `model`. Raises ValueError if
+        the numbers don't fit.
         """
         pays = repeats_that_pay(model) if self.live else 0
         alive = pays if self.keep_alive is None else self.keep_alive
@@ -78,9 +106,12 @@ class Arguments:
 
 
 def options() -> list[click.Parameter]:
-    """Make an option of each field of `Arguments` after the prompt: type or check, and help."""
+    """Make an option of each field of `Arguments` after the prompt: type or check, and
+    help."""
     fields = list(get_type_hints(Arguments, include_extras=True).items())[1:]
     return [
-        click.Option([f"--{name}".replace("_", "-")], type=kind, is_flag=kind is bool, help=text)
+        click.Option(
+            [f"--{name}".replace("_", "-")], type=kind, is_flag=kind is bool, help=text
+        )
         for name, (kind, text) in ((name, hint.__metadata__) for name, hint in fields)
     ]

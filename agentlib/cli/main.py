@@ -40,17 +40,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:  # it was closed before the start
             setattr(sys, name, io.TextIOWrapper(io.BytesIO()))
-        if isinstance(stream := getattr(sys, name), io.TextIOWrapper):  # it may lack characters
-            stream.reconfigure(encoding="utf-8" if os.name == "nt" else None, errors="replace")
+        if isinstance(
+            stream := getattr(sys, name), io.TextIOWrapper
+        ):  # it may lack characters
+            stream.reconfigure(
+                encoding="utf-8" if os.name == "nt" else None, errors="replace"
+            )
     # None: styles if the output is a terminal.
-    color = False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
+    color = (
+        False
+        if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+        else None
+    )
     try:
-        return command.main(argv, "python -m agentlib", standalone_mode=False, color=color)
+        return command.main(
+            argv, "python -m agentlib", standalone_mode=False, color=color
+        )
     except click.Abort:  # Ctrl-C
         return STOPPED
     except click.ClickException as error:
         text, code = error.format_message(), error.exit_code
-    except (ValueError, OSError, RuntimeError) as error:  # RuntimeError: there is no key
+    except (
+        ValueError,
+        OSError,
+        RuntimeError,
+    ) as error:  # RuntimeError: there is no key
         text, code = sentence(error), FAILED if isinstance(error, RuntimeError) else 2
     click.echo(f"error: {text}", err=True)
     return code
@@ -61,9 +75,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 def command(**given: Any) -> int:
     """A coding agent that outlives its context window.
 
-    PROMPT is what to do. Without it you are asked, line after line, and /help lists commands.
+    PROMPT is what to do. Without it you are asked, line after line, and /help lists
+    commands.
 
-    Offline, the default, a simulated model answers without a key. It understands seven tasks:
+    Offline, the default, a simulated model answers without a key. It understands seven
+    tasks:
 
     \b
       read files and report     "Read every Python file one by one and write a report"
@@ -77,24 +93,28 @@ def command(**given: Any) -> int:
       say what a summary or     "Rule: the first line of every report must be '# For Ada'."
         a rule holds
 
-    The offline agent works on a copy of the folder, without version control, virtual environments,
-    node_modules, caches and .env files. The copy lies beside the session file, and --resume finds
-    it there. Session files go to .transcripts in the current folder, or beside the workspace if
-    that would lie in it. Only one process at a time can work on a session.
+    The offline agent works on a copy of the folder, without version control, virtual
+    environments, node_modules, caches and .env files. The copy lies beside the session
+    file, and --resume finds it there. Session files go to .transcripts in the current
+    folder, or beside the workspace if that would lie in it. Only one process at a time
+    can work on a session.
 
-    With --live a real model works in the folder itself. ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL and
-    MODEL_ID come from the environment, or all from a .env file that you name with --env. No other
-    .env is read. The run stops once --max-usd dollars are spent, 0.50 by default. inf means no cap.
-    If no price is known for your model, name one with --price 0.5,2 (50 cents in, 2 dollars out, a
-    million tokens) or with MODEL_PRICE. On your own machine it is 0,0. If your server or the price
-    list says how large the window is, the agent uses no larger one, unless you give --window. You
-    confirm each shell command, unless bubblewrap confines it. When the agent waits, for you or for
-    a command, --keep-alive 3 repeats the last request up to three times, so that the prompt cache
-    lives on. Left out, it is 3 where writing to the cache costs 20 times reading or more, else 0.
-    Each repeat is billed and said; Ctrl-C ends them.
+    With --live a real model works in the folder itself. ANTHROPIC_API_KEY,
+    ANTHROPIC_BASE_URL and MODEL_ID come from the environment, or all from a .env file
+    that you name with --env. No other .env is read. The run stops once --max-usd
+    dollars are spent, 0.50 by default. inf means no cap. If no price is known for your
+    model, name one with --price 0.5,2 (50 cents in, 2 dollars out, a million tokens) or
+    with MODEL_PRICE. On your own machine it is 0,0. If your server or the price list
+    says how large the window is, the agent uses no larger one, unless you give
+    --window. You confirm each shell command, unless bubblewrap confines it. When the
+    agent waits, for you or for a command, --keep-alive 3 repeats the last request up to
+    three times, so that the prompt cache lives on. Left out, it is 3 where writing to
+    the cache costs 20 times reading or more, else 0. Each repeat is billed and said;
+    Ctrl-C ends them.
 
-    An argument wins over the environment (CLAUDE_CODE_AUTO_COMPACT_WINDOW, DISABLE_COMPACT,
-    CLAUDE_AUTOCOMPACT_PCT_OVERRIDE, DISABLE_AUTO_COMPACT), and the environment over the preset.
+    An argument wins over the environment (CLAUDE_CODE_AUTO_COMPACT_WINDOW,
+    DISABLE_COMPACT, CLAUDE_AUTOCOMPACT_PCT_OVERRIDE, DISABLE_AUTO_COMPACT), and the
+    environment over the preset.
 
     \b
     Examples:
@@ -103,17 +123,21 @@ def command(**given: Any) -> int:
       python -m agentlib --resume .transcripts/20261121-101500-1.jsonl --threshold 12000
       python -m agentlib --live --max-usd 0.20 "Explain what this project does"
 
-    Exit codes: 0 done, 1 an error or stopped early, 2 a wrong argument, 130 Ctrl-C. The session is
-    kept in each case.
+    Exit codes: 0 done, 1 an error or stopped early, 2 a wrong argument, 130 Ctrl-C. The
+    session is kept in each case.
     """
-    arguments = Arguments(**{name: value for name, value in given.items() if value is not None})
+    arguments = Arguments(
+        **{name: value for name, value in given.items() if value is not None}
+    )
     with closing(Terminal(arguments)) as terminal:
-        terminal.enter(arguments.workspace or (None if arguments.resume else Path.cwd()))
+        terminal.enter(
+            arguments.workspace or (None if arguments.resume else Path.cwd())
+        )
         return terminal.talk()
 
 
 class Terminal:
-    """A conversation with the agent. A line is a prompt, unless it is one of these commands:
+    """A conversation with the agent. A line is a prompt, or one of these commands:
 
     /compact [FOCUS]  summarise the conversation now, keeping FOCUS in detail; so does /compress
     /compact preview  show what would go (-) and what would stay; nothing changes
@@ -124,7 +148,8 @@ class Terminal:
     /undo-files       put back the files that the agent changed, but not what commands changed
     /help             print this text
 
-    Ctrl-C stops a run. q, exit, quit, Ctrl-D, an empty line or Ctrl-C twice ends the conversation.
+    Ctrl-C stops a run. q, exit, quit, Ctrl-D, an empty line or Ctrl-C twice ends the
+    conversation.
     """
 
     def __init__(self, arguments: Arguments) -> None:
@@ -133,7 +158,8 @@ class Terminal:
         Raises ValueError or OSError for wrong arguments, LiveError if there is no key,
         SessionInUse if another process has the session.
         """
-        # How many requests there were when Ctrl-C ended the keeping alive, and what repeats them.
+        # How many requests there were when Ctrl-C ended the keeping alive, and what
+        # repeats them.
         self.left_alone, self.repeating = -1, threading.Thread()
         old, self.hold = resumed(arguments.resume) if arguments.resume else (None, None)
         self.arguments, own = arguments, old.settings if old else None
@@ -141,37 +167,58 @@ class Terminal:
         self.settings = arguments.settings(own, self.model)
         click.echo(notice(self.model, arguments))
         if most := self.settings.keep_alive:
-            click.echo(f"[up to {most} repeats keep the prompt cache alive when the agent waits]")
+            click.echo(
+                f"[up to {most} repeats keep the prompt cache alive when the agent waits]"
+            )
         live, cap, env = arguments.live, arguments.cap, arguments.env
-        listed: int | None = price_list()["models"].get(self.model, {}).get("context_window")
+        listed: int | None = (
+            price_list()["models"].get(self.model, {}).get("context_window")
+        )
         limit = served_window(env) or listed if live and not arguments.window else None
         if limit and limit < self.settings.context_window:
             self.settings = replace(arguments, window=limit).settings(own, self.model)
             click.echo(f"[window: {limit:,} tokens, all that the model has]")
         window, warn = self.settings.context_window, click.echo
-        self.client = client(live, window=window, max_usd=cap, env=env, say=str, warn=warn)
+        self.client = client(
+            live, window=window, max_usd=cap, env=env, say=str, warn=warn
+        )
         self.session = old or Session.create(arguments.folder, settings=self.settings)
 
     def enter(self, source: Path | None) -> None:
-        """Work in `source` itself, in the session's copy, or in a new copy of `source`."""
+        """Work in `source` itself, in the session's copy, or in a new copy of
+        `source`."""
         assert self.session.path, "a terminal's session has a file"
         self.file = self.session.path
         self.hold = hold(self.file)
         self.copy = root = self.file.with_suffix(".workspace")
-        live, in_place, boxed = self.arguments.live, self.arguments.in_place, shell.confines()
+        live, in_place, boxed = (
+            self.arguments.live,
+            self.arguments.in_place,
+            shell.confines(),
+        )
         if source and (live or in_place):
-            root, note = source, f"working in {source} itself; /undo-files puts back what it edits"
+            root, note = (
+                source,
+                f"working in {source} itself; /undo-files puts back what it edits",
+            )
         elif self.copy.is_dir() and not in_place:
             note = f"working on the session's copy, {root}"
         elif source:
             size = copy_folder(source, root, avoid=self.file.parent)
             note = f"working on a copy of {source} ({size}): {root}"
         else:
-            raise ValueError(f"{self.file} has no working copy; name its folder: --workspace DIR")
+            raise ValueError(
+                f"{self.file} has no working copy; name its folder: --workspace DIR"
+            )
         click.echo(f"[{render.plain(note)}]")
         if not (live or boxed):
-            click.echo("[no bubblewrap: the commands that it runs, such as tests, aren't confined]")
-        kept = self.file.with_suffix(".before") / sha256(bytes(root.resolve())).hexdigest()[:16]
+            click.echo(
+                "[no bubblewrap: the commands that it runs, such as tests, aren't confined]"
+            )
+        kept = (
+            self.file.with_suffix(".before")
+            / sha256(bytes(root.resolve())).hexdigest()[:16]
+        )
         before, asks = Before(root, kept), confirm if live else None
         self.undo, keep = before.put_back, before.keep if root == source else None
         more: Any = {"confirm": asks, "keep": keep, "waiting": self._kept_alive}
@@ -215,10 +262,13 @@ class Terminal:
 
     @contextmanager
     def _kept_alive(self, *, awaited: bool = True) -> Generator[None]:
-        """Keep the prompt cache alive until the block ends. A repeat under way is waited for."""
+        """Keep the prompt cache alive until the block ends. A repeat under way is
+        waited for."""
         over = threading.Event()
         if not self.repeating.is_alive():
-            self.repeating = threading.Thread(target=self._repeat, args=(over,), daemon=True)
+            self.repeating = threading.Thread(
+                target=self._repeat, args=(over,), daemon=True
+            )
             self.repeating.start()
         try:
             yield
@@ -228,7 +278,8 @@ class Terminal:
                 self._await_repeat()
 
     def _await_repeat(self) -> None:
-        """Wait for a repeat under way, because with two requests at once the cap can't be held.
+        """Wait for a repeat under way, because with two requests at once the cap can't
+        be held.
 
         The first Ctrl-C only says so. The second one ends the conversation.
         """
@@ -240,7 +291,9 @@ class Terminal:
                 if told:
                     raise
                 told = True
-                click.echo("\n[your line is sent after the repeat under way; Ctrl-C again quits]")
+                click.echo(
+                    "\n[your line is sent after the repeat under way; Ctrl-C again quits]"
+                )
 
     def _repeat(self, over: threading.Event) -> None:
         """Repeat the last request each time the cache is about to expire.
@@ -249,19 +302,28 @@ class Terminal:
         """
         sent, settings, old = self.session.requests, self.settings, self.session.repeats
         most = settings.keep_alive if sent and self.left_alone != len(sent) else 0
-        for number in range(1 + sum(repeat.at > sent[-1].at for repeat in old if sent), most + 1):
+        for number in range(
+            1 + sum(repeat.at > sent[-1].at for repeat in old if sent), most + 1
+        ):
             agent, what = self.agent(), f"the cache is kept alive: {number} of {most}"
-            if over.wait(max(0.0, self.session.used_at + settings.repeat_after - agent.now())):
+            if over.wait(
+                max(0.0, self.session.used_at + settings.repeat_after - agent.now())
+            ):
                 return
             try:
                 usage = agent.repeat().usage
             except Exception as error:
-                click.echo(f"[the cache is kept alive no longer: {sentence(error)}]", err=True)
+                click.echo(
+                    f"[the cache is kept alive no longer: {sentence(error)}]", err=True
+                )
                 return
-            click.echo(render.bill_line(what, [usage], self.model, live=self.arguments.live))
+            click.echo(
+                render.bill_line(what, [usage], self.model, live=self.arguments.live)
+            )
 
     def obey(self, line: str | None) -> int:
-        """Carry out a command or work on a prompt, print what happens, return an exit code.
+        """Carry out a command or work on a prompt, print what happens, return an exit
+        code.
 
         None goes on where the session stopped.
         """
@@ -280,16 +342,28 @@ class Terminal:
             where = f"{self.file}: " if getattr(error, "filename", "") is None else ""
             click.echo(f"[error: {where}{sentence(error)}]", err=True)
         sent = self.session.requests[old[0] :]
-        usages = [usage for c in self.session.compactions[old[1] :] for usage in c.usage]
+        usages = [
+            usage for c in self.session.compactions[old[1] :] for usage in c.usage
+        ]
         if usages := usages + [request.usage for request in sent]:
             what = f"turns: {len(sent):,}"
-            click.echo(render.bill_line(what, usages, self.model, live=self.arguments.live))
-        return FAILED if code == DONE and sent and sent[-1].stop_reason != "end_turn" else code
+            click.echo(
+                render.bill_line(what, usages, self.model, live=self.arguments.live)
+            )
+        return (
+            FAILED
+            if code == DONE and sent and sent[-1].stop_reason != "end_turn"
+            else code
+        )
 
     def _lines(self, line: str | None) -> Iterator[str]:
         """Yield what a command or the agent says."""
-        parts = re.fullmatch(r"/([\w-]*)(?:\s+(.*))?", line or "")  # "/etc/hosts" begins a prompt
-        name, rest = (parts[1].lower(), (parts[2] or "").strip()) if parts else (None, "")
+        parts = re.fullmatch(
+            r"/([\w-]*)(?:\s+(.*))?", line or ""
+        )  # "/etc/hosts" begins a prompt
+        name, rest = (
+            (parts[1].lower(), (parts[2] or "").strip()) if parts else (None, "")
+        )
         agent = self.agent()
         match name:
             case None:
@@ -302,7 +376,9 @@ class Terminal:
                 yield "[the last compaction is undone]"
             case "compact" | "compress":
                 if not self.settings.enabled:
-                    raise ValueError("compaction is off; unset DISABLE_COMPACT to use it")
+                    raise ValueError(
+                        "compaction is off; unset DISABLE_COMPACT to use it"
+                    )
                 yield from render.step_lines(agent.compact_now(rest))
             case "context":
                 yield from render.window_lines(agent)
@@ -313,7 +389,9 @@ class Terminal:
                 yield f"[model: {self.model}]"
             case "new":
                 if self.session.history:  # or else it is new already
-                    self.session = Session.create(self.file.parent, settings=self.settings)
+                    self.session = Session.create(
+                        self.file.parent, settings=self.settings
+                    )
                     self.enter(self.workspace.root)
                 yield f"[new session: {self.file}]"
             case "undo-files":
@@ -324,9 +402,12 @@ class Terminal:
                 raise ValueError(f"there is no command /{name}; /help lists them")
 
     def close(self) -> None:
-        """Let go of the session, and print where it is, or remove a new one without a word."""
+        """Let go of the session, and print where it is, or remove a new one without a
+        word."""
         if self.repeating.is_alive():
-            click.echo("[a repeat is under way; it may be billed, and the session won't show it]")
+            click.echo(
+                "[a repeat is under way; it may be billed, and the session won't show it]"
+            )
         if self.hold:
             self.hold.release()
         if self.file == self.arguments.resume or load(self.file).history:
@@ -337,9 +418,14 @@ class Terminal:
 
 
 def resumed(path: Path) -> tuple[Session, Hold]:
-    """Hold and load a session of this agent. Raises ValueError for another program's file."""
-    if not path.is_file() or SETTINGS not in path.read_text(encoding="utf-8", errors="replace"):
-        raise ValueError(f"{path} is not a session of this agent; name a file that it wrote")
+    """Hold and load a session of this agent. Raises ValueError for another program's
+    file."""
+    if not path.is_file() or SETTINGS not in path.read_text(
+        encoding="utf-8", errors="replace"
+    ):
+        raise ValueError(
+            f"{path} is not a session of this agent; name a file that it wrote"
+        )
     held, session = hold(path), load(path)
     for what in session.damage:
         click.echo(f"[{path} is damaged; {render.plain(what)}]", err=True)
@@ -349,8 +435,14 @@ def resumed(path: Path) -> tuple[Session, Hold]:
 def confirm(command: str) -> bool:
     """Ask the person whether a shell command may run. Without a person it may not."""
     is_person = sys.stdin.isatty()
-    title = "The agent wants to run:" if is_person else "[refused, nobody is there to confirm it]"
-    click.echo(f"{title}\n{re.sub('^', '    ', render.as_it_runs(command), flags=re.M)}")
+    title = (
+        "The agent wants to run:"
+        if is_person
+        else "[refused, nobody is there to confirm it]"
+    )
+    click.echo(
+        f"{title}\n{re.sub('^', '    ', render.as_it_runs(command), flags=re.M)}"
+    )
     forget_typed()
     with suppress(EOFError):
         return is_person and input("Run it? [y/N] ").strip().lower() in ("y", "yes")
@@ -374,7 +466,9 @@ def notice(model: str, arguments: Arguments) -> str:
     """Say what asking `model` costs. Raises ValueError if it can't be asked."""
     if not arguments.live:
         if model != MODEL:
-            raise ValueError(f"offline there is only {MODEL}; to ask {model!r} add --live")
+            raise ValueError(
+                f"offline there is only {MODEL}; to ask {model!r} add --live"
+            )
         return "[offline: a simulated model answers; nothing is sent, nothing is spent]"
     return f"[live: {live_notice(model, arguments.cap, arguments.price, env=arguments.env)}]"
 
@@ -389,6 +483,8 @@ def sentence(error: BaseException) -> str:
         case {"error": {"type": str(kind), "message": str(message)}}:
             text = f"{kind}: {message}"
         case _:
-            expected = isinstance(error, ValueError | RuntimeError | OSError) and str(error)
+            expected = isinstance(error, ValueError | RuntimeError | OSError) and str(
+                error
+            )
             text = str(error) if expected else f"{type(error).__name__}: {error}"
     return f"{render.plain(text).strip().splitlines()[-1].strip():.1000}"

@@ -1,7 +1,7 @@
 """Turn what happened into lines of text: a turn, a compaction, a bill, the window.
 
-Nothing here prints. Control characters from a model or a file are spelled out, because they could
-rewrite what stands on the screen.
+Nothing here prints. Control characters from a model or a file are spelled out, because
+they could rewrite what stands on the screen.
 """
 
 import re
@@ -28,7 +28,8 @@ _UNSEEN = (
 
 
 def plain(text: str) -> str:
-    """Spell out control characters and those that turn the writing direction, and mask keys.
+    """Spell out control characters and those that turn the writing direction, and mask
+    keys.
 
     >>> plain("rm x\\rls")
     'rm x\\\\rls'
@@ -37,14 +38,18 @@ def plain(text: str) -> str:
 
 
 def as_it_runs(command: str) -> str:
-    """Return a whole command as text on which a person can decide. No key in it is masked.
+    """Return a whole command as text on which a person can decide. No key in it is
+    masked.
 
-    Characters that can't be seen are spelt out. Of many blanks or empty lines stands the number.
+    Characters that can't be seen are spelt out. Of many blanks or empty lines stands
+    the number.
 
     >>> as_it_runs("ls" + 90 * " " + "; rm -r x")
     'ls[90 blanks]; rm -r x'
     """
-    text = re.sub(r"\n(?:[^\S\n]*\n){3,}", _empty_lines, _spelt(command, _UNSAFE + _UNSEEN))
+    text = re.sub(
+        r"\n(?:[^\S\n]*\n){3,}", _empty_lines, _spelt(command, _UNSAFE + _UNSEEN)
+    )
     return re.sub(r"[^\S\n]{20,}", lambda match: f"[{len(match[0])} blanks]", text)
 
 
@@ -57,7 +62,8 @@ def _spelt(text: str, characters: str) -> str:
 
 
 def short(text: str, width: int = 60) -> str:
-    """Take the first line that is not blank, without control characters, cut to `width`.
+    """Take the first line that is not blank, without control characters, cut to
+    `width`.
 
     >>> short("\\n  one two three\\nfour", 8)
     'one two…'
@@ -77,7 +83,9 @@ def turn_lines(turn: Turn) -> Iterator[str]:
             yield plain(block["text"]).strip()
         elif block["type"] == "tool_use":
             yield call_line(block, results.get(block["id"], {"content": "no result"}))
-    yield from (f"[stopped: {plain(e.text)}]" for e in turn.events if e.kind == "stopped")
+    yield from (
+        f"[stopped: {plain(e.text)}]" for e in turn.events if e.kind == "stopped"
+    )
 
 
 def step_lines(step: Step) -> Iterator[str]:
@@ -88,7 +96,11 @@ def step_lines(step: Step) -> Iterator[str]:
         yield click.style(f"[micro_compact: {text}]", dim=True)
     if not step.compaction and step.reason == "auto":
         return
-    yield "[auto_compact triggered]" if step.reason == "auto" else f"[{step.reason} compact]"
+    yield (
+        "[auto_compact triggered]"
+        if step.reason == "auto"
+        else f"[{step.reason} compact]"
+    )
     if not step.compaction:
         yield "[nothing to compact yet: the newest exchanges stay as they are]"
     elif step.compaction == Outcome.FAILED:
@@ -101,7 +113,8 @@ def step_lines(step: Step) -> Iterator[str]:
 
 
 def preview_lines(agent: Agent) -> Iterator[str]:
-    """Yield a line for each message of the context: `-` if a summary would take its place."""
+    """Yield a line for each message of the context: `-` if a summary would take its
+    place."""
     step = agent.preview()
     kept = step.kept if step.compaction else range(len(step.messages))
     for at, message in enumerate(agent.session.context):
@@ -126,7 +139,9 @@ def call_line(call: Block, result: Block) -> str:
     return f"> {request}  {click.style(error + short(text) + lines, dim=True)}"
 
 
-def bill_line(what: str, usages: Sequence[Mapping[str, Any]], model: str, *, live: bool) -> str:
+def bill_line(
+    what: str, usages: Sequence[Mapping[str, Any]], model: str, *, live: bool
+) -> str:
     """Add up what some requests sent and cost.
 
     >>> usage = {"input_tokens": 1_200}   # at 4 dollars a million
@@ -144,10 +159,17 @@ def bill_line(what: str, usages: Sequence[Mapping[str, Any]], model: str, *, liv
 
 
 def window_lines(agent: Agent) -> Iterator[str]:
-    """Yield the tokens of the next prompt by kind: estimated shares of the anchored total."""
-    session, settings, window = agent.session, agent.settings, agent.settings.context_window
+    """Yield the tokens of the next prompt by kind: estimated shares of the anchored
+    total."""
+    session, settings, window = (
+        agent.session,
+        agent.settings,
+        agent.settings.context_window,
+    )
     anchored = replace(settings, estimator="anchored")
-    total = metered(session, anchored, agent.system + str(agent.tools)).estimate(session.context)
+    total = metered(session, anchored, agent.system + str(agent.tools)).estimate(
+        session.context
+    )
     limit = f"threshold {settings.threshold_tokens:,}"
     yield f"about {total:,} of {window:,} tokens ({total / window:.0%}); {limit}"
     kinds = breakdown(session.context, system=agent.system, tools=agent.tools)

@@ -1,4 +1,5 @@
-"""Keep each file as it was before the agent first wrote it, and put all of them back."""
+"""Keep each file as it was before the agent first wrote it, and put all of them
+back."""
 
 import shutil
 from dataclasses import dataclass
@@ -7,18 +8,23 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Before:
-    """The files of `root` before the agent's changes, kept in `folder` beside the session file.
+    """The files of `root` before the agent's changes, kept in `folder` beside the
+    session file.
 
-    `old` in it has copies. `new` in it has an empty file in the place of each that wasn't there.
-    What commands change isn't kept, because nobody knows which files they write.
+    `old` in it has copies. `new` in it has an empty file in the place of each that
+    wasn't there. What commands change isn't kept, because nobody knows which files they
+    write.
     """
 
     root: Path
     folder: Path
 
     def keep(self, file: Path) -> None:
-        """Keep a file of `root` that is about to be written, unless it is kept already."""
-        old, new = (self.folder / kind / file.relative_to(self.root) for kind in ("old", "new"))
+        """Keep a file of `root` that is about to be written, unless it is kept
+        already."""
+        old, new = (
+            self.folder / kind / file.relative_to(self.root) for kind in ("old", "new")
+        )
         if not (old.exists() or new.exists()):
             place = old if file.exists() else new
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -30,7 +36,9 @@ class Before:
         One that can't be put back stays kept, and stands in the list with the reason.
         """
         kept = [path for path in sorted(self.folder.rglob("*")) if path.is_file()]
-        return [self._put_back(path, *path.relative_to(self.folder).parts) for path in kept]
+        return [
+            self._put_back(path, *path.relative_to(self.folder).parts) for path in kept
+        ]
 
     def _put_back(self, kept: Path, kind: str, *parts: str) -> str:
         file, name = self.root.joinpath(*parts), "/".join(parts)

@@ -6,22 +6,36 @@ from pathlib import Path
 from agentlib.shell import holds_keys
 
 _LEFT_OUT = shutil.ignore_patterns(
-    *(".git", ".hg", ".svn", ".jj", ".venv", ".tox", ".nox", "node_modules", "__pycache__"),
+    *(
+        ".git",
+        ".hg",
+        ".svn",
+        ".jj",
+        ".venv",
+        ".tox",
+        ".nox",
+        "node_modules",
+        "__pycache__",
+    ),
     *(".*_cache", ".hypothesis", ".ipynb_checkpoints", ".transcripts", ".DS_Store"),
 )
 
 
-def copy_folder(source: Path, target: Path, *, avoid: Path | None = None, most: int = 10**9) -> str:
-    """Copy the files of `source` into the new folder `target`, which only its owner may enter.
+def copy_folder(
+    source: Path, target: Path, *, avoid: Path | None = None, most: int = 10**9
+) -> str:
+    """Copy the files of `source` into the new folder `target`, which only its owner may
+    enter.
 
-    Returns the size of the copy, and up to five paths that could not be copied, because they may
-    not be read or are no files, such as devices and pipes. Version control, packages, caches,
-    `.env` files, the contents of virtual environments and the folder `avoid` are left out. Symlinks
-    stay as they are: an absolute one into `source` still leads to `source`, not into the copy.
+    Returns the size of the copy, and up to five paths that could not be copied, because
+    they may not be read or are no files, such as devices and pipes. Version control,
+    packages, caches, `.env` files, the contents of virtual environments and the folder
+    `avoid` are left out. Symlinks stay as they are: an absolute one into `source` still
+    leads to `source`, not into the copy.
 
-    The copy is made under another name and then renamed, so a `target` is always whole. Raises
-    ValueError before it would exceed `most` bytes, and OSError if there is a `target` already or it
-    can't be written. Then no copy stays behind.
+    The copy is made under another name and then renamed, so a `target` is always whole.
+    Raises ValueError before it would exceed `most` bytes, and OSError if there is a
+    `target` already or it can't be written. Then no copy stays behind.
 
     >>> _ = Path("demo").mkdir(), Path("demo/a.txt").write_text("four")
     >>> copy_folder(Path("demo"), Path("copy"))
@@ -34,7 +48,11 @@ def copy_folder(source: Path, target: Path, *, avoid: Path | None = None, most: 
 
     def ignore(folder: str, names: list[str]) -> set[str]:
         is_venv, own = "pyvenv.cfg" in names, (avoid, part)
-        ours = {name for name in names if is_venv or holds_keys(name) or Path(folder, name) in own}
+        ours = {
+            name
+            for name in names
+            if is_venv or holds_keys(name) or Path(folder, name) in own
+        }
         return ours | _LEFT_OUT(folder, names)
 
     def copy(file: str, place: str) -> None:
@@ -53,7 +71,9 @@ def copy_folder(source: Path, target: Path, *, avoid: Path | None = None, most: 
     try:
         shutil.copytree(source, part, True, ignore, copy, dirs_exist_ok=True)
     except shutil.Error as error:
-        paths = [Path(path).relative_to(source).as_posix() for path, _, _ in error.args[0]]
+        paths = [
+            Path(path).relative_to(source).as_posix() for path, _, _ in error.args[0]
+        ]
         missing = f"; could not be copied: {', '.join(paths[:5])}"
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)

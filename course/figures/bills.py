@@ -1,4 +1,5 @@
-"""The pictures of bills: what requests read from the prompt cache and wrote, and their price."""
+"""The pictures of bills: what requests read from the prompt cache and wrote, and their
+price."""
 
 # pyright: reportUnknownMemberType=false
 # matplotlib leaves its keyword arguments without types.
@@ -19,21 +20,29 @@ _BARS = {
     "uncached": ("not cached", OCHRE, "input"),
     "answers": ("answers", "#98A2AE", "output"),
 }
-"""How tokens are billed: the words of the label, the colour, and the name of the price."""
+"""How tokens are billed: the words of the label, the colour, and the name of the
+price."""
 
 
 @plain
 def requests(
-    runs: Mapping[str, Sequence[Usage]], model: str, *, title: str, span: range = range(1, 999)
+    runs: Mapping[str, Sequence[Usage]],
+    model: str,
+    *,
+    title: str,
+    span: range = range(1, 999),
 ) -> Chart:
-    """Draw each request of two runs side by side: tokens of the prompt above, cents below.
+    """Draw each request of two runs side by side: tokens of the prompt above, cents
+    below.
 
-    `span`: the numbers of these requests only, counted from 1. Up to twelve have their cents
-    written above them. Raises ValueError if no run has so many.
+    `span`: the numbers of these requests only, counted from 1. Up to twelve have their
+    cents written above them. Raises ValueError if no run has so many.
     """
     last = max(map(len, runs.values()))
     if span.start > last:
-        raise ValueError(f"no request has a number from {span.start} on; the last one is {last}")
+        raise ValueError(
+            f"no request has a number from {span.start} on; the last one is {last}"
+        )
     chart, span = Chart(4.75, title), range(span.start, min(span.stop, last + 1))
     for row, label in enumerate(("thousand tokens", "cents")):
         for column, (name, usages) in enumerate(runs.items()):
@@ -49,7 +58,9 @@ def requests(
     return chart
 
 
-def _stack(axes: Axes, usages: Sequence[Usage], span: range, model: str, row: int) -> None:
+def _stack(
+    axes: Axes, usages: Sequence[Usage], span: range, model: str, row: int
+) -> None:
     """Draw the tokens of each prompt by how they are billed, or in row 1 the cents."""
     numbers = [n for n in span if n <= len(usages)]
     billed = [priced(usages[n - 1], model) for n in numbers]
@@ -69,8 +80,9 @@ def _stack(axes: Axes, usages: Sequence[Usage], span: range, model: str, row: in
 def spread(table: DataFrame, *, title: str, top: float = 11.5, **columns: str) -> Chart:
     """Draw what KEEP_RECENT does to each task, as multiples of the task's lowest value.
 
-    `table`: a row for each `seed` and `keep_recent`, and whether the task was `done`. `columns`:
-    two columns, and the title over each. `top`: the largest multiple that there is room for.
+    `table`: a row for each `seed` and `keep_recent`, and whether the task was `done`.
+    `columns`: two columns, and the title over each. `top`: the largest multiple that
+    there is room for.
     """
     chart = Chart(3.75, title)
     done = table.pivot_table(index="keep_recent", columns="seed", values="done") == 1
@@ -79,9 +91,16 @@ def spread(table: DataFrame, *, title: str, top: float = 11.5, **columns: str) -
         wide = table.pivot_table(index="keep_recent", columns="seed", values=column)
         times, places = wide / wide.min(), range(len(wide))
         axes.plot(places, times, color="#CCCCCC", linewidth=1, label="one task")
-        axes.plot(places, times.median(axis=1), color=BLUE, linewidth=3, label="the median")
+        axes.plot(
+            places, times.median(axis=1), color=BLUE, linewidth=3, label="the median"
+        )
         if not done.all(axis=None):
-            looks: Any = {"color": RED, "markersize": 7, "mew": 1.6, "label": "a task not done"}
+            looks: Any = {
+                "color": RED,
+                "markersize": 7,
+                "mew": 1.6,
+                "label": "a task not done",
+            }
             axes.plot(places, times.where(~done), "x", **looks)
         axes.set_yscale("log", base=2)
         axes.set_yticks([1, 2, 4, 8], ["1", "2", "4", "8"])
@@ -106,8 +125,8 @@ def savings(
 ) -> Chart:
     """Draw the cents that were saved up to each place, and where a formula says 0.
 
-    `across`: the name of the axis. `span`: the cents that there is room for. `words` name the
-    formula's dot.
+    `across`: the name of the axis. `span`: the cents that there is room for. `words`
+    name the formula's dot.
     """
     chart = Chart(2.5, title)
     axes = chart.frame(0.75, 0.5, 6.2, 1.6, xlabel=across)
@@ -117,7 +136,9 @@ def savings(
     axes.plot(places, saved, color=BLUE, linewidth=2.5)
     axes.plot(at, 0, "o", color=RED, markersize=10, clip_on=at > places[-1])
     is_late, rises = at > 0.7 * places[-1], saved[-1] > saved[0]
-    shift, va = (-1, "top") if is_late != rises else (span[1] / 20, "bottom")  # off the curve
+    shift, va = (
+        (-1, "top") if is_late != rises else (span[1] / 20, "bottom")
+    )  # off the curve
     left, ha = (min(at, places[-1]) - 1, "right") if is_late else (at + 1, "left")
     looks: Any = {"color": RED, "fontsize": 10, "clip_on": True, "va": va, "ha": ha}
     axes.text(left, shift, f"{words}: {at:.1f}" + " →" * (at > places[-1]), **looks)

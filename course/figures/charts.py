@@ -24,7 +24,12 @@ NOTES = {"auto": "never sent, summarised instead", "manual": "compacted on reque
 _LEFT, _ACROSS, _HEAD, _FOOT, _APART = 0.68, 5.05, 0.45, 1.03, 0.62
 _LINE, _GHOST = 12.5, 9.0
 """Points: the height of a line of words, the width of a ghost bar."""
-_GHOSTS: Any = {"color": GREY, "gapcolor": "white", "linestyle": (0, (1, 1)), "linewidth": 1.4}
+_GHOSTS: Any = {
+    "color": GREY,
+    "gapcolor": "white",
+    "linestyle": (0, (1, 1)),
+    "linewidth": 1.4,
+}
 """The lines of prompts that were never sent."""
 
 
@@ -40,18 +45,22 @@ def compare(
 ) -> Chart:
     """Draw runs of the same task below each other on the same axes.
 
-    `tables`: by name, a row per turn. `top`: the top of the axis in tokens, and `turns`: the
-    turns it has room for. By default both are as these tables need. `refused`: by name, the API's
-    words about the request after the last turn. `tiers`: shares of the window to mark. Raises
-    ValueError for a table without rows.
+    `tables`: by name, a row per turn. `top`: the top of the axis in tokens, and
+    `turns`: the turns it has room for. By default both are as these tables need.
+    `refused`: by name, the API's words about the request after the last turn. `tiers`:
+    shares of the window to mark. Raises ValueError for a table without rows.
     """
     runs, refused = list(tables.values()), refused or {}
     if any(table.empty for table in runs):
         raise ValueError("there is no turn to draw: the table has no rows")
     chart = Chart(2.96 + 1.52 * len(runs), title)
     sizes = [_size(words, 0) for words in refused.values()]
-    sizes += [t[name].max() for t in runs for name in ("window", "tokens", "replaced_tokens")]
-    turns = turns or max(len(table) + (name in refused) for name, table in tables.items())
+    sizes += [
+        t[name].max() for t in runs for name in ("window", "tokens", "replaced_tokens")
+    ]
+    turns = turns or max(
+        len(table) + (name in refused) for name, table in tables.items()
+    )
     head = (_HEAD if title else 0.08) + (0.32 if any(tables) else 0)
     plot = (chart.height - head - _FOOT + _APART) / len(runs) - _APART
     for place, (name, table) in enumerate(tables.items(), 1):
@@ -59,7 +68,9 @@ def compare(
         axes = chart.frame(_LEFT, bottom, _ACROSS, plot, name)
         axes.set(xlim=(0.5, turns + 0.5), ylim=(0, top or 1.15 * max(sizes)))
         axes.set_ylabel("tokens in the prompt")
-        axes.yaxis.set_major_formatter(lambda tokens, _: f"{tokens / 1_000:g}k" if tokens else "0")
+        axes.yaxis.set_major_formatter(
+            lambda tokens, _: f"{tokens / 1_000:g}k" if tokens else "0"
+        )
         _Run(axes, plot, table).draw(refused.get(name, ""), tiers)
     chart.figure.axes[-1].set_xlabel("turn (one request each)")
     chart.key(columns=5)
@@ -101,15 +112,24 @@ class _Run:
         self.axes, self.columns = axes, round(end - 0.5)
         # Points of the page that a turn takes, and tokens that a point stands for.
         self.column, self.point = 72 * _ACROSS / self.columns, self.top / (72 * height)
-        self.tokens, self.replaced = table["tokens"].to_numpy(), table["replaced_tokens"].to_numpy()
-        self.asked, self.names = table["summary_request"].to_numpy(), list(table["compaction"])
+        self.tokens, self.replaced = (
+            table["tokens"].to_numpy(),
+            table["replaced_tokens"].to_numpy(),
+        )
+        self.asked, self.names = (
+            table["summary_request"].to_numpy(),
+            list(table["compaction"]),
+        )
         self.compacted = np.flatnonzero(table["compaction"].isin(NOTES))
         self.window = float(table["window"].iloc[-1])
         self.threshold = float(table["threshold"].iloc[-1])
-        self.ends = np.cumsum([0 * self.tokens, *(table[kind] for kind in LOOKS)], axis=0)
+        self.ends = np.cumsum(
+            [0 * self.tokens, *(table[kind] for kind in LOOKS)], axis=0
+        )
 
     def draw(self, refusal: str, tiers: Sequence[float]) -> None:
-        """Draw all of it. `refusal`: the API's words about the request after the last turn."""
+        """Draw all of it. `refusal`: the API's words about the request after the last
+        turn."""
         self._areas()
         over = wall_turn(self.tokens, self.window)
         if over or refusal:
@@ -117,8 +137,14 @@ class _Run:
         self._compactions()
         level(self.axes, "window ", self.window, "bottom", color=DARK, lw=2.6)
         if self.threshold > 0:
-            level(self.axes, "compacts\nat ", self.threshold, color=RED, ls="--", lw=1.3)
-        if len(self.compacted) and not (over or refusal) and max(self.replaced) <= self.window:
+            level(
+                self.axes, "compacts\nat ", self.threshold, color=RED, ls="--", lw=1.3
+            )
+        if (
+            len(self.compacted)
+            and not (over or refusal)
+            and max(self.replaced) <= self.window
+        ):
             self._note(self.compacted[0])
         for share in tiers:
             size = share * self.window
@@ -126,14 +152,19 @@ class _Run:
             self.axes.text(0.7, size, f"{share:.0%}", fontsize=8, color=GREY, va="top")
 
     def _areas(self) -> None:
-        """Draw the kinds on each other. Those without room for their name go into the legend."""
+        """Draw the kinds on each other. Those without room for their name go into the
+        legend."""
         edges = np.arange(len(self.tokens) + 1) + 0.5
-        for (kind, look), low, high in zip(LOOKS.items(), self.ends, self.ends[1:], strict=False):
+        for (kind, look), low, high in zip(
+            LOOKS.items(), self.ends, self.ends[1:], strict=False
+        ):
             if (high > low).any():
                 area = self.axes.stairs(high, edges, baseline=low, **look.fill())
                 is_thin = (high - low).max() <= 1.2 * self.point
                 area.set_label(
-                    f"_{kind}" if self._named(kind, low, high) or is_thin else NAMES[kind]
+                    f"_{kind}"
+                    if self._named(kind, low, high) or is_thin
+                    else NAMES[kind]
                 )
         quiet: Any = {"color": GREY, "linewidth": 0.8}
         self.axes.stairs(self.tokens, edges, baseline=None, label="_total", **quiet)
@@ -149,11 +180,14 @@ class _Run:
         place = _place(low, high, span, _LINE * self.point)
         if place:
             looks: Any = {"color": style.ink_on(LOOKS[kind].colour), "clip_on": True}
-            self.axes.text(*place, NAMES[kind], ha="center", va="center_baseline", **looks)
+            self.axes.text(
+                *place, NAMES[kind], ha="center", va="center_baseline", **looks
+            )
         return bool(place)
 
     def _refused(self, over: int | None, words: str) -> None:
-        """Draw the first refused prompt as a bar through the wall, and pale what follows it."""
+        """Draw the first refused prompt as a bar through the wall, and pale what
+        follows it."""
         turn = over or len(self.tokens) + 1
         size = self.tokens[over - 1] if over else _size(words, self.window)
         if over:
@@ -168,20 +202,36 @@ class _Run:
         self.axes.text(x, y, words, color=RED, clip_on=True)
 
     def _compactions(self) -> None:
-        """Draw the prompts that were compacted, the requests for summaries, and the falls."""
+        """Draw the prompts that were compacted, the requests for summaries, and the
+        falls."""
         axes, wide = self.axes, _GHOST / self.column
         left, high = self.compacted + 0.5, self.replaced[self.compacted]
-        right, middle, end = left + wide, left + 0.64 * wide, self.tokens[self.compacted]
-        axes.plot([left, left, right, right], [0 * high, high, high, 0 * high], **_GHOSTS)
+        right, middle, end = (
+            left + wide,
+            left + 0.64 * wide,
+            self.tokens[self.compacted],
+        )
+        axes.plot(
+            [left, left, right, right], [0 * high, high, high, 0 * high], **_GHOSTS
+        )
         axes.vlines(middle, end + 6 * self.point, high, RED, linewidth=1.8)
-        axes.plot(middle, end + 4 * self.point, "v", color=RED, markersize=6, label="_head")
+        axes.plot(
+            middle, end + 4 * self.point, "v", color=RED, markersize=6, label="_head"
+        )
         asked = np.flatnonzero(self.asked)
         if len(asked):
             looks: Any = {"color": LOOKS["summary"].colour, "label": "summary request"}
-            axes.vlines(asked + 0.5 + 0.2 * wide, 0, self.asked[asked], linewidth=3, **looks)
+            axes.vlines(
+                asked + 0.5 + 0.2 * wide, 0, self.asked[asked], linewidth=3, **looks
+            )
         failed = np.flatnonzero([name == "failed" for name in self.names])
         if len(failed):
-            cross: Any = {"color": RED, "markersize": 9, "mec": "w", "label": "failed attempt"}
+            cross: Any = {
+                "color": RED,
+                "markersize": 9,
+                "mec": "w",
+                "label": "failed attempt",
+            }
             axes.plot(failed + 1, self.tokens[failed] + 7 * self.point, "X", **cross)
 
     def _note(self, first: int) -> None:
@@ -189,11 +239,14 @@ class _Run:
         x, low = first + 0.5 + 0.5 * _GHOST / self.column, self.window + 5 * self.point
         self.axes.vlines(x, self.replaced[first], low, GREY, linewidth=0.8)
         side = "left" if x - 0.5 < self.columns / 2 else "right"
-        self.axes.text(x, low + self.point, NOTES[self.names[first]], color=GREY, ha=side)
+        self.axes.text(
+            x, low + self.point, NOTES[self.names[first]], color=GREY, ha=side
+        )
 
 
 def _place(low: Any, high: Any, span: int, height: float) -> tuple[float, float] | None:
-    """Return the middle of the place with most room between two edges, None if it's too small.
+    """Return the middle of the place with most room between two edges, None if it's too
+    small.
 
     >>> _place(np.array([0, 0, 0, 0]), np.array([9, 20, 22, 9]), 2, 10)
     (2.5, 10.0)
@@ -224,4 +277,6 @@ def sentence(table: DataFrame) -> str:
     text += f"; largest prompt {largest:,} tokens at turn {sent.index(largest) + 1}, "
     text += f"{100 * largest // window}% of the window of {window:,}; "
     text += f"{style.many(int(table['compaction'].isin(NOTES).sum()), 'compaction')}, "
-    return style.wrapped(f"{text}{style.many(int(table['cleared'].sum()), 'result')} cleared.")
+    return style.wrapped(
+        f"{text}{style.many(int(table['cleared'].sum()), 'result')} cleared."
+    )

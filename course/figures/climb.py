@@ -1,4 +1,5 @@
-"""The course in one picture: what each lesson's agent costs, and what is left at its end."""
+"""The course in one picture: what each lesson's agent costs, and what is left at its
+end."""
 
 # pyright: reportUnknownMemberType=false
 # matplotlib leaves its keyword arguments without types.
@@ -19,13 +20,16 @@ FILES, FACTS = 24, 4
 def climb(rows: Mapping[str, Mapping[str, Any]], dollars: str) -> Chart:
     """Draw a dot for each lesson, from the column `dollars` and from `described`.
 
-    `rows` are those of the scorecard, by lesson. A hollow dot has lost the rule, a cross is a
-    run that didn't finish. Neighbours that differ in nothing but their dollars share a name.
+    `rows` are those of the scorecard, by lesson. A hollow dot has lost the rule, a
+    cross is a run that didn't finish. Neighbours that differ in nothing but their
+    dollars share a name.
     """
     last, row = list(rows.items())[-1]
     kept = f"{row['described']} of {FILES} files, {row['facts']} of {FACTS} facts, "
     kept += "rule kept" if row["rule kept"] == "yes" else "rule lost"
-    title = f"Lesson {last}: {kept if row['done'] == 'yes' else 'the work is not finished'}"
+    title = (
+        f"Lesson {last}: {kept if row['done'] == 'yes' else 'the work is not finished'}"
+    )
     chart = Chart(3.5, title)
     names = {"xlabel": "price of the session", "ylabel": "files described"}
     axes = chart.frame(0.72, 0.55, 6.2, 2.4, **names)
@@ -35,7 +39,9 @@ def climb(rows: Mapping[str, Mapping[str, Any]], dollars: str) -> Chart:
     done = [(r[dollars], r["described"]) for r in rows.values() if r["done"] == "yes"]
     axes.plot([x for x, _ in done], [y for _, y in done], color=GREY, linewidth=1)
     for each in rows.values():
-        axes.plot(each[dollars], each["described"], markersize=10, mew=1.8, **_mark(each))
+        axes.plot(
+            each[dollars], each["described"], markersize=10, mew=1.8, **_mark(each)
+        )
     _name(axes, rows, dollars)
     words = "● the rule is kept   ○ it is lost   × not finished"
     axes.text(-0.002, FILES + 3.6, words, color=GREY, va="top")
@@ -51,7 +57,8 @@ def _mark(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _name(axes: Axes, rows: Mapping[str, Mapping[str, Any]], dollars: str) -> None:
-    """Write lessons and facts over the dots that are higher than those before, else under them."""
+    """Write lessons and facts over the dots that are higher than those before, else
+    under them."""
     highest = 0
     for _, group in groupby(rows.items(), lambda item: _place(item[1], dollars)):
         lessons, same = zip(*group, strict=True)

@@ -17,7 +17,8 @@ _TAGS = {
 class Difference:
     """The lines of two texts in one order, for a notebook or for `print`.
 
-    A line that went begins with "-", one that came with "+". In a printed text a long line is cut.
+    A line that went begins with "-", one that came with "+". In a printed text a long
+    line is cut.
 
     >>> Difference("One.\\nTwo.", "Two.\\nThree.")
     - One.
@@ -30,7 +31,10 @@ class Difference:
         self.lines = [line for line in merged if line[0] != "?"]
 
     def __repr__(self) -> str:
-        cut = (line if len(line) <= LINE else f"{line[: LINE - 2]} …" for line in self.lines)
+        cut = (
+            line if len(line) <= LINE else f"{line[: LINE - 2]} …"
+            for line in self.lines
+        )
         return "\n".join(line.rstrip() for line in cut)
 
     def _repr_html_(self) -> str:

@@ -9,7 +9,17 @@ from typing import Any
 
 from matplotlib.patches import Rectangle
 
-from session_report.style import BLUE, DARK, GREY, LOOKS, OCHRE, RED, WIDTH, Chart, plain
+from session_report.style import (
+    BLUE,
+    DARK,
+    GREY,
+    LOOKS,
+    OCHRE,
+    RED,
+    WIDTH,
+    Chart,
+    plain,
+)
 
 COSTS: Mapping[str, tuple[str, str]] = {
     "stopped": (DARK, "X"),
@@ -18,14 +28,16 @@ COSTS: Mapping[str, tuple[str, str]] = {
     "expensive": (BLUE, "D"),
     "unsafe": (RED, "^"),
 }
-"""What a mistake can cost, with a colour and a marker, in the order of the dots in a room."""
+"""What a mistake can cost, with a colour and a marker, in the order of the dots in a
+room."""
 LETTERS = 19
 """Characters of a line beside a dot."""
 
 
 @plain
 def floor_plan(rooms: Mapping[str, Mapping[str, str]], *, title: str) -> Chart:
-    """Draw a column for each room, with its exhibits by name, sorted by what each costs."""
+    """Draw a column for each room, with its exhibits by name, sorted by what each
+    costs."""
     rows = max(map(len, rooms.values()))
     chart = Chart(0.36 * rows + 1.4, title)
     limits: Any = {"xlim": (0, len(rooms)), "ylim": (rows - 0.35, -1.6)}
@@ -35,11 +47,23 @@ def floor_plan(rooms: Mapping[str, Mapping[str, str]], *, title: str) -> Chart:
         wall: Any = {"facecolor": "#F6F7F8", "edgecolor": GREY, "linewidth": 0.8}
         axes.add_patch(Rectangle((column + 0.02, -1.55), 0.96, rows + 1.15, **wall))
         heading = textwrap.fill(room, 14)
-        axes.text(column + 0.07, -1, heading, fontsize=10, weight="bold", color=DARK, va="center")
-        ordered = sorted(exhibits.items(), key=lambda exhibit: [*COSTS].index(exhibit[1]))
+        axes.text(
+            column + 0.07,
+            -1,
+            heading,
+            fontsize=10,
+            weight="bold",
+            color=DARK,
+            va="center",
+        )
+        ordered = sorted(
+            exhibits.items(), key=lambda exhibit: [*COSTS].index(exhibit[1])
+        )
         for row, (name, cost) in enumerate(ordered):
             colour, marker = COSTS[cost]
-            axes.scatter(column + 0.1, row, 34, colour, marker=marker, linewidths=0, label=cost)
+            axes.scatter(
+                column + 0.1, row, 34, colour, marker=marker, linewidths=0, label=cost
+            )
             words = textwrap.fill(name, LETTERS, break_on_hyphens=False)
             axes.text(column + 0.18, row, words, fontsize=7.5, color=DARK, va="center")
     chart.key(columns=len(COSTS))

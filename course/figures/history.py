@@ -12,16 +12,25 @@ from session_report.style import DARK, LOOKS, RED, Chart, level, many, plain, wr
 
 
 def sizes(session: Session) -> list[tuple[int, int]]:
-    """Return for each request the tokens of the whole history then, and of what was sent of it."""
-    known: dict[str, Any] = {"model": "", "system": session.system, "tools": session.tools}
-    whole = (lay_out({**known, "messages": session.history[: s.seen]}) for s in session.requests)
+    """Return for each request the tokens of the whole history then, and of what was
+    sent of it."""
+    known: dict[str, Any] = {
+        "model": "",
+        "system": session.system,
+        "tools": session.tools,
+    }
+    whole = (
+        lay_out({**known, "messages": session.history[: s.seen]})
+        for s in session.requests
+    )
     views = (prompt_tokens(sent.usage) for sent in session.requests)
     return [(layout.tokens, view) for layout, view in zip(whole, views, strict=True)]
 
 
 @plain
 def history(session: Session, killed: int, *, title: str) -> Chart:
-    """Draw the history and the view over the turns. The process was killed in turn `killed`."""
+    """Draw the history and the view over the turns. The process was killed in turn
+    `killed`."""
     chart, pairs = Chart(3.6, title), sizes(session)
     axes = chart.frame(0.86, 0.5, 5.06, 2.6, "")
     edges = [turn + 0.5 for turn in range(len(pairs) + 1)]

@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from session_report.style import LOOKS, RED, Chart, plain
 
 Places = Mapping[str, Sequence[str]]
-"""Where each compaction left something, by its name, as `generations.places` gives it."""
+"""Where each compaction left something, by its name, as `generations.places` gives
+it."""
 _GREY, _PALE = "#666666", "#D8D8D8"
 _LOOKS: Mapping[str, tuple[str, str, str]] = {
     "head": ("in the head", "s", LOOKS["user"].colour),
@@ -20,15 +21,17 @@ _LOOKS: Mapping[str, tuple[str, str, str]] = {
     "summary": ("only in the summary", "o", LOOKS["summary"].colour),
     "lost": ("lost", "o", "white"),
 }
-"""The words, the marker and the colour of each place. Only what a model retold is round."""
+"""The words, the marker and the colour of each place. Only what a model retold is
+round."""
 
 
 @plain
 def survival(runs: Mapping[str, Places], *, title: str) -> Chart:
-    """Draw a row for each thing and a column for each compaction, with runs beside each other.
+    """Draw a row for each thing and a column for each compaction, with runs beside each
+    other.
 
-    `runs`: the places of each run by its name, which is written over it. The rows of the first run
-    are the rows of all. If there is one run, its name is not written.
+    `runs`: the places of each run by its name, which is written over it. The rows of
+    the first run are the rows of all. If there is one run, its name is not written.
     """
     names = list(next(iter(runs.values())))
     columns = max(1, *(len(row) for places in runs.values() for row in places.values()))
@@ -60,9 +63,17 @@ def _fate(axes: Axes, row: int, places: Sequence[str], width: float) -> None:
 def _dots(axes: Axes, place: str, rows: Sequence[Sequence[str]], size: float) -> None:
     """Draw a dot wherever a compaction left something at this place."""
     label, marker, colour = _LOOKS[place]
-    cells = [(n, y) for y, row in enumerate(rows) for n, each in enumerate(row, 1) if each == place]
+    cells = [
+        (n, y)
+        for y, row in enumerate(rows)
+        for n, each in enumerate(row, 1)
+        if each == place
+    ]
     if cells:
-        looks: Any = {"edgecolors": _PALE if place == "lost" else _GREY, "linewidths": 1}
+        looks: Any = {
+            "edgecolors": _PALE if place == "lost" else _GREY,
+            "linewidths": 1,
+        }
         looks |= {"label": label, "marker": marker, "clip_on": False}
         across, down = zip(*cells, strict=True)
         axes.scatter(across, down, size, colour, zorder=2, **looks)
@@ -88,5 +99,9 @@ def sentence(places: Places) -> str:
     fact 1             tail     kept
     """
     wide = max(map(len, places))
-    lines = ("".join(f"{place:9}" for place in row) + fate(row) for row in places.values())
-    return "\n".join(f"{name:{wide}}  {line}" for name, line in zip(places, lines, strict=True))
+    lines = (
+        "".join(f"{place:9}" for place in row) + fate(row) for row in places.values()
+    )
+    return "\n".join(
+        f"{name:{wide}}  {line}" for name, line in zip(places, lines, strict=True)
+    )

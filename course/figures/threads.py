@@ -1,4 +1,5 @@
-"""A summary with its threads: each line joined to the message that it rests on (lesson 10)."""
+"""A summary with its threads: each line joined to the message that it rests on (lesson
+10)."""
 
 # pyright: reportUnknownMemberType=false
 # matplotlib leaves its keyword arguments without types.
@@ -31,12 +32,16 @@ _WORDS: Any = {"fontsize": 8, "va": "center"}
 
 @plain
 def threads(
-    messages: Sequence[tuple[str, str]], lines: Sequence[tuple[str, int | None]], *, title: str
+    messages: Sequence[tuple[str, str]],
+    lines: Sequence[tuple[str, int | None]],
+    *,
+    title: str,
 ) -> Chart:
-    """Draw messages on the left, the summary's lines on the right, and threads between them.
+    """Draw messages on the left, the summary's lines on the right, and threads between
+    them.
 
-    `messages`: (speaker, words). `lines`: (words, the index of the message that it rests on, None
-    if there is none). Messages from which nothing came through are pale.
+    `messages`: (speaker, words). `lines`: (words, the index of the message that it
+    rests on, None if there is none). Messages from which nothing came through are pale.
     """
     rows = max(len(messages), len(lines))
     chart = Chart(_STEP * rows + 0.98, title)
@@ -45,9 +50,13 @@ def threads(
     axes.axis("off")
     used, apart = {at for _, at in lines}, (rows - 1) / max(1, len(lines) - 1)
     for row, (speaker, words) in enumerate(messages):
-        colour, ink, label = (SPEAKERS[speaker], DARK, speaker) if row in used else _PALE
+        colour, ink, label = (
+            (SPEAKERS[speaker], DARK, speaker) if row in used else _PALE
+        )
         axes.plot(_LEFT, row, "o", color=colour, markersize=4, label=label)
-        axes.text(_LEFT - 0.1, row, cut(words, _LONGEST), ha="right", color=ink, **_WORDS)
+        axes.text(
+            _LEFT - 0.1, row, cut(words, _LONGEST), ha="right", color=ink, **_WORDS
+        )
     for n, (words, at) in enumerate(lines):
         _line(axes, words, n * apart, at, "nobody" if at is None else messages[at][0])
     chart.key()
@@ -61,7 +70,14 @@ def _line(axes: Axes, words: str, row: float, at: int | None, speaker: str) -> N
         middle = (_LEFT + _RIGHT) / 2
         points = [(_LEFT, at), (middle, at), (middle, row), (_RIGHT, row)]
         curve = Path(points, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
-        axes.add_patch(PathPatch(curve, fill=False, edgecolor=colour, linewidth=1.1, alpha=0.8))
-    axes.plot(_RIGHT, row, "s" if nobody else "o", color=colour, markersize=4, label=speaker)
-    looks: Any = {"color": RED if nobody else DARK, "weight": "bold" if nobody else "normal"}
+        axes.add_patch(
+            PathPatch(curve, fill=False, edgecolor=colour, linewidth=1.1, alpha=0.8)
+        )
+    axes.plot(
+        _RIGHT, row, "s" if nobody else "o", color=colour, markersize=4, label=speaker
+    )
+    looks: Any = {
+        "color": RED if nobody else DARK,
+        "weight": "bold" if nobody else "normal",
+    }
     axes.text(_RIGHT + 0.1, row, cut(words, _LONGEST), **looks, **_WORDS)

@@ -1,4 +1,5 @@
-"""The window as it fills: a row for each request, and a column for each block that stays in it."""
+"""The window as it fills: a row for each request, and a column for each block that
+stays in it."""
 
 # pyright: reportUnknownMemberType=false
 # matplotlib leaves its keyword arguments without types.
@@ -20,7 +21,10 @@ class Wall(Chart):
     @plain
     def __init__(self, added: Sequence[Sequence[Tile]], window: int) -> None:
         super().__init__(3.96)
-        self.window, self.sizes = window, [sum(tile.tokens for tile in tiles) for tiles in added]
+        self.window, self.sizes = (
+            window,
+            [sum(tile.tokens for tile in tiles) for tiles in added],
+        )
         rows, room = len(added), max(1.12 * window, 1.03 * sum(self.sizes))
         axes = self.frame(0.56, 0.92, 6.5, 2.6, xlabel="tokens", ylabel="request")
         axes.grid(visible=False)
@@ -28,10 +32,15 @@ class Wall(Chart):
         axes.xaxis.set_major_formatter(axes.yaxis.get_major_formatter())
         axes.text(window, 0.4, f"window {window:,}", ha="center", va="bottom")
         shown = {tile.kind for tiles in added for tile in tiles}
-        self.key(patches({NAMES[kind]: LOOKS[kind] for kind in LOOKS if kind in shown}), left=0.05)
+        self.key(
+            patches({NAMES[kind]: LOOKS[kind] for kind in LOOKS if kind in shown}),
+            left=0.05,
+        )
         self.blocks: list[Rectangle] = []
         left = 0.0
-        for row, tile in ((row, tile) for row, tiles in enumerate(added) for tile in tiles):
+        for row, tile in (
+            (row, tile) for row, tiles in enumerate(added) for tile in tiles
+        ):
             look = LOOKS[tile.kind].fill(0.5)
             self.blocks.append(Rectangle((left, row + 0.5), tile.tokens, 0, **look))
             left += tile.tokens
@@ -43,7 +52,9 @@ class Wall(Chart):
         apart = [row + 0.5 for row in range(1, rows)]
         lines = axes.hlines(apart, 0, room, "white", linewidth=22 / rows)
         wall = axes.axvline(window, color=DARK, linewidth=3)
-        self.move(*self.blocks, self.faint, lines, wall, self.new, self.over, self.headline)
+        self.move(
+            *self.blocks, self.faint, lines, wall, self.new, self.over, self.headline
+        )
         self.show(rows)
 
     def show(self, request: int) -> None:

@@ -1,7 +1,8 @@
 """The window map: a rectangle for each block of a request, its area the block's tokens.
 
-Blocks stand in reading order, in rows from the top. Below them is the room that is still free.
-What the layers took away keeps its place and is hatched. The largest block of a kind has its name.
+Blocks stand in reading order, in rows from the top. Below them is the room that is
+still free. What the layers took away keeps its place and is hatched. The largest block
+of a kind has its name.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -22,7 +23,12 @@ from agentlib.transcripts import Session
 from session_report import style
 from session_report.style import DARK, GREY, LOOKS, NAMES, RED, Chart
 
-_GONE: Any = {"facecolor": "#FFFFFF", "edgecolor": "#C9A96B", "hatch": "//", "linewidth": 0}
+_GONE: Any = {
+    "facecolor": "#FFFFFF",
+    "edgecolor": "#C9A96B",
+    "hatch": "//",
+    "linewidth": 0,
+}
 _TAKEN = "taken away"
 _WORDS: Any = {"va": "center", "ha": "center", "color": DARK,
                "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1.5}}  # fmt: skip
@@ -31,7 +37,8 @@ ACROSS, _APART, _HIGH = 2.0, 0.5, 1.5
 
 @dataclass(frozen=True)
 class Tile:
-    """One block: its kind, its tokens, and the tokens that the layers took away from it."""
+    """One block: its kind, its tokens, and the tokens that the layers took away from
+    it."""
 
     kind: str
     tokens: float
@@ -44,11 +51,13 @@ def tiles(
     billed: int | None = None,
     session: Session | None = None,
 ) -> list[Tile]:
-    """List the blocks of `messages` in order, each with what it had more of in `history`.
+    """List the blocks of `messages` in order, each with what it had more of in
+    `history`.
 
-    `session`: its system prompt and tools come first. The sizes are estimates. `billed`: tokens
-    that the API counted for the request with the history. The estimates are scaled to them. Raises
-    ValueError if the two don't have the same blocks: after a compaction no block has its place.
+    `session`: its system prompt and tools come first. The sizes are estimates.
+    `billed`: tokens that the API counted for the request with the history. The
+    estimates are scaled to them. Raises ValueError if the two don't have the same
+    blocks: after a compaction no block has its place.
 
     >>> tiles([{"role": "user", "content": "x" * 100}])
     [Tile(kind='user', tokens=30.0, gone=0.0)]
@@ -59,7 +68,9 @@ def tiles(
             f"{len(now)} blocks against {len(before)} in the history; the map compares a view "
             "with the messages it was made of, block by block"
         )
-    shared = breakdown([], system=session.system, tools=session.tools) if session else {}
+    shared = (
+        breakdown([], system=session.system, tools=session.tools) if session else {}
+    )
     base = [(kind, size) for kind, size in shared.items() if size]
     scale = billed / sum(size for _, size in (*base, *before)) if billed else 1.0
     return [Tile(kind, scale * size) for kind, size in base] + [
@@ -69,22 +80,27 @@ def tiles(
 
 
 def _weights(messages: Iterable[Message]) -> list[tuple[str, float]]:
-    alone: list[Message] = [{**m, "content": [block]} for m in messages for block in blocks(m)]
+    alone: list[Message] = [
+        {**m, "content": [block]} for m in messages for block in blocks(m)
+    ]
     return [(next(iter(kinds_of(one)))[0], message_tokens(one)) for one in alone]
 
 
 def layout(areas: Sequence[float], width: float) -> list[Bbox]:
-    """Place boxes of these areas in rows of this width, in order. Heights grow downwards.
+    """Place boxes of these areas in rows of this width, in order. Heights grow
+    downwards.
 
-    A row takes one more box as long as that makes its boxes squarer (the strip treemap of
-    Bederson, Shneiderman and Wattenberg, 2002).
+    A row takes one more box as long as that makes its boxes squarer (the strip treemap
+    of Bederson, Shneiderman and Wattenberg, 2002).
 
     >>> print(*[[*map(float, box.bounds)] for box in layout([2, 2, 4], 2)])
     [0.0, 0.0, 1.0, 2.0] [1.0, 0.0, 1.0, 2.0] [0.0, 2.0, 2.0, 2.0]
     """
     rows: list[list[float]] = []
     for area in areas:
-        if rows and _slenderness([*rows[-1], area], width) <= _slenderness(rows[-1], width):
+        if rows and _slenderness([*rows[-1], area], width) <= _slenderness(
+            rows[-1], width
+        ):
             rows[-1].append(area)
         else:
             rows.append([area])
@@ -92,20 +108,25 @@ def layout(areas: Sequence[float], width: float) -> list[Bbox]:
     for row in rows:
         height, left = sum(row) / width, 0.0
         for area in row:
-            boxes.append(Bbox.from_bounds(left, top, area / height if height else 0.0, height))
+            boxes.append(
+                Bbox.from_bounds(left, top, area / height if height else 0.0, height)
+            )
             left = boxes[-1].x1
         top += height
     return boxes
 
 
 def _slenderness(row: Sequence[float], width: float) -> float:
-    """Measure how far the boxes of a row are from squares. Large ones count more; 1 is square."""
+    """Measure how far the boxes of a row are from squares. Large ones count more; 1 is
+    square."""
     height = sum(row) / width
     ratios = [(max(height**2 / a, a / height**2), a) for a in row if a]
     return sum(ratio * a for ratio, a in ratios) / sum(row) if ratios else float("inf")
 
 
-def window_map(messages: Sequence[Message], window: int, title: str = "", **known: Any) -> Chart:
+def window_map(
+    messages: Sequence[Message], window: int, title: str = "", **known: Any
+) -> Chart:
     """Map one request. The other arguments are those of `tiles`."""
     return maps({title: tiles(messages, **known)}, window)
 
@@ -113,12 +134,19 @@ def window_map(messages: Sequence[Message], window: int, title: str = "", **know
 @style.plain
 def maps(rows: Mapping[str, Sequence[Tile]], window: int) -> Chart:
     """Map tiles. Kinds too small for their names are in the legend."""
-    top = max(1.0, *(sum(t.tokens + t.gone for t in row) / window for row in rows.values()))
+    top = max(
+        1.0, *(sum(t.tokens + t.gone for t in row) / window for row in rows.values())
+    )
     foot, plot = 0.59, _HIGH * top
     chart = Chart(foot + len(rows) * (plot + _APART))
     for n, (name, row) in enumerate(rows.items(), 1):
         bottom = foot + (len(rows) - n) * (plot + _APART) + 0.1
-        limits: Any = {"xlim": (0, ACROSS), "ylim": (top, 0), "xticks": [], "yticks": []}
+        limits: Any = {
+            "xlim": (0, ACROSS),
+            "ylim": (top, 0),
+            "xticks": [],
+            "yticks": [],
+        }
         axes = chart.frame(0.15, bottom, 6.9, plot, name, **limits)
         axes.spines[["top", "right"]].set_visible(True)
         read = f"row by row; thick line: window of {window:,}"
@@ -129,8 +157,11 @@ def maps(rows: Mapping[str, Sequence[Tile]], window: int) -> Chart:
 
 
 def _draw(axes: Axes, row: Sequence[Tile], window: int) -> None:
-    """Draw the tiles of a kind as one path. The legend has the kinds without room for a name."""
-    boxes = layout([ACROSS * (tile.tokens + tile.gone) / window for tile in row], ACROSS)
+    """Draw the tiles of a kind as one path. The legend has the kinds without room for a
+    name."""
+    boxes = layout(
+        [ACROSS * (tile.tokens + tile.gone) / window for tile in row], ACROSS
+    )
     full: dict[str, list[Bbox]] = {kind: [] for kind in (*LOOKS, _TAKEN)}
     for tile, box in zip(row, boxes, strict=True):
         part = tile.tokens / ((tile.tokens + tile.gone) or 1)
@@ -144,21 +175,28 @@ def _draw(axes: Axes, row: Sequence[Tile], window: int) -> None:
             label = f"_{kind}" if _named(axes, kind, areas) else NAMES.get(kind, kind)
             looks = _GONE if kind == _TAKEN else LOOKS[kind].fill()
             axes.add_patch(PathPatch(_path(areas), label=label, **looks))
-    axes.add_artist(PathPatch(_path(boxes), facecolor="none", edgecolor="#333333", linewidth=0.4))
+    axes.add_artist(
+        PathPatch(_path(boxes), facecolor="none", edgecolor="#333333", linewidth=0.4)
+    )
     axes.axhline(1.0, color=DARK, linewidth=2.5, zorder=9)  # the window ends here
     if sum(tile.tokens for tile in row) > window:
         axes.axhspan(1.0, axes.get_ylim()[0], color=RED, alpha=0.5, zorder=8)
 
 
 def _named(axes: Axes, kind: str, areas: Sequence[Bbox]) -> bool:
-    """Write the name of a kind into its largest tile that is clear of the line, if it has room."""
+    """Write the name of a kind into its largest tile that is clear of the line, if it
+    has room."""
     clear = [box for box in areas if box.y1 < 0.99 or box.y0 > 1]
     box = max(clear, key=lambda box: box.width * box.height, default=Bbox.null())
     name = NAMES.get(kind, kind)
     wide, high = 72 * 6.9 / ACROSS * box.width, 72 * _HIGH * box.height
     has_room = bool(clear) and high >= 13 and wide >= style.points(name) + 8
     if has_room:
-        ink = {"color": style.ink_on(LOOKS[kind].colour), "bbox": None} if kind in LOOKS else {}
+        ink = (
+            {"color": style.ink_on(LOOKS[kind].colour), "bbox": None}
+            if kind in LOOKS
+            else {}
+        )
         axes.text((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2, name, **(_WORDS | ink))
     return has_room
 
@@ -176,10 +214,9 @@ def sentence(row: Sequence[Tile], window: int) -> str:
     1 block.
     """
     total, gone = sum(t.tokens for t in row), sum(t.gone for t in row)
-    text = (
-        f"{style.many(len(row), 'block')}, {total:,.0f} tokens, {100 * total // window:.0f}% of the"
-    )
-    text += f" window of {window:,}"
+    share = 100 * total // window
+    text = f"{style.many(len(row), 'block')}, {total:,.0f} tokens, "
+    text += f"{share:.0f}% of the window of {window:,}"
     if less := sum(tile.gone > 0 for tile in row):
         text += f"; {gone:,.0f} tokens taken away from {style.many(less, 'block')}"
     return style.wrapped(f"{text}.")

@@ -1,4 +1,5 @@
-"""When an edit of the prompt has paid for itself: by the cache's rules, and by a formula.
+"""When an edit of the prompt has paid for itself: by the cache's rules, and by a
+formula.
 
 A clearing is for lessons 02 and 08.
 """
@@ -21,11 +22,13 @@ REQUESTS = 60
 """Requests over which a panel looks for a break-even."""
 
 
-def break_even_panel(model: str, formula: Callable[[int, int, float, float], float]) -> Panel:
+def break_even_panel(
+    model: str, formula: Callable[[int, int, float, float], float]
+) -> Panel:
     """When one clearing has paid for itself, by the cache and by a formula.
 
-    The sliders are `cleared` and `behind`, the tokens behind the change. `formula`: (behind,
-    cleared, read, write) -> requests, at the `model`'s prices of the cache.
+    The sliders are `cleared` and `behind`, the tokens behind the change. `formula`:
+    (behind, cleared, read, write) -> requests, at the `model`'s prices of the cache.
     """
     rate = rates(model)
 
@@ -38,8 +41,12 @@ def break_even_panel(model: str, formula: Callable[[int, int, float, float], flo
 
     span = (1_000, 40_000, 1_000)
     sliders = {
-        "cleared": slider("cleared", 20_000, span, "tokens that the clearing takes away"),
-        "behind": slider("behind", 10_000, span, "tokens that stand behind them and stay"),
+        "cleared": slider(
+            "cleared", 20_000, span, "tokens that the clearing takes away"
+        ),
+        "behind": slider(
+            "behind", 10_000, span, "tokens that stand behind them and stay"
+        ),
     }
     return Panel(sliders, draw)
 
@@ -49,7 +56,11 @@ def paid(
 ) -> tuple[bytes, str]:
     """Draw the cents saved so far by an edit, and say when it pays."""
     pays = next((n for n, cents in enumerate(saved, 1) if cents > -1e-9), None)
-    when = f"from request {pays} on" if pays else f"only after more than {len(saved)} requests"
+    when = (
+        f"from request {pays} on"
+        if pays
+        else f"only after more than {len(saved)} requests"
+    )
     turns = range(1, len(saved) + 1)
     chart = bills.savings(turns, saved, at, f"This {edit} pays {when}", **looks)
     rules = f"By the cache's rules it pays {when}; the formula says {at:.1f}."
@@ -57,16 +68,21 @@ def paid(
 
 
 def saved_by_clearing(cleared: int, behind: int, model: str, count: int) -> list[float]:
-    """Return the cents that one clearing has saved up to each request, by the cache's rules.
+    """Return the cents that one clearing has saved up to each request, by the cache's
+    rules.
 
-    Everything was cached before. Each request brings 500 new tokens, with the clearing and
-    without it.
+    Everything was cached before. Each request brings 500 new tokens, with the clearing
+    and without it.
     """
     rest = Part("behind them", behind)
-    return saved_by([Part("old", cleared), rest], [Part("placeholders", 0), rest], model, count)
+    return saved_by(
+        [Part("old", cleared), rest], [Part("placeholders", 0), rest], model, count
+    )
 
 
-def saved_by(before: list[Part], after: list[Part], model: str, count: int) -> list[float]:
+def saved_by(
+    before: list[Part], after: list[Part], model: str, count: int
+) -> list[float]:
     """Return the cents that a change of the prompt has saved up to each request."""
     base, spent = Part("system and tools", 1_000), list[list[float]]()
     for parts in (before, after):

@@ -1,4 +1,5 @@
-"""The field as a panel: click a dot or pick a name, and read its numbers and its code."""
+"""The field as a panel: click a dot or pick a name, and read its numbers and its
+code."""
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
 # ipywidgets and matplotlib have no complete types.
@@ -23,11 +24,13 @@ from windtunnel.judge import NAMED, Verdict
 _CODE = """<div role="region" tabindex="0" aria-label="its code" style="overflow: auto; \
 max-height: 24em"><pre style="line-height: 1.3">{}</pre></div>"""
 _CLICK = Path(__file__).with_name("click.html").read_text(encoding="utf-8")
-"""Let a click on the picture pick the nearest dot's name: ipywidgets' images have no clicks."""
+"""Let a click on the picture pick the nearest dot's name: ipywidgets' images have no
+clicks."""
 
 
 def field_panel(verdict: Verdict, mine: Mapping[str, ContextEngine]) -> Panel:
-    """Mark a dot of the field, and show what it is. `mine`: your engines, the judged one last."""
+    """Mark a dot of the field, and show what it is. `mine`: your engines, the judged
+    one last."""
     *trail, name = mine
     chart = verdict.picture("Pick an engine, and read its code below", trail)
     [axes] = chart.figure.axes
@@ -41,11 +44,20 @@ def field_panel(verdict: Verdict, mine: Mapping[str, ContextEngine]) -> Panel:
         spread = verdict.spreads[name]
         x, y = place((spread.cost, spread.kept))
         ring.set_data([x], [y])
-        return chart.png(), wrapped(f"{name}: {spread}."), _CODE.format(escape(codes[name]))
+        return (
+            chart.png(),
+            wrapped(f"{name}: {spread}."),
+            _CODE.format(escape(codes[name])),
+        )
 
-    dots = {each: place((verdict.spreads[each].cost, verdict.spreads[each].kept)) for each in codes}
+    dots = {
+        each: place((verdict.spreads[each].cost, verdict.spreads[each].kept))
+        for each in codes
+    }
     pixels = axes.transData.transform([*dots.values()]) / chart.figure.bbox.size
-    places = json.dumps([[each, x, 1 - y] for each, (x, y) in zip(dots, pixels, strict=True)])
+    places = json.dumps(
+        [[each, x, 1 - y] for each, (x, y) in zip(dots, pixels, strict=True)]
+    )
     controls = {"name": choice("engine", name, [*codes], "whose code to show")}
     return Panel(controls, draw, HTML(_CLICK.format(dots=escape(places))))
 

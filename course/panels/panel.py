@@ -1,8 +1,8 @@
 """A panel: any controls, a picture, and a sentence with its numbers.
 
-It is an ordinary ipywidgets box whose picture is exchanged in place. There is no `interact` and
-no `Output`, because they are slow and strict nbval can't hold them. Setting a control in a cell
-does the same as moving it.
+It is an ordinary ipywidgets box whose picture is exchanged in place. There is no
+`interact` and no `Output`, because they are slow and strict nbval can't hold them.
+Setting a control in a cell does the same as moving it.
 """
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
@@ -32,10 +32,11 @@ MEANINGS = {
 PAUSE = 0.02
 """Seconds without a move before the next picture is drawn ahead."""
 ONE_AT_A_TIME = threading.RLock()
-"""Held while anything is drawn. JupyterLab moves sliders in a thread beside the cells, and neither
-a figure nor matplotlib's settings can be used by two threads."""
+"""Held while anything is drawn. JupyterLab moves sliders in a thread beside the cells,
+and neither a figure nor matplotlib's settings can be used by two threads."""
 _LABELS = Path(__file__).with_name("labels.html").read_text(encoding="utf-8")
-"""Give sliders and picture the words that screen readers read: ipywidgets has no way to."""
+"""Give sliders and picture the words that screen readers read: ipywidgets has no way
+to."""
 
 
 class Drawing(NamedTuple):
@@ -48,8 +49,11 @@ class Drawing(NamedTuple):
 
 
 def undrawn(error: Exception) -> Drawing:
-    """Return what stands in a picture's place: the words of a wrong value or file, or the error."""
-    kind = "" if isinstance(error, ValueError | OSError) else f"{type(error).__name__}: "
+    """Return what stands in a picture's place: the words of a wrong value or file, or
+    the error."""
+    kind = (
+        "" if isinstance(error, ValueError | OSError) else f"{type(error).__name__}: "
+    )
     start = "" if isinstance(error, OSError) else "No picture here: "
     return Drawing(b"", wrapped(f"{start}{kind}{error}"))
 
@@ -57,14 +61,18 @@ def undrawn(error: Exception) -> Drawing:
 class Panel(VBox):
     """Controls by name, a picture, its sentence, and perhaps a table.
 
-    `draw` takes the controls' values by name and returns a `Drawing`, or just PNG and sentence.
-    Each control is an attribute, so `panel.keep_recent.value = 1` moves it. If `draw` raises, the
-    panel says why in place of a picture. If `draw` is cached by `functools.lru_cache`,
-    the next step in the same direction is drawn while the reader looks at this one.
+    `draw` takes the controls' values by name and returns a `Drawing`, or just PNG and
+    sentence. Each control is an attribute, so `panel.keep_recent.value = 1` moves it.
+    If `draw` raises, the panel says why in place of a picture. If `draw` is cached by
+    `functools.lru_cache`, the next step in the same direction is drawn while the reader
+    looks at this one.
     """
 
     def __init__(
-        self, controls: Mapping[str, Any], draw: Callable[..., tuple[Any, ...]], *more: Any
+        self,
+        controls: Mapping[str, Any],
+        draw: Callable[..., tuple[Any, ...]],
+        *more: Any,
     ) -> None:
         self.controls, self.draw, self.still = dict(controls), draw, False
         natural = Layout(width=f"{SHOWN}px", max_width="100%", object_fit="contain")
@@ -112,16 +120,26 @@ class Panel(VBox):
             f'<div role="status" style="line-height: 1.4; white-space: pre-line">'
             f"{html.escape(drawing.sentence)}</div>{_LABELS}"
         )
-        if change and hasattr(self.draw, "cache_info") and isinstance(change["owner"], IntSlider):
+        if (
+            change
+            and hasattr(self.draw, "cache_info")
+            and isinstance(change["owner"], IntSlider)
+        ):
             self._draw_ahead(change["owner"], change["new"] - change["old"])
 
     def _draw_ahead(self, moved: Any, step: int) -> None:
-        """Draw the next step soon. Without an event loop, as in a script, do nothing."""
+        """Draw the next step soon. Without an event loop, as in a script, do
+        nothing."""
         to = min(max(moved.value + step, moved.min), moved.max)
-        values = {n: to if self.controls[n] is moved else v for n, v in self.values.items()}
+        values = {
+            n: to if self.controls[n] is moved else v for n, v in self.values.items()
+        }
 
         def draw() -> None:
-            with ONE_AT_A_TIME, contextlib.suppress(Exception):  # raised again when it is wanted
+            with (
+                ONE_AT_A_TIME,
+                contextlib.suppress(Exception),
+            ):  # raised again when it is wanted
                 self.draw(**values)
 
         with contextlib.suppress(RuntimeError):
@@ -136,7 +154,8 @@ class Panel(VBox):
         return f"{wrapped(f'{values}:')}\n{self.text}"
 
     def _repr_mimebundle_(self, **kwargs: object) -> Any:
-        """The live panel, and the picture and its numbers for where no widget is shown."""
+        """The live panel, and the picture and its numbers for where no widget is
+        shown."""
         shown: dict[str, Any] = super()._repr_mimebundle_(**kwargs) or {}
         shown["text/plain"] = repr(self)
         if self.png:
@@ -145,19 +164,30 @@ class Panel(VBox):
 
 
 def slider(
-    name: str, value: int, span: tuple[int, int, int], meaning: str = "", *, waits: bool = False
+    name: str,
+    value: int,
+    span: tuple[int, int, int],
+    meaning: str = "",
+    *,
+    waits: bool = False,
 ) -> IntSlider:
     """Make a slider with its name beside it, from low to high by steps.
 
-    `waits`: it counts as moved only when it is let go, because a new position takes a run.
+    `waits`: it counts as moved only when it is let go, because a new position takes a
+    run.
     """
     low, high, step = span
-    options = {**_named(name, meaning), "readout_format": ",d", "continuous_update": not waits}
+    options = {
+        **_named(name, meaning),
+        "readout_format": ",d",
+        "continuous_update": not waits,
+    }
     return IntSlider(value=value, min=low, max=high, step=step, **options)
 
 
 def knobs(settings: Settings, **spans: tuple[int, int, int]) -> dict[str, IntSlider]:
-    """Make a slider that waits for each of these fields, standing where the field does."""
+    """Make a slider that waits for each of these fields, standing where the field
+    does."""
     names = {"keep_recent": "KEEP_RECENT", "summary_tokens": "summary"}
     places = {field: getattr(settings, field) for field in spans}
     return {n: slider(names.get(n, n), places[n], spans[n], waits=True) for n in spans}
@@ -185,10 +215,15 @@ def _named(name: str, meaning: str) -> dict[str, Any]:
 def scrolling(
     table: Any, name: str, align: Literal["left", "right"] = "right", **options: Any
 ) -> str:
-    """Turn a DataFrame into HTML that scrolls by mouse and by keyboard, some 17 lines at once."""
-    text: str = table.to_html(border=0, na_rep="", index=False, justify=align, **options)
+    """Turn a DataFrame into HTML that scrolls by mouse and by keyboard, some 17 lines
+    at once."""
+    text: str = table.to_html(
+        border=0, na_rep="", index=False, justify=align, **options
+    )
     for cell in ("td", "th"):
-        text = text.replace(f"<{cell}>", f'<{cell} style="padding: 0 8px; vertical-align: top">')
+        text = text.replace(
+            f"<{cell}>", f'<{cell} style="padding: 0 8px; vertical-align: top">'
+        )
     return (
         f'<div role="region" tabindex="0" aria-label="{name}" style="overflow: auto; '
         f'line-height: 1.4; max-height: 24em; text-align: {align}">{text}</div>'

@@ -1,8 +1,8 @@
 """The bench: any settings on one task, drawn as dollars against what was kept.
 
-The agent does the task again for each trial, so what was lost is known. A recorded session can
-take the task's place. It is replayed, and a replay can't know what the agent would have done, so
-the picture counts the turns that quote nothing forgotten.
+The agent does the task again for each trial, so what was lost is known. A recorded
+session can take the task's place. It is replayed, and a replay can't know what the
+agent would have done, so the picture counts the turns that quote nothing forgotten.
 """
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
@@ -92,7 +92,9 @@ def models() -> list[str]:
     return [name for name in stored()[START] if name.startswith("claude-")]
 
 
-def described(task: Scenario, checks: Mapping[str, Any], price: Mapping[str, float]) -> Trial:
+def described(
+    task: Scenario, checks: Mapping[str, Any], price: Mapping[str, float]
+) -> Trial:
     """Judge a run by the task's checks."""
     kept, files, broken = checks["described"], checks["files"], not checks["rule kept"]
     facts = len(task.facts) - checks["facts"]
@@ -109,7 +111,10 @@ class Replayed:
     note = " A replay can't say which facts would be lost."
 
     def __init__(self, session: Session) -> None:
-        self.session, self.window = session, session.settings.context_window // 400 * 400
+        self.session, self.window = (
+            session,
+            session.settings.context_window // 400 * 400,
+        )
 
     def frames(self, settings: Settings) -> Sequence[Frame]:
         return replay(self.session, settings)
@@ -120,7 +125,9 @@ class Replayed:
         usages = [usage for each in billed for usage in each.usages]
         pairs = zip(needs(frames), frames, strict=True)
         missing = sum(bool(need.outputs) or frame.refused for need, frame in pairs)
-        price = {model: sum(dollars(usage, model) for usage in usages) for model in models()}
+        price = {
+            model: sum(dollars(usage, model) for usage in usages) for model in models()
+        }
         lost, most = many(missing, "turn") if missing else "nothing", len(frames)
         return Trial(price=price, kept=most - missing, most=most, lost=lost)
 
@@ -133,25 +140,31 @@ class Replayed:
 def what_if(source: Scenario | Session = REVIEW, habits: Habits = HABITS) -> "WhatIf":
     """Open the bench on a task that ends with a report, or on a recorded session.
 
-    `habits`: those of the offline model that does the task. Raises ValueError for a session without
-    requests.
+    `habits`: those of the offline model that does the task. Raises ValueError for a
+    session without requests.
     """
     if isinstance(source, Scenario):
         return WhatIf(Played(source, habits))
     if not source.requests:
-        raise ValueError("the session has no request yet, so there is nothing to replay")
+        raise ValueError(
+            "the session has no request yet, so there is nothing to replay"
+        )
     return WhatIf(Replayed(source))
 
 
 class WhatIf(Panel):
-    """The panel. `settings` are those of the controls, and `tried` has the trials by name.
+    """The panel. `settings` are those of the controls, and `tried` has the trials by
+    name.
 
-    A control that can't change this run is greyed, and the line below the controls says why.
+    A control that can't change this run is greyed, and the line below the controls says
+    why.
     """
 
     def __init__(self, source: Played | Replayed) -> None:
         self.source, self.presets = source, source.presets()
-        self.starts = {name: each.scaled(source.window) for name, each in PRESETS.items()}
+        self.starts = {
+            name: each.scaled(source.window) for name, each in PRESETS.items()
+        }
         self.known = {name: (name, settings) for name, settings in self.starts.items()}
         self.tried: dict[str, Trial] = {}
         self.why, self.below = HTML(), Image(format="png")
@@ -167,7 +180,8 @@ class WhatIf(Panel):
 
     @property
     def name(self) -> str:
-        """The name of the trial that is shown: a preset's, or a number and what was changed."""
+        """The name of the trial that is shown: a preset's, or a number and what was
+        changed."""
         settings, values = self.settings, self.values
         for name, (_, known) in self.known.items():
             if known == settings:
@@ -185,7 +199,10 @@ class WhatIf(Panel):
     def _moved(self, change: Any = None) -> None:
         if self.still:
             return
-        if change and change["owner"] in (self.controls["preset"], self.controls["trial"]):
+        if change and change["owner"] in (
+            self.controls["preset"],
+            self.controls["trial"],
+        ):
             preset, settings = self.known[change["new"]]
             self.move(preset=preset, **positions(settings))
             return
@@ -196,28 +213,43 @@ class WhatIf(Panel):
     def _draw(self, model: str, **values: Any) -> Drawing:
         """Make the trial that the controls stand for, if it is new, and draw all."""
         name, (preset, settings) = self.name, self.known[self.name]
-        trial = self.tried[name] = self.tried.pop(name, None) or self.source.tried(settings)
+        trial = self.tried[name] = self.tried.pop(name, None) or self.source.tried(
+            settings
+        )
         trials = {**self.presets, **self.tried}
         best = cheapest(trials, model, name)
-        price = f"{_shown(best)}, {cents(trials[best].price[model])}" if best else "none yet"
+        price = (
+            f"{_shown(best)}, {cents(trials[best].price[model])}"
+            if best
+            else "none yet"
+        )
         title = f"Cheapest that loses nothing: {price}"
         start = f"from {preset}, " * (name != preset) + f"at the prices of {model}"
         turns = many(len(self.source.frames(settings)), "turn")
         text = f"{name}, {cents(trial.price[model])} ({start}). {turns}. Lost: {trial.lost}."
         text = f"{wrapped(text + self.source.note)}\nCheapest so far that loses nothing: {price}."
-        return Drawing(self._chart(model, best, title), text, _as_table(trials, name, model))
+        return Drawing(
+            self._chart(model, best, title), text, _as_table(trials, name, model)
+        )
 
     def _chart(self, model: str, best: str, title: str) -> bytes:
         """Draw every trial. Those that began at this preset are the trail."""
         now, trials = self.name, {**self.presets, **self.tried}
         labels = {"": "", **{name: _label(name) for name in trials}}
         labels[now] = shorten(now, 36, placeholder=" …")
-        dots = {labels[name]: (each.price[model], each.kept) for name, each in trials.items()}
+        dots = {
+            labels[name]: (each.price[model], each.kept)
+            for name, each in trials.items()
+        }
         preset, _ = self.known[now]
         path = [labels[name] for name in self.tried if self.known[name][0] == preset]
         trail = {label: dots.pop(label) for label in path[-SHOWN_TRIALS:]}
         most = trials[now].most
-        looks: Any = {"title": title, "most": most, "left": f"{self.source.left}, of {most}"}
+        looks: Any = {
+            "title": title,
+            "most": most,
+            "left": f"{self.source.left}, of {most}",
+        }
         hollow = {labels[name] for name, each in trials.items() if each.is_hollow}
         return trade(dots, trail, hollow=hollow, best=labels[best], **looks).png()
 
@@ -234,8 +266,13 @@ class WhatIf(Panel):
         greyed = {why: list[str]() for why in reasons.values()}
         for field, why in reasons.items():
             greyed[why].append(self.controls[field].description)
-        lines = [f"Greyed: {', '.join(names)}, because {why}" for why, names in greyed.items()]
-        self.why.value = "<br>".join(map(escape, lines)) or "Every control can change this run."
+        lines = [
+            f"Greyed: {', '.join(names)}, because {why}"
+            for why, names in greyed.items()
+        ]
+        self.why.value = (
+            "<br>".join(map(escape, lines)) or "Every control can change this run."
+        )
         self.still = True
         self.controls["trial"].options = [*self.known]
         self.controls["trial"].value = name
@@ -243,8 +280,13 @@ class WhatIf(Panel):
 
 
 def cheapest(trials: Mapping[str, Trial], model: str, shown: str) -> str:
-    """Name the cheapest trial that loses nothing, or return "". Of equals, prefer the one shown."""
-    whole = {name: each.price[model] for name, each in trials.items() if each.lost == "nothing"}
+    """Name the cheapest trial that loses nothing, or return "". Of equals, prefer the
+    one shown."""
+    whole = {
+        name: each.price[model]
+        for name, each in trials.items()
+        if each.lost == "nothing"
+    }
     return min(whole, key=lambda name: (whole[name], name != shown), default="")
 
 
@@ -261,34 +303,48 @@ def _shown(name: str) -> str:
 def without_effect(settings: Settings, frames: Sequence[Frame]) -> dict[str, str]:
     """Say for each control that can't change this run why not.
 
-    In an emergency old results are cleared in a warm cache too, and a head is never cleared.
+    In an emergency old results are cleared in a warm cache too, and a head is never
+    cleared.
     """
     reasons: dict[str, str] = {}
     pause = max((b.request.at - a.request.at for a, b in pairwise(frames)), default=0)
     compacts = any(frame.compaction for frame in frames)
-    calm = all(frame.step.tokens_before <= settings.emergency_tokens for frame in frames)
+    calm = all(
+        frame.step.tokens_before <= settings.emergency_tokens for frame in frames
+    )
     warm = calm and settings.clear_when == "cold" and pause <= settings.cache_ttl
     if settings.micro != "clear":
         reasons["keep_recent"] = "results aren't cleared."
     elif warm:
-        reasons["keep_recent"] = f"no pause outlives the cache: the longest is {pause:,.0f} s."
+        reasons["keep_recent"] = (
+            f"no pause outlives the cache: the longest is {pause:,.0f} s."
+        )
     if not compacts:
         largest = max(frame.prompt_tokens for frame in frames)
         why = f"nothing is compacted, the largest prompt has {largest:,} tokens."
-        reasons |= dict.fromkeys(AT_COMPACTION[settings.micro != "off" and not warm :], why)
+        reasons |= dict.fromkeys(
+            AT_COMPACTION[settings.micro != "off" and not warm :], why
+        )
     return reasons
 
 
 def positions(settings: Settings) -> dict[str, Any]:
     """Place the controls where these settings are."""
     places = {name: getattr(settings, name) for name in _FIELDS}
-    places |= {"threshold": settings.threshold_tokens, "tail_tokens": settings.tail_tokens or 0}
+    places |= {
+        "threshold": settings.threshold_tokens,
+        "tail_tokens": settings.tail_tokens or 0,
+    }
     return places | ({"clear_when": NEVER} if settings.micro == "off" else {})
 
 
 def settings_at(starts: Mapping[str, Settings], values: Mapping[str, Any]) -> Settings:
-    """Make the settings that the controls stand for. Fields without a control are the preset's."""
-    start, chosen = starts[values["preset"]], {name: values[name] for name in _FIELDS[1:]}
+    """Make the settings that the controls stand for. Fields without a control are the
+    preset's."""
+    start, chosen = (
+        starts[values["preset"]],
+        {name: values[name] for name in _FIELDS[1:]},
+    )
     chosen["tail_tokens"] = values["tail_tokens"] or None
     if values["clear_when"] == NEVER:
         chosen |= {"micro": "off", "clear_when": start.clear_when}
@@ -306,7 +362,9 @@ def as_code(settings: Settings) -> str:
     Settings(context_window=100000, keep_recent=5)
     """
     values = ((field, getattr(settings, field.name)) for field in fields(settings))
-    parts = [f"{field.name}={value!r}" for field, value in values if value != field.default]
+    parts = [
+        f"{field.name}={value!r}" for field, value in values if value != field.default
+    ]
     return wrapped(f"Settings({', '.join(parts)})")
 
 
@@ -324,10 +382,18 @@ def _controls(starts: Mapping[str, Settings], window: int) -> dict[str, Any]:
     """Make the controls. Every preset is on a step, or a browser would move it."""
     at, small, wide = positions(starts[START]), window // 400, window // 200
     spans = {
-        "threshold": ("compacts at", (window // 5, window, wide), "tokens of the prompt"),
+        "threshold": (
+            "compacts at",
+            (window // 5, window, wide),
+            "tokens of the prompt",
+        ),
         "keep_recent": ("KEEP_RECENT", (0, 20, 1), ""),
         "head_tokens": ("head", (0, window // 8, small), "tokens of the head"),
-        "tail_tokens": ("tail", (0, window // 2, wide), "tokens; 0: the newest exchange"),
+        "tail_tokens": (
+            "tail",
+            (0, window // 2, wide),
+            "tokens; 0: the newest exchange",
+        ),
         "summary_tokens": ("summary", (small, window // 8, small), ""),
         "restore_files": ("puts back", (0, 10, 1), "files put back after a compaction"),
     }
@@ -335,8 +401,12 @@ def _controls(starts: Mapping[str, Settings], window: int) -> dict[str, Any]:
     controls: dict[str, Any] = {
         "preset": choice("preset", START, [*starts], "moves all other controls"),
         "trial": choice("back to", START, [*starts], "goes back to a trial"),
-        "model": choice("prices of", models()[0], models(), "whose prices the dollars are at"),
-        "clear_when": choice("clear when", at["clear_when"], whens, "always, or in a cold cache"),
+        "model": choice(
+            "prices of", models()[0], models(), "whose prices the dollars are at"
+        ),
+        "clear_when": choice(
+            "clear when", at["clear_when"], whens, "always, or in a cold cache"
+        ),
     }
     for name, (words, span, meaning) in spans.items():
         controls[name] = slider(words, at[name], span, meaning, waits=True)

@@ -1,8 +1,10 @@
-"""Find the rooms. Each lesson has one: a module of this package, named as its notebook is.
+"""Find the rooms. Each lesson has one: a module of this package, named as its notebook
+is.
 
-A room holds all that belongs to its lesson alone: the exercises with their checks and hints, the
-finished functions, the panels, and what its cells print and draw. It registers its exercises with
-`exercise`. Nothing lists the rooms, so to add a lesson is to add its module.
+A room holds all that belongs to its lesson alone: the exercises with their checks and
+hints, the finished functions, the panels, and what its cells print and draw. It
+registers its exercises with `exercise`. Nothing lists the rooms, so to add a lesson is
+to add its module.
 """
 
 from functools import cache
@@ -25,6 +27,7 @@ def find(name: str) -> Exercise:
 
 @cache
 def import_all() -> None:
-    """Import every room. A notebook imports its own, so it hardly ever needs the others."""
+    """Import every room. A notebook imports its own, so it hardly ever needs the
+    others."""
     for module in iter_modules([str(Path(__file__).parent)], "course.rooms."):
         import_module(module.name)

@@ -1,4 +1,5 @@
-"""Lesson 03: what a summary replaces, what stays beside it, what it may not drop, two numbers."""
+"""Lesson 03: what a summary replaces, what stays beside it, what it may not drop, two
+numbers."""
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
 # matplotlib has no complete types.
@@ -20,7 +21,7 @@ from session_report.style import LOOKS, NAMES, RED, Chart, cut
 from windtunnel.runner import MAX_TURNS, Run, play
 from windtunnel.tasks.scenarios import REVIEW, Scenario
 
-# -- the exercises -------------------------------------------------------------------------------
+# -- the exercises ---------------------------------------------------------------------
 
 
 def one_summary(messages: list[Message], summary: str) -> list[Message]:
@@ -30,15 +31,25 @@ def one_summary(messages: list[Message], summary: str) -> list[Message]:
 
 @exercise("03.1", "seven messages became one.", finished=one_summary)
 def _in_place_of_all(answer: Answer) -> None:
-    """A new list with one message in it: its role is user, and its content is the summary."""
+    """A new list with one message in it: its role is user, and its content is the
+    summary."""
     old = conversation(400, 400, 400)
     new = answer.messages(old, SUMMARY)
-    first = "the summary should be in the first message, and nothing of the old ones stays."
+    first = (
+        "the summary should be in the first message, and nothing of the old ones stays."
+    )
     require(SUMMARY in text_of(new[:1]), first)
-    require(len(new) == 1, f"it returned {len(new)} messages; one with the summary will do.")
-    require(new[0]["role"] == "user", "the message with the summary should be one of the user.")
+    require(
+        len(new) == 1, f"it returned {len(new)} messages; one with the summary will do."
+    )
+    require(
+        new[0]["role"] == "user",
+        "the message with the summary should be one of the user.",
+    )
     kept = any(part in str(new) for part in ("Read every file", "toolu_", "# 1 # 1"))
-    require(not kept, "the text of old messages is still there; only the summary may stay.")
+    require(
+        not kept, "the text of old messages is still there; only the summary may stay."
+    )
 
 
 def newest_stay(messages: list[Message], summary: str, keep: int = 1) -> list[Message]:
@@ -49,7 +60,9 @@ def newest_stay(messages: list[Message], summary: str, keep: int = 1) -> list[Me
     return [summary_message(summary, "t.jsonl", words), *kept]
 
 
-@exercise("03.2", "the newest exchanges stay whole, and the request.", finished=newest_stay)
+@exercise(
+    "03.2", "the newest exchanges stay whole, and the request.", finished=newest_stay
+)
 def _keeps(answer: Answer) -> None:
     """exchanges(messages)[-keep:] are the exchanges that stay, but not if keep is 0.
 
@@ -60,18 +73,28 @@ def _keeps(answer: Answer) -> None:
     plain = (4, 1, 0), (5, 3, 0), (4, 0, 0), (3, 3, 0), (3, 9, 0), (0, 3, 0)
     for count, keep, more in (*plain, (4, 1, 1), (4, 0, 1)):
         old = conversation(*[400] * count) + conversation(request="And d.py.") * more
-        given = {} if keep == 1 else {"keep": keep}  # 1 is what it has to stand for by itself
+        given = (
+            {} if keep == 1 else {"keep": keep}
+        )  # 1 is what it has to stand for by itself
         new = answer.messages(old, SUMMARY, **given)
         kept = newest_stay(old, SUMMARY, keep)[1:]
         case = f"with keep{f'={keep}' if given else ' left out'} and {count} exchanges"
         case += ", a second request" if more else ""
-        wanted = f"{case}, the last {len(kept)} messages should follow one with the summary"
+        wanted = (
+            f"{case}, the last {len(kept)} messages should follow one with the summary"
+        )
         same = len(new) == len(kept) + 1
         others = "there are others" if same else f"yours returned {len(new)} messages"
         require(new[1:] == kept, f"{wanted}; {others}.")
-        require(SUMMARY in text_of(new[:1]), f"{case}, the first message has no summary.")
-        require(str(active_request(old)) in text_of(new), f"{case}, the request is gone.")
-        header = "the first message has no summary's header; make it with summary_message"
+        require(
+            SUMMARY in text_of(new[:1]), f"{case}, the first message has no summary."
+        )
+        require(
+            str(active_request(old)) in text_of(new), f"{case}, the request is gone."
+        )
+        header = (
+            "the first message has no summary's header; make it with summary_message"
+        )
         require(summary_text(new[0]) == SUMMARY, f"{case}, {header}.")
 
 
@@ -83,14 +106,19 @@ OLD_SUMMARY, NEW_SUMMARY = (
 
 def rules_stay(old: str, new: str) -> str:
     """Put the rules that a new summary dropped at its end."""
-    rules = dict.fromkeys(line for line in old.splitlines() if line.startswith("- [rule]"))
+    rules = dict.fromkeys(
+        line for line in old.splitlines() if line.startswith("- [rule]")
+    )
     kept = new.splitlines()
     return "\n".join([new, *(rule for rule in rules if rule not in kept)])
 
 
-@exercise("03.3", "the person's rules come through, the rest may go.", finished=rules_stay)
+@exercise(
+    "03.3", "the person's rules come through, the rest may go.", finished=rules_stay
+)
 def _holds(answer: Answer) -> None:
-    """Go through old.splitlines(). Which lines begin with '- [rule]' and aren't in the new text?
+    """Go through old.splitlines(). Which lines begin with '- [rule]' and aren't in the
+    new text?
 
     Put those lines after the new summary, each on a line of its own.
     """
@@ -99,20 +127,36 @@ def _holds(answer: Answer) -> None:
         "nothing was dropped": (OLD_SUMMARY, OLD_SUMMARY),
         "both rules were dropped": (OLD_SUMMARY, "## State\n- [file] 3.py"),
         "there was no rule": ("## State\n- [file] 1.py", NEW_SUMMARY),
-        "a rule begins as a dropped one does": (OLD_SUMMARY, f"{NEW_SUMMARY} And quick."),
-        "a file has [rule] in a note": ("- [file] a.py | [rule] lines\n- [fact] b", NEW_SUMMARY),
-        "the dropped rule stood there twice": (f"- [rule] Use tabs.\n{OLD_SUMMARY}", NEW_SUMMARY),
+        "a rule begins as a dropped one does": (
+            OLD_SUMMARY,
+            f"{NEW_SUMMARY} And quick.",
+        ),
+        "a file has [rule] in a note": (
+            "- [file] a.py | [rule] lines\n- [fact] b",
+            NEW_SUMMARY,
+        ),
+        "the dropped rule stood there twice": (
+            f"- [rule] Use tabs.\n{OLD_SUMMARY}",
+            NEW_SUMMARY,
+        ),
     }
     for case, (old, new) in cases.items():
         lines = Answer(answer.call(old, new)).typed(str, "return a text").splitlines()
         missing = [line for line in new.splitlines() if line not in (*lines, "")]
-        require(not missing, f"if {case}, yours lacks {missing[:1]} of the new summary.")
+        require(
+            not missing, f"if {case}, yours lacks {missing[:1]} of the new summary."
+        )
         rules = [line for line in old.splitlines() if line.startswith("- [rule]")]
         again = [line for line in lines if line not in (*new.splitlines(), *rules, "")]
-        require(not again, f"if {case}, {again[:1]} is back; only rules should come back.")
+        require(
+            not again, f"if {case}, {again[:1]} is back; only rules should come back."
+        )
         for rule in rules:
             count = lines.count(rule)
-            require(count == 1, f"if {case}, {rule!r} should be there once, not {count} times.")
+            require(
+                count == 1,
+                f"if {case}, {rule!r} should be there once, not {count} times.",
+            )
         first = f"if {case}, the new summary should come first, as it is, and the rules after it."
         require("\n".join(lines).startswith(new), first)
 
@@ -125,7 +169,9 @@ def _two_numbers(answer: Answer) -> str:
     """
     numbers = answer.numbers("threshold", "summary_tokens")
     start = {"threshold": 20_800, "summary_tokens": 1_000}
-    settings = replace(Settings(micro="off", manual=False).scaled(32_000), **(start | numbers))
+    settings = replace(
+        Settings(micro="off", manual=False).scaled(32_000), **(start | numbers)
+    )
     run = play(REVIEW, settings)
     rule = "yes" if run.checks["rule kept"] else "no"
     report = f"{run.checks['described']} of 19 files described, {run.checks['facts']} of 4 facts"
@@ -138,21 +184,26 @@ def _two_numbers(answer: Answer) -> str:
     return f"{result}."
 
 
-# -- what the cells show -------------------------------------------------------------------------
+# -- what the cells show ---------------------------------------------------------------
 
 
-def strip(windows: Mapping[str, Any], again: tuple[str, tuple[list[str], str]]) -> Chart:
-    """Draw messages, those that slid out hollow, then which file each call of a run read.
+def strip(
+    windows: Mapping[str, Any], again: tuple[str, tuple[list[str], str]]
+) -> Chart:
+    """Draw messages, those that slid out hollow, then which file each call of a run
+    read.
 
-    `windows`: by a title, what `slid` returns, and what is said below. `again`: a title, the paths
-    that were read, and what is said below.
+    `windows`: by a title, what `slid` returns, and what is said below. `again`: a
+    title, the paths that were read, and what is said below.
     """
     chart = Chart(2.1)
     for place, (title, ((history, gone, missing), says)) in enumerate(windows.items()):
         axes = chart.frame(0.1 + 2.35 * place, 0.9, 2.15, 0.75, title)
         colours = [LOOKS[kinds_of(message)[-1][0]].colour for message in history]
         fills = ["white"] * gone + colours[gone:]
-        axes.bar(range(len(history)), 1, 0.75, color=fills, edgecolor=colours, linewidth=1.2)
+        axes.bar(
+            range(len(history)), 1, 0.75, color=fills, edgecolor=colours, linewidth=1.2
+        )
         axes.plot(missing, [0.5] * len(missing), "x", color=RED, markeredgewidth=2)
         axes.set(xlim=(-0.6, len(history) - 0.4), ylim=(0, 1.05))
         axes.axis("off")
@@ -161,7 +212,9 @@ def strip(windows: Mapping[str, Any], again: tuple[str, tuple[list[str], str]]) 
     axes = chart.frame(5.1, 0.9, 2.0, 0.75, title)
     numbers = [list(dict.fromkeys(paths)).index(path) + 1 for path in paths] or [1]
     axes.plot(numbers, color=LOOKS["tool_result"].colour, linewidth=1.5)
-    axes.set(xticks=[], yticks=[1, max(numbers)], yticklabels=["file 1", str(max(numbers))])
+    axes.set(
+        xticks=[], yticks=[1, max(numbers)], yticklabels=["file 1", str(max(numbers))]
+    )
     axes.set_xlabel("files in the order they were read", fontsize=8, labelpad=2)
     axes.grid(False)
     chart.figure.text(5.1 / 7.2, 0.24, says, color=RED, fontsize=9)
@@ -171,7 +224,8 @@ def strip(windows: Mapping[str, Any], again: tuple[str, tuple[list[str], str]]) 
 
 
 def slid(run: Run, keep: int) -> tuple[list[Message], int, list[int]]:
-    """Return the last request of a run, how many messages slid out, and where the missed ones are.
+    """Return the last request of a run, how many messages slid out, and where the
+    missed ones are.
 
     Missed are a call whose result is still there, or else the person's words.
     """
@@ -179,13 +233,17 @@ def slid(run: Run, keep: int) -> tuple[list[Message], int, list[int]]:
     sent = history[:-1] if history[-1]["role"] == "assistant" else history
     gone = len(sent) - keep
     is_cut = of_type(sent[gone], "tool_result")
-    words = [n for n, message in enumerate(sent[:gone]) if kinds_of(message)[-1][0] == "user"]
+    words = [
+        n for n, message in enumerate(sent[:gone]) if kinds_of(message)[-1][0] == "user"
+    ]
     return sent, gone, [gone - 1] if is_cut else words
 
 
 def paths_read(run: Run) -> list[str]:
     """Return the paths of a run's calls, in their order."""
-    calls = [call["input"] for m in run.session.history for call in of_type(m, "tool_use")]
+    calls = [
+        call["input"] for m in run.session.history for call in of_type(m, "tool_use")
+    ]
     return [call["path"] for call in calls if "path" in call]
 
 
@@ -195,13 +253,17 @@ def print_calls(run: Run, first: int, last: int) -> None:
     replies = [m for m in run.session.history if m["role"] == "assistant"]
     made: list[str] = []
     for turn, reply in enumerate(replies[:last], 1):
-        calls = [f"{call['name']} {call['input']}" for call in of_type(reply, "tool_use")]
+        calls = [
+            f"{call['name']} {call['input']}" for call in of_type(reply, "tool_use")
+        ]
         again = "  (again)" if set(calls) & set(made) else ""
         made += calls
         if turn >= first:
             print(f"turn {turn:2}  {cut(', '.join(calls), 54)}{again}")
             if turn in summarised:
-                print(f"         --- a summary in place of {summarised[turn]} messages ---")
+                print(
+                    f"         --- a summary in place of {summarised[turn]} messages ---"
+                )
 
 
 def without_shared(old: str, new: str, but: str) -> tuple[str, str, int]:
@@ -212,15 +274,20 @@ def without_shared(old: str, new: str, but: str) -> tuple[str, str, int]:
     olds, news = old.splitlines(), new.splitlines()
     both = {line for line in olds if line in news and but not in line}
     shared = {line for line in both if line.startswith("- [file]")}
-    before, after = ("\n".join(n for n in text if n not in shared) for text in (olds, news))
+    before, after = (
+        "\n".join(n for n in text if n not in shared) for text in (olds, news)
+    )
     return before, after, len(shared)
 
 
-def compaction_panel(scenario: Scenario, settings: Settings, compact: Callable[..., Any]) -> Panel:
+def compaction_panel(
+    scenario: Scenario, settings: Settings, compact: Callable[..., Any]
+) -> Panel:
     """Run the task again for each `threshold` and length of a summary.
 
-    The picture shows where each compaction left the rule and the facts. `settings`: where the
-    sliders start; everything else in it stays. `compact`: the function that replaces the messages.
+    The picture shows where each compaction left the rule and the facts. `settings`:
+    where the sliders start; everything else in it stays. `compact`: the function that
+    replaces the messages.
     """
 
     def draw(threshold: int, summary_tokens: int) -> tuple[bytes, str]:

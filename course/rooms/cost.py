@@ -43,7 +43,7 @@ RATIOS = range(5, 61)
 Bills = tuple[list[Frame], list[Billed]]
 """The frames of a replay and their bills."""
 
-# -- the exercises -------------------------------------------------------------------------------
+# -- the exercises ---------------------------------------------------------------------
 
 
 def clearing_pays(gone: float, behind: float, read: float, write: float) -> float:
@@ -51,11 +51,16 @@ def clearing_pays(gone: float, behind: float, read: float, write: float) -> floa
     return (write - read) * behind / (read * gone)
 
 
-@exercise("08.1", "a change is paid once, and every later request saves.", finished=clearing_pays)
+@exercise(
+    "08.1",
+    "a change is paid once, and every later request saves.",
+    finished=clearing_pays,
+)
 def _clearing(answer: Answer) -> None:
     """Once: each token behind the change costs write instead of read.
 
-    With each request: each token that is gone would have cost read. Divide the first by this.
+    With each request: each token that is gone would have cost read. Divide the first by
+    this.
     """
     haiku = "where reading costs a tenth of the price, as at Haiku 4.5"
     fraction = "a fraction counts exactly, or as one request more"
@@ -75,17 +80,30 @@ def compacting_pays(left: float, read: float, write: float, answer: float) -> fl
     return once / (read * (1 - left))
 
 
-@exercise("08.2", "a summary is paid once, as an answer and as a write.", finished=compacting_pays)
+@exercise(
+    "08.2",
+    "a summary is paid once, as an answer and as a write.",
+    finished=compacting_pays,
+)
 def _compacting(answer: Answer) -> None:
     """Say that the conversation has one token. The summary then has `left` of it.
 
-    Once: read + answer * left + (write - read) * left. With each request: read * (1 - left).
+    Once: read + answer * left + (write - read) * left. With each request: read * (1 -
+    left).
     """
     opus, haiku = (0.2, 5.0, 20.0), (0.1, 1.25, 5.0)
     cases = {
-        "half is left, and without the summary it would have been read": (126.0, 0.5, *opus),
+        "half is left, and without the summary it would have been read": (
+            126.0,
+            0.5,
+            *opus,
+        ),
         "a tenth is left, at the prices of Opus 5.5": (14.88888888888889, 0.1, *opus),
-        "nothing is left, so only the summary's request is to be paid": (1.0, 0.0, *opus),
+        "nothing is left, so only the summary's request is to be paid": (
+            1.0,
+            0.0,
+            *opus,
+        ),
         "a fifth is left": (32.25, 0.2, *opus),
         "a tenth is left, at the prices of Haiku 4.5": (7.944444444444445, 0.1, *haiku),
     }
@@ -99,11 +117,17 @@ def repeats_save(pause: float, read: float, write: float) -> float:
     return saved - repeats * read
 
 
-@exercise("08.3", "a repeat is a read, and a long pause takes many of them.", finished=repeats_save)
+@exercise(
+    "08.3",
+    "a repeat is a read, and a long pause takes many of them.",
+    finished=repeats_save,
+)
 def _alive(answer: Answer) -> None:
-    """The repeats go out every 270 seconds until the pause ends: pause // 270 of them, each a read.
+    """The repeats go out every 270 seconds until the pause ends: pause // 270 of them,
+    each a read.
 
-    With repeats the next request reads. Without, it reads before 300 seconds, then it writes.
+    With repeats the next request reads. Without, it reads before 300 seconds, then it
+    writes.
 
     (write - read if pause >= 300 else 0) - pause // 270 * read
     """
@@ -111,11 +135,19 @@ def _alive(answer: Answer) -> None:
     cases = {
         "a pause of 400 seconds takes one repeat": (4.6, 400, *opus),
         "after 200 seconds the cache is alive, without a repeat": (0.0, 200, *opus),
-        "after 280 seconds it is, too, but a repeat was sent at 270": (-0.2, 280, *opus),
+        "after 280 seconds it is, too, but a repeat was sent at 270": (
+            -0.2,
+            280,
+            *opus,
+        ),
         "an entry lives for 300 seconds, so at 300 it is gone": (4.6, 300, *opus),
         "after 545 seconds two repeats were sent, at 270 and 540": (4.4, 545, *opus),
         "a pause of 20 minutes takes four repeats": (4.0, 1_200, *opus),
-        "a pause of two hours takes 26 repeats, which is too many": (-0.4, 7_200, *opus),
+        "a pause of two hours takes 26 repeats, which is too many": (
+            -0.4,
+            7_200,
+            *opus,
+        ),
         "20 minutes at the prices of Haiku 4.5": (0.75, 1_200, 0.1, 1.25),
     }
     answer.agree(cases)
@@ -132,20 +164,30 @@ def cold_five(messages: list[Message], idle: float) -> list[Message]:
 def _policy(answer: Answer) -> str:
     """An edit behind which everything is lost anyway costs nothing. When is that so?
 
-    If idle >= 300, return micro_compact(messages, keep_recent=5), else the messages as they are.
+    If idle >= 300, return micro_compact(messages, keep_recent=5), else the messages as
+    they are.
     """
     messages = conversation(*[4_000] * 9)
     for idle in (0.0, 3_600.0):
         view = answer.messages(messages, idle)
         case = f"with idle={idle:,.0f}"
-        kept = list(results(view).values())[-1:] == list(results(messages).values())[-1:]
-        require(kept, f"{case}, the newest result should stay: the model hasn't seen it yet.")
+        kept = (
+            list(results(view).values())[-1:] == list(results(messages).values())[-1:]
+        )
+        require(
+            kept,
+            f"{case}, the newest result should stay: the model hasn't seen it yet.",
+        )
         lost = active_request(view) != active_request(messages)
         require(not lost, f"{case}, the person's words should stay.")
     sessions = [play(generated(seed), KEEPS_ALL).session for seed in range(3)]
     says = _pays(answer, sessions, "in three sessions")
     slower = [_slowed(session, 120.0) for session in sessions]
-    _pays(answer, slower, "if two minutes pass before each request, and the cache stays warm,")
+    _pays(
+        answer,
+        slower,
+        "if two minutes pass before each request, and the cache stays warm,",
+    )
     return says
 
 
@@ -155,21 +197,27 @@ def _pays(answer: Answer, sessions: Sequence[Session], case: str) -> str:
     cost, need = 100 * own["dollars"].sum() / base["dollars"].sum(), own["need"].mean()
     says = f"{case} it costs {cost:.0f} % of forgetting nothing, and in 100 turns "
     says += f"{need:.1f} pieces are needed again"
-    require(cost <= 95 and need <= 3, f"{says}; find one with at most 95 % and 3 pieces.")
+    require(
+        cost <= 95 and need <= 3, f"{says}; find one with at most 95 % and 3 pieces."
+    )
     return f"{says}."
 
 
 def _slowed(session: Session, wait: float) -> Session:
     """Let so many more seconds pass before each request."""
-    requests = [replace(each, at=each.at + wait * n) for n, each in enumerate(session.requests)]
+    requests = [
+        replace(each, at=each.at + wait * n) for n, each in enumerate(session.requests)
+    ]
     return replace(session, requests=requests)
 
 
-# -- what the cells show -------------------------------------------------------------------------
+# -- what the cells show ---------------------------------------------------------------
 
 
 def billed(
-    session: Session, settings: Settings = KEEPS_ALL, engine: Callable[..., Step] = compact
+    session: Session,
+    settings: Settings = KEEPS_ALL,
+    engine: Callable[..., Step] = compact,
 ) -> Bills:
     """Replay a session, and bill each request by the cache's rules."""
     frames = replay(session, settings, engine=engine)
@@ -182,19 +230,27 @@ def spent(bills: Iterable[Billed]) -> float:
 
 
 def purposes(session: Session, frames: list[Frame], bills: list[Billed]) -> DataFrame:
-    """Say where each request's dollars went, as the report on your own sessions does."""
+    """Say where each request's dollars went, as the report on your own sessions
+    does."""
     requests = [
-        replace(frame.request, context=frame.context, usage={**bill.usage, "model": PRICED_AS})
+        replace(
+            frame.request,
+            context=frame.context,
+            usage={**bill.usage, "model": PRICED_AS},
+        )
         for frame, bill in zip(frames, bills, strict=True)
     ]
-    compactions = session.compactions if any(frame.compaction for frame in frames) else []
+    compactions = (
+        session.compactions if any(frame.compaction for frame in frames) else []
+    )
     rows = responses(replace(session, requests=requests, compactions=compactions))
     paid = [{place: usd for place, (_, usd) in row["spent"].items()} for row in rows]
     return DataFrame(paid).fillna(0.0)
 
 
 def day(session: Session, name: str, billed: Bills, title: str) -> Chart:
-    """Draw the prompts of a session over the clock. Red: written again. Dark: repeats."""
+    """Draw the prompts of a session over the clock. Red: written again. Dark:
+    repeats."""
     frames, turns = billed
     chart = Chart(2.4, title)
     axes = chart.frame(0.72, chart.height - 0.12 - 1.85, 6.2, 1.3, name)
@@ -203,11 +259,16 @@ def day(session: Session, name: str, billed: Bills, title: str) -> Chart:
     sizes = [frame.prompt_tokens / 1e3 for frame in frames]
     axes.vlines(minutes, 0, sizes, PALE, linewidth=2)
     for minute, size, bill, cost in zip(minutes, sizes, turns, again, strict=True):
-        later = [minute + n * KEEPS_ALL.repeat_after / 60 for n, _ in enumerate(bill.repeats, 1)]
+        later = [
+            minute + n * KEEPS_ALL.repeat_after / 60
+            for n, _ in enumerate(bill.repeats, 1)
+        ]
         axes.vlines(later, 0, size, BLUE, linewidth=1)
         if cost > 0.05:
             axes.vlines(minute, 0, size, RED, linewidth=3, zorder=3)
-            top = max(s for m, s in zip(minutes, sizes, strict=True) if 0 <= m - minute < 5)
+            top = max(
+                s for m, s in zip(minutes, sizes, strict=True) if 0 <= m - minute < 5
+            )
             looks: Any = {"color": RED, "fontsize": 10, "ha": "center", "va": "bottom"}
             axes.text(minute, top, f"+${cost:.2f}", **looks)
     axes.set(xlim=(-1, 1.02 * minutes[-1]), ylim=(0, 1.25 * max(sizes)))
@@ -215,27 +276,39 @@ def day(session: Session, name: str, billed: Bills, title: str) -> Chart:
     return chart
 
 
-def print_bills(frames: list[Frame], bills: list[Billed], numbers: Iterable[int]) -> None:
+def print_bills(
+    frames: list[Frame], bills: list[Billed], numbers: Iterable[int]
+) -> None:
     """Print what the API would say of some requests, and their cents."""
-    print(f"{'request':>8}{'waited':>9}{'read':>10}{'written':>10}{'answer':>8}{'cents':>8}")
+    print(
+        f"{'request':>8}{'waited':>9}{'read':>10}{'written':>10}{'answer':>8}{'cents':>8}"
+    )
     for n in numbers:
         if not 0 < n <= len(frames):
-            raise ValueError(f"no request {n}; the session has requests 1 to {len(frames)}")
+            raise ValueError(
+                f"no request {n}; the session has requests 1 to {len(frames)}"
+            )
         frame, usage = frames[n - 1], bills[n - 1].usage
         kinds = priced(usage, PRICED_AS)
-        tokens = "".join(f"{kinds[k][0]:>{w},}" for k, w in (("read", 10), ("written", 10)))
+        tokens = "".join(
+            f"{kinds[k][0]:>{w},}" for k, w in (("read", 10), ("written", 10))
+        )
         waited = frame.request.at - frames[n - 2].request.at if n > 1 else 0
         answer, cents = kinds["answers"][0], 100 * dollars(usage, PRICED_AS)
         print(f"{n:>8}{waited:>7.0f} s{tokens}{answer:>8,}{cents:>8.1f}")
 
 
 def by_the_bill(
-    session: Session, kept: Bills, edit: Callable[[list[Message]], list[Message]], at: int
+    session: Session,
+    kept: Bills,
+    edit: Callable[[list[Message]], list[Message]],
+    at: int,
 ) -> tuple[list[Frame], list[Billed], int | str]:
-    """Edit a session once, before the request number `at`. `kept`: its bills without that.
+    """Edit a session once, before the request number `at`. `kept`: its bills without
+    that.
 
-    Return the frames, the bills, and the number of requests, from the edit on, that bring the
-    dollars back. It is in words if all that are left bring too little.
+    Return the frames, the bills, and the number of requests, from the edit on, that
+    bring the dollars back. It is in words if all that are left bring too little.
     """
     numbers = count(1)
 
@@ -246,12 +319,18 @@ def by_the_bill(
     pairs = zip(kept[1][at - 1 :], bills[at - 1 :], strict=True)
     saved = accumulate(spent([old]) - spent([new]) for old, new in pairs)
     too_few = f"more than the {len(bills) - at + 1} left"
-    return frames, bills, next((n for n, total in enumerate(saved, 1) if total > 1e-9), too_few)
+    return (
+        frames,
+        bills,
+        next((n for n, total in enumerate(saved, 1) if total > 1e-9), too_few),
+    )
 
 
 def summarised(messages: list[Message], tokens: float) -> list[Message]:
     """Put a stand-in for a summary of so many tokens in the messages' place."""
-    return auto_compact(messages, lambda m, focus: stand_in(round(tokens)), lambda: "t.jsonl")
+    return auto_compact(
+        messages, lambda m, focus: stand_in(round(tokens)), lambda: "t.jsonl"
+    )
 
 
 def longest_pause_by_the_bill(session: Session) -> int:
@@ -261,8 +340,14 @@ def longest_pause_by_the_bill(session: Session) -> int:
 
     def cost(minutes: int, repeats: int) -> float:
         wait = 60 * minutes - (after[0].at - before[-1].at)
-        longer = replace(session, requests=[*before, *(replace(r, at=r.at + wait) for r in after)])
-        return spent(billed(longer, replace(KEEPS_ALL, keep_alive=repeats))[1][turn - 1 : turn + 1])
+        longer = replace(
+            session, requests=[*before, *(replace(r, at=r.at + wait) for r in after)]
+        )
+        return spent(
+            billed(longer, replace(KEEPS_ALL, keep_alive=repeats))[1][
+                turn - 1 : turn + 1
+            ]
+        )
 
     cold = cost(91, 0)  # the same after any longer pause
     return next(n - 1 for n in count(91) if cost(n, 60) > cold + 1e-9)
@@ -274,14 +359,19 @@ def longest_pause(saves: Callable[..., float], read: float, write: float) -> int
 
 
 def print_prices(
-    clearing: Callable[..., float], compacting: Callable[..., float], saves: Callable[..., float]
+    clearing: Callable[..., float],
+    compacting: Callable[..., float],
+    saves: Callable[..., float],
 ) -> None:
-    """Print what the three formulas and a summary come to at the prices of several models."""
+    """Print what the three formulas and a summary come to at the prices of several
+    models."""
     print(f"{'':18}{'clearing':>10}{'compacting':>12}{'alive':>7}{'summary':>10}")
     for name in price_list()["models"]:
         if name.endswith(("5-5", "4-8")):
             rate = rates(name)
-            read, write, answer = (rate[n] for n in ("cache_read", "cache_write_5m", "output"))
+            read, write, answer = (
+                rate[n] for n in ("cache_read", "cache_write_5m", "output")
+            )
             new = read if name == PRICED_AS else rate["input"]
             cells = f"{clearing(1, 1, read, write):>10.1f}"
             cells += f"{compacting(0.1, read, write, answer):>12.1f}"
@@ -298,20 +388,26 @@ def reading(panel: Panel, words: str) -> int:
 
 
 def judged(sessions: Sequence[Session]) -> dict[str, DataFrame]:
-    """Return each preset's dollars and need in the sessions, in a window of 32,000 tokens."""
+    """Return each preset's dollars and need in the sessions, in a window of 32,000
+    tokens."""
     chosen = {n: each for n, each in presets.ALL.items() if n != "learn-claude-code-ts"}
-    return {n: judge(sessions, each.scaled(32_000), PRICED_AS) for n, each in chosen.items()}
+    return {
+        n: judge(sessions, each.scaled(32_000), PRICED_AS) for n, each in chosen.items()
+    }
 
 
 def spread(table: DataFrame, base: DataFrame) -> dict[str, list[float]]:
-    """Return the means of dollars, in percent of `base`, and of need, with their intervals.
+    """Return the means of dollars, in percent of `base`, and of need, with their
+    intervals.
 
     The intervals are of 95 %: the sessions are drawn again 2,000 times.
     """
     some = range(len(table))
     draws = numpy.random.default_rng(0).integers(len(some), size=(2_000, len(some)))
     columns = table["dollars"], base["dollars"], table["need"]
-    mine, whole, need = (c.to_numpy()[numpy.vstack([some, draws])].sum(axis=1) for c in columns)
+    mine, whole, need = (
+        c.to_numpy()[numpy.vstack([some, draws])].sum(axis=1) for c in columns
+    )
     means = {"dollars": 100 * mine / whole, "need": need / len(some)}
     return {n: [m[0], *numpy.percentile(m, [2.5, 97.5])] for n, m in means.items()}
 
@@ -319,20 +415,28 @@ def spread(table: DataFrame, base: DataFrame) -> dict[str, list[float]]:
 def at_ratio(table: DataFrame, ratio: float) -> DataFrame:
     """Price a table of `judge` where writing to the cache costs `ratio` times reading.
 
-    In prices of an uncached token. Writing costs 1.25 of it and an answer 5, as with every model.
+    In prices of an uncached token. Writing costs 1.25 of it and an answer 5, as with
+    every model.
     """
     paid = 1.25 * (table["read"] / ratio + table["written"])
     return table.assign(dollars=paid + table["uncached"] + 5 * table["answers"])
 
 
 def turns_at(one: DataFrame, other: DataFrame) -> int | str:
-    """Return the first ratio at which one policy is cheaper than another, or words if at none."""
-    sums = ((n, [at_ratio(each, n)["dollars"].sum() for each in (one, other)]) for n in RATIOS)
-    return next((n for n, (first, second) in sums if first < second), f"none up to {RATIOS[-1]}")
+    """Return the first ratio at which one policy is cheaper than another, or words if
+    at none."""
+    sums = (
+        (n, [at_ratio(each, n)["dollars"].sum() for each in (one, other)])
+        for n in RATIOS
+    )
+    return next(
+        (n for n, (first, second) in sums if first < second), f"none up to {RATIOS[-1]}"
+    )
 
 
 def ratio_panel(tables: Mapping[str, DataFrame]) -> Panel:
-    """Show all policies at any ratio of writing to reading. The first is what they are shares of.
+    """Show all policies at any ratio of writing to reading. The first is what they are
+    shares of.
 
     The last two are yours.
     """
@@ -340,14 +444,18 @@ def ratio_panel(tables: Mapping[str, DataFrame]) -> Panel:
     models: dict[float, list[str]] = {}
     for name in price_list()["models"]:
         rate = rates(name)
-        models.setdefault(rate["cache_write_5m"] / rate["cache_read"], []).append(name[7:])
+        models.setdefault(rate["cache_write_5m"] / rate["cache_read"], []).append(
+            name[7:]
+        )
     names = {n: ", ".join(each) for n, each in models.items()}
     marks = {each if len(each) < 40 else "most models": n for n, each in names.items()}
 
     @lru_cache(maxsize=64)
     def draw(ratio: int) -> tuple[bytes, str]:
         priced_so = {name: at_ratio(table, ratio) for name, table in tables.items()}
-        dots = {name: spread(table, priced_so[first]) for name, table in priced_so.items()}
+        dots = {
+            name: spread(table, priced_so[first]) for name, table in priced_so.items()
+        }
         order = sorted(dots, key=lambda name: dots[name]["dollars"][0])
         title = f"Writing costs {ratio} times reading: “{order[0]}” is cheapest"
         shown = [f"{name} {dots[name]['dollars'][0]:.0f} %" for name in order]
@@ -355,41 +463,56 @@ def ratio_panel(tables: Mapping[str, DataFrame]) -> Panel:
         return chart.png(), wrapped(f"{'; '.join(shown)}.")
 
     meaning = "how many times as much writing to the cache costs as reading"
-    return Panel({"ratio": slider("ratio", 25, (RATIOS[0], RATIOS[-1], 1), meaning)}, draw)
+    return Panel(
+        {"ratio": slider("ratio", 25, (RATIOS[0], RATIOS[-1], 1), meaning)}, draw
+    )
 
 
 def beyond(dots: Mapping[str, Mapping[str, list[float]]]) -> str:
-    """Say how many presets lie beyond the intervals of yours, in dollars and in need."""
+    """Say how many presets lie beyond the intervals of yours, in dollars and in
+    need."""
     shown = [name for name in dots if name in presets.ALL]
     ends = [(axis, dots["yours"][axis][2]) for axis in ("dollars", "need")]
-    worse = [name for name in shown if all(dots[name][axis][1] > end for axis, end in ends)]
+    worse = [
+        name for name in shown if all(dots[name][axis][1] > end for axis, end in ends)
+    ]
     return f"{len(worse)} of {len(shown)} presets"
 
 
-def compacting_panel(model: str, formula: Callable[[float, float, float, float], float]) -> Panel:
+def compacting_panel(
+    model: str, formula: Callable[[float, float, float, float], float]
+) -> Panel:
     """Show when one compaction has paid for itself, by the cache and by a formula.
 
-    The sliders are `left`, the percent that a summary leaves, and `size`, the tokens it replaces.
-    `formula`: (share left, read, write, answer) -> requests, at the `model`'s prices.
+    The sliders are `left`, the percent that a summary leaves, and `size`, the tokens it
+    replaces. `formula`: (share left, read, write, answer) -> requests, at the `model`'s
+    prices.
     """
     rate = rates(model)
 
     @lru_cache(maxsize=256)
     def draw(left: int, size: int) -> tuple[bytes, str]:
         saved = saved_by_compacting(size, left / 100, model, REQUESTS)
-        at = formula(left / 100, rate["cache_read"], rate["cache_write_5m"], rate["output"])
+        at = formula(
+            left / 100, rate["cache_read"], rate["cache_write_5m"], rate["output"]
+        )
         text = f"{size:,} tokens, of which a summary leaves {left} %."
         return paid("compaction", saved, at, text, span=(-size / 1_000, size / 1_000))
 
     sliders = {
-        "left": slider("left, %", 10, (1, 40, 1), "share of the tokens that the summary leaves"),
-        "size": slider("replaced", 100_000, (20_000, 400_000, 20_000), "tokens that it replaces"),
+        "left": slider(
+            "left, %", 10, (1, 40, 1), "share of the tokens that the summary leaves"
+        ),
+        "size": slider(
+            "replaced", 100_000, (20_000, 400_000, 20_000), "tokens that it replaces"
+        ),
     }
     return Panel(sliders, draw)
 
 
 def saved_by_compacting(size: int, left: float, model: str, count: int) -> list[float]:
-    """Return the cents that one compaction has saved up to each request, by the cache's rules.
+    """Return the cents that one compaction has saved up to each request, by the cache's
+    rules.
 
     The summary's request reads all of it, and its answer is the summary.
     """
@@ -403,9 +526,9 @@ def alive_panel(
 ) -> Panel:
     """Show what repeats save in a pause, by its length, by the cache's rules.
 
-    The slider is `most`, the repeats after which the cache is given up. `formula`: (pause, read,
-    write) -> dollars per million tokens saved, if it isn't given up. `pauses`: seconds, to say what
-    so many repeats save in all of them.
+    The slider is `most`, the repeats after which the cache is given up. `formula`:
+    (pause, read, write) -> dollars per million tokens saved, if it isn't given up.
+    `pauses`: seconds, to say what so many repeats save in all of them.
     """
     rate, minutes = rates(model), range(151)
     longest = longest_pause(formula, rate["cache_read"], rate["cache_write_5m"])
@@ -414,8 +537,12 @@ def alive_panel(
     def draw(most: int) -> tuple[bytes, str]:
         curve = [saved_by_repeats(60 * m, most, model) for m in minutes]
         total = sum(saved_by_repeats(pause, most, model) for pause in pauses)
-        title = f"{many(most, 'repeat')} at most: {total / len(pauses):+.1f} cents a pause"
-        even = next((m - 1 for m, c in zip(minutes, curve, strict=True) if c < -1e-9), 150)
+        title = (
+            f"{many(most, 'repeat')} at most: {total / len(pauses):+.1f} cents a pause"
+        )
+        even = next(
+            (m - 1 for m, c in zip(minutes, curve, strict=True) if c < -1e-9), 150
+        )
         text = f"100,000 tokens. By the cache's rules the repeats pay up to {even} minutes; if the "
         text += f"cache is never given up, up to {longest} by the formula. In the {len(pauses)} "
         text += f"pauses of the sessions they bring {total:,.0f} cents."
@@ -429,11 +556,17 @@ def alive_panel(
 
 
 def saved_by_repeats(pause: float, most: int, model: str) -> float:
-    """Return the cents that repeats of 100,000 tokens save in a pause, by the cache's rules."""
+    """Return the cents that repeats of 100,000 tokens save in a pause, by the cache's
+    rules."""
     spent, every = list[float](), Settings().repeat_after
     times = min(most, max(0, math.ceil(pause / every) - 1))
     for repeats in (0, times):
-        prompt_cache, uses = PromptCache(), [*(n * every for n in range(repeats + 1)), pause]
-        bought = (prompt_cache.bill([Part("prompt", 100_000)], (0,), now) for now in uses)
+        prompt_cache, uses = (
+            PromptCache(),
+            [*(n * every for n in range(repeats + 1)), pause],
+        )
+        bought = (
+            prompt_cache.bill([Part("prompt", 100_000)], (0,), now) for now in uses
+        )
         spent.append(100 * sum(dollars(bill.usage(0), model) for bill in bought))
     return spent[0] - spent[1]

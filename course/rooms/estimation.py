@@ -16,7 +16,7 @@ from course.panels.panel import Panel, slider
 from session_report.style import wrapped
 from windtunnel.runner import Run
 
-# -- the exercises -------------------------------------------------------------------------------
+# -- the exercises ---------------------------------------------------------------------
 
 
 @exercise("01.1", "all of the text counts, brackets and all.", finished=estimate_tokens)
@@ -26,14 +26,19 @@ def _chars_over_four(answer: Answer) -> None:
     len(…) counts its characters; // 4 divides, rounding down.
     """
     messages, cases = conversation("读" * 400, 3_600), dict[str, Sequence[Any]]()
-    names = ("a request, its role and its brackets", "a call in a list", "a result in Chinese")
+    names = (
+        "a request, its role and its brackets",
+        "a call in a list",
+        "a result in Chinese",
+    )
     for count, name in enumerate((*names, "another call", "a result in English"), 1):
         cases[name] = (estimate_tokens(messages[:count]), messages[:count])
     answer.agree(cases)
 
 
 def rings_at(threshold: float, off: float) -> float:
-    """Return the real tokens at which an alarm rings whose estimate is `off` percent off.
+    """Return the real tokens at which an alarm rings whose estimate is `off` percent
+    off.
 
     >>> round(rings_at(171_000, -60)), round(rings_at(171_000, 100))
     (427500, 85500)
@@ -41,7 +46,9 @@ def rings_at(threshold: float, off: float) -> float:
     return threshold / (1 + off / 100)
 
 
-@exercise("01.2", "so many tokens are really there when the alarm rings.", finished=rings_at)
+@exercise(
+    "01.2", "so many tokens are really there when the alarm rings.", finished=rings_at
+)
 def _rings(answer: Answer) -> None:
     """An estimate that reads 60 % low sees 40 % of what is there: real * 0.4.
 
@@ -62,9 +69,14 @@ def last_bill(billed: int, sent: int, messages: list[Message]) -> int:
     return billed + estimate_tokens(messages[sent:])
 
 
-@exercise("01.3", "the bill is exact, and only the new messages are guessed.", finished=last_bill)
+@exercise(
+    "01.3",
+    "the bill is exact, and only the new messages are guessed.",
+    finished=last_bill,
+)
 def _anchored(answer: Answer) -> None:
-    """`billed` is the size of the first `sent` messages, system prompt and tools and all.
+    """`billed` is the size of the first `sent` messages, system prompt and tools and
+    all.
 
     What is new is messages[sent:], and chars4 can guess that.
     """
@@ -72,9 +84,16 @@ def _anchored(answer: Answer) -> None:
     first = estimate_tokens(messages[:3])
     cases = {"before any bill there is only the estimate": (first, 0, 0, messages[:3])}
     for sent, new in ((3, 2), (5, 2), (5, 4), (21, 2), (39, 2), (5, 0)):
-        name = f"the first {sent} messages were billed, so only {new} have to be guessed"
+        name = (
+            f"the first {sent} messages were billed, so only {new} have to be guessed"
+        )
         now, billed = messages[: sent + new], 9_000 + 800 * sent
-        cases[name] = (billed + estimate_tokens(messages[sent : sent + new]), billed, sent, now)
+        cases[name] = (
+            billed + estimate_tokens(messages[sent : sent + new]),
+            billed,
+            sent,
+            now,
+        )
     answer.agree(cases, within=3)
 
 
@@ -82,23 +101,26 @@ def _anchored(answer: Answer) -> None:
 def _error(answer: Answer) -> None:
     """The alarm has to ring at 184,000 tokens at the latest.
 
-    171,000 / 184,000 is the share that the estimate has to see. How far below 100 % is it?
+    171,000 / 184,000 is the share that the estimate has to see. How far below 100 % is
+    it?
     """
-    late = "with {} the alarm rings past 184,000, the window without the answer's 16,000."
+    late = (
+        "with {} the alarm rings past 184,000, the window without the answer's 16,000."
+    )
     more = "and it would with a larger error, too; negative means low."
     in_time = f"with {{}} the alarm rings in time, {more}"
     answer.hit(-7, how="give whole percent", low=late, high=in_time)
 
 
-# -- what the cells show -------------------------------------------------------------------------
+# -- what the cells show ---------------------------------------------------------------
 
 
 def estimation_panel(rings: Callable[[int, int], float] = rings_at) -> Panel:
     """Window - reserve - buffer, and where the alarm rings if the estimate is off.
 
-    The sliders are `window`, `reserve` and `buffer` in tokens, and `off`, the estimate's error in
-    percent (-60: it reads 60 % low). `rings`: (threshold, off) -> the real tokens at which the
-    alarm rings.
+    The sliders are `window`, `reserve` and `buffer` in tokens, and `off`, the
+    estimate's error in percent (-60: it reads 60 % low). `rings`: (threshold, off) ->
+    the real tokens at which the alarm rings.
     """
     start = Settings()
 
@@ -112,10 +134,18 @@ def estimation_panel(rings: Callable[[int, int], float] = rings_at) -> Panel:
         text = estimates.shares_sentence(chosen, real)
         return estimates.shares(chosen, real, off).png(), text
 
-    answer, turn, off = "kept for the answer", "for one more turn", "how far the estimate is off"
+    answer, turn, off = (
+        "kept for the answer",
+        "for one more turn",
+        "how far the estimate is off",
+    )
     sliders = {
-        "window": slider("window", start.context_window, (40_000, 400_000, 10_000), "tokens"),
-        "reserve": slider("reserve", start.output_reserve, (0, 64_000, 1_000), f"tokens {answer}"),
+        "window": slider(
+            "window", start.context_window, (40_000, 400_000, 10_000), "tokens"
+        ),
+        "reserve": slider(
+            "reserve", start.output_reserve, (0, 64_000, 1_000), f"tokens {answer}"
+        ),
         "buffer": slider("buffer", start.buffer, (0, 40_000, 1_000), f"tokens {turn}"),
         "off": slider("off by %", 0, (-80, 100, 5), off),
     }

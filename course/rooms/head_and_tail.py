@@ -12,7 +12,14 @@ from agentlib import messages as msg
 from agentlib.auto_compact import summary_message, summary_text
 from agentlib.estimation import prompt_tokens
 from agentlib.head_and_tail import handoff_prompt
-from agentlib.messages import Message, active_request, blocks, exchanges, is_summary, of_type
+from agentlib.messages import (
+    Message,
+    active_request,
+    blocks,
+    exchanges,
+    is_summary,
+    of_type,
+)
 from agentlib.session_file import Compaction
 from agentlib.settings import Settings
 from agentlib.spending import PRICED_AS, dollars
@@ -27,10 +34,12 @@ from windtunnel.tasks.scenarios import REVIEW, Scenario, last_words
 
 HEADER, END = f"{msg.SUMMARY_HEADER}t.jsonl]", msg.SUMMARY_END
 """What stands before and after a summary."""
-START = Settings(micro="off", manual=False, threshold_pct=65, summary_tokens=2_813).scaled(32_000)
+START = Settings(
+    micro="off", manual=False, threshold_pct=65, summary_tokens=2_813
+).scaled(32_000)
 """Summaries are the only layer in this lesson: nothing is cleared."""
 
-# -- the exercises -------------------------------------------------------------------------------
+# -- the exercises ---------------------------------------------------------------------
 
 
 def head_stays(messages: list[Message], summary: str) -> list[Message]:
@@ -41,13 +50,16 @@ def head_stays(messages: list[Message], summary: str) -> list[Message]:
     return [messages[0], summarised, *messages[start:]]
 
 
-@exercise("06.1", "the summary stands between head and newest exchange.", finished=head_stays)
+@exercise(
+    "06.1", "the summary stands between head and newest exchange.", finished=head_stays
+)
 def _head(answer: Answer) -> None:
     """exchanges(messages)[-1] is the pair (start, stop) of the newest exchange.
 
     messages[0], then summary_message(summary, 't.jsonl', words), then messages[start:].
 
-    The words: active_request(messages[1:]), which is None if only the head has a request.
+    The words: active_request(messages[1:]), which is None if only the head has a
+    request.
     """
     behind = [*conversation(300, 300), *conversation(request="Now the tests.")]
     two_requests = conversation(*[300] * 5)
@@ -62,12 +74,21 @@ def _head(answer: Answer) -> None:
     ):
         new = answer.messages(messages, SUMMARY)
         newest = messages[exchanges(messages)[-1][0] :]
-        require(new[:1] == messages[:1], f"{case}, the first message should stay as it is.")
-        require(SUMMARY in str(new[1:2]), f"{case}, the second message should have the summary.")
+        require(
+            new[:1] == messages[:1], f"{case}, the first message should stay as it is."
+        )
+        require(
+            SUMMARY in str(new[1:2]),
+            f"{case}, the second message should have the summary.",
+        )
         wanted = f"{case}, the newest exchange should follow, {len(newest)} messages"
-        require(new[2:] == newest, f"{wanted}; yours has {len(new) - 2} after the summary.")
+        require(
+            new[2:] == newest, f"{wanted}; yours has {len(new) - 2} after the summary."
+        )
         words = str(active_request(messages))
-        require(words in str(new), f"{case}, the person's last words, {words!r}, are gone.")
+        require(
+            words in str(new), f"{case}, the person's last words, {words!r}, are gone."
+        )
 
 
 def with_note(summary: str, words: str) -> Message:
@@ -78,9 +99,12 @@ def with_note(summary: str, words: str) -> Message:
     return {"role": "user", "content": [{"type": "text", "text": t} for t in texts]}
 
 
-@exercise("06.2", "the note stands first, the person's words outside.", finished=with_note)
+@exercise(
+    "06.2", "the note stands first, the person's words outside.", finished=with_note
+)
 def _hand_off(answer: Answer) -> None:
-    """Each block is {'type': 'text', 'text': ...}. The first holds HEADER, note, summary and END.
+    """Each block is {'type': 'text', 'text': ...}. The first holds HEADER, note,
+    summary and END.
 
     What should the next model do with the text? Say it in the note.
     """
@@ -92,29 +116,48 @@ def _hand_off(answer: Answer) -> None:
 
     [message] = Answer(listed).messages(summary, words)
     texts = [block["text"] for block in of_type(message, "text")]
-    require(texts and message["role"] == "user", "return a user's message with two text blocks.")
-    require(texts[0].startswith(msg.SUMMARY_HEADER), "the first text should begin with HEADER.")
+    require(
+        texts and message["role"] == "user",
+        "return a user's message with two text blocks.",
+    )
+    require(
+        texts[0].startswith(msg.SUMMARY_HEADER),
+        "the first text should begin with HEADER.",
+    )
     before, there, after = texts[0].partition(summary)
     require(there, "the summary should stand in the first text, word for word.")
-    require(msg.SUMMARY_END in after, "the first text should end with END, after the summary.")
+    require(
+        msg.SUMMARY_END in after,
+        "the first text should end with END, after the summary.",
+    )
     wanted = f"the second text should be {words!r} alone"
     require(len(texts) > 1, f"there is no second text block; {wanted}.")
     require(texts[1:] == [words], f"{wanted}; yours is {texts[1:]!r:.60}.")
-    require(words not in texts[0], "the person's words should stand in the second text only.")
+    require(
+        words not in texts[0],
+        "the person's words should stand in the second text only.",
+    )
     note = before.partition("]")[2].strip()
     require(note, "there is no note between HEADER and the summary.")
     lowered = note.lower()
-    orders = [each for each in ("not reference", "call any", "resume") if each in lowered]
+    orders = [
+        each for each in ("not reference", "call any", "resume") if each in lowered
+    ]
     wrong = "which says the opposite, or orders something; say only what the text is"
     require(not orders, f"the note has {str(orders)[1:-1]}, {wrong}.")
     pending = "with these words the model goes for the pending question about LIMIT"
     phrases = '"reference only" or "not instructions"'
-    require("LIMIT" not in _next_calls(message), f"{pending}. It looks for {phrases} in the note.")
+    require(
+        "LIMIT" not in _next_calls(message),
+        f"{pending}. It looks for {phrases} in the note.",
+    )
 
 
 def _next_calls(message: Message) -> str:
     """Give the offline model this message, and return the inputs of its calls."""
-    tools = [{"name": name} for name in ("bash", "read_file", "write_file", "edit_file")]
+    tools = [
+        {"name": name} for name in ("bash", "read_file", "write_file", "edit_file")
+    ]
     reply = model.reply({"messages": [message], "tools": tools})
     return str([block.get("input") for block in reply["content"]])
 
@@ -125,9 +168,12 @@ def update_last(messages: Sequence[Message], prompt: str, update: str) -> str:
     return prompt + update if there else prompt
 
 
-@exercise("06.3", "the first summary is new, later ones are updates.", finished=update_last)
+@exercise(
+    "06.3", "the first summary is new, later ones are updates.", finished=update_last
+)
 def _update(answer: Answer) -> None:
-    """is_summary(block) tells whether a block is one; blocks(message) gives those of a message.
+    """is_summary(block) tells whether a block is one; blocks(message) gives those of a
+    message.
 
     any(is_summary(block) for message in messages for block in blocks(message))
     """
@@ -144,7 +190,12 @@ def _update(answer: Answer) -> None:
         "nothing was summarised yet": (prompt, conversation(300, 300), prompt, update),
         "a summary is the first message": (prompt + update, first, prompt, update),
         "a summary stands behind the head": (prompt + update, head, prompt, update),
-        "a summary stands late, as a message's last block": (prompt + update, late, prompt, update),
+        "a summary stands late, as a message's last block": (
+            prompt + update,
+            late,
+            prompt,
+            update,
+        ),
         "there are two summaries": (prompt + update, twice, prompt, update),
         "a tool's result only quotes one": (prompt, quoted, prompt, update),
         "the person only says the word": (prompt, said, prompt, update),
@@ -153,9 +204,14 @@ def _update(answer: Answer) -> None:
 
 
 def four_costs(
-    whole: int, cached: int, trimmed: int, own: dict[str, float], other: dict[str, float]
+    whole: int,
+    cached: int,
+    trimmed: int,
+    own: dict[str, float],
+    other: dict[str, float],
 ) -> dict[str, float]:
-    """Return what the request for a summary costs in dollars, by its writer and its form."""
+    """Return what the request for a summary costs in dollars, by its writer and its
+    form."""
     million = 1_000_000
     read = cached * own["read"] + (whole - cached) * own["new"]
     return {
@@ -166,14 +222,20 @@ def four_costs(
     }
 
 
-@exercise("06.4", "the cache is one model's, up to the first change.", finished=four_costs)
+@exercise(
+    "06.4", "the cache is one model's, up to the first change.", finished=four_costs
+)
 def _costs(answer: Answer) -> None:
     """Tokens from the cache cost own['read'], all others own['new'].
 
-    Has the other model ever seen this conversation? And where does the cache end if one is cut?
+    Has the other model ever seen this conversation? And where does the cache end if one
+    is cut?
     """
     large, small = {"read": 0.2, "new": 5.0}, {"read": 0.01, "new": 0.1}
-    for case in ((20_000, 19_000, 5_000, large, small), (8_000, 2_000, 6_000, small, large)):
+    for case in (
+        (20_000, 19_000, 5_000, large, small),
+        (8_000, 2_000, 6_000, small, large),
+    ):
         given = Answer(answer.call(*case)).typed(dict, "return a dict of four costs")
         numbers = f"with whole={case[0]:,}, cached={case[1]:,}, trimmed={case[2]:,}"
         for name, right in four_costs(*case).items():
@@ -183,12 +245,15 @@ def _costs(answer: Answer) -> None:
             require(fits, f"{wanted}; yours is {cost!r:.60}.")
 
 
-# -- what the cells show -------------------------------------------------------------------------
+# -- what the cells show ---------------------------------------------------------------
 
 PLAIN = handoff_prompt(START.summary_tokens)
 UPDATE = handoff_prompt(START.summary_tokens, update=True).removeprefix(PLAIN)
 """What asks for an update, after the prompt for a summary."""
-HERMES_ONCE = {"Earlier questions": "Pending questions", "Progress notes": "Remaining work"}
+HERMES_ONCE = {
+    "Earlier questions": "Pending questions",
+    "Progress notes": "Remaining work",
+}
 """What Hermes called two headings of its prompt."""
 _first, _report = REVIEW.prompts
 _question = "Where is `EF_ARM_ABIMASK` set? Follow it through the files."
@@ -231,10 +296,13 @@ def fates(run: Run) -> dict[str, list[str]]:
 
 
 def summary_of(run: Run, number: int) -> Compaction:
-    """Return a run's compaction with this number. Raises ValueError if there is none."""
+    """Return a run's compaction with this number. Raises ValueError if there is
+    none."""
     count = len(run.session.compactions)
     if not 0 < number <= count:
-        raise ValueError(f"no summary {number}: this run of {run.turns} turns has {count}")
+        raise ValueError(
+            f"no summary {number}: this run of {run.turns} turns has {count}"
+        )
     return run.session.compactions[number - 1]
 
 
@@ -249,14 +317,21 @@ def print_section(run: Run, number: int, heading: str) -> None:
 def ending(run: Run) -> str:
     """Say how a run with the question that was broken off ended."""
     last = last_words(run.session.history).splitlines()[-1]
-    return "report" if run.checks["done"] else "stale answer" if "EF_ARM" in last else last
+    return (
+        "report" if run.checks["done"] else "stale answer" if "EF_ARM" in last else last
+    )
 
 
 def summary_bills(run: Run) -> tuple[int, int, float]:
-    """Return all tokens of a run's requests for summaries, those from the cache, and dollars."""
+    """Return all tokens of a run's requests for summaries, those from the cache, and
+    dollars."""
     usages = [usage for each in run.session.compactions for usage in each.usage]
     cached = sum(usage["cache_read_input_tokens"] for usage in usages)
-    return sum(map(prompt_tokens, usages)), cached, sum(dollars(u, PRICED_AS) for u in usages)
+    return (
+        sum(map(prompt_tokens, usages)),
+        cached,
+        sum(dollars(u, PRICED_AS) for u in usages),
+    )
 
 
 def parts_panel(
@@ -264,14 +339,16 @@ def parts_panel(
 ) -> Panel:
     """Run the task again with some parts of a hand-off, and shorter or longer ones.
 
-    `layers`: functions (messages, summarize, summary_tokens) -> messages, by the names of what
-    is on in them.
+    `layers`: functions (messages, summarize, summary_tokens) -> messages, by the names
+    of what is on in them.
     """
 
     def draw(parts: str, summary_tokens: int) -> tuple[bytes, str]:
         compact = partial(layers[parts], summary_tokens=summary_tokens)
         settled = replace(settings, summary_tokens=summary_tokens)
-        return survived(scenario, play(scenario, settled, compact=compact, max_turns=MAX_TURNS))
+        return survived(
+            scenario, play(scenario, settled, compact=compact, max_turns=MAX_TURNS)
+        )
 
     parts = choice("parts", next(iter(layers)), tuple(layers), "the parts that are on")
     length = knobs(settings, summary_tokens=(150, 1_600, 50))

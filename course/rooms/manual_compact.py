@@ -13,7 +13,14 @@ from pandas import DataFrame
 
 from agentlib.auto_compact import summary_message
 from agentlib.manual_compact import COMPACT_TOOL, requested_focus
-from agentlib.messages import Message, active_request, blocks, is_summary, last_assistant, of_type
+from agentlib.messages import (
+    Message,
+    active_request,
+    blocks,
+    is_summary,
+    last_assistant,
+    of_type,
+)
 from agentlib.settings import Settings
 from agentlib.tools import DEFINITIONS
 from course.checking import SUMMARY, Answer, conversation, exercise, require, text_of
@@ -33,14 +40,15 @@ AUTO = replace(EVIDENCE, manual=False).scaled(32_000)
 BY_HAND = replace(AUTO, auto=False)
 """The same, but only the person compacts."""
 
-# -- the exercises -------------------------------------------------------------------------------
+# -- the exercises ---------------------------------------------------------------------
 
 
 @exercise("04.1", "None without a call, '' without a focus.", finished=requested_focus)
 def _focus(answer: Answer) -> None:
     """Before the model has said anything, last_assistant(messages) is -1.
 
-    Take the calls of its newest message whose name is "compact". If there are none, return None.
+    Take the calls of its newest message whose name is "compact". If there are none,
+    return None.
 
     An input may have no focus: call["input"].get("focus"). '; '.join([]) is ''.
     """
@@ -53,12 +61,17 @@ def _focus(answer: Answer) -> None:
         "the call stands behind another": ("auth.py", conversation([400, focus])),
         "the call stands before another": ("auth.py", conversation([focus, 400])),
         "the person asks, and the model has said nothing": (None, conversation()),
-        "three calls": ("auth.py; db.py", conversation([focus, {}, {"focus": "db.py"}])),
+        "three calls": (
+            "auth.py; db.py",
+            conversation([focus, {}, {"focus": "db.py"}]),
+        ),
     }
     answer.agree(cases)
 
 
-def keep_newest(messages: list[Message], summarize: Callable[..., str]) -> list[Message]:
+def keep_newest(
+    messages: list[Message], summarize: Callable[..., str]
+) -> list[Message]:
     """Put a summary and the request in place of all but the newest exchange."""
     newest = last_assistant(messages)
     words = active_request(messages)
@@ -66,7 +79,11 @@ def keep_newest(messages: list[Message], summarize: Callable[..., str]) -> list[
     return [summary, *messages[newest:]]
 
 
-@exercise("04.2", "the siblings' results stay, and the request is there.", finished=keep_newest)
+@exercise(
+    "04.2",
+    "the siblings' results stay, and the request is there.",
+    finished=keep_newest,
+)
 def _siblings(answer: Answer) -> None:
     """The newest exchange begins at messages[last_assistant(messages)].
 
@@ -88,31 +105,48 @@ def _siblings(answer: Answer) -> None:
         asked.clear()
         new = answer.messages(messages, summarize)
         right, given = list(results(messages[3:])), list(results(new))
-        case = f"with {len(newest)} calls in the newest turn" + ", a second request" * bool(place)
+        case = (
+            f"with {len(newest)} calls in the newest turn"
+            + ", a second request" * bool(place)
+        )
         wanted = f"{case}, the model has not seen {', '.join(right)}, and only they should stay"
         require(given == right, f"{wanted}; yours keeps {', '.join(given) or 'none'}.")
         times = f"{case}, summarize was called {many(len(asked), 'time')}; call it once"
         require(len(asked) == 1, f"{times}, because each call is a request to pay.")
         open_call = f"{case}, summarize got messages that end with a call and not with its results"
-        require(bool(asked[0]), f"{case}, summarize got no messages; give it what is replaced.")
+        require(
+            bool(asked[0]),
+            f"{case}, summarize got no messages; give it what is replaced.",
+        )
         require(asked[0][-1]["role"] == "user", f"{open_call}; the API refuses that.")
         first = f"{case}, the first message should be a summary of what is replaced"
-        require(SUMMARY in text_of(new[:1]), f"{first}; yours is {text_of(new[:1])!r:.60}.")
+        require(
+            SUMMARY in text_of(new[:1]), f"{first}; yours is {text_of(new[:1])!r:.60}."
+        )
         request = str(active_request(messages))
-        require(request in text_of(new), f"{case}, the person's request {request!r} is gone.")
+        require(
+            request in text_of(new),
+            f"{case}, the person's request {request!r} is gone.",
+        )
         header = f"{case}, the first message has no summary's header; make it with summary_message"
         require(any(map(is_summary, blocks(new[0]))), f"{header}.")
         whole = new[1:] == messages[last_assistant(messages) :]
-        require(whole, f"{case}, the newest exchange should follow the one message, as it was.")
+        require(
+            whole,
+            f"{case}, the newest exchange should follow the one message, as it was.",
+        )
 
 
 @exercise("04.3", finished="rules, decisions and facts")
 def _kept(answer: Answer) -> str:
-    """Vague words match nothing. Use the word that stands before the thing: FACT, DECISION.
+    """Vague words match nothing. Use the word that stands before the thing: FACT,
+    DECISION.
 
     Several topics may stand in one focus, as in 'tests and errors'.
     """
-    focus = answer.typed(str, "give the words of the focus, as in 'details of every file'")
+    focus = answer.typed(
+        str, "give the words of the focus, as in 'details of every file'"
+    )
     require(len(focus) <= 60, f"{len(focus)} characters; 60 have to do.")
     run = play(REVIEW, BY_HAND, compact_after=36, focus=focus)
     held, kept = summary_holds(run, REVIEW), run.kept(REVIEW)
@@ -134,13 +168,16 @@ def report_written(messages: list[Message]) -> str | None:
     return None
 
 
-@exercise("04.4", "the file is written, and nothing else compacts.", finished=report_written)
+@exercise(
+    "04.4", "the file is written, and nothing else compacts.", finished=report_written
+)
 def _finished(answer: Answer) -> None:
     """Begin as in 04.1, and look for calls of write_file.
 
     Its result is in the last message: of_type(messages[-1], 'tool_result').
 
-    A failed call has result.get('is_error'). Compare result['tool_use_id'] with call['id'].
+    A failed call has result.get('is_error'). Compare result['tool_use_id'] with
+    call['id'].
     """
 
     def turn(*names: str, fails: int | None = None) -> list[Message]:
@@ -160,8 +197,16 @@ def _finished(answer: Answer) -> None:
         ("if the newest turn has read a file", turn(read), False),
         ("if the file was written a turn before", earlier, False),
         ("if the newest write failed, and the read beside it did not", failed, False),
-        ("if the read failed, and the write beside it did not", turn(write, read, fails=1), True),
-        ("if a read came first, and the write after it failed", turn(read, write, fails=1), False),
+        (
+            "if the read failed, and the write beside it did not",
+            turn(write, read, fails=1),
+            True,
+        ),
+        (
+            "if a read came first, and the write after it failed",
+            turn(read, write, fails=1),
+            False,
+        ),
         ("if the first of two writes failed", turn(write, write, fails=0), True),
         ("if the newest turn has edited a file, and written none", edited, False),
         ("if the model has said nothing yet", conversation(), False),
@@ -172,7 +217,7 @@ def _finished(answer: Answer) -> None:
         require(fits, f"{case}, the answer should be {wanted}, not {focus!r:.60}.")
 
 
-# -- what the cells show -------------------------------------------------------------------------
+# -- what the cells show ---------------------------------------------------------------
 
 
 def _both_packages(folder: Path) -> None:
@@ -185,7 +230,9 @@ TWO = replace(
     name="two pieces of work",
     prompts=(*REVIEW.prompts, *TRACE.prompts),
     make_workspace=_both_packages,
-    checks=partial(report_checks, below="packaging", facts=REVIEW.facts, first=REVIEW.rule),
+    checks=partial(
+        report_checks, below="packaging", facts=REVIEW.facts, first=REVIEW.rule
+    ),
     pauses=(*REVIEW.pauses, 400.0),
 )
 """The report, and then a question that has nothing to do with it."""
@@ -197,11 +244,13 @@ def ask(messages: list[Message]) -> str:
     return wrapped(f"refused, {answer}") if answer.startswith("400") else "accepted"
 
 
-def moment_panel(scenario: Scenario, settings: Settings, curve: DataFrame, after: int) -> Panel:
+def moment_panel(
+    scenario: Scenario, settings: Settings, curve: DataFrame, after: int
+) -> Panel:
     """A person compacts `after` a turn, and the agent goes on to the end of its task.
 
-    The sliders are `after` and `summary_tokens`, and the field `words` is the focus. `curve`: the
-    files described for each turn, as `figures.moments` draws them.
+    The sliders are `after` and `summary_tokens`, and the field `words` is the focus.
+    `curve`: the files described for each turn, as `figures.moments` draws them.
     """
 
     def draw(after: int, summary_tokens: int, words: str) -> tuple[bytes, str]:
@@ -209,7 +258,9 @@ def moment_panel(scenario: Scenario, settings: Settings, curve: DataFrame, after
         run = play(scenario, chosen, compact_after=after, focus=words.strip())
         files = int(run.checks["described"])
         title = f"Compacted after turn {after}: {files} of {total} files described"
-        chart = moments.moment(curve, title=title, at=(after, files), name=f"yours: {files}")
+        chart = moments.moment(
+            curve, title=title, at=(after, files), name=f"yours: {files}"
+        )
         sizes = f"{run.step.tokens_before:,} -> {run.step.tokens_after:,} tokens"
         return chart.png(), run_sentence(run, sizes, summary_holds(run, scenario))
 
@@ -218,7 +269,9 @@ def moment_panel(scenario: Scenario, settings: Settings, curve: DataFrame, after
     controls = {
         "after": slider("after turn", after, turns, "when you compact", waits=True),
         "summary_tokens": slider("summary", tokens, (200, 1_600, 40), waits=True),
-        "words": words("focus", "words for the summary to keep, e.g. rules of the user"),
+        "words": words(
+            "focus", "words for the summary to keep, e.g. rules of the user"
+        ),
     }
     return Panel(controls, draw)
 

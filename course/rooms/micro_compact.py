@@ -1,4 +1,5 @@
-"""Lesson 02: which results are cleared, what the two numbers do, and when a clearing pays."""
+"""Lesson 02: which results are cleared, what the two numbers do, and when a clearing
+pays."""
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
 # ipywidgets has no types.
@@ -26,10 +27,12 @@ from windtunnel.parts import results
 from windtunnel.runner import MAX_TURNS, Run, play
 from windtunnel.tasks.scenarios import RENAME, Scenario
 
-# -- the exercises -------------------------------------------------------------------------------
+# -- the exercises ---------------------------------------------------------------------
 
 
-def clear_in_place(messages: list[Message], keep_recent: int = 3, min_chars: int = 100) -> None:
+def clear_in_place(
+    messages: list[Message], keep_recent: int = 3, min_chars: int = 100
+) -> None:
     """Clear old results as learn-claude-code does."""
     results = [r for m in messages for r in of_type(m, "tool_result")]
     for result in results[:-keep_recent]:
@@ -37,7 +40,11 @@ def clear_in_place(messages: list[Message], keep_recent: int = 3, min_chars: int
             result["content"] = "[Previous: used read_file]"
 
 
-@exercise("02.1", "old, long results are cleared, and the others stay.", finished=clear_in_place)
+@exercise(
+    "02.1",
+    "old, long results are cleared, and the others stay.",
+    finished=clear_in_place,
+)
 def _in_place(answer: Answer) -> None:
     """Collect all tool_result blocks of all messages in one list, oldest first.
 
@@ -45,7 +52,10 @@ def _in_place(answer: Answer) -> None:
 
     Put a new content into those that are longer than min_chars.
     """
-    long, mixed = conversation(200, 80, 500, 500, 500, 500), conversation(500, 500, 500, 80, 80)
+    long, mixed = (
+        conversation(200, 80, 500, 500, 500, 500),
+        conversation(500, 500, 500, 80, 80),
+    )
     talk = conversation(*[500] * 6)
     talk[1]["content"].insert(0, {"type": "text", "text": "I read it. " * 40})
     talk[4]["content"].append({"type": "text", "text": "Go on. " * 40})
@@ -54,7 +64,11 @@ def _in_place(answer: Answer) -> None:
         ("with keep_recent=1 and six results", long, {"keep_recent": 1}),
         ("with min_chars=500 and results of 500 characters", long, {"min_chars": 500}),
         ("with keep_recent=3 and two short results among the newest three", mixed, {}),
-        ("with two results in one message", conversation([500] * 2, [500] * 2, 500), {}),
+        (
+            "with two results in one message",
+            conversation([500] * 2, [500] * 2, 500),
+            {},
+        ),
         ("with keep_recent=3 and only two results", conversation(500, 500), {}),
         ("with long texts of the person and of the model", talk, {}),
     ]
@@ -62,17 +76,23 @@ def _in_place(answer: Answer) -> None:
         after, right = deepcopy(before), micro_compact(before, **numbers)
         given = answer.function(after, **numbers)
         copied = given is not None and after == before != right
-        require(not copied, "it returned something; edit the messages that it gets instead.")
+        require(
+            not copied, "it returned something; edit the messages that it gets instead."
+        )
         same_view(case, before, right, after)
 
 
-@exercise("02.2", "unseen results stay, the history is as it was.", finished=micro_compact)
+@exercise(
+    "02.2", "unseen results stay, the history is as it was.", finished=micro_compact
+)
 def _view(answer: Answer) -> None:
-    """Count from the end: the newest keep_recent results stay, or all unseen ones if they are more.
+    """Count from the end: the newest keep_recent results stay, or all unseen ones if
+    they are more.
 
     Unseen are the results in messages[last_assistant(messages) + 1 :].
 
-    How many go? max(0, len(results) - stay), counted from the front. Collect {id: text} for them.
+    How many go? max(0, len(results) - stay), counted from the front. Collect {id: text}
+    for them.
     """
     unseen, bash = conversation(200, 200, [200] * 5), conversation(101, 100, 200)
     bash[1]["content"][0]["name"] = "bash"
@@ -89,41 +109,65 @@ def _view(answer: Answer) -> None:
         ("with keep_recent=1 and results of 101, 100 and 200 characters", bash, 1),
         ("with keep_recent=3 and two short results among the newest three", short, 3),
         ("with keep_recent=0 and two results that the model has answered", answered, 0),
-        ("with keep_recent=0 and a result that the model has not seen, words behind it", asked, 0),
+        (
+            "with keep_recent=0 and a result that the model has not seen, words behind it",
+            asked,
+            0,
+        ),
     ):
         view = answer.messages(messages, keep_recent=keep)
         same_view(case, messages, micro_compact(messages, keep_recent=keep), view)
     case, size = "with min_chars=200 and results of 200 characters", {"min_chars": 200}
     same_view(case, unseen, unseen, answer.messages(unseen, keep_recent=0, **size))
-    view, right = answer.function(bash, keep_recent=1), micro_compact(bash, keep_recent=1)
+    view, right = (
+        answer.function(bash, keep_recent=1),
+        micro_compact(bash, keep_recent=1),
+    )
     pairs = zip(bash, view, right, strict=True)
     shared = all(own is old for old, own, new in pairs if new is old)
-    require(shared, "it copies messages that do not change; put the same objects into the view.")
+    require(
+        shared,
+        "it copies messages that do not change; put the same objects into the view.",
+    )
     case, six = "with keep_recent left out and six results", conversation(*[200] * 6)
     same_view(case, six, micro_compact(six), answer.messages(six))
 
 
-def same_view(case: str, before: list[Message], right: list[Message], view: list[Message]) -> None:
+def same_view(
+    case: str, before: list[Message], right: list[Message], view: list[Message]
+) -> None:
     """Raise `Wrong` with the first result that `view` treats unlike the right view."""
     expected, given = results(right), results(view)
     for name, text in results(before).items():
         content = given.get(name)
         done = "left it whole" if content == text else f"reads {shown(content)}"
-        should = "be left whole" if expected[name] == text else f"read {shown(expected[name])}"
-        require(content == expected[name], f"{case}, result {name} should {should}; yours {done}.")
-    require(view == right, f"{case}, something besides the text of results has changed.")
+        should = (
+            "be left whole"
+            if expected[name] == text
+            else f"read {shown(expected[name])}"
+        )
+        require(
+            content == expected[name],
+            f"{case}, result {name} should {should}; yours {done}.",
+        )
+    require(
+        view == right, f"{case}, something besides the text of results has changed."
+    )
 
 
 @exercise("02.3")
 def _settings(answer: Answer) -> str:
-    """The list of places is a short result. It costs few tokens to keep, and a turn to get again.
+    """The list of places is a short result. It costs few tokens to keep, and a turn to
+    get again.
 
     Leave keep_recent at 3 and move min_chars up in steps of 1,000.
     """
     numbers = answer.numbers("keep_recent", "min_chars")
     start = Settings(auto=False, manual=False).scaled(32_000)
     run = play(RENAME, replace(start, **numbers))
-    cost = f"{run.turns} turns, {run.repeated} calls made again, {run.sent:,} tokens sent"
+    cost = (
+        f"{run.turns} turns, {run.repeated} calls made again, {run.sent:,} tokens sent"
+    )
     require(not run.refused, f"{cost}, and the API refused a request: {run.refused}.")
     require(run.checks["done"], f"{cost}, and {run.checks['left']} places are left.")
     require(run.sent < 400_000, f"done with {cost}; it should be under 400,000.")
@@ -135,9 +179,12 @@ def formula(behind: float, cleared: float, read: float, write: float) -> float:
     return (write - read) * behind / (read * cleared)
 
 
-@exercise("02.4", "after so many requests a clearing has paid for itself.", finished=formula)
+@exercise(
+    "02.4", "after so many requests a clearing has paid for itself.", finished=formula
+)
 def _break_even(answer: Answer) -> None:
-    """What is behind the change would have been read. Now it is written. What does that cost more?
+    """What is behind the change would have been read. Now it is written. What does that
+    cost more?
 
     Each request after that reads `cleared` tokens fewer.
 
@@ -146,14 +193,29 @@ def _break_even(answer: Answer) -> None:
     opus, haiku = (0.2, 5.0), (0.1, 1.25)
     cases = {
         "at the prices of Opus 5.5": (12.0, 10_000, 20_000, *opus),
-        "nothing stands behind the change, so nothing is written again": (0.0, 0, 5_000, *opus),
-        "four times as much behind for each token cleared": (48.0, 20_000, 10_000, *opus),
-        "where writing costs 12.5 times as much as reading": (11.5, 10_000, 10_000, *haiku),
+        "nothing stands behind the change, so nothing is written again": (
+            0.0,
+            0,
+            5_000,
+            *opus,
+        ),
+        "four times as much behind for each token cleared": (
+            48.0,
+            20_000,
+            10_000,
+            *opus,
+        ),
+        "where writing costs 12.5 times as much as reading": (
+            11.5,
+            10_000,
+            10_000,
+            *haiku,
+        ),
     }
     answer.agree(cases, rounded=True)
 
 
-# -- what the cells show -------------------------------------------------------------------------
+# -- what the cells show ---------------------------------------------------------------
 
 
 def clearing_panel(
@@ -161,8 +223,9 @@ def clearing_panel(
 ) -> Panel:
     """Run the task again for each position of `keep_recent` and `min_chars`.
 
-    `settings`: where the sliders start; everything else in it stays. `layer`: the function that
-    clears. The axis has room for 160 turns, so that runs of different lengths compare.
+    `settings`: where the sliders start; everything else in it stays. `layer`: the
+    function that clears. The axis has room for 160 turns, so that runs of different
+    lengths compare.
     """
 
     def draw(keep_recent: int, min_chars: int) -> tuple[bytes, str]:
@@ -171,9 +234,13 @@ def clearing_panel(
         end = "done" if done.checks["done"] else "not done"
         options: Any = {"title": f"{many(done.turns, 'turn')}, {end}"}
         options["refused"] = {"": done.refused} if done.refused else {}
-        return charts.turns(done.table(), turns=160, **options).png(), run_sentence(done)
+        return charts.turns(done.table(), turns=160, **options).png(), run_sentence(
+            done
+        )
 
-    return Panel(knobs(settings, keep_recent=(0, 40, 1), min_chars=(0, 14_000, 100)), draw)
+    return Panel(
+        knobs(settings, keep_recent=(0, 40, 1), min_chars=(0, 14_000, 100)), draw
+    )
 
 
 def beside(history: Sequence[Message], view: Sequence[Message], **known: Any) -> None:
@@ -186,7 +253,10 @@ def beside(history: Sequence[Message], view: Sequence[Message], **known: Any) ->
 
     cleared = window_map.tiles(view, history, **known)
     sent = [replace(tile, gone=0) for tile in cleared]
-    rows = {"The history": window_map.tiles(history, **known), "The view that is sent": sent}
+    rows = {
+        "The history": window_map.tiles(history, **known),
+        "The view that is sent": sent,
+    }
     display(window_map.maps({headed(n, row): row for n, row in rows.items()}, window))
     print(window_map.sentence(cleared, window))
 

@@ -1,4 +1,5 @@
-"""The museum's plan, and what its cells send and print. Its exhibits stand in the notebook."""
+"""The museum's plan, and what its cells send and print. Its exhibits stand in the
+notebook."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -57,7 +58,8 @@ def _model() -> Any:
 
 
 def send(messages: Sequence[Message], *, llm: Any = None, **more: Any) -> Any:
-    """Send messages to the simulated API, and return the reply, an `anthropic.types.Message`.
+    """Send messages to the simulated API, and return the reply, an
+    `anthropic.types.Message`.
 
     `llm`: a client with a prompt cache of its own. By default all exhibits share one.
     """
@@ -66,7 +68,8 @@ def send(messages: Sequence[Message], *, llm: Any = None, **more: Any) -> Any:
 
 
 def said(messages: Sequence[Message], **more: Any) -> str:
-    """Send messages to the simulated API, and return the text of the reply or the refusal."""
+    """Send messages to the simulated API, and return the text of the reply or the
+    refusal."""
     import anthropic
 
     try:

@@ -35,16 +35,19 @@ from windtunnel.runner import Run, outcomes, play
 from windtunnel.tasks.scenarios import SURVEY, Scenario
 
 WINDOW = 32_000
-START = Settings(micro="off", manual=False, threshold_pct=65, summary_tokens=12_500).scaled(WINDOW)
+START = Settings(
+    micro="off", manual=False, threshold_pct=65, summary_tokens=12_500
+).scaled(WINDOW)
 """Compacts at 20,800 tokens, with summaries of 2,000."""
 is_full, ask_model = needs(START)
 
-# -- the exercises -------------------------------------------------------------------------------
+# -- the exercises ---------------------------------------------------------------------
 
 Ask = Callable[[list[Message]], Any]
 COSTS = "each time costs a whole prompt"
 PATIENCE = 5
-"""The number of the request that works whatever fails, so that an endless loop ends there."""
+"""The number of the request that works whatever fails, so that an endless loop ends
+there."""
 
 
 def go_on_without(messages: list[Message], ask: Ask) -> list[Message]:
@@ -61,7 +64,9 @@ def go_on_without(messages: list[Message], ask: Ask) -> list[Message]:
     return [summary_message(text, "t.jsonl", active_request(messages))]
 
 
-@exercise("07.1", "neither a failure nor a bad reply does harm.", finished=go_on_without)
+@exercise(
+    "07.1", "neither a failure nor a bad reply does harm.", finished=go_on_without
+)
 def _careful(answer: Answer) -> None:
     """Put the request into a try, and on an Exception return messages.
 
@@ -82,18 +87,27 @@ def _careful(answer: Answer) -> None:
         require(new == messages, f"if {case}, the messages should stay as they were.")
     reasons = ("end_turn", "stop_sequence")
     sound = {f"stop_reason is {name!r}": {"stop_reason": name} for name in reasons}
-    sound[f"the reply has {most - 1} tokens, one fewer than the messages"] = _long(most - 1)
+    sound[f"the reply has {most - 1} tokens, one fewer than the messages"] = _long(
+        most - 1
+    )
     for reason, reply in sound.items():
         new, times = _answered(answer, messages, good | reply, good)
         words = all(block["text"] in text_of(new) for block in of_type(good, "text"))
         case = f"if {reason} and the reply begins with a thinking block"
-        require(words and len(new) == 1, f"{case}, one message with all its text should be left.")
+        require(
+            words and len(new) == 1,
+            f"{case}, one message with all its text should be left.",
+        )
         lost = active_request(new) != active_request(messages)
-        require(not lost, f"{case}, the person's words should stand beside the summary.")
+        require(
+            not lost, f"{case}, the person's words should stand beside the summary."
+        )
         require(times == 1, f"it asked {times} times; {COSTS}.")
     with contextlib.suppress(KeyboardInterrupt):
         _answered(answer, messages, KeyboardInterrupt(), good)
-        require(False, "KeyboardInterrupt, which is Ctrl-C, should pass; catch Exception.")
+        require(
+            False, "KeyboardInterrupt, which is Ctrl-C, should pass; catch Exception."
+        )
 
 
 def _long(tokens: int) -> dict[str, Any]:
@@ -123,9 +137,12 @@ def rests(outcomes: Sequence[str], turns: int, limit: int, rest: int) -> bool:
     return outcomes[-limit:] == ["failed"] * limit and turns < rest
 
 
-@exercise("07.2", "after the failures it rests, and then asks once more.", finished=rests)
+@exercise(
+    "07.2", "after the failures it rests, and then asks once more.", finished=rests
+)
 def _breaker(answer: Answer) -> None:
-    """Are the newest `limit` outcomes all failures? And have fewer than `rest` turns passed?
+    """Are the newest `limit` outcomes all failures? And have fewer than `rest` turns
+    passed?
 
     outcomes[-limit:] is the whole list if limit is 0, so ask first whether limit is 0.
     """
@@ -135,7 +152,13 @@ def _breaker(answer: Answer) -> None:
         "three failures in a row open it": (True, [failed] * 3, 1, 3, 10),
         "two failures are fewer than three": (False, [failed] * 2, 1, 3, 10),
         "nine turns are fewer than ten": (True, [failed] * 3, 9, 3, 10),
-        "after ten turns the next request goes through": (False, [failed] * 3, 10, 3, 10),
+        "after ten turns the next request goes through": (
+            False,
+            [failed] * 3,
+            10,
+            3,
+            10,
+        ),
         "eleven turns are more than ten": (False, [failed] * 3, 11, 3, 10),
         "five turns are enough if the rest is 5": (False, [failed] * 3, 5, 3, 5),
         "seven turns are more than a rest of 5": (False, [failed] * 3, 7, 3, 5),
@@ -163,9 +186,12 @@ def send_again(
     return smaller, ask(smaller)
 
 
-@exercise("07.3", "a prompt that is too long is sent once more, smaller.", finished=send_again)
+@exercise(
+    "07.3", "a prompt that is too long is sent once more, smaller.", finished=send_again
+)
 def _once_more(answer: Answer) -> None:
-    """except Exception as error: is it for its size? If not, a bare `raise` passes it on.
+    """except Exception as error: is it for its size? If not, a bare `raise` passes it
+    on.
 
     The second ask stands outside the try, so that a second refusal passes through.
     """
@@ -177,27 +203,60 @@ def _once_more(answer: Answer) -> None:
     unfit = [*messages, empty]  # the API refuses this, not for its size
 
     for case, fault, sent, right, passes in (
-        ("the API takes the prompt", Fault("too_long", at=9), messages, [messages], False),
+        (
+            "the API takes the prompt",
+            Fault("too_long", at=9),
+            messages,
+            [messages],
+            False,
+        ),
         ("the prompt is too long", Fault("too_long", at=1), messages, both, False),
-        ("both prompts are too long", Fault("too_long", at=struck), messages, both, True),
+        (
+            "both prompts are too long",
+            Fault("too_long", at=struck),
+            messages,
+            both,
+            True,
+        ),
         ("the API is overloaded", Fault("529", at=struck), messages, [messages], True),
-        ("the API refuses the prompt for its form", Fault("too_long", at=9), unfit, [unfit], True),
+        (
+            "the API refuses the prompt for its form",
+            Fault("too_long", at=9),
+            unfit,
+            [unfit],
+            True,
+        ),
     ):
         asked, shrunk = list[Any](), list[Any]()
         shrink = partial(_shrink, smaller, shrunk)
         outcome: Any = "the API's error"
-        ask = partial(_ask, client(faults=[fault]).with_options(max_retries=0).messages, asked)
+        ask = partial(
+            _ask, client(faults=[fault]).with_options(max_retries=0).messages, asked
+        )
         with contextlib.suppress(anthropic.APIError):
             outcome = answer.call(sent, ask, shrink)
         counts = f"{len(right)} request{'s' * (len(right) > 1)} should be made, not {len(asked)}"
         require(len(asked) == len(right), f"if {case}, {counts}.")
-        needed = f"the calls of shrink should number {len(right) - 1}, not {len(shrunk)}"
+        needed = (
+            f"the calls of shrink should number {len(right) - 1}, not {len(shrunk)}"
+        )
         require(len(shrunk) == len(right) - 1, f"if {case}, {needed}.")
-        require(asked == right, f"if {case}, the second request should have what shrink returned.")
+        require(
+            asked == right,
+            f"if {case}, the second request should have what shrink returned.",
+        )
         raised, result = outcome == "the API's error", f"yours gives {outcome!r:.60}"
-        require(raised or not passes, f"if {case}, the API's error should pass; {result}.")
-        pair = outcome.__class__ is tuple and outcome[0] == right[-1] and "usage" in outcome[1]
-        require(pair or passes, f"if {case}, return what was sent, and its reply; {result}.")
+        require(
+            raised or not passes, f"if {case}, the API's error should pass; {result}."
+        )
+        pair = (
+            outcome.__class__ is tuple
+            and outcome[0] == right[-1]
+            and "usage" in outcome[1]
+        )
+        require(
+            pair or passes, f"if {case}, return what was sent, and its reply; {result}."
+        )
 
 
 def _ask(api: Any, asked: list[Any], messages: list[Message]) -> dict[str, Any]:
@@ -205,13 +264,16 @@ def _ask(api: Any, asked: list[Any], messages: list[Message]) -> dict[str, Any]:
     return api.create(model=MODEL, max_tokens=99, messages=messages).to_dict()
 
 
-def _shrink(smaller: list[Message], shrunk: list[Any], messages: list[Message]) -> list[Message]:
+def _shrink(
+    smaller: list[Message], shrunk: list[Any], messages: list[Message]
+) -> list[Message]:
     shrunk.append(messages)
     return smaller
 
 
 def both_ends(lines: list[str], most: int) -> list[str]:
-    """Keep the oldest and the newest lines, and say how many are missing between them."""
+    """Keep the oldest and the newest lines, and say how many are missing between
+    them."""
     if len(lines) <= most:
         return lines
     old = most // 4
@@ -219,9 +281,12 @@ def both_ends(lines: list[str], most: int) -> list[str]:
     return [*lines[:old], f"[{new - old} lines left out]", *lines[new:]]
 
 
-@exercise("07.4", "the beginning and the end stand, and the gap is named.", finished=both_ends)
+@exercise(
+    "07.4", "the beginning and the end stand, and the gap is named.", finished=both_ends
+)
 def _stand_in(answer: Answer) -> None:
-    """If all lines fit, return them. Else old = most // 4 lines come from the beginning.
+    """If all lines fit, return them. Else old = most // 4 lines come from the
+    beginning.
 
     The others begin at len(lines) - (most - old). Slices with a minus fail for 0.
     """
@@ -238,7 +303,7 @@ def _stand_in(answer: Answer) -> None:
     answer.agree(cases)
 
 
-# -- what the cells show -------------------------------------------------------------------------
+# -- what the cells show ---------------------------------------------------------------
 
 DOWN = Fault("tool_use", only="summary")
 """No summary ever comes."""
@@ -253,12 +318,17 @@ class Summariser:
 
     def __call__(self, messages: list[Message]) -> dict[str, Any]:
         self.times += 1
-        wish: Message = {"role": "user", "content": summary_prompt(START.summary_tokens)}
+        wish: Message = {
+            "role": "user",
+            "content": summary_prompt(START.summary_tokens),
+        }
         asked = request(MODEL, system_prompt(START), TOOLS, [*messages, wish], 8_000)
         return send(self.llm, asked).to_dict()
 
 
-def layer(function: Callable[..., list[Message]], ask: Ask) -> Callable[..., list[Message]]:
+def layer(
+    function: Callable[..., list[Message]], ask: Ask
+) -> Callable[..., list[Message]]:
     """Make a layer that calls function(messages, ask) when the context is full."""
 
     def compacts(messages: list[Message]) -> list[Message]:
@@ -299,7 +369,8 @@ def resting(is_open: Callable[..., bool], limit: int) -> Callable[..., Step]:
 
 
 def cut_to_size(cut: Callable[..., list[str]], tokens: int) -> Callable[..., str]:
-    """Make a summariser without a model: of what was said, `cut` keeps what fits into `tokens`.
+    """Make a summariser without a model: of what was said, `cut` keeps what fits into
+    `tokens`.
 
     It raises ValueError if not even one line fits.
     """
@@ -310,7 +381,9 @@ def cut_to_size(cut: Callable[..., list[str]], tokens: int) -> Callable[..., str
         for text in texts:
             if estimate_text(text, "summary") <= tokens:
                 return text
-        raise ValueError(f"not even one line of what was said fits into {tokens:,} tokens")
+        raise ValueError(
+            f"not even one line of what was said fits into {tokens:,} tokens"
+        )
 
     return summarize
 
@@ -319,7 +392,9 @@ def without_estimate(send_once: Callable[..., Any]) -> Callable[..., None]:
     """Make the loop of lesson 00 compact, but only if the API refuses the prompt."""
 
     def shrink(messages: list[Message]) -> list[Message]:
-        return auto_compact(messages, lambda m, focus: ask_model(list(m)), lambda: "t.jsonl")
+        return auto_compact(
+            messages, lambda m, focus: ask_model(list(m)), lambda: "t.jsonl"
+        )
 
     def loop(messages: list[Message], ask: Ask, workspace: Workspace) -> None:
         def ask_once(asked: list[Message]) -> Any:
@@ -336,7 +411,9 @@ def print_turns(run: Run) -> None:
     for number, turn in enumerate(run.rounds, 1):
         if (step := turn.step).compaction:
             sizes = f"{step.tokens_before:,} -> {step.tokens_after:,} tokens"
-            print(f"turn {number}: summary, {sizes}; {len(step.cleared)} results cleared")
+            print(
+                f"turn {number}: summary, {sizes}; {len(step.cleared)} results cleared"
+            )
     third, fourth = (request.at for request in run.session.requests[2:4])
     print(f"pause before turn 4: {fourth - third:.0f} seconds")
     calls = [c["name"] for m in run.session.history for c in of_type(m, "tool_use")]
@@ -344,24 +421,35 @@ def print_turns(run: Run) -> None:
 
 
 def twenty_tasks(trades: DataFrame) -> DataFrame:
-    """Return the mean of each policy over the generated tasks, its shares in percent."""
+    """Return the mean of each policy over the generated tasks, its shares in
+    percent."""
     shares = {"files": "files described", "facts": "facts kept", "rule": "rule kept"}
     most = trades.assign(rule=1)
-    columns = {f"{name}, %": 100 * trades[kept] / most[name] for name, kept in shares.items()}
+    columns = {
+        f"{name}, %": 100 * trades[kept] / most[name] for name, kept in shares.items()
+    }
     shown = ["turns", "dollars", *columns]
     return trades.assign(**columns).groupby("policy", sort=False)[shown].mean()
 
 
-FAULTS: tuple[Kind, ...] = ("529", "empty", "refusal", "larger", "truncated", "tool_use")
+FAULTS: tuple[Kind, ...] = (
+    "529",
+    "empty",
+    "refusal",
+    "larger",
+    "truncated",
+    "tool_use",
+)
 """The ways to fail that the lesson explains."""
 
 
 def fault_panel(scenario: Scenario, settings: Settings) -> Panel:
     """Run the task again while the summariser fails as the controls say.
 
-    `rate` is in percent of the requests for a summary, `length` is that of each summary, and `how`
-    is the failure. The axis has room for 63 turns, so that runs compare. A run in circles ends
-    there: the first prompt takes 3 turns, and the second is stopped after 60.
+    `rate` is in percent of the requests for a summary, `length` is that of each
+    summary, and `how` is the failure. The axis has room for 63 turns, so that runs
+    compare. A run in circles ends there: the first prompt takes 3 turns, and the second
+    is stopped after 60.
     """
     axes: Any = {"top": 1.3 * settings.context_window, "turns": 63}
 
@@ -372,13 +460,17 @@ def fault_panel(scenario: Scenario, settings: Settings) -> Panel:
         title = f"Tokens in each prompt, {rate} % of the summaries failing"
         chart = charts.turns(run.table(), title=title, **axes)
         counts = outcomes(run.session)
-        made = ", ".join(f"{counts[name]} {name}" for name in ("done", "cut to size", "failed"))
+        made = ", ".join(
+            f"{counts[name]} {name}" for name in ("done", "cut to size", "failed")
+        )
         return chart.png(), run_sentence(run, f"compactions: {made}")
 
     meaning = "share of the requests for a summary that fail, in percent"
     controls = {
         "rate": slider("fails, %", 50, (0, 100, 10), meaning, waits=True),
-        "length": slider("length", settings.summary_tokens, (500, 3_000, 250), waits=True),
+        "length": slider(
+            "length", settings.summary_tokens, (500, 3_000, 250), waits=True
+        ),
         "how": choice("how", "tool_use", FAULTS, "the failure"),
     }
     return Panel(controls, draw)

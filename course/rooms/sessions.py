@@ -35,14 +35,15 @@ COMPACTS = replace(presets.CLAUDE_CODE.scaled(32_000), restore_files=0)
 ROOM = 600
 """Tokens that a rule may put back after a compaction."""
 STORED = Path(__file__).with_name("claude_code_run.json")
-"""A run of Claude Code against the offline API, over a copy of 45 files of this package.
+"""A run of Claude Code against the offline API, over a copy of 45 files of this
+package.
 
-It holds numbers and summaries, no file and no path of the machine. `make test-adapters` runs the
-program again, over another package.
+It holds numbers and summaries, no file and no path of the machine. `make test-adapters`
+runs the program again, over another package.
 """
 Piece = dict[str, Any]
 
-# -- the exercises -------------------------------------------------------------------------------
+# -- the exercises ---------------------------------------------------------------------
 
 
 def silent_falls(sizes: Sequence[int], compacted: Sequence[int]) -> list[int]:
@@ -51,9 +52,12 @@ def silent_falls(sizes: Sequence[int], compacted: Sequence[int]) -> list[int]:
     return [n for n in shrunk if n not in compacted]
 
 
-@exercise("09.1", "these prompts shrank, and the file doesn't say why.", finished=silent_falls)
+@exercise(
+    "09.1", "these prompts shrank, and the file doesn't say why.", finished=silent_falls
+)
 def _falls(answer: Answer) -> None:
-    """Compare each prompt with the one before it. zip(sizes, sizes[1:]) gives the pairs.
+    """Compare each prompt with the one before it. zip(sizes, sizes[1:]) gives the
+    pairs.
 
     The first pair ends with prompt 2: enumerate(…, 2).
     """
@@ -63,8 +67,16 @@ def _falls(answer: Answer) -> None:
         "97 of 100 is not less than 97 %": ([], [100, 97, 98], []),
         "96 of 100 is less than 97 %": ([2], [100, 96, 97], []),
         "an empty session has no prompt": ([], [], []),
-        "the file notes one of three": ([6, 7], [999, 2_000, 500, 800, 780, 300, 200], [3]),
-        "two are noted, with falls beside them": ([2, 6], [900, 700, 400, 800, 300, 250], [3, 5]),
+        "the file notes one of three": (
+            [6, 7],
+            [999, 2_000, 500, 800, 780, 300, 200],
+            [3],
+        ),
+        "two are noted, with falls beside them": (
+            [2, 6],
+            [900, 700, 400, 800, 300, 250],
+            [3, 5],
+        ),
     }
     answer.agree(cases)
 
@@ -75,11 +87,16 @@ def repeats_lost(reply: str, lost: str, context: str) -> bool:
     return any(piece in lost and piece not in context for piece in pieces)
 
 
-@exercise("09.2", "a run of 40 characters is enough, wherever it stands.", finished=repeats_lost)
+@exercise(
+    "09.2",
+    "a run of 40 characters is enough, wherever it stands.",
+    finished=repeats_lost,
+)
 def _needed(answer: Answer) -> None:
     """Take every run of 40 characters: reply[i : i + 40]. How many of them are there?
 
-    for i in range(len(reply) - 39): a run that is in `lost` and not in `context` decides.
+    for i in range(len(reply) - 39): a run that is in `lost` and not in `context`
+    decides.
     """
     glibc = "the oldest glibc that our users have is 2.17"
     greeting = "The first line of every report must be a greeting to Ada."
@@ -88,7 +105,12 @@ def _needed(answer: Answer) -> None:
     part = "the context has a part of the quote, but less than 40 characters of it"
     cases = {
         "a reply repeats what only the lost text has": (True, here, there, "Read on."),
-        "the context still has the same words": (False, here, there, f"He said, {glibc}, too."),
+        "the context still has the same words": (
+            False,
+            here,
+            there,
+            f"He said, {glibc}, too.",
+        ),
         "only 39 characters are the same": (False, other, there, "Read on."),
         "only 39 are the same, between line breaks": (
             False,
@@ -96,9 +118,19 @@ def _needed(answer: Answer) -> None:
             there,
             "Read on.",
         ),
-        "only a short end is the same": (False, f"{'-' * 40} is 2.17", there, "Read on."),
+        "only a short end is the same": (
+            False,
+            f"{'-' * 40} is 2.17",
+            there,
+            "Read on.",
+        ),
         "capitals are other characters": (False, glibc.upper(), there, "Read on."),
-        "the reply has fewer than 40 characters": (False, "our users have", there, "Read on."),
+        "the reply has fewer than 40 characters": (
+            False,
+            "our users have",
+            there,
+            "Read on.",
+        ),
         part: (True, glibc, there, "the oldest glibc"),
         "the reply quotes two texts, and the context has the first": (
             True,
@@ -106,7 +138,12 @@ def _needed(answer: Answer) -> None:
             f"{there} {greeting}",
             f"Rule: {greeting}",
         ),
-        "the reply ends with 40 of the quote": (True, f"?{glibc[4:]}", there, "Read on."),
+        "the reply ends with 40 of the quote": (
+            True,
+            f"?{glibc[4:]}",
+            there,
+            "Read on.",
+        ),
         "a blank at the end is the 40th": (True, glibc[:40], there, "Read on."),
     }
     answer.agree(cases)
@@ -131,18 +168,22 @@ def _score(answer: Answer) -> str:
     pieces = [piece for session in sessions for piece in forgotten(session, COMPACTS)]
     first = {name: value for name, value in pieces[0].items() if name != NEEDED}
     scored = answer.function(dict(first))
-    require(scored is not None, f"for the piece {first} it returned nothing; return a number.")
+    require(
+        scored is not None,
+        f"for the piece {first} it returned nothing; return a number.",
+    )
     share = 100 * covered(answer.function, pieces, ROOM)
     says = f"on five other sessions it covers {share:.0f} % of what was needed"
     require(share >= 70, f"{says}; find a rule that covers at least 70 %.")
     return f"{says}."
 
 
-# -- what the cells show -------------------------------------------------------------------------
+# -- what the cells show ---------------------------------------------------------------
 
 
 def as_claude_code(session: Session, file: Path) -> str:
-    """Write the session as Claude Code would, with no line about clearings, after each last word.
+    """Write the session as Claude Code would, with no line about clearings, after each
+    last word.
 
     Returns "", which lets the run go on.
     """
@@ -168,12 +209,18 @@ def as_claude_code(session: Session, file: Path) -> str:
 
 def turn_chart(session: Session, title: str) -> Chart:
     """Draw the prompts of a session as they were billed."""
-    weights, compacted = Weights(session), {row["turn"]: row for row in compactions(session)}
+    weights, compacted = (
+        Weights(session),
+        {row["turn"]: row for row in compactions(session)},
+    )
     rows = list[dict[str, Any]]()
     for turn, request in enumerate(session.requests, 1):
         tokens, row = prompt_tokens(request.usage), compacted.get(turn, {})
         weights.prompt(request.context)
-        marks = {"compaction": row.get("trigger"), "replaced_tokens": row.get("before", 0)}
+        marks = {
+            "compaction": row.get("trigger"),
+            "replaced_tokens": row.get("before", 0),
+        }
         rows.append({**weights.kinds(tokens), "tokens": tokens, **marks})
     levels = {"window": window_of(session), "threshold": 0, "summary_request": 0}
     return charts.turns(DataFrame(rows).assign(**levels), title=title)
@@ -182,10 +229,11 @@ def turn_chart(session: Session, title: str) -> Chart:
 def claude_code_run() -> SimpleNamespace:
     """Return the stored run of Claude Code, for a reader who doesn't have the program.
 
-    `version`, what was `asked`, the tokens of the `window`, the `files` to describe and those that
-    its report `described`, and the tokens of its `prompts`, without those for summaries. Each of
-    its `compactions` has the `turn` before which it happened, the tokens `before` and `after`, and
-    the `summary`. `billed` is the server's count of all requests.
+    `version`, what was `asked`, the tokens of the `window`, the `files` to describe and
+    those that its report `described`, and the tokens of its `prompts`, without those
+    for summaries. Each of its `compactions` has the `turn` before which it happened,
+    the tokens `before` and `after`, and the `summary`. `billed` is the server's count
+    of all requests.
 
     >>> run = claude_code_run()
     >>> len(run.files), len(run.described), [each.before for each in run.compactions]
@@ -197,7 +245,9 @@ def claude_code_run() -> SimpleNamespace:
 
 def told(messages: Sequence[Message]) -> str:
     """Join the texts, the calls and the results of messages."""
-    return "\n".join(said(block) for message in messages for _, block in named_blocks(message))
+    return "\n".join(
+        said(block) for message in messages for _, block in named_blocks(message)
+    )
 
 
 def bars(shares: Mapping[str, float], title: str) -> Chart:

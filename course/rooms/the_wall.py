@@ -25,7 +25,7 @@ from windtunnel.tasks.scenarios import REVIEW
 TOO_LONG = r"(\d+) tokens > \d+ maximum"
 """The size of a prompt in the API's refusal."""
 
-# -- the exercises -------------------------------------------------------------------------------
+# -- the exercises ---------------------------------------------------------------------
 
 
 def eight_lines(messages: list[Message], ask: Ask, workspace: Workspace) -> None:
@@ -39,11 +39,15 @@ def eight_lines(messages: list[Message], ask: Ask, workspace: Workspace) -> None
             messages.append({"role": "user", "content": results})
 
 
-@exercise("00.1", "every call has its result, and the report is there.", finished=eight_lines)
+@exercise(
+    "00.1", "every call has its result, and the report is there.", finished=eight_lines
+)
 def _loop(answer: Answer) -> None:
-    """Begin with while messages[-1]["role"] == "user": and, inside it, reply = ask(messages).
+    """Begin with while messages[-1]["role"] == "user": and, inside it, reply =
+    ask(messages).
 
-    results = [result(call, workspace) for call in calls], and then one append with the whole list.
+    results = [result(call, workspace) for call in calls], and then one append with the
+    whole list.
     """
     counted = _Counted()
 
@@ -54,22 +58,38 @@ def _loop(answer: Answer) -> None:
 
     run = play(REVIEW, Settings(enabled=False), loop=loop)
     require(not run.refused, f"the API refused request {run.turns + 1}: {run.refused}")
-    require(run.turns, "it asks nothing: call ask(messages) while the last message is a user's.")
-    roles, ended = [m["role"] for m in run.session.context], f"it ended after {run.turns} requests"
+    require(
+        run.turns,
+        "it asks nothing: call ask(messages) while the last message is a user's.",
+    )
+    roles, ended = (
+        [m["role"] for m in run.session.context],
+        f"it ended after {run.turns} requests",
+    )
     lost = "`messages` has no reply in it: append to that list, don't make a new one."
     require("assistant" in roles, f"{ended}, but {lost}")
-    require(roles[-1] != "user", f"{ended}; the last message is still the user's: go on asking.")
+    require(
+        roles[-1] != "user",
+        f"{ended}; the last message is still the user's: go on asking.",
+    )
     kept = [m["content"] for m in run.session.context if m["role"] == "assistant"]
     twice = f"it asked {run.turns} times and kept {len(kept)} replies; each one is paid for."
     require(len(kept) == run.turns, twice)
     replies = [sent.reply["content"] for sent in run.session.requests]
-    require(kept == replies, "a reply isn't there as the model gave it: append its content.")
-    one = "a reply with two calls got two messages; put all its results into one message."
+    require(
+        kept == replies, "a reply isn't there as the model gave it: append its content."
+    )
+    one = (
+        "a reply with two calls got two messages; put all its results into one message."
+    )
     require(roles == ["user", "assistant"] * (len(roles) // 2), one)
     done = sum(block["type"] == "tool_use" for content in kept for block in content)
     again = f"its {done} calls were carried out {counted.carried_out} times; each should be, once."
     require(counted.carried_out == done, again)
-    require(run.checks["done"], f"{ended}, no true report: does every call get its own result?")
+    require(
+        run.checks["done"],
+        f"{ended}, no true report: does every call get its own result?",
+    )
 
 
 class _Counted:
@@ -91,7 +111,9 @@ def added_up(base: int, growth: int, turns: int) -> int:
     return sum(base + growth * turn for turn in range(turns))
 
 
-@exercise("00.2", "40 turns instead of 20 send four times as many tokens.", finished=added_up)
+@exercise(
+    "00.2", "40 turns instead of 20 send four times as many tokens.", finished=added_up
+)
 def _sum(answer: Answer) -> None:
     """Each request sends its whole prompt again, so the prompts are added up.
 
@@ -109,7 +131,9 @@ def definitions(source: str) -> str:
     """Return the lines of a Python file that define something, with their numbers."""
     starts = ("def ", "class ", "async def ")
     lines = enumerate(source.splitlines(), 1)
-    return "\n".join(f"{n}: {line}" for n, line in lines if line.lstrip().startswith(starts))
+    return "\n".join(
+        f"{n}: {line}" for n, line in lines if line.lstrip().startswith(starts)
+    )
 
 
 DEFINITION: Definition = {
@@ -132,7 +156,17 @@ default = 1
 def deliver(parcel):
         def round(grams): ...
 """
-ABOUT = ("def", "class", "func", "method", "line", "name", "symbol", "signature", "struct")
+ABOUT = (
+    "def",
+    "class",
+    "func",
+    "method",
+    "line",
+    "name",
+    "symbol",
+    "signature",
+    "struct",
+)
 """Beginnings of words that say what an outline holds."""
 CHANGES = ("delet", "remov", "writ", "edit", "chang", "renam")
 """Beginnings of descriptions of a tool that changes files."""
@@ -140,7 +174,8 @@ CHANGES = ("delet", "remov", "writ", "edit", "chang", "renam")
 
 @exercise("00.3", "ten lines became five.", finished=(DEFINITION, definitions))
 def _tool(answer: Answer) -> None:
-    """A line defines something if, its indent taken off, it starts with def, class, async def.
+    """A line defines something if, its indent taken off, it starts with def, class,
+    async def.
 
     enumerate(source.splitlines(), 1) gives each line with its number.
     """
@@ -155,32 +190,48 @@ def _tool(answer: Answer) -> None:
     require(says, f"{seen}: a file's definitions, its classes, its functions.")
     changes = "by its description this tool changes files, and all it does is list"
     require(not words.startswith(CHANGES), f"{changes}: begin with List or Show.")
-    require(definition.get("name") == "outline", "the tool's name should stay 'outline'.")
+    require(
+        definition.get("name") == "outline", "the tool's name should stay 'outline'."
+    )
     schema = definition.get("input_schema", Block())
-    types = {name: each.get("type") for name, each in schema.get("properties", Block()).items()}
-    require(types == {"path": "string"}, f"the one property should be path, a string: {types}.")
+    types = {
+        name: each.get("type")
+        for name, each in schema.get("properties", Block()).items()
+    }
+    require(
+        types == {"path": "string"},
+        f"the one property should be path, a string: {types}.",
+    )
     require(schema.get("required") == ["path"], '"path" is not in "required".')
     text = Answer(Answer(function).call(SOURCE))
     lines = text.typed(str, "return text, its lines joined by line breaks").splitlines()
     wanted = definitions(SOURCE).splitlines()
     for line in wanted:
-        require(line in lines, f"the outline should have the line {line!r}, with its indent.")
-    require(len(lines) == 5, f"the outline has {len(lines)} lines; only five define something.")
+        require(
+            line in lines,
+            f"the outline should have the line {line!r}, with its indent.",
+        )
+    require(
+        len(lines) == 5,
+        f"the outline has {len(lines)} lines; only five define something.",
+    )
     require(lines == wanted, "the outline's lines should be in the order of the file.")
     for nothing in ("import os\n", ""):
         empty = Answer(function).call(nothing)
         require(
-            empty == "", f"of {nothing!r} the outline should be an empty text, not {empty!r:.60}."
+            empty == "",
+            f"of {nothing!r} the outline should be an empty text, not {empty!r:.60}.",
         )
 
 
-# -- what the cells show -------------------------------------------------------------------------
+# -- what the cells show ---------------------------------------------------------------
 
 
 def wall_panel(run: Run) -> Panel:
     """The window fills, request by request, beside the JSON that is sent and returned.
 
-    `request` is the slider. If the API refused the run's last request, the refusal is its answer.
+    `request` is the slider. If the API refused the run's last request, the refusal is
+    its answer.
     """
     pages, window = exchanged(run), run.settings.context_window
     chart, span = Wall([added for *_, added in pages], window), (1, len(pages), 1)
@@ -194,22 +245,34 @@ def wall_panel(run: Run) -> Panel:
         text += f"window of {window:,}."
         if "error" in answer:
             text += f" The API refuses it: {answer['error']['message']}."
-        boxes = as_json("New in this request", sent) + as_json("The API's answer", answer)
+        boxes = as_json("New in this request", sent) + as_json(
+            "The API's answer", answer
+        )
         table = f'<div style="display: flex; gap: 8px">{boxes}</div>'
         return Drawing(chart.png(), wrapped(text), table)
 
-    return Panel({"request": slider("request", min(8, len(pages)), span, "of the run")}, draw)
+    return Panel(
+        {"request": slider("request", min(8, len(pages)), span, "of the run")}, draw
+    )
 
 
 def exchanged(run: Run) -> list[tuple[dict[str, Any], dict[str, Any], list[Tile]]]:
-    """For each request of a run, return what was new in it, the API's answer, and the new blocks.
+    """For each request of a run, return what was new in it, the API's answer, and the
+    new blocks.
 
     The blocks are scaled to what the API counted.
     """
     session, old, before = run.session, 0, 0
     refusal = {"type": "invalid_request_error", "message": run.refused}
     said: list[tuple[list[Message], dict[str, Any]]] = [
-        (r.context, {"content": r.reply["content"], "stop_reason": r.stop_reason, "usage": r.usage})
+        (
+            r.context,
+            {
+                "content": r.reply["content"],
+                "stop_reason": r.stop_reason,
+                "usage": r.usage,
+            },
+        )
         for r in session.requests
     ]
     said.append((session.context, {"type": "error", "error": refusal}))
@@ -217,9 +280,16 @@ def exchanged(run: Run) -> list[tuple[dict[str, Any], dict[str, Any], list[Tile]
     pages: list[tuple[dict[str, Any], dict[str, Any], list[Tile]]] = []
     for (context, answer), size in zip(said, sizes, strict=False):
         new, base = context[old:], None if old else session
-        sent = {"messages": [f"… the {many(old, 'message')} before, word for word …", *new]}
+        sent = {
+            "messages": [f"… the {many(old, 'message')} before, word for word …", *new]
+        }
         if base:
-            sent = {"model": MODEL, "system": base.system, "tools": base.tools, "messages": new}
+            sent = {
+                "model": MODEL,
+                "system": base.system,
+                "tools": base.tools,
+                "messages": new,
+            }
         pages.append((sent, answer, tiles(new, billed=size - before, session=base)))
         old, before = len(context), size
     return pages
@@ -228,7 +298,9 @@ def exchanged(run: Run) -> list[tuple[dict[str, Any], dict[str, Any], list[Tile]
 def as_json(name: str, value: object) -> str:
     """Show a value as JSON in HTML that scrolls by mouse and by keyboard."""
     text = json.dumps(value, indent=1, ensure_ascii=False)
-    text = escape(re.sub(r"\n {3,}|\n {2}(?=[}\]])", " ", text))  # a message on one line
+    text = escape(
+        re.sub(r"\n {3,}|\n {2}(?=[}\]])", " ", text)
+    )  # a message on one line
     text = text.replace("\\n", "↵\n")
     return (
         f'<div style="flex: 1 1 50%; min-width: 0"><b>{name}</b><pre role="region" tabindex="0" '
@@ -246,7 +318,8 @@ def describe(run: Run) -> None:
 
 
 def picture(run: Run) -> Wall:
-    """Draw all requests of a run. If it is done, the title says how much room is left."""
+    """Draw all requests of a run. If it is done, the title says how much room is
+    left."""
     window = run.settings.context_window
     chart = Wall([new for *_, new in exchanged(run)], window)
     if run.checks["done"]:

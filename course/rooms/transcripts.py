@@ -1,4 +1,5 @@
-"""Lesson 05: a line for each message, what is read back, and the calls that have no result."""
+"""Lesson 05: a line for each message, what is read back, and the calls that have no
+result."""
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -31,7 +32,7 @@ from session_report.style import LINE, cut, many, wrapped
 SHOWN_ROWS, EXCERPT = 100, 90
 """Rows of the session browser's table, and characters of a text before a click."""
 
-# -- the exercises -------------------------------------------------------------------------------
+# -- the exercises ---------------------------------------------------------------------
 
 
 def plain_append(message: Message, path: Path) -> None:
@@ -42,7 +43,8 @@ def plain_append(message: Message, path: Path) -> None:
 
 @exercise("05.1", "each message is one line, added at the end.", finished=plain_append)
 def _append(answer: Answer) -> None:
-    """path.open('a') opens a file for writing behind what is there, and makes it if need be.
+    """path.open('a') opens a file for writing behind what is there, and makes it if
+    need be.
 
     A line is json.dumps(message) + '\\n'.
     """
@@ -51,20 +53,28 @@ def _append(answer: Answer) -> None:
         path = Path(folder, "session.jsonl")
         for count, message in enumerate(messages, 1):
             answer.call(message, path)
-            require(path.is_file(), "the file is not there; open it in a mode that makes it.")
+            require(
+                path.is_file(),
+                "the file is not there; open it in a mode that makes it.",
+            )
             text = path.read_text(encoding="utf-8")
             lines = text.splitlines()
             case = f"after {many(count, 'call')}"
             require(text.endswith("\n"), f'{case}, the file should end with "\\n".')
             wanted = f"{case}, the file should have {many(count, 'line')}; yours has {len(lines)}"
-            require(len(lines) == count, f"{wanted}. Add to the end, one line for each message.")
+            require(
+                len(lines) == count,
+                f"{wanted}. Add to the end, one line for each message.",
+            )
             written = f"{case}, the last line should be the message as JSON; it is"
             require(plain_load(path)[-1:] == [message], f"{written} {lines[-1]!r:.60}.")
         path.write_bytes(b"\xff torn\n")
         with contextlib.suppress(UnicodeDecodeError):
             answer.call(messages[0], path)
         kept = path.read_bytes().startswith(b"\xff torn\n{")
-        require(kept, "it reads what is there and writes it again; add to the file unread.")
+        require(
+            kept, "it reads what is there and writes it again; add to the file unread."
+        )
 
 
 def plain_load(path: Path) -> list[Message]:
@@ -94,17 +104,31 @@ def _load(answer: Answer) -> None:
         for case, lines, end, right in (
             ("a file of 5 whole lines", whole, "\n", messages),
             ("a file whose last line is torn", [*whole[:2], torn], "", messages[:2]),
-            ("a torn line with whole lines behind it", resumed, "\n", messages[:2] + messages[3:]),
-            ("a file with two torn lines", [torn, *whole[:2], torn], "\n", messages[:2]),
+            (
+                "a torn line with whole lines behind it",
+                resumed,
+                "\n",
+                messages[:2] + messages[3:],
+            ),
+            (
+                "a file with two torn lines",
+                [torn, *whole[:2], torn],
+                "\n",
+                messages[:2],
+            ),
             ("a file with the same line twice", whole[:1] * 2, "\n", messages[:1] * 2),
             ("an empty file", [], "", []),
             ("a text with U+2028, at which splitlines cuts", [raw], "\n", odd),
         ):
             text = "\n".join(lines) + end
             path.write_text(text, encoding="utf-8")
-            read = Answer(answer.function(path)).typed(list, "return a list of messages")
+            read = Answer(answer.function(path)).typed(
+                list, "return a list of messages"
+            )
             wanted = f"from {case}, {many(len(right), 'message')} should come back"
-            require(read == right, f"{wanted}, as they were; yours returned {len(read)}.")
+            require(
+                read == right, f"{wanted}, as they were; yours returned {len(read)}."
+            )
             untouched = path.read_text(encoding="utf-8") == text
             require(untouched, f"from {case}, it wrote to the file; only read it.")
 
@@ -115,32 +139,46 @@ def plain_answers(messages: Sequence[Message]) -> list[Block]:
     return [{**block, "tool_use_id": name} for name in unanswered(messages)]
 
 
-@exercise("05.3", "each open call has a result, and the API takes it.", finished=plain_answers)
+@exercise(
+    "05.3", "each open call has a result, and the API takes it.", finished=plain_answers
+)
 def _interrupted(answer: Answer) -> None:
-    """A block has type, tool_use_id, content, is_error. One for each id of unanswered(messages)."""
+    """A block has type, tool_use_id, content, is_error. One for each id of
+    unanswered(messages)."""
     for done in (conversation(300), conversation()):
-        none = Answer(answer.call(done)).typed(list, "give a list of blocks, not a message")
+        none = Answer(answer.call(done)).typed(
+            list, "give a list of blocks, not a message"
+        )
         require(none == [], "if every call has its result, the list should be empty.")
     one, three = conversation(300, 300), conversation(300, [300, 90, 300])
     first = {"role": "user", "content": three[-1]["content"][:1]}
     for messages in (one[:-1], three[:-1], [*three[:-1], first]):
         results = answer.call(messages)
         listed = Answer(results).typed(list, "give a list of blocks, not a message")
-        require("role" not in str(listed), "give the blocks alone, not a message that holds them.")
+        require(
+            "role" not in str(listed),
+            "give the blocks alone, not a message that holds them.",
+        )
         given = [block.get("tool_use_id") for block in listed]
         right, names = unanswered(messages), ", ".join(map(str, given))
         wanted = f"{', '.join(right)} should get a result; yours answers"
-        require(sorted(map(str, given)) == sorted(right), f"{wanted} {names or 'none'}.")
+        require(
+            sorted(map(str, given)) == sorted(right), f"{wanted} {names or 'none'}."
+        )
         require_messages([*messages, {"role": "user", "content": results}])
         says = all("interrupted" in result_text(block) for block in results)
         require(says, "the content should be the value of INTERRUPTED, without quotes.")
         errors = all(block.get("is_error") is True for block in results)
-        require(errors, 'without "is_error": True the model takes it for the output of the tool.')
+        require(
+            errors,
+            'without "is_error": True the model takes it for the output of the tool.',
+        )
 
 
 @exercise("05.4", "at turn 13 it is in view, at the next it is not.")
 def _turn(answer: Answer) -> None:
-    """panel.search.value = 'glibc that' and panel.kind.value = 'tool_result' leave one row.
+    """panel.search.value = 'glibc that' and panel.kind.value = 'tool_result' leave one
+    row.
 
     The column state says in view, cleared or summarised for the turn of the slider.
     """
@@ -152,7 +190,7 @@ def _turn(answer: Answer) -> None:
     )
 
 
-# -- what the cells show -------------------------------------------------------------------------
+# -- what the cells show ---------------------------------------------------------------
 
 Part = Callable[..., Any]
 """A function of the learner's."""
@@ -170,7 +208,9 @@ def show(path: Path, *numbers: int) -> None:
         line = json.loads(lines[number - 1], object_hook=_cut)
         line.pop("settled", None)
         text = json.dumps(line, ensure_ascii=False)
-        print(textwrap.fill(f"{number}: {cut(text, 420)}", LINE, subsequent_indent="    "))
+        print(
+            textwrap.fill(f"{number}: {cut(text, 420)}", LINE, subsequent_indent="    ")
+        )
 
 
 def _cut(part: dict[str, Any], longest: int = 90) -> dict[str, Any]:
@@ -185,11 +225,14 @@ def _cut(part: dict[str, Any], longest: int = 90) -> dict[str, Any]:
 def first_line(path: Path, mark: str) -> int:
     """Return the number of the first line of a kind."""
     lines = [line for _, line in session_file.numbered(path) if isinstance(line, dict)]
-    return next(n for n, line in enumerate(lines, 1) if mark in (line.get("subtype"), *line))
+    return next(
+        n for n, line in enumerate(lines, 1) if mark in (line.get("subtype"), *line)
+    )
 
 
 def power_cut(append: Part, load: Part, close: Part | None = None) -> dict[str, Any]:
-    """Write with `append`, lose the last 40 bytes, read with `load`, answer with `close`."""
+    """Write with `append`, lose the last 40 bytes, read with `load`, answer with
+    `close`."""
 
     def save(messages: Sequence[Message], folder: Path, now: float) -> Path:
         path = folder / "mine.jsonl"
@@ -201,33 +244,39 @@ def power_cut(append: Part, load: Part, close: Part | None = None) -> dict[str, 
     def read(path: Path) -> list[Message]:
         messages = load(path)
         results = close(messages) if close else []
-        return [*messages, {"role": "user", "content": results}] if results else messages
+        return (
+            [*messages, {"role": "user", "content": results}] if results else messages
+        )
 
     return {"save": save, "load": read, "resume_after": 17}
 
 
-# -- a session as a table ------------------------------------------------------------------------
+# -- a session as a table --------------------------------------------------------------
 
 WHOLE, CLEARED, SUMMARISED, ANSWER = "in view", "cleared", "summarised", "the answer"
 """How a turn's request holds a block. ANSWER: the block came back as the reply."""
 COLUMNS = ["turn", "kind", "tool", "tokens", "state", "text"]
-"""Of a session's table. `turn`: the request that a block answers, or into which it first goes."""
+"""Of a session's table. `turn`: the request that a block answers, or into which it
+first goes."""
 
 
 def rows(session: Session, turn: int) -> DataFrame:
-    """Return a row for everything up to a turn, from 1, and how that turn's request held it.
+    """Return a row for everything up to a turn, from 1, and how that turn's request
+    held it.
 
-    A row is a block of the history, or a summary. Its `tool` is that of a call or a result. The
-    session has the contexts as they were sent, so nothing is guessed from settings. The `tokens`
-    are estimates of the whole block, scaled to the bill of the turn as those of its map are. Raises
-    ValueError if there is no such turn.
+    A row is a block of the history, or a summary. Its `tool` is that of a call or a
+    result. The session has the contexts as they were sent, so nothing is guessed from
+    settings. The `tokens` are estimates of the whole block, scaled to the bill of the
+    turn as those of its map are. Raises ValueError if there is no such turn.
 
-    On paper: a prompt, a call, its result, a compaction that summarises these three, a second
-    call, the end. The third request has the summary and the second exchange. So the first three
-    rows say "summarised" at turn 3, and "in view" at turn 2.
+    On paper: a prompt, a call, its result, a compaction that summarises these three, a
+    second call, the end. The third request has the summary and the second exchange. So
+    the first three rows say "summarised" at turn 3, and "in view" at turn 2.
     """
     if not 1 <= turn <= len(session.requests):
-        raise ValueError(f"no turn {turn}; the session has turns 1 to {len(session.requests)}")
+        raise ValueError(
+            f"no turn {turn}; the session has turns 1 to {len(session.requests)}"
+        )
     request, tools = session.requests[turn - 1], msg.tool_names(session.history)
     view = {_key(m, block): block for m in request.context for block in blocks(m)}
     billed = prompt_tokens(request.usage)
@@ -237,7 +286,9 @@ def rows(session: Session, turn: int) -> DataFrame:
     for number, message in _placed(session, request.seen + 1):
         is_answer = message is session.history[request.seen]
         for block in blocks(message) if number <= turn else ():
-            state = ANSWER if is_answer else _state(block, view.get(_key(message, block)))
+            state = (
+                ANSWER if is_answer else _state(block, view.get(_key(message, block)))
+            )
             tool = block.get("name") or tools.get(block.get("tool_use_id", ""), "")
             alone = {**message, "content": [block]}
             kind, text = _kind_and_text(alone)
@@ -249,23 +300,31 @@ def rows(session: Session, turn: int) -> DataFrame:
 def _kind_and_text(alone: Message) -> tuple[str, str]:
     """Return the kind and the text of a message that has one block."""
     [(kind, text), *more] = msg.kinds_of(alone) or [("tool_result", "")]
-    parts = [summary_text(alone) if kind == "summary" else text, *(part for _, part in more)]
+    parts = [
+        summary_text(alone) if kind == "summary" else text,
+        *(part for _, part in more),
+    ]
     return kind, "\n".join(parts)
 
 
 def _placed(session: Session, stop: int) -> Iterator[tuple[int, Message]]:
-    """Yield the messages before a place of the history and the summaries, each with its turn."""
+    """Yield the messages before a place of the history and the summaries, each with its
+    turn."""
     sent = [request.seen for request in session.requests]
     for place, message in enumerate(session.history[:stop]):
         for summary in (c.message for c in session.compactions if c.seen == place):
             if summary:
-                yield bisect_left(sent, place) + 1, {**summary, "content": blocks(summary)[:1]}
+                yield (
+                    bisect_left(sent, place) + 1,
+                    {**summary, "content": blocks(summary)[:1]},
+                )
         is_words = message["role"] == "user" and not of_type(message, "tool_result")
         yield bisect_right(sent, place) + is_words, message
 
 
 def _key(message: Message, block: Block) -> object:
-    """Recognise a block in another context: a result by its id, a person's words by their text."""
+    """Recognise a block in another context: a result by its id, a person's words by
+    their text."""
     if message["role"] == "user":
         return block.get("tool_use_id") or block.get("text") or id(block)
     return id(block)
@@ -278,7 +337,8 @@ def _state(block: Block, held: Block | None) -> str:
 
 
 def matching(rows: DataFrame, *, kind: str = "all", text: str = "") -> DataFrame:
-    """Select the rows of one kind whose text, tool or state contains a text, in any case."""
+    """Select the rows of one kind whose text, tool or state contains a text, in any
+    case."""
     words = rows["text"] + "\n" + rows["tool"] + "\n" + rows["state"]
     sought = words.str.contains(text, case=False, regex=False)
     return rows[sought & (rows["kind"].eq(kind) | (kind == "all"))]
@@ -295,12 +355,15 @@ def print_rows(some: DataFrame) -> None:
 def session_browser(session: Session, turn: int | None = None) -> Panel:
     """Show the blocks of a session up to a turn, and the map of that turn's request.
 
-    The controls are `turn`, from 1 (by default the last), `kind` of block, and `search`, words of
-    a text, a tool or a state. Raises ValueError for a session without requests.
+    The controls are `turn`, from 1 (by default the last), `kind` of block, and
+    `search`, words of a text, a tool or a state. Raises ValueError for a session
+    without requests.
     """
     last = len(session.requests)
     if not last:
-        raise ValueError("the session has no request yet, so there is no turn to look at")
+        raise ValueError(
+            "the session has no request yet, so there is no turn to look at"
+        )
 
     @lru_cache(maxsize=64)
     def draw(turn: int, kind: str, search: str) -> Drawing:
@@ -311,7 +374,9 @@ def session_browser(session: Session, turn: int | None = None) -> Panel:
         some = matching(every, kind=kind, text=search)
         states = some["state"].value_counts(sort=False)
         text = f"{len(some)} of {len(every)} blocks, {some['tokens'].sum():,} tokens, "
-        text += ", ".join(f"{count} {state}" for state, count in states.items()) or "none"
+        text += (
+            ", ".join(f"{count} {state}" for state, count in states.items()) or "none"
+        )
         text = f"{wrapped(text)}\nWindow map: {sentence(placed, window)}"
         chart = maps({f"The request of turn {turn}": placed}, window)
         return Drawing(chart.png(), text, as_html(some, search))
@@ -327,18 +392,25 @@ def session_browser(session: Session, turn: int | None = None) -> Panel:
 
 
 def as_html(some: DataFrame, search: str = "") -> str:
-    """Turn the newest `SHOWN_ROWS` rows into a table in HTML. A click on a text shows it whole.
+    """Turn the newest `SHOWN_ROWS` rows into a table in HTML. A click on a text shows
+    it whole.
 
-    A long text is shown from its beginning, or around the first place with the words of `search`.
+    A long text is shown from its beginning, or around the first place with the words of
+    `search`.
     """
     table = some.tail(SHOWN_ROWS)
     table = table.assign(text=[_folded(text, search) for text in table["text"]])
     with option_context("display.max_colwidth", None):  # or pandas cuts the markup
         # Without a format of its own pandas writes \\n for a line break.
-        own: Any = {"escape": False, "formatters": {"text": str, "tokens": "{:,}".format}}
+        own: Any = {
+            "escape": False,
+            "formatters": {"text": str, "tokens": "{:,}".format},
+        }
         shown = scrolling(table, "the blocks of the session", "left", **own)
     older = len(some) - SHOWN_ROWS
-    return shown if older <= 0 else f"The newest {SHOWN_ROWS} rows; {older} more.{shown}"
+    return (
+        shown if older <= 0 else f"The newest {SHOWN_ROWS} rows; {older} more.{shown}"
+    )
 
 
 def _folded(text: str, search: str) -> str:
@@ -350,7 +422,8 @@ def _folded(text: str, search: str) -> str:
 
 
 def excerpt(text: str, search: str = "") -> str:
-    """Cut a text to one short line, from its beginning or around the words of `search`."""
+    """Cut a text to one short line, from its beginning or around the words of
+    `search`."""
     line, words = (" ".join(each.split()) for each in (text, search))
     start = max(0, line.casefold().find(words.casefold()) - EXCERPT // 3)
     stop = start + EXCERPT

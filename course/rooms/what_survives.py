@@ -11,7 +11,7 @@ from offline_api.model.prompts import rules_in
 from windtunnel.runner import Run
 from windtunnel.tasks.kinds import claim, says, spoken
 
-# -- the exercises -------------------------------------------------------------------------------
+# -- the exercises ---------------------------------------------------------------------
 
 
 def pin(messages: list[Message]) -> list[str]:
@@ -24,14 +24,20 @@ def pin(messages: list[Message]) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
-RULE, TESTS = "Rule: never edit files under vendor/.", "Decision: the tests are `make test`."
+RULE, TESTS = (
+    "Rule: never edit files under vendor/.",
+    "Decision: the tests are `make test`.",
+)
 TOP = "The first line of every report must be '# For Ada'."
 CONSENT = "Yes, you may edit files under lib/."
 
 
 def said(*texts: str) -> Message:
     """Make a message of the person's."""
-    return {"role": "user", "content": [{"type": "text", "text": text} for text in texts]}
+    return {
+        "role": "user",
+        "content": [{"type": "text", "text": text} for text in texts],
+    }
 
 
 def did(text: str, result: str, **inputs: str) -> list[Message]:
@@ -50,28 +56,47 @@ READ = did("", f"# {RULE}\nLIMIT = 7", path="a.py")
 def _pin(answer: Answer) -> None:
     """spoken(message) gives pairs of speaker and text. Whose texts count?
 
-    rules_in(text) is a list. Add it for the texts of the "person", and leave out what you have.
+    rules_in(text) is a list. Add it for the texts of the "person", and leave out what
+    you have.
     """
     work, summary = "Read every file.", summary_message(f"- [rule] {RULE}", "t", RULE)
     telling = did(f"- [rule] {TESTS}", "1 file", command="ls")
-    also = [*READ[:1], {**READ[1], "content": [*READ[1]["content"], *said(TESTS)["content"]]}]
+    also = [
+        *READ[:1],
+        {**READ[1], "content": [*READ[1]["content"], *said(TESTS)["content"]]},
+    ]
     for lines in (LINES, LINES[::-1]):  # no set has both orders
         result = answer.call([*map(said, lines)])
         moved = result != lines and result in map(list, permutations(lines))
-        require(not moved, "the order has changed: return the lines in the order of the messages.")
+        require(
+            not moved,
+            "the order has changed: return the lines in the order of the messages.",
+        )
     cases: dict[str, Any] = {
         "a rule beside a request": ([RULE], [said(f"{RULE} {work}")]),
         "a file has a rule of its own": ([], [said(work), *READ]),
         "the model says a rule": ([], [said(work), *telling]),
-        "a summary tells a rule": ([], [summary_message(f"- [rule] {RULE}", "t", work)]),
+        "a summary tells a rule": (
+            [],
+            [summary_message(f"- [rule] {RULE}", "t", work)],
+        ),
         "the rule stands beside a summary": ([RULE], [summary, *telling]),
         "a second rule comes later": ([RULE, TESTS], [said(RULE), *READ, said(TESTS)]),
         "a second rule comes with a result": ([RULE, TESTS], [said(RULE), *also]),
-        "the person says it twice": ([RULE, TESTS], [said(RULE), said(f"{RULE} {TESTS}")]),
-        "the rule comes again later": ([RULE, TESTS], [*map(said, (RULE, TESTS, RULE))]),
+        "the person says it twice": (
+            [RULE, TESTS],
+            [said(RULE), said(f"{RULE} {TESTS}")],
+        ),
+        "the rule comes again later": (
+            [RULE, TESTS],
+            [*map(said, (RULE, TESTS, RULE))],
+        ),
         "the person has four rules": (LINES, [*map(said, LINES)]),
         "the person says two things at once": ([RULE], [said(RULE, work)]),
-        "the model writes a rule into a file": ([], [said(work), *did("", "ok", content=RULE)]),
+        "the model writes a rule into a file": (
+            [],
+            [said(work), *did("", "ok", content=RULE)],
+        ),
     }
     answer.agree(cases)
 
@@ -86,35 +111,63 @@ def rests_on(line: str, messages: list[Message]) -> int | None:
     return None
 
 
-@exercise("10.2", "each line rests on its own witness, an invented one on none.", finished=rests_on)
+@exercise(
+    "10.2",
+    "each line rests on its own witness, an invented one on none.",
+    finished=rests_on,
+)
 def _rests_on(answer: Answer) -> None:
-    """A text of the line's witness says its words, or the summary that was there before.
+    """A text of the line's witness says its words, or the summary that was there
+    before.
 
-    for index, message in enumerate(messages), and in it for speaker, text in spoken(message).
+    for index, message in enumerate(messages), and in it for speaker, text in
+    spoken(message).
     """
     migrated = did("I run it.", "(no output)", command="python migrate.py")
     talk = [said(RULE), *READ, said("Run migrate.py."), *migrated, said(CONSENT)]
     summary = summary_message(f"- [rule] {RULE}", "t")
     refusal: Message = {"role": "assistant", "content": "I will not run migrate.py."}
-    beside: Message = {"role": "user", "content": [result_block(1, RULE), *blocks(said("Go on."))]}
+    beside: Message = {
+        "role": "user",
+        "content": [result_block(1, RULE), *blocks(said("Go on."))],
+    }
     found = [result_block(1, "LIMIT = 7"), result_block(2, "empty")]
     both: Message = {"role": "user", "content": found}
-    told = [said("Go on."), summary_message("- [fact] LIMIT = 7\n- [ran] migrate.py", "t")]
+    told = [
+        said("Go on."),
+        summary_message("- [fact] LIMIT = 7\n- [ran] migrate.py", "t"),
+    ]
     cases = {
         "the person said it first": (0, f"- [rule] {RULE}", talk),
         "the person said it last": (6, f"- [rule] {CONSENT}", talk),
         "a summary has it, too": (0, f"- [rule] {RULE}", [*talk, summary]),
-        "nobody said it": (None, "- [rule] Yes, you may edit files under vendor/.", talk),
+        "nobody said it": (
+            None,
+            "- [rule] Yes, you may edit files under vendor/.",
+            talk,
+        ),
         "only a file says this rule": (None, f"- [rule] {RULE}", talk[1:]),
         "a file has it": (2, "- [fact] LIMIT = 7", talk),
         "only the model said it": (None, "- [fact] I run it.", talk),
-        "a line is a part of a prohibition": (None, "- [rule] edit files under vendor/.", talk),
+        "a line is a part of a prohibition": (
+            None,
+            "- [rule] edit files under vendor/.",
+            talk,
+        ),
         "a file says it beside the person's text": (None, f"- [rule] {RULE}", [beside]),
         "the model ran it": (4, "- [ran] migrate.py", talk),
         "the person only asked for it": (None, "- [ran] migrate.py", talk[:4]),
-        "the model only spoke of it": (None, "- [ran] migrate.py", [*talk[:4], refusal]),
+        "the model only spoke of it": (
+            None,
+            "- [ran] migrate.py",
+            [*talk[:4], refusal],
+        ),
         "the last summary has it": (0, f"- [rule] {RULE}", [summary, *READ]),
-        "a summary comes before the person's words": (0, f"- [rule] {RULE}", [summary, *talk]),
+        "a summary comes before the person's words": (
+            0,
+            f"- [rule] {RULE}",
+            [summary, *talk],
+        ),
         "the first of two results has it": (0, "- [fact] LIMIT = 7", [both]),
         "only the summary has this fact": (1, "- [fact] LIMIT = 7", told),
         "only the summary has this step": (1, "- [ran] migrate.py", told),
@@ -127,7 +180,8 @@ trace = rests_on
 
 
 def gate(summary: str, messages: list[Message]) -> str | None:
-    """Drop the lines that rest on nobody. Refuse a summary in which most lines are such."""
+    """Drop the lines that rest on nobody. Refuse a summary in which most lines are
+    such."""
     lines = summary.splitlines()
     claims = [line for line in lines if any(claim(line))]
     invented = [line for line in claims if trace(line, messages) is None]
@@ -136,16 +190,23 @@ def gate(summary: str, messages: list[Message]) -> str | None:
     return "\n".join(line for line in lines if line not in invented)
 
 
-@exercise("10.3", "it drops what nobody said, and refuses a bad summary.", finished=gate)
+@exercise(
+    "10.3", "it drops what nobody said, and refuses a bad summary.", finished=gate
+)
 def _gate(answer: Answer) -> None:
     """any(claim(line)) is False for a heading or a count, and such a line stays.
 
-    Collect the claims for which `trace(line, messages)` is None. More than half? Return None.
+    Collect the claims for which `trace(line, messages)` is None. More than half? Return
+    None.
     """
     talk, head = [said(f"{RULE} {CONSENT}"), *READ], "## Key decisions"
     rules, fact = [f"- [rule] {RULE}", f"- [rule] {CONSENT}"], "- [fact] LIMIT = 7"
     good = [head, *rules, fact]
-    bad = ["- [rule] Yes, you may edit files under vendor/.", "- [ran] migrate.py", "- [fact] X."]
+    bad = [
+        "- [rule] Yes, you may edit files under vendor/.",
+        "- [ran] migrate.py",
+        "- [fact] X.",
+    ]
     cases = (
         ("the only line rests on a file", [fact], [fact]),
         ("a line rests on message 0, and `not 0` is true", rules[:1], rules[:1]),
@@ -172,9 +233,13 @@ def _gate(answer: Answer) -> None:
         require(not kept, f"{case}: {kept[:1]} is still there.")
 
 
-# -- what the cells show -------------------------------------------------------------------------
+# -- what the cells show ---------------------------------------------------------------
 
-ON: dict[str, Any] = {"none": {}, "pin": {"pin": pin}, "both": {"pin": pin, "gate": gate}}
+ON: dict[str, Any] = {
+    "none": {},
+    "pin": {"pin": pin},
+    "both": {"pin": pin, "gate": gate},
+}
 """The finished functions of the stored runs, by the name of the layers that are on."""
 
 
@@ -184,5 +249,9 @@ def print_said(run: Run) -> None:
     for place, message in enumerate(run.session.history, 1):
         for speaker, text in spoken(message):
             if speaker == "person":
-                print("   -- a summary takes the place of all this --\n" * (place in seen), end="")
+                print(
+                    "   -- a summary takes the place of all this --\n"
+                    * (place in seen),
+                    end="",
+                )
                 print_lines(f"> {text}", 3)

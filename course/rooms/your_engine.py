@@ -30,14 +30,17 @@ from windtunnel.parts import PartFailed
 from windtunnel.tasks.scenarios import Clock, Scenario
 
 FEW, TEN = (103, 104, 106), SEEDS[:10]
-"""The judge's tasks on which an exercise is checked, and those of the lesson's own claims."""
+"""The judge's tasks on which an exercise is checked, and those of the lesson's own
+claims."""
 Before = Callable[[list[Message]], list[Message]]
 """What a framework calls before each request: (the run's messages) -> those to send."""
 
-# -- the exercises -------------------------------------------------------------------------------
+# -- the exercises ---------------------------------------------------------------------
 
 
-def compacts_in_pauses(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+def compacts_in_pauses(
+    messages: Sequence[Message], settings: Settings, **given: Any
+) -> Step:
     """Compact early if the prompt has to be written to the cache again anyway."""
     if given["idle"] > settings.cache_ttl:
         settings = replace(settings, threshold_pct=30)
@@ -46,12 +49,14 @@ def compacts_in_pauses(messages: Sequence[Message], settings: Settings, **given:
 
 @exercise("11.1", finished=compacts_in_pauses)
 def _engine(answer: Answer) -> str:
-    """Begin with `return compact(messages, settings, **given)`. It is DEFAULT and breaks nothing.
+    """Begin with `return compact(messages, settings, **given)`. It is DEFAULT and
+    breaks nothing.
 
-    Then change the settings in one case that you choose, not in all, which costs too much:
-    `replace(settings, threshold_pct=30)`.
+    Then change the settings in one case that you choose, not in all, which costs too
+    much: `replace(settings, threshold_pct=30)`.
 
-    Lesson 08: when does compacting cost nothing that isn't paid anyway? `given["idle"]` says so.
+    Lesson 08: when does compacting cost nothing that isn't paid anyway? `given["idle"]`
+    says so.
     """
     fault = broken(answer.function, cases=10)
     size = many(len(fault.get("case", ())), "exchange")
@@ -64,7 +69,9 @@ def _engine(answer: Answer) -> str:
     says += f"{mine['kept']:.0f} %"
     require(mine != default, f"{says}, just as DEFAULT does. Add a rule of your own.")
     fits = mine["cost"] < 100 and mine["kept"] >= 75
-    require(fits, f"{says}. It should cost less than forgetting nothing, and keep 75 %.")
+    require(
+        fits, f"{says}. It should cost less than forgetting nothing, and keep 75 %."
+    )
     return f"{says}."
 
 
@@ -83,7 +90,11 @@ def _claim(answer: Answer) -> None:
         "the other lies within mine": (0, (50, 10, 90), (60, 55, 65)),
         "mine ends where the other begins": (0, (60, 55, 65), (70, 65, 75)),
         "mine begins where the other ends": (0, (70, 65, 75), (60, 55, 65)),
-        "mine ends just before the other begins": (-1, (60.2, 55.3, 65.1), (70.4, 65.4, 75.5)),
+        "mine ends just before the other begins": (
+            -1,
+            (60.2, 55.3, 65.1),
+            (70.4, 65.4, 75.5),
+        ),
     }
     answer.agree(cases)
 
@@ -91,13 +102,19 @@ def _claim(answer: Answer) -> None:
 def remembers(
     history: list[Message], view: list[Message], seen: int, compact: Before
 ) -> list[Message]:
-    """Return what to send: what was sent last, and what is new since then, compacted."""
+    """Return what to send: what was sent last, and what is new since then,
+    compacted."""
     return compact([*view, *history[seen:]])
 
 
-@exercise("11.3", "each message is compacted once, however often it comes.", finished=remembers)
+@exercise(
+    "11.3",
+    "each message is compacted once, however often it comes.",
+    finished=remembers,
+)
 def _view(answer: Answer) -> None:
-    """The framework's history never gets shorter. What you sent last is `view`, and it did.
+    """The framework's history never gets shorter. What you sent last is `view`, and it
+    did.
 
     The messages from `seen` on are new. They follow the view.
     """
@@ -108,15 +125,28 @@ def _view(answer: Answer) -> None:
 
         def short(messages: list[Message], asked: Any = asked) -> list[Message]:
             asked.append(list(messages))
-            return [messages[0], *messages[-2:]] if len(messages) > 3 else list(messages)
+            return (
+                [messages[0], *messages[-2:]] if len(messages) > 3 else list(messages)
+            )
 
-        sent, new = answer.call(history[:end], view, seen, short), [*view, *history[seen:end]]
+        sent, new = (
+            answer.call(history[:end], view, seen, short),
+            [*view, *history[seen:end]],
+        )
         case = f"with a history of {end}, {seen} of them seen, and a view of {len(view)} messages"
-        require(len(asked) == 1, f"{case}, compact should be called once, not {len(asked)} times.")
-        wanted = f"compact should get the view and the {many(end - seen, 'new message')}"
+        require(
+            len(asked) == 1,
+            f"{case}, compact should be called once, not {len(asked)} times.",
+        )
+        wanted = (
+            f"compact should get the view and the {many(end - seen, 'new message')}"
+        )
         same = "in this order" if len(asked[0]) == len(new) else f"not {len(asked[0])}"
         require(asked[0] == new, f"{case}, {wanted}, {len(new)} in all, {same}.")
-        require(sent == short(new), f"{case}, return what compact returns, not {shown(sent)}.")
+        require(
+            sent == short(new),
+            f"{case}, return what compact returns, not {shown(sent)}.",
+        )
         view, seen = sent, end
 
 
@@ -124,41 +154,61 @@ def _view(answer: Answer) -> None:
 def _edits(answer: Answer) -> None:
     """Copy the edits printed above, and put the settings' own numbers in their places.
 
-    `clear_at_least` goes in only if it isn't 0, and the second edit only from 50,000 tokens on.
+    `clear_at_least` goes in only if it isn't 0, and the second edit only from 50,000
+    tokens on.
     """
     for keep, threshold, least in ((5, 50_000, 0), (2, None, 3_000), (0, 20_000, 0)):
         settings = Settings(keep_recent=keep, threshold=threshold, clear_at_least=least)
         case = f"with keep_recent={keep}, {threshold=}, clear_at_least={least:,}"
         returned = Answer(answer.call(settings))
         edits: list[Block] = returned.typed(list, f"{case}, return a list of edits")
-        own, asked = ({e.get("type"): e for e in each} for each in (edits, edits_for(settings)))
-        require([*own] == [*asked], f"{case}, return edits of the types {[*asked]}, not {[*own]}.")
+        own, asked = (
+            {e.get("type"): e for e in each} for each in (edits, edits_for(settings))
+        )
+        require(
+            [*own] == [*asked],
+            f"{case}, return edits of the types {[*asked]}, not {[*own]}.",
+        )
         for kind, edit in asked.items():
             for name in {**edit, **own[kind]}:
                 right, value = edit.get(name), own[kind].get(name)
-                require(right == value, f"{case}, {name} of {kind} should be {right}, not {value}.")
+                require(
+                    right == value,
+                    f"{case}, {name} of {kind} should be {right}, not {value}.",
+                )
 
 
-# -- what the cells show -------------------------------------------------------------------------
+# -- what the cells show ---------------------------------------------------------------
 
 
-def judged(engine: ContextEngine, name: str = MINE, earlier: Sequence[Verdict] = ()) -> Verdict:
+def judged(
+    engine: ContextEngine, name: str = MINE, earlier: Sequence[Verdict] = ()
+) -> Verdict:
     """Judge an engine on ten tasks, under a name, with earlier verdicts beside it."""
-    verdict, before = judge(engine, seeds=TEN), [row for each in earlier for row in each.rows]
+    verdict, before = (
+        judge(engine, seeds=TEN),
+        [row for each in earlier for row in each.rows],
+    )
     if not verdict.rows:
-        raise PartFailed(f"{name} ran in no task: {next(iter(verdict.faults.values()))}")
+        raise PartFailed(
+            f"{name} ran in no task: {next(iter(verdict.faults.values()))}"
+        )
     rows = [{**row, "engine": name} for row in verdict.rows]
     return replace(verdict, name=name, rows=rows, others=[*verdict.others, *before])
 
 
 def stands(verdict: Verdict) -> str:
     """Say where a verdict's engine stands, and what it may claim beside DEFAULT."""
-    spread, beside = verdict.spreads[verdict.name], verdict.standing["yours is"]["default"]
+    spread, beside = (
+        verdict.spreads[verdict.name],
+        verdict.standing["yours is"]["default"],
+    )
     return wrapped(f"{verdict.name}: {spread}. Beside DEFAULT: {beside}.")
 
 
 def moved(verdicts: Sequence[Verdict]) -> dict[str, int | str]:
-    """Return which change, counted from 1, surely moved the dot furthest to the left, and which up.
+    """Return which change, counted from 1, surely moved the dot furthest to the left,
+    and which up.
 
     It is "equal" if the spreads before and after each change overlap.
     """
@@ -166,7 +216,9 @@ def moved(verdicts: Sequence[Verdict]) -> dict[str, int | str]:
     left = [_surely_less(after.cost, before.cost) for before, after in pairs]
     up = [_surely_less(before.kept, after.kept) for before, after in pairs]
     ways = {"left": left, "up": up}
-    return {way: 1 + by.index(max(by)) if max(by) else "equal" for way, by in ways.items()}
+    return {
+        way: 1 + by.index(max(by)) if max(by) else "equal" for way, by in ways.items()
+    }
 
 
 def _surely_less(mine: Interval, other: Interval) -> float:
@@ -178,7 +230,9 @@ def ways(way: Mapping[str, int | str]) -> str:
     """Say in a title which change moved the dot, and where to."""
     where = {"left": "to the left", "up": "up"}
     said = [
-        f"change {way[to]} moves it {words}" for to, words in where.items() if way[to] != "equal"
+        f"change {way[to]} moves it {words}"
+        for to, words in where.items()
+        if way[to] != "equal"
     ]
     return ", ".join(said).capitalize() or "No change surely moves it left or up"
 
@@ -188,16 +242,22 @@ def roughly(summaries: int) -> str:
     return "1" if summaries == 1 else "a few" if summaries <= 10 else "more than ten"
 
 
-def pairs(claim: Callable[[Interval, Interval], int], *asked: Sequence[str]) -> DataFrame:
-    """Return a row for each (one, other, measure): their spreads, the claim, and a count of tasks.
+def pairs(
+    claim: Callable[[Interval, Interval], int], *asked: Sequence[str]
+) -> DataFrame:
+    """Return a row for each (one, other, measure): their spreads, the claim, and a
+    count of tasks.
 
-    The count says in how many of the twenty tasks the one has less, and in how many it has more.
+    The count says in how many of the twenty tasks the one has less, and in how many it
+    has more.
     """
     words, rows = {-1: "less", 0: "equal", 1: "more"}, dict[str, Any]()
     for one, other, measure in asked:
         spreads = [getattr(field_of().spreads[name], measure) for name in (one, other)]
         column = "dollars" if measure == "cost" else measure
-        mine, its = ([row[column] for row in field_of(name).rows] for name in (one, other))
+        mine, its = (
+            [row[column] for row in field_of(name).rows] for name in (one, other)
+        )
         signs = [(a > b) - (a < b) for a, b in zip(mine, its, strict=True)]
         shown = (f"{mean:.0f} [{low:.0f}, {high:.0f}]" for mean, low, high in spreads)
         values = [measure, *shown, words[claim(*spreads)]]
@@ -206,12 +266,13 @@ def pairs(claim: Callable[[Interval, Interval], int], *asked: Sequence[str]) -> 
     return DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
-# -- somebody else's agent -----------------------------------------------------------------------
+# -- somebody else's agent -------------------------------------------------------------
 
 
 @dataclass
 class Desk:
-    """What somebody else's agent works with: a task, its folder, a client, a request to fill."""
+    """What somebody else's agent works with: a task, its folder, a client, a request to
+    fill."""
 
     task: Scenario
     folder: Path
@@ -226,10 +287,16 @@ class Desk:
         self.task.make_workspace(self.folder)
         self.workspace, system = Workspace(self.folder), system_prompt(self.settings)
         self.client = client(window=self.settings.context_window, clock=Clock())
-        self.request: dict[str, Any] = {"model": MODEL, "max_tokens": 8_000, "system": system}
+        self.request: dict[str, Any] = {
+            "model": MODEL,
+            "max_tokens": 8_000,
+            "system": system,
+        }
         self.request |= {"tools": TOOLS, "cache_control": {"type": "ephemeral"}}
         if self.edits:
-            self.request["betas"] = sorted({BETAS.get(e.get("type", ""), "") for e in self.edits})
+            self.request["betas"] = sorted(
+                {BETAS.get(e.get("type", ""), "") for e in self.edits}
+            )
             self.request["context_management"] = {"edits": [*self.edits]}
 
     def noted(self, reply: Any) -> list[Block]:
@@ -244,8 +311,13 @@ class Desk:
         settings, request = self.settings, self.request
         options: Any = {key: request[key] for key in ("model", "system", "tools")}
         options["summary_tokens"] = settings.summary_tokens
-        given: Any = {"meter": TokenMeter(len(str(options))), "archive": lambda: "run.jsonl"}
-        given["summarize"] = summarizer(self.client, on_usage=self.bills.append, **options)
+        given: Any = {
+            "meter": TokenMeter(len(str(options))),
+            "archive": lambda: "run.jsonl",
+        }
+        given["summarize"] = summarizer(
+            self.client, on_usage=self.bills.append, **options
+        )
         given |= {"reason": "auto", "focus": "", "settled": 0, "idle": 0.0}
         return lambda messages: engine(messages, settings, **given).messages
 
@@ -258,13 +330,18 @@ def hired(
     hook: Callable[..., list[Message]] = remembers,
     edits: Sequence[Block] = (),
 ) -> dict[str, Any]:
-    """Let somebody else's agent do a task, with an engine by a hook or with edits of the API.
+    """Let somebody else's agent do a task, with an engine by a hook or with edits of
+    the API.
 
     Return requests, summaries, cents and what came of it, as a row of a table.
     """
     with TemporaryDirectory() as name:
         desk = Desk(task, Path(name, "work"), settings, edits)
-        short, view, seen = desk.compacting(engine) if engine else list, list[Message](), 0
+        short, view, seen = (
+            desk.compacting(engine) if engine else list,
+            list[Message](),
+            0,
+        )
 
         def before(history: list[Message]) -> list[Message]:
             nonlocal view, seen

@@ -1,8 +1,9 @@
-"""The offline model: one reply to one request, from what the request holds and nothing else.
+"""The offline model: one reply to one request, from what the request holds and nothing
+else.
 
-`reply` is a pure function of the body. It knows no setting, no history and no file but what it can
-see there. So what a layer takes away is gone for it, and it reads again, or gets things wrong. It
-is no language model, and its behaviour is no evidence about one.
+`reply` is a pure function of the body. It knows no setting, no history and no file but
+what it can see there. So what a layer takes away is gone for it, and it reads again, or
+gets things wrong. It is no language model, and its behaviour is no evidence about one.
 
     habits                     the numbers of its behaviour
     hands                      the tools of other agents
@@ -56,9 +57,9 @@ FOCUS = "rules and decisions of the user, facts"
 def reply(body: Mapping[str, Any], habits: Habits = HABITS) -> Reply:
     """Answer a request: `{"content": [blocks], "stop_reason": str}`.
 
-    `body` is the JSON of `POST /v1/messages`. The tool_use blocks have no `id`: the server gives
-    them theirs. A text that ends at one of the `stop_sequences` comes with the stop_reason
-    "stop_sequence" and the `stop_sequence` itself.
+    `body` is the JSON of `POST /v1/messages`. The tool_use blocks have no `id`: the
+    server gives them theirs. A text that ends at one of the `stop_sequences` comes with
+    the stop_reason "stop_sequence" and the `stop_sequence` itself.
 
     >>> reply({"messages": [{"role": "user", "content": "Compact our chat by hand."}],
     ...        "tools": [{"name": "compact"}]})["content"][1]["name"]
@@ -67,7 +68,9 @@ def reply(body: Mapping[str, Any], habits: Habits = HABITS) -> Reply:
     own = ours(body)
     prompt, messages = conversation_of(own)
     seen = view(own, habits, messages)
-    answer = submitted(_next(seen), body) if prompt is None else say(summarise(seen, prompt))
+    answer = (
+        submitted(_next(seen), body) if prompt is None else say(summarise(seen, prompt))
+    )
     return stopped(chosen(theirs(answer, body), body), body.get("stop_sequences") or ())
 
 
@@ -84,14 +87,18 @@ def _next(seen: View) -> Reply:
         text = "The last piece of work is finished and the window fills, so I compact first."
         return say(text, seen.use("compact", focus=FOCUS))
     step, needed = _STEPS[task.kind]
-    if missing := next((n for n in needed if not seen.tools.keys() & n.split(" or ")), None):
+    if missing := next(
+        (n for n in needed if not seen.tools.keys() & n.split(" or ")), None
+    ):
         return falls_short(seen, f"I can't do that: I have no tool {missing}.")
     return step(seen, task)
 
 
 def _phase_ended(seen: View, task: Task) -> bool:
     """Whether to compact before a new request is begun; at most once for each."""
-    is_full = seen.compacted_at and seen.size > seen.habits.compacts_from * seen.compacted_at
+    is_full = (
+        seen.compacted_at and seen.size > seen.habits.compacts_from * seen.compacted_at
+    )
     is_between = seen.first and seen.follows_work and not seen.summarised
     can = "compact" in seen.tools and task.kind in ("report", "read", "trace", "rename")
     return bool(is_full and is_between and can)
@@ -105,9 +112,13 @@ def _compact(seen: View, task: Task) -> Reply:
         return say("Done: the conversation is compacted, and I go on from its summary.")
     if is_called:
         there = "only the summary from before" if seen.summary else "no summary"
-        return falls_short(seen, f"I called compact and see {there}: there was nothing to compact.")
+        return falls_short(
+            seen, f"I called compact and see {there}: there was nothing to compact."
+        )
     if calls:
-        return falls_short(seen, f"The conversation is not compacted: {calls[-1].error[:200]}")
+        return falls_short(
+            seen, f"The conversation is not compacted: {calls[-1].error[:200]}"
+        )
     call = seen.use("compact", focus=task.focus or FOCUS)
     return say(f"I compact the conversation.\n{seen.before}", call)
 
@@ -126,10 +137,13 @@ def _rules(seen: View, task: Task) -> Reply:
 
 
 def _run(seen: View, task: Task) -> Reply:
-    """Run a script, and note that; not if it is to run once and a note says that it has run."""
+    """Run a script, and note that; not if it is to run once and a note says that it has
+    run."""
     script = task.names[0]
     told = Note("ran", (script,))
-    is_told = told in seen.known and (seen.habits.trusts_done or str(told) not in seen.summary)
+    is_told = told in seen.known and (
+        seen.habits.trusts_done or str(told) not in seen.summary
+    )
     call = seen.use("bash", command=f"python {script}")
     made = seen.ran(call)
     if made and made.succeeded:

@@ -1,10 +1,11 @@
 """Read a conversation that was written down as one text, in one message.
 
-Many agents ask for a summary that way. They send `json.dumps(messages)`, `str(messages)`, lines
-that begin with "Human:" and "AI:", or tags such as `<message type="ai">`. `messages_in` makes
-messages of such a text again. It loses what it can't read, such as a message that was cut off. In
-lines and tags it reads what was said, and passes over the results of tools. A file whose result is
-only there counts as not seen, unless a note tells of it.
+Many agents ask for a summary that way. They send `json.dumps(messages)`,
+`str(messages)`, lines that begin with "Human:" and "AI:", or tags such as `<message
+type="ai">`. `messages_in` makes messages of such a text again. It loses what it can't
+read, such as a message that was cut off. In lines and tags it reads what was said, and
+passes over the results of tools. A file whose result is only there counts as not seen,
+unless a note tells of it.
 """
 
 import ast
@@ -20,19 +21,26 @@ from agentlib.messages import Block, Message
 from offline_api.model.prompts import TABLE
 
 _ROLES = {word: role for role, words in TABLE["roles"].items() for word in words}
-_KEYS = {"text": {"text"}, "tool_use": {"id", "name", "input"}, "tool_result": {"tool_use_id"}}
+_KEYS = {
+    "text": {"text"},
+    "tool_use": {"id", "name", "input"},
+    "tool_result": {"tool_use_id"},
+}
 _DUMPED = re.compile(r"""\{["']role["']: ?["'](?:user|assistant)["']""")
 _SPOKEN = re.compile(
     rf"^(?:<message type=\")?\[?({'|'.join(_ROLES)})(?:\]|\">| ?[:：])",
     re.MULTILINE | re.IGNORECASE,
 )
 _TEXT = re.compile(r"TextBlock\(.*?\btext=(.+), type='text'\)", re.DOTALL)
-_CALL = re.compile(r"ToolUseBlock\(id='([^']+)',.*?input=(\{.*\}), name='(\w+)'", re.DOTALL)
+_CALL = re.compile(
+    r"ToolUseBlock\(id='([^']+)',.*?input=(\{.*\}), name='(\w+)'", re.DOTALL
+)
 _TAG = re.compile(r"^ *<content>|</content>$|</message>", re.MULTILINE)
 
 
 def messages_in(text: str) -> tuple[str, list[Message]]:
-    """Return the words before the conversation, and its messages, none if the text holds none.
+    """Return the words before the conversation, and its messages, none if the text
+    holds none.
 
     >>> words, (asked, said) = messages_in("Summarize this:\\nHuman: Read all.\\nAI: I will.")
     >>> words, asked["content"], said["role"]
@@ -54,7 +62,8 @@ def _dumped(text: str) -> Iterator[Message]:
 
 
 def value_of(text: str) -> Any:
-    """Return the value that a text of JSON or a Python literal begins with, None for any other."""
+    """Return the value that a text of JSON or a Python literal begins with, None for
+    any other."""
     with suppress(ValueError):
         return json.JSONDecoder().raw_decode(text)[0]
     return literal(text)
@@ -72,14 +81,20 @@ def _blocks(content: Any) -> list[Block]:
 
 
 def _block(part: Any) -> Iterator[Block]:
-    """Read a block from a dict, from a text, or from what an object of the SDK prints."""
+    """Read a block from a dict, from a text, or from what an object of the SDK
+    prints."""
     if isinstance(part, dict):
         block = cast(Block, part)
         if _KEYS.get(block.get("type", ""), {""}) <= block.keys():
             yield block
     elif match := _CALL.match(str(part)):
         inputs = value_of(match[2])
-        yield {"type": "tool_use", "id": match[1], "name": match[3], "input": inputs or {}}
+        yield {
+            "type": "tool_use",
+            "id": match[1],
+            "name": match[3],
+            "input": inputs or {},
+        }
     elif match := _TEXT.match(str(part)):
         yield {"type": "text", "text": str(value_of(match[1]) or match[1])}
     elif part:

@@ -1,7 +1,8 @@
 """The tasks about a name: find where its value is set, and rename it everywhere.
 
-Both search for the name, read around a hit and act on what they see there. If the hit and the
-file can't be seen together, they look again, and after a few times they give that place up openly.
+Both search for the name, read around a hit and act on what they see there. If the hit
+and the file can't be seen together, they look again, and after a few times they give
+that place up openly.
 """
 
 import math
@@ -38,7 +39,8 @@ class Place(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """What can be seen of a file: lines by their numbers, and whether they are the whole file."""
+    """What can be seen of a file: lines by their numbers, and whether they are the
+    whole file."""
 
     lines: Mapping[int, str]
     whole: bool
@@ -56,7 +58,8 @@ def _search(view: View, name: str) -> tuple[list[Place], Reply | None]:
 
 
 def stretches(view: View, path: str) -> Iterator[Stretch]:
-    """Yield what can be seen of a file, newest first, as it is after the edits that followed."""
+    """Yield what can be seen of a file, newest first, as it is after the edits that
+    followed."""
     calls = [call for call in view.calls if call.path == path]
     for i, call in reversed(list(enumerate(calls))):
         if call.name != "read_file" or not call.text:
@@ -71,14 +74,19 @@ def stretches(view: View, path: str) -> Iterator[Stretch]:
 
 def _edited(call: Call) -> Note | None:
     """Return the note beside an edit that was made."""
-    return last(call.notes, "edit") if call.name == "edit_file" and call.succeeded else None
+    return (
+        last(call.notes, "edit")
+        if call.name == "edit_file" and call.succeeded
+        else None
+    )
 
 
-# -- where a value is set -------------------------------------------------------------------------
+# -- where a value is set --------------------------------------------------------------
 
 
 def trace(view: View, task: Task) -> Reply:
-    """Search for the next name, read the file that sets it, or answer with the whole chain."""
+    """Search for the next name, read the file that sets it, or answer with the whole
+    chain."""
     chain = chain_of(view, task.names[0])
     while name := next_name(chain) if chain else task.names[0]:
         if stop := gives_up(view):
@@ -88,7 +96,9 @@ def trace(view: View, task: Task) -> Reply:
             return step
         place = _setting(hits, name)
         if place is None:
-            return falls_short(view, f"Nothing in the files sets `{name}`.\n{_told(chain)}")
+            return falls_short(
+                view, f"Nothing in the files sets `{name}`.\n{_told(chain)}"
+            )
         expression = _expression(view, place, name)
         if expression is None:
             return answer(view, "", view.again(view.use("read_file", path=place.path)))
@@ -108,7 +118,8 @@ def chain_of(view: View, name: str) -> list[Note]:
 
 
 def next_name(chain: Sequence[Note]) -> str | None:
-    """Return the name that the last expression depends on, None for a value or a circle."""
+    """Return the name that the last expression depends on, None for a value or a
+    circle."""
     plain = re.sub(r"([\"'])(?:\\.|(?!\1).)*\1", "", chain[-1].parts[3])
     words = re.findall(r"(?<![\w.])[A-Za-z_][\w.]*", plain)
     names = [word for word in words if not _NO_NAME.fullmatch(word)]
@@ -119,7 +130,9 @@ def next_name(chain: Sequence[Note]) -> str | None:
 def _setting(places: Sequence[Place], name: str) -> Place | None:
     """Return the hit that sets the name; prose and tests only if there is no other."""
     word = rf"[\"']?\b{re.escape(name)}\b[\"']?"
-    form = re.compile(rf"[\w \t.]*?{word}\s*(?::\s*[\w\[\], |.]+)?=(?!=)|\s*{word}\s*:\s*\S")
+    form = re.compile(
+        rf"[\w \t.]*?{word}\s*(?::\s*[\w\[\], |.]+)?=(?!=)|\s*{word}\s*:\s*\S"
+    )
     return min(
         (place for place in places if form.match(place.text)),
         key=lambda p: (p.path.endswith(_PROSE), "test" in p.path, p.text[:1].isspace()),
@@ -128,27 +141,36 @@ def _setting(places: Sequence[Place], name: str) -> Place | None:
 
 
 def _expression(view: View, place: Place, name: str) -> str | None:
-    """Return what the line at a place sets a name to, None if its file must be read first.
+    """Return what the line at a place sets a name to, None if its file must be read
+    first.
 
     A name imported under another gets its own back.
     """
     at = int(place.line)
-    seen = next((each.lines for each in stretches(view, place.path) if at in each.lines), None)
+    seen = next(
+        (each.lines for each in stretches(view, place.path) if at in each.lines), None
+    )
     made = view.ran(view.use("read_file", path=place.path))
     if seen is None and not (made and (made.text or made.error)):
         return None
     # A long file doesn't come whole, so the search has to do.
     text = seen[at] if seen else place.text
-    right = re.split(rf"{re.escape(name)}[^=:]*?(?::[^=]*)?[=:]\s*", text, maxsplit=1)[-1]
+    right = re.split(rf"{re.escape(name)}[^=:]*?(?::[^=]*)?[=:]\s*", text, maxsplit=1)[
+        -1
+    ]
     right = re.sub(r"\s+(?:#|//).*$|[;,]\s*$", "", right).strip()
-    for original, alias in re.findall(r"(\w+) as (\w+)", "\n".join(seen.values() if seen else ())):
+    for original, alias in re.findall(
+        r"(\w+) as (\w+)", "\n".join(seen.values() if seen else ())
+    ):
         right = re.sub(rf"(?<![\w.]){alias}\b(?!\s*\.)", original, right)
     return right
 
 
 def _told(chain: Sequence[Note]) -> str:
     links = (link.parts for link in chain)
-    lines = (f"`{name}` is set to `{what}` in {path}:{at}" for name, path, at, what in links)
+    lines = (
+        f"`{name}` is set to `{what}` in {path}:{at}" for name, path, at, what in links
+    )
     return "\n".join(lines)
 
 
@@ -165,7 +187,8 @@ def _answer(chain: Sequence[Note]) -> str:
 
 
 def value(expression: str, known: Mapping[str, object]) -> object:
-    """Return the value of a literal, of a known name or of a product of them, else None.
+    """Return the value of a literal, of a known name or of a product of them, else
+    None.
 
     >>> value("limits.BASE * 2", {"BASE": 15})
     30
@@ -178,15 +201,18 @@ def value(expression: str, known: Mapping[str, object]) -> object:
     return math.prod(numbers) if len(numbers) == len(factors) else None
 
 
-# -- another name for it --------------------------------------------------------------------------
+# -- another name for it ---------------------------------------------------------------
 
 
 def rename(view: View, task: Task) -> Reply:
-    """Edit the next place. If none is left, run the tests, search once more and say how it went."""
+    """Edit the next place. If none is left, run the tests, search once more and say how
+    it went."""
     old, _ = task.names
     view = view.noting(_tested(view))
     if stop := gives_up(view):
-        return falls_short(view, f"{stop} {view.edits} edits were made; places may be left.")
+        return falls_short(
+            view, f"{stop} {view.edits} edits were made; places may be left."
+        )
     hits, step = _search(view, old)
     if step:
         return step
@@ -194,12 +220,16 @@ def rename(view: View, task: Task) -> Reply:
     if view.newest and view.newest.name == "edit_file" and view.newest.interrupted:
         return answer(view, "The edit was interrupted; I look again first.", call)
     if not hits and not view.edits:
-        return falls_short(view, f"`{old}` isn't in any file here, so there is nothing to rename.")
+        return falls_short(
+            view, f"`{old}` isn't in any file here, so there is nothing to rename."
+        )
     index = max(i for i, c in enumerate(view.calls) if c.input == call["input"])
     edits = [edit.parts[1:] for c in view.calls[index + 1 :] if (edit := _edited(c))]
     over = {*edits, *(n.parts[:2] for n in view.own if n.kind == "left")}
     never = _never(view.in_force)
-    for place in (p for p in hits if p[:2] not in over and not p.path.startswith(never)):
+    for place in (
+        p for p in hits if p[:2] not in over and not p.path.startswith(never)
+    ):
         edit, words = _edit(view, task, place, hits)
         if edit:
             return answer(view, words, edit)
@@ -214,19 +244,31 @@ def _never(rules: Sequence[str]) -> tuple[str, ...]:
     ('vendor/',)
     """
     forbidding = [rule for rule in rules if _FORBIDS.search(rule)]
-    allowed = {path for rule in rules if is_consent(rule) for path in _PATH.findall(rule)}
-    return tuple(p for rule in forbidding for p in _PATH.findall(rule) if p not in allowed)
+    allowed = {
+        path for rule in rules if is_consent(rule) for path in _PATH.findall(rule)
+    }
+    return tuple(
+        p for rule in forbidding for p in _PATH.findall(rule) if p not in allowed
+    )
 
 
-def _edit(view: View, task: Task, place: Place, hits: Sequence[Place]) -> tuple[Block | None, str]:
-    """Return the call that brings a place forward and its words; no call: it is given up."""
+def _edit(
+    view: View, task: Task, place: Place, hits: Sequence[Place]
+) -> tuple[Block | None, str]:
+    """Return the call that brings a place forward and its words; no call: it is given
+    up."""
     seen = stretches(view, place.path)
-    texts = next(filter(None, (replacement(each, place, *task.names) for each in seen)), None)
+    texts = next(
+        filter(None, (replacement(each, place, *task.names) for each in seen)), None
+    )
     since = takewhile(lambda call: not _edited(call), reversed(view.calls))
     reads = sum(call.name == "read_file" and call.path == place.path for call in since)
     if not texts and reads < view.habits.rereads:
         return view.use("read_file", path=place.path), ""
-    if not texts and sum(h.path == place.path and place.text in h.text for h in hits) == 1:
+    if (
+        not texts
+        and sum(h.path == place.path and place.text in h.text for h in hits) == 1
+    ):
         texts = place.text, _renamed(place.text, *task.names)
     if not texts:
         why = "its line is not unique, and the file is cleared too soon"
@@ -235,8 +277,11 @@ def _edit(view: View, task: Task, place: Place, hits: Sequence[Place]) -> tuple[
     return edit, note("edit", view.edits + 1, *place[:2])
 
 
-def replacement(seen: Stretch, place: Place, old: str, new: str) -> tuple[str, str] | None:
-    """Return old_text and new_text of the edit that renames a line, None if that can't be done.
+def replacement(
+    seen: Stretch, place: Place, old: str, new: str
+) -> tuple[str, str] | None:
+    """Return old_text and new_text of the edit that renames a line, None if that can't
+    be done.
 
     They have as many neighbouring lines as make the text unique in what is seen.
 
@@ -248,7 +293,9 @@ def replacement(seen: Stretch, place: Place, old: str, new: str) -> tuple[str, s
     renamed = {**seen.lines, at: _renamed(seen.lines.get(at, ""), old, new)}
     for above, below in _CONTEXTS[not seen.whole :] if renamed[at] else ():
         lines = [n for n in range(at - above, at + below + 1) if n in seen.lines]
-        old_text, new_text = ("\n".join(text[n] for n in lines) for text in (seen.lines, renamed))
+        old_text, new_text = (
+            "\n".join(text[n] for n in lines) for text in (seen.lines, renamed)
+        )
         if "\n".join(seen.lines.values()).count(old_text) == 1 and old_text != new_text:
             return old_text, new_text
     return None
@@ -271,14 +318,20 @@ def _finish(view: View, task: Task, hits: Sequence[Place], *, edited: bool) -> R
         run = COMMANDS["run_tests"].format(tests=command.text)
         return answer(view, "Now the tests.", view.use("bash", command=run))
     if edited:
-        return answer(view, "One more search.", view.use("bash", command=search_command(old)))
+        return answer(
+            view, "One more search.", view.use("bash", command=search_command(old))
+        )
     places = ", ".join(f"{hit.path}:{hit.line}" for hit in hits[:20])
     rest = f"{len(hits)} places are left{': ' if places else ''}{places}"
     protected = sum(hit.path.startswith(_never(view.in_force)) for hit in hits)
     rest += f"; a rule protects {protected} of them" if protected else ""
     told = f"Renamed {old} to {new}: {view.edits} edits made; {rest}."
     ends = falls_short if len(hits) > protected else answer
-    ran = "No test was run." if tests.parts[0] == "none" else f"Tests {': '.join(tests.parts)}"
+    ran = (
+        "No test was run."
+        if tests.parts[0] == "none"
+        else f"Tests {': '.join(tests.parts)}"
+    )
     return ends(view, f"{told} {ran}")
 
 
@@ -289,7 +342,10 @@ def _tested(view: View) -> str:
         return ""
     lines = [line.strip() for line in call.text.split("\n") if line.strip()]
     if call.input.get("command") == COMMANDS["find_tests"]:
-        return note("command", lines[0] if _PLAIN_COMMAND.fullmatch(lines[0]) else _DEFAULT_TESTS)
+        return note(
+            "command",
+            lines[0] if _PLAIN_COMMAND.fullmatch(lines[0]) else _DEFAULT_TESTS,
+        )
     if "PIPESTATUS" not in str(call.input.get("command")):
         return ""
     if "Ran 0 tests" in call.text:  # some runners end well without any

@@ -1,7 +1,8 @@
-"""The offline model's notes: lines like `- [kind] a | b | c`, with one writer and one reader.
+"""The offline model's notes: lines like `- [kind] a | b | c`, with one writer and one
+reader.
 
-The model has no memory but the request. Whatever it must not forget it writes down as such a line,
-and finds it again in its own earlier text or in a summary.
+The model has no memory but the request. Whatever it must not forget it writes down as
+such a line, and finds it again in its own earlier text or in a summary.
 
     [file]      path | how much was read | purpose | name: what it does | ...
     [outline]   path | a line | ...          seen as an outline only

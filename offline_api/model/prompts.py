@@ -1,9 +1,9 @@
 """Understand a person's prompt wholly, or refuse it.
 
-The offline model has seven tasks. `phrases.toml` holds their phrases, in English and Chinese. A
-prompt is understood if the phrases of one task account for every word of it. Any other word leads
-to a refusal that names it, because an exclusion or a second request must never get lost. Rules
-are whole sentences. They are set aside first.
+The offline model has seven tasks. `phrases.toml` holds their phrases, in English and
+Chinese. A prompt is understood if the phrases of one task account for every word of it.
+Any other word leads to a refusal that names it, because an exclusion or a second
+request must never get lost. Rules are whole sentences. They are set aside first.
 """
 
 import re
@@ -14,7 +14,9 @@ from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
-Kind = Literal["report", "read", "until", "compact", "trace", "rename", "run", "rules", "unknown"]
+Kind = Literal[
+    "report", "read", "until", "compact", "trace", "rename", "run", "rules", "unknown"
+]
 
 
 @dataclass(frozen=True)
@@ -26,12 +28,12 @@ class Task:
     endings: tuple[str, ...] = ()
     """File name endings without the dot. Empty: every text file."""
     names: tuple[str, ...] = ()
-    """trace: the name, none for the open question. rename: the old and the new one. run: the
-    script."""
+    """trace: the name, none for the open question. rename: the old and the new one.
+    run: the script."""
     report: str = "REPORT.md"
     focus: str = ""
-    """compact: what to keep. rules: "summary" or "all" if the person asks for more than rules. run:
-    "once" if the script may have run already."""
+    """compact: what to keep. rules: "summary" or "all" if the person asks for more than
+    rules. run: "once" if the script may have run already."""
     unknown: tuple[str, ...] = ()
     """The words that no phrase accounts for."""
 
@@ -43,7 +45,8 @@ _START, _END = r"(?:(?<![\w/-])|(?=[一-龥(（]))", r"(?:(?![\w-])|(?<=[一-龥
 _ASKED = {"summary": "summary", "known": "all", "unless": "once"}
 """Phrases whose sort alone says what is asked."""
 _LONGEST = 1_000
-"""Characters of a request. A longer one holds pasted data, which no phrase accounts for."""
+"""Characters of a request. A longer one holds pasted data, which no phrase accounts
+for."""
 
 TABLE: dict[str, Any] = tomllib.loads(
     Path(__file__).with_name("phrases.toml").read_text(encoding="utf-8")
@@ -55,15 +58,26 @@ COMMANDS: Mapping[str, str] = TABLE["commands"]
 
 def _any(phrases: Sequence[str]) -> str:
     """Write an expression for any of the phrases, with their named parts filled in."""
-    return re.sub(r"\{([A-Z_]+)\}", lambda part: f"(?:{_any(_PARTS[part[1]])})", "|".join(phrases))
+    return re.sub(
+        r"\{([A-Z_]+)\}", lambda part: f"(?:{_any(_PARTS[part[1]])})", "|".join(phrases)
+    )
 
 
-# -- rules ---------------------------------------------------------------------------------------
+# -- rules -----------------------------------------------------------------------------
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])\s*|\n+")
 _LABEL, _DEED, _UNTOUCHED, _ALLOWED, TESTS, _LINE, _FIRST, _LAST = (
     re.compile(_any(TABLE["rules"][name]), _FLAGS)
-    for name in ("label", "deed", "untouched", "allowed", "tests", "line", "first", "last")
+    for name in (
+        "label",
+        "deed",
+        "untouched",
+        "allowed",
+        "tests",
+        "line",
+        "first",
+        "last",
+    )
 )
 _ABOUT_A_LINE = re.compile(rf"(?:{_any(TABLE['rules']['about_a_line'])})*", _FLAGS)
 
@@ -71,8 +85,8 @@ _ABOUT_A_LINE = re.compile(rf"(?:{_any(TABLE['rules']['about_a_line'])})*", _FLA
 def rules_in(text: str) -> list[str]:
     """Return the sentences that state a rule, word for word.
 
-    A rule asks for a line of the report, forbids or allows to edit something, or is labelled as a
-    rule.
+    A rule asks for a line of the report, forbids or allows to edit something, or is
+    labelled as a rule.
 
     >>> rules_in("Never touch vendor/. Read all files.")
     ['Never touch vendor/.']
@@ -121,20 +135,25 @@ def _is_rule(part: str) -> bool:
     return bool(label) and not _DEED.search(rest)
 
 
-# -- understanding -------------------------------------------------------------------------------
+# -- understanding ---------------------------------------------------------------------
 
 _GO_ON = re.compile(_any(TABLE["go_on"]["phrases"]), _FLAGS)
 SUMMARY_WORD, SUMMARY_OF_TALK = (
-    re.compile(_any(TABLE["summary"][name]), _FLAGS | re.DOTALL) for name in ("word", "of_talk")
+    re.compile(_any(TABLE["summary"][name]), _FLAGS | re.DOTALL)
+    for name in ("word", "of_talk")
 )
-"""In a program's request for a summary: any word about one, and words that name the talk too."""
+"""In a program's request for a summary: any word about one, and words that name the
+talk too."""
 _KINDS: Sequence[Kind] = ("read", "until", "trace", "rename", "run", "compact", "rules")
 
 
 @cache
 def _scanner(kind: str) -> re.Pattern[str]:
-    """Compile the phrases of a kind of task, of none if it is "". Most runs need one kind."""
-    phrases: Mapping[str, Sequence[str]] = TABLE["task"][kind]["phrases"] if kind else {}
+    """Compile the phrases of a kind of task, of none if it is "". Most runs need one
+    kind."""
+    phrases: Mapping[str, Sequence[str]] = (
+        TABLE["task"][kind]["phrases"] if kind else {}
+    )
     groups = {**phrases, "filler": _PARTS["FILLER"]}.items()
     either = "|".join(f"(?P<{name}>{_any(forms)})" for name, forms in groups)
     return re.compile(f"{_START}(?:{either}){_END}", _FLAGS)
@@ -166,7 +185,9 @@ def understand(request: str) -> Task:
     read = partial(_reading, asked=asked)
     known = (task for task in map(read, _KINDS) if not task.unknown)
     # A refusal names what follows the part that was understood.
-    best = next(known, None) or min(map(read, _KINDS), key=lambda one: -asked.find(one.unknown[0]))
+    best = next(known, None) or min(
+        map(read, _KINDS), key=lambda one: -asked.find(one.unknown[0])
+    )
     kept = {match[1] for rule in rules if (match := _UNTOUCHED.search(rule))}
     return Task("unknown", unknown=best.names) if kept & set(best.names) else best
 
@@ -175,8 +196,12 @@ def _reading(kind: Kind, asked: str) -> Task:
     """Read a request as one kind of task. Words that are left over make it unknown."""
     if left := _left(_scanner(kind), asked):
         return Task("unknown", unknown=left)
-    found = [match for match in _scanner(kind).finditer(asked) if match.lastgroup != "filler"]
-    parts = {str(match.lastgroup): [g for g in match.groups() if g][1:] for match in found}
+    found = [
+        match for match in _scanner(kind).finditer(asked) if match.lastgroup != "filler"
+    ]
+    parts = {
+        str(match.lastgroup): [g for g in match.groups() if g][1:] for match in found
+    }
     if len(found) == len(parts) and _agree(kind, parts):
         return _task(kind, parts)
     return Task("unknown", unknown=_words(asked))
@@ -185,12 +210,16 @@ def _reading(kind: Kind, asked: str) -> Task:
 def _left(scanner: re.Pattern[str], asked: str) -> tuple[str, ...]:
     """Return the words that no phrase accounts for."""
     tail = asked[_LONGEST:]
-    return _words(scanner.sub(" ", asked[:_LONGEST]) + (f" … {tail[:40]}" if tail else ""))
+    return _words(
+        scanner.sub(" ", asked[:_LONGEST]) + (f" … {tail[:40]}" if tail else "")
+    )
 
 
 def _words(text: str) -> tuple[str, ...]:
     """The first dozen words of a text, without punctuation."""
-    words = re.findall(r"[^\s,.;:!?，。；：！？、()（）'\"`“”‘’「」]+(?:['’.]\w+)*", text)
+    words = re.findall(
+        r"[^\s,.;:!?，。；：！？、()（）'\"`“”‘’「」]+(?:['’.]\w+)*", text
+    )
     return tuple(word[:40] for word in words[:12])
 
 
@@ -215,7 +244,9 @@ def _task(kind: Kind, parts: Mapping[str, Sequence[str]]) -> Task:
         "report" if kind == "read" and {"report", "review"} & parts.keys() else kind,
         folder=folder,
         endings=endings,
-        names=tuple(text for sort in ("name", "names", "script") for text in parts.get(sort, ())),
+        names=tuple(
+            text for sort in ("name", "names", "script") for text in parts.get(sort, ())
+        ),
         report="".join(parts.get("report", ())) or "REPORT.md",
         focus=next((word for sort, word in _ASKED.items() if sort in parts), "")
         or "".join(parts.get("focus", ())).strip(),

@@ -1,4 +1,5 @@
-"""The reading tasks: list a folder, read its files with a note on each, then report or read on.
+"""The reading tasks: list a folder, read its files with a note on each, then report or
+read on.
 
 The listing is looked at, not remembered. If it was cleared, it is asked for again.
 """
@@ -17,7 +18,8 @@ from offline_api.model.sources import BARE, UNPARSED, describe
 from offline_api.model.view import NO_FOLDER, Call, View
 
 LOST = "(details lost)"
-"""Stands for what was noted and can't be seen any more. It is neither made up nor read again."""
+"""Stands for what was noted and can't be seen any more. It is neither made up nor read
+again."""
 LISTED = 400
 """The most files in a listing. The report says so if there may be more."""
 _SHOWN = 40
@@ -25,7 +27,8 @@ _SHOWN = 40
 _FRAME = 150
 """Tokens of a reply that writes: its calls, the report's name, its first lines."""
 _SOUGHT = ("- [f", "rule")
-"""Words to search for: the beginning of its notes on files and facts, and the person's rules."""
+"""Words to search for: the beginning of its notes on files and facts, and the person's
+rules."""
 _END = "{} in all."
 """The line with which a report ends, but for one that a rule wants."""
 _ROW = re.compile(r"^(\d+) (\d+) (.+)$", re.MULTILINE)
@@ -43,16 +46,20 @@ class File(NamedTuple):
 
 
 def listing_command(folder: str, endings: Sequence[str]) -> str:
-    """Write the command that prints lines, bytes and path of each file below a folder."""
+    """Write the command that prints lines, bytes and path of each file below a
+    folder."""
     kinds = " -o ".join(f"-name '*.{ending}'" for ending in endings)
     place = quote(folder)
-    check = "" if folder == "." else f"[ -d {place} ] || {{ echo '{NO_FOLDER}'; exit; }}; "
+    check = (
+        "" if folder == "." else f"[ -d {place} ] || {{ echo '{NO_FOLDER}'; exit; }}; "
+    )
     which = rf"\( {kinds} \) " if kinds else ""
     return COMMANDS["list"].format(check=check, place=place, which=which, most=LISTED)
 
 
 def listing(view: View, task: Task) -> tuple[list[File], Reply | None]:
-    """Return the files of the folder that the task names, or the reply that lists them."""
+    """Return the files of the folder that the task names, or the reply that lists
+    them."""
     if "bash" in view.tools:
         call = view.use("bash", command=listing_command(task.folder, task.endings))
         rows, step = view.printed(call, _ROW)
@@ -60,7 +67,9 @@ def listing(view: View, task: Task) -> tuple[list[File], Reply | None]:
         found, step = view.printed(view.use("glob", pattern=_pattern(task)), _FOUND)
         rows = [(1, _WIDTH, path) for path in found]
     files = [File(path, int(size), int(lines)) for lines, size, path in rows]
-    return [file for file in files if file.path != task.report], step and answer(view, "", step)
+    return [file for file in files if file.path != task.report], step and answer(
+        view, "", step
+    )
 
 
 def _pattern(task: Task) -> str:
@@ -70,16 +79,19 @@ def _pattern(task: Task) -> str:
     return f"{'' if task.folder == '.' else f'/{task.folder}/'}**/*{ending}"
 
 
-# -- notes ----------------------------------------------------------------------------------------
+# -- notes -----------------------------------------------------------------------------
 
 
 def take_notes(view: View) -> View:
-    """Write notes on everything that was read and isn't noted yet, and on what can't be read."""
+    """Write notes on everything that was read and isn't noted yet, and on what can't be
+    read."""
     reads = [call for call in view.calls if call.name in ("read_file", "outline")]
     for call in reads:
         if lines := "" if view.is_done(call.path) else _notes_on(view, call):
             view = view.noting(lines)
-    lost = [call.path for call in reads if not call.text and not view.is_done(call.path)]
+    lost = [
+        call.path for call in reads if not call.text and not view.is_done(call.path)
+    ]
     for path in dict.fromkeys(lost):
         if lost.count(path) > view.habits.rereads:
             view = view.noting(note("skipped", path, "cleared before I can read it"))
@@ -115,12 +127,17 @@ def _described(view: View, call: Call, before: Note | None = None) -> str:
 
 
 def in_sight(view: View) -> View:
-    """Return the view with the notes that a model without notes makes up from what still stands."""
-    reads = [] if view.habits.notes else [c for c in view.calls if c.name == "read_file"]
-    return view.knowing("\n".join(_described(view, c) for c in reads if c.text and not c.start))
+    """Return the view with the notes that a model without notes makes up from what
+    still stands."""
+    reads = (
+        [] if view.habits.notes else [c for c in view.calls if c.name == "read_file"]
+    )
+    return view.knowing(
+        "\n".join(_described(view, c) for c in reads if c.text and not c.start)
+    )
 
 
-# -- the next files -------------------------------------------------------------------------------
+# -- the next files --------------------------------------------------------------------
 
 
 def _next_reads(view: View, todo: Sequence[File], room: int) -> list[Block]:
@@ -137,13 +154,17 @@ def _next_reads(view: View, todo: Sequence[File], room: int) -> list[Block]:
         limit = max(1, room * first.lines // max(1, first.size) >> too_large)
         return [view.use("read_file", path=first.path, **where, limit=limit)]
     small = takewhile(lambda file: file.size <= habits.small, todo[: habits.batch])
-    count = sum(size <= habits.together for size in accumulate(file.size for file in small))
+    count = sum(
+        size <= habits.together for size in accumulate(file.size for file in small)
+    )
     is_lost = view.ran(view.use("read_file", path=first.path)) is not None
     batch = todo[: 1 if is_lost else max(1, count)]
     return [view.again(view.use("read_file", path=file.path)) for file in batch]
 
 
-def _read_on(view: View, task: Task, end: Callable[[View, Task, Sequence[File]], Reply]) -> Reply:
+def _read_on(
+    view: View, task: Task, end: Callable[[View, Task, Sequence[File]], Reply]
+) -> Reply:
     """Read on; if everything is read, come to the `end`."""
     files, reply = listing(view, task)
     if left := [file for file in files if not view.is_done(file.path)]:
@@ -157,7 +178,8 @@ def _read_on(view: View, task: Task, end: Callable[[View, Task, Sequence[File]],
 
 
 def read(view: View, task: Task) -> Reply:
-    """Read every file and note what is found, then write the report or a closing word."""
+    """Read every file and note what is found, then write the report or a closing
+    word."""
     view, call = take_notes(view), view.newest
     if stop := gives_up(view):
         return falls_short(view, stop)
@@ -177,7 +199,9 @@ def until(view: View, task: Task) -> Reply:
         )
     if stop := gives_up(view):
         return falls_short(view, stop)
-    return _read_on(take_notes(view.noting(view.before if view.first else "")), task, _in_vain)
+    return _read_on(
+        take_notes(view.noting(view.before if view.first else "")), task, _in_vain
+    )
 
 
 def _in_vain(view: View, task: Task, files: Sequence[File]) -> Reply:
@@ -188,11 +212,12 @@ def _in_vain(view: View, task: Task, files: Sequence[File]) -> Reply:
     )
 
 
-# -- the report -----------------------------------------------------------------------------------
+# -- the report ------------------------------------------------------------------------
 
 
 def _closing(view: View, task: Task, files: Sequence[File]) -> Reply:
-    """Say how many files were read, and in a line each what they are, as far as is known."""
+    """Say how many files were read, and in a line each what they are, as far as is
+    known."""
     paths = [file.path for file in files]
     view = in_sight(view)
     known = {path: view.files[path].parts[2] for path in paths if path in view.files}
@@ -214,7 +239,9 @@ def _told(files: Sequence[File], lost: int) -> str:
 def _report(view: View, task: Task, files: Sequence[File]) -> Reply:
     """Write the report, and say so when it is there."""
     view, paths = in_sight(view), [file.path for file in files]
-    looks = view.use("bash", command=f"test ! -e {quote(task.report)} || echo 'there is one'")
+    looks = view.use(
+        "bash", command=f"test ! -e {quote(task.report)} || echo 'there is one'"
+    )
     looked = [looks] if "bash" in view.tools else []
     written = last(view.own, "report")
     is_written, look = _is_written(view, task.report, len(files))
@@ -228,34 +255,52 @@ def _report(view: View, task: Task, files: Sequence[File]) -> Reply:
         missing = f" {counted(cut)} found no room in it." if cut else ""
         told = _told(files, number(written.parts[2]))
         return say(f"I wrote {task.report}: {told}{missing}{older}")
-    skipped = {each.parts[0]: each.parts[1] for each in view.known if each.kind == "skipped"}
+    skipped = {
+        each.parts[0]: each.parts[1] for each in view.known if each.kind == "skipped"
+    }
     texts = [section(path, view.files.get(path), skipped.get(path)) for path in paths]
     end = closing(view, len(files))
-    can = view.habits.searches and view.summary and "search" in view.tools.get("recall", ())
+    can = (
+        view.habits.searches
+        and view.summary
+        and "search" in view.tools.get("recall", ())
+    )
     searches = [view.use("recall", search=words) for words in _SOUGHT if can]
     if calls := [call for call in searches if not view.ran(call)]:
         return answer(view, "I search what was compacted before I write.", *calls)
     view = view.noting("\n".join(note("rule", rule) for rule in view.rules))
-    # A reply that is cut off writes nothing, and what is said beside the report needs room too.
-    # A Chinese character has three bytes and is about a token. So are two letters of short words.
+    # A reply that is cut off writes nothing, and what is said beside the report needs
+    # room too. A Chinese character has three bytes and is about a token. So are two
+    # letters of short words.
     room = 2 * (view.max_tokens - _FRAME - (len(view.said) + len(end)) // 3)
-    count = max(1, sum(size <= room for size in accumulate(len(t.encode()) + 8 for t in texts)))
-    cut = [f"No room for {counted(len(paths) - count)} more."] if count < len(paths) else []
+    count = max(
+        1, sum(size <= room for size in accumulate(len(t.encode()) + 8 for t in texts))
+    )
+    cut = (
+        [f"No room for {counted(len(paths) - count)} more."]
+        if count < len(paths)
+        else []
+    )
     lost = sum(LOST in part for part in texts[:count])
     words = note("report", task.report, paths[count - 1], f"{lost} lost")
     first = required_line(view.in_force, first=True)
     title = [*([first] if first else []), f"# Report on {counted(len(files))}\n\n"]
     content = "\n".join(title) + "\n\n".join([*texts[:count], *cut]) + f"\n{end}"
-    return answer(view, words, *looked, view.use("write_file", path=task.report, content=content))
+    return answer(
+        view, words, *looked, view.use("write_file", path=task.report, content=content)
+    )
 
 
 def _is_written(view: View, report: str, files: int) -> tuple[bool, Block | None]:
-    """Return whether the report is there and whole, and the call that tells if the view doesn't.
+    """Return whether the report is there and whole, and the call that tells if the view
+    doesn't.
 
-    A note on the report is no proof: the agent may have been killed before the file was written.
-    After an interruption it is written once more.
+    A note on the report is no proof: the agent may have been killed before the file was
+    written. After an interruption it is written once more.
     """
-    writes = [call for call in view.calls if call.name == "write_file" and call.path == report]
+    writes = [
+        call for call in view.calls if call.name == "write_file" and call.path == report
+    ]
     if writes:
         return writes[-1].succeeded, None
     end = quote(_END.format(counted(files)))
@@ -289,13 +334,21 @@ def section(path: str, noted: Note | None, skipped: str | None = None) -> str:
     if noted.parts[2] == UNPARSED:
         return f"## {path}\n({UNPARSED})"
     names = (name.partition(": ") for name in noted.parts[3:])
-    lines = [f"- {name}" if " " in name else f"- `{name}`{of}{what}" for name, of, what in names]
+    lines = [
+        f"- {name}" if " " in name else f"- `{name}`{of}{what}"
+        for name, of, what in names
+    ]
     return "\n".join([f"## {path}", f"Purpose: {noted.parts[2]}", *lines])
 
 
 def closing(view: View, files: int) -> str:
-    """Write the report's last lines: the facts found, and a line that a rule wants there."""
-    found = ["## Facts and decisions", *(f"- {fact}" for fact in view.facts)] if view.facts else []
+    """Write the report's last lines: the facts found, and a line that a rule wants
+    there."""
+    found = (
+        ["## Facts and decisions", *(f"- {fact}" for fact in view.facts)]
+        if view.facts
+        else []
+    )
     last = required_line(view.in_force, first=False)
     parts = ["\n".join(found), _END.format(counted(files)), last or ""]
     return "\n" + "\n\n".join(part for part in parts if part) + "\n"

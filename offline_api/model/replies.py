@@ -12,7 +12,8 @@ from offline_api.model.notes import last, number
 from offline_api.model.view import View
 
 Reply = dict[str, Any]
-"""{"content": [blocks], "stop_reason": "tool_use" | "end_turn" | "stop_sequence" | "refusal"}"""
+"""{"content": [blocks], "stop_reason": "tool_use" | "end_turn" | "stop_sequence" |
+"refusal"}"""
 _FINDINGS = re.compile("file|outline|skipped|done|edit|left|set|command|tests|report")
 """The kinds of note that count as something new."""
 
@@ -23,8 +24,13 @@ def say(text: str, *calls: Block) -> Reply:
     >>> say("Done.")
     {'content': [{'type': 'text', 'text': 'Done.'}], 'stop_reason': 'end_turn'}
     """
-    words: list[Block] = [{"type": "text", "text": text.strip("\n")}] if text.strip() else []
-    return {"content": [*words, *calls], "stop_reason": "tool_use" if calls else "end_turn"}
+    words: list[Block] = (
+        [{"type": "text", "text": text.strip("\n")}] if text.strip() else []
+    )
+    return {
+        "content": [*words, *calls],
+        "stop_reason": "tool_use" if calls else "end_turn",
+    }
 
 
 def answer(view: View, words: str, *calls: Block) -> Reply:
@@ -33,16 +39,22 @@ def answer(view: View, words: str, *calls: Block) -> Reply:
 
 
 def falls_short(view: View, words: str) -> Reply:
-    """Make a last reply that says why the task isn't done. The terminal then exits with 1."""
+    """Make a last reply that says why the task isn't done. The terminal then exits with
+    1."""
     return {**answer(view, words), "stop_reason": "refusal"}
 
 
 def gives_up(view: View) -> str:
-    """Return the sentence with which it stops when it gets no further, "" while it does.
+    """Return the sentence with which it stops when it gets no further, "" while it
+    does.
 
     After an interrupted call the count of calls that brought nothing begins again.
     """
-    patience, count, newest = view.habits.patience, last(view.own, "progress"), view.calls[-3:]
+    patience, count, newest = (
+        view.habits.patience,
+        last(view.own, "progress"),
+        view.calls[-3:],
+    )
     if count and number(count.parts[1]) >= view.habits.standstill:
         times = view.habits.standstill
         return f"I stop here: {times} summaries in a row brought me no further ({count.parts[0]})."
@@ -59,7 +71,8 @@ def gives_up(view: View) -> str:
 
 
 def chosen(reply: Reply, body: Mapping[str, Any]) -> Reply:
-    """Obey `tool_choice`. A call that the task has no use for does nothing, or holds the words.
+    """Obey `tool_choice`. A call that the task has no use for does nothing, or holds
+    the words.
 
     >>> tools = [{"name": "answer", "input_schema": {"required": ["text"]}}]
     >>> forced = chosen(say("Done."), {"tools": tools, "tool_choice": {"type": "any"}})
@@ -67,7 +80,11 @@ def chosen(reply: Reply, body: Mapping[str, Any]) -> Reply:
     {'text': 'Done.'}
     """
     choice: Mapping[str, Any] = body.get("tool_choice") or {"type": "auto"}
-    tools = [tool for tool in body.get("tools") or () if choice.get("name") in (None, tool["name"])]
+    tools = [
+        tool
+        for tool in body.get("tools") or ()
+        if choice.get("name") in (None, tool["name"])
+    ]
     text = "".join(block.get("text", "") for block in reply["content"])
     calls = [block for block in reply["content"] if block["type"] == "tool_use"]
     if choice["type"] == "none" and calls:
@@ -75,7 +92,8 @@ def chosen(reply: Reply, body: Mapping[str, Any]) -> Reply:
     calls = [call for call in calls if choice.get("name") in (None, call["name"])]
     if choice["type"] not in ("tool", "any") or not (calls or tools):
         return reply
-    # The hands come last: a tool that takes an answer is what a forced call is mostly for.
+    # The hands come last: a tool that takes an answer is what a forced call is mostly
+    # for.
     hands = ("bash", "write_file", "edit_file", "Bash", "Write", "Edit")
     tool = min(tools, key=lambda each: each["name"] in hands)
     return say(text, *(calls or [_least(tool, text)]))
@@ -91,12 +109,17 @@ def _least(tool: Mapping[str, Any], words: str) -> Block:
 
 
 def _value(name: str, schema: Mapping[str, Any], words: str) -> Any:
-    """Return the least value of an input's type. A text gets the words, where they do no harm."""
+    """Return the least value of an input's type. A text gets the words, where they do
+    no harm."""
     if schema.get("enum"):
         return schema["enum"][0]
-    least: dict[str, Any] = dict.fromkeys(("integer", "number"), schema.get("minimum", 0))
+    least: dict[str, Any] = dict.fromkeys(
+        ("integer", "number"), schema.get("minimum", 0)
+    )
     least |= {"boolean": False, "array": [], "object": {}}
-    return least.get(str(schema.get("type")), {"command": "true", "path": "."}.get(name, words))
+    return least.get(
+        str(schema.get("type")), {"command": "true", "path": "."}.get(name, words)
+    )
 
 
 def stopped(reply: Reply, sequences: Sequence[str]) -> Reply:

@@ -1,8 +1,8 @@
 """What a source file says about itself: its purpose, two public names, planted facts.
 
-Everything is quoted from the text, and what isn't sure is left out. Python is parsed. TypeScript,
-JavaScript and Java give their first comment and the names they export, by one pattern each. Of any
-other language only the first comment is known.
+Everything is quoted from the text, and what isn't sure is left out. Python is parsed.
+TypeScript, JavaScript and Java give their first comment and the names they export, by
+one pattern each. Of any other language only the first comment is known.
 """
 
 import ast
@@ -56,7 +56,9 @@ def describe(path: str, text: str) -> Described:
     names = (COMMENT_ONLY,)
     if exports := _EXPORTS.get(ending):
         names = tuple(dict.fromkeys(exports.findall(text)))[:2]
-    return Described(first_sentence(top_comment(text)) or "no comment at the top", names, facts)
+    return Described(
+        first_sentence(top_comment(text)) or "no comment at the top", names, facts
+    )
 
 
 def first_sentence(text: str) -> str:
@@ -69,7 +71,10 @@ def first_sentence(text: str) -> str:
     first = " ".join(_FORMS["paragraph_end"].split(text.strip())[0].split())
     paragraph = first.lstrip("+-*|> ").partition(" | ")[0]
     ends = (end.end() for end in re.finditer(r"[.!?](?=\s|$)", paragraph))
-    end = next((end for end in ends if not _FORMS["abbreviation"].search(paragraph[:end])), None)
+    end = next(
+        (end for end in ends if not _FORMS["abbreviation"].search(paragraph[:end])),
+        None,
+    )
     sentence = paragraph[:end]
     if len(sentence) <= _LONGEST:
         return sentence
@@ -78,14 +83,17 @@ def first_sentence(text: str) -> str:
 
 
 def top_comment(text: str) -> str:
-    """Return the first paragraph of the comment at the top that isn't about rights or tools.
+    """Return the first paragraph of the comment at the top that isn't about rights or
+    tools.
 
     >>> top_comment("#!/bin/sh\\n# Licence: MIT\\n#\\n# Counts words.\\nx = 1")
     'Counts words.'
     """
     found = _FORMS["comment_at_the_top"].match(text)
     lines = [_plain(line) for line in found[1].split("\n")] if found else []
-    comment = "\n".join("" if _FORMS["for_tools"].match(line) else line for line in lines)
+    comment = "\n".join(
+        "" if _FORMS["for_tools"].match(line) else line for line in lines
+    )
     for paragraph in re.split(r"\n(?:\W*\n)+", comment):
         if re.search(r"\w{2}", paragraph) and not _FORMS["legal"].search(paragraph):
             return paragraph.strip()
@@ -102,12 +110,18 @@ def _python(text: str) -> tuple[str, tuple[str, ...]]:
     if tree is None:
         return UNPARSED, ()
     purpose = ast.get_docstring(tree) or top_comment(text)
-    public = [(name, what) for name, what in defined_in(tree) if not name.startswith("_")]
+    public = [
+        (name, what) for name, what in defined_in(tree) if not name.startswith("_")
+    ]
     known = [name for name, _ in public]
-    once = [(name, first_sentence(what)) for name, what in public if known.count(name) == 1]
+    once = [
+        (name, first_sentence(what)) for name, what in public if known.count(name) == 1
+    ]
     best = sorted(once, key=lambda pair: not pair[1])[:2]
     names = tuple(f"{name}: {what or _NO_DOCSTRING}" for name, what in best)
-    return first_sentence(purpose) or _NO_DOCSTRING, names or (() if public else (BARE,))
+    return first_sentence(purpose) or _NO_DOCSTRING, names or (
+        () if public else (BARE,)
+    )
 
 
 def defined_in(tree: ast.Module) -> list[tuple[str, str]]:
@@ -121,8 +135,11 @@ def defined_in(tree: ast.Module) -> list[tuple[str, str]]:
 
 @lru_cache(maxsize=512)  # all runs of a task read the same files
 def parsed(text: str) -> ast.Module | None:
-    """Parse a text. If its end was cut off, leave out the statement that the cut is in."""
-    starts = [match.start() for match in re.finditer(r"^(?=[^\s#)\]}])", text, re.MULTILINE)]
+    """Parse a text. If its end was cut off, leave out the statement that the cut is
+    in."""
+    starts = [
+        match.start() for match in re.finditer(r"^(?=[^\s#)\]}])", text, re.MULTILINE)
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about escapes in other people's code
         for end in (len(text), *starts[:-40:-1]):

@@ -1,9 +1,11 @@
-"""The summary that the offline model writes, from what it is shown and from nothing else.
+"""The summary that the offline model writes, from what it is shown and from nothing
+else.
 
-The order decides what is lost. First come the task and the list of finished files. A small share
-of the room goes to facts, then to rules, the newest first of each. Then comes what matches the
-focus, then the newest notes. An earlier summary is text like any other, so what it lacks is gone.
-Asked to update it, the model carries over its decisions before anything new.
+The order decides what is lost. First come the task and the list of finished files. A
+small share of the room goes to facts, then to rules, the newest first of each. Then
+comes what matches the focus, then the newest notes. An earlier summary is text like any
+other, so what it lacks is gone. Asked to update it, the model carries over its
+decisions before anything new.
 """
 
 import re
@@ -20,7 +22,8 @@ from offline_api.model.reading import in_sight, take_notes
 from offline_api.model.view import View, rough_tokens
 
 _DONE = 0.6
-"""Share of the room that the list of finished files may take before it becomes one line."""
+"""Share of the room that the list of finished files may take before it becomes one
+line."""
 _FORMS = {
     name: re.compile("|".join(forms), re.IGNORECASE | re.MULTILINE)
     for name, forms in TABLE["summary_text"].items()
@@ -29,7 +32,8 @@ _EXAMPLE = re.compile(r"<example>.*?</example>", re.DOTALL)
 _HEADINGS = ["## Accomplished", "## Current state", "## Key decisions"]
 _TASK, _FILES, _DECIDED = "", "file|state|artifact", "decision|rule"
 _QUESTIONS, _LEFT = "pending|question", "remaining|left|next|progress"
-"""Words of the heading under which each sort of item goes; the first heading if none fits."""
+"""Words of the heading under which each sort of item goes; the first heading if none
+fits."""
 _ENDING = re.compile(r"(?:ations?|ions?|ings?|ies|ied|ers?|ed|es|s|y|e)$")
 _CHINESE = (("规则|约束|要求", "rule"), ("决定|决策", "decision"), ("事实", "fact"))
 _SMALL = "the and all with from that this what every keep user about"
@@ -38,7 +42,8 @@ _LENGTH = 120
 
 
 class Item(NamedTuple):
-    """Something worth keeping: its heading, its text, and the words by which a focus finds it."""
+    """Something worth keeping: its heading, its text, and the words by which a focus
+    finds it."""
 
     heading: str
     text: str
@@ -46,14 +51,19 @@ class Item(NamedTuple):
 
 
 def summarise(view: View, prompt: str) -> str:
-    """Write a summary under the headings that the prompt asks for, within every known bound.
+    """Write a summary under the headings that the prompt asks for, within every known
+    bound.
 
-    The bounds: what the prompt asks for, max_tokens, and a share of what is shown. In the course's
-    agent the newest exchange stays beside the summary, so what was just read there is left out. So
-    are the newest messages that the prompt says will stay.
+    The bounds: what the prompt asks for, max_tokens, and a share of what is shown. In
+    the course's agent the newest exchange stays beside the summary, so what was just
+    read there is left out. So are the newest messages that the prompt says will stay.
     """
     prompt = _EXAMPLE.sub("", prompt)
-    headings = _FORMS["heading"].findall(prompt) or _FORMS["numbered"].findall(prompt) or _HEADINGS
+    headings = (
+        _FORMS["heading"].findall(prompt)
+        or _FORMS["numbered"].findall(prompt)
+        or _HEADINGS
+    )
     if not view.request and not view.known:
         return f"{headings[0]}\nNothing of the conversation was shown to me."
     view = in_sight(view if prompt.startswith(SUMMARY_WANTED) else take_notes(view))
@@ -61,10 +71,14 @@ def summarise(view: View, prompt: str) -> str:
     if most := _FORMS["asked"].search(prompt):
         bounds.append(int(number(most[1]) * (1.3 if most[2] == "word" else 1)))
     room = min(bounds)
-    asked = pending(view) if any(_is_under(_QUESTIONS, each) for each in headings) else []
+    asked = (
+        pending(view) if any(_is_under(_QUESTIONS, each) for each in headings) else []
+    )
     first = _first(view, room, asked)
     left = room - rough_tokens("\n".join([*(item.text for item in first), *headings]))
-    text = _written(headings, [*first, *_chosen(view, _items(view, asked), prompt, left, room)])
+    text = _written(
+        headings, [*first, *_chosen(view, _items(view, asked), prompt, left, room)]
+    )
     return f"<summary>\n{text}\n</summary>" if "<summary>" in prompt else text
 
 
@@ -79,24 +93,36 @@ def stems(text: str) -> set[str]:
     for chinese, english in _CHINESE:
         text = re.sub(chinese, f" {english} ", text)
     words = re.findall(r"[A-Za-z_]\w{2,}", text, re.ASCII)
-    return {_ENDING.sub("", word.lower()) for word in words if word.lower() not in _SMALL.split()}
+    return {
+        _ENDING.sub("", word.lower())
+        for word in words
+        if word.lower() not in _SMALL.split()
+    }
 
 
-# -- questions without an answer ------------------------------------------------------------------
+# -- questions without an answer -------------------------------------------------------
 
 
 def pending(view: View) -> list[str]:
     """Return the unanswered questions and requests that can be seen, oldest first."""
-    asked = [*_handed_over(view), *(one_line(text, _LENGTH) for text in view.unanswered)]
+    asked = [
+        *_handed_over(view),
+        *(one_line(text, _LENGTH) for text in view.unanswered),
+    ]
     now = one_line(view.request, _LENGTH)
-    return [text for text in dict.fromkeys(asked) if text != now and not _is_answered(view, text)]
+    return [
+        text
+        for text in dict.fromkeys(asked)
+        if text != now and not _is_answered(view, text)
+    ]
 
 
 def stale_question(view: View) -> tuple[View, Task] | None:
     """Return the question that a summary puts to its reader, as the request to work on.
 
-    A summary is a user's message, so its open questions are requests like any other, unless no
-    heading reads like a command, or the summary says that it is no instruction.
+    A summary is a user's message, so its open questions are requests like any other,
+    unless no heading reads like a command, or the summary says that it is no
+    instruction.
     """
     noted = view.habits.heeds_notes and _FORMS["no_instruction"].search(view.summary)
     if noted or not _FORMS["command"].search(view.summary):
@@ -106,7 +132,8 @@ def stale_question(view: View) -> tuple[View, Task] | None:
 
 
 def open_question(view: View, texts: Sequence[str]) -> tuple[View, Task] | None:
-    """Return the first question about a value in some texts, as the request to work on."""
+    """Return the first question about a value in some texts, as the request to work
+    on."""
     tasks = ((text, understand(text)) for text in texts)
     questions = (each for each in tasks if each[1].kind == "trace" and each[1].names)
     return next(((replace(view, request=text), task) for text, task in questions), None)
@@ -115,26 +142,38 @@ def open_question(view: View, texts: Sequence[str]) -> tuple[View, Task] | None:
 def _handed_over(view: View) -> list[str]:
     """Return the requests under a summary's heading for pending questions."""
     section = _FORMS["questions"].search(view.summary)
-    return [each.text for each in listed(notes_in(section[1]), "request")] if section else []
+    return (
+        [each.text for each in listed(notes_in(section[1]), "request")]
+        if section
+        else []
+    )
 
 
 def _is_answered(view: View, text: str) -> bool:
     task = understand(text)
-    chain = chain_of(replace(view, own=view.known), task.names[0]) if task.kind == "trace" else []
+    chain = (
+        chain_of(replace(view, own=view.known), task.names[0])
+        if task.kind == "trace"
+        else []
+    )
     return bool(chain) and next_name(chain) is None
 
 
-# -- what a summary holds -------------------------------------------------------------------------
+# -- what a summary holds --------------------------------------------------------------
 
 
 def _first(view: View, room: int, asked: Sequence[str]) -> list[Item]:
-    """Return what comes first in every summary: task, what is done, questions, progress."""
+    """Return what comes first in every summary: task, what is done, questions,
+    progress."""
     lines = [note("task", one_line(view.request)), *_files_done(view, room)]
     lines += map(str, listed(view.own, "skipped")[-5:])
     lines += [str(n) for kind in ("set", "left") for n in listed(view.own, kind)]
     newest = (last(view.own, kind) for kind in ("command", "tests", "report"))
     lines += [*(str(each) for each in newest if each), *map(str, view.reading.values())]
-    grown, before = progress(view, understand(view.request).kind), last(view.own, "progress")
+    grown, before = (
+        progress(view, understand(view.request).kind),
+        last(view.own, "progress"),
+    )
     repeats = number(before.parts[1]) + 1 if before and before.parts[0] == grown else 0
     return [
         *(Item(_TASK, line) for line in lines),
@@ -144,7 +183,8 @@ def _first(view: View, room: int, asked: Sequence[str]) -> list[Item]:
 
 
 def _files_done(view: View, room: int) -> list[str]:
-    """List the finished files: those that an earlier summary counted by number, others by name."""
+    """List the finished files: those that an earlier summary counted by number, others
+    by name."""
     upto, count = view.done_to
     counted = [note("done to", upto, f"{count} files")] if count else []
     named = sorted(path for path in view.done if path > upto)
@@ -160,16 +200,29 @@ def _items(view: View, asked: Sequence[str]) -> list[Item]:
     earlier = [*noted, *(one_line(text, _LENGTH) for text in view.earlier)]
     files = [each for path, each in view.files.items() if path not in view.reading]
     items = [
-        *(Item(_TASK, note("request", t), "request task") for t in earlier if t not in asked),
-        *(Item(_DECIDED, note("rule", r), f"rule constraint decision {r}") for r in view.rules),
+        *(
+            Item(_TASK, note("request", t), "request task")
+            for t in earlier
+            if t not in asked
+        ),
+        *(
+            Item(_DECIDED, note("rule", r), f"rule constraint decision {r}")
+            for r in view.rules
+        ),
         *(Item(_DECIDED, note("fact", fact), fact) for fact in view.facts),
-        *(Item(_FILES, str(each), f"note {each}") for each in [*listed(view.known, "ran"), *files]),
+        *(
+            Item(_FILES, str(each), f"note {each}")
+            for each in [*listed(view.known, "ran"), *files]
+        ),
     ]
     return list(dict.fromkeys(items))[::-1]
 
 
-def _chosen(view: View, items: Sequence[Item], prompt: str, left: int, room: int) -> list[Item]:
-    """Return what fits: the focus, what an update carries over, decisions, then the newest."""
+def _chosen(
+    view: View, items: Sequence[Item], prompt: str, left: int, room: int
+) -> list[Item]:
+    """Return what fits: the focus, what an update carries over, decisions, then the
+    newest."""
     focus, given = _FORMS["focus"].search(prompt), _FORMS["given"].search(prompt)
     words = stems(focus[1] if focus else "")
     decided = [item for item in items if item.heading == _DECIDED]
@@ -179,7 +232,11 @@ def _chosen(view: View, items: Sequence[Item], prompt: str, left: int, room: int
     named = [item for item in items if words & stems(item.words)]
     taken = _fitting(named, min(left, number(given[1]) if given else left))
     carried = [item for item in before if item.text in view.summary]
-    shares = ((carried, view.habits.carried), (decided, view.habits.decisions), (items, 1))
+    shares = (
+        (carried, view.habits.carried),
+        (decided, view.habits.decisions),
+        (items, 1),
+    )
     for sort, share in shares:
         new = [item for item in sort if item not in taken]
         taken += _fitting(new, min(left - sum(map(_size, taken)), int(share * room)))

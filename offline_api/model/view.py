@@ -1,10 +1,11 @@
 """What one request shows: the offline model's only memory.
 
-A `View` holds the person's words, the calls whose results can still be seen, and the model's own
-notes, in its earlier text or in a summary. What a layer took away is not in the view.
+A `View` holds the person's words, the calls whose results can still be seen, and the
+model's own notes, in its earlier text or in a summary. What a layer took away is not in
+the view.
 
-A result counts as seen only if it isn't a mark: one line in brackets, such as "[cleared]", or a
-text that a layer cut. So the placeholders of any agent work.
+A result counts as seen only if it isn't a mark: one line in brackets, such as
+"[cleared]", or a text that a layer cut. So the placeholders of any agent work.
 """
 
 import re
@@ -23,9 +24,13 @@ from offline_api.model.notes import Note, last, listed, note, notes_in, number, 
 
 NOTHING, NO_FOLDER = "(no output)", "no such directory"
 _MARK = re.compile(r"\s*[\[<][^\n]*[\]>]\s*")
-_TRIMMED = re.compile(r"\[\.\.\. \d+ characters trimmed(?:; recall \S+ returns them)? \.\.\.\]")
+_TRIMMED = re.compile(
+    r"\[\.\.\. \d+ characters trimmed(?:; recall \S+ returns them)? \.\.\.\]"
+)
 _OFFER = re.compile(re.escape(msg.PLACEHOLDER) + r"\w+; recall (\S+) returns it\]")
-_MORE = re.compile(r"\n?\.\.\. \((\d+) more(?: lines)?(?:; continue with offset=(\d+))?\)\s*\Z")
+_MORE = re.compile(
+    r"\n?\.\.\. \((\d+) more(?: lines)?(?:; continue with offset=(\d+))?\)\s*\Z"
+)
 _PART = re.compile(r"\A@@ lines [\d-]+(?: of \d+)?(?: \| next offset (\d+))?.* @@\n")
 _PUT_BACK = re.compile(r"(.+?)\]\n(.*?)(?:\n\[End of summary\])?", re.DOTALL)
 _NUMBERED = re.compile(r"^ *\d+(?:\t|→)", re.MULTILINE)
@@ -77,7 +82,11 @@ class Call:
         """
         if part := _PART.match(self.text):
             return int(part[1] or 0)
-        more, lines, limit = _MORE.search(self.text), self.lines, self.input.get("limit")
+        more, lines, limit = (
+            _MORE.search(self.text),
+            self.lines,
+            self.input.get("limit"),
+        )
         is_cut = limit and _NUMBERED.match(self.text) and len(lines) >= limit
         upto = self.start + int(limit or len(lines))
         return int(more[2] or upto) if more else upto if is_cut else 0
@@ -97,7 +106,8 @@ class View:
     summary: str
     """The newest summary, "" if there is none."""
     calls: tuple[Call, ...]
-    """The calls made for this request, oldest first. Files put back beside a summary are first."""
+    """The calls made for this request, oldest first. Files put back beside a summary
+    are first."""
     own: tuple[Note, ...]
     """The notes made for this request."""
     known: tuple[Note, ...]
@@ -124,7 +134,11 @@ class View:
     @cached_property
     def files(self) -> dict[str, Note]:
         """The notes on files, by path, the newest of each."""
-        return {each.parts[0]: each for each in self.known if each.kind in ("file", "outline")}
+        return {
+            each.parts[0]: each
+            for each in self.known
+            if each.kind in ("file", "outline")
+        }
 
     @cached_property
     def reading(self) -> dict[str, Note]:
@@ -138,7 +152,9 @@ class View:
         """The files that are finished, as far as they are named."""
         named = {path for each in listed(self.own, "done") for path in each.parts}
         kinds = ("file", "outline", "skipped")
-        return {n.parts[0] for n in self.own if n.kind in kinds} - self.reading.keys() | named
+        return {
+            n.parts[0] for n in self.own if n.kind in kinds
+        } - self.reading.keys() | named
 
     @cached_property
     def done_to(self) -> tuple[str, int]:
@@ -167,9 +183,12 @@ class View:
 
     @property
     def in_force(self) -> list[str]:
-        """The rules that it acts on: the person's own words, and those noted, as its habits say."""
+        """The rules that it acts on: the person's own words, and those noted, as its
+        habits say."""
         consents, rules = self.habits.believes_consent, self.habits.obeys_retold
-        trusted = [r for r in self.rules if (consents if prompts.is_consent(r) else rules)]
+        trusted = [
+            r for r in self.rules if (consents if prompts.is_consent(r) else rules)
+        ]
         return [rule for rule in self.rules if rule in self.spoken or rule in trusted]
 
     @property
@@ -179,10 +198,15 @@ class View:
 
     @property
     def edits(self) -> int:
-        """All edits made for this request. A summary's count and a call may be the same edit."""
+        """All edits made for this request. A summary's count and a call may be the same
+        edit."""
         before = last(self.own, "progress")
-        made = [call for call in self.calls if call.name == "edit_file" and call.succeeded]
-        numbers = [number(n.parts[0]) for c in made for n in c.notes if n.kind == "edit"]
+        made = [
+            call for call in self.calls if call.name == "edit_file" and call.succeeded
+        ]
+        numbers = [
+            number(n.parts[0]) for c in made for n in c.notes if n.kind == "edit"
+        ]
         return max([*numbers, number(before.parts[0]) if before else 0])
 
     @property
@@ -199,7 +223,9 @@ class View:
     def compacted(self) -> bool:
         """Whether a compaction happened since the request came."""
         known = str(last(self.own, "before"))
-        return self.summarised or bool(self.summary and not self.first and known != self.before)
+        return self.summarised or bool(
+            self.summary and not self.first and known != self.before
+        )
 
     def use(self, tool: str, **inputs: Any) -> Block:
         """Make a call with only those inputs that the tool's schema has."""
@@ -210,7 +236,9 @@ class View:
     def ran(self, call: Block) -> Call | None:
         """Return the newest call like this one."""
         wanted = (call["name"], call["input"])
-        return next((c for c in reversed(self.calls) if (c.name, c.input) == wanted), None)
+        return next(
+            (c for c in reversed(self.calls) if (c.name, c.input) == wanted), None
+        )
 
     def again(self, call: Block) -> Block:
         """Make a call once more, by `recall` if its cleared result is offered there."""
@@ -219,8 +247,11 @@ class View:
             return self.use("recall", tool_use_id=made.offer)
         return call
 
-    def printed(self, call: Block, form: re.Pattern[str]) -> tuple[list[Any], Block | None]:
-        """Return what a call printed in a form, or the call to make if that can't be seen."""
+    def printed(
+        self, call: Block, form: re.Pattern[str]
+    ) -> tuple[list[Any], Block | None]:
+        """Return what a call printed in a form, or the call to make if that can't be
+        seen."""
         made = self.ran(call)
         found = form.findall(made.text) if made else []
         is_seen = found or (made and made.text.strip() in (NOTHING, NO_FOLDER))
@@ -237,24 +268,30 @@ class View:
 
 
 def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -> View:
-    """Return what a request shows. `messages`: its conversation, see `conversation_of`."""
+    """Return what a request shows. `messages`: its conversation, see
+    `conversation_of`."""
     spoken = [_words(message) for message in messages]
     asked = [*map("\n\n".join, spoken), ""]
-    new = [i for i, words in enumerate(asked) if words and not prompts.only_goes_on(words)]
+    new = [
+        i for i, words in enumerate(asked) if words and not prompts.only_goes_on(words)
+    ]
     start = new[-1] if new else -1
     request = asked[start]
     left = [(i, b["text"]) for i, m in enumerate(messages) for b in _summaries(m)]
     at, whole = left[-1] if left else (-1, "")
     summary = _alone(whole)
     task = _task(summary)
-    # Only a summary that was made while this very request was active tells of its progress.
+    # Only a summary that was made while this very request was active tells of its
+    # progress.
     is_about = task and (not request or one_line(task) == one_line(request))
     carried = bool(is_about) and request not in asked[max(at, 0) : max(start, 0)]
     work = messages[start + 1 :]
     calls = list(_calls(work))
     replies = [message for message in work if message["role"] == "assistant"]
     system = "\n".join(_texts({"content": body.get("system") or ""}))
-    told = dict(re.findall(r"(context window|compacted) (?:is|at) ([\d,]+) tokens", system))
+    told = dict(
+        re.findall(r"(context window|compacted) (?:is|at) ([\d,]+) tokens", system)
+    )
     # A conversation written as one text is larger than what could be read of it.
     chars = max(
         sum(_length(block) for message in shown for block in msg.blocks(message))
@@ -285,13 +322,15 @@ def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -
 
 
 def conversation_of(body: Mapping[str, Any]) -> tuple[str | None, list[Message]]:
-    """Return the prompt that asks for a summary, None if there is none, and the conversation.
+    """Return the prompt that asks for a summary, None if there is none, and the
+    conversation.
 
-    A request asks for a summary if its last text does, in any words, and is none of the tasks. If
-    tools are offered, the text must also be long and name the conversation.
+    A request asks for a summary if its last text does, in any words, and is none of the
+    tasks. If tools are offered, the text must also be long and name the conversation.
     """
     messages: list[Message] = list(body["messages"])
-    # In a conversation written as one text, an older summary may stand beside the prompt.
+    # In a conversation written as one text, an older summary may stand beside the
+    # prompt.
     texts = _words(messages[-1]) if body.get("tools") else _texts(messages[-1])
     text = texts[-1] if texts else ""
     if not _wants_summary(body, text):
@@ -303,7 +342,9 @@ def conversation_of(body: Mapping[str, Any]) -> tuple[str | None, list[Message]]
     prompt, spoken = messages_in(text)
     if not spoken and notes_in(text):
         return prompt[:2_000], [*before, {"role": "assistant", "content": text}]
-    earlier: list[Message] = [{"role": "user", "content": prompt}] if notes_in(prompt) else []
+    earlier: list[Message] = (
+        [{"role": "user", "content": prompt}] if notes_in(prompt) else []
+    )
     return prompt, [*before, *earlier, *spoken]
 
 
@@ -314,7 +355,9 @@ def _wants_summary(body: Mapping[str, Any], text: str) -> bool:
         return False
     if body.get("tools"):
         return len(text) >= 100 and bool(prompts.SUMMARY_OF_TALK.search(text[:500]))
-    shown = "\n".join([*_texts({"content": body.get("system") or ""}), text[:2_000], text[-500:]])
+    shown = "\n".join(
+        [*_texts({"content": body.get("system") or ""}), text[:2_000], text[-500:]]
+    )
     is_talk = len(body["messages"]) > 1 or len(text) > 600
     return is_talk and bool(prompts.SUMMARY_WORD.search(shown))
 
@@ -329,16 +372,24 @@ def rough_tokens(text: str) -> int:
     return int((len(text) - wide) / 3.5 + wide / 1.2)
 
 
-# -- calls and results ----------------------------------------------------------------------------
+# -- calls and results -----------------------------------------------------------------
 
 
 def _calls(messages: Sequence[Message]) -> Iterator[Call]:
     """Yield the calls with their results, or with what `recall` returned of them."""
-    results = {r.get("tool_use_id"): r for m in messages for r in msg.of_type(m, "tool_result")}
+    results = {
+        r.get("tool_use_id"): r for m in messages for r in msg.of_type(m, "tool_result")
+    }
     texts = {name: msg.result_text(result) for name, result in results.items()}
-    uses = [(use, message) for message in messages for use in msg.of_type(message, "tool_use")]
+    uses = [
+        (use, message)
+        for message in messages
+        for use in msg.of_type(message, "tool_use")
+    ]
     recalled = {
-        use["input"].get("tool_use_id"): _seen(texts.get(use.get("id"), msg.PLACEHOLDER))
+        use["input"].get("tool_use_id"): _seen(
+            texts.get(use.get("id"), msg.PLACEHOLDER)
+        )
         for use, _ in uses
         if use["name"] == "recall"
     }
@@ -369,7 +420,8 @@ def _seen(text: str) -> str:
 
 
 def _is_trimmed(text: str) -> bool:
-    # A layer leaves as much before its mark as after it; a file that quotes the mark does not.
+    # A layer leaves as much before its mark as after it; a file that quotes the mark
+    # does not.
     return any(m.start() == len(text) - m.end() for m in _TRIMMED.finditer(text))
 
 
@@ -377,22 +429,29 @@ def _put_back(summary: str) -> Iterator[Call]:
     """Yield the files put back beside a summary, each as if it had just been read."""
     for part in summary.split(f"\n\n{msg.PUT_BACK}")[1:]:
         if match := _PUT_BACK.fullmatch(part):
-            yield Call("read_file", {"path": match[1]}, text=_unquoted(match[2]), succeeded=True)
+            yield Call(
+                "read_file",
+                {"path": match[1]},
+                text=_unquoted(match[2]),
+                succeeded=True,
+            )
 
 
 def _searched(calls: Sequence[Call]) -> Iterator[Note]:
-    """Yield the notes, and the person's rules, that the searches among the calls found."""
+    """Yield the notes, and the person's rules, that the searches among the calls
+    found."""
     for call in calls:
         if call.input.get("search"):
             yield from notes_in(call.text)
             yield from (Note("rule", (rule,)) for rule in prompts.rules_in(call.text))
 
 
-# -- words and summaries --------------------------------------------------------------------------
+# -- words and summaries ---------------------------------------------------------------
 
 
 def _alone(summary: str) -> str:
-    """Return a summary without the texts put back beside it, but with the rules noted in those."""
+    """Return a summary without the texts put back beside it, but with the rules noted
+    in those."""
     text, _, rest = summary.partition(f"\n\n{msg.PUT_BACK}")
     return "\n".join([text, *map(str, listed(notes_in(_unquoted(rest)), "rule"))])
 
@@ -402,7 +461,8 @@ def _unquoted(text: str) -> str:
 
 
 def _summaries(message: Message) -> list[Block]:
-    """Return the texts in a user message that hold a summary, whichever agent put them there."""
+    """Return the texts in a user message that hold a summary, whichever agent put them
+    there."""
     texts = msg.of_type(message, "text") if message["role"] == "user" else []
     return [b for b in texts if msg.is_summary(b) or last(notes_in(b["text"]), "task")]
 
@@ -415,7 +475,11 @@ def _noted(messages: Sequence[Message]) -> Iterator[Note]:
     """Yield the model's notes, in its own words and in summaries."""
     for message in messages:
         is_own = message["role"] == "assistant"
-        texts = _texts(message) if is_own else (_alone(b["text"]) for b in _summaries(message))
+        texts = (
+            _texts(message)
+            if is_own
+            else (_alone(b["text"]) for b in _summaries(message))
+        )
         yield from (each for text in texts for each in notes_in(text))
 
 
@@ -439,7 +503,8 @@ def _is_finished(message: Message) -> bool:
 
 
 def _task(summary: str) -> str:
-    """Return what a summary says is worked on; if no model wrote it, its last request."""
+    """Return what a summary says is worked on; if no model wrote it, its last
+    request."""
     notes = notes_in(summary)
     task = last(notes, "task") or last(notes, "request")
     return task.text if task else ""
@@ -448,11 +513,14 @@ def _task(summary: str) -> str:
 def _progress(summary: str) -> Iterable[Note]:
     """Return what a summary notes about the work on the request.
 
-    Its notes on finished files may be about earlier requests; its list of finished files is not.
+    Its notes on finished files may be about earlier requests; its list of finished
+    files is not.
     """
     notes = notes_in(summary)
     if last(notes, "task"):
-        return [n for n in notes if n.kind != "outline" and (n.kind != "file" or n.upto)]
+        return [
+            n for n in notes if n.kind != "outline" and (n.kind != "file" or n.upto)
+        ]
     asked = last(notes, "request")
     return notes[notes.index(asked) + 1 :] if asked else ()
 

@@ -46,19 +46,26 @@ class Ran(NamedTuple):
 
 
 def forward(url: str, answers: list[str]) -> Any:
-    """Hand each request on to the server that the command started, and keep its answers."""
+    """Hand each request on to the server that the command started, and keep its
+    answers."""
 
     def answer(method: str, path: str, headers: Headers, raw: bytes) -> Reply:
         kept = {name: value for name, value in headers.items() if name not in ("host",)}
-        request = urllib.request.Request(f"{url}{path}", raw or None, kept, method=method)
+        request = urllib.request.Request(
+            f"{url}{path}", raw or None, kept, method=method
+        )
         try:
             with urllib.request.urlopen(request) as response:
                 body = response.read()
                 if path == "/v1/messages":
                     answers.append(body.decode())
-                return Reply(200, {"content-type": response.headers["content-type"]}, body)
+                return Reply(
+                    200, {"content-type": response.headers["content-type"]}, body
+                )
         except urllib.error.HTTPError as refused:
-            return Reply(refused.code, {"content-type": "application/json"}, refused.read())
+            return Reply(
+                refused.code, {"content-type": "application/json"}, refused.read()
+            )
 
     return answer
 
@@ -70,7 +77,8 @@ def usage_of(answer: str) -> list[int]:
 
 
 def run(source: Path, work: Path, home: Path, *forms: str) -> Ran:
-    """Let Claude Code read a copy of a package's files, of all or those of some forms."""
+    """Let Claude Code read a copy of a package's files, of all or those of some
+    forms."""
     (work / source.name).mkdir()
     for path in (path for form in forms or ["**/*.py"] for path in source.glob(form)):
         copy = work / source.name / path.relative_to(source)
@@ -123,15 +131,21 @@ def described(folder: Path) -> list[str]:
 
 
 def store(ran: Ran) -> None:
-    """Write the numbers of a run and its summaries, without the paths of this machine."""
+    """Write the numbers of a run and its summaries, without the paths of this
+    machine."""
     session = load(ran.session)
     rows = [
         {"turn": row["turn"], "before": row["before"], "after": row["after"]}
         | {"summary": re.sub(r"\S*/\.claude/\S*", "~/.claude/…", row["summary"])}
         for row in compactions(session)
     ]
-    counts = [[request.usage.get(name) or 0 for name in COUNTS] for request in session.requests]
-    files = sorted(path.relative_to(ran.folder).as_posix() for path in ran.folder.rglob("*.py"))
+    counts = [
+        [request.usage.get(name) or 0 for name in COUNTS]
+        for request in session.requests
+    ]
+    files = sorted(
+        path.relative_to(ran.folder).as_posix() for path in ran.folder.rglob("*.py")
+    )
     totals = map(sum, zip(*map(usage_of, ran.answers), strict=True))
     (version,) = set(re.findall(r'"version":"([\d.]+)"', ran.session.read_text()))
     stored = {

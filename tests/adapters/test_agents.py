@@ -1,4 +1,5 @@
-"""Frameworks of others read a package and report on it, with the tools that each has."""
+"""Frameworks of others read a package and report on it, with the tools that each
+has."""
 
 import re
 import shutil
@@ -19,7 +20,8 @@ PACKAGE = ROOT / "offline_api"
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_an_agent_of_others_reports_on_every_file(agent: str, tmp_path: Path):
-    # The reading is shown 16 kB of a result by one of them, so the files are small ones.
+    # The reading is shown 16 kB of a result by one of them, so the files are small
+    # ones.
     for source in PACKAGE.glob("*.py"):
         if source.stat().st_size < 10_000:
             shutil.copy(source, tmp_path)
@@ -28,7 +30,11 @@ def test_an_agent_of_others_reports_on_every_file(agent: str, tmp_path: Path):
         done = subprocess.run(
             [PYTHON, script, wire.url, ASKED],
             cwd=tmp_path,
-            env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "ANTHROPIC_API_KEY": "any"},
+            env={
+                "PATH": "/usr/bin:/bin",
+                "HOME": str(tmp_path),
+                "ANTHROPIC_API_KEY": "any",
+            },
             capture_output=True,
             text=True,
             timeout=120,
@@ -42,6 +48,8 @@ def test_an_agent_of_others_reports_on_every_file(agent: str, tmp_path: Path):
 def test_the_readme_names_the_versions_that_were_tried():
     tried = (ROOT / "tests/adapters/requirements.txt").read_text()
     readme = (ROOT / "README.md").read_text()
-    for name, version in re.findall(r"^([\w-]+)(?:\[\w+\])?==(\S+)", tried, re.MULTILINE):
+    for name, version in re.findall(
+        r"^([\w-]+)(?:\[\w+\])?==(\S+)", tried, re.MULTILINE
+    ):
         if not name.startswith("langchain-"):
             assert re.search(rf"`{name}` {re.escape(version)}", readme), name

@@ -1,4 +1,5 @@
-"""Claude Code itself, offline: it reads, compacts and reports, without key and network."""
+"""Claude Code itself, offline: it reads, compacts and reports, without key and
+network."""
 
 import email
 import re
@@ -12,7 +13,12 @@ from session_report import load
 from session_report.one import compactions
 
 MODEL_COUNTS = (
-    *("inputTokens", "cacheCreationInputTokens", "cacheReadInputTokens", "outputTokens"),
+    *(
+        "inputTokens",
+        "cacheCreationInputTokens",
+        "cacheReadInputTokens",
+        "outputTokens",
+    ),
 )
 
 
@@ -27,8 +33,12 @@ def ran(tmp_path_factory: Any) -> Ran:
 
 
 def test_it_reports_on_every_file(ran: Ran):
-    files = [path.relative_to(ran.folder).as_posix() for path in ran.folder.rglob("*.py")]
-    sections = re.findall(r"^## (\S+)\n(.*)", (ran.folder / "REPORT.md").read_text(), re.MULTILINE)
+    files = [
+        path.relative_to(ran.folder).as_posix() for path in ran.folder.rglob("*.py")
+    ]
+    sections = re.findall(
+        r"^## (\S+)\n(.*)", (ran.folder / "REPORT.md").read_text(), re.MULTILINE
+    )
     described = [path for path, purpose in sections if purpose.startswith("Purpose: ")]
     assert sorted(described) == sorted(files)
     assert ran.result["is_error"] is False
@@ -37,14 +47,19 @@ def test_it_reports_on_every_file(ran: Ran):
 def test_it_compacts_three_times_by_itself(ran: Ran):
     rows = compactions(load(ran.session))
     assert len(rows) >= 3
-    assert all(row["trigger"] == "auto" and row["after"] < row["before"] for row in rows)
+    assert all(
+        row["trigger"] == "auto" and row["after"] < row["before"] for row in rows
+    )
     assert all("- [task] " + ASKED in row["summary"] for row in rows)
 
 
 def test_the_session_file_has_the_totals_of_the_server(ran: Ran):
     session = load(ran.session)
     answers = [usage_of(each) for each in ran.answers if "<summary>" not in each]
-    ours = [[request.usage.get(name) or 0 for name in COUNTS] for request in session.requests]
+    ours = [
+        [request.usage.get(name) or 0 for name in COUNTS]
+        for request in session.requests
+    ]
     assert len(ours) == len(answers)
     assert total(ours) == total(answers)
     assert session.skipped == []

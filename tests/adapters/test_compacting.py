@@ -20,7 +20,12 @@ ASKED = "Read every Python file one by one and write a report"
 PACKAGE = ROOT / "offline_api"
 README = ROOT / "README.md"
 AGENTS = ROOT / "tests/adapters/agents"
-FRAMEWORKS = {"langchain": 16_000, "deepagents": 24_000, "pydantic": 16_000, "openai": 16_000}
+FRAMEWORKS = {
+    "langchain": 16_000,
+    "deepagents": 24_000,
+    "pydantic": 16_000,
+    "openai": 16_000,
+}
 
 
 class Noted(Server):
@@ -44,7 +49,11 @@ def run(script: str, folder: Path, server: Server) -> str:
     for source in PACKAGE.glob("*.py"):
         if source.stat().st_size < 10_000:
             shutil.copy(source, folder)
-    environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "ANTHROPIC_API_KEY": "any"}
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(folder),
+        "ANTHROPIC_API_KEY": "any",
+    }
     with served(server) as wire:
         done = subprocess.run(
             [PYTHON, AGENTS / f"{script}.py", wire.url, ASKED, str(server.window)],
@@ -65,7 +74,9 @@ def is_done(folder: Path) -> bool:
 
 
 @pytest.mark.parametrize(("framework", "window"), FRAMEWORKS.items())
-def test_a_task_that_does_not_fit_the_window_is_done(framework: str, window: int, tmp_path: Path):
+def test_a_task_that_does_not_fit_the_window_is_done(
+    framework: str, window: int, tmp_path: Path
+):
     server = Noted(window)
     calls = int(run(f"compacting_{framework}", tmp_path, server).split()[-1])
     assert is_done(tmp_path)
@@ -83,7 +94,9 @@ def test_inspect_keeps_the_view_itself_and_the_whole_log(tmp_path: Path):
     assert is_done(tmp_path)
     assert server.refusals == []
     files = [load(path) for path in tmp_path.glob("sessions/*.jsonl")]
-    assert sum(len(each.compactions) for each in files) == events == server.summaries >= 1
+    assert (
+        sum(len(each.compactions) for each in files) == events == server.summaries >= 1
+    )
     assert calls > max(len(tool_names(each.history)) for each in files)
 
 
@@ -99,12 +112,21 @@ def test_claude_code_leaves_its_transcript_before_it_compacts(tmp_path: Path):
 @pytest.mark.parametrize(
     ("details", "written"),
     [
-        ({"cache_read": 6_679, "cache_creation": 0, "ephemeral_5m_input_tokens": 3_279}, 3_279),
+        (
+            {
+                "cache_read": 6_679,
+                "cache_creation": 0,
+                "ephemeral_5m_input_tokens": 3_279,
+            },
+            3_279,
+        ),
         ({"cache_read": 6_679, "cache_creation": 3_279}, 3_279),
         ({"cache_read": 6_679, "ephemeral_1h_input_tokens": 20, "audio": 7}, 20),
     ],
 )
-def test_langchains_bill_says_what_was_written_to_the_cache(details: dict[str, int], written: int):
+def test_langchains_bill_says_what_was_written_to_the_cache(
+    details: dict[str, int], written: int
+):
     script = [PYTHON, AGENTS / "bill_of_langchain.py", json.dumps(details)]
     environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
     usage = json.loads(subprocess.check_output(script, env=environment))
@@ -118,6 +140,8 @@ def test_langchains_bill_says_what_was_written_to_the_cache(details: dict[str, i
 
 def test_the_readme_has_the_example_of_the_adapter():
     adapter = (ROOT / "agentlib/adapters/langchain.py").read_text()
-    (shown,) = re.findall(r"```python\n(from glob.*?)```", README.read_text(), re.DOTALL)
+    (shown,) = re.findall(
+        r"```python\n(from glob.*?)```", README.read_text(), re.DOTALL
+    )
     lines = re.findall(r"^(?:>>>|\.\.\.) (.*)", adapter, re.MULTILINE)
     assert lines == [*filter(None, shown.splitlines())]

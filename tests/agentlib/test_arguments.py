@@ -1,4 +1,5 @@
-"""The command line: which number wins over which, and the one line for a wrong argument."""
+"""The command line: which number wins over which, and the one line for a wrong
+argument."""
 
 import re
 from typing import Any
@@ -16,7 +17,9 @@ from offline_api.model.prompts import understand
 
 def parse(*argv: str) -> Arguments:
     given = command.make_context("agentlib", list(argv)).params
-    return Arguments(**{name: value for name, value in given.items() if value is not None})
+    return Arguments(
+        **{name: value for name, value in given.items() if value is not None}
+    )
 
 
 def settings(*argv: str, own: Settings | None = None) -> Settings:
@@ -30,9 +33,17 @@ def test_without_arguments_the_default_preset_and_the_course_s_engine_hold():
 
 
 def test_a_window_scales_what_no_argument_sets():
-    scaled = settings("--preset", "learn-claude-code", "--window", "32000", "--keep-recent", "0")
-    assert (scaled.context_window, scaled.threshold, scaled.keep_recent) == (32_000, 8_000, 0)
-    assert settings("--window", "32000", "--threshold", "12000").threshold_tokens == 12_000
+    scaled = settings(
+        "--preset", "learn-claude-code", "--window", "32000", "--keep-recent", "0"
+    )
+    assert (scaled.context_window, scaled.threshold, scaled.keep_recent) == (
+        32_000,
+        8_000,
+        0,
+    )
+    assert (
+        settings("--window", "32000", "--threshold", "12000").threshold_tokens == 12_000
+    )
 
 
 def test_an_argument_wins_over_the_environment_and_that_over_the_preset(monkeypatch):
@@ -49,7 +60,9 @@ def test_a_session_keeps_its_own_settings_unless_an_argument_changes_them(monkey
     monkeypatch.setenv("DISABLE_COMPACT", "1")
     own = Settings(keep_recent=7, threshold=50_000)
     assert settings(own=own) == own
-    assert settings("--keep-recent", "2", own=own) == Settings(keep_recent=2, threshold=50_000)
+    assert settings("--keep-recent", "2", own=own) == Settings(
+        keep_recent=2, threshold=50_000
+    )
     assert settings("--window", "20000", own=own).threshold == 5_000
     assert settings("--preset", "default", own=own).enabled is False
 
@@ -67,20 +80,37 @@ def test_no_cap_is_infinite():
         (["--max-usd=0"], "'--max-usd': 0.0 is not in the range x>0"),
         (["--preset", "best"], "'best' is not one of 'learn-claude-code', "),
         (["--thresh", "5"], "No such option '--thresh'. (Did you mean"),
-        (["--engine", "compact"], "No module named 'compact'; write MODULE:FUNCTION, such as"),
-        (["--engine", "broken:f"], "ZeroDivisionError: division by zero; write MODULE:FUNCTION"),
-        (["--engine", "agentlib.pipeline:pack"], "has no attribute 'pack'; write MODULE:FUNCTION"),
+        (
+            ["--engine", "compact"],
+            "No module named 'compact'; write MODULE:FUNCTION, such as",
+        ),
+        (
+            ["--engine", "broken:f"],
+            "ZeroDivisionError: division by zero; write MODULE:FUNCTION",
+        ),
+        (
+            ["--engine", "agentlib.pipeline:pack"],
+            "has no attribute 'pack'; write MODULE:FUNCTION",
+        ),
         (["--workspace", "../none"], "Directory '../none' does not exist"),
         (["--transcripts", "broken.py"], "Directory 'broken.py' is a file"),
         (["--resume", "none.jsonl"], "File 'none.jsonl' does not exist"),
-        (["--resume", "broken.py"], "broken.py is not a session of this agent; name a file that"),
+        (
+            ["--resume", "broken.py"],
+            "broken.py is not a session of this agent; name a file that",
+        ),
         (["--env", "none.env"], "File 'none.env' does not exist"),
         (["--model", "other"], "to ask 'other' add --live"),
-        (["--live", "--model", "other", "--price", "free"], "price='free'; write IN,OUT in"),
+        (
+            ["--live", "--model", "other", "--price", "free"],
+            "price='free'; write IN,OUT in",
+        ),
         (["--live", "--model", "other"], "name one with --price IN,OUT or MODEL_PRICE"),
     ],
 )
-def test_a_wrong_argument_is_one_line_with_the_value(capsys, monkeypatch, tmp_path, argv, error):
+def test_a_wrong_argument_is_one_line_with_the_value(
+    capsys, monkeypatch, tmp_path, argv, error
+):
     (tmp_path / "broken.py").write_text("1 / 0\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
@@ -98,6 +128,8 @@ def test_help_names_every_option_and_the_seven_tasks(capsys):
     options: list[Any] = [p for p in command.params if isinstance(p, click.Option)]
     assert len(options) == 16
     assert all(option.opts[0] in text for option in options)
-    prompts = re.findall('  ?"(.*)"\n', text.partition("seven tasks:")[2].partition("Examples:")[0])
+    prompts = re.findall(
+        '  ?"(.*)"\n', text.partition("seven tasks:")[2].partition("Examples:")[0]
+    )
     kinds = [understand(prompt).kind for prompt in prompts]
     assert kinds == ["report", "until", "trace", "rename", "run", "compact", "rules"]

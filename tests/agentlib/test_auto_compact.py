@@ -106,7 +106,9 @@ def test_the_history_is_archived_then_summarised_whole_with_the_focus():
         calls.append((list(asked), focus))
         return "Did it."
 
-    auto_compact(messages, summarize, lambda: calls.append("archive") or "t", focus="rules")
+    auto_compact(
+        messages, summarize, lambda: calls.append("archive") or "t", focus="rules"
+    )
     assert calls == ["archive", (messages, "rules")]
 
 
@@ -117,11 +119,16 @@ def test_an_empty_summary_fails(summary):
 
 
 def test_a_summary_larger_than_what_it_replaces_fails_with_both_sizes():
-    messages = conversation(2)  # replaced: 39 characters, a call's 90, 1,000 of result: 447 tokens
+    messages = conversation(
+        2
+    )  # replaced: 39 characters, a call's 90, 1,000 of result: 447 tokens
     words = r"the summary is larger \(2,\d+ tokens\) than what it replaces \(447\)"
     with pytest.raises(SummaryFailed, match=words):
         auto_compact(messages, lambda asked, focus: prose(8_000), archive)
-    assert auto_compact(messages, lambda asked, focus: prose(1_000), archive)[1:] == messages[-2:]
+    assert (
+        auto_compact(messages, lambda asked, focus: prose(1_000), archive)[1:]
+        == messages[-2:]
+    )
 
 
 def test_the_text_of_a_summary_comes_back_without_its_marks():
@@ -132,7 +139,9 @@ def test_the_text_of_a_summary_comes_back_without_its_marks():
 
 KEY = "sk-" + "ant-api03-" + "Ab1" * 30
 told = st.lists(
-    st.sampled_from([START, END, END.upper(), "[", "]", "[ ", "\n", "t]\n\n", f" {KEY} "])
+    st.sampled_from(
+        [START, END, END.upper(), "[", "]", "[ ", "\n", "t]\n\n", f" {KEY} "]
+    )
     | st.text(max_size=5),
     max_size=9,
 ).map("".join)
@@ -144,10 +153,15 @@ def test_nothing_in_a_summary_ends_it_or_begins_another(words, request, note):
     text = message["content"][0]["text"]
     assert text.startswith(START)
     assert text.endswith(END)
-    assert (text.lower().count(START.lower()), text.lower().count(END.lower())) == (1, 1)
+    assert (text.lower().count(START.lower()), text.lower().count(END.lower())) == (
+        1,
+        1,
+    )
     assert KEY not in text
     assert active_request([message]) == request
-    again = summary_message(summary_text(message), "t.jsonl", request, reference_only=note)
+    again = summary_message(
+        summary_text(message), "t.jsonl", request, reference_only=note
+    )
     assert summary_text(again) == summary_text(message)
 
 
@@ -168,7 +182,11 @@ def test_a_compaction_keeps_the_request_the_unseen_the_pairs_and_the_rules(histo
         assert active_request(view) == active_request(history)
         assert unseen_of(view) == unseen_of(history)
         assert results_of(view).items() <= results_of(history).items()
-        starts = [start for start, _ in exchanges(history)][-keep:] if keep else [len(history)]
+        starts = (
+            [start for start, _ in exchanges(history)][-keep:]
+            if keep
+            else [len(history)]
+        )
         kept = history[starts[0] :]
         assert drop_thinking(view[len(view) - len(kept) :], 0) == drop_thinking(kept, 0)
         assert sum(is_summary(b) for m in view for b in of_type(m, "text")) <= 1
@@ -182,9 +200,11 @@ def test_a_compaction_again_at_once_has_nothing_to_replace(history):
             assert auto_compact(view, never, never, keep_exchanges=keep) == view
 
 
-# -- the summary call, over the wire -----------------------------------------------------------
+# -- the summary call, over the wire ---------------------------------------------------
 
-TOOLS = [{"name": "read_file", "description": "Read.", "input_schema": {"type": "object"}}]
+TOOLS = [
+    {"name": "read_file", "description": "Read.", "input_schema": {"type": "object"}}
+]
 
 
 def asking(brain, sent=None, bills=None, **more):
@@ -203,7 +223,10 @@ def test_the_summary_is_asked_for_on_the_live_prefix():
     sent, bills, messages = [], [], conversation(2)
     assert asking(lambda body: say("Did it."), sent, bills)(messages, "") == "Did it."
     [body] = sent
-    assert body["messages"] == [*messages, {"role": "user", "content": summary_prompt(500)}]
+    assert body["messages"] == [
+        *messages,
+        {"role": "user", "content": summary_prompt(500)},
+    ]
     assert body["tools"] == TOOLS
     assert [block["text"] for block in body["system"]] == ["Be brief."]
     assert body["max_tokens"] == 2_000
@@ -211,14 +234,20 @@ def test_the_summary_is_asked_for_on_the_live_prefix():
 
 
 FAILURES = {
-    "cut off": (say("Did", stop="max_tokens"), "the summary stopped with max_tokens after"),
+    "cut off": (
+        say("Did", stop="max_tokens"),
+        "the summary stopped with max_tokens after",
+    ),
     "refused": (say("I can't.", stop="refusal"), "the summary stopped with refusal"),
     "a call": (say("First:", use("a")), "the summary stopped with tool_use"),
     "empty": (say(stop="end_turn"), "the summary is empty"),
     "blank": (say("\n\n"), "the summary is empty"),
     "over its limit": (say("word " * 9_000), r"the summary has 11,\d+ tokens of"),
     "overloaded": (error(529), "the summary call failed: .*Overloaded"),
-    "a bad request": (error(400, "messages: nonsense"), "the summary call failed: .*nonsense"),
+    "a bad request": (
+        error(400, "messages: nonsense"),
+        "the summary call failed: .*nonsense",
+    ),
 }
 
 
@@ -254,7 +283,10 @@ SIZES = {
         "request (14429 tokens) exceeds the available context size (8192 tokens), try increasing",
         14_429 / 8_192,
     ),
-    "llama.cpp, older": ("the request exceeds the available context size, try increasing it", 1.5),
+    "llama.cpp, older": (
+        "the request exceeds the available context size, try increasing it",
+        1.5,
+    ),
     "Bedrock": ("Input is too long for requested model.", 1.5),
     "Gemini": (
         "The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).",
@@ -305,7 +337,9 @@ def test_a_refusal_for_size_is_told_from_other_failures(words, times):
 
 def test_a_request_of_too_many_bytes_is_one_too():
     with pytest.raises(SummaryTooLong) as failure:
-        asking(lambda body: error(413, "Request exceeds the maximum size"))(conversation(2), "")
+        asking(lambda body: error(413, "Request exceeds the maximum size"))(
+            conversation(2), ""
+        )
     assert excess(failure.value.__cause__) == 1.5
 
 
@@ -321,4 +355,6 @@ def test_no_other_refusal_is_taken_for_one(words):
     with pytest.raises(SummaryFailed) as failure:
         asking(lambda body: error(400, words))(conversation(2), "")
     assert not isinstance(failure.value, SummaryTooLong)
-    assert excess(failure.value.__cause__) == excess(ValueError("prompt is too long")) == 0
+    assert (
+        excess(failure.value.__cause__) == excess(ValueError("prompt is too long")) == 0
+    )

@@ -21,7 +21,9 @@ def before(tmp_path: Path) -> Before:
     return before
 
 
-def test_nothing_is_written_through_a_link_that_leads_out_of_the_workspace(before, tmp_path):
+def test_nothing_is_written_through_a_link_that_leads_out_of_the_workspace(
+    before, tmp_path
+):
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "two.txt").write_text("mine")

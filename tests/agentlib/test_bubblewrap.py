@@ -1,4 +1,5 @@
-"""What a command can't do in bubblewrap. Without one that works, a single skip says so."""
+"""What a command can't do in bubblewrap. Without one that works, a single skip says
+so."""
 
 import sys
 from pathlib import Path
@@ -24,11 +25,17 @@ def test_in_bubblewrap_only_the_workspace_can_be_written(tmp_path):
     workspace = Workspace(
         tmp_path, sandbox=True, confirm=lambda command: bool(asked.append(command))
     )
-    assert workspace.bash("echo in > a; cat a; pwd; python -c 'print(1)'") == "in\n/workspace\n1"
+    assert (
+        workspace.bash("echo in > a; cat a; pwd; python -c 'print(1)'")
+        == "in\n/workspace\n1"
+    )
     assert (tmp_path / "a").read_text() == "in\n"
     assert "Read-only" in failure(workspace, "echo out > /etc/agentlib-was-here")
     at_home = Path(sys.prefix).parts[2:3] if sys.prefix.startswith("/tmp/") else ()
-    assert workspace.bash("ls ~; cat /proc/net/route | wc -l").split() == [*at_home, "1"]
+    assert workspace.bash("ls ~; cat /proc/net/route | wc -l").split() == [
+        *at_home,
+        "1",
+    ]
     assert asked == []
 
 
@@ -68,7 +75,11 @@ def test_in_bubblewrap_git_can_be_read_and_not_written(tmp_path, is_worktree):
         "cat: .git/config: Not a directory\ngitdir: elsewhere" if is_worktree else "old"
     )
     workspace.bash("touch made")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".git", ".github", "made"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        ".git",
+        ".github",
+        "made",
+    ]
 
 
 def test_offline_too_a_command_writes_nothing_outside(tmp_path: Path):

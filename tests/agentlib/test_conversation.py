@@ -33,9 +33,14 @@ class Plain(Conversations):
 
     def theirs(self, texts: list[str], original: Message | None) -> Message:
         if not original:
-            return {"role": "user", "content": [{"type": "text", "text": text} for text in texts]}
+            return {
+                "role": "user",
+                "content": [{"type": "text", "text": text} for text in texts],
+            }
         if original["role"] == "assistant":
-            return drop_thinking([original, {"role": "assistant", "content": "-"}], 0)[0]
+            return drop_thinking([original, {"role": "assistant", "content": "-"}], 0)[
+                0
+            ]
         (result,) = original["content"]
         return {**original, "content": [{**result, "content": "\n".join(texts)}]}
 
@@ -44,7 +49,11 @@ def turns(count: int, *thinking: Block) -> list[Message]:
     messages: list[Message] = [{"role": "user", "content": [text("Read the files.")]}]
     for n in range(count):
         call = {"type": "tool_use", "id": f"t{n}", "name": "read", "input": {"n": n}}
-        result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": f"{n} " * 500}
+        result = {
+            "type": "tool_result",
+            "tool_use_id": f"t{n}",
+            "content": f"{n} " * 500,
+        }
         messages += [
             {"role": "assistant", "content": [*thinking, call]},
             {"role": "user", "content": [result]},
@@ -106,13 +115,17 @@ def test_a_summary_that_fails_leaves_the_messages(tmp_path: Path):
 
     plain = Plain(tmp_path, SETTINGS)
     assert plain.view("chat", turns(8), fail) == turns(8)
-    assert "no connection" in (load(tmp_path / "chat.jsonl").compactions[0].failure or "")
+    assert "no connection" in (
+        load(tmp_path / "chat.jsonl").compactions[0].failure or ""
+    )
 
 
 def test_a_changed_result_has_its_new_text(tmp_path: Path):
     plain = Plain(tmp_path, replace(SETTINGS, micro="clear"))
     seen = plain.view("chat", turns(8), lambda messages: "All was read.")
-    old, *_, newest = (result for message in seen for result in of_type(message, "tool_result"))
+    old, *_, newest = (
+        result for message in seen for result in of_type(message, "tool_result")
+    )
     assert old["content"] == "[Previous: used read]"
     assert newest == turns(8)[-1]["content"][0]
 
@@ -120,8 +133,13 @@ def test_a_changed_result_has_its_new_text(tmp_path: Path):
 def test_thinking_goes_where_something_before_it_changed(tmp_path: Path):
     plain = Plain(tmp_path, SETTINGS)
     seal = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
-    made = [plain.view("chat", turns(n, seal), lambda messages: "All was read.") for n in range(9)]
-    after = next(i for i, view in enumerate(made) if is_summary(view[0]["content"][0])) + 1
+    made = [
+        plain.view("chat", turns(n, seal), lambda messages: "All was read.")
+        for n in range(9)
+    ]
+    after = (
+        next(i for i, view in enumerate(made) if is_summary(view[0]["content"][0])) + 1
+    )
     replies = [message for message in made[after] if message["role"] == "assistant"]
     assert [len(of_type(reply, "thinking")) for reply in replies] == [0, 1]
     assert violation(made[after]) is None
@@ -145,7 +163,9 @@ def test_system_messages_stand_in_front_of_every_view(tmp_path: Path):
 def test_parts_that_follow_one_another_are_one_reply(tmp_path: Path):
     given = turns(2)
     parts = [{"role": "assistant", "content": [text(words)]} for words in "ab"]
-    seen = Plain(tmp_path, SETTINGS).view("chat", [*given, *parts, *given[:1]], lambda m: "")
+    seen = Plain(tmp_path, SETTINGS).view(
+        "chat", [*given, *parts, *given[:1]], lambda m: ""
+    )
     assert seen == [*given, *parts, *given[:1]]
     reply = load(tmp_path / "chat.jsonl").history[-2]
     assert reply == {"role": "assistant", "content": [text("a"), text("b")]}
@@ -155,6 +175,8 @@ def test_the_input_of_a_call_stays_as_the_framework_has_it(tmp_path: Path):
     def shorten(messages: list[Message], settings: Settings, **given: Any) -> Step:
         return Step(messages=messages, replaced={f"t0{INPUT}": "{}"})
 
-    seen = Plain(tmp_path, SETTINGS, shorten).view("chat", turns(2), lambda messages: "")
+    seen = Plain(tmp_path, SETTINGS, shorten).view(
+        "chat", turns(2), lambda messages: ""
+    )
     assert seen == turns(2)
     assert load(tmp_path / "chat.jsonl").context[1]["content"][0]["input"] == {}

@@ -1,7 +1,7 @@
 """An endpoint that misbehaves, behind a socket of this machine.
 
-Each test lets it misbehave once in the middle of a run. No error is a bug's, nothing noted is lost,
-and the session goes on with a good endpoint.
+Each test lets it misbehave once in the middle of a run. No error is a bug's, nothing
+noted is lost, and the session goes on with a good endpoint.
 """
 
 import json
@@ -31,7 +31,13 @@ READ = call("toolu_9", "read_file", path="a.txt")
 
 def message(*content: Any, **more: Any) -> Body:
     usage = {"input_tokens": 9, "output_tokens": 9}
-    base = {"id": "m", "type": "message", "role": "assistant", "model": MODEL, "usage": usage}
+    base = {
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "model": MODEL,
+        "usage": usage,
+    }
     return base | {"content": list(content), "stop_reason": "end_turn"} | more
 
 
@@ -58,8 +64,13 @@ CONTENTS: dict[str, Any] = {
     "name a number": [{**READ, "name": 5}],
     "unknown tool": [{**READ, "name": "format_disk"}],
     "unknown block": [{"type": "hologram", "data": "x"}],
-    "server tool": [{"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}],
-    "half a pair": [{"type": "text", "text": "\ud83d"}, {**READ, "input": {"path": "\ud83d"}}],
+    "server tool": [
+        {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+    ],
+    "half a pair": [
+        {"type": "text", "text": "\ud83d"},
+        {**READ, "input": {"path": "\ud83d"}},
+    ],
     "unsigned thinking": [{"type": "thinking", "thinking": "hm"}, READ],
     "no block": [],
     "null": None,
@@ -76,9 +87,13 @@ WHOLE: dict[str, Reply] = {
     "nested too deep": reply(b'{"content":' + b"[" * 3_000 + b"]" * 3_000 + b"}"),
     "a number too long": reply(b'{"id":' + b"9" * 5_000 + b"}"),
     "no UTF-8": reply(b'{"id": "\xff"}'),
-    "a stream": Reply(200, {"content-type": "text/event-stream"}, b"event: ping\ndata: {}\n\n"),
+    "a stream": Reply(
+        200, {"content-type": "text/event-stream"}, b"event: ping\ndata: {}\n\n"
+    ),
     "204": Reply(204, {}, b""),
-    "usage of texts": reply(message(READ, usage={"input_tokens": "9", "output_tokens": []})),
+    "usage of texts": reply(
+        message(READ, usage={"input_tokens": "9", "output_tokens": []})
+    ),
     "no content": reply({k: v for k, v in message().items() if k != "content"}),
     "no stop reason": reply(message(READ, stop_reason=None)),
     "unknown stop reason": reply(message(READ, stop_reason="bored")),
@@ -97,7 +112,9 @@ WHOLE: dict[str, Reply] = {
     "413": reply(error("request_too_large", "Request exceeds the maximum size"), 413),
     "429 for an hour": reply(error("rate_limit_error"), 429, retry_after="3600"),
     "529 without retry": reply(error("overloaded_error"), 529, x_should_retry="false"),
-    "500 in HTML": Reply(500, {"content-type": "text/html", "retry-after-ms": "1"}, b"<html>"),
+    "500 in HTML": Reply(
+        500, {"content-type": "text/html", "retry-after-ms": "1"}, b"<html>"
+    ),
     "shorter than it says": Reply(200, JSON | {"content-length": "9999"}, b"{"),
     "another encoding": Reply(200, JSON | {"content-encoding": "gzip"}, b"no gzip"),
 }
@@ -126,7 +143,9 @@ class Odds(Server):
         return super().answer(method, path, headers, raw)
 
 
-def survives(odd: Reply, folder: Path, monkeypatch: Any, pause: float = 0.0, **more: Any) -> Any:
+def survives(
+    odd: Reply, folder: Path, monkeypatch: Any, pause: float = 0.0, **more: Any
+) -> Any:
     """Run into the odd reply, then go on. Returns the error that the run ended with."""
     (folder / "work").mkdir()
     (folder / "work/a.txt").write_text("one\n")

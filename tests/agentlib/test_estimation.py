@@ -1,4 +1,5 @@
-"""Estimation: the seeds' two counts, the table by kind, and the meter that learns from bills."""
+"""Estimation: the seeds' two counts, the table by kind, and the meter that learns from
+bills."""
 
 import copy
 from itertools import pairwise
@@ -37,7 +38,10 @@ from tests.strategies import (
     user,
 )
 
-DOCUMENT = {"type": "document", "source": {"type": "text", "data": "x" * 940}}  # 1,000 written out
+DOCUMENT = {
+    "type": "document",
+    "source": {"type": "text", "data": "x" * 940},
+}  # 1,000 written out
 FULL = user(result("a", "x" * 99), result("b", [text("y" * 30), IMAGE]), "z" * 21)
 
 
@@ -50,7 +54,9 @@ def test_the_seeds_count_is_the_length_of_the_python_text_over_four(history):
 def test_the_count_by_block_takes_texts_and_results_of_any_shape():
     called = assistant(thinking("t" * 600), "w" * 10, use("a", command="c" * 300))
     assert estimate_by_block([]) == 0
-    assert estimate_by_block([{"role": "user", "content": "w" * 10}]) == 4  # 10 / 3, rounded up
+    assert (
+        estimate_by_block([{"role": "user", "content": "w" * 10}]) == 4
+    )  # 10 / 3, rounded up
     assert estimate_by_block([called]) == 4
     assert estimate_by_block([FULL]) == (99 + 30 + 21) / 3 == 50
     assert estimate_by_block([user(result("a", "[Previous: used bash]"))]) == 7
@@ -64,7 +70,11 @@ def test_the_count_by_block_takes_texts_and_results_of_any_shape():
         ("assistant", assistant("x" * 1000), 285),
         ("thinking", assistant(thinking("x" * 1000)), 290),
         ("thinking", assistant({"type": "redacted_thinking", "data": "x" * 1000}), 290),
-        ("tool_use", assistant(use("a", command="x" * 985)), 300 + 90),  # {'command': '…'} is 1,000
+        (
+            "tool_use",
+            assistant(use("a", command="x" * 985)),
+            300 + 90,
+        ),  # {'command': '…'} is 1,000
         ("tool_result", user(result("a", "x" * 1000)), 345),
         ("tool_result", user(result("a", [text("x" * 600), text("x" * 400)])), 345),
         ("tool_result", user({"type": "tool_result", "tool_use_id": "a"}), 0),
@@ -73,7 +83,11 @@ def test_the_count_by_block_takes_texts_and_results_of_any_shape():
         ("placeholder", user(result("a", "[Previous: used " + "x" * 984)), 345),
         ("placeholder", user(result("a", [text("[Previous: used " + "x" * 984)])), 345),
         ("summary", user(SUMMARY + "x" * (1000 - len(SUMMARY))), 285),
-        ("tool_use", assistant({**use("a", q="x" * 991), "type": "server_tool_use"}), 300 + 90),
+        (
+            "tool_use",
+            assistant({**use("a", q="x" * 991), "type": "server_tool_use"}),
+            300 + 90,
+        ),
         ("tool_result", user(DOCUMENT), 345),
         ("tool_result", user(result("a", [DOCUMENT])), 345),
     ],
@@ -88,7 +102,9 @@ def test_each_kind_of_block_has_its_weight_and_its_place(kind, message, tokens):
 def test_a_breakdown_misses_nothing_that_the_messages_weigh(history):
     before = copy.deepcopy(history)
     found = breakdown(history)
-    assert sum(found.values()) == pytest.approx(sum(map(message_tokens, history)), abs=len(KINDS))
+    assert sum(found.values()) == pytest.approx(
+        sum(map(message_tokens, history)), abs=len(KINDS)
+    )
     assert history == before
 
 
@@ -167,7 +183,9 @@ def test_a_bill_below_the_base_shows_a_smaller_base():
     st.integers(1, 90_000),
     st.integers(1, 90_000),
 )
-def test_a_refusal_is_believed_for_what_no_bill_has_seen(history, estimator, refused, billed):
+def test_a_refusal_is_believed_for_what_no_bill_has_seen(
+    history, estimator, refused, billed
+):
     found, old = meter(estimator, 500), history[:1]
     found.observe(old, {"input_tokens": 900})
     before, guess = found.estimate(old), found.estimate(history)
@@ -195,7 +213,9 @@ def test_a_meter_weighs_only_messages_that_are_new():
         found.estimate(history[:stop])
         found.observe(history[:stop], {"input_tokens": 100 * stop})
         assert found.estimate(history[:stop]) == 100 * stop
-        assert {id(m) for m in calls[before:]} == {id(m) for m in history[before and start : stop]}
+        assert {id(m) for m in calls[before:]} == {
+            id(m) for m in history[before and start : stop]
+        }
     before = len(calls)
     cleared = user(result("toolu_7", "[Previous: used read_file]"))
     found.estimate([*history[:16], cleared, *history[17:]])
@@ -204,7 +224,10 @@ def test_a_meter_weighs_only_messages_that_are_new():
 
 @given(histories())
 def test_the_seeds_meters_count_as_the_seeds_do_and_learn_nothing(history):
-    for name, count, off in (("chars", estimate_tokens, 0), ("blocks", estimate_by_block, 1)):
+    for name, count, off in (
+        ("chars", estimate_tokens, 0),
+        ("blocks", estimate_by_block, 1),
+    ):
         found = meter(name, base_chars=9_000)
         found.observe(history[:1], {"input_tokens": 5_000})
         assert found.estimate(history) == pytest.approx(count(history), abs=off)
@@ -217,17 +240,29 @@ def counted(messages):
 
 @pytest.mark.parametrize("said", ["by the person", "in a file"])
 def test_twenty_thousand_chinese_characters_in_an_english_conversation(said):
-    english = Path(agentlib.__file__).with_name("messages.py").read_text(encoding="utf-8")
+    english = (
+        Path(agentlib.__file__).with_name("messages.py").read_text(encoding="utf-8")
+    )
     chinese = prose(20_000, CHINESE)
-    history = [user("Explain this module."), assistant("I read it.", use("a", "read_file"))]
-    history += [user(result("a", english)), assistant("It asks questions. And the next?")]
+    history = [
+        user("Explain this module."),
+        assistant("I read it.", use("a", "read_file")),
+    ]
+    history += [
+        user(result("a", english)),
+        assistant("It asks questions. And the next?"),
+    ]
     found = TokenMeter()
     found.observe(history[:1], {"input_tokens": counted(history[:1])})
     found.observe(history[:3], {"input_tokens": counted(history[:3])})
     if said == "by the person":
         history += [user(chinese)]
     else:
-        history += [user("Yes."), assistant(use("b", "read_file")), user(result("b", chinese))]
+        history += [
+            user("Yes."),
+            assistant(use("b", "read_file")),
+            user(result("b", chinese)),
+        ]
     assert found.estimate(history) == pytest.approx(counted(history), rel=0.15)
     assert estimate_tokens(history) < 0.5 * counted(history)  # the alarm stays silent
     found.observe(history, {"input_tokens": counted(history)})
@@ -241,6 +276,8 @@ def test_a_file_that_begins_in_mid_conversation_makes_no_huge_base():
     assert gauge.estimate([words]) == 150_000
     assert gauge.base == 50_000
     assert gauge.estimate([{"role": "user", "content": "a summary"}]) < 51_000
-    large = TokenMeter(base_chars=400_000)  # an agent that has told its system prompt and tools
+    large = TokenMeter(
+        base_chars=400_000
+    )  # an agent that has told its system prompt and tools
     large.observe([words], {"input_tokens": 150_000})
     assert large.base > 140_000

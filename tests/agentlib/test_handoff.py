@@ -1,4 +1,5 @@
-"""The hand-off: what it is asked for on, in which words, how long, by whom, and who obeys it."""
+"""The hand-off: what it is asked for on, in which words, how long, by whom, and who
+obeys it."""
 
 import contextlib
 import copy
@@ -51,19 +52,25 @@ def asked_for(messages, focus="", **more):
         asked.extend([list(shown), focus])
         return "Did it."
 
-    head_and_tail(messages, summarize, lambda: "t.jsonl", replace(ENDS, **more), focus=focus)
+    head_and_tail(
+        messages, summarize, lambda: "t.jsonl", replace(ENDS, **more), focus=focus
+    )
     return asked
 
 
 def test_the_summary_is_asked_for_on_the_head_and_the_trimmed_middle():
     messages = conversation(8, size=3_000)
-    shown, focus = asked_for(messages, focus="rules", head_tokens=1_200, tail_tokens=1_200)
+    shown, focus = asked_for(
+        messages, focus="rules", head_tokens=1_200, tail_tokens=1_200
+    )
     assert focus == "rules"
     assert asks_for_summary(shown)
     assert shown[:3] == messages[:3]
     assert [m["role"] for m in shown[3:]] == ["assistant", "user"] * 6 + ["user"]
     texts = [r["content"] for r in results_of(shown[3:]).values()]
-    assert {len(t) for t in texts} == {1_600 + len("\n\n[... 1400 characters trimmed ...]\n\n")}
+    assert {len(t) for t in texts} == {
+        1_600 + len("\n\n[... 1400 characters trimmed ...]\n\n")
+    }
     assert violation(shown) is None
 
 
@@ -107,7 +114,9 @@ def test_the_budget_never_falls_and_is_at_most_what_was_set(one, other, most):
 
 
 @given(
-    histories(min_size=1), st.sampled_from([0, 30, 400]), st.sampled_from([None, 0, 600, 16_000])
+    histories(min_size=1),
+    st.sampled_from([0, 30, 400]),
+    st.sampled_from([None, 0, 600, 16_000]),
 )
 def test_what_the_summary_is_written_from_breaks_no_rule(history, head, tail):
     def summarize(shown, focus):
@@ -117,12 +126,14 @@ def test_what_the_summary_is_written_from_breaks_no_rule(history, head, tail):
 
     before = copy.deepcopy(history)
     with contextlib.suppress(SummaryFailed):
-        ends = replace(ENDS, head_tokens=head, tail_tokens=tail, trim_over=300, trim_keep=90)
+        ends = replace(
+            ENDS, head_tokens=head, tail_tokens=tail, trim_over=300, trim_keep=90
+        )
         head_and_tail(history, summarize, lambda: "t", ends)
     assert history == before
 
 
-# -- who is asked --------------------------------------------------------------------------------
+# -- who is asked ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -136,7 +147,9 @@ def test_what_the_summary_is_written_from_breaks_no_rule(history, head, tail):
 def test_the_model_that_the_session_runs_with_now_is_asked_or_the_one_set(
     summary_model, models, tmp_path
 ):
-    settings = replace(SMALL, head_tokens=200, tail_tokens=800, summary_model=summary_model)
+    settings = replace(
+        SMALL, head_tokens=200, tail_tokens=800, summary_model=summary_model
+    )
     session, asked = a_session(tmp_path, settings), []
     for n, model in enumerate(["claude-one", "claude-two"]):
         seen, workspace = [], a_workspace(tmp_path / str(n))
@@ -156,14 +169,21 @@ def test_if_the_model_for_summaries_gives_none_the_sessions_own_is_asked(tmp_pat
         return brain(body) | ({"content": []} if gives_none else {})
 
     session = a_session(tmp_path, settings)
-    go(silent, a_workspace(tmp_path), session, seen=seen, settings=settings, model="claude-one")
+    go(
+        silent,
+        a_workspace(tmp_path),
+        session,
+        seen=seen,
+        settings=settings,
+        model="claude-one",
+    )
     asked = [body["model"] for body in seen if is_summary_call(body)]
     assert asked == ["claude-small", "claude-one"] * len(session.compactions)
     assert session.compactions
     assert {each.failure for each in session.compactions} == {None}
 
 
-# -- who obeys it --------------------------------------------------------------------------------
+# -- who obeys it ----------------------------------------------------------------------
 
 QUESTION = "Where is `LIMIT` set? Follow it through the files."
 HANDED_OVER = f"""\
@@ -182,13 +202,17 @@ def first_call(*messages: Any) -> str:
     return str(next(b["input"] for b in said["content"] if b["type"] == "tool_use"))
 
 
-def handed(reference_only: bool, text: str = HANDED_OVER, carried: str | None = None) -> Any:
+def handed(
+    reference_only: bool, text: str = HANDED_OVER, carried: str | None = None
+) -> Any:
     return summary_message(text, "t", carried, reference_only=reference_only)
 
 
 def test_the_offline_model_obeys_a_question_in_a_summary_that_does_not_say_it_is_none():
     assert "LIMIT" in first_call(READS, handed(False))
-    assert "LIMIT" in first_call(handed(False, carried="Read every Python file one by one"))
+    assert "LIMIT" in first_call(
+        handed(False, carried="Read every Python file one by one")
+    )
     assert "LIMIT" not in first_call(READS, handed(True))
 
 
@@ -205,7 +229,9 @@ def test_only_a_list_of_pending_questions_is_obeyed():
         ("Historical Pending User Asks", False),
     ],
 )
-def test_a_question_is_obeyed_only_under_a_heading_that_reads_like_a_command(heading, obeyed):
+def test_a_question_is_obeyed_only_under_a_heading_that_reads_like_a_command(
+    heading, obeyed
+):
     told = HANDED_OVER.replace("Pending questions", heading)
     told = told.replace("## Remaining work", "## Progress notes")
     assert ("LIMIT" in first_call(READS, handed(False, told))) == obeyed
@@ -218,11 +244,15 @@ def test_a_model_that_overlooks_the_note_obeys_the_heading():
 
 
 def test_a_question_that_was_answered_since_is_not_answered_again():
-    answer = assistant("- [set] LIMIT | a.py | 3 | 12\n`LIMIT` is 12, set through 1 files.")
+    answer = assistant(
+        "- [set] LIMIT | a.py | 3 | 12\n`LIMIT` is 12, set through 1 files."
+    )
     assert "LIMIT" not in first_call(READS, handed(False), answer, READS)
 
 
-def summed_up(*messages: Any, update: bool = False, tokens: int = 400, focus: str = "") -> str:
+def summed_up(
+    *messages: Any, update: bool = False, tokens: int = 400, focus: str = ""
+) -> str:
     prompt = user(handoff_prompt(tokens, focus, update=update))
     body = {"messages": [*messages, prompt], "tools": TOOLS, "max_tokens": 4_000}
     return reply(body)["content"][0]["text"]
@@ -242,17 +272,22 @@ def test_a_question_left_open_is_handed_over_as_one_and_an_answered_one_is_not()
 
 
 def noted(first: int, last: int) -> Any:
-    facts = "\n".join(f"- [fact] FACT: number {n} is value {n * n}." for n in range(first, last))
+    facts = "\n".join(
+        f"- [fact] FACT: number {n} is value {n * n}." for n in range(first, last)
+    )
     return assistant(f"- [file] f{first}.py | 9 lines | Values.\n{facts}")
 
 
 def test_an_update_carries_over_the_facts_of_before_and_a_new_summary_the_newest():
     before = handed(
-        True, "## Decisions resolved\n- [fact] FACT: the first is 1.\n- [fact] FACT: so is 2."
+        True,
+        "## Decisions resolved\n- [fact] FACT: the first is 1.\n- [fact] FACT: so is 2.",
     )
     told = [READS, before, noted(0, 60), user("Go on.")]
     for update in (True, False):
-        text = section(summed_up(*told, update=update, tokens=200), "Decisions resolved")
+        text = section(
+            summed_up(*told, update=update, tokens=200), "Decisions resolved"
+        )
         assert ("FACT: the first is 1." in text) == update
         assert "number 59" in text
 
@@ -266,7 +301,8 @@ def test_the_focus_gets_its_share_and_leaves_the_rest_its_own():
 
 
 @pytest.mark.parametrize(
-    ("reference_only", "kind"), [(True, "Pending"), (False, "Pending"), (False, "Earlier")]
+    ("reference_only", "kind"),
+    [(True, "Pending"), (False, "Pending"), (False, "Earlier")],
 )
 def test_a_stale_question_is_answered_if_neither_note_nor_heading_makes_it_harmless(
     reference_only, kind, tmp_path: Path, monkeypatch
@@ -284,14 +320,16 @@ def test_a_stale_question_is_answered_if_neither_note_nor_heading_makes_it_harml
     api = client(window=32_000, clock=clock)
     same: dict[str, Any] = {"settings": settings, "session": session, "clock": clock}
     asked = "Where is `EF_ARM_ABIMASK` set? Follow it through the files."
-    list(run(api, asked, Workspace(work), max_turns=1, **same))  # broken off: never answered
+    list(
+        run(api, asked, Workspace(work), max_turns=1, **same)
+    )  # broken off: never answered
     turns = list(run(api, REVIEW.prompts[1], Workspace(work), max_turns=60, **same))
     assert (work / "REPORT.md").is_file() == harmless
     assert ("`EF_ARM_ABIMASK` is" in str(turns[-1].messages)) != harmless
     assert any(turn.step.compaction for turn in turns)
 
 
-# -- what stands beside a summary -----------------------------------------------------------------
+# -- what stands beside a summary ------------------------------------------------------
 
 
 def test_neither_a_hook_nor_a_stand_in_repeats_what_stays_beside_the_summary():
@@ -303,6 +341,8 @@ def test_neither_a_hook_nor_a_stand_in_repeats_what_stays_beside_the_summary():
         view = head_and_tail([*messages, user("Go on.")], summarize, lambda: "t", ends)
         summary, *tail = view
         assert 4 < len(tail) < len(messages)
-        last = next(m for m in tail if m["role"] == "assistant")["content"][0]["text"][:12]
+        last = next(m for m in tail if m["role"] == "assistant")["content"][0]["text"][
+            :12
+        ]
         assert last not in str(summary)
     assert given[0] == messages[: len(messages) + 1 - len(tail)]

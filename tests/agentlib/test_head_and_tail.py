@@ -1,4 +1,5 @@
-"""Head and tail: what stays at both ends, what a tail splits, and what a hand-off is asked for."""
+"""Head and tail: what stays at both ends, what a tail splits, and what a hand-off is
+asked for."""
 
 import copy
 import re
@@ -38,7 +39,8 @@ from tests.strategies import (
     user,
 )
 
-# A reading of 1,000 characters weighs 441 tokens: 345, 90 for the call, the rest its words.
+# A reading of 1,000 characters weighs 441 tokens: 345, 90 for the call, the rest its
+# words.
 EACH = sum(map(message_tokens, reading(0)))
 
 
@@ -58,12 +60,20 @@ def compacted(messages, head=500, tail=900, summarize=short, **more):
     return head_and_tail(messages, summarize, archive, both(head, tail, **more))
 
 
-# -- head --------------------------------------------------------------------------------------
+# -- head ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("tokens", "length"),
-    [(0, 0), (4, 0), (12, 1), (EACH, 1), (EACH + 12, 3), (2 * EACH + 12, 5), (10**6, 5)],
+    [
+        (0, 0),
+        (4, 0),
+        (12, 1),
+        (EACH, 1),
+        (EACH + 12, 3),
+        (2 * EACH + 12, 5),
+        (10**6, 5),
+    ],
 )
 def test_the_head_is_the_first_words_and_up_to_two_exchanges_that_fit(tokens, length):
     assert head_length(conversation(6), tokens) == length
@@ -75,10 +85,12 @@ def test_the_head_never_shrinks_while_the_conversation_grows(history, tokens):
     assert lengths == sorted(lengths)
 
 
-# -- tail --------------------------------------------------------------------------------------
+# -- tail ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("tokens", "kept"), [(0, 1), (EACH, 1), (2 * EACH, 2), (10**6, 6)])
+@pytest.mark.parametrize(
+    ("tokens", "kept"), [(0, 1), (EACH, 1), (2 * EACH, 2), (10**6, 6)]
+)
 def test_the_tail_is_the_newest_exchanges_that_fit_and_never_none(tokens, kept):
     tail = tail_of(conversation(6), tokens)
     assert [m["role"] for m in tail] == ["assistant", "user"] * kept
@@ -90,7 +102,9 @@ def test_a_result_larger_than_the_tail_is_split_and_not_dropped():
     [called, answer] = tail_of(messages, 1_000)
     text = answer["content"][0]["content"]
     assert called is messages[-2]
-    gone = int(re.findall(r"\n\n\[\.\.\. (\d+) characters trimmed \.\.\.\]\n\n", text)[0])
+    gone = int(
+        re.findall(r"\n\n\[\.\.\. (\d+) characters trimmed \.\.\.\]\n\n", text)[0]
+    )
     kept = (20_000 - gone) // 2
     assert text.startswith(prose(20_000)[:kept])
     assert text.endswith(prose(20_000)[-kept:])
@@ -106,7 +120,9 @@ def test_what_the_model_has_not_seen_yet_may_be_given_more_room_than_the_tail():
 
 def test_an_older_result_is_split_only_while_enough_of_it_is_left():
     messages = [*conversation(1), *reading(1, size=20_000), *reading(2)]
-    assert len(tail_of(messages, 2_000)) == 4  # 1,000 left for it: over 2 x 800 characters
+    assert (
+        len(tail_of(messages, 2_000)) == 4
+    )  # 1,000 left for it: over 2 x 800 characters
     assert len(tail_of(messages, 900)) == 2  # and here less
     assert len(tail_of(messages, 900, least=100)) == 4
 
@@ -118,13 +134,15 @@ def test_what_is_no_result_is_never_split():
     assert tail_of(pictures, 100) == pictures[-2:]
 
 
-# -- both --------------------------------------------------------------------------------------
+# -- both ------------------------------------------------------------------------------
 
 
 def test_the_middle_gives_way_to_a_summary_between_head_and_tail():
     messages = conversation(8)
     view = compacted(messages, reference_only=False)
-    summary = user("[Conversation compressed. Transcript: t.jsonl]\n\nDid it.\n[End of summary]")
+    summary = user(
+        "[Conversation compressed. Transcript: t.jsonl]\n\nDid it.\n[End of summary]"
+    )
     assert view == [*messages[:3], summary, *messages[-4:]]
     assert all(a is b for a, b in zip(view[:3], messages, strict=False))
     assert all(a is b for a, b in zip(view[-4:], messages[-4:], strict=True))
@@ -139,7 +157,9 @@ def test_the_active_request_stays_word_for_word_wherever_it_stood(where):
         "summary": [*conversation(1), assistant("Hm."), summary_message_with(asks)],
         "tail": [*conversation(8), assistant("Done."), asks],
     }[where]
-    messages += [m for n in range(8, 11) for m in reading(n)] if where == "summary" else []
+    messages += (
+        [m for n in range(8, 11) for m in reading(n)] if where == "summary" else []
+    )
     view = compacted(messages)
     assert active_request(view) == "Now the tests, please."
     texts = [b["text"] for m in view for b in of_type(m, "text")]
@@ -175,20 +195,26 @@ def test_where_there_is_no_middle_neither_callable_is_called(messages):
 
 
 @pytest.mark.parametrize(
-    ("summary", "words"), [("", "is empty"), (" \n", "is empty"), (prose(9_000), "is larger")]
+    ("summary", "words"),
+    [("", "is empty"), (" \n", "is empty"), (prose(9_000), "is larger")],
 )
 def test_a_summary_that_is_none_fails(summary, words):
     with pytest.raises(SummaryFailed, match=words):
         compacted(conversation(8), summarize=lambda asked, focus: summary)
 
 
-# -- whatever the conversation -------------------------------------------------------------------
+# -- whatever the conversation ---------------------------------------------------------
 
-heads, tails = st.sampled_from([0, 30, 400, 4_000]), st.sampled_from([None, 0, 150, 600, 16_000])
+heads, tails = (
+    st.sampled_from([0, 30, 400, 4_000]),
+    st.sampled_from([None, 0, 150, 600, 16_000]),
+)
 
 
 @given(histories(min_size=1), heads, tails, st.integers(0, 2))
-def test_a_hand_off_keeps_both_ends_the_request_the_pairs_and_the_rules(history, head, tail, keep):
+def test_a_hand_off_keeps_both_ends_the_request_the_pairs_and_the_rules(
+    history, head, tail, keep
+):
     before = copy.deepcopy(history)
     try:
         view = compacted(history, head, tail, keep_exchanges=keep)
@@ -224,4 +250,6 @@ def test_a_hand_off_again_at_once_has_nothing_to_replace(history, head, tail, ke
         view = head_and_tail(history, short, archive, same)
     except SummaryFailed:
         return
-    assert drop_thinking(head_and_tail(view, never, never, same), 0) == drop_thinking(view, 0)
+    assert drop_thinking(head_and_tail(view, never, never, same), 0) == drop_thinking(
+        view, 0
+    )

@@ -1,4 +1,5 @@
-"""What is put back by use: the kinds of result that later replies quote, small and fresh first."""
+"""What is put back by use: the kinds of result that later replies quote, small and
+fresh first."""
 
 from agentlib.hooks import most_used
 from agentlib.messages import Message
@@ -17,7 +18,11 @@ def names(*messages: Message, count: int = 5) -> list[str]:
 
 
 def test_a_kind_that_nobody_quotes_is_not_put_back():
-    messages = [*read("a", LINE), *read("b", "x" * 90, "bash"), assistant(text(f"See {LINE}."))]
+    messages = [
+        *read("a", LINE),
+        *read("b", "x" * 90, "bash"),
+        assistant(text(f"See {LINE}.")),
+    ]
     assert names(*messages) == ["a.py"]
 
 
@@ -32,5 +37,10 @@ def test_the_smaller_and_the_fresher_come_first_and_no_more_than_asked_for():
 
 def test_of_the_same_call_the_newest_result_is_put_back():
     again = [assistant({**use("t2", "read_file"), "input": {"path": "a.py"}})]
-    messages = [*read("a", LINE), *again, user(result("t2", f"{LINE}\nnew")), assistant(text(LINE))]
+    messages = [
+        *read("a", LINE),
+        *again,
+        user(result("t2", f"{LINE}\nnew")),
+        assistant(text(LINE)),
+    ]
     assert most_used()(messages) == [("a.py", f"{LINE}\nnew")]

@@ -1,4 +1,5 @@
-"""Keeping the prompt cache alive: the last request again, billed, noted, and ended in time."""
+"""Keeping the prompt cache alive: the last request again, billed, noted, and ended in
+time."""
 
 import io
 import json
@@ -31,7 +32,9 @@ from tests.runs import ctrl_c
 from windtunnel.runner import Run, play
 from windtunnel.tasks.scenarios import REVIEW, Clock
 
-LONG = "Rule: every report begins with '# For Ada'. " + "And so it has always been. " * 400
+LONG = (
+    "Rule: every report begins with '# For Ada'. " + "And so it has always been. " * 400
+)
 COLD = {"input_tokens": 0, "cache_read_input_tokens": 0}
 
 
@@ -59,7 +62,9 @@ def test_a_repeat_reads_the_whole_prompt_and_keeps_no_answer(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("times", "alive"), [(0, False), (1, True), (2, True)])
-def test_the_cache_lives_as_long_as_it_is_repeated(tmp_path: Path, times: int, alive: bool) -> None:
+def test_the_cache_lives_as_long_as_it_is_repeated(
+    tmp_path: Path, times: int, alive: bool
+) -> None:
     agent, clock = started(tmp_path)
     for _ in range(times):
         clock.pause(270)
@@ -76,7 +81,10 @@ def test_the_layers_know_that_the_cache_is_warm(tmp_path: Path) -> None:
     clock.pause(100)
     idle: list[float] = []
     engine = agent.engine
-    agent.engine = lambda *args, **given: (idle.append(given["idle"]), engine(*args, **given))[1]
+    agent.engine = lambda *args, **given: (
+        idle.append(given["idle"]),
+        engine(*args, **given),
+    )[1]
     agent.prepare(agent.now())
     assert 100 < idle[0] < 110
 
@@ -120,7 +128,7 @@ def test_where_no_answer_is_refused_it_is_one_token(
         assert strict.refused == len(agent.session.repeats) == 1
 
 
-# -- in runs and replays -------------------------------------------------------------------------
+# -- in runs and replays ---------------------------------------------------------------
 
 
 def review(repeats: int) -> Run:
@@ -131,7 +139,9 @@ def test_a_run_is_repeated_in_its_pause_and_replayed_so() -> None:
     run = review(3)
     assert len(run.session.repeats) == 1  # the pause of 400 s has room for one
     frames = replay(run.session, run.settings)
-    assert [frame.context for frame in frames] == [r.context for r in run.session.requests]
+    assert [frame.context for frame in frames] == [
+        r.context for r in run.session.requests
+    ]
     billed = bills.bills(run.session, frames)
     total = sum(dollars(usage, MODEL) for each in billed for usage in each.usages)
     assert total == pytest.approx(run.dollars(MODEL), rel=0.04)
@@ -147,7 +157,7 @@ def test_a_replay_repeats_what_the_recording_did_not() -> None:
     assert cleared[1] < cleared[0]  # fewer results go where the cache is warm
 
 
-# -- in the terminal -----------------------------------------------------------------------------
+# -- in the terminal -------------------------------------------------------------------
 
 
 class Slow(io.StringIO):
@@ -162,13 +172,17 @@ class Slow(io.StringIO):
 
 @pytest.fixture
 def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """A live terminal on a provider of this machine, whose cache lives half a second."""
+    """A live terminal on a provider of this machine, whose cache lives half a
+    second."""
     with served(Server(reply)) as wire:
         monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
         monkeypatch.setenv("ANTHROPIC_BASE_URL", wire.url)
         (tmp_path / "work").mkdir()
         arguments = Arguments(
-            workspace=tmp_path / "work", transcripts=tmp_path / "t", live=True, keep_alive=2
+            workspace=tmp_path / "work",
+            transcripts=tmp_path / "t",
+            live=True,
+            keep_alive=2,
         )
         opened = Terminal(arguments)
         opened.settings = replace(opened.settings, cache_ttl=0.5)
@@ -292,7 +306,9 @@ def test_a_second_ctrl_c_leaves(terminal, held: Held, monkeypatch) -> None:
     assert terminal.repeating.is_alive()
 
 
-def test_q_does_not_wait_for_a_repeat(terminal, held: Held, monkeypatch, capsys) -> None:
+def test_q_does_not_wait_for_a_repeat(
+    terminal, held: Held, monkeypatch, capsys
+) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("q\n"))
     with terminal._kept_alive(awaited=False):
         assert held.asked.wait(9)
@@ -301,7 +317,9 @@ def test_q_does_not_wait_for_a_repeat(terminal, held: Held, monkeypatch, capsys)
     assert "a repeat is under way; it may be billed" in capsys.readouterr().out
 
 
-def test_while_a_permission_and_a_command_take_long_it_repeats_and_then_no_more(terminal) -> None:
+def test_while_a_permission_and_a_command_take_long_it_repeats_and_then_no_more(
+    terminal,
+) -> None:
     terminal.obey(LONG)
 
     def permitted(command: str) -> bool:

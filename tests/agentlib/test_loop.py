@@ -1,4 +1,5 @@
-"""The loop: its turns and stop reasons, compaction in it, and runs that break off and go on."""
+"""The loop: its turns and stop reasons, compaction in it, and runs that break off and
+go on."""
 
 import dataclasses
 import json
@@ -51,7 +52,9 @@ def test_a_turn_holds_what_was_sent_and_what_came_of_it(workspace, session):
     assert [m["role"] for m in first.messages] == ["assistant", "user"]
     assert results(first.messages[1]) == [(READ, None)]
     assert last.context == [*first.context, *first.messages]
-    assert [bare(turn.context) for turn in (first, last)] == [bare(b["messages"]) for b in seen]
+    assert [bare(turn.context) for turn in (first, last)] == [
+        bare(b["messages"]) for b in seen
+    ]
     assert [m["content"][0]["text"] for m in last.messages] == ["Done."]
     assert (first.stop_reason, last.stop_reason) == ("tool_use", "end_turn")
     assert isinstance(first.step, Step)
@@ -91,8 +94,16 @@ def test_unknown_tools_and_bad_inputs_are_results(workspace, session):
 def junk(content: object, **more: object) -> httpx2.Response:
     """A reply that no endpoint should send."""
     usage = {"input_tokens": 900, "output_tokens": 9}
-    reply = {"type": "message", "role": "assistant", "content": content, "usage": usage, **more}
-    return httpx2.Response(200, content=json.dumps({"stop_reason": "tool_use", **reply}))
+    reply = {
+        "type": "message",
+        "role": "assistant",
+        "content": content,
+        "usage": usage,
+        **more,
+    }
+    return httpx2.Response(
+        200, content=json.dumps({"stop_reason": "tool_use", **reply})
+    )
 
 
 def without(block, key: str):
@@ -116,7 +127,10 @@ JUNK = {
     "name a number": [{**READING, "name": 7}],
     "name missing": [without(READING, "name")],
     "unknown block": ["Hm.", {"type": "hologram", "data": "x"}],
-    "server tool": ["Hm.", {"type": "server_tool_use", "id": "s", "name": "search", "input": {}}],
+    "server tool": [
+        "Hm.",
+        {"type": "server_tool_use", "id": "s", "name": "search", "input": {}},
+    ],
     "a result": ["Hm.", {"type": "tool_result", "tool_use_id": "x", "content": "y"}],
     "text with half a pair": [{"type": "text", "text": "Hm\ud83d."}],
     "text null": [{"type": "text", "text": None}],
@@ -129,34 +143,51 @@ JUNK = {
 @pytest.mark.parametrize("kind", JUNK)
 def test_after_a_malformed_reply_the_session_goes_on(workspace, session, kind):
     seen, first = [], call("toolu_0", "read_file", path="a.txt")
-    brain = script(say(first), junk(JUNK[kind]), say("Well."), say("Yes."), say("Resumed."))
+    brain = script(
+        say(first), junk(JUNK[kind]), say("Well."), say("Yes."), say("Resumed.")
+    )
     turns = go(brain, workspace, session, seen=seen)
     assert turns[1].stop_reason == "tool_use"
     go(brain, workspace, session, "And now?", seen=seen)
     go(brain, workspace, load(session.path), "And now?", seen=seen)
     for body in seen:
         rules.check(body)
-    (line,) = [each for each in lines_of(session.path) if "rawContent" in each.get("message", {})]
+    (line,) = [
+        each
+        for each in lines_of(session.path)
+        if "rawContent" in each.get("message", {})
+    ]
     kept, sent = (
-        json.dumps(c, sort_keys=True) for c in (line["message"]["rawContent"], JUNK[kind])
+        json.dumps(c, sort_keys=True)
+        for c in (line["message"]["rawContent"], JUNK[kind])
     )
     assert kept == sent
 
 
 def test_a_call_that_was_mended_is_answered(workspace, session):
-    calls = [without(READING, "id"), {**READING, "input": "a.txt"}, {**READING, "name": 7}]
+    calls = [
+        without(READING, "id"),
+        {**READING, "input": "a.txt"},
+        {**READING, "name": 7},
+    ]
     _, last = go(script(junk(calls), say("Well.")), workspace, session)
     (first, _), (second, bad), (third, worse) = results(last.context[-1])
     assert first == READ
     assert bad
-    assert "must be an object with path, offset, limit, not {'input': 'a.txt'}" in second
+    assert (
+        "must be an object with path, offset, limit, not {'input': 'a.txt'}" in second
+    )
     assert worse
     assert "there is no tool '7'" in third
 
 
-@pytest.mark.parametrize("usage", [None, {}, {"input_tokens": "9", "output_tokens": None}])
+@pytest.mark.parametrize(
+    "usage", [None, {}, {"input_tokens": "9", "output_tokens": None}]
+)
 def test_a_reply_without_a_bill_teaches_nothing(workspace, session, usage):
-    (turn,) = go(script(junk(["Hm."], usage=usage, stop_reason=None)), workspace, session)
+    (turn,) = go(
+        script(junk(["Hm."], usage=usage, stop_reason=None)), workspace, session
+    )
     assert turn.stop_reason == "end_turn"
     assert load(session.path).requests[0].usage == turn.usages[0]
     assert go(script(say("Yes.")), workspace, load(session.path), "And?")
@@ -164,7 +195,9 @@ def test_a_reply_without_a_bill_teaches_nothing(workspace, session, usage):
 
 @pytest.mark.parametrize("reason", [None, "end_turn"])
 def test_calls_are_run_whatever_the_reply_says(workspace, session, reason):
-    first, _ = go(script(junk([READING], stop_reason=reason), say("Well.")), workspace, session)
+    first, _ = go(
+        script(junk([READING], stop_reason=reason), say("Well.")), workspace, session
+    )
     assert contents(first.messages[1]) == [READ]
 
 
@@ -179,7 +212,11 @@ def test_a_reply_as_it_should_be_is_not_noted_twice(workspace, session):
 def test_a_run_stops_and_says_why(workspace, session, reason):
     (turn,) = go(script(say("So far.", stop=reason)), workspace, session)
     said = [(e.kind, e.text) for e in turn.events]
-    expected = [] if reason == "end_turn" else [("stopped", f"the answer stopped with {reason}")]
+    expected = (
+        []
+        if reason == "end_turn"
+        else [("stopped", f"the answer stopped with {reason}")]
+    )
     assert said == expected
     assert go(script(), workspace, session, None) == []
     again = go(script(say("More.")), workspace, session, "Go on.")
@@ -209,14 +246,20 @@ def test_cache_markers_stand_on_copies_and_are_at_most_three(workspace, session)
     turns = go(worker(8), workspace, session, seen=seen)
     edges = []
     for body in (b for b in seen if not asks_for_summary(b)):
-        marked = [i for i, m in enumerate(body["messages"]) if "cache_control" in json.dumps(m)]
+        marked = [
+            i
+            for i, m in enumerate(body["messages"])
+            if "cache_control" in json.dumps(m)
+        ]
         assert body["cache_control"] == body["system"][0]["cache_control"]
         assert len(marked) <= 1
         assert all("cache_control" in blocks(body["messages"][i])[-1] for i in marked)
         edges.append(marked[0] + 1 if marked else 0)
     assert edges == [turn.step.settled for turn in turns]
     assert max(edges) > 1
-    assert "cache_control" not in json.dumps([session.history, session.context, session.tools])
+    assert "cache_control" not in json.dumps(
+        [session.history, session.context, session.tools]
+    )
     assert b"cache_control" not in session.path.read_bytes()
 
 
@@ -238,7 +281,9 @@ def test_an_empty_prompt_is_refused_and_nothing_is_noted(workspace, session):
 
 def test_a_request_too_large_names_both_numbers_and_is_not_noted(workspace, session):
     seen = []
-    with pytest.raises(loop.RequestTooLarge, match=r"about 4,\d{3} tokens .* budget is 3,600"):
+    with pytest.raises(
+        loop.RequestTooLarge, match=r"about 4,\d{3} tokens .* budget is 3,600"
+    ):
         go(script(), workspace, session, "x" * 12_000, seen=seen)
     assert seen == []
     assert session.history == load(session.path).history == []
@@ -280,7 +325,7 @@ def test_with_clock_and_id_fixed_two_runs_write_the_same_bytes(tmp_path):
     assert written[0].count(b"compact_boundary") > 1
 
 
-# -- compaction in the loop -----------------------------------------------------------------------
+# -- compaction in the loop ------------------------------------------------------------
 
 WHOLE = Settings(
     context_window=4_000, output_reserve=400, buffer=400, micro="off", emergency_at=None
@@ -299,7 +344,10 @@ def test_a_compaction_is_told_billed_and_noted(workspace, session):
     assert len(turn.usages) == 2
     (done,) = [e for e in turn.events if e.kind.startswith("compaction")]
     sizes = f"{turn.step.tokens_before:,} -> {turn.step.tokens_after:,} tokens"
-    assert (done.kind, done.text.partition(";")[0]) == ("compaction_done", f"auto: {sizes}")
+    assert (done.kind, done.text.partition(";")[0]) == (
+        "compaction_done",
+        f"auto: {sizes}",
+    )
     (noted,) = session.compactions
     assert (noted.trigger, noted.failure, noted.focus) == ("auto", None, "")
     assert noted.usage == [turn.usages[0]]
@@ -316,14 +364,19 @@ def test_a_compaction_is_told_billed_and_noted(workspace, session):
 FAILURES = {
     "500": (error(500), "the summary call failed"),
     "empty": (say(""), "the summary is empty"),
-    "a call instead": (say("Hm.", call("toolu_s", "read_file")), "stopped with tool_use"),
+    "a call instead": (
+        say("Hm.", call("toolu_s", "read_file")),
+        "stopped with tool_use",
+    ),
     "larger": (say("many words " * 2_000), "the summary has "),
     "too long": (error(400, "prompt is too long: 9 tokens > 1 maximum"), "too long: 9"),
 }
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_a_failed_summary_loses_nothing_and_the_run_goes_on(workspace, session, failure):
+def test_a_failed_summary_loses_nothing_and_the_run_goes_on(
+    workspace, session, failure
+):
     answer, reason = FAILURES[failure]
     turns = go(worker(6, summary=answer), workspace, session, settings=WHOLE)
     assert turns[-1].stop_reason == "end_turn"
@@ -340,8 +393,13 @@ def test_a_failed_summary_loses_nothing_and_the_run_goes_on(workspace, session, 
     assert all(reason in c.failure for c in noted)
 
 
-def test_the_compact_call_is_carried_out_at_the_top_of_the_next_turn(workspace, session):
-    asks = [call("toolu_2", "compact", focus="auth.py"), call("toolu_3", "read_file", path="a.txt")]
+def test_the_compact_call_is_carried_out_at_the_top_of_the_next_turn(
+    workspace, session
+):
+    asks = [
+        call("toolu_2", "compact", focus="auth.py"),
+        call("toolu_3", "read_file", path="a.txt"),
+    ]
     replies = (
         say(call("toolu_1", "read_file", path="a.txt")),
         say(*asks),
@@ -358,7 +416,9 @@ def test_the_compact_call_is_carried_out_at_the_top_of_the_next_turn(workspace, 
     assert (turns[2].step.compaction, turns[2].step.focus) == ("manual", "auth.py")
     assert summary_text(turns[2].context[0]) == "The work on auth.py."
     assert contents(turns[2].context[-1]) == ["Compacted.", READ]
-    assert [(c.trigger, c.focus) for c in load(session.path).compactions] == [("manual", "auth.py")]
+    assert [(c.trigger, c.focus) for c in load(session.path).compactions] == [
+        ("manual", "auth.py")
+    ]
 
 
 def test_by_hand_between_two_runs(workspace, session):
@@ -371,7 +431,10 @@ def test_by_hand_between_two_runs(workspace, session):
     assert [summary_text(m) for m in session.context] == ["By hand."]
     assert blocks(session.context[0])[1]["text"] == "Read a.txt."
     loaded = load(session.path)
-    assert (loaded.context, loaded.compactions) == (session.context, session.compactions)
+    assert (loaded.context, loaded.compactions) == (
+        session.context,
+        session.compactions,
+    )
     (turn,) = go(script(say("Yes.")), workspace, loaded, "Go on?")
     assert turn.context == [*session.context, {"role": "user", "content": "Go on?"}]
 
@@ -381,7 +444,9 @@ def test_by_hand_a_failure_is_noted_and_nothing_to_do_is_not(workspace, session)
     agent = loop.Agent(client(script()), workspace, session, **options)
     assert agent.compact_now().compaction is None
     go(worker(1), workspace, session)
-    agent = loop.Agent(client(script(error(500), say("Fine."))), workspace, session, **options)
+    agent = loop.Agent(
+        client(script(error(500), say("Fine."))), workspace, session, **options
+    )
     assert agent.compact_now().compaction == "failed"
     assert session.context == session.history
     assert agent.compact_now().compaction == "manual"
@@ -390,7 +455,9 @@ def test_by_hand_a_failure_is_noted_and_nothing_to_do_is_not(workspace, session)
 def test_by_hand_with_a_call_in_flight(workspace, session):
     session.say("Go.", at=0)
     session.reply(say("words " * 300, call("toolu_1")), at=1)
-    session.answer({"type": "tool_result", "tool_use_id": "toolu_1", "content": READ}, at=1)
+    session.answer(
+        {"type": "tool_result", "tool_use_id": "toolu_1", "content": READ}, at=1
+    )
     session.reply(say(call("toolu_2")), at=2)
     model = client(script(say("A summary.")))
     loop.Agent(model, workspace, session, SMALL, clock=Clock()).compact_now()
@@ -404,7 +471,12 @@ def test_each_tier_is_told_once(workspace, session):
         context_window=12_000, output_reserve=400, buffer=400, auto=False, micro="off"
     )
     turns = go(worker(16), workspace, session, settings=settings)
-    told = [(n, e.text) for n, turn in enumerate(turns) for e in turn.events if e.kind == "tier"]
+    told = [
+        (n, e.text)
+        for n, turn in enumerate(turns)
+        for e in turn.events
+        if e.kind == "tier"
+    ]
     shares = [turn.step.tokens_after / 12_000 for turn in turns]
     logged = [e.text for turn in turns for e in turn.events if e.kind == "logged"]
     expected, reached = [], 0.0
@@ -418,8 +490,11 @@ def test_each_tier_is_told_once(workspace, session):
     assert len(told) == 3
 
 
-def test_a_conversation_larger_than_the_window_is_summarised_without_its_oldest(tmp_path):
-    """A session that goes on in a fifth of its window, where one fifth less is far from enough."""
+def test_a_conversation_larger_than_the_window_is_summarised_without_its_oldest(
+    tmp_path,
+):
+    """A session that goes on in a fifth of its window, where one fifth less is far from
+    enough."""
     workspace, session = a_workspace(tmp_path), a_session(tmp_path)
     go(worker(30), workspace, session, settings=replace(WHOLE, context_window=40_000))
     accepted = []
@@ -440,15 +515,18 @@ def test_a_conversation_larger_than_the_window_is_summarised_without_its_oldest(
     assert prompt(accepted[0]).startswith("Summarize")
 
 
-# -- a run that breaks off ------------------------------------------------------------------------
+# -- a run that breaks off -------------------------------------------------------------
 
 
 def interrupt(_: object) -> bool:
     raise KeyboardInterrupt
 
 
-def broken_off(exception, brain, workspace, session, words="Read a.txt.", retries=0, **options):
-    """Run into the exception; what memory and file then hold is one, and is returned."""
+def broken_off(
+    exception, brain, workspace, session, words="Read a.txt.", retries=0, **options
+):
+    """Run into the exception; what memory and file then hold is one, and is
+    returned."""
     with pytest.raises(exception) as caught:
         go(brain, workspace, session, words, retries=retries, **options)
     loaded = load(session.path)
@@ -458,7 +536,10 @@ def broken_off(exception, brain, workspace, session, words="Read a.txt.", retrie
 
 
 def test_ctrl_c_in_a_tool_keeps_the_results_there_are(workspace, session):
-    calls = [call("toolu_1", "read_file", path="a.txt", limit=1), call("toolu_2", command="ls")]
+    calls = [
+        call("toolu_1", "read_file", path="a.txt", limit=1),
+        call("toolu_2", command="ls"),
+    ]
     asking = Workspace(workspace.root, confirm=interrupt)
     broken_off(KeyboardInterrupt, script(say(*calls)), asking, session)
     assert session.pending == ("toolu_2",)
@@ -471,9 +552,13 @@ def test_ctrl_c_in_a_tool_keeps_the_results_there_are(workspace, session):
 
 
 def test_ctrl_c_in_the_summary_call_changes_nothing(workspace, session):
-    calls = [say(call(f"toolu_{n}", "read_file", path="a.txt", offset=n)) for n in range(4)]
+    calls = [
+        say(call(f"toolu_{n}", "read_file", path="a.txt", offset=n)) for n in range(4)
+    ]
     compacting = say(call("toolu_c", "compact"))
-    broken_off(KeyboardInterrupt, script(*calls, compacting, interrupt), workspace, session)
+    broken_off(
+        KeyboardInterrupt, script(*calls, compacting, interrupt), workspace, session
+    )
     assert session.compactions == []
     assert len(session.history) == len(session.context) == 11
     seen = []
@@ -484,9 +569,13 @@ def test_ctrl_c_in_the_summary_call_changes_nothing(workspace, session):
 
 
 @pytest.mark.parametrize(("status", "tries"), [(400, 1), (529, 3)])
-def test_an_api_error_passes_through_and_the_run_can_go_on(workspace, session, status, tries):
+def test_an_api_error_passes_through_and_the_run_can_go_on(
+    workspace, session, status, tries
+):
     failures = [error(status, "Nothing can be done")] * tries
-    brain = script(say(think("hm"), call("toolu_1", "read_file", path="a.txt")), *failures)
+    brain = script(
+        say(think("hm"), call("toolu_1", "read_file", path="a.txt")), *failures
+    )
     caught = broken_off(anthropic.APIStatusError, brain, workspace, session, retries=2)
     assert caught.status_code == status
     assert "Nothing can be done" in str(caught)

@@ -1,4 +1,5 @@
-"""The agent as a program: offline, live with a server of this machine, and in conversation."""
+"""The agent as a program: offline, live with a server of this machine, and in
+conversation."""
 
 import errno
 import io
@@ -44,7 +45,8 @@ Body = dict[str, Any]
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Each test stands in an empty folder, beside a project of three files, and types nothing."""
+    """Each test stands in an empty folder, beside a project of three files, and types
+    nothing."""
     project = tmp_path / "project"
     project.mkdir()
     for name in ("a", "b", "c"):
@@ -73,9 +75,14 @@ def test_a_prompt_is_worked_on_in_a_copy(here, capsys):
     assert agent(REPORT) == 0
     said = capsys.readouterr().out
     copy = only(here / "t", "*.workspace")
-    assert f"[working on a copy of {here / 'project'} (3 files, 144 bytes): {copy}]" in said
+    assert (
+        f"[working on a copy of {here / 'project'} (3 files, 144 bytes): {copy}]"
+        in said
+    )
     assert '> read_file a.py  """Module a.' in said
-    assert re.search(r"\[turns: \d+; tokens sent: [\d,]+, .* would have cost \$0\.\d{4} at ", said)
+    assert re.search(
+        r"\[turns: \d+; tokens sent: [\d,]+, .* would have cost \$0\.\d{4} at ", said
+    )
     assert f"[session: {only(here / 't', '*.jsonl')} (go on with --resume)]" in said
     assert "\x1b" not in said
     assert files(here / "project") == ["a.py", "b.py", "c.py"]
@@ -101,7 +108,9 @@ def test_a_task_that_is_not_done_exits_with_1(here, capsys):
     assert "`NOWHERE` isn't in any file here" in capsys.readouterr().out
 
 
-def test_sessions_lie_in_the_current_folder_and_never_in_the_workspace(here, monkeypatch):
+def test_sessions_lie_in_the_current_folder_and_never_in_the_workspace(
+    here, monkeypatch
+):
     main(["hello", "--workspace", "../project"])
     assert len(list((here / "cwd/.transcripts").glob("*.jsonl"))) == 1
     monkeypatch.chdir(here / "project")
@@ -110,9 +119,13 @@ def test_sessions_lie_in_the_current_folder_and_never_in_the_workspace(here, mon
     assert len(list((here / ".transcripts").glob("*.jsonl"))) == 1
 
 
-def test_the_wall_ends_the_run_and_the_session_goes_on_past_it(here, capsys, monkeypatch):
+def test_the_wall_ends_the_run_and_the_session_goes_on_past_it(
+    here, capsys, monkeypatch
+):
     for n in range(30):
-        (here / f"project/m{n}.py").write_text(f'"""Module m{n}."""\n' + "x = 1  # one\n" * 40)
+        (here / f"project/m{n}.py").write_text(
+            f'"""Module m{n}."""\n' + "x = 1  # one\n" * 40
+        )
     monkeypatch.setenv("DISABLE_COMPACT", "1")
     assert agent(REPORT, "--window", "8000") == 1
     said = capsys.readouterr()
@@ -120,9 +133,13 @@ def test_the_wall_ends_the_run_and_the_session_goes_on_past_it(here, capsys, mon
     assert "[the context is at " in said.out
     monkeypatch.delenv("DISABLE_COMPACT")
     session = only(here / "t", "*.jsonl")
-    assert main(["--resume", str(session), "--preset", "default", "--window", "8000"]) == 0
+    assert (
+        main(["--resume", str(session), "--preset", "default", "--window", "8000"]) == 0
+    )
     said = capsys.readouterr()
-    assert said.out.count("[auto_compact triggered]") == len(load(session).compactions) > 0
+    assert (
+        said.out.count("[auto_compact triggered]") == len(load(session).compactions) > 0
+    )
     assert f"\n[transcript saved: {session.name}#" in said.out
 
 
@@ -137,7 +154,9 @@ def test_a_session_in_which_nothing_was_said_leaves_nothing(here, capsys):
 
 
 def test_piped_lines_are_prompts_and_commands(here, capsys, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{REPORT}\n/context\n/nothing\n\nnever\n"))
+    monkeypatch.setattr(
+        sys, "stdin", io.StringIO(f"{REPORT}\n/context\n/nothing\n\nnever\n")
+    )
     assert agent() == 1
     said = capsys.readouterr()
     assert "threshold 150,000" in said.out
@@ -148,7 +167,9 @@ def test_piped_lines_are_prompts_and_commands(here, capsys, monkeypatch):
 
 
 def test_new_goes_on_with_the_files_as_they_are(here, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{REPORT}\n/new\nWhich rules hold?\n"))
+    monkeypatch.setattr(
+        sys, "stdin", io.StringIO(f"{REPORT}\n/new\nWhich rules hold?\n")
+    )
     assert agent() == 0
     first, second = sorted((here / "t").glob("*.workspace"))
     assert files(first) == files(second)
@@ -158,7 +179,9 @@ def test_new_goes_on_with_the_files_as_they_are(here, monkeypatch):
 def test_a_session_is_resumed_with_its_settings_and_its_copy(here, capsys):
     agent(REPORT, "--window", "40000", "--keep-recent", "2")
     file, copy = only(here / "t", "*.jsonl"), only(here / "t", "*.workspace")
-    assert main(["Which rules hold?", "--resume", str(file), "--threshold", "9000"]) == 0
+    assert (
+        main(["Which rules hold?", "--resume", str(file), "--threshold", "9000"]) == 0
+    )
     assert f"[working on the session's copy, {copy}]" in capsys.readouterr().out
     settings = load(file).settings
     assert (settings.context_window, settings.keep_recent) == (40_000, 2)
@@ -177,7 +200,11 @@ def test_a_session_that_was_killed_goes_on_at_once(here, capsys):
     agent(REPORT)
     file = only(here / "t", "*.jsonl")
     lines = file.read_bytes().splitlines(keepends=True)
-    calls = [n for n, line in enumerate(lines) if b'"read_file"' in line and b'"assistant"' in line]
+    calls = [
+        n
+        for n, line in enumerate(lines)
+        if b'"read_file"' in line and b'"assistant"' in line
+    ]
     file.write_bytes(b"".join(lines[: calls[0] + 1]) + lines[calls[0] + 1][:40])
     only(here / "t", "*.workspace").joinpath("REPORT.md").unlink()
     capsys.readouterr()
@@ -220,8 +247,15 @@ def program(*argv: str, **more: Any) -> subprocess.Popen[str]:
 
 
 def test_as_a_program_it_speaks_utf_8_and_returns_the_code(here):
-    for name in ("anthropic", "json", "random", "click"):  # the learner's: not to be imported
-        (here / "cwd" / f"{name}.py").write_text("raise SystemExit(__name__)", encoding="utf-8")
+    for name in (
+        "anthropic",
+        "json",
+        "random",
+        "click",
+    ):  # the learner's: not to be imported
+        (here / "cwd" / f"{name}.py").write_text(
+            "raise SystemExit(__name__)", encoding="utf-8"
+        )
     prompt = "逐个读取所有 Python 文件，然后写一份报告"
     with program(prompt, "--transcripts", "../t") as ran:
         said, errors = ran.communicate()
@@ -283,7 +317,9 @@ def ends(*given: Any, **more: Any) -> Iterator[Any]:
 def test_a_signal_that_ends_it_unwinds_like_ctrl_c(here, capsys, monkeypatch, works):
     agent("hello")
     file = only(here / "t", "*.jsonl")
-    before = [(each, signal.getsignal(each)) for each in (signal.SIGTERM, signal.SIGHUP)]
+    before = [
+        (each, signal.getsignal(each)) for each in (signal.SIGTERM, signal.SIGHUP)
+    ]
     monkeypatch.setattr(sys, "stdin", io.StringIO("hello\n") if works else Ends())
     if works:
         monkeypatch.setattr(Agent, "run", ends)
@@ -325,7 +361,11 @@ def toucher(body: Body) -> Body:
     """Makes a file by a command, then says what came of it."""
     last = body["messages"][-1]["content"]
     if isinstance(last, str):
-        call = {"type": "tool_use", "name": "bash", "input": {"command": "echo hi > made"}}
+        call = {
+            "type": "tool_use",
+            "name": "bash",
+            "input": {"command": "echo hi > made"},
+        }
         return {"content": [call], "stop_reason": "tool_use"}
     return say(f"It said: {last[0]['content']}")
 
@@ -370,9 +410,13 @@ def test_a_named_file_decides_whom_to_ask(here, capsys, key):
         refused = capsys.readouterr()
         assert f"{file} is not a file that sets ANTHROPIC_API_KEY" in refused.err
         assert (refused.out, refused.err.count("\n")) == ("", 1)
-        file.write_text(f"ANTHROPIC_BASE_URL={wire.url}\nANTHROPIC_API_KEY=a\n", encoding="utf-8")
+        file.write_text(
+            f"ANTHROPIC_BASE_URL={wire.url}\nANTHROPIC_API_KEY=a\n", encoding="utf-8"
+        )
         assert live("hello", "--env", str(file)) == 0
-    assert capsys.readouterr().out.startswith(f"[live: Requests go to {wire.url}. claude-haiku-")
+    assert capsys.readouterr().out.startswith(
+        f"[live: Requests go to {wire.url}. claude-haiku-"
+    )
     assert [headers["x-api-key"] for headers in wire.headers] == [
         "a",
         "a",
@@ -381,12 +425,16 @@ def test_a_named_file_decides_whom_to_ask(here, capsys, key):
 
 @posix
 @pytest.mark.usefixtures("no_bubblewrap")
-def test_the_price_comes_first_and_no_command_runs_where_nobody_can_be_asked(here, capsys, key):
+def test_the_price_comes_first_and_no_command_runs_where_nobody_can_be_asked(
+    here, capsys, key
+):
     with served(Server(toucher)) as wire:
         key(wire.url)
         assert live("hello") == 0
     first, place, refused, command, *_ = capsys.readouterr().out.splitlines()
-    assert first.startswith(f"[live: Requests go to {wire.url}. claude-haiku-5-5: $0.10 in, $0.50 ")
+    assert first.startswith(
+        f"[live: Requests go to {wire.url}. claude-haiku-5-5: $0.10 in, $0.50 "
+    )
     assert first.endswith("The run stops once $0.50 are spent.]")
     assert place.startswith(f"[working in {here / 'project'} itself; ")
     assert refused == "[refused, nobody is there to confirm it]"
@@ -402,7 +450,9 @@ class Always(Server):
         self.reply = reply
 
     def answer(self, method: str, path: str, headers: Headers, raw: bytes) -> Reply:
-        return Reply(200, {"content-type": "application/json"}, json.dumps(self.reply).encode())
+        return Reply(
+            200, {"content-type": "application/json"}, json.dumps(self.reply).encode()
+        )
 
 
 class Listing(Server):
@@ -415,7 +465,9 @@ class Listing(Server):
     def answer(self, method: str, path: str, headers: Headers, raw: bytes) -> Reply:
         if path != "/v1/models":
             return super().answer(method, path, headers, raw)
-        return Reply(200, {"content-type": "application/json"}, json.dumps(self.models).encode())
+        return Reply(
+            200, {"content-type": "application/json"}, json.dumps(self.models).encode()
+        )
 
 
 @pytest.mark.parametrize(
@@ -423,20 +475,28 @@ class Listing(Server):
     [
         ({"data": [{"id": "tiny", "meta": {"n_ctx": 8_192}}]}, [], 8_192),  # llama.cpp
         ({"data": [{"id": "tiny", "max_model_len": 9_000}]}, [], 9_000),  # vLLM
-        ({"data": [{"id": "tiny", "max_model_len": 9_000}]}, ["--window=32000"], 32_000),
+        (
+            {"data": [{"id": "tiny", "max_model_len": 9_000}]},
+            ["--window=32000"],
+            32_000,
+        ),
         ({"data": [{"id": "tiny", "max_model_len": 10**6}]}, [], 200_000),
         ({"data": [{"id": "tiny", "meta": None}, 5]}, [], 200_000),
         ({"data": [{"id": "tiny", "meta": {"n_ctx": 12}}]}, [], 200_000),
         ([], [], 200_000),
     ],
 )
-def test_the_window_that_a_server_lists_is_taken(here, key, capsys, models, argv, window):
+def test_the_window_that_a_server_lists_is_taken(
+    here, key, capsys, models, argv, window
+):
     with served(Listing(models)) as wire:
         key(wire.url)
         assert live("hello", "--price", "0,0", *argv) == 0
     assert load(only(here / "t", "*.jsonl")).settings.context_window == window
     said = capsys.readouterr().out
-    assert (f"[window: {window:,} tokens, all that the model has]" in said) == (window < 10_000)
+    assert (f"[window: {window:,} tokens, all that the model has]" in said) == (
+        window < 10_000
+    )
 
 
 @pytest.mark.parametrize(
@@ -456,13 +516,21 @@ def test_the_window_is_no_larger_than_the_price_list_says(
         key(wire.url)
         live("hello", "--model", model, "--price", "0,0", *argv)
     said = capsys.readouterr().out
-    assert (f"[window: {window:,} tokens, all that the model has]" in said) == (window == 200_000)
+    assert (f"[window: {window:,} tokens, all that the model has]" in said) == (
+        window == 200_000
+    )
     assert load(only(here / "t", "*.jsonl")).settings.context_window == window
 
 
 def test_a_price_of_ones_own_holds_the_cap_of_any_model(here, capsys, key, monkeypatch):
     usage = {"input_tokens": 9, "output_tokens": 9}
-    reply = {"id": "m", "type": "message", "role": "assistant", "model": "tiny", "usage": usage}
+    reply = {
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "model": "tiny",
+        "usage": usage,
+    }
     with served(Always(reply | say("Yes."))) as wire:
         key(wire.url)
         assert live("hello", "--model", "tiny", "--price", "0,0") == 0
@@ -480,7 +548,11 @@ def test_the_cap_stops_the_run_after_the_request_that_reached_it(here, capsys, k
 
     def reader(body: Body) -> Body:
         asked.append(body)
-        call = {"type": "tool_use", "name": "read_file", "input": {"path": f"{len(asked)}.py"}}
+        call = {
+            "type": "tool_use",
+            "name": "read_file",
+            "input": {"path": f"{len(asked)}.py"},
+        }
         return {"content": [call], "stop_reason": "tool_use"}
 
     with served(Server(reader)) as wire:
@@ -499,7 +571,12 @@ class Person:
         self.seen = ""
         self.process = subprocess.Popen(
             [sys.executable, "-c", AT_A_TERMINAL, "--workspace", "../project", *argv],
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "TERM": "dumb"},
+            env={
+                **os.environ,
+                "PYTHONPATH": str(ROOT),
+                "PYTHONUTF8": "1",
+                "TERM": "dumb",
+            },
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,
@@ -533,14 +610,20 @@ def writer(body: Body) -> Body:
     if isinstance(body["messages"][-1]["content"], str):
         files = {"a.py": "new", "new/b.py": "new"}
         calls = [
-            {"type": "tool_use", "name": "write_file", "input": {"path": path, "content": text}}
+            {
+                "type": "tool_use",
+                "name": "write_file",
+                "input": {"path": path, "content": text},
+            }
             for path, text in files.items()
         ]
         return {"content": calls, "stop_reason": "tool_use"}
     return say("Written.")
 
 
-def test_what_the_agent_wrote_in_the_folder_itself_is_put_back(here, capsys, key, monkeypatch):
+def test_what_the_agent_wrote_in_the_folder_itself_is_put_back(
+    here, capsys, key, monkeypatch
+):
     before = (here / "project/a.py").read_text()
     monkeypatch.setattr(sys, "stdin", io.StringIO("/undo-files\n/undo-files\n"))
     with served(Server(writer)) as wire:
@@ -557,7 +640,9 @@ def test_what_the_agent_wrote_in_the_folder_itself_is_put_back(here, capsys, key
     assert not (here / "project/new/b.py").exists()
 
 
-def test_what_was_changed_in_one_folder_is_not_put_back_in_another(here, capsys, monkeypatch):
+def test_what_was_changed_in_one_folder_is_not_put_back_in_another(
+    here, capsys, monkeypatch
+):
     agent(REPORT, "--in-place")
     file, other = only(here / "t", "*.jsonl"), here / "other"
     other.mkdir()
@@ -575,7 +660,9 @@ def test_a_damaged_session_and_its_copy_stay_where_they_are(here, cut, monkeypat
     file, copy = only(here / "t", "*.jsonl"), only(here / "t", "*.workspace")
     (copy / "precious.txt").write_text("work")
     first, rest = file.read_text().split("\n", 1)
-    file.write_text(f"{first}\n{rest[:200]}" if cut else f"{first}\n{rest.replace('type', 'tpye')}")
+    file.write_text(
+        f"{first}\n{rest[:200]}" if cut else f"{first}\n{rest.replace('type', 'tpye')}"
+    )
     damaged = file.read_text()
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))
     main(["--resume", str(file)])
@@ -593,7 +680,8 @@ def test_without_bubblewrap_offline_says_that_commands_are_not_confined(capsys):
 @posix
 @pytest.mark.usefixtures("no_bubblewrap")
 def test_a_person_confirms_commands_and_stops_what_takes_too_long(here, key):
-    """A command waits for a yes that was not pasted before, and Ctrl-C ends only the run."""
+    """A command waits for a yes that was not pasted before, and Ctrl-C ends only the
+    run."""
     asked, free = threading.Event(), threading.Event()
 
     def model(body: Body) -> Body:
@@ -625,7 +713,7 @@ def test_a_person_confirms_commands_and_stops_what_takes_too_long(here, key):
         assert "Here I am." in person.reads("agent> ")
         time.sleep(0.5)  # readline overlooks a signal that comes right after its prompt
         person.types("\x03")
-        assert "or Ctrl-C twice ends the conversation." in person.reads("agent> ")
+        assert "or Ctrl-C twice ends the" in person.reads("agent> ")
         time.sleep(0.5)
         person.types("\x03")
         assert person.leaves() == 130
@@ -635,7 +723,7 @@ def test_a_person_confirms_commands_and_stops_what_takes_too_long(here, key):
     assert len(roles) == 11
 
 
-# -- the conversation at a terminal ----------------------------------------------------------------
+# -- the conversation at a terminal ----------------------------------------------------
 Model = Callable[[Body], Body]
 
 
@@ -666,9 +754,16 @@ class Desk:
     def __init__(self, folder: Path, capsys: Any, model: Model, more: Any):
         self.capsys, self.folder = capsys, folder / "work"
         self.folder.mkdir()
-        (self.folder / "a.txt").write_text("one\ntwo\nthree", encoding="utf-8", newline="\n")
+        (self.folder / "a.txt").write_text(
+            "one\ntwo\nthree", encoding="utf-8", newline="\n"
+        )
         self.terminal = Terminal(
-            Arguments(window=32_000, workspace=self.folder, transcripts=folder / "t", in_place=True)
+            Arguments(
+                window=32_000,
+                workspace=self.folder,
+                transcripts=folder / "t",
+                in_place=True,
+            )
         )
         self.terminal.client = client(model=model, window=32_000, **more)
         self.terminal.enter(self.folder)
@@ -692,7 +787,9 @@ def test_a_prompt_shows_calls_text_and_the_bill(desk):
     assert bill.startswith("[turns: 2; ")
     assert f"would have cost $0.0002 at {MODEL} prices]" in bill
     assert here.obey("two") == DONE
-    prompts = [m["content"] for m in load(here.terminal.file).history if m["role"] == "user"]
+    prompts = [
+        m["content"] for m in load(here.terminal.file).history if m["role"] == "user"
+    ]
     assert (prompts[0], prompts[2]) == ("read", "two")
 
 
@@ -701,7 +798,9 @@ def test_these_words_quit(desk, monkeypatch, word):
     here = desk()
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"first\n{word}\nnever said\n"))
     assert here.terminal.talk() == DONE
-    assert [line for line in here.printed() if line.startswith("You")] == ["You said 'first'."]
+    assert [line for line in here.printed() if line.startswith("You")] == [
+        "You said 'first'."
+    ]
 
 
 def test_a_path_is_a_prompt_and_no_command(desk):
@@ -717,7 +816,16 @@ def test_an_unknown_command_leads_to_the_list(desk):
     assert here.terminal.session.history == []
     here.obey("/help")
     commands = [line.split()[0] for line in here.printed() if line.startswith("    /")]
-    names = ["/compact", "/compact", "/undo", "/context", "/model", "/new", "/undo-files", "/help"]
+    names = [
+        "/compact",
+        "/compact",
+        "/undo",
+        "/context",
+        "/model",
+        "/new",
+        "/undo-files",
+        "/help",
+    ]
     assert commands == names
 
 
@@ -759,7 +867,9 @@ def test_compact_says_why_it_did_nothing(desk, monkeypatch):
     assert here.printed()[1].startswith("[nothing to compact yet: ")
     here.terminal.settings = replace(here.terminal.settings, enabled=False)
     assert here.obey("/compact") == FAILED
-    assert here.printed() == ["[error: compaction is off; unset DISABLE_COMPACT to use it]"]
+    assert here.printed() == [
+        "[error: compaction is off; unset DISABLE_COMPACT to use it]"
+    ]
 
 
 def test_a_prompt_that_is_no_utf_8_loses_only_that(desk):
@@ -780,7 +890,15 @@ def test_context_adds_up_to_the_estimate(desk, more):
     title, *lines = here.printed()
     total = int(title.split()[1].replace(",", ""))
     rows = {line.split()[0]: int(line.split()[1].replace(",", "")) for line in lines}
-    assert {"system", "tools", "user", "assistant", "tool_use", "tool_result", "free"} == set(rows)
+    assert {
+        "system",
+        "tools",
+        "user",
+        "assistant",
+        "tool_use",
+        "tool_result",
+        "free",
+    } == set(rows)
     assert rows.pop("free") == 32_000 - total
     assert abs(sum(rows.values()) - total) <= len(rows) / 2
     assert abs(total - prompt_tokens(here.terminal.session.requests[-1].usage)) < 30
@@ -789,8 +907,12 @@ def test_context_adds_up_to_the_estimate(desk, more):
 def test_another_model_is_asked_from_here_on(desk):
     here = desk()
     assert here.obey("/model other") == FAILED
-    assert here.printed() == [f"[error: offline there is only {MODEL}; to ask 'other' add --live]"]
-    here.terminal.arguments = replace(here.terminal.arguments, live=True, max_usd=float("inf"))
+    assert here.printed() == [
+        f"[error: offline there is only {MODEL}; to ask 'other' add --live]"
+    ]
+    here.terminal.arguments = replace(
+        here.terminal.arguments, live=True, max_usd=float("inf")
+    )
     assert here.obey("/model other", "/model") == DONE
     notice, *lines = here.printed()
     assert notice.endswith("; there is no cap]")

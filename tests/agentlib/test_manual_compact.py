@@ -25,7 +25,10 @@ def asks(name="c", **inputs):
         ([asks(focus=None)], ""),
         ([asks(focus=["a"])], ""),
         ([use("a"), asks(focus="auth.py"), use("b")], "auth.py"),
-        ([asks("c", focus="auth.py"), asks("d"), asks("e", focus="rules")], "auth.py; rules"),
+        (
+            [asks("c", focus="auth.py"), asks("d"), asks("e", focus="rules")],
+            "auth.py; rules",
+        ),
         ([use("a", "bash", focus="auth.py")], None),
         (["I shall compact."], None),
     ],
@@ -45,5 +48,7 @@ def test_the_call_is_carried_out_with_its_results_and_those_of_its_siblings_ther
 def test_a_focus_is_found_exactly_where_the_newest_turn_calls(history):
     before, newest = copy.deepcopy(history), last_assistant(history)
     calls = of_type(history[newest], "tool_use") if newest >= 0 else []
-    assert (requested_focus(history) is not None) == any(c["name"] == NAME for c in calls)
+    assert (requested_focus(history) is not None) == any(
+        c["name"] == NAME for c in calls
+    )
     assert history == before

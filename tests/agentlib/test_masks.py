@@ -66,7 +66,9 @@ def test_most_of_sixty_real_shapes_give_way():
     for issuer, text in every:
         secret = re.search(r"\{(\w+(?:-\w+)*)\}", text)
         plain = text.replace("{", "").replace("}", "")
-        if (secret[1] if secret else plain.strip()) not in masked(f"first\n{plain}\nlast"):
+        if (secret[1] if secret else plain.strip()) not in masked(
+            f"first\n{plain}\nlast"
+        ):
             found.append(issuer)
     assert len(every) >= 60
     assert len(every) - len(found) <= 2
@@ -86,7 +88,11 @@ def test_libraries_stay_as_they_are():
     assert changed == []
 
 
-@given(st.lists(st.sampled_from(list(SECRETS)) | st.text(max_size=9), max_size=5).map(" ".join))
+@given(
+    st.lists(st.sampled_from(list(SECRETS)) | st.text(max_size=9), max_size=5).map(
+        " ".join
+    )
+)
 def test_masking_twice_is_masking_once(text):
     once = masked(text)
     assert masked(once) == once

@@ -43,7 +43,11 @@ def test_a_string_content_is_one_text_block_and_a_list_is_itself():
 def test_tool_names_are_found_in_every_message_and_in_batches():
     batch = assistant(use("a", "bash"), use("b", "read_file"))
     later = assistant(use("c", "compact"))
-    assert tool_names([ASK, batch, later]) == {"a": "bash", "b": "read_file", "c": "compact"}
+    assert tool_names([ASK, batch, later]) == {
+        "a": "bash",
+        "b": "read_file",
+        "c": "compact",
+    }
 
 
 @pytest.mark.parametrize(
@@ -88,13 +92,17 @@ def test_exchanges_begin_with_an_assistant_and_take_every_answer():
 
 
 @given(histories())
-def test_exchanges_cover_all_that_follows_the_opening_and_part_no_call_from_its_result(history):
+def test_exchanges_cover_all_that_follows_the_opening_and_part_no_call_from_its_result(
+    history,
+):
     found = exchanges(history)
     assert [i for start, stop in found for i in range(start, stop)] == list(
         range(found[0][0] if found else len(history), len(history))
     )
     for start, stop in found:
-        assert set(tool_names(history[start:stop])) == set(results_of(history[start:stop]))
+        assert set(tool_names(history[start:stop])) == set(
+            results_of(history[start:stop])
+        )
 
 
 def test_a_summary_is_known_by_its_header():
@@ -150,7 +158,10 @@ ONE, TWO = result("a"), result("b")
 BROKEN = {
     "nothing": ([], "messages: at least one message is required"),
     "prefill": ([ASK, assistant("Once")], PREFILL),
-    "an empty final assistant message": ([ASK, {**assistant(), "content": []}], PREFILL),
+    "an empty final assistant message": (
+        [ASK, {**assistant(), "content": []}],
+        PREFILL,
+    ),
     "a call at the end": ([ASK, CALLED], PREFILL),
     "no answer": ([ASK, CALLED, ASK], UNANSWERED.format(1, "a, b")),
     "half an answer": ([ASK, CALLED, user(TWO)], UNANSWERED.format(1, "a")),
@@ -158,7 +169,10 @@ BROKEN = {
         [ASK, CALLED, user(ONE), assistant("Hm."), user(TWO)],
         UNANSWERED.format(1, "b"),
     ),
-    "an answer after text": ([ASK, CALLED, user(ONE, "So:", TWO)], UNANSWERED.format(1, "b")),
+    "an answer after text": (
+        [ASK, CALLED, user(ONE, "So:", TWO)],
+        UNANSWERED.format(1, "b"),
+    ),
     "an answer after a message of text": (
         [ASK, CALLED, user(ONE), user("So:"), user(TWO)],
         UNANSWERED.format(1, "b"),
@@ -168,7 +182,10 @@ BROKEN = {
         [ASK, CALLED, user(ONE, TWO), assistant("Hm."), user("x", ONE)],
         UNEXPECTED.format(4, 1, "a"),
     ),
-    "a result before its call": ([ASK, user(ONE), CALLED, user(TWO)], UNEXPECTED.format(1, 0, "a")),
+    "a result before its call": (
+        [ASK, user(ONE), CALLED, user(TWO)],
+        UNEXPECTED.format(1, 0, "a"),
+    ),
     "two results": ([ASK, CALLED, user(ONE, ONE, TWO)], TWICE.format(2, 1, "a")),
     "two results in two messages": (
         [ASK, CALLED, user(ONE, TWO), user(ONE)],
@@ -213,9 +230,18 @@ ALLOWED = {
     "text after the results": [ASK, CALLED, user(ONE, TWO, "And now?")],
     "text in a message after the results": [ASK, CALLED, user(ONE, TWO), ASK],
     "results in another order": [ASK, CALLED, user(TWO, ONE)],
-    "one turn in two messages": [ASK, assistant(use("a")), assistant(use("b")), user(ONE, TWO)],
+    "one turn in two messages": [
+        ASK,
+        assistant(use("a")),
+        assistant(use("b")),
+        user(ONE, TWO),
+    ],
     "an empty result": [ASK, assistant(use("a")), user(result("a", ""))],
-    "thinking and pictures": [user(IMAGE, "Look."), assistant(thinking(), "I do."), ASK],
+    "thinking and pictures": [
+        user(IMAGE, "Look."),
+        assistant(thinking(), "I do."),
+        ASK,
+    ],
     "an assistant who begins": [assistant("Hello."), ASK],
 }
 
@@ -237,7 +263,9 @@ def test_a_valid_history_without_its_newest_results_has_one(history):
     newest = last_assistant(history)
     names = list(tool_names(history[newest:]))
     without = [*history[: newest + 1], ASK]
-    assert violation(without) == (UNANSWERED.format(newest, ", ".join(names)) if names else None)
+    assert violation(without) == (
+        UNANSWERED.format(newest, ", ".join(names)) if names else None
+    )
 
 
 def test_a_call_taken_out_of_the_middle_leaves_an_unexpected_result():

@@ -6,8 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentlib.messages import active_request, changes, result_text, tool_names, violation
-from agentlib.micro_compact import micro_compact, replacements, trim_results, truncate_results
+from agentlib.messages import (
+    active_request,
+    changes,
+    result_text,
+    tool_names,
+    violation,
+)
+from agentlib.micro_compact import (
+    micro_compact,
+    replacements,
+    trim_results,
+    truncate_results,
+)
 from tests.strategies import (
     IMAGE,
     assistant,
@@ -69,7 +80,8 @@ def answered_by(*results, tool="read_file"):
 
 
 @pytest.mark.parametrize(
-    ("keep", "stay"), [(0, {4}), (1, {4}), (2, {3, 4}), (3, {2, 3, 4}), (9, {0, 1, 2, 3, 4})]
+    ("keep", "stay"),
+    [(0, {4}), (1, {4}), (2, {3, 4}), (3, {2, 3, 4}), (9, {0, 1, 2, 3, 4})],
 )
 def test_all_but_the_newest_results_are_cleared_and_an_unseen_one_never(keep, stay):
     assert left(conversation(5), keep_recent=keep) == {f"toolu_{n}" for n in stay}
@@ -110,20 +122,29 @@ def test_results_of_kept_tools_stay_and_count_as_recent():
 
 def test_with_recall_the_placeholder_says_how_to_get_the_original_back():
     long = "[Previous: used read_file; recall toolu_a returns it]"
-    messages = answered_by(result("toolu_a", prose(500)), result("toolu_b", prose(len(long) - 1)))
+    messages = answered_by(
+        result("toolu_a", prose(500)), result("toolu_b", prose(len(long) - 1))
+    )
     found = contents(micro_compact(messages, keep_recent=0, min_chars=0, recall=True))
     assert found["toolu_a"] == long
     assert found["toolu_b"] == CLEARED  # the long one would not be shorter
 
 
 def test_a_file_that_begins_as_a_placeholder_does_is_cleared_as_any():
-    messages = answered_by(result("a", "[Previous: used bash] is how one looks.\n" + prose(500)))
+    messages = answered_by(
+        result("a", "[Previous: used bash] is how one looks.\n" + prose(500))
+    )
     assert contents(micro_compact(messages, keep_recent=0))["a"] == CLEARED
 
 
 @pytest.mark.parametrize(
     "content",
-    [[text("x" * 101)], [text("x" * 60), text("y" * 60)], [text("shot"), IMAGE], [IMAGE]],
+    [
+        [text("x" * 101)],
+        [text("x" * 60), text("y" * 60)],
+        [text("shot"), IMAGE],
+        [IMAGE],
+    ],
     ids=["a text", "two texts", "text and image", "image"],
 )
 def test_list_content_is_cleared_too(content):
@@ -137,7 +158,9 @@ def test_a_result_is_truncated_to_200_characters_outside_the_last_6_messages():
     found = contents(truncate_results(messages))
     assert found["toolu_0"] == prose(200) + "... [truncated]"
     assert [len(content) for content in found.values()] == [215, 1_000, 1_000, 1_000]
-    assert [len(c) for c in contents(truncate_results(messages, keep_messages=4)).values()] == [
+    assert [
+        len(c) for c in contents(truncate_results(messages, keep_messages=4)).values()
+    ] == [
         *(215, 215),
         *(1_000, 1_000),
     ]
@@ -161,7 +184,9 @@ def test_a_policy_twice_is_once_and_shares_what_it_leaves(history, policy):
 
 
 @given(histories(), policies)
-def test_a_policy_keeps_the_rules_the_calls_and_all_that_is_no_old_result(history, policy):
+def test_a_policy_keeps_the_rules_the_calls_and_all_that_is_no_old_result(
+    history, policy
+):
     view = policy(history)
     assert violation(view) is None
     assert len(view) == len(history)

@@ -72,7 +72,9 @@ def test_a_context_under_the_threshold_passes_unchanged():
     assert list(changes(messages, found.messages)) == []
     assert len(found.messages) == len(messages)
     assert found == Step(
-        messages=messages, tokens_before=found.tokens_after, tokens_after=found.tokens_after
+        messages=messages,
+        tokens_before=found.tokens_after,
+        tokens_after=found.tokens_after,
     )
 
 
@@ -85,14 +87,18 @@ def test_switched_off_no_layer_does_anything():
 
 
 def test_clearing_is_told_by_id_content_and_tokens():
-    messages = conversation(5)  # results of 1,000 characters, 345 tokens; a placeholder has 26
+    messages = conversation(
+        5
+    )  # results of 1,000 characters, 345 tokens; a placeholder has 26
     found = step(messages, Settings())
     assert found.cleared == ("toolu_0", "toolu_1")
     assert found.replaced == {"toolu_0": CLEARED, "toolu_1": CLEARED}
     assert results_of(found.messages)["toolu_0"]["content"] == CLEARED
     assert found.tokens_cleared == pytest.approx(2 * (345 - 26 * 0.345), abs=1)
     assert found.tokens_after == found.tokens_before - found.tokens_cleared
-    assert found.settled == 5  # before the call of toolu_2, the oldest that may still change
+    assert (
+        found.settled == 5
+    )  # before the call of toolu_2, the oldest that may still change
     again = step([*found.messages, *reading(5)], Settings(), settled=found.settled)
     assert again.cleared == ("toolu_2",)
 
@@ -101,13 +107,28 @@ def test_clearing_is_told_by_id_content_and_tokens():
     ("policy", "old", "cleared", "settled"),
     [
         ({"micro": "truncate"}, f"{prose(200)}... [truncated]", 2, 5),
-        ({"micro": "truncate", "keep_messages": 4}, f"{prose(200)}... [truncated]", 3, 7),
-        ({"micro": "truncate", "max_result_chars": 9}, f"{prose(9)}... [truncated]", 2, 5),
+        (
+            {"micro": "truncate", "keep_messages": 4},
+            f"{prose(200)}... [truncated]",
+            3,
+            7,
+        ),
+        (
+            {"micro": "truncate", "max_result_chars": 9},
+            f"{prose(9)}... [truncated]",
+            2,
+            5,
+        ),
         ({"micro": "trim", "trim_over": 999, "trim_keep": 50}, TRIMMED, 4, 9),
         ({"micro": "trim", "trim_over": 1_000, "trim_keep": 50}, prose(1_000), 0, 9),
         ({"micro": "clear", "keep_recent": 2}, CLEARED, 3, 7),
         ({"micro": "clear", "keep_recent": 0}, CLEARED, 4, 9),
-        ({"micro": "clear", "recall": True}, f"{CLEARED[:-1]}; recall toolu_0 returns it]", 2, 5),
+        (
+            {"micro": "clear", "recall": True},
+            f"{CLEARED[:-1]}; recall toolu_0 returns it]",
+            2,
+            5,
+        ),
         ({"micro": "clear", "min_chars": 1_000}, prose(1_000), 0, 5),
         ({"micro": "clear", "keep_tools": ("read_file",)}, prose(1_000), 0, 5),
         ({"micro": "off"}, prose(1_000), 0, 0),
@@ -129,14 +150,20 @@ def test_clear_at_least_waits_until_enough_would_go_and_then_clears_it_all():
 def test_with_clear_at_least_0_results_go_whatever_the_bill_said_of_them():
     names = [f"toolu_{n}" for n in range(4)]
     messages = [user("Go."), assistant(*map(use, names))]
-    messages += [user(*(result(n, prose(900)) for n in names)), assistant("Hm."), user("Go on.")]
+    messages += [
+        user(*(result(n, prose(900)) for n in names)),
+        assistant("Hm."),
+        user("Go on."),
+    ]
     cheap = TokenMeter()
     cheap.observe(messages[:1], {"input_tokens": 500})
     cheap.observe(messages, {"input_tokens": 520})  # a bill far under the estimate
     assert step(messages, Settings(), meter=cheap).cleared == ("toolu_0",)
 
 
-@pytest.mark.parametrize(("idle", "cleared"), [(0, 0), (300, 0), (300.1, 2), (9_000, 2)])
+@pytest.mark.parametrize(
+    ("idle", "cleared"), [(0, 0), (300, 0), (300.1, 2), (9_000, 2)]
+)
 def test_cold_clears_only_when_the_cache_has_outlived_its_time(idle, cleared):
     found = step(conversation(5), Settings(clear_when="cold"), idle=idle)
     assert len(found.cleared) == cleared
@@ -146,16 +173,22 @@ def test_cold_clears_only_when_the_cache_has_outlived_its_time(idle, cleared):
 def test_clearing_that_is_enough_spares_the_compaction():
     messages = conversation(9)
     size = TokenMeter().estimate(messages)
-    found = step(messages, Settings(threshold=size - 100), summarize=never, archive=never)
+    found = step(
+        messages, Settings(threshold=size - 100), summarize=never, archive=never
+    )
     assert found.compaction is None
-    assert step(messages, Settings(threshold=size - 100, micro="off")).compaction == "auto"
+    assert (
+        step(messages, Settings(threshold=size - 100, micro="off")).compaction == "auto"
+    )
 
 
 def test_the_threshold_itself_is_not_over_it():
     messages = conversation(4)
     size = TokenMeter().estimate(messages)
     assert step(messages, Settings(micro="off", threshold=size)).compaction is None
-    assert step(messages, Settings(micro="off", threshold=size - 1)).compaction == "auto"
+    assert (
+        step(messages, Settings(micro="off", threshold=size - 1)).compaction == "auto"
+    )
     quiet = Settings(micro="off", threshold=1, auto=False)
     assert step(messages, quiet, summarize=never).compaction is None
 
@@ -169,7 +202,13 @@ def test_what_is_asked_for_is_done_under_the_threshold_and_with_its_focus(reason
         return "Did it."
 
     messages = conversation(5)
-    found = step(messages, Settings(auto=False), reason=reason, focus="rules", summarize=summarize)
+    found = step(
+        messages,
+        Settings(auto=False),
+        reason=reason,
+        focus="rules",
+        summarize=summarize,
+    )
     assert asked == [(11, "rules")]
     assert (found.compaction, found.reason, found.focus) == (reason, reason, "rules")
     assert (found.archive, found.failure) == ("t.jsonl", None)
@@ -191,7 +230,10 @@ def test_a_failed_summary_leaves_what_micro_made_and_says_why():
     assert (found.settled, found.kept) == (plain.settled, ())
     assert (found.replaced, found.tokens_after) == (plain.replaced, plain.tokens_after)
     for summary in ("", prose(20_000)):
-        assert step(messages, low, summarize=lambda m, f, s=summary: s).compaction == "failed"
+        assert (
+            step(messages, low, summarize=lambda m, f, s=summary: s).compaction
+            == "failed"
+        )
 
 
 def test_a_compaction_that_left_the_context_over_the_threshold_waits_for_an_exchange_more():
@@ -210,12 +252,14 @@ def test_a_conversation_of_300_exchanges_stays_within_the_window(name):
     history = conversation(300, size=2_000)  # about 240,000 tokens
     steps = list(play(history, settings, idle=(*[0.0] * 49, 9_000.0)))
     assert max(found.tokens_after for found in steps) <= settings.threshold_tokens
-    assert max(found.tokens_before for found in steps) < settings.threshold_tokens + 2_000
+    assert (
+        max(found.tokens_before for found in steps) < settings.threshold_tokens + 2_000
+    )
     assert sum(found.compaction == "auto" for found in steps) >= 3
     assert all(found.compaction in (None, "auto") for found in steps)
 
 
-# -- whatever the conversation and the settings ---------------------------------------------------
+# -- whatever the conversation and the settings ----------------------------------------
 
 
 def bare(messages):
@@ -231,7 +275,9 @@ def test_every_context_keeps_the_rules_the_request_and_the_unseen(history, setti
         assert violation(step.messages) is None
         assert step.messages[-1]["role"] == "user"
         left = with_results(history[:stop], step.replaced if step.compaction else {})
-        assert unseen_of(step.messages) == unseen_of(left)  # whole, or split by the tail
+        assert unseen_of(step.messages) == unseen_of(
+            left
+        )  # whole, or split by the tail
         assert active_request(step.messages) == active_request(history[:stop])
     assert history == before
 
@@ -239,7 +285,9 @@ def test_every_context_keeps_the_rules_the_request_and_the_unseen(history, setti
 @given(histories(min_size=3), some_settings)
 @example(conversation(9), Settings())
 @example(conversation(30), Settings(threshold=3_500, keep_recent=5))
-def test_running_from_the_settled_edge_makes_the_same_view_as_from_the_start(history, settings):
+def test_running_from_the_settled_edge_makes_the_same_view_as_from_the_start(
+    history, settings
+):
     fast = play(history, settings, manual=True)
     slow = play(history, settings, manual=True, settled=False)
     for one, other in zip(fast, slow, strict=True):
@@ -257,7 +305,9 @@ def test_what_is_settled_is_never_touched_again_but_by_a_compaction(history, set
 
 
 @given(histories(min_size=5), some_settings)
-def test_thinking_is_sent_only_where_it_was_thought_or_in_the_newest_turn(history, settings):
+def test_thinking_is_sent_only_where_it_was_thought_or_in_the_newest_turn(
+    history, settings
+):
     sent, thought_after = [], {}
     for step in play(history, replace(settings, keep_recent=settings.keep_recent % 3)):
         newest = last_assistant(step.messages)
@@ -278,17 +328,26 @@ def test_once_more_changes_nothing_more(history, settings, start):
         return compact(messages, settings, meter=known, settled=settled, **calls)
 
     first = again(history, start)
-    # A compaction clears what an edge made up here has held back: only the true one, 0, is tried.
+    # A compaction clears what an edge made up here has held back: only the true one, 0,
+    # is tried.
     assume(start == 0 or first.compaction in (None, "failed"))
     for settled in {first.settled, 0 if start == 0 else first.settled}:
         second = again(first.messages, settled)
         assert len(first.messages) == len(second.messages)
         assert list(changes(first.messages, second.messages)) == []
         assert second.replaced == {}
-        assert second.compaction is None or second.compaction == first.compaction == "failed"
+        assert (
+            second.compaction is None
+            or second.compaction == first.compaction == "failed"
+        )
 
 
-@given(histories(min_size=1), some_settings, st.sampled_from(["auto", "manual"]), st.booleans())
+@given(
+    histories(min_size=1),
+    some_settings,
+    st.sampled_from(["auto", "manual"]),
+    st.booleans(),
+)
 def test_a_step_tells_all_that_was_done(history, settings, reason, failing):
     before, known = copy.deepcopy(history), meter(settings.estimator)
     known.observe(history[:1], bill(history[:1]))
@@ -312,7 +371,9 @@ def test_a_step_tells_all_that_was_done(history, settings, reason, failing):
         *head, summary = step.messages[: step.settled]
         assert is_summary(summary["content"][0])
         assert step.kept[: len(head)] == tuple(range(len(head)))
-        assert bare([*head, *step.messages[step.settled :]]) == bare([view[i] for i in step.kept])
+        assert bare([*head, *step.messages[step.settled :]]) == bare(
+            [view[i] for i in step.kept]
+        )
     else:
         assert bare(step.messages) == bare(view)
         assert step.kept == ()
@@ -382,11 +443,15 @@ def test_a_session_folds_what_a_step_tells_to_the_view_that_was_sent(history, se
             session.fold({"type": "user", "uuid": f"u{n}", "message": message})
 
 
-@given(histories(min_size=2), some_settings, st.integers(1, 3_000), st.integers(1, 3_000))
+@given(
+    histories(min_size=2), some_settings, st.integers(1, 3_000), st.integers(1, 3_000)
+)
 def test_a_lower_threshold_never_compacts_later(history, settings, one, other):
     def first(threshold):
         steps = play(history, replace(settings, threshold=threshold, auto=True))
-        return next((n for n, step in enumerate(steps) if step.compaction), len(history))
+        return next(
+            (n for n, step in enumerate(steps) if step.compaction), len(history)
+        )
 
     assert first(min(one, other)) <= first(max(one, other))
 

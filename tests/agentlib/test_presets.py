@@ -9,7 +9,8 @@ from agentlib.presets import ALL, LEARN_CLAUDE_CODE
 from agentlib.settings import Settings
 
 LEARN = {
-    # KEEP_RECENT = 3, len(content) > 100, THRESHOLD = 50000, len(str) // 4, max_tokens=2000
+    # KEEP_RECENT = 3, len(content) > 100, THRESHOLD = 50000, len(str) // 4,
+    # max_tokens=2000
     "micro": "clear",
     "keep_recent": 3,
     "min_chars": 100,
@@ -85,7 +86,9 @@ NUMBERS = {
 
 @pytest.mark.parametrize("name", ALL)
 def test_a_preset_has_its_sources_numbers(name):
-    assert {field: getattr(ALL[name], field) for field in NUMBERS[name]} == NUMBERS[name]
+    assert {field: getattr(ALL[name], field) for field in NUMBERS[name]} == NUMBERS[
+        name
+    ]
     assert ALL[name].enabled
     assert ALL[name].auto
 

@@ -1,4 +1,5 @@
-"""When compaction fails: less is asked, it rests, it is cut to size. No message is lost."""
+"""When compaction fails: less is asked, it rests, it is cut to size. No message is
+lost."""
 
 import copy
 import json
@@ -14,10 +15,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentlib import loop
-from agentlib.auto_compact import SummaryFailed, SummaryTooLong, summary_message, summary_text
+from agentlib.auto_compact import (
+    SummaryFailed,
+    SummaryTooLong,
+    summary_message,
+    summary_text,
+)
 from agentlib.estimation import TokenMeter, estimate_text, meter
 from agentlib.hooks import Hooks, pinned
-from agentlib.messages import PINNED, active_request, blocks, exchanges, of_type, violation
+from agentlib.messages import (
+    PINNED,
+    active_request,
+    blocks,
+    exchanges,
+    of_type,
+    violation,
+)
 from agentlib.pipeline import compact
 from agentlib.presets import ALL, DEFAULT
 from agentlib.recovery import (
@@ -50,7 +63,9 @@ from tests.fakes import (
 from tests.runs import READ, a_session, ctrl_c, go, state
 from tests.strategies import histories, requests_of, short, some_settings, unseen_of
 
-SETTINGS = Settings(context_window=10_000, output_reserve=1_000, buffer=1_000, micro="off")
+SETTINGS = Settings(
+    context_window=10_000, output_reserve=1_000, buffer=1_000, micro="off"
+)
 """Compacts past 8,000 tokens; past 9,500 it is an emergency."""
 
 
@@ -60,10 +75,18 @@ def user(text: str):
 
 def turn(n: int, said: str = "", size: int = 3_000):
     """The agent reads a file; the result is about `size` / 3 tokens."""
-    call = {"type": "tool_use", "id": f"toolu_{n}", "name": "read_file", "input": {"path": "a"}}
+    call = {
+        "type": "tool_use",
+        "id": f"toolu_{n}",
+        "name": "read_file",
+        "input": {"path": "a"},
+    }
     text = [{"type": "text", "text": said}] if said else []
     result = {"type": "tool_result", "tool_use_id": f"toolu_{n}", "content": "x" * size}
-    return [{"role": "assistant", "content": [*text, call]}, {"role": "user", "content": [result]}]
+    return [
+        {"role": "assistant", "content": [*text, call]},
+        {"role": "user", "content": [result]},
+    ]
 
 
 def talk(turns: int, said: str = "Noted {}.", size: int = 3_000):
@@ -76,7 +99,11 @@ def fails(messages, focus):
 
 
 def step(messages, settings=SETTINGS, summarize=fails, reason="auto"):
-    known = {"meter": TokenMeter(), "summarize": summarize, "archive": lambda: "t.jsonl"}
+    known = {
+        "meter": TokenMeter(),
+        "summarize": summarize,
+        "archive": lambda: "t.jsonl",
+    }
     return compact(messages, settings, reason=reason, **known)
 
 
@@ -84,7 +111,7 @@ def text(message) -> str:
     return blocks(message)[0]["text"]
 
 
-# -- with less ------------------------------------------------------------------------------------
+# -- with less -------------------------------------------------------------------------
 
 
 def refusing(times: int, seen: list):
@@ -152,11 +179,12 @@ def test_the_note_never_stands_for_the_words_of_the_person():
     assert active_request(without_oldest(without_oldest(newer))) == "Now the tests."
 
 
-# -- the breaker ----------------------------------------------------------------------------------
+# -- the breaker -----------------------------------------------------------------------
 
 
 def noted(outcomes: str, settings=SETTINGS):
-    """f: failed, s: helped, o: left it over the threshold, r: cut to size while it rested."""
+    """f: failed, s: helped, o: left it over the threshold, r: cut to size while it
+    rested."""
     found = []
     for seen, outcome in enumerate(outcomes, 1):
         made = Step(messages=[user("s")], compaction="auto", tokens_after=100)
@@ -197,7 +225,9 @@ def test_failures_in_a_row_are_counted_and_success_resets_them(outcomes, failure
 def test_it_rests_for_so_many_turns_and_then_tries_once():
     tried = noted("fff")
     opened = [breaker(tried, asked(3 + n), SETTINGS).is_open for n in range(12)]
-    assert opened == [True] * 9 + [False] * 3  # the request of the third failure is the first
+    assert (
+        opened == [True] * 9 + [False] * 3
+    )  # the request of the third failure is the first
     again = [*tried, *noted("...........ff")[-1:]]
     assert breaker(again, asked(14), SETTINGS).is_open
     never = replace(SETTINGS, breaker_failures=0)
@@ -214,7 +244,7 @@ def test_while_it_rests_nothing_is_asked_and_only_an_emergency_compacts():
     assert closed.guard(lambda messages, focus: "asked")([], "") == "asked"
 
 
-# -- the emergency --------------------------------------------------------------------------------
+# -- the emergency ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -274,7 +304,9 @@ def test_the_middle_is_cut_out_in_whole_lines():
     lines = [f"Noted {n}: something of some length." for n in range(100)]
     told = [m for n, line in enumerate(lines) for m in turn(n, line)]
     cut = truncating("why", 200)([user("Go."), *told], "").splitlines()
-    assert cut[0] == "[No summary: why. What was said stands here instead, cut to size.]"
+    assert (
+        cut[0] == "[No summary: why. What was said stands here instead, cut to size.]"
+    )
     assert cut[1:3] == ["- [request] Go.", lines[0]]
     assert cut[-1] == lines[-1]
     gap = next(line for line in cut if line.startswith("[…"))
@@ -290,7 +322,7 @@ def test_what_an_earlier_summary_said_is_carried_on():
     assert cut[1:4] == ["Rule: never push.", "- [request] Go.", "Noted 1."]
 
 
-# -- session memory -------------------------------------------------------------------------------
+# -- session memory --------------------------------------------------------------------
 
 
 def test_notes_kept_as_it_went_stand_in_for_a_summary():
@@ -311,13 +343,16 @@ def test_notes_kept_as_it_went_stand_in_for_a_summary():
     ids=["a focus", "too long", "a gap", "nothing yet"],
 )
 def test_where_they_do_not_suffice_the_model_is_asked(told, focus, tokens):
-    assert memory_first(lambda messages, focus: "Asked.", tokens)(told, focus) == "Asked."
+    assert (
+        memory_first(lambda messages, focus: "Asked.", tokens)(told, focus) == "Asked."
+    )
 
 
-# -- in the loop ----------------------------------------------------------------------------------
+# -- in the loop -----------------------------------------------------------------------
 
 WHOLE = Settings(context_window=8_000, output_reserve=400, buffer=400, micro="off")
-"""Compacts at 7,200 tokens, after six readings of a.txt or so; an emergency past 7,600."""
+"""Compacts at 7,200 tokens, after six readings of a.txt or so; an emergency past
+7,600."""
 BLIND = replace(WHOLE, estimator="blocks", context_window=80_000)
 """Takes the window for ten times what it is: the estimate never says no."""
 TOO_LONG = error(400, "prompt is too long: 8001 tokens > 8000 maximum")
@@ -333,7 +368,8 @@ def outcomes(turns):
 
 
 def narrow(brain, limit=8_000, struck=None):
-    """The window on the wire; `struck`: what it answers to every request for a summary."""
+    """The window on the wire; `struck`: what it answers to every request for a
+    summary."""
 
     def answer(body):
         if len(json.dumps(body["messages"])) // 3 > limit:
@@ -351,7 +387,9 @@ def contents(session):
 
 def replays_as_it_was(session, settings):
     loaded = load(session.path)
-    assert state(loaded) | {"settings": settings} == state(session) | {"settings": settings}
+    assert state(loaded) | {"settings": settings} == state(session) | {
+        "settings": settings
+    }
     frames = replay(loaded, settings)
     assert [f.context for f in frames] == [r.context for r in loaded.requests]
     return frames
@@ -374,7 +412,9 @@ def test_a_prompt_that_the_api_finds_too_long_is_compacted_and_sent_once_more(
     told, *_, done = turn.events
     kinds = ["limit", *middle, "compaction_done"]
     assert [e.kind for e in turn.events] == kinds
-    assert re.search(r"the API takes [\d,]+ tokens at most; .*: --window \d+$", told.text)
+    assert re.search(
+        r"the API takes [\d,]+ tokens at most; .*: --window \d+$", told.text
+    )
     assert sum(e.kind == "limit" for turn in turns for e in turn.events) == 1
     assert done.text.startswith("reactive: ")
     assert summary_text(turn.context[0]).startswith(summary)
@@ -441,7 +481,12 @@ def test_one_unseen_batch_over_the_window_does_not_end_a_session(tmp_path, name)
     assert all(c.tokens_before > 32_000 for c in cut)
     assert cut
     assert (
-        max(len(r["content"]) for m in session.history for r in of_type(m, "tool_result")) > 28_000
+        max(
+            len(r["content"])
+            for m in session.history
+            for r in of_type(m, "tool_result")
+        )
+        > 28_000
     )
     assert not [v for request in session.requests if (v := violation(request.context))]
     frames = replays_as_it_was(session, settings)
@@ -471,7 +516,10 @@ def test_what_was_cut_is_recalled_in_pages_which_can_be_too_large_themselves(tmp
         assert "; recall toolu_1 returns them ...]" in result["content"]
         return say(call("toolu_2", "recall", tool_use_id="toolu_1"))
 
-    read, page = call("toolu_1", "read_file", path="a.csv"), {"offset": 9_000, "limit": 2_000}
+    read, page = (
+        call("toolu_1", "read_file", path="a.csv"),
+        {"offset": 9_000, "limit": 2_000},
+    )
     part = call("toolu_3", "recall", tool_use_id="toolu_1", **page)
     steps = script(say(read), after_the_cut, say(part), say("Done."))
 
@@ -500,12 +548,17 @@ def test_a_resumed_session_may_be_refused_once_more_and_is_cured_again(tmp_path)
     with pytest.raises(anthropic.BadRequestError):
         offline(tmp_path, settings)
     api = lab_client(window=32_000)
-    options = {"session": load(tmp_path / "t/s.jsonl"), "settings": DEFAULT.scaled(32_000)}
+    options = {
+        "session": load(tmp_path / "t/s.jsonl"),
+        "settings": DEFAULT.scaled(32_000),
+    }
     *_, turn = loop.run(api, None, Workspace(tmp_path / "work"), **options)
     assert "I wrote REPORT.md: 1 file." in str(turn.messages)
 
 
-def test_after_three_failures_it_rests_and_an_emergency_does_without(workspace, session):
+def test_after_three_failures_it_rests_and_an_emergency_does_without(
+    workspace, session
+):
     asked = []
 
     def brain(body):
@@ -545,7 +598,9 @@ def test_the_breaker_is_kept_in_the_session_file(workspace, session):
     assert len(asked) == 3  # it rests on
     model = client(script(say("By hand.")))
     step = loop.Agent(model, workspace, loaded, low, clock=Clock()).compact_now()
-    assert step.compaction == "manual"  # a person's wish passes the breaker, and closes it
+    assert (
+        step.compaction == "manual"
+    )  # a person's wish passes the breaker, and closes it
     work = worker(3, "more", summary=say("Fine."))
     turns = go(brain, workspace, loaded, "Go on.", settings=low)
     assert "auto" in outcomes(turns)
@@ -564,7 +619,9 @@ def test_a_rest_is_noted_and_read_from_the_sentence_of_an_older_file():
 
 
 def test_a_base_prompt_over_the_threshold_is_not_compacted_for_ever(workspace, session):
-    low = replace(WHOLE, threshold=1_000)  # system, tools and one reading are more than that
+    low = replace(
+        WHOLE, threshold=1_000
+    )  # system, tools and one reading are more than that
     turns = go(worker(30), workspace, session, settings=low)
     compacted = [n for n, o in enumerate(outcomes(turns)) if o]
     assert all(turns[n].step.tokens_after > 1_000 for n in compacted)
@@ -578,12 +635,21 @@ def test_tiers_past_the_compaction_point_speak_only_when_compaction_has_failed(
     workspace, session, fails
 ):
     at_65 = replace(WHOLE, threshold_pct=65)
-    turns = go(worker(9, summary=say("") if fails else None), workspace, session, settings=at_65)
-    told = [event.text for turn in turns for event in turn.events if event.kind == "tier"]
-    assert len(told) == (2 if fails else 0)  # at 82 % and 93 %; past 95 % it is cut to size
+    turns = go(
+        worker(9, summary=say("") if fails else None),
+        workspace,
+        session,
+        settings=at_65,
+    )
+    told = [
+        event.text for turn in turns for event in turn.events if event.kind == "tier"
+    ]
+    assert len(told) == (
+        2 if fails else 0
+    )  # at 82 % and 93 %; past 95 % it is cut to size
 
 
-# -- Ctrl-C ---------------------------------------------------------------------------------------
+# -- Ctrl-C ----------------------------------------------------------------------------
 
 
 def stopping(brain, at, numbers):
@@ -615,7 +681,7 @@ def test_ctrl_c_at_any_request_leaves_the_session_as_it_was(workspace, session, 
     replays_as_it_was(session, low)
 
 
-# -- hooks, files, memory -------------------------------------------------------------------------
+# -- hooks, files, memory --------------------------------------------------------------
 
 
 def test_files_and_notes_are_put_back_and_stand_in_the_session_file(workspace, session):
@@ -650,7 +716,9 @@ def test_a_file_that_is_put_back_cannot_speak_for_the_person(workspace, session)
 
 def test_hooks_are_asked_before_and_told_after(workspace, session):
     seen, told = [], []
-    hooks = Hooks(before=lambda messages, focus: f"{focus}the numbers", after=told.append)
+    hooks = Hooks(
+        before=lambda messages, focus: f"{focus}the numbers", after=told.append
+    )
     turns = go(worker(8), workspace, session, seen=seen, settings=WHOLE, hooks=hooks)
     (asked,) = [prompt(body) for body in seen if asks_for_summary(body)]
     assert "\nFocus: the numbers\n" in asked
@@ -661,10 +729,14 @@ def test_hooks_are_asked_before_and_told_after(workspace, session):
 PINS = ["Never push.", "Use `make test`."]
 
 
-def test_pinned_lines_stand_beside_every_summary_once_and_are_no_request(workspace, session):
+def test_pinned_lines_stand_beside_every_summary_once_and_are_no_request(
+    workspace, session
+):
     low = replace(WHOLE, keep_exchanges=0)
     texts = [{"type": "text", "text": "Read a.txt."}]
-    turns = go(worker(24), workspace, session, settings=low, hooks=Hooks(pin=lambda _: PINS))
+    turns = go(
+        worker(24), workspace, session, settings=low, hooks=Hooks(pin=lambda _: PINS)
+    )
     compacted = [turn for turn in turns if turn.step.compaction]
     assert len(compacted) > 2
     block = {"type": "text", "text": "\n".join([PINNED, *PINS])}
@@ -677,15 +749,26 @@ def test_pinned_lines_stand_beside_every_summary_once_and_are_no_request(workspa
 
 def test_a_pinned_emergency_without_a_model_keeps_the_lines(workspace, session):
     hooks, struck = Hooks(pin=lambda _: PINS), error(500)
-    turns = go(narrow(worker(12), struck=struck), workspace, session, settings=BLIND, hooks=hooks)
+    turns = go(
+        narrow(worker(12), struck=struck),
+        workspace,
+        session,
+        settings=BLIND,
+        hooks=hooks,
+    )
     turn = next(t for t in turns if t.step.compaction)
     summary, pins, *_ = blocks(turn.context[0])
     assert summary_text(turn.context[0]).startswith("[No summary: ")
-    assert (pins["text"], "Never push." in summary["text"]) == ("\n".join([PINNED, *PINS]), False)
+    assert (pins["text"], "Never push." in summary["text"]) == (
+        "\n".join([PINNED, *PINS]),
+        False,
+    )
     replays_as_it_was(session, BLIND)
 
 
-@given(st.lists(st.text(max_size=5), max_size=3), st.lists(st.text(max_size=5), max_size=3))
+@given(
+    st.lists(st.text(max_size=5), max_size=3), st.lists(st.text(max_size=5), max_size=3)
+)
 def test_to_pin_what_is_pinned_changes_nothing(lines, more):
     def step(message):
         return Step(messages=[message], compaction=Outcome.AUTO)
@@ -710,10 +793,21 @@ def test_a_gate_changes_a_summary_or_refuses_it_and_the_model_is_asked_once_more
         given_to_gate.append(list(messages))
         return f"{summary} Checked." if len(given_to_gate) == 2 else None
 
-    turns = go(worker(8), workspace, session, seen=seen, settings=WHOLE, hooks=Hooks(gate=second))
+    turns = go(
+        worker(8),
+        workspace,
+        session,
+        seen=seen,
+        settings=WHOLE,
+        hooks=Hooks(gate=second),
+    )
     (turn,) = [t for t in turns if t.step.compaction]
     assert summary_text(turn.context[0]).endswith(" Checked.")
-    assert len([body for body in seen if asks_for_summary(body)]) == len(turn.usages) - 1 == 2
+    assert (
+        len([body for body in seen if asks_for_summary(body)])
+        == len(turn.usages) - 1
+        == 2
+    )
     last = turns[turns.index(turn) - 1]
     assert given_to_gate == [[*last.context, *last.messages]] * 2
 
@@ -727,7 +821,9 @@ def test_a_gate_that_refuses_twice_lets_the_compaction_fail(workspace, session):
     assert session.context == session.history
 
 
-def test_what_the_agent_noted_stands_in_for_a_summary_without_a_call(workspace, session):
+def test_what_the_agent_noted_stands_in_for_a_summary_without_a_call(
+    workspace, session
+):
     seen, remembers = [], replace(WHOLE, session_memory=True)
     turns = go(worker(8), workspace, session, seen=seen, settings=remembers)
     assert not any(map(asks_for_summary, seen))
@@ -738,25 +834,32 @@ def test_what_the_agent_noted_stands_in_for_a_summary_without_a_call(workspace, 
     replays_as_it_was(session, remembers)
 
 
-# -- whatever the conversation --------------------------------------------------------------------
+# -- whatever the conversation ---------------------------------------------------------
 
 
 FRAME = 500
-"""A stand-in for a summary has a frame and repeats the request, so a few words can grow so far."""
+"""A stand-in for a summary has a frame and repeats the request, so a few words can grow
+so far."""
 
 
 @given(histories(), some_settings, st.booleans(), st.sampled_from(["auto", "reactive"]))
-def test_an_emergency_keeps_the_rules_the_request_and_the_unseen(history, settings, fail, reason):
+def test_an_emergency_keeps_the_rules_the_request_and_the_unseen(
+    history, settings, fail, reason
+):
     hurry = replace(settings, threshold=1, auto=True, enabled=True, emergency_at=1e-6)
     before = copy.deepcopy(history)
     for stop in requests_of(history):
         told = history[:stop]
         summarize = fails if fail else short
         calls = {"summarize": summarize, "archive": lambda: "t.jsonl", "idle": 0.0}
-        step = compact(told, hurry, meter=meter(hurry.estimator), reason=reason, **calls)
+        step = compact(
+            told, hurry, meter=meter(hurry.estimator), reason=reason, **calls
+        )
         assert violation(step.messages) is None
         assert unseen_of(step.messages).keys() == unseen_of(told).keys()
-        if hurry.tail_tokens is None:  # a tail by tokens may split a result that is too large
+        if (
+            hurry.tail_tokens is None
+        ):  # a tail by tokens may split a result that is too large
             assert unseen_of(step.messages) == unseen_of(told)
         assert active_request(step.messages) == active_request(told)
         assert step.tokens_after <= max(step.tokens_before, FRAME)
@@ -771,4 +874,6 @@ def test_less_is_less_by_whole_exchanges_and_the_newest_stays(history):
         assert violation(less) is None
         assert unseen_of(less) == unseen_of(told)
         found = len(exchanges(told))
-        assert len(exchanges(less)) == (found - max(1, found // 5) if found > 1 else found)
+        assert len(exchanges(less)) == (
+            found - max(1, found // 5) if found > 1 else found
+        )

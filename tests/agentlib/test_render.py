@@ -1,4 +1,5 @@
-"""The lines of a call, a compaction and a bill, and texts that would rewrite the screen."""
+"""The lines of a call, a compaction and a bill, and texts that would rewrite the
+screen."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,7 +7,14 @@ from typing import Any
 import click
 import pytest
 
-from agentlib.cli.render import as_it_runs, bill_line, call_line, plain, short, step_lines
+from agentlib.cli.render import (
+    as_it_runs,
+    bill_line,
+    call_line,
+    plain,
+    short,
+    step_lines,
+)
 from agentlib.settings import MODEL
 from agentlib.step import Step
 
@@ -33,10 +41,15 @@ def test_a_command_to_confirm_is_shown_whole_as_it_runs():
     key = "-----BEGIN PRIVATE " + "KEY-----"
     hidden = f": {key}\n{'A' * 64}\n/////////bin/bash cleanupscript001"
     assert as_it_runs(hidden) == hidden
-    assert as_it_runs("rm\u200b \U000e0041x\u00ad\r\n") == r"rm\u200b \U000e0041x\xad\r" + "\n"
+    assert (
+        as_it_runs("rm\u200b \U000e0041x\u00ad\r\n")
+        == r"rm\u200b \U000e0041x\xad\r" + "\n"
+    )
     assert as_it_runs("ls" + " " * 4_000 + "; rm x") == "ls[4000 blanks]; rm x"
     assert as_it_runs("ls" + "\n \t" * 300 + "\nrm x") == "ls\n[300 empty lines]\nrm x"
-    assert as_it_runs("if a; then\n    b\n\nfi\t# 四") == "if a; then\n    b\n\nfi\t# 四"
+    assert (
+        as_it_runs("if a; then\n    b\n\nfi\t# 四") == "if a; then\n    b\n\nfi\t# 四"
+    )
 
 
 def test_keys_are_masked():
@@ -55,9 +68,17 @@ def test_a_text_is_cut_at_its_first_line_that_is_not_blank():
 @pytest.mark.parametrize(
     ("call", "result", "line"),
     [
-        (call("read_file", path="a", limit=4), result("1\n2"), "read_file a limit=4  1 (lines: 2)"),
+        (
+            call("read_file", path="a", limit=4),
+            result("1\n2"),
+            "read_file a limit=4  1 (lines: 2)",
+        ),
         (call("bash", command="ls\npwd"), result("a\x1b[2J"), r"bash ls  a\x1b[2J"),
-        (call("bash", command="x"), result("gone", is_error=True), "bash x  error: gone"),
+        (
+            call("bash", command="x"),
+            result("gone", is_error=True),
+            "bash x  error: gone",
+        ),
         (call("compact"), result([]), "compact  "),
         (call("\x1b[2J", **{"a": "b", "n\r": 1}), result("x"), r"\x1b[2J b n\r=1  x"),
     ],
@@ -72,14 +93,18 @@ def test_each_outcome_of_the_layers_has_its_lines():
     quiet = Step(messages=[], tokens_before=9_000, tokens_after=9_000)
     assert lines(quiet) == []
     cleared = replace(quiet, replaced={"toolu_1": ""}, tokens_cleared=500)
-    assert lines(cleared) == ["[micro_compact: results shortened: 1; 9,000 -> 8,500 tokens]"]
+    assert lines(cleared) == [
+        "[micro_compact: results shortened: 1; 9,000 -> 8,500 tokens]"
+    ]
     auto = replace(quiet, compaction="auto", archive="s.jsonl#u", tokens_after=1_000)
     saved = "[transcript saved: s.jsonl#u] 9,000 -> 1,000 tokens"
     assert lines(auto) == ["[auto_compact triggered]", saved]
     manual = replace(auto, compaction="manual", reason="manual")
     assert lines(manual) == ["[manual compact]", saved]
     failed = replace(quiet, compaction="failed", failure="the summary is empty")
-    assert lines(failed)[1:] == ["[compaction failed: the summary is empty; nothing was changed]"]
+    assert lines(failed)[1:] == [
+        "[compaction failed: the summary is empty; nothing was changed]"
+    ]
     cut = replace(auto, reason="reactive", compaction="reactive", failure="Overloaded")
     assert lines(cut) == [
         "[reactive compact]",
@@ -92,5 +117,9 @@ def test_a_bill_counts_prompts_whole_and_what_the_cache_gave():
     first = {"input_tokens": 10, "cache_creation_input_tokens": 990, "output_tokens": 5}
     second = {"input_tokens": 10, "cache_read_input_tokens": 1_000, "output_tokens": 5}
     line = bill_line("turns: 2", [first, second], MODEL, live=False)
-    assert line.startswith("[turns: 2; tokens sent: 2,010, cached: 1,000; would have cost $0.0001 ")
-    assert "no price is known for other]" in bill_line("turns: 2", [first], "other", live=True)
+    assert line.startswith(
+        "[turns: 2; tokens sent: 2,010, cached: 1,000; would have cost $0.0001 "
+    )
+    assert "no price is known for other]" in bill_line(
+        "turns: 2", [first], "other", live=True
+    )

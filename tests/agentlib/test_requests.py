@@ -22,7 +22,16 @@ from agentlib.requests import request
 from agentlib.settings import MODEL
 from agentlib.spending import dollars
 from offline_api.body_schema import check_shape
-from tests.strategies import assistant, conversation, histories, result, text, thinking, use, user
+from tests.strategies import (
+    assistant,
+    conversation,
+    histories,
+    result,
+    text,
+    thinking,
+    use,
+    user,
+)
 
 MARK = {"type": "ephemeral"}
 HIDDEN = {"type": "redacted_thinking", "data": "b3Bhcw=="}
@@ -42,14 +51,18 @@ def test_thinking_goes_from_the_changed_place_on():
 
 def test_the_thinking_of_an_unanswered_tool_turn_stays_until_it_is_answered():
     called = assistant(thinking(), use("a"))
-    view = drop_thinking([ASK, assistant(thinking(), "Hm."), ASK, called, user(result("a"))], 0)
+    view = drop_thinking(
+        [ASK, assistant(thinking(), "Hm."), ASK, called, user(result("a"))], 0
+    )
     assert view[1] == assistant("Hm.")
     assert view[3] is called
     assert drop_newest_thinking(view)[3] == assistant(use("a"))
 
 
 def test_the_thinking_of_a_turn_that_called_nothing_goes_at_once():
-    assert drop_thinking([ASK, assistant(thinking(), "Done."), ASK], 0)[1] == assistant("Done.")
+    assert drop_thinking([ASK, assistant(thinking(), "Done."), ASK], 0)[1] == assistant(
+        "Done."
+    )
 
 
 def test_a_turn_that_was_all_thinking_keeps_its_place():
@@ -105,26 +118,51 @@ anything = st.recursive(
     | st.floats()
     | st.text(st.characters(codec=None), max_size=9),
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=5), inner, max_size=3)
     ),
     max_leaves=6,
 )
-TYPES = ["text", "thinking", "redacted_thinking", "tool_use", "tool_result", "server_tool_use"]
-KEYS = ["id", "name", "input", "text", "thinking", "signature", "data", "tool_use_id", "content"]
+TYPES = [
+    "text",
+    "thinking",
+    "redacted_thinking",
+    "tool_use",
+    "tool_result",
+    "server_tool_use",
+]
+KEYS = [
+    "id",
+    "name",
+    "input",
+    "text",
+    "thinking",
+    "signature",
+    "data",
+    "tool_use_id",
+    "content",
+]
 junk = st.builds(
     lambda kind, keys: {"type": kind, **keys},
     st.sampled_from(TYPES) | anything,
-    st.dictionaries(st.sampled_from(KEYS), st.sampled_from(["a", "a.b", {}]) | anything),
+    st.dictionaries(
+        st.sampled_from(KEYS), st.sampled_from(["a", "a.b", {}]) | anything
+    ),
 )
 
 
 @given(anything | st.lists(junk | anything, max_size=5), histories())
-def test_any_reply_at_all_can_be_sent_back_and_is_left_alone_after_that(content, history):
+def test_any_reply_at_all_can_be_sent_back_and_is_left_alone_after_that(
+    content, history
+):
     before = copy.deepcopy(content)
     names = tool_names(history)
     said = {"role": "assistant", "content": sendable(content, names)}
     calls = of_type(said, "tool_use")
-    body = {"model": "m", "messages": [ASK, said, user(*(result(c["id"]) for c in calls), "Go.")]}
+    body = {
+        "model": "m",
+        "messages": [ASK, said, user(*(result(c["id"]) for c in calls), "Go.")],
+    }
     assert violation([*history, *body["messages"]]) is None
     check_shape(json.loads(json.dumps(body, allow_nan=False)))
     json.dumps(body, ensure_ascii=False).encode()
@@ -133,8 +171,16 @@ def test_any_reply_at_all_can_be_sent_back_and_is_left_alone_after_that(content,
 
 
 def test_only_a_content_that_was_mended_is_kept_beside_the_new_one():
-    usage = {"input_tokens": 5, "cache_read_input_tokens": None, "service_tier": "standard"}
-    whole = {"content": [{**use("a"), "caller": 1}], "usage": usage, "stop_reason": "tool_use"}
+    usage = {
+        "input_tokens": 5,
+        "cache_read_input_tokens": None,
+        "service_tier": "standard",
+    }
+    whole = {
+        "content": [{**use("a"), "caller": 1}],
+        "usage": usage,
+        "stop_reason": "tool_use",
+    }
     assert received(whole) == {**whole, "content": [use("a")]}
     mended = received({**whole, "usage": {"output_tokens": "5"}}, ["a"])
     assert mended == {
@@ -150,17 +196,28 @@ def asked(messages, settled=0):
 
 
 def marks(messages):
-    found = [(i, b) for i, m in enumerate(messages) for b in m["content"] if "cache_control" in b]
+    found = [
+        (i, b)
+        for i, m in enumerate(messages)
+        for b in m["content"]
+        if "cache_control" in b
+    ]
     return [(i, block["type"], block["cache_control"]) for i, block in found]
 
 
 def test_a_request_marks_the_system_prompt_the_settled_edge_and_the_end():
     messages = conversation(3)
     body = asked(messages, settled=3)
-    assert body["system"] == [{"type": "text", "text": "Be brief.", "cache_control": MARK}]
+    assert body["system"] == [
+        {"type": "text", "text": "Be brief.", "cache_control": MARK}
+    ]
     assert marks(body["messages"]) == [(2, "tool_result", MARK)]
     assert body["cache_control"] == MARK
-    assert (body["model"], body["max_tokens"], body["tools"]) == ("m", 100, [{"name": "bash"}])
+    assert (body["model"], body["max_tokens"], body["tools"]) == (
+        "m",
+        100,
+        [{"name": "bash"}],
+    )
 
 
 def test_the_settled_marker_is_on_the_last_block_of_a_copy():
@@ -184,7 +241,9 @@ def test_thinking_carries_no_marker():
     assert asked(messages, settled=2)["messages"] == messages
 
 
-@pytest.mark.parametrize("block", [text("x" * 900), use("b") | {"input": {"a": "x" * 900}}])
+@pytest.mark.parametrize(
+    "block", [text("x" * 900), use("b") | {"input": {"a": "x" * 900}}]
+)
 def test_a_content_that_no_request_could_hold_is_cut(block):
     whole = [text("Hi."), use("a"), block, *([text("more")] * 9)]
     reply = received({"content": whole}, most=800)
@@ -195,7 +254,9 @@ def test_a_content_that_no_request_could_hold_is_cut(block):
     assert received({"content": whole[:2]}, most=800)["content"] == whole[:2]
 
 
-@pytest.mark.parametrize("usage", [[1], "x", 5, True, {"cache_creation": ["x"]}, {"a_tokens": 1.5}])
+@pytest.mark.parametrize(
+    "usage", [[1], "x", 5, True, {"cache_creation": ["x"]}, {"a_tokens": 1.5}]
+)
 def test_a_usage_of_any_kind_is_one_that_can_be_counted(usage):
     assert dollars(received({"content": [], "usage": usage})["usage"], MODEL) == 0
 

@@ -1,4 +1,5 @@
-"""The session file: names, permissions, torn lines, Ctrl-C, and what other programs see in it."""
+"""The session file: names, permissions, torn lines, Ctrl-C, and what other programs see
+in it."""
 
 import html
 import os
@@ -31,7 +32,9 @@ from agentlib.transcripts import Session, load
 from tests.fakes import Clock, asks_for_summary, call, client, lines_of, say, worker
 from tests.runs import SMALL, a_session, ctrl_c, go
 
-posix = pytest.mark.skipif(sys.platform == "win32", reason="permissions and limits of POSIX")
+posix = pytest.mark.skipif(
+    sys.platform == "win32", reason="permissions and limits of POSIX"
+)
 
 
 @posix
@@ -76,7 +79,9 @@ def test_sessions_begun_at_once_never_share_a_file(tmp_path):
     paths: list[Path] = []
 
     def begin() -> None:
-        session = Session.create(tmp_path, settings=SMALL, clock=lambda: 1_760_000_000.9)
+        session = Session.create(
+            tmp_path, settings=SMALL, clock=lambda: 1_760_000_000.9
+        )
         paths.append(session.path)
 
     threads = [threading.Thread(target=begin) for _ in range(16)]
@@ -84,14 +89,18 @@ def test_sessions_begun_at_once_never_share_a_file(tmp_path):
         thread.start()
     for thread in threads:
         thread.join()
-    assert {path.name for path in paths} == {f"20251009-085320-{n}.jsonl" for n in range(1, 17)}
+    assert {path.name for path in paths} == {
+        f"20251009-085320-{n}.jsonl" for n in range(1, 17)
+    }
     assert all(len(lines_of(path)) == 1 for path in paths)
 
 
 def test_an_id_that_has_a_file_is_refused_and_the_file_stays(tmp_path):
     session = a_session(tmp_path)
     before = session.path.read_bytes()
-    with pytest.raises(FileExistsError, match=r"s\.jsonl is there already; take another name"):
+    with pytest.raises(
+        FileExistsError, match=r"s\.jsonl is there already; take another name"
+    ):
         a_session(tmp_path)
     assert session.path.read_bytes() == before
 
@@ -119,13 +128,21 @@ def test_ids_of_lines_are_the_same_everywhere_and_never_twice(tmp_path):
 @pytest.mark.parametrize(
     ("data", "lines", "skipped"),
     [
-        (b'{"a": 1}{"b": 2} {"c": 3}\n\n{"d": 4}', [{"a": 1}, {"b": 2}, {"c": 3}, {"d": 4}], []),
+        (
+            b'{"a": 1}{"b": 2} {"c": 3}\n\n{"d": 4}',
+            [{"a": 1}, {"b": 2}, {"c": 3}, {"d": 4}],
+            [],
+        ),
         (
             '\ufeff{"a": "é\u2028中"}\r\n\r\n{"b": 2}\r\n'.encode(),
             [{"a": "é\u2028中"}, {"b": 2}],
             [],
         ),
-        (b'[1]\n"text"\nnot json\n\xff\n{"a": 1}', [{"a": 1}], ["[1]", '"text"', "not json", "�"]),
+        (
+            b'[1]\n"text"\nnot json\n\xff\n{"a": 1}',
+            [{"a": 1}],
+            ["[1]", '"text"', "not json", "�"],
+        ),
     ],
     ids=["glued lines", "saved by an editor", "no objects"],
 )
@@ -168,10 +185,14 @@ def test_a_full_disk_writes_all_lines_or_none(tmp_path):
     assert session.history == []
     session.say("room again", at=1)
     assert load(session.path).history == session.history
-    assert lines_of(session.path)[-1]["parentUuid"] == lines_of(session.path)[-2]["uuid"]
+    assert (
+        lines_of(session.path)[-1]["parentUuid"] == lines_of(session.path)[-2]["uuid"]
+    )
 
 
-@pytest.mark.parametrize("handler", [signal.SIG_DFL, signal.SIG_IGN, signal.default_int_handler])
+@pytest.mark.parametrize(
+    "handler", [signal.SIG_DFL, signal.SIG_IGN, signal.default_int_handler]
+)
 def test_afterwards_ctrl_c_does_what_it_did_before(handler):
     with ctrl_c(handler):
         with defer_ctrl_c():
@@ -206,7 +227,7 @@ def test_a_thread_leaves_ctrl_c_alone():
     assert handlers == [signal.default_int_handler]
 
 
-# -- one process at a time ------------------------------------------------------------------------
+# -- one process at a time -------------------------------------------------------------
 
 HOLDER = """
 import sys
@@ -225,7 +246,9 @@ def test_a_session_that_another_process_holds_is_read_and_not_run(tmp_path, work
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment) as other:
         assert other.stdout
         assert other.stdout.readline()
-        with pytest.raises(SessionInUse, match=f"in use by process {other.pid}: end that one"):
+        with pytest.raises(
+            SessionInUse, match=f"in use by process {other.pid}: end that one"
+        ):
             go(worker(1), workspace, session)
         assert load(session.path).history == session.history == []
         other.kill()
@@ -270,7 +293,8 @@ FIRST = "<{}> is the first line & more\n"
 
 
 def a_run(folder: Path) -> Session:
-    """Clearings, an automatic and a manual compaction, a failed one, two prompts, an error."""
+    """Clearings, an automatic and a manual compaction, a failed one, two prompts, an
+    error."""
     session, clock, failing = a_session(folder), Clock(), iter([say("")])
     read_on = worker(14)
 
@@ -279,10 +303,15 @@ def a_run(folder: Path) -> Session:
         if asks_for_summary(body):
             return next(failing, reply)
         if name := reply["content"][-1].get("id"):
-            (folder / f"{name}.txt").write_text(FIRST.format(name) + "text of the file\n" * 180)
+            (folder / f"{name}.txt").write_text(
+                FIRST.format(name) + "text of the file\n" * 180
+            )
             reply["content"][-1]["input"] = {"path": f"{name}.txt"}
         if name == "toolu_12":
-            reply["content"] += [call("toolu_c", "compact", focus="a.txt"), call("toolu_x", "nope")]
+            reply["content"] += [
+                call("toolu_c", "compact", focus="a.txt"),
+                call("toolu_x", "nope"),
+            ]
         return reply
 
     calm = replace(SMALL, emergency_at=None)
@@ -306,26 +335,44 @@ def test_the_lines_have_the_fields_and_the_chain_that_readers_look_for(tmp_path)
     assert {"trigger", "preTokens", "tokensSaved"} <= set(micro)
     assert by_kind["agentlib_compaction_failed"]["compactMetadata"]["failure"]
     compact = by_kind["compact_boundary"]["compactMetadata"]
-    assert {"trigger", "preTokens", "postTokens", "focus", "usage", "archive"} <= set(compact)
+    assert {"trigger", "preTokens", "postTokens", "focus", "usage", "archive"} <= set(
+        compact
+    )
     ids = {line["uuid"] for line in lines}
     assert len(ids) == len(lines)
     assert set(compact["preservedMessages"]["uuids"]) <= ids
     for before, line in zip([{"uuid": None}, *lines], lines, strict=False):
         if line.get("subtype") == "compact_boundary":
-            assert (line["parentUuid"], line["logicalParentUuid"]) == (None, before["uuid"])
+            assert (line["parentUuid"], line["logicalParentUuid"]) == (
+                None,
+                before["uuid"],
+            )
         else:
             assert line["parentUuid"] == before["uuid"]
-        assert ("isCompactSummary" in line) == (before.get("subtype") == "compact_boundary")
+        assert ("isCompactSummary" in line) == (
+            before.get("subtype") == "compact_boundary"
+        )
 
 
 def shown(session: Session, folder: Path) -> str:
     """The text of the page that claude-code-log makes of a session file."""
     page = folder / "page.html"
     home = {"HOME": str(folder), "USERPROFILE": str(folder), "PYTHONUTF8": "1"}
-    command = [sys.executable, "-m", "claude_code_log.cli", str(session.path), "-o", str(page)]
-    ran = subprocess.run(command, env=os.environ | home, capture_output=True, text=True, timeout=60)
+    command = [
+        sys.executable,
+        "-m",
+        "claude_code_log.cli",
+        str(session.path),
+        "-o",
+        str(page),
+    ]
+    ran = subprocess.run(
+        command, env=os.environ | home, capture_output=True, text=True, timeout=60
+    )
     assert ran.returncode == 0, ran.stderr
-    text = re.sub(r"(?s)<(script|style)\b.*?</\1>", "", page.read_text(encoding="utf-8"))
+    text = re.sub(
+        r"(?s)<(script|style)\b.*?</\1>", "", page.read_text(encoding="utf-8")
+    )
     return html.unescape(re.sub(r"<[^>]*>", "", text))
 
 

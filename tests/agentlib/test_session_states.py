@@ -1,7 +1,8 @@
 """A session through anything that can happen to it, in any order.
 
-Each rule is one event. After each, the file says what memory says, no word and no result is lost,
-and everything can be recalled. `fakes.client` refuses a request that breaks a rule of the API.
+Each rule is one event. After each, the file says what memory says, no word and no
+result is lost, and everything can be recalled. `fakes.client` refuses a request that
+breaks a rule of the API.
 """
 
 import tempfile
@@ -68,7 +69,11 @@ class Life(RuleBasedStateMachine):
     def say(self, more: str) -> None:
         self.go(self.say_words(more))
 
-    @rule(sizes=st.lists(st.lists(st.integers(1, 150), min_size=1, max_size=3), max_size=4))
+    @rule(
+        sizes=st.lists(
+            st.lists(st.integers(1, 150), min_size=1, max_size=3), max_size=4
+        )
+    )
     def call(self, sizes: list[list[int]]) -> None:
         self.plan = [say(think("hm"), *map(self.read, batch)) for batch in sizes]
         self.go(self.say_words("Read."))
@@ -119,7 +124,9 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_lost(self) -> None:
-        said = [m["content"] for m in self.session.history if isinstance(m["content"], str)]
+        said = [
+            m["content"] for m in self.session.history if isinstance(m["content"], str)
+        ]
         assert said == self.words
         results = [r for m in self.session.history for r in of_type(m, "tool_result")]
         missing = {*self.results} - {*self.session.pending}

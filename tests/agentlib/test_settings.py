@@ -1,4 +1,5 @@
-"""Settings: every number is checked when it is made, scaled in proportion, read from outside."""
+"""Settings: every number is checked when it is made, scaled in proportion, read from
+outside."""
 
 import dataclasses
 import re
@@ -12,15 +13,33 @@ from agentlib.settings import Settings
 from tests.strategies import some_settings
 
 REFUSED = [
-    ({"context_window": 29_000}, "context_window=29,000 leaves nothing beside output_reserve"),
-    ({"context_window": 29_000}, "29,000; take a larger window, or Settings().scaled(window)"),
-    ({"context_window": 2e5}, "context_window=200000.0; take a whole number (int), at least 1"),
+    (
+        {"context_window": 29_000},
+        "context_window=29,000 leaves nothing beside output_reserve",
+    ),
+    (
+        {"context_window": 29_000},
+        "29,000; take a larger window, or Settings().scaled(window)",
+    ),
+    (
+        {"context_window": 2e5},
+        "context_window=200000.0; take a whole number (int), at least 1",
+    ),
     ({"cache_ttl": float("nan")}, "cache_ttl=nan; take a number, 0 or more"),
-    ({"threshold": 250_000}, "threshold=250,000 is larger than context_window=200,000 and would"),
+    (
+        {"threshold": 250_000},
+        "threshold=250,000 is larger than context_window=200,000 and would",
+    ),
     ({"threshold": 250_000}, "would never be reached; choose 1 to 200,000"),
     ({"threshold": 0}, "threshold=0; take a whole number (int), at least 1, or None"),
-    ({"threshold_pct": 101}, "threshold_pct=101; take a percentage over 0, at most 100, or None"),
-    ({"estimator": "tokens"}, "estimator='tokens'; choose one of anchored, chars, blocks"),
+    (
+        {"threshold_pct": 101},
+        "threshold_pct=101; take a percentage over 0, at most 100, or None",
+    ),
+    (
+        {"estimator": "tokens"},
+        "estimator='tokens'; choose one of anchored, chars, blocks",
+    ),
     ({"keep_tools": "bash"}, "keep_tools='bash'; take a tuple: ('bash',)"),
     ({"warn_at": [0.5]}, "warn_at=[0.5]; take a tuple: (0.65,)"),
     ({"warn_at": (65.0,)}, "warn_at=(65.0,); take a tuple: (0.65,)"),
@@ -31,7 +50,10 @@ REFUSED = [
         "emergency_at=95; take a share of the window over 0, at most 1, or None",
     ),
     ({"auto": 1}, "auto=1; take True or False"),
-    ({"trim_keep": 951}, "trim_keep=951 twice and a marker is more than trim_over=2000; lower"),
+    (
+        {"trim_keep": 951},
+        "trim_keep=951 twice and a marker is more than trim_over=2000; lower",
+    ),
     ({"summary_model": " "}, "summary_model=' '; take same, auto or a model's id"),
 ]
 
@@ -69,7 +91,9 @@ def test_a_summary_may_run_to_four_times_its_length_within_the_reserve():
 
 
 def test_scaling_takes_token_amounts_in_proportion_and_leaves_the_rest():
-    whole = Settings(threshold=50_001, clear_at_least=5_000, head_tokens=99, tail_tokens=10_007)
+    whole = Settings(
+        threshold=50_001, clear_at_least=5_000, head_tokens=99, tail_tokens=10_007
+    )
     expected = dataclasses.replace(
         whole,
         context_window=32_000,
@@ -106,18 +130,24 @@ def test_an_argument_wins_over_the_environment_and_that_over_the_preset(monkeypa
     percent = {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "50"}
     settings = Settings.from_env(LEARN_CLAUDE_CODE, environ=percent)
     assert (settings.threshold_tokens, settings.estimator) == (100_000, "chars")
-    assert Settings.from_env(DEFAULT, environ=percent, threshold=9_000).threshold_tokens == 9_000
+    assert (
+        Settings.from_env(DEFAULT, environ=percent, threshold=9_000).threshold_tokens
+        == 9_000
+    )
     assert Settings.from_env(DEFAULT, environ={}) == DEFAULT
     percent = Settings.from_env(LEARN_CLAUDE_CODE, environ={}, threshold_pct=10)
     assert percent.threshold_tokens == 20_000
-    both = Settings.from_env(LEARN_CLAUDE_CODE, environ={}, threshold_pct=10, threshold=7)
+    both = Settings.from_env(
+        LEARN_CLAUDE_CODE, environ={}, threshold_pct=10, threshold=7
+    )
     assert both.threshold_tokens == 7
     monkeypatch.setenv("DISABLE_AUTO_COMPACT", "yes")
     assert Settings.from_env() == Settings(auto=False)
 
 
 @pytest.mark.parametrize(
-    ("value", "off"), [("1", True), ("true", True), ("0", False), ("", False), (" Off", False)]
+    ("value", "off"),
+    [("1", True), ("true", True), ("0", False), ("", False), (" Off", False)],
 )
 def test_compaction_is_switched_off_by_the_environment(value, off):
     assert Settings.from_env(environ={"DISABLE_COMPACT": value}).enabled is not off
@@ -130,7 +160,9 @@ def test_compaction_is_switched_off_by_the_environment(value, off):
     "name", ["CLAUDE_CODE_AUTO_COMPACT_WINDOW", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"]
 )
 def test_an_environment_that_is_no_number_is_named(name, value):
-    with pytest.raises(ValueError, match=f"^{name} in the environment: .*'{value}'; mend or unset"):
+    with pytest.raises(
+        ValueError, match=f"^{name} in the environment: .*'{value}'; mend or unset"
+    ):
         Settings.from_env(environ={name: value})
 
 

@@ -14,7 +14,9 @@ from agentlib import shell
 from agentlib.shell import CAP
 from agentlib.tools import ToolError, Workspace
 
-posix = pytest.mark.skipif(sys.platform == "win32", reason="process groups and signals of POSIX")
+posix = pytest.mark.skipif(
+    sys.platform == "win32", reason="process groups and signals of POSIX"
+)
 
 
 @pytest.fixture
@@ -63,7 +65,9 @@ def test_output_and_errors_come_in_order(workspace, command, text):
         ("exit 2", "(no output)\n(exit code 2)"),
         ("echo wrong; exit 1", "wrong\n(exit code 1)"),
         pytest.param("kill -9 $$", "(no output)\n(exit code 137)", marks=posix),
-        pytest.param(": " + "x" * 4_000_000, "bash: Argument list too long", marks=posix),
+        pytest.param(
+            ": " + "x" * 4_000_000, "bash: Argument list too long", marks=posix
+        ),
     ],
     ids=range(5),
 )
@@ -97,7 +101,10 @@ def test_output_is_the_same_in_a_notebook_as_in_a_terminal(workspace, monkeypatc
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     assert workspace.bash(code) == "{'FORCE_COLOR': None, 'TZ': 'UTC'}"
-    assert workspace.bash("echo $LC_ALL $PYTHONHASHSEED $PYTHONDONTWRITEBYTECODE") == "C 0 1"
+    assert (
+        workspace.bash("echo $LC_ALL $PYTHONHASHSEED $PYTHONDONTWRITEBYTECODE")
+        == "C 0 1"
+    )
 
 
 def test_long_output_keeps_its_head_and_counts_the_rest(workspace):
@@ -105,7 +112,10 @@ def test_long_output_keeps_its_head_and_counts_the_rest(workspace):
     head, cut, code = text.rsplit("\n", 2)
     assert len(text) <= CAP
     assert set(head) == {"a", "b"}
-    assert (cut, code) == (f"... ({60_001 - len(head)} characters cut)", "(exit code 7)")
+    assert (cut, code) == (
+        f"... ({60_001 - len(head)} characters cut)",
+        "(exit code 7)",
+    )
 
 
 @posix
@@ -161,7 +171,9 @@ def test_a_command_ends_with_the_agent(tmp_path, name):
             assert agent.poll() is None
             time.sleep(0.01)
         agent.send_signal(getattr(signal, name))
-    assert [is_alive(int(pid)) for pid in (tmp_path / "pids").read_text().split()] == [False] * 2
+    assert [is_alive(int(pid)) for pid in (tmp_path / "pids").read_text().split()] == [
+        False
+    ] * 2
 
 
 @posix
@@ -181,7 +193,9 @@ def test_a_file_and_the_memory_of_a_command_are_limited(tmp_path, monkeypatch):
 @posix
 def test_a_process_that_left_the_group_does_not_hold_the_agent(workspace, tmp_path):
     leave = "import os, time; os.setsid(); open('pid', 'w').write(str(os.getpid())); time.sleep(60)"
-    text = workspace.bash(f'echo said; python -c "{leave}" & until [ -s pid ]; do sleep 0.02; done')
+    text = workspace.bash(
+        f'echo said; python -c "{leave}" & until [ -s pid ]; do sleep 0.02; done'
+    )
     assert text == "said"
     os.kill(int((tmp_path / "pid").read_text()), 9)
 
@@ -212,7 +226,9 @@ def test_without_bubblewrap_nothing_runs_unasked(tmp_path, monkeypatch):
     assert "install bubblewrap" in failure(Workspace(tmp_path, sandbox=True), "true")
 
 
-@pytest.mark.parametrize("path", [".git./config", "a/.git ", ".git::$INDEX_ALLOCATION/config"])
+@pytest.mark.parametrize(
+    "path", [".git./config", "a/.git ", ".git::$INDEX_ALLOCATION/config"]
+)
 def test_other_spellings_of_a_protected_name_on_windows_count_too(path):
     assert shell.is_protected(path)
 

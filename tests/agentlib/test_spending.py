@@ -1,4 +1,5 @@
-"""Dollars checked on paper against the dated price file, and the cap before a real socket."""
+"""Dollars checked on paper against the dated price file, and the cap before a real
+socket."""
 
 import json
 import time
@@ -49,7 +50,10 @@ def test_a_million_tokens_of_each_kind_cost_their_price(kind: str, price: float)
 def test_a_write_that_lives_an_hour_costs_twice_the_input():
     usage = {
         "cache_creation_input_tokens": MILLION,
-        "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": MILLION},
+        "cache_creation": {
+            "ephemeral_5m_input_tokens": 0,
+            "ephemeral_1h_input_tokens": MILLION,
+        },
     }
     assert dollars(usage, OPUS) == pytest.approx(8.0)
     usage["cache_creation"] = {"ephemeral_1h_input_tokens": MILLION // 2}
@@ -57,7 +61,11 @@ def test_a_write_that_lives_an_hour_costs_twice_the_input():
 
 
 def test_a_long_prompt_makes_the_whole_request_five_times_dearer():
-    short = {"input_tokens": 60_000, "cache_read_input_tokens": 40_000, "output_tokens": 1_000}
+    short = {
+        "input_tokens": 60_000,
+        "cache_read_input_tokens": 40_000,
+        "output_tokens": 1_000,
+    }
     longer = {**short, "cache_read_input_tokens": 40_001}
     assert dollars(short, MODEL) == pytest.approx(0.0069)
     assert dollars(longer, MODEL) == pytest.approx(0.0345, rel=1e-4)
@@ -72,7 +80,11 @@ def test_a_dated_id_finds_its_model_and_an_unknown_one_is_an_error():
 
 def test_a_price_of_ones_own_is_for_other_models_than_the_files_and_may_be_nothing():
     own_price("own-model", "0.5, 2")
-    usage = {"input_tokens": MILLION, "cache_read_input_tokens": MILLION, "output_tokens": MILLION}
+    usage = {
+        "input_tokens": MILLION,
+        "cache_read_input_tokens": MILLION,
+        "output_tokens": MILLION,
+    }
     assert dollars(usage, "own-model") == pytest.approx(3.0)
     own_price("own-model", "0,0")
     assert dollars(usage, "own-model") == 0
@@ -110,7 +122,9 @@ def test_a_cap_stops_before_the_request_after_it_was_reached():
         cap.add({"input_tokens": 1_000}, OPUS)
     cap.check()
     assert cap.add({"input_tokens": 1_000}, OPUS) == pytest.approx(0.004)
-    with pytest.raises(CapReached, match=r"cap of \$0.0100 is reached: \$0.0120 were spent"):
+    with pytest.raises(
+        CapReached, match=r"cap of \$0.0100 is reached: \$0.0120 were spent"
+    ):
         cap.check()
 
 
@@ -122,7 +136,10 @@ def wire() -> Iterator[Wire]:
 
 def metered(wire: Wire, cap: Cap | None) -> anthropic.Anthropic:
     return anthropic.Anthropic(
-        api_key="any", base_url=wire.url, middleware=[guard(wire.url, cap)], max_retries=0
+        api_key="any",
+        base_url=wire.url,
+        middleware=[guard(wire.url, cap)],
+        max_retries=0,
     )
 
 
@@ -165,7 +182,9 @@ def test_the_cap_does_not_stop_what_is_free(wire: Wire):
 
 
 def test_a_cap_without_a_price_is_refused_before_anything_is_sent(wire: Wire):
-    with pytest.raises(LiveError, match="The cap can't be held: no price is known for the model"):
+    with pytest.raises(
+        LiveError, match="The cap can't be held: no price is known for the model"
+    ):
         ask(metered(wire, Cap(1.0)), model="claude-x")
     assert wire.headers == []
     with pytest.raises(anthropic.NotFoundError):
@@ -174,9 +193,17 @@ def test_a_cap_without_a_price_is_refused_before_anything_is_sent(wire: Wire):
 
 def reply(usage: Any) -> Reply:
     """A response with this usage. `usage` None: with none."""
-    message = {"id": "m", "type": "message", "role": "assistant", "model": MODEL, "content": []}
+    message = {
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "model": MODEL,
+        "content": [],
+    }
     message |= {"stop_reason": "end_turn"} | ({} if usage is None else {"usage": usage})
-    return Reply(200, {"content-type": "application/json"}, json.dumps(message).encode())
+    return Reply(
+        200, {"content-type": "application/json"}, json.dumps(message).encode()
+    )
 
 
 class Script(Server):
@@ -228,8 +255,13 @@ def test_null_counts_of_the_cache_are_countable():
 
 def busy(code: int = 529, **headers: str) -> Reply:
     names = {name.replace("_", "-"): value for name, value in headers.items()}
-    body = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
-    return Reply(code, {"content-type": "application/json", **names}, json.dumps(body).encode())
+    body = {
+        "type": "error",
+        "error": {"type": "overloaded_error", "message": "Overloaded"},
+    }
+    return Reply(
+        code, {"content-type": "application/json", **names}, json.dumps(body).encode()
+    )
 
 
 def patient(wire: Wire, said: list[str]) -> anthropic.Anthropic:
@@ -245,7 +277,10 @@ def test_a_failure_that_passes_is_waited_for_and_said(code: int):
     failures = [busy(code, retry_after_ms="5")] * 4
     with served(Script(*failures, reply(GOOD))) as wire:
         assert ask(patient(wire, said)).stop_reason == "end_turn"
-    assert said == [f"{wire.url} can't answer now ({code}); trying again in 0.005 seconds"] * 4
+    assert (
+        said
+        == [f"{wire.url} can't answer now ({code}); trying again in 0.005 seconds"] * 4
+    )
 
 
 @pytest.mark.parametrize(
@@ -257,7 +292,9 @@ def test_a_failure_that_passes_is_waited_for_and_said(code: int):
         ({"retry_after_ms": "99000", "retry_after": "1"}, "99"),
     ],
 )
-def test_a_wait_of_more_than_a_minute_ends_the_run_with_the_number(asked: Any, seconds: str):
+def test_a_wait_of_more_than_a_minute_ends_the_run_with_the_number(
+    asked: Any, seconds: str
+):
     said: list[str] = []
     number = pytest.raises(LiveError, match=rf"asks to wait {seconds} seconds \(429\)")
     with served(Script(busy(429, **asked))) as wire, number:
@@ -275,7 +312,10 @@ def test_all_waits_of_a_request_together_are_bounded(monkeypatch: pytest.MonkeyP
 
 def test_after_the_last_try_the_error_is_the_apis():
     said: list[str] = []
-    with served(Script(busy(retry_after_ms="1"))) as wire, pytest.raises(anthropic.APIStatusError):
+    with (
+        served(Script(busy(retry_after_ms="1"))) as wire,
+        pytest.raises(anthropic.APIStatusError),
+    ):
         ask(patient(wire, said))
     assert len(wire.headers) == len(said) + 1 == RETRIES + 1
 

@@ -1,4 +1,5 @@
-"""The tools as the model meets them: what they accept, what they answer, what they refuse."""
+"""The tools as the model meets them: what they accept, what they answer, what they
+refuse."""
 
 import inspect
 import os
@@ -34,24 +35,31 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-# -- calls and their inputs -----------------------------------------------------------------------
+# -- calls and their inputs ------------------------------------------------------------
 
 
 def test_the_definitions_have_a_fixed_order_and_fit_the_functions(workspace):
     expected = ["bash", "read_file", "write_file", "edit_file", "recall"]
     assert [each["name"] for each in workspace.definitions] == expected
-    assert [each["name"] for each in Workspace(workspace.root).definitions] == expected[:-1]
+    assert [each["name"] for each in Workspace(workspace.root).definitions] == expected[
+        :-1
+    ]
     for definition in workspace.definitions:
         schema = definition["input_schema"]
         parameters = inspect.signature(workspace.tools[definition["name"]]).parameters
-        needed = [p.name for p in parameters.values() if p.default is inspect.Parameter.empty]
+        needed = [
+            p.name for p in parameters.values() if p.default is inspect.Parameter.empty
+        ]
         assert list(schema["properties"]) == list(parameters)
         assert schema["required"] == needed
 
 
 def test_an_unknown_tool_names_those_there_are(workspace):
     text = failure(Workspace(workspace.root), "recall", {"tool_use_id": "x"})
-    assert text == "there is no tool 'recall'; there are bash, read_file, write_file, edit_file"
+    assert (
+        text
+        == "there is no tool 'recall'; there are bash, read_file, write_file, edit_file"
+    )
 
 
 @pytest.mark.parametrize(
@@ -60,11 +68,23 @@ def test_an_unknown_tool_names_those_there_are(workspace):
         ("bash", {}, "command must be a string"),
         ("bash", {"command": None}, "command must be a string"),
         ("bash", {"command": ["ls"]}, "command must be a string"),
-        ("bash", {"command": "ls", "cwd": "."}, "the input must be an object with command, not {"),
+        (
+            "bash",
+            {"command": "ls", "cwd": "."},
+            "the input must be an object with command, not {",
+        ),
         ("bash", "ls", "the input must be an object with command, not 'ls'"),
         ("bash", {"command": "a\0b"}, "without NUL, not 'a\\x00b'"),
-        ("read_file", {"path": "a", "offset": -1}, "offset must be a whole number from 0 on"),
-        ("read_file", {"path": "a", "limit": 0}, "limit must be a whole number from 1 on, not 0"),
+        (
+            "read_file",
+            {"path": "a", "offset": -1},
+            "offset must be a whole number from 0 on",
+        ),
+        (
+            "read_file",
+            {"path": "a", "limit": 0},
+            "limit must be a whole number from 1 on, not 0",
+        ),
         ("read_file", {"path": "a", "limit": True}, "from 1 on, not True"),
         ("read_file", {"path": "a", "limit": 5.0}, "from 1 on, not 5.0"),
         ("read_file", {"offset": 1}, "path must be a string"),
@@ -81,11 +101,19 @@ def test_a_long_wrong_value_is_not_sent_back_whole(workspace):
 
 def test_null_leaves_an_optional_input_out(workspace):
     workspace.run("write_file", {"path": "a", "content": "one\n"})
-    assert workspace.run("read_file", {"path": "a", "offset": None, "limit": None}) == "one"
+    assert (
+        workspace.run("read_file", {"path": "a", "offset": None, "limit": None})
+        == "one"
+    )
 
 
 def test_a_result_answers_its_call(workspace):
-    call = {"type": "tool_use", "id": "toolu_1", "name": "bash", "input": {"command": "echo hi"}}
+    call = {
+        "type": "tool_use",
+        "id": "toolu_1",
+        "name": "bash",
+        "input": {"command": "echo hi"},
+    }
     good = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "hi"}
     assert result(call, workspace) == good
     bad = result(call | {"input": {"command": "echo no; exit 4"}}, workspace)
@@ -96,7 +124,12 @@ def test_an_unexpected_error_is_raised(workspace):
     def broken(_: str) -> str:
         raise RuntimeError("the session is gone")
 
-    call = {"type": "tool_use", "id": "toolu_1", "name": "recall", "input": {"tool_use_id": "x"}}
+    call = {
+        "type": "tool_use",
+        "id": "toolu_1",
+        "name": "recall",
+        "input": {"tool_use_id": "x"},
+    }
     with pytest.raises(RuntimeError, match="the session is gone"):
         result(call, Workspace(workspace.root, recall=broken))
 
@@ -129,10 +162,13 @@ def test_a_long_result_is_recalled_in_pages(workspace):
     some = long.run("recall", {"tool_use_id": "toolu_1", "offset": 5, "limit": 2})
     assert some == "line 5\nline 6\n... (8993 more)"
     past = {"tool_use_id": "toolu_1", "offset": 9_000}
-    assert failure(long, "recall", past) == "offset=9000 is past the end: there are 9000 lines"
+    assert (
+        failure(long, "recall", past)
+        == "offset=9000 is past the end: there are 9000 lines"
+    )
 
 
-# -- writing --------------------------------------------------------------------------------------
+# -- writing ---------------------------------------------------------------------------
 
 
 def test_bytes_are_bytes(workspace):
@@ -177,7 +213,10 @@ def test_no_edit_takes_long(workspace):
 def test_a_file_too_large_for_the_memory_is_left_to_bash(workspace):
     with (workspace.root / "image").open("wb") as image:
         image.truncate(6_000_000_000)
-    for name, more in (("read_file", {}), ("edit_file", {"old_text": "a", "new_text": "b"})):
+    for name, more in (
+        ("read_file", {}),
+        ("edit_file", {"old_text": "a", "new_text": "b"}),
+    ):
         said = failure(workspace, name, {"path": "image"} | more)
         assert said == "image has more than 20,000,000 bytes; use bash"
 
@@ -200,7 +239,7 @@ def test_a_file_that_is_no_utf8_is_never_edited(workspace):
     assert workspace.read_file("latin") == "caf\ufffd one"
 
 
-# -- reading --------------------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------
 
 
 def test_reading_takes_lines_as_editors_do(workspace):
@@ -212,7 +251,10 @@ def test_reading_takes_lines_as_editors_do(workspace):
 def test_reading_past_the_end_says_how_long_the_file_is(workspace):
     workspace.write_file("a", "one\ntwo\nthree\n")
     inputs = {"path": "a", "offset": 3}
-    assert failure(workspace, "read_file", inputs) == "offset=3 is past the end: there are 3 lines"
+    assert (
+        failure(workspace, "read_file", inputs)
+        == "offset=3 is past the end: there are 3 lines"
+    )
     workspace.write_file("a", "")
     assert workspace.read_file("a") == "(empty file)"
 
@@ -228,10 +270,12 @@ def test_only_a_text_file_can_be_read(workspace):
 def test_a_pipe_is_not_waited_for(workspace):
     os.mkfifo(workspace.root / "pipe")
     for name, more in (("read_file", {}), ("write_file", {"content": "x"})):
-        assert "is a folder or a device" in failure(workspace, name, {"path": "pipe"} | more)
+        assert "is a folder or a device" in failure(
+            workspace, name, {"path": "pipe"} | more
+        )
 
 
-# -- pages and the cap ----------------------------------------------------------------------------
+# -- pages and the cap -----------------------------------------------------------------
 
 
 @given(st.lists(st.integers(0, 20_000), min_size=1, max_size=30))
@@ -277,7 +321,9 @@ def test_blank_lines_are_counted_not_sent():
 
 
 @given(
-    st.integers(0, CAP + 200), st.integers(0, 1_000), st.sampled_from([(), ("(exit code 130)",)])
+    st.integers(0, CAP + 200),
+    st.integers(0, 1_000),
+    st.sampled_from([(), ("(exit code 130)",)]),
 )
 def test_no_character_is_lost_uncounted(length, gone, notes):
     text = fit("x" * length, gone, *notes)
@@ -287,13 +333,18 @@ def test_no_character_is_lost_uncounted(length, gone, notes):
     assert text.endswith(notes or "")
 
 
-# -- confinement ----------------------------------------------------------------------------------
+# -- confinement -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "path",
     [
-        *("../secret", "sub/../../secret", "/workspace/../secret", "~root/../../secret"),
+        *(
+            "../secret",
+            "sub/../../secret",
+            "/workspace/../secret",
+            "~root/../../secret",
+        ),
         *("/workspace2/secret", "{outside}/secret"),
     ],
 )
@@ -301,7 +352,9 @@ def test_no_path_leads_out(workspace, tmp_path, path):
     (tmp_path / "secret").write_text("kept")
     path = path.replace("{outside}", str(tmp_path))
     for name, more in (("read_file", {}), ("write_file", {"content": "stolen"})):
-        assert "outside the workspace" in failure(workspace, name, {"path": path} | more)
+        assert "outside the workspace" in failure(
+            workspace, name, {"path": path} | more
+        )
     assert (tmp_path / "secret").read_text() == "kept"
 
 
@@ -314,7 +367,9 @@ def test_no_symlink_leads_out(workspace, tmp_path):
     for path in ("file", "folder/secret"):
         inputs = {"path": path, "old_text": "kept", "new_text": "stolen"}
         assert "outside the workspace" in failure(workspace, "edit_file", inputs)
-        assert "outside" in failure(workspace, "write_file", {"path": path, "content": "stolen"})
+        assert "outside" in failure(
+            workspace, "write_file", {"path": path, "content": "stolen"}
+        )
     assert (tmp_path / "secret").read_text() == "kept"
     assert "loop" in failure(workspace, "read_file", {"path": "loop"})
 
@@ -330,9 +385,26 @@ def test_a_link_within_is_followed_and_stays_a_link(workspace, tmp_path):
 @pytest.mark.parametrize(
     "path",
     [
-        *(".git", ".git/config", "sub/.git/hooks/pre-commit", ".GIT/config", "a/../.git/HEAD"),
-        *(".envrc", ".vscode/tasks.json", ".github/workflows/ci.yml", "{root}/.git/config"),
-        *(".claude/settings.json", ".mcp.json", ".husky/pre-commit", "docs/HEAD", "docs/head"),
+        *(
+            ".git",
+            ".git/config",
+            "sub/.git/hooks/pre-commit",
+            ".GIT/config",
+            "a/../.git/HEAD",
+        ),
+        *(
+            ".envrc",
+            ".vscode/tasks.json",
+            ".github/workflows/ci.yml",
+            "{root}/.git/config",
+        ),
+        *(
+            ".claude/settings.json",
+            ".mcp.json",
+            ".husky/pre-commit",
+            "docs/HEAD",
+            "docs/head",
+        ),
     ],
 )
 def test_what_other_programs_run_is_read_and_never_written(workspace, path):
@@ -342,12 +414,16 @@ def test_what_other_programs_run_is_read_and_never_written(workspace, path):
     path = path.replace("{root}", str(workspace.root))
     edit = {"path": path, "old_text": "old", "new_text": "new"}
     assert workspace.run("read_file", {"path": path}) == "old"
-    assert "only the person" in failure(workspace, "write_file", {"path": path, "content": "new"})
+    assert "only the person" in failure(
+        workspace, "write_file", {"path": path, "content": "new"}
+    )
     assert "only the person" in failure(workspace, "edit_file", edit)
     assert file.read_text() == "old"
 
 
-@pytest.mark.parametrize("path", [".env", "api/.ENV", ".env.local", "x/../.env", "link"])
+@pytest.mark.parametrize(
+    "path", [".env", "api/.ENV", ".env.local", "x/../.env", "link"]
+)
 def test_a_file_of_keys_is_only_the_persons(workspace, path):
     workspace.write_file("api/a", "x")
     workspace.write_file("x/a", "x")
@@ -362,7 +438,10 @@ def test_a_file_of_keys_is_only_the_persons(workspace, path):
     ):
         assert "it may hold keys" in failure(workspace, name, {"path": path, **more})
     assert (workspace.root / ".env").read_text() == "API_KEY=old"
-    assert workspace.write_file(".env.example", "API_KEY=") == "Wrote 8 bytes to .env.example"
+    assert (
+        workspace.write_file(".env.example", "API_KEY=")
+        == "Wrote 8 bytes to .env.example"
+    )
 
 
 @posix
@@ -386,7 +465,12 @@ def test_every_long_value_of_the_file_of_keys_is_masked_whatever_its_name(worksp
     lines = [f"{name}={value}" for name, value in values.items()]
     lines[2] = f'QUOTED="{values["QUOTED"]}" # said twice'
     (workspace.root / ".env").write_text("\n".join([*lines, "SHORT=development"]))
-    call = {"type": "tool_use", "id": "toolu_1", "name": "bash", "input": {"command": "cat .env"}}
+    call = {
+        "type": "tool_use",
+        "id": "toolu_1",
+        "name": "bash",
+        "input": {"command": "cat .env"},
+    }
     shown = result(call, workspace)["content"]
     assert [value for value in values.values() if value in shown] == []
     assert shown.count("[masked: a key]") == len(values)
@@ -395,7 +479,9 @@ def test_every_long_value_of_the_file_of_keys_is_masked_whatever_its_name(worksp
 
 def test_a_file_is_kept_before_it_is_written(workspace):
     kept: list[tuple[str, bool]] = []
-    keeping = replace(workspace, keep=lambda file: kept.append((file.name, file.exists())))
+    keeping = replace(
+        workspace, keep=lambda file: kept.append((file.name, file.exists()))
+    )
     keeping.write_file("a", "one")
     keeping.edit_file("a", "one", "two")
     keeping.read_file("a")
@@ -404,7 +490,8 @@ def test_a_file_is_kept_before_it_is_written(workspace):
 
 def test_no_result_shows_a_key(workspace):
     text = (
-        "export APP_KEY='one-0123456789'\nDB_PASSWORD = two-0123456789 # ours\nPORT=8000000000000\n"
+        "export APP_KEY='one-0123456789'\nDB_PASSWORD = two-0123456789 # ours\n"
+        "PORT=8000000000000\n"
     )
     (workspace.root / ".env").write_text(f"{text}SHORT_KEY=three\n")
     keyed = replace(workspace, secret="four-0123456789")
@@ -418,9 +505,14 @@ def test_no_result_shows_a_key(workspace):
         return result(call, workspace)["content"]
 
     assert shown(keyed, "bash", command="cat .env") == f"{masked}SHORT_KEY=three"
-    assert shown(keyed, "bash", command="cat a; exit 3") == "[masked: a key]\n(exit code 3)"
+    assert (
+        shown(keyed, "bash", command="cat a; exit 3")
+        == "[masked: a key]\n(exit code 3)"
+    )
     assert shown(keyed, "read_file", path="a") == "[masked: a key]"
-    assert shown(replace(keyed, secret="four"), "read_file", path="a") == "four-0123456789"
+    assert (
+        shown(replace(keyed, secret="four"), "read_file", path="a") == "four-0123456789"
+    )
     assert "four" not in repr(keyed)
 
 
@@ -434,7 +526,14 @@ def test_a_link_into_git_is_not_written_through(workspace):
 
 
 def test_names_that_begin_alike_are_written(workspace):
-    names = ("a.git/x", ".envrc.example", "workflows/x", "Head/index.js", "HEAD.md", "docs/config")
+    names = (
+        "a.git/x",
+        ".envrc.example",
+        "workflows/x",
+        "Head/index.js",
+        "HEAD.md",
+        "docs/config",
+    )
     for path in (".gitignore", ".github/CODEOWNERS", *names):
         assert workspace.write_file(path, "x") == f"Wrote 1 bytes to {path}"
 
@@ -444,8 +543,12 @@ def test_every_way_to_write_a_path_is_one_file(workspace):
         assert workspace.write_file(path, "x") == "Wrote 1 bytes to a/b"
 
 
-@pytest.mark.parametrize("command", ["cat /workspace/a", "cd /workspace", 'ls "/workspace"'])
-def test_outside_bubblewrap_a_command_that_names_workspace_is_refused(workspace, command):
+@pytest.mark.parametrize(
+    "command", ["cat /workspace/a", "cd /workspace", 'ls "/workspace"']
+)
+def test_outside_bubblewrap_a_command_that_names_workspace_is_refused(
+    workspace, command
+):
     assert "use relative paths" in failure(workspace, "bash", {"command": command})
     workspace.write_file("sub/workspace/a", "x")
     assert workspace.bash("cat sub/workspace/a; echo ~/workspace > /dev/null") == "x"

@@ -1,4 +1,5 @@
-"""Sessions: what is noted and when, what a file is worth after an accident, snapshots, recall."""
+"""Sessions: what is noted and when, what a file is worth after an accident, snapshots,
+recall."""
 
 import itertools
 import json
@@ -55,7 +56,9 @@ def test_every_message_is_on_disk_before_the_next_request(tmp_path, workspace):
 
 def test_history_only_grows_and_holds_every_result_whole(tmp_path, workspace):
     session, before = a_session(tmp_path), []
-    for _ in loop.run(client(worker(12)), "Go.", workspace, settings=SMALL, session=session):
+    for _ in loop.run(
+        client(worker(12)), "Go.", workspace, settings=SMALL, session=session
+    ):
         assert session.history[: len(before)] == before
         before = list(session.history)
     results = [r for m in session.history for r in of_type(m, "tool_result")]
@@ -68,7 +71,9 @@ def test_pending_are_the_calls_without_a_result(tmp_path):
     assert session.pending == ()
     session.say("Go.", at=0)
     session.reply(say(call("toolu_1"), call("toolu_2"), call("toolu_3")), at=1)
-    session.answer({"type": "tool_result", "tool_use_id": "toolu_2", "content": "ok"}, at=2)
+    session.answer(
+        {"type": "tool_result", "tool_use_id": "toolu_2", "content": "ok"}, at=2
+    )
     assert session.pending == ("toolu_1", "toolu_3")
     assert load(session.path).pending == ("toolu_1", "toolu_3")
 
@@ -77,21 +82,37 @@ def test_an_unknown_line_changes_nothing(tmp_path, workspace):
     session = a_session(tmp_path)
     go(worker(4), workspace, session)
     known = session.path.read_text(encoding="utf-8").splitlines()
-    strange = [{"type": "file-history-snapshot"}, {"type": "system", "subtype": "new"}, {"a": 1}]
+    strange = [
+        {"type": "file-history-snapshot"},
+        {"type": "system", "subtype": "new"},
+        {"a": 1},
+    ]
     mixed = [text for line in known for text in (line, *map(json.dumps, strange))]
     path = tmp_path / "mixed.jsonl"
     path.write_text("\n".join(mixed), encoding="utf-8")
     loaded = load(path)
-    for name in ("history", "context", "requests", "compactions", "settled", "settings", "system"):
+    for name in (
+        "history",
+        "context",
+        "requests",
+        "compactions",
+        "settled",
+        "settings",
+        "system",
+    ):
         assert getattr(loaded, name) == getattr(session, name)
     assert loaded.skipped == []
 
 
-@pytest.mark.parametrize("text", ["", "a shopping list\nmilk\n", '{"type": "user"}\n', "[1]\n"])
+@pytest.mark.parametrize(
+    "text", ["", "a shopping list\nmilk\n", '{"type": "user"}\n', "[1]\n"]
+)
 def test_another_file_is_refused_by_name(tmp_path, text):
     path = tmp_path / "notes.txt"
     path.write_text(text)
-    with pytest.raises(ValueError, match=r"notes\.txt is not a session file: none of its \d lines"):
+    with pytest.raises(
+        ValueError, match=r"notes\.txt is not a session file: none of its \d lines"
+    ):
         load(path)
 
 
@@ -107,7 +128,9 @@ def test_another_file_is_refused_by_name(tmp_path, text):
 def test_a_line_that_was_cut_by_hand_is_left_out_and_told_by_number(tmp_path, line):
     path = tmp_path / "cut.jsonl"
     whole = {"type": "mode", "sessionId": "cut", "uuid": "1"}
-    path.write_text(f"{json.dumps(whole)}\n{json.dumps({**line, 'uuid': '2'})}\n", "utf-8")
+    path.write_text(
+        f"{json.dumps(whole)}\n{json.dumps({**line, 'uuid': '2'})}\n", "utf-8"
+    )
     session = load(path)
     assert session.history == []
     assert len(session.damage) == 1
@@ -119,7 +142,9 @@ def test_a_changed_text_is_told_by_the_number_of_its_line(tmp_path, workspace):
     go(worker(3), workspace, session)
     data = session.path.read_bytes()
     place = data.index(b"line 7 of the text")
-    session.path.write_bytes(data.replace(b"line 7 of the text", b"line 6 of the text", 1))
+    session.path.write_bytes(
+        data.replace(b"line 7 of the text", b"line 6 of the text", 1)
+    )
     loaded = load(session.path)
     assert loaded.history != session.history
     number = data[:place].count(b"\n") + 1
@@ -140,14 +165,18 @@ def test_a_flipped_bit_never_changes_the_history_in_silence(tmp_path, workspace)
     assert told > 140
 
 
-def test_after_a_changed_line_the_thinking_is_dropped_and_the_session_goes_on(tmp_path, workspace):
+def test_after_a_changed_line_the_thinking_is_dropped_and_the_session_goes_on(
+    tmp_path, workspace
+):
     session = a_session(tmp_path)
     go(worker(2), workspace, session)
     data = session.path.read_bytes()
     session.path.write_bytes(data.replace(b"Read a.txt.", b"Read b.txt.", 1))
     loaded = load(session.path)
     assert count(loaded.history, "thinking") == 2
-    go(worker(2, "again"), workspace, loaded, "Go on.")  # the fake API checks what thinking follows
+    go(
+        worker(2, "again"), workspace, loaded, "Go on."
+    )  # the fake API checks what thinking follows
 
 
 def test_files_without_checksums_load_as_before(tmp_path, workspace):
@@ -166,7 +195,9 @@ def rewritten(path: Path, number: int, **changes) -> None:
     lines.insert(number + 1, lines[number] | changes)
     for line in lines:
         del line["crc32"]
-    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    path.write_text(
+        "".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8"
+    )
 
 
 @pytest.mark.parametrize(
@@ -204,7 +235,9 @@ def test_a_compaction_takes_effect_with_its_summary(tmp_path, workspace):
     session = a_session(tmp_path)
     go(worker(12), workspace, session)
     lines = lines_of(session.path)
-    at = next(i for i, line in enumerate(lines) if line.get("subtype") == "compact_boundary")
+    at = next(
+        i for i, line in enumerate(lines) if line.get("subtype") == "compact_boundary"
+    )
 
     def folded(stop: int) -> Session:
         session = Session(session_id="s")
@@ -213,8 +246,14 @@ def test_a_compaction_takes_effect_with_its_summary(tmp_path, workspace):
         return session
 
     old, half, new = folded(at), folded(at + 1), folded(at + 2)
-    assert (half.context, half.compactions, half.settled) == (old.context, [], old.settled)
-    assert new.context[0]["content"][0]["text"].startswith("[Conversation compressed. Transcript:")
+    assert (half.context, half.compactions, half.settled) == (
+        old.context,
+        [],
+        old.settled,
+    )
+    assert new.context[0]["content"][0]["text"].startswith(
+        "[Conversation compressed. Transcript:"
+    )
     assert len(new.compactions) == 1
     assert half.history == old.history == new.history
 
@@ -226,7 +265,11 @@ def test_a_settings_line_opens_the_file_and_each_resume(tmp_path, workspace):
     go(worker(1, "c"), workspace, load(session.path), "Resumed.")
     kinds = [line.get("subtype") or line["type"] for line in lines_of(session.path)]
     assert kinds[0] == "agentlib_settings"
-    assert [i for i, kind in enumerate(kinds) if kind == "agentlib_settings"] == [0, 1, 10]
+    assert [i for i, kind in enumerate(kinds) if kind == "agentlib_settings"] == [
+        0,
+        1,
+        10,
+    ]
     assert load(session.path).settings == SMALL
 
 
@@ -240,14 +283,20 @@ def test_snapshots_never_share_a_name_and_never_overwrite(tmp_path):
     assert lines_of(tmp_path / names[0]) == said
 
 
-def test_without_a_session_file_each_compaction_saves_the_whole_history(tmp_path, workspace):
-    turns = list(loop.run(client(worker(12)), "Go.", workspace, settings=SMALL, clock=Clock()))
+def test_without_a_session_file_each_compaction_saves_the_whole_history(
+    tmp_path, workspace
+):
+    turns = list(
+        loop.run(client(worker(12)), "Go.", workspace, settings=SMALL, clock=Clock())
+    )
     made = [t.step.archive for t in turns if t.step.compaction == "auto"]
     assert len(made) >= 2
     folder = workspace.root / ".transcripts"
     assert sorted(p.name for p in folder.iterdir()) == [".gitignore", *made]
     assert made == [f"transcript_1760000001_{n}.jsonl" for n in range(1, len(made) + 1)]
-    results = [r for m in lines_of(folder / made[-1]) for r in of_type(m, "tool_result")]
+    results = [
+        r for m in lines_of(folder / made[-1]) for r in of_type(m, "tool_result")
+    ]
     assert len(results) >= 8
     assert any(turn.step.cleared for turn in turns)
     assert {result_text(r) for r in results} == {READ}
@@ -277,19 +326,31 @@ def test_recall_returns_what_was_cleared_and_compacted_and_loaded(tmp_path, work
 def test_a_search_finds_lines_of_results_and_words_but_not_those_of_a_search(tmp_path):
     session = a_session(tmp_path)
     session.say("Tests go into tests/.\nGo.", at=0)
-    calls = [call("toolu_1", "bash", command="ls"), call("toolu_2", "recall", search="tests")]
+    calls = [
+        call("toolu_1", "bash", command="ls"),
+        call("toolu_2", "recall", search="tests"),
+    ]
     session.reply(say(*calls), at=1)
     for name in ("toolu_1", "toolu_2"):
-        result = {"type": "tool_result", "tool_use_id": name, "content": "docs/\nTESTS/"}
+        result = {
+            "type": "tool_result",
+            "tool_use_id": name,
+            "content": "docs/\nTESTS/",
+        }
         session.answer(result, at=2)
     head = "[bash {'command': 'ls'} toolu_1]"
-    assert session.recall(search="tests/") == f"[user]\nTests go into tests/.\n{head}\nTESTS/"
+    assert (
+        session.recall(search="tests/")
+        == f"[user]\nTests go into tests/.\n{head}\nTESTS/"
+    )
     assert session.recall(search="nowhere") == "(nothing found)"
     assert session.recall(search="") == session.recall() == "(nothing found)"
 
 
 def test_the_agent_recalls_a_cleared_result(tmp_path, workspace):
-    settings = Settings(context_window=8_000, output_reserve=400, buffer=400, recall=True)
+    settings = Settings(
+        context_window=8_000, output_reserve=400, buffer=400, recall=True
+    )
     session, seen, read_on = a_session(tmp_path, settings), [], worker(5)
 
     def brain(body):
@@ -318,16 +379,20 @@ POLICIES = (
     Settings(micro="off", threshold=30_000, keep_exchanges=3),
     Settings(clear_at_least=3_000, keep_recent=0, keep_exchanges=0),
 )
-posix = pytest.mark.skipif(sys.platform == "win32", reason="needs the signals and timers of POSIX")
+posix = pytest.mark.skipif(
+    sys.platform == "win32", reason="needs the signals and timers of POSIX"
+)
 
 
 def three_files(folder: Path, **options) -> Workspace:
     for n, name in enumerate("abc"):
-        (folder / f"{name}.txt").write_text("line of the text\n" * 50 * 4**n, newline="\n")
+        (folder / f"{name}.txt").write_text(
+            "line of the text\n" * 50 * 4**n, newline="\n"
+        )
     return Workspace(folder, **options)
 
 
-# -- random runs ----------------------------------------------------------------------------------
+# -- random runs -----------------------------------------------------------------------
 
 
 def whim(rng: random.Random):
@@ -336,16 +401,30 @@ def whim(rng: random.Random):
 
     def summary():
         text = f"## Accomplished\n{rng.random()}\n" + "é中 " * rng.randint(1, 100)
-        fates = (error(500), say(""), say("cut", stop="max_tokens"), say(think("hm"), text))
+        fates = (
+            error(500),
+            say(""),
+            say("cut", stop="max_tokens"),
+            say(think("hm"), text),
+        )
         return rng.choices(fates, (1, 1, 1, 9))[0]
 
     def a_call():
         name, kind = f"toolu_{next(numbers)}", rng.random()
         if kind < 0.1:
-            return call(name, "compact", focus="f") if kind < 0.06 else call(name, "nope", x=1)
+            return (
+                call(name, "compact", focus="f")
+                if kind < 0.06
+                else call(name, "nope", x=1)
+            )
         if kind < 0.3:
             return call(name, "bash", command="ls")
-        return call(name, "read_file", path=f"{rng.choice('abc')}.txt", limit=rng.randint(1, 300))
+        return call(
+            name,
+            "read_file",
+            path=f"{rng.choice('abc')}.txt",
+            limit=rng.randint(1, 300),
+        )
 
     def brain(body):
         fate = rng.random()
@@ -360,17 +439,25 @@ def whim(rng: random.Random):
         if fate < 0.12:
             return say(*said, "The end.")
         if fate < 0.14:
-            return say(*said, call(f"toolu_{next(numbers)}", "read_file"), stop="max_tokens")
+            return say(
+                *said, call(f"toolu_{next(numbers)}", "read_file"), stop="max_tokens"
+            )
         if fate < 0.16:
             broken = {**call("a.b", "read_file"), "input": "a.txt"}
-            return say(*said, broken, {"type": "server_tool_use", "id": "srv"}, stop="pause_turn")
+            return say(
+                *said,
+                broken,
+                {"type": "server_tool_use", "id": "srv"},
+                stop="pause_turn",
+            )
         return say(*said, *(a_call() for _ in range(rng.randint(1, 4))))
 
     return brain
 
 
 def live(seed: int, folder: Path) -> Counter:
-    """A run of eight parts, each ended somehow; after each the file says what the session says."""
+    """A run of eight parts, each ended somehow; after each the file says what the
+    session says."""
     rng, clock, seen = random.Random(seed), Clock(), Counter()
 
     def confirm(command: str) -> bool:
@@ -378,7 +465,10 @@ def live(seed: int, folder: Path) -> Counter:
             raise KeyboardInterrupt
         return False
 
-    workspace, settings = three_files(folder, confirm=confirm), POLICIES[seed % 6].scaled(12_000)
+    workspace, settings = (
+        three_files(folder, confirm=confirm),
+        POLICIES[seed % 6].scaled(12_000),
+    )
     session = a_session(folder, settings)
     model = client(whim(rng))
     for part in range(8):
@@ -387,7 +477,9 @@ def live(seed: int, folder: Path) -> Counter:
         options |= {"system": "Another prompt."} if rng.random() < 0.1 else {}
         try:
             words = rng.choice((None, f"Do {part}.", f"Do {part}, please."))
-            for turn in loop.run(model, words, workspace, session=session, max_turns=12, **options):
+            for turn in loop.run(
+                model, words, workspace, session=session, max_turns=12, **options
+            ):
                 assert turn.context == turn.step.messages
                 seen["cleared"] += len(turn.step.cleared)
                 if rng.random() < 0.05:
@@ -420,12 +512,20 @@ def test_what_is_loaded_is_what_was_in_random_runs(tmp_path):
         folder = tmp_path / str(seed)
         folder.mkdir()
         seen += live(seed, folder)
-    for kind in ("cleared", "broken off", "pending", "auto", "manual", "failed", "by hand"):
+    for kind in (
+        "cleared",
+        "broken off",
+        "pending",
+        "auto",
+        "manual",
+        "failed",
+        "by hand",
+    ):
         assert seen[kind] >= 3, f"{kind} hardly occurred: {seen}"
     assert seen["thinking dropped"] > 20
 
 
-# -- cut files ------------------------------------------------------------------------------------
+# -- cut files -------------------------------------------------------------------------
 
 
 def whole_blocks(data: bytes) -> list:
@@ -442,7 +542,8 @@ def whole_blocks(data: bytes) -> list:
 
 
 def check_cut(data: bytes, cut: int, path: Path) -> Session | None:
-    """Load the file as far as `cut`: nothing whole is lost, and what is torn is reported."""
+    """Load the file as far as `cut`: nothing whole is lost, and what is torn is
+    reported."""
     path.write_bytes(data[:cut])
     tail = data[:cut].rpartition(b"\n")[2]
     torn = bool(tail) and data[cut : cut + 1] != b"\n"
@@ -461,7 +562,9 @@ def test_a_small_file_may_be_cut_anywhere(tmp_path):
     session.say("Gö, 中!", at=0)
     session.reply(say(call("toolu_1"), call("toolu_2")), at=1)
     for name in ("toolu_1", "toolu_2"):
-        session.answer({"type": "tool_result", "tool_use_id": name, "content": "é"}, at=2)
+        session.answer(
+            {"type": "tool_result", "tool_use_id": name, "content": "é"}, at=2
+        )
     data, path = session.path.read_bytes(), tmp_path / "cut.jsonl"
     first = data.index(b"\n")
     for cut in (*range(0, first - 9, 50), *range(first - 9, len(data) + 1)):
@@ -482,7 +585,9 @@ def test_a_run_goes_on_wherever_its_file_was_cut(tmp_path):
     assert any(c.failure is None for c in session.compactions)
     data, path = session.path.read_bytes(), tmp_path / "cut.jsonl"
     ends = [i + 1 for i, byte in enumerate(data) if byte == ord("\n")]
-    inside = [rng.randrange(a, b) for a, b in itertools.pairwise([0, *ends]) for _ in "a"]
+    inside = [
+        rng.randrange(a, b) for a, b in itertools.pairwise([0, *ends]) for _ in "a"
+    ]
     for cut in sorted({*ends, *(end - 1 for end in ends[::3]), *inside}):
         if resumed := check_cut(data, cut, path):
             torn = resumed.skipped
@@ -493,7 +598,7 @@ def test_a_run_goes_on_wherever_its_file_was_cut(tmp_path):
             assert {**state(again), "count": 0} == {**state(resumed), "count": 0}
 
 
-# -- killed and interrupted -----------------------------------------------------------------------
+# -- killed and interrupted ------------------------------------------------------------
 
 CHILD = """
 import os, sys
@@ -535,7 +640,8 @@ kills.main(30)
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory) -> tuple[Path, str]:
-    """The folders of agents, named for the moment at which each one's process was killed.
+    """The folders of agents, named for the moment at which each one's process was
+    killed.
 
     And what was printed of thirty other moments.
     """
@@ -546,14 +652,20 @@ def killed(tmp_path_factory) -> tuple[Path, str]:
         (folder / "a.txt").write_text("line of the text\n" * 180, newline="\n")
     env = os.environ | {"PYTHONPATH": os.pathsep.join((str(here), str(here.parent)))}
     command = [sys.executable, "-c", CHILD, *map(str, folders)]
-    ran = subprocess.run(command, env=env, timeout=60, stdout=subprocess.PIPE, encoding="utf-8")
+    ran = subprocess.run(
+        command, env=env, timeout=60, stdout=subprocess.PIPE, encoding="utf-8"
+    )
     assert ran.returncode == (9 if sys.platform == "win32" else 0), ran.stdout
     return top, ran.stdout
 
 
 @pytest.mark.parametrize(
     "moment",
-    ["request", pytest.param("summary", marks=posix), pytest.param("tool", marks=posix)],
+    [
+        "request",
+        pytest.param("summary", marks=posix),
+        pytest.param("tool", marks=posix),
+    ],
 )
 def test_a_killed_agent_resumes(killed, moment):
     (path,) = (killed[0] / moment).glob("*.jsonl")
@@ -575,28 +687,37 @@ def test_a_killed_agent_resumes(killed, moment):
 
 @posix
 def test_an_agent_killed_at_thirty_moments_loses_nothing(killed):
-    told = re.fullmatch(r"kills: 30; turns told of before them: (\d+); faults: 0\n\n", killed[1])
+    told = re.fullmatch(
+        r"kills: 30; turns told of before them: (\d+); faults: 0\n\n", killed[1]
+    )
     assert told, killed[1]
     assert int(told[1]) > 30
 
 
 @posix
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::Warning")
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning", "ignore::Warning"
+)
 def test_ctrl_c_at_any_moment_leaves_memory_and_file_as_one(tmp_path):
     workspace, rng = a_workspace(tmp_path), random.Random(7)
     session = a_session(tmp_path)
     work, caught = worker(10_000), 0
-    go(work, workspace, session, max_turns=2)  # what is built at first use is there by now
+    go(
+        work, workspace, session, max_turns=2
+    )  # what is built at first use is there by now
 
     def run_until(alarm: float) -> None:
         signal.setitimer(signal.ITIMER_REAL, alarm)
         go(work, workspace, session, max_turns=30)
         signal.setitimer(signal.ITIMER_REAL, 0)
 
-    before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+    before = signal.signal(
+        signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT)
+    )
     with ctrl_c():
         for n in range(60):
-            # Python drops the exception where it comes in a destructor: then the run just ends.
+            # Python drops the exception where it comes in a destructor: then the run
+            # just ends.
             with suppress(KeyboardInterrupt):
                 run_until(rng.uniform(0.002, 0.03 + n / 1_000))
                 caught -= 1

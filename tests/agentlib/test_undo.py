@@ -40,7 +40,10 @@ def test_undone_is_the_context_from_before_and_what_came_since(agent: Agent):
     newer = agent.session.history[len(before) :]
     agent.undo()
     assert agent.session.context == msg.drop_thinking([*before, *newer], 0)
-    assert msg.violation([*agent.session.context, {"role": "user", "content": "Go on."}]) is None
+    assert (
+        msg.violation([*agent.session.context, {"role": "user", "content": "Go on."}])
+        is None
+    )
 
 
 def test_an_undo_is_one_line_of_the_file_and_resumes_and_replays(agent: Agent):
@@ -52,7 +55,9 @@ def test_an_undo_is_one_line_of_the_file_and_resumes_and_replays(agent: Agent):
     assert state(loaded) == state(agent.session) | {"count": loaded.count}
     list(agent.run("And now?"))
     frames = replay(load(agent.session.path), LARGE)
-    assert [frame.context for frame in frames] == [r.context for r in agent.session.requests]
+    assert [frame.context for frame in frames] == [
+        r.context for r in agent.session.requests
+    ]
 
 
 def test_what_cannot_be_undone_says_why(agent: Agent):

@@ -1,4 +1,5 @@
-"""What a working copy holds, what stays behind, and that the folder itself is left alone."""
+"""What a working copy holds, what stays behind, and that the folder itself is left
+alone."""
 
 import os
 import stat
@@ -19,7 +20,9 @@ def write(folder: Path, *names: str) -> None:
 
 
 def files(folder: Path) -> list[str]:
-    return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if not p.is_dir())
+    return sorted(
+        p.relative_to(folder).as_posix() for p in folder.rglob("*") if not p.is_dir()
+    )
 
 
 @pytest.fixture
@@ -39,8 +42,17 @@ def test_files_and_folders_are_copied_and_counted(source, tmp_path):
 
 
 def test_what_is_large_and_no_source_stays_behind(source, tmp_path):
-    write(source, ".git/HEAD", "node_modules/x.js", "sub/__pycache__/b.pyc", ".venv/x.py")
-    write(source, ".env", "sub/.env.local", ".ruff_cache/x", "env/pyvenv.cfg", "env/lib/x.py")
+    write(
+        source, ".git/HEAD", "node_modules/x.js", "sub/__pycache__/b.pyc", ".venv/x.py"
+    )
+    write(
+        source,
+        ".env",
+        "sub/.env.local",
+        ".ruff_cache/x",
+        "env/pyvenv.cfg",
+        "env/lib/x.py",
+    )
     copy_folder(source, tmp_path / "copy")
     assert files(tmp_path / "copy") == ["a.py", "sub/b.py"]
 
@@ -65,14 +77,20 @@ def test_links_stay_as_they_are(source, tmp_path):
 @posix
 def test_what_can_not_be_copied_is_named(source, tmp_path):
     os.mkfifo(source / "pipe")
-    assert copy_folder(source, tmp_path / "a") == "2 files, 8 bytes; could not be copied: pipe"
+    assert (
+        copy_folder(source, tmp_path / "a")
+        == "2 files, 8 bytes; could not be copied: pipe"
+    )
     if os.geteuid() != 0:  # root may read everything
         (source / "sub").chmod(0)
         (source / "a.py").chmod(0)
         size = copy_folder(source, tmp_path / "b")
         (source / "sub").chmod(0o700)
         files, _, names = size.partition("; could not be copied: ")
-        assert (files, set(names.split(", "))) == ("0 files, 0 bytes", {"pipe", "sub", "a.py"})
+        assert (files, set(names.split(", "))) == (
+            "0 files, 0 bytes",
+            {"pipe", "sub", "a.py"},
+        )
 
 
 @posix
@@ -81,7 +99,10 @@ def test_a_device_is_not_copied(source, tmp_path):
         os.mknod(source / "zero", 0o600 | stat.S_IFCHR, os.makedev(1, 5))
     except PermissionError:
         pytest.skip("only root may make devices")
-    assert copy_folder(source, tmp_path / "a") == "2 files, 8 bytes; could not be copied: zero"
+    assert (
+        copy_folder(source, tmp_path / "a")
+        == "2 files, 8 bytes; could not be copied: zero"
+    )
 
 
 @posix

@@ -1,8 +1,10 @@
-"""Time a turn of the pipeline, beside one of learn-claude-code, and every import. `make bench`.
+"""Time a turn of the pipeline, beside one of learn-claude-code, and every import. `make
+bench`.
 
-On every turn, learn-claude-code clears results in place and weighs the whole conversation by
-`len(str(messages)) // 4`. Both sides see the same messages: over 230 of them, and about 180,000
-tokens after clearing. Compare the ratios, because the times depend on the machine.
+On every turn, learn-claude-code clears results in place and weighs the whole
+conversation by `len(str(messages)) // 4`. Both sides see the same messages: over 230 of
+them, and about 180,000 tokens after clearing. Compare the ratios, because the times
+depend on the machine.
 """
 
 import copy
@@ -26,12 +28,14 @@ from agentlib.settings import Settings
 
 WARM_UP, MEASURED = 115, 20
 TEXT = "".join(
-    p.read_text(encoding="utf-8") for p in sorted(Path(email.__file__).parent.glob("*.py"))
+    p.read_text(encoding="utf-8")
+    for p in sorted(Path(email.__file__).parent.glob("*.py"))
 )
 
 
 def text(n: int, size: int) -> str:
-    """Return `size` characters of real source code, from a different place for every n."""
+    """Return `size` characters of real source code, from a different place for every
+    n."""
     start = n * 1_009 % (len(TEXT) - size)
     return TEXT[start : start + size]
 
@@ -44,15 +48,23 @@ def exchange(n: int, text_chars: int, result_chars: int) -> list[Message]:
         "name": "bash",
         "input": {"command": f"cmd {n}"},
     }
-    result = {"type": "tool_result", "tool_use_id": f"toolu_{n}", "content": text(n, result_chars)}
+    result = {
+        "type": "tool_result",
+        "tool_use_id": f"toolu_{n}",
+        "content": text(n, result_chars),
+    }
     return [
-        {"role": "assistant", "content": [{"type": "text", "text": text(n, text_chars)}, call]},
+        {
+            "role": "assistant",
+            "content": [{"type": "text", "text": text(n, text_chars)}, call],
+        },
         {"role": "user", "content": [result]},
     ]
 
 
 def their_turn(messages: list[Message], keep: int = 3) -> int:
-    """Clear in place, then weigh everything, as lesson s06 of learn-claude-code does."""
+    """Clear in place, then weigh everything, as lesson s06 of learn-claude-code
+    does."""
     results = [
         part
         for m in messages
@@ -95,7 +107,8 @@ def our_turn(settings: Settings) -> Callable[[list[Message]], int]:
 
 
 def per_turn(settings: Settings, text_chars: int) -> tuple[float, float, int, int]:
-    """Return median seconds of their turns and of ours, and messages and tokens at the end."""
+    """Return median seconds of their turns and of ours, and messages and tokens at the
+    end."""
     history: list[Message] = [{"role": "user", "content": "Go on."}]
     theirs, ours, turn, tokens = list[float](), list[float](), our_turn(settings), 0
     turn(list(history))
@@ -128,15 +141,20 @@ def layers() -> None:
     print(f"{'settings':24}" + "".join(f"{head:>10}" for head in heads) + "  wanted")
     for name, (settings, wanted) in CASES.items():
         text_chars = 4_900 if settings.estimator == "chars" else 4_100
-        # The middle one of three runs, because a single run can meet a busy moment of the machine.
-        runs = sorted((per_turn(settings, text_chars) for _ in range(3)), key=lambda r: r[0] / r[1])
+        # The middle one of three runs, because a single run can meet a busy moment of
+        # the machine.
+        runs = sorted(
+            (per_turn(settings, text_chars) for _ in range(3)),
+            key=lambda r: r[0] / r[1],
+        )
         theirs, ours, messages, tokens = runs[1]
         row = f"{name:24}{messages:>10,}{tokens:>10,}{theirs * 1e6:>10,.0f}{ours * 1e6:>10,.0f}"
         print(f"{row}{theirs / ours:>10.1f}  {wanted}")
 
 
 def imports() -> None:
-    """Print the milliseconds that a fresh process takes longer if it imports a module."""
+    """Print the milliseconds that a fresh process takes longer if it imports a
+    module."""
 
     def seconds(statement: str) -> float:
         start = time.perf_counter()
@@ -146,7 +164,10 @@ def imports() -> None:
     empty = min(seconds("pass") for _ in range(3))
     print(f"\n{'import':32}{'ms':>8}")
     for module in pkgutil.walk_packages(agentlib.__path__, "agentlib."):
-        if module.name.endswith("__main__") or importlib.util.find_spec(module.name) is None:
+        if (
+            module.name.endswith("__main__")
+            or importlib.util.find_spec(module.name) is None
+        ):
             continue
         shortest = min(seconds(f"import {module.name}") for _ in range(2))
         print(f"{module.name:32}{(shortest - empty) * 1e3:>8.0f}")

@@ -2,8 +2,8 @@
 
 make html && python -m tests.benchmarks.bench_pages
 
-Each slider goes to its left end and up again, a step each 100 milliseconds. A picture counts when
-the browser has painted it.
+Each slider goes to its left end and up again, a step each 100 milliseconds. A picture
+counts when the browser has painted it.
 """
 
 import statistics
@@ -43,7 +43,9 @@ def presses(slider: Locator) -> Iterator[float]:
 def timed(page: Page, file: Path) -> list[float]:
     page.goto(file.as_uri())
     page.wait_for_function(DRAWN)
-    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    page.evaluate(
+        "document.querySelectorAll('details').forEach(each => each.open = true)"
+    )
     sliders = page.locator("figure.play input[type=range]:enabled").all()
     return [milliseconds for slider in sliders for milliseconds in presses(slider)]
 

@@ -1,16 +1,16 @@
 """Time a panel from key press to new picture in a real JupyterLab. `make bench-panels`.
 
-The panel is lesson 01's, which draws each position from nothing. No place is shown twice, so
-nothing comes from memory. Between a picture and the next key are 200 milliseconds, a person's
-quickest, in which the panel draws the next step ahead.
+The panel is lesson 01's, which draws each position from nothing. No place is shown
+twice, so nothing comes from memory. Between a picture and the next key are 200
+milliseconds, a person's quickest, in which the panel draws the next step ahead.
 
-Then the bench: KEEP_RECENT goes up a step at a time, and each step is a new trial for which the
-agent does the whole task. On the way down the same trials are drawn again.
+Then the bench: KEEP_RECENT goes up a step at a time, and each step is a new trial for
+which the agent does the whole task. On the way down the same trials are drawn again.
 
-The goal is a median of 60 milliseconds and a 95th percentile of 100 on a quiet machine. Measured on
-2026-11-23 on two cores with other jobs: 59 and 80, with 1.6 s and 2.1 s for a trial, and 0.4 s and
-0.7 s for one drawn again. The bench has no goal but a second for a trial, because the agent
-runs.
+The goal is a median of 60 milliseconds and a 95th percentile of 100 on a quiet machine.
+Measured on 2026-11-23 on two cores with other jobs: 59 and 80, with 1.6 s and 2.1 s for
+a trial, and 0.4 s and 0.7 s for one drawn again. The bench has no goal but a second for
+a trial, because the agent runs.
 """
 
 import statistics
@@ -48,7 +48,11 @@ root => {
 @contextmanager
 def opened() -> Iterator[Notebook]:
     """Open a notebook with the two panels, and run it."""
-    with TemporaryDirectory() as folder, jupyter_lab(Path(folder)) as lab, chromium() as browser:
+    with (
+        TemporaryDirectory() as folder,
+        jupyter_lab(Path(folder)) as lab,
+        chromium() as browser,
+    ):
         cells = [nbformat.v4.new_code_cell(source) for source in CELLS]
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
         book = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
@@ -103,7 +107,10 @@ def main(moves: int = MOVES) -> None:
     with opened() as notebook:
         panel, bench = notebook.panels()
         presses(panel, 4)
-        rounds = (presses(panel, min(ROUND, moves - start)) for start in range(0, moves, ROUND))
+        rounds = (
+            presses(panel, min(ROUND, moves - start))
+            for start in range(0, moves, ROUND)
+        )
         taken["panel"] = [each for times in rounds for each in times]
         bench.root.scroll_into_view_if_needed()
         taken["trial"] = trials(bench, "ArrowRight")

@@ -1,9 +1,10 @@
 """Every preset over every task, its dollars, and what it kept. `make compare`.
 
-The tasks of real code in a window of 32,000 tokens, the one of over 400,000 unscaled, then
-generated ones whose seeds no setting was tuned on; where DEFAULT is dominated; and the facts that
-stand in the context over five compactions. Each table is printed as soon as it is done, so Ctrl-C
-loses only the one being made. `make compare ARGS=3` for three generated tasks.
+The tasks of real code in a window of 32,000 tokens, the one of over 400,000 unscaled,
+then generated ones whose seeds no setting was tuned on; where DEFAULT is dominated; and
+the facts that stand in the context over five compactions. Each table is printed as soon
+as it is done, so Ctrl-C loses only the one being made. `make compare ARGS=3` for three
+generated tasks.
 """
 
 import json
@@ -40,13 +41,16 @@ LONGEST = 400
 
 
 @cache
-def measures(task: Scenario, settings: Settings, model: str = PRICED_AS) -> Mapping[str, Any]:
+def measures(
+    task: Scenario, settings: Settings, model: str = PRICED_AS
+) -> Mapping[str, Any]:
     """What one run took and came to, made once in each process.
 
-    Tokens are `sent` in all prompts, billed as `uncached`, `written` and `read`; `billed` is what
-    those cost in uncached ones. `$` includes the answers. `again` counts files read again and
-    results recalled. `need` counts texts and calls that quote what the context had lost. `facts`
-    of `of` stand in the report, and `described` of `files`.
+    Tokens are `sent` in all prompts, billed as `uncached`, `written` and `read`;
+    `billed` is what those cost in uncached ones. `$` includes the answers. `again`
+    counts files read again and results recalled. `need` counts texts and calls that
+    quote what the context had lost. `facts` of `of` stand in the report, and
+    `described` of `files`.
     """
     run = play(task, settings, max_turns=LONGEST)
     made, history = outcomes(run.session), run.session.history
@@ -102,7 +106,11 @@ def rows(
     for task in tasks:
         for name, settings in presets.items():
             scaled = settings.scaled(window) if window else settings
-            yield {"scenario": task.name, "engine": name, **measures(task, scaled, model)}
+            yield {
+                "scenario": task.name,
+                "engine": name,
+                **measures(task, scaled, model),
+            }
 
 
 def compare(
@@ -112,20 +120,22 @@ def compare(
     window: int | None = None,
     model: str = PRICED_AS,
 ) -> DataFrame:
-    """The rows as a table with the index (scenario, engine); `attrs["model"]` names the prices."""
+    """The rows as a table with the index (scenario, engine); `attrs["model"]` names the
+    prices."""
     return as_table(rows(presets, tasks, window=window, model=model), model)
 
 
 def as_table(rows: Iterable[Mapping[str, Any]], model: str = PRICED_AS) -> DataFrame:
-    """The rows as a table with the index (scenario, engine); `attrs["model"]` names the prices."""
+    """The rows as a table with the index (scenario, engine); `attrs["model"]` names the
+    prices."""
     table = DataFrame(list(rows)).set_index(["scenario", "engine"])
     table.attrs["model"] = model
     return table
 
 
 def dominated(table: DataFrame, name: str = "default") -> list[str]:
-    """A sentence for each task in which another engine is cheaper and no worse in anything else:
-    done, rule, facts, files described, files fetched again, failures.
+    """A sentence for each task in which another engine is cheaper and no worse in
+    anything else: done, rule, facts, files described, files fetched again, failures.
 
     The cheapest of those is named. Raises KeyError for a name that is not in the table.
     """
@@ -137,43 +147,72 @@ def dominated(table: DataFrame, name: str = "default") -> list[str]:
         if better := [row for row in engines.values() if _beats(row, mine)]:
             best = min(better, key=lambda row: row["$"])
             saved = 1 - best["$"] / mine["$"]
-            sentences.append(f"{task}: by {best['engine']}, {saved:.1%} cheaper and no worse")
+            sentences.append(
+                f"{task}: by {best['engine']}, {saved:.1%} cheaper and no worse"
+            )
     return sentences
 
 
 def _beats(other: Mapping[str, Any], mine: Mapping[str, Any]) -> bool:
-    kept = all((other[k] or 0) >= (mine[k] or 0) for k in ("done", "rule", "facts", "described"))
+    kept = all(
+        (other[k] or 0) >= (mine[k] or 0)
+        for k in ("done", "rule", "facts", "described")
+    )
     spared = all(other[k] <= mine[k] for k in ("again", "failures"))
     return other["$"] < mine["$"] and kept and spared
 
 
 def shown(table: DataFrame, task: str) -> str:
-    """One task's rows as text of at most 79 columns; a dash: it has nothing of the kind to keep."""
-    heads = ("sent", "$", "comp", "fail", "again", "need", "files", "facts", "rule", "done")
-    lines = [f"{task}: thousands of tokens; $ of {table.attrs['model']}", _line("", heads)]
+    """One task's rows as text of at most 79 columns; a dash: it has nothing of the kind
+    to keep."""
+    heads = (
+        "sent",
+        "$",
+        "comp",
+        "fail",
+        "again",
+        "need",
+        "files",
+        "facts",
+        "rule",
+        "done",
+    )
+    lines = [
+        f"{task}: thousands of tokens; $ of {table.attrs['model']}",
+        _line("", heads),
+    ]
     for engine, row in table.loc[task].iterrows():
         facts = "-" if not row["of"] else f"{row['facts']}/{row['of']}"
         rule = "-" if row["rule"] is None else "yes" if row["rule"] else "no"
         cells = [f"{row['sent'] / 1e3:.0f}", f"{row['$']:.3f}"]
-        cells += [str(row[name]) for name in ("compactions", "failures", "again", "need")]
+        cells += [
+            str(row[name]) for name in ("compactions", "failures", "again", "need")
+        ]
         cells.append(f"{row['described']}/{row['files']}" if row["files"] else "-")
-        lines.append(_line(str(engine), [*cells, facts, rule, "yes" if row["done"] else "no"]))
+        lines.append(
+            _line(str(engine), [*cells, facts, rule, "yes" if row["done"] else "no"])
+        )
     return "\n".join(lines)
 
 
 def _line(name: str, cells: Sequence[str]) -> str:
     widths = (6, 7, 5, 5, 6, 5, 7, 7, 5, 5)
-    return f"{name:<20.20}" + "".join(f"{c:>{w}}" for c, w in zip(cells, widths, strict=True))
+    return f"{name:<20.20}" + "".join(
+        f"{c:>{w}}" for c, w in zip(cells, widths, strict=True)
+    )
 
 
 def table(tasks: Sequence[Scenario], window: int | None) -> None:
-    """The rows of these tasks, one task after the other; their sums; where DEFAULT is dominated."""
+    """The rows of these tasks, one task after the other; their sums; where DEFAULT is
+    dominated."""
     found: list[DataFrame] = []
     for task in tasks:
         hidden = not sys.stderr.isatty()
         made = rows(presets.ALL, [task], window=window)
         total = len(presets.ALL)
-        found.append(as_table(track(made, task.name, total, transient=True, disable=hidden)))
+        found.append(
+            as_table(track(made, task.name, total, transient=True, disable=hidden))
+        )
         print(f"\n{shown(found[-1], task.name)}", flush=True)
     whole = pandas.concat(found)
     if len(tasks) > 1:
@@ -190,7 +229,12 @@ def totals(whole: DataFrame) -> str:
     heads = "  comp  again  need   files   facts    rule    done"
     lines = [f"{'':<21}{'sent k':>7}{'$':>8}{heads}"]
     for name, row in found.iterrows():
-        counts = [("described", "files"), ("facts", "of"), ("rule", "ruled"), ("done", "all")]
+        counts = [
+            ("described", "files"),
+            ("facts", "of"),
+            ("rule", "ruled"),
+            ("done", "all"),
+        ]
         shares = "".join(f"{f'{row[a]:.0f}/{row[b]:.0f}':>8}" for a, b in counts)
         tokens = f"{row['sent'] / 1e3:>7.0f}{row['$']:>8.3f}"
         counted = f"{row['compactions']:>6.0f}{row['again']:>7.0f}{row['need']:>6.0f}"
@@ -202,7 +246,9 @@ def tell_generations(seeds: Iterable[int]) -> None:
     """Facts in the context of those read, after each of five compactions by hand."""
     tasks = [generated.chapters(seed) for seed in seeds]
     for window in (WINDOW, None):
-        print(f"\nfacts standing after 1 to 5 compactions, window {window or 'as preset'}")
+        print(
+            f"\nfacts standing after 1 to 5 compactions, window {window or 'as preset'}"
+        )
         for name, settings in presets.ALL.items():
             scaled = settings.scaled(window) if window else settings
             runs = [list(generations(task, scaled)) for task in tasks]
@@ -211,7 +257,8 @@ def tell_generations(seeds: Iterable[int]) -> None:
 
 
 def generations(task: Scenario, settings: Settings) -> Iterator[tuple[int, int]]:
-    """(facts in the context, facts read so far) after each prompt and a compaction by hand.
+    """(facts in the context, facts read so far) after each prompt and a compaction by
+    hand.
 
     What the agent compacts by itself comes on top.
     """
@@ -220,7 +267,9 @@ def generations(task: Scenario, settings: Settings) -> Iterator[tuple[int, int]]
     with TemporaryDirectory() as name:
         work = Path(name, "work")
         task.make_workspace(work)
-        session = Session.create(name, settings=settings, session_id=task.name, clock=clock)
+        session = Session.create(
+            name, settings=settings, session_id=task.name, clock=clock
+        )
         given = {"session": session, "settings": settings, "clock": clock}
         for number, prompt in enumerate(task.prompts):
             clock.pause(task.pauses[number])

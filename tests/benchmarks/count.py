@@ -4,10 +4,17 @@ from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormat
 
 
 def count(about: str | None, what: str, default: int) -> int:
-    """Return the number on the command line, or `default`. `about` and `what` are for --help."""
-    parser = ArgumentParser(description=about, formatter_class=RawDescriptionHelpFormatter)
+    """Return the number on the command line, or `default`. `about` and `what` are for
+    --help."""
+    parser = ArgumentParser(
+        description=about, formatter_class=RawDescriptionHelpFormatter
+    )
     parser.add_argument(
-        "count", nargs="?", type=_positive, default=default, help=f"{what} (default: %(default)s)"
+        "count",
+        nargs="?",
+        type=_positive,
+        default=default,
+        help=f"{what} (default: %(default)s)",
     )
     return parser.parse_args().count
 

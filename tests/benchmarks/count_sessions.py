@@ -1,9 +1,10 @@
-"""Count sessions twice: by the reader, and by a parser of its own that shares no line with it.
+"""Count sessions twice: by the reader, and by a parser of its own that shares no line
+with it.
 
 python tests/benchmarks/count_sessions.py PATH…
 
-A row for each file, with the seconds that the reader took, and the sums. A file whose counts differ
-shows both. PATH is a session file, or a folder of them.
+A row for each file, with the seconds that the reader took, and the sums. A file whose
+counts differ shows both. PATH is a session file, or a folder of them.
 """
 
 import json
@@ -19,7 +20,15 @@ from agentlib.messages import of_type
 from agentlib.transcripts import INTERRUPTED
 
 Line = dict[str, Any]
-COLUMNS = ("responses", "uncached", "written", "read", "calls", "results", "compactions")
+COLUMNS = (
+    "responses",
+    "uncached",
+    "written",
+    "read",
+    "calls",
+    "results",
+    "compactions",
+)
 _USAGE = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
@@ -28,11 +37,17 @@ def by_reader(path: Path) -> Counter[str]:
     session, counts = sessions.load(path), Counter[str]()
     counts["responses"] = len(session.requests)
     usages = [request.usage for request in session.requests]
-    usages += [usage for compaction in session.compactions for usage in compaction.usage]
+    usages += [
+        usage for compaction in session.compactions for usage in compaction.usage
+    ]
     for column, name in zip(COLUMNS[1:4], _USAGE, strict=True):
         counts[column] = sum(usage.get(name) or 0 for usage in usages)
-    results = [r for message in session.history for r in of_type(message, "tool_result")]
-    counts["calls"] = sum(len(of_type(message, "tool_use")) for message in session.history)
+    results = [
+        r for message in session.history for r in of_type(message, "tool_result")
+    ]
+    counts["calls"] = sum(
+        len(of_type(message, "tool_use")) for message in session.history
+    )
     counts["results"] = sum(result["content"] != INTERRUPTED for result in results)
     counts["compactions"] = len(session.compactions)
     return counts
@@ -41,7 +56,9 @@ def by_reader(path: Path) -> Counter[str]:
 def by_hand(path: Path) -> Counter[str]:
     """Count the same from the file's JSON alone."""
     objects = list(_objects(path.read_text(encoding="utf-8", errors="replace")))
-    head = next(each for each in objects if {"payload", "cwd", "projectHash", "uuid"} & {*each})
+    head = next(
+        each for each in objects if {"payload", "cwd", "projectHash", "uuid"} & {*each}
+    )
     if "payload" in head:
         return _codex(objects)
     if "projectHash" in head:
@@ -50,7 +67,8 @@ def by_hand(path: Path) -> Counter[str]:
 
 
 def _objects(text: str) -> Iterator[Line]:
-    """Find the objects, whatever stands between them. A line that begins with none is skipped."""
+    """Find the objects, whatever stands between them. A line that begins with none is
+    skipped."""
     decoder, at = json.JSONDecoder(), 0
     while (at := text.find("{", at)) >= 0:
         try:
@@ -80,32 +98,44 @@ def _claude_code(objects: list[Line]) -> Counter[str]:
         if is_reply and not each.get("isApiErrorMessage"):
             replies[message.get("id") or each["uuid"]] = message.get("usage") or {}
     calls = {block["id"] for block in blocks if block["type"] == "tool_use"}
-    results = {block["tool_use_id"] for block in blocks if block["type"] == "tool_result"}
-    tokens = (sum(usage.get(name) or 0 for usage in replies.values()) for name in _USAGE)
+    results = {
+        block["tool_use_id"] for block in blocks if block["type"] == "tool_result"
+    }
+    tokens = (
+        sum(usage.get(name) or 0 for usage in replies.values()) for name in _USAGE
+    )
     summaries = {each["uuid"] for each in said if each.get("isCompactSummary")}
-    return _counts(len(replies), *tokens, len(calls), len(results & calls), len(summaries))
+    return _counts(
+        len(replies), *tokens, len(calls), len(results & calls), len(summaries)
+    )
 
 
 def _pi(objects: list[Line]) -> Counter[str]:
     messages = [each["message"] for each in objects if each.get("type") == "message"]
-    replies = [m for m in messages if m.get("stopReason") in ("stop", "length", "toolUse")]
+    replies = [
+        m for m in messages if m.get("stopReason") in ("stop", "length", "toolUse")
+    ]
     calls = [b["id"] for m in replies for b in m["content"] if b["type"] == "toolCall"]
     results = {m["toolCallId"] for m in messages if m["role"] == "toolResult"}
     compactions = [each for each in objects if each.get("type") == "compaction"]
     usages = [each["usage"] for each in (*replies, *compactions) if each.get("usage")]
-    tokens = (sum(u[name] for u in usages) for name in ("input", "cacheWrite", "cacheRead"))
+    tokens = (
+        sum(u[name] for u in usages) for name in ("input", "cacheWrite", "cacheRead")
+    )
     known = len(results & {*calls})
     return _counts(len(replies), *tokens, len(calls), known, len(compactions))
 
 
 def _codex(objects: list[Line]) -> Counter[str]:
-    """Take the tokens from the last sum, where the reader adds up what each request cost."""
+    """Take the tokens from the last sum, where the reader adds up what each request
+    cost."""
     items = [each["payload"] for each in objects if each["type"] == "response_item"]
     calls = {item["call_id"] for item in items if item["type"].endswith("_call")}
     results = {item["call_id"] for item in items if item["type"].endswith("_output")}
     written = [item.get("role") == "assistant" or not _is_told(item) for item in items]
     replies = sum(
-        after and not before for before, after in zip([False, *written], written, strict=False)
+        after and not before
+        for before, after in zip([False, *written], written, strict=False)
     )
     events = [each["payload"] for each in objects if each["type"] == "event_msg"]
     infos = [e["info"] for e in events if e["type"] == "token_count" and e["info"]]
@@ -122,7 +152,9 @@ def _is_told(item: Line) -> bool:
 
 
 def _gemini(objects: list[Line]) -> Counter[str]:
-    snapshots: list[list[Line]] = [e.get("$set", e).get("messages") or [e] for e in objects]
+    snapshots: list[list[Line]] = [
+        e.get("$set", e).get("messages") or [e] for e in objects
+    ]
     records = [record for records in snapshots for record in records]
     replies = {r["id"]: r for r in records if r.get("type") == "gemini" and r.get("id")}
     listed: list[list[Line]] = [r.get("toolCalls") or [] for r in replies.values()]
@@ -148,7 +180,9 @@ def main(paths: list[str], say: Callable[[str], object] = print) -> None:
         taken, own = time.perf_counter() - started, by_hand(path)
         row = f"{path.stem[-42:]:<44}{path.stat().st_size / 1e6:>7.2f}{taken:>7.2f}"
         say(row + "".join(f"{counts[name]:>13,}" for name in COLUMNS))
-        if differing := {name: own[name] for name in COLUMNS if own[name] != counts[name]}:
+        if differing := {
+            name: own[name] for name in COLUMNS if own[name] != counts[name]
+        }:
             say(f"    by hand: {differing}")
         differences += len(differing)
         sums += counts

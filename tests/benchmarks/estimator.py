@@ -1,11 +1,13 @@
-"""Compare the estimators with the bills of real sessions, in a table with a row for each file.
+"""Compare the estimators with the bills of real sessions, in a table with a row for
+each file.
 
 python tests/benchmarks/estimator.py DIR
 
-The error is in % of the billed prompt, over the responses of each session file in DIR. The first
-response of a file doesn't count, nor does the first after a compaction, because no estimator can
-know yet what the system prompt, the tools and the attached files weigh. Below the table stand the
-tokens that a turn added, because the buffer has to hold that many.
+The error is in % of the billed prompt, over the responses of each session file in DIR.
+The first response of a file doesn't count, nor does the first after a compaction,
+because no estimator can know yet what the system prompt, the tools and the attached
+files weigh. Below the table stand the tokens that a turn added, because the buffer has
+to hold that many.
 """
 
 import sys
@@ -22,12 +24,15 @@ ESTIMATORS = ("anchored", "chars", "blocks")
 
 
 def errors(session: Session, estimator: str) -> list[float]:
-    """Return |estimate - billed| in % of the billed prompt, for each response that counts."""
+    """Return |estimate - billed| in % of the billed prompt, for each response that
+    counts."""
     percents: list[float] = []
     gauge, before = meter(estimator), -1
     for number, request in enumerate(session.requests):
         billed, estimate = prompt_tokens(request.usage), gauge.estimate(request.context)
-        compacted = any(before < c.seen <= request.seen for c in session.compactions if c.message)
+        compacted = any(
+            before < c.seen <= request.seen for c in session.compactions if c.message
+        )
         if number and billed and not compacted:
             percents.append(abs(estimate - billed) / billed * 100)
         gauge.observe(request.context, request.usage)
@@ -64,7 +69,9 @@ def row(name: str, session: Session) -> str:
     """Return a file's line of the table."""
     columns = {estimator: errors(session, estimator) for estimator in ESTIMATORS}
     count = len(columns["anchored"])
-    cells = [f"{percentile(e, s):>9.3f}" for e in columns.values() if e for s in (0.5, 0.95)]
+    cells = [
+        f"{percentile(e, s):>9.3f}" for e in columns.values() if e for s in (0.5, 0.95)
+    ]
     return f"{name:<32} {count:>5}" + "".join(cells)
 
 

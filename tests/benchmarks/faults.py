@@ -1,9 +1,10 @@
-"""The summariser fails, in every way and ever more often: who gets to the end, and what is lost.
+"""The summariser fails, in every way and ever more often: who gets to the end, and what
+is lost.
 
-Many short sessions for each fault and share, seeded; the real loop, tools, session file and SDK.
-The SDK's retries are off for time-outs, or it would wait for seconds. A message is lost if it was
-said in a run and does not stand in the session file read back. `make bench-faults`;
-`make bench-faults ARGS=10` takes a tenth of the sessions.
+Many short sessions for each fault and share, seeded; the real loop, tools, session file
+and SDK. The SDK's retries are off for time-outs, or it would wait for seconds. A
+message is lost if it was said in a run and does not stand in the session file read
+back. `make bench-faults`; `make bench-faults ARGS=10` takes a tenth of the sessions.
 """
 
 import tempfile
@@ -28,7 +29,8 @@ from windtunnel.tasks.scenarios import Clock
 WINDOW, READINGS, PROMPT = 8_000, 16, "Read the text, again and again."
 SHARES = (0.1, 0.5, 1.0)
 KINDS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind not in INVENTED)
-"""Every fault that leaves no summary. A summary with an invented line is one all the same."""
+"""Every fault that leaves no summary. A summary with an invented line is one all the
+same."""
 MANY, FEW = 200, 20
 """Sessions for each cell of the table: under DEFAULT, under each other preset."""
 
@@ -51,7 +53,9 @@ class Reader:
 
     def __call__(self, body: dict[str, Any]) -> dict[str, Any]:
         if asks_for_summary(body["messages"]):
-            return says(f"## Accomplished\nRead it {self.read} times, with all that was in it.")
+            return says(
+                f"## Accomplished\nRead it {self.read} times, with all that was in it."
+            )
         self.read += 1
         if self.read > READINGS:
             return says("Done.")
@@ -81,7 +85,9 @@ def play(settings: Settings, fault: Fault, place: Workspace, folder: Path) -> Pl
     said: list[Any] = [{"role": "user", "content": PROMPT}]
     stopped = ""
     try:
-        for turn in run(api, PROMPT, place, settings=settings, session=session, clock=clock):
+        for turn in run(
+            api, PROMPT, place, settings=settings, session=session, clock=clock
+        ):
             said += turn.messages
             stopped = turn.stop_reason
     except Exception as error:
@@ -96,12 +102,16 @@ def cell(settings: Settings, kind: Kind, share: float, sessions: int) -> list[Pl
     with tempfile.TemporaryDirectory() as name:
         (Path(name) / "work").mkdir()
         place = workspace(Path(name) / "work")
-        faults = [Fault(kind, rate=share, seed=n, only="summary") for n in range(sessions)]
+        faults = [
+            Fault(kind, rate=share, seed=n, only="summary") for n in range(sessions)
+        ]
         return [play(settings, fault, place, Path(name)) for fault in faults]
 
 
 def rows(
-    divisor: int = 1, kinds: tuple[Kind, ...] = KINDS, shares: tuple[float, ...] = SHARES
+    divisor: int = 1,
+    kinds: tuple[Kind, ...] = KINDS,
+    shares: tuple[float, ...] = SHARES,
 ) -> Iterator[str]:
     """The table, a line for each preset, fault and share."""
     head = f"{'preset':<22}{'fault':<11}{'share':>6}{'sessions':>10}{'completed':>11}{'lost':>6}"
@@ -114,7 +124,9 @@ def rows(
                 total = sum((one.outcomes for one in played), Counter[str]())
                 row = f"{name:<22}{kind:<11}{share:>6.0%}{sessions:>10}"
                 row += f"{sum(one.completed for one in played):>11}{sum(p.lost for p in played):>6}"
-                yield row + "".join(f"{total[o]:>8}" for o in ("done", "cut to size", "failed"))
+                yield row + "".join(
+                    f"{total[o]:>8}" for o in ("done", "cut to size", "failed")
+                )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""Damage session files in every way and read them: no crash, and no request that breaks a rule.
+"""Damage session files in every way and read them: no crash, and no request that breaks
+a rule.
 
-Both readers: `transcripts.load` for our files, `lab.sessions.load` for Claude Code's. What loads
-has to go on: ours answers another prompt over the offline API, which knows every rule.
+Both readers: `transcripts.load` for our files, `lab.sessions.load` for Claude Code's.
+What loads has to go on: ours answers another prompt over the offline API, which knows
+every rule.
 """
 
 import copy
@@ -23,9 +25,21 @@ from agentlib.transcripts import Session
 from offline_api.connection import client
 from tests.benchmarks.count import count
 
-SETTINGS = Settings(context_window=8_000, output_reserve=400, buffer=400, threshold=4_000)
+SETTINGS = Settings(
+    context_window=8_000, output_reserve=400, buffer=400, threshold=4_000
+)
 NUMBERS = [None, True, -1, 0, 1e308, 10**30]
-JUNK: list[Any] = [*NUMBERS, "", "x", [], {}, [[]], [None], {"type": "text"}, [{"a": 1}]]
+JUNK: list[Any] = [
+    *NUMBERS,
+    "",
+    "x",
+    [],
+    {},
+    [[]],
+    [None],
+    {"type": "text"},
+    [{"a": 1}],
+]
 Damage = Callable[[bytes, random.Random], bytes]
 
 
@@ -37,7 +51,9 @@ def brain(body: dict[str, Any]) -> dict[str, Any]:
         return say("## Accomplished\nRead.")
     if text == "Go on.":
         return say("Done.")
-    calls = [{"type": "tool_use", "name": "read_file", "input": {"path": p}} for p in "ab"]
+    calls = [
+        {"type": "tool_use", "name": "read_file", "input": {"path": p}} for p in "ab"
+    ]
     return {"content": calls, "stop_reason": "tool_use"}
 
 
@@ -48,7 +64,10 @@ def say(text: str) -> dict[str, Any]:
 def our_file(folder: Path) -> Path:
     """Make a session of about 60 lines with clearings and compactions."""
     session = Session.create(folder, settings=SETTINGS, session_id="ours")
-    model, terms = client(window=8_000, model=brain), {"settings": SETTINGS, "session": session}
+    model, terms = (
+        client(window=8_000, model=brain),
+        {"settings": SETTINGS, "session": session},
+    )
     work = run(model, "Read.", files(folder), **terms)
     for _, _ in zip(range(20), work, strict=False):
         pass
@@ -65,9 +84,12 @@ def files(folder: Path) -> Workspace:
 
 
 def their_file(folder: Path) -> Path:
-    """Make a file in Claude Code's form: responses of two lines, a clearing and a compaction."""
+    """Make a file in Claude Code's form: responses of two lines, a clearing and a
+    compaction."""
     path = folder / "theirs.jsonl"
-    path.write_text("".join(f"{json.dumps(line)}\n" for line in their_lines()), encoding="utf-8")
+    path.write_text(
+        "".join(f"{json.dumps(line)}\n" for line in their_lines()), encoding="utf-8"
+    )
     return path
 
 
@@ -79,13 +101,35 @@ def their_lines() -> Iterator[dict[str, Any]]:
         line: dict[str, Any] = {"type": "user", "message": message}
         if part in (1, 2):
             text = {"type": "text", "text": f"Look {turn}"}
-            call = {"type": "tool_use", "id": f"toolu_{turn}", "name": "Read", "input": {"p": 1}}
-            usage = {"input_tokens": 9, "cache_read_input_tokens": 90, "output_tokens": 1}
-            reply = {"id": f"msg_{turn}", "model": "m", "usage": usage, "stop_reason": None}
-            message |= {"role": "assistant", "content": [text if part == 1 else call], **reply}
+            call = {
+                "type": "tool_use",
+                "id": f"toolu_{turn}",
+                "name": "Read",
+                "input": {"p": 1},
+            }
+            usage = {
+                "input_tokens": 9,
+                "cache_read_input_tokens": 90,
+                "output_tokens": 1,
+            }
+            reply = {
+                "id": f"msg_{turn}",
+                "model": "m",
+                "usage": usage,
+                "stop_reason": None,
+            }
+            message |= {
+                "role": "assistant",
+                "content": [text if part == 1 else call],
+                **reply,
+            }
             line["type"] = "assistant"
         elif part == 3:
-            result = {"type": "tool_result", "tool_use_id": f"toolu_{turn}", "content": "x" * 200}
+            result = {
+                "type": "tool_result",
+                "tool_use_id": f"toolu_{turn}",
+                "content": "x" * 200,
+            }
             message["content"] = [result]
         if n == 20:
             details = {"compactedToolIds": ["toolu_1", "toolu_2"], "trigger": "auto"}
@@ -94,7 +138,11 @@ def their_lines() -> Iterator[dict[str, Any]]:
         if n in (28, 32):
             kept = {"uuids": [f"u{n - 2}", f"u{n - 1}"]}
             line = {"type": "system", "subtype": "compact_boundary"}
-            line["compactMetadata"] = {"trigger": "auto", "preTokens": 9, "preservedMessages": kept}
+            line["compactMetadata"] = {
+                "trigger": "auto",
+                "preTokens": 9,
+                "preservedMessages": kept,
+            }
         if n in (29, 33):
             line = {"type": "user", "isCompactSummary": True}
             line["message"] = {"role": "user", "content": "A summary."}
@@ -103,7 +151,7 @@ def their_lines() -> Iterator[dict[str, Any]]:
         parent = f"u{n}"
 
 
-# -- damage ---------------------------------------------------------------------------------------
+# -- damage ----------------------------------------------------------------------------
 
 
 def cut(data: bytes, rng: random.Random) -> bytes:
@@ -172,7 +220,7 @@ def insert(data: bytes, rng: random.Random) -> bytes:
 
 DAMAGES: tuple[Damage, ...] = (cut, flip, drop, shuffle, mistype, insert)
 
-# -- reading --------------------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------
 
 
 def ours(path: Path, workspace: Workspace) -> str:
@@ -206,7 +254,10 @@ def fuzz(cases: int, seed: int = 0) -> Iterator[tuple[str, str, str]]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         workspace, path = files(folder), folder / "damaged.jsonl"
-        readers = [("ours", our_file(folder), ours), ("theirs", their_file(folder), theirs)]
+        readers = [
+            ("ours", our_file(folder), ours),
+            ("theirs", their_file(folder), theirs),
+        ]
         for n in range(cases):
             kind, source, reader = readers[n % 2]
             damage = DAMAGES[n // 2 % len(DAMAGES)]

@@ -1,7 +1,8 @@
-"""Kill an agent at drawn moments, resume it, and compare what it had noted with what is there.
+"""Kill an agent at drawn moments, resume it, and compare what it had noted with what is
+there.
 
-Each run is a forked process. After each turn it tells its parent how long the history is, so the
-parent knows what has to be in the file. POSIX only.
+Each run is a forked process. After each turn it tells its parent how long the history
+is, so the parent knows what has to be in the file. POSIX only.
 """
 
 import os
@@ -23,7 +24,9 @@ from tests.benchmarks.fuzz import brain as reader
 from tests.benchmarks.fuzz import files
 
 TURNS = 25
-SETTINGS = Settings(context_window=8_000, output_reserve=400, buffer=400, threshold=4_000)
+SETTINGS = Settings(
+    context_window=8_000, output_reserve=400, buffer=400, threshold=4_000
+)
 
 
 def live(folder: Path, workspace: Workspace, witness: int) -> None:
@@ -35,7 +38,8 @@ def live(folder: Path, workspace: Workspace, witness: int) -> None:
 
 
 def killed(folder: Path, workspace: Workspace, after: float) -> tuple[int, float]:
-    """Let an agent live so many seconds. Returns the turns that it told of, and how long it took"""
+    """Let an agent live so many seconds. Returns the turns that it told of, and how
+    long it took"""
     told, witness = os.pipe()
     started = time.perf_counter()
     if not (child := os.fork()):
@@ -53,7 +57,9 @@ def killed(folder: Path, workspace: Workspace, after: float) -> tuple[int, float
 def check(path: Path, workspace: Workspace, turns: int) -> str:
     """Resume a killed session. Returns what is wrong, "" if nothing is."""
     session = load(path)
-    results = {r["tool_use_id"] for m in session.history for r in of_type(m, "tool_result")}
+    results = {
+        r["tool_use_id"] for m in session.history for r in of_type(m, "tool_result")
+    }
     if [each for each in session.damage if "it is no JSON object" not in each]:
         return f"damaged: {session.damage}"
     if len(session.requests) < turns or len(results) < 2 * turns:
@@ -61,9 +67,14 @@ def check(path: Path, workspace: Workspace, turns: int) -> str:
     before = list(session.history)
     terms = {"settings": SETTINGS, "session": session}
     words = "Go on." if before else "Read."
-    *_, last = run(client(window=8_000, model=reader), words, workspace, max_turns=30, **terms)
+    *_, last = run(
+        client(window=8_000, model=reader), words, workspace, max_turns=30, **terms
+    )
     again = load(path)
-    if again.history != session.history or again.history[: max(0, len(before) - 1)] != before[:-1]:
+    if (
+        again.history != session.history
+        or again.history[: max(0, len(before) - 1)] != before[:-1]
+    ):
         return "the history has changed"
     if last.stop_reason != "end_turn" and before:
         return f"it stopped with {last.stop_reason}"
@@ -75,7 +86,9 @@ def main(cases: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         top = Path(name)
         workspace = files(top)
-        live(top, workspace, os.open(os.devnull, os.O_WRONLY))  # builds what is built at first use
+        live(
+            top, workspace, os.open(os.devnull, os.O_WRONLY)
+        )  # builds what is built at first use
         started = time.perf_counter()
         (top / "killed.jsonl").unlink()
         live(top, workspace, os.open(os.devnull, os.O_WRONLY))
@@ -86,9 +99,15 @@ def main(cases: int) -> None:
             path = folder / "killed.jsonl"
             told += turns
             with suppress(FileNotFoundError):  # killed before the file was there
-                if fault := check(path, workspace, turns) if path.stat().st_size else "":
+                if (
+                    fault := check(path, workspace, turns)
+                    if path.stat().st_size
+                    else ""
+                ):
                     faults.append(f"{n}: {fault}")
-    print(f"kills: {cases:,}; turns told of before them: {told:,}; faults: {len(faults)}")
+    print(
+        f"kills: {cases:,}; turns told of before them: {told:,}; faults: {len(faults)}"
+    )
     print("\n".join(faults))
     raise SystemExit(bool(faults))
 

@@ -1,7 +1,9 @@
-"""Ten thousand turns in a window of 32,000 tokens: flat cost, bounded context. `make stress`.
+"""Ten thousand turns in a window of 32,000 tokens: flat cost, bounded context. `make
+stress`.
 
-The real loop, tools, session file and SDK; the model behind the transport reads one file after
-another and writes a short summary when asked. `make stress ARGS=2000` for fewer.
+The real loop, tools, session file and SDK; the model behind the transport reads one
+file after another and writes a short summary when asked. `make stress ARGS=2000` for
+fewer.
 """
 
 import tempfile
@@ -28,7 +30,8 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class Block:
-    """A stretch of turns: processor seconds a turn, and the largest context among them."""
+    """A stretch of turns: processor seconds a turn, and the largest context among
+    them."""
 
     turns: int
     seconds: float
@@ -52,13 +55,18 @@ def workspace(folder: Path) -> Workspace:
     """A few text files of some 1,000 tokens each."""
     for n in range(FILES):
         lines = (f"line {i} of file {n}: nothing new here" for i in range(100))
-        (folder / f"file{n}.txt").write_text("\n".join(lines), encoding="utf-8", newline="\n")
+        (folder / f"file{n}.txt").write_text(
+            "\n".join(lines), encoding="utf-8", newline="\n"
+        )
     return Workspace(folder)
 
 
 def blocks(folder: Path, settings: Settings, turns: int, size: int) -> Iterator[Block]:
-    """Run so many turns; a Block each `size` of them. The session file is left in `folder`."""
-    session = Session.create(folder / "sessions", settings=settings, session_id="stress")
+    """Run so many turns; a Block each `size` of them. The session file is left in
+    `folder`."""
+    session = Session.create(
+        folder / "sessions", settings=settings, session_id="stress"
+    )
     work = run(
         client(window=WINDOW, model=brain),
         "Read on.",

@@ -1,4 +1,5 @@
-"""Store the tables that the lessons read, or show the means of a few seeds: see course.sweeps."""
+"""Store the tables that the lessons read, or show the means of a few seeds: see
+course.sweeps."""
 
 from course import sweeps
 from tests.benchmarks.count import count

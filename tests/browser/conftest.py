@@ -1,4 +1,5 @@
-"""Share one JupyterLab and one Chromium per worker, and open and run each notebook once."""
+"""Share one JupyterLab and one Chromium per worker, and open and run each notebook
+once."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,8 @@
-"""Drive a notebook in a browser: open it, run it, follow links, and move its panels' controls.
+"""Drive a notebook in a browser: open it, run it, follow links, and move its panels'
+controls.
 
-A `Panel` has two states: the one that the page shows, and the one that the kernel has. The second
-is asked through JupyterLab's own connection to the kernel.
+A `Panel` has two states: the one that the page shows, and the one that the kernel has.
+The second is asked through JupyterLab's own connection to the kernel.
 """
 
 import ast
@@ -121,7 +122,8 @@ def _plain(value: str) -> str:
 
 
 class Notebook:
-    """One notebook, open in one page. `console` collects the errors of the page's console."""
+    """One notebook, open in one page. `console` collects the errors of the page's
+    console."""
 
     def __init__(self, page: Page) -> None:
         self.page, self.console = page, list[str]()
@@ -143,12 +145,15 @@ class Notebook:
         self.page.evaluate("() => course.panel().revealed")
 
     def follow(self, link: str) -> tuple[str, str]:
-        """Click the first link of this text; return the path and the text of what it opens.
+        """Click the first link of this text; return the path and the text of what it
+        opens.
 
         The notebook is in front again afterwards.
         """
         lesson = self.page.evaluate("() => course.panel().id")
-        anchor = self.page.locator(f"#{lesson} .jp-RenderedMarkdown a", has_text=link).first
+        anchor = self.page.locator(
+            f"#{lesson} .jp-RenderedMarkdown a", has_text=link
+        ).first
         anchor.click()
         self.page.wait_for_function("id => course.panel()?.id !== id", arg=lesson)
         self.page.wait_for_function("() => course.panel().context?.isReady")
@@ -163,7 +168,9 @@ class Notebook:
         self.page.evaluate("() => course.panel().sessionContext.ready")
         self.page.wait_for_function("() => course.kernel()")
         self.page.evaluate("() => course.listen()")
-        self.page.evaluate("() => jupyterapp.commands.execute('notebook:run-all-cells')")
+        self.page.evaluate(
+            "() => jupyterapp.commands.execute('notebook:run-all-cells')"
+        )
 
     def faults(self) -> list[str]:
         """Errors and warnings that the kernel sent, from cells and from controls."""
@@ -171,7 +178,9 @@ class Notebook:
 
     def probe(self, function: str, *arguments: str) -> Any:
         """Call one of the probe's functions in the notebook's kernel."""
-        return self.ask(f"__import__('panel_probe').{function}({', '.join(map(repr, arguments))})")
+        return self.ask(
+            f"__import__('panel_probe').{function}({', '.join(map(repr, arguments))})"
+        )
 
     def ask(self, expression: str) -> Any:
         """Evaluate an expression that gives JSON in the notebook's kernel."""
@@ -182,9 +191,13 @@ class Notebook:
     def set_theme(self, theme: str) -> None:
         """Switch to JupyterLab Light or JupyterLab Dark, and wait for it."""
         light = "true" if theme.endswith("Light") else "false"
-        change = "theme => jupyterapp.commands.execute('apputils:change-theme', {theme})"
+        change = (
+            "theme => jupyterapp.commands.execute('apputils:change-theme', {theme})"
+        )
         self.page.evaluate(change, theme)
-        self.page.wait_for_selector(f"body[data-jp-theme-light='{light}']", state="attached")
+        self.page.wait_for_selector(
+            f"body[data-jp-theme-light='{light}']", state="attached"
+        )
         self.page.wait_for_selector("#jupyterlab-splash", state="hidden")
 
     def each_view(self) -> Iterator[int]:
@@ -237,7 +250,8 @@ class Panel:
         return State.of(self.notebook.probe("state", self.model))
 
     def settled(self) -> State:
-        """Wait until page and kernel agree; return their state. TimeoutError if they never do."""
+        """Wait until page and kernel agree; return their state. TimeoutError if they
+        never do."""
         end = time.monotonic() + PATIENCE
         while (page := self._done()) != (python := self.in_python()):
             if time.monotonic() > end:
@@ -258,7 +272,8 @@ class Panel:
         self.notebook.probe("put_back", self.model)
 
     def at(self, places: Sequence[dict[str, Any]]) -> list[Any]:
-        """Move the panel through its places; return its sentence, pictures and table at each."""
+        """Move the panel through its places; return its sentence, pictures and table at
+        each."""
         return self.notebook.probe("at", self.model, json.dumps(places))
 
     def differences(self) -> list[str]:
@@ -268,7 +283,9 @@ class Panel:
 
 def press(handle: Locator) -> None:
     """Move a slider one step with the keyboard, away from the nearer end."""
-    low, now, high = (float(handle.get_attribute(f"aria-value{k}") or 0) for k in PLACES)
+    low, now, high = (
+        float(handle.get_attribute(f"aria-value{k}") or 0) for k in PLACES
+    )
     handle.press("ArrowLeft" if now > (low + high) / 2 else "ArrowRight")
 
 
@@ -276,10 +293,14 @@ def drag(handle: Locator, share: float, steps: int = 6) -> None:
     """Drag a slider's knob with the mouse to a share of the slider's length."""
     handle.hover()
     knob = handle.bounding_box()
-    track = handle.locator("xpath=ancestor::*[contains(@class, 'noUi-base')]").bounding_box()
+    track = handle.locator(
+        "xpath=ancestor::*[contains(@class, 'noUi-base')]"
+    ).bounding_box()
     assert knob
     assert track
     mouse = handle.page.mouse
     mouse.down()
-    mouse.move(track["x"] + share * track["width"], knob["y"] + knob["height"] / 2, steps=steps)
+    mouse.move(
+        track["x"] + share * track["width"], knob["y"] + knob["height"] / 2, steps=steps
+    )
     mouse.up()

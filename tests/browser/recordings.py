@@ -1,4 +1,5 @@
-"""A page of nothing but recordings, and the two ways to read what a panel shows at its places."""
+"""A page of nothing but recordings, and the two ways to read what a panel shows at its
+places."""
 
 import html
 import random
@@ -35,7 +36,8 @@ TRIALS = [
     ("keep_recent", 1),
     ("trial", 7),
 ]
-"""Moves on the bench: a control, and the position it goes to. The last goes back to a trial."""
+"""Moves on the bench: a control, and the position it goes to. The last goes back to a
+trial."""
 MOVE = r"""(figure, indices) => {
   const inputs = [...figure.querySelectorAll('.play-control :is(input, select)')];
   indices.forEach((index, n) => {
@@ -51,12 +53,18 @@ EVERY = f"""(figure, places) => places.map(each => {{
 
 
 @contextmanager
-def page_of(browser: Browser, folder: Path, name: str, plays: list[Any]) -> Iterator[Page]:
+def page_of(
+    browser: Browser, folder: Path, name: str, plays: list[Any]
+) -> Iterator[Page]:
     """Open the recordings of a notebook from the file system."""
     for file in ("play.js", "play.css"):
         (folder / file).write_bytes((ROOT / "tools" / file).read_bytes())
-    shown = "".join(places.embed(f"p-{n}", play, "a chart") for n, play in enumerate(plays))
-    text = f'<link rel="stylesheet" href="play.css">{shown}<script src="play.js"></script>'
+    shown = "".join(
+        places.embed(f"p-{n}", play, "a chart") for n, play in enumerate(plays)
+    )
+    text = (
+        f'<link rel="stylesheet" href="play.css">{shown}<script src="play.js"></script>'
+    )
     file = folder / f"{name}.html"
     file.write_text(f'<!doctype html><meta charset="utf-8">{text}', encoding="utf-8")
     page, errors = browser.new_page(), list[str]()
@@ -69,7 +77,9 @@ def page_of(browser: Browser, folder: Path, name: str, plays: list[Any]) -> Iter
     assert errors == []
 
 
-def figures(page: Page, plays: list[Any], *kinds: str) -> Iterator[tuple[Locator, dict[str, Any]]]:
+def figures(
+    page: Page, plays: list[Any], *kinds: str
+) -> Iterator[tuple[Locator, dict[str, Any]]]:
     """Yield the figures of these kinds with their data."""
     for n, play in enumerate(plays):
         data = places.unpacked(play)
@@ -78,12 +88,15 @@ def figures(page: Page, plays: list[Any], *kinds: str) -> Iterator[tuple[Locator
 
 
 def drawn(picture: dict[str, Any]) -> tuple[set[str], list[str]]:
-    """Return the paths, each once because a hatch is a path over another, and the words."""
+    """Return the paths, each once because a hatch is a path over another, and the
+    words."""
     return set(picture["paths"]), picture["words"]
 
 
 def recorded(marks: list[Any]) -> tuple[set[str], list[str]]:
-    return {mark[0] for mark in marks if len(mark) == 1}, [m[2] for m in marks if len(m) > 1]
+    return {mark[0] for mark in marks if len(mark) == 1}, [
+        m[2] for m in marks if len(m) > 1
+    ]
 
 
 def texts(markup: str) -> list[str]:
@@ -91,38 +104,55 @@ def texts(markup: str) -> list[str]:
     return html.unescape(re.sub("<[^>]*>", " ", markup)).split()
 
 
-def sample(figure: Locator, data: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Any]]:
-    """Move a panel to some places. Yield its controls' values, and what the page shows."""
+def sample(
+    figure: Locator, data: dict[str, Any]
+) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Move a panel to some places. Yield its controls' values, and what the page
+    shows."""
     chosen = random.Random(0)
     for _ in range(SAMPLE):
         at = [chosen.randrange(len(each["values"])) for each in data["controls"]]
         pairs = zip(data["controls"], at, strict=True)
         figure.evaluate(MOVE, at)
-        yield {each["name"]: each["values"][n] for each, n in pairs}, figure.evaluate(READ)
+        yield (
+            {each["name"]: each["values"][n] for each, n in pairs},
+            figure.evaluate(READ),
+        )
 
 
-def trials(figure: Locator, data: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Any]]:
+def trials(
+    figure: Locator, data: dict[str, Any]
+) -> Iterator[tuple[dict[str, Any], Any]]:
     """Make some trials on a bench, one control at a time, and go back to the second."""
     names = [each["name"] for each in data["controls"]]
     for name, index in TRIALS:
-        control = figure.locator(".play-control :is(input, select)").nth(names.index(name))
-        control.evaluate(
-            "(each, n) => { each.value = n; each.dispatchEvent(new Event('input')); }", index
+        control = figure.locator(".play-control :is(input, select)").nth(
+            names.index(name)
         )
-        preset = figure.locator("select").first.evaluate("each => each.selectedOptions[0].text")
+        control.evaluate(
+            "(each, n) => { each.value = n; each.dispatchEvent(new Event('input')); }",
+            index,
+        )
+        preset = figure.locator("select").first.evaluate(
+            "each => each.selectedOptions[0].text"
+        )
         values = data["controls"][names.index(name)]["values"]
         if name in data["fields"]:
             values = data["places"][preset]["values"][name]
         yield {name: index if name == "trial" else values[index]}, figure.evaluate(READ)
 
 
-def agree(state: dict[str, Any], sentence: str, pictures: list[Any], table: str) -> None:
+def agree(
+    state: dict[str, Any], sentence: str, pictures: list[Any], table: str
+) -> None:
     """Require that a page shows what the notebook's panel shows at the same place."""
     assert plain(state["sentence"]) == plain(sentence)
     assert texts(state["table"]) == texts(table)
     for picture in pictures[-1:]:
         assert drawn(state["pictures"][-1]) == recorded(picture)
-    for picture in pictures[:-1]:  # the page draws it itself, and may choose other ticks
+    for picture in pictures[
+        :-1
+    ]:  # the page draws it itself, and may choose other ticks
         assert names(state["pictures"][0]["words"]) == names(recorded(picture)[1])
 
 

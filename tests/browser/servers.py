@@ -1,8 +1,9 @@
-"""A real JupyterLab on loopback and a real Chromium, both with nothing of the user's own.
+"""A real JupyterLab on loopback and a real Chromium, both with nothing of the user's
+own.
 
-JupyterLab is started as `make lab` starts it, over a copy of the course. The copy, the settings and
-the kernels' files live in a folder that the caller gives, so neither the repository nor the user's
-home is written to.
+JupyterLab is started as `make lab` starts it, over a copy of the course. The copy, the
+settings and the kernels' files live in a folder that the caller gives, so neither the
+repository nor the user's home is written to.
 """
 
 import json
@@ -27,7 +28,9 @@ from tools.lab import command
 
 ROOT = Path(__file__).parent.parent.parent
 HERE = Path(__file__).parent
-NOTEBOOKS = sorted(path for path in (ROOT / "notebooks").glob("*.ipynb") if path.stem != "index")
+NOTEBOOKS = sorted(
+    path for path in (ROOT / "notebooks").glob("*.ipynb") if path.stem != "index"
+)
 SETTINGS = {
     # By default JupyterLab takes cells that are not in view out of the page.
     "notebook-extension/tracker": {"windowingMode": "none"},
@@ -75,9 +78,14 @@ class Lab:
 @contextmanager
 def jupyter_lab(folder: Path) -> Iterator[Lab]:
     """Run JupyterLab over a copy of the course; stop it and its kernels afterwards."""
-    lab = Lab(f"http://127.0.0.1:{_free_port()}", secrets.token_hex(), _copy_course(folder))
+    lab = Lab(
+        f"http://127.0.0.1:{_free_port()}", secrets.token_hex(), _copy_course(folder)
+    )
     _write_settings(folder / "settings")
-    address = (f"--port={lab.address.rpartition(':')[2]}", f"--IdentityProvider.token={lab.token}")
+    address = (
+        f"--port={lab.address.rpartition(':')[2]}",
+        f"--IdentityProvider.token={lab.token}",
+    )
     log = folder / "jupyter.log"
     with log.open("wb") as out:
         server = subprocess.Popen(
@@ -148,7 +156,9 @@ def _wait_until_up(lab: Lab, server: "subprocess.Popen[bytes]", log: Path) -> No
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)
-    raise RuntimeError(f"JupyterLab did not start:\n{log.read_text(encoding='utf-8')[-3000:]}")
+    raise RuntimeError(
+        f"JupyterLab did not start:\n{log.read_text(encoding='utf-8')[-3000:]}"
+    )
 
 
 @contextmanager

@@ -1,4 +1,5 @@
-"""The web pages on a server of this machine, and a window of Chromium that opens one."""
+"""The web pages on a server of this machine, and a window of Chromium that opens
+one."""
 
 import threading
 from collections.abc import Iterator
@@ -23,17 +24,24 @@ class Quiet(SimpleHTTPRequestHandler):
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
     """Serve the files of a folder on loopback; yield the address."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as running:
+    with ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(Quiet, directory=folder)
+    ) as running:
         threading.Thread(target=running.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{running.server_port}"
         running.shutdown()
 
 
 @contextmanager
-def visited(browser: Browser, url: str, **options: Any) -> Iterator[tuple[Page, list[str]]]:
+def visited(
+    browser: Browser, url: str, **options: Any
+) -> Iterator[tuple[Page, list[str]]]:
     """Open a page in a window of its own; yield it and the errors of its console."""
     plays = options.get("java_script_enabled", True)
-    with browser.new_context(**options) as window, visiting(window, url, plays) as shown:
+    with (
+        browser.new_context(**options) as window,
+        visiting(window, url, plays) as shown,
+    ):
         yield shown
 
 
@@ -41,7 +49,8 @@ def visited(browser: Browser, url: str, **options: Any) -> Iterator[tuple[Page, 
 def visiting(
     window: BrowserContext, url: str, plays: bool = True
 ) -> Iterator[tuple[Page, list[str]]]:
-    """Open a page in a window; yield it, once it `plays`, and the errors of its console."""
+    """Open a page in a window; yield it, once it `plays`, and the errors of its
+    console."""
     page, errors = window.new_page(), list[str]()
     page.set_default_timeout(PATIENCE * 1000)
     page.on("console", lambda each: each.type == "error" and errors.append(each.text))

@@ -1,4 +1,5 @@
-"""Every notebook of the workbook in a real JupyterLab: its links, its run, and its controls."""
+"""Every notebook of the workbook in a real JupyterLab: its links, its run, and its
+controls."""
 
 import json
 from pathlib import Path
@@ -24,7 +25,8 @@ LINKS = (
     ("01 Estimation", "workbook/01_estimation.ipynb", "01 · Estimation"),
     ("agentlib/loop.py", "agentlib/loop.py", "import"),
 )
-"""Links of lesson 00: their text, the file that each opens, and some text of that file."""
+"""Links of lesson 00: their text, the file that each opens, and some text of that
+file."""
 
 
 DESKTOP = {"width": 1440, "height": 900}
@@ -41,7 +43,8 @@ def panels(run: Notebook) -> list[Panel]:
 
 
 def holds(panel: Panel) -> State:
-    """Return the panel's state; page and kernel agree on it, and so does a fresh drawing."""
+    """Return the panel's state; page and kernel agree on it, and so does a fresh
+    drawing."""
     state = panel.settled()
     assert panel.differences() == []
     assert panel.notebook.faults() == []
@@ -54,7 +57,10 @@ def test_a_sample_of_a_pages_places_is_what_the_panel_shows(
     plays = places.plays(places.recorded(ROOT / "notebooks" / name))
     with page_of(browser, tmp_path, "page", plays) as page:
         shown = [*figures(page, plays, "panel", "trail")]
-        walks = [trials(*each) if each[1]["kind"] == "trail" else sample(*each) for each in shown]
+        walks = [
+            trials(*each) if each[1]["kind"] == "trail" else sample(*each)
+            for each in shown
+        ]
         for panel, walk in zip(panels, walks, strict=True):
             values, states = zip(*walk, strict=True)
             for state, answer in zip(states, panel.at(values), strict=True):
@@ -93,7 +99,9 @@ def test_a_trial_is_made_by_keyboard_with_the_bench_in_sight(run: Notebook):
     words = bench.root.locator("[role=status]")
     assert "1 · KEEP_RECENT 0" in words.inner_text()
     picture = bench.root.locator("img.widget-image").first
-    in_sight(bench, *bench.all(HANDLE), words, picture, bench.root.locator("[role=region]"))
+    in_sight(
+        bench, *bench.all(HANDLE), words, picture, bench.root.locator("[role=region]")
+    )
     run.page.screenshot(path=SHOTS / "what_if-trade.png")
 
 
@@ -118,12 +126,16 @@ def test_a_click_in_the_session_browser_shows_a_summary_whole(run: Notebook):
     run.panels()[0].root.screenshot(path=SHOTS / "05_transcripts-browser.png")
 
 
-def test_a_notebook_that_is_not_run_shows_its_stored_pictures(lab: Lab, browser: Browser):
+def test_a_notebook_that_is_not_run_shows_its_stored_pictures(
+    lab: Lab, browser: Browser
+):
     stored = json.loads((lab.root / "notebooks" / BENCH).read_text(encoding="utf-8"))
     outputs = [output for cell in stored["cells"] for output in cell.get("outputs", [])]
     count = sum("image/png" in output.get("data", {}) for output in outputs)
     with opened(browser, lab.url(BENCH, "notebooks")) as bench:
-        loaded = f"() => {PICTURES}.every(each => each.complete && each.naturalWidth > 0)"
+        loaded = (
+            f"() => {PICTURES}.every(each => each.complete && each.naturalWidth > 0)"
+        )
         bench.page.wait_for_function(loaded)
         assert bench.page.evaluate(f"() => {PICTURES}.length") == count > 0
 
@@ -148,7 +160,9 @@ def test_every_slider_moves_picture_and_numbers_as_python_has_them(panels: list[
             low, high = dragged(panel, slider)
             assert low.controls != high.controls
             moved = {each.texts: each.pictures for each in (before, pressed, low, high)}
-            assert len(moved) > 1 or any(tells(panel, slider, box) for box in panel.all("select"))
+            assert len(moved) > 1 or any(
+                tells(panel, slider, box) for box in panel.all("select")
+            )
 
 
 def dragged(panel: Panel, slider: Locator) -> list[State]:
@@ -161,7 +175,8 @@ def dragged(panel: Panel, slider: Locator) -> list[State]:
 
 
 def tells(panel: Panel, slider: Locator, box: Locator) -> bool:
-    """Whether a slider that changes nothing does so under another option of a drop-down."""
+    """Whether a slider that changes nothing does so under another option of a
+    drop-down."""
     for option in range(box.locator("option").count()):
         panel.put_back()
         box.select_option(index=option)
@@ -178,10 +193,14 @@ def test_every_other_control_does_what_python_says(panels: list[Panel]):
             for option in range(min(3, box.locator("option").count())):
                 box.select_option(index=option)
                 holds(panel)
-        for control in panel.all("input[type=checkbox], .widget-button, .widget-toggle-button"):
+        for control in panel.all(
+            "input[type=checkbox], .widget-button, .widget-toggle-button"
+        ):
             control.click()
             holds(panel)
-        for field in panel.all("input[type=text]:not([readonly]), textarea:not([readonly])"):
+        for field in panel.all(
+            "input[type=text]:not([readonly]), textarea:not([readonly])"
+        ):
             field.fill("3")
             field.press("Enter")
             holds(panel)

@@ -1,4 +1,5 @@
-"""The web pages in a real Chromium: from the file system and from a server, light and dark."""
+"""The web pages in a real Chromium: from the file system and from a server, light and
+dark."""
 
 import re
 from pathlib import Path
@@ -18,12 +19,16 @@ NAMES = [path.stem for path in pages.sources()]
 UNFOLD = "() => document.querySelectorAll('details').forEach(each => each.open = true)"
 TOO_WIDE = "() => document.documentElement.scrollWidth - innerWidth"
 DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-"""Wait until the page has been drawn at its new size: only then has it been told of it."""
+"""Wait until the page has been drawn at its new size: only then has it been told of
+it."""
 
 
 def findings(page: Page, **options: Any) -> list[str]:
-    """Return the barriers that axe finds: the rule, how bad it is, and the first element."""
-    violations = Axe().run(page, options={"resultTypes": ["violations"], **options}).response
+    """Return the barriers that axe finds: the rule, how bad it is, and the first
+    element."""
+    violations = (
+        Axe().run(page, options={"resultTypes": ["violations"], **options}).response
+    )
     return [
         f"{each['id']} ({each['impact']}): {each['nodes'][0]['html'][:120]}"
         for each in violations["violations"]
@@ -67,14 +72,20 @@ def test_a_page_from_a_server_opens_without_an_error_and_is_light(
 
 def test_a_prediction_is_made_and_answered_by_keyboard(browser: Browser, site: Path):
     with visited(browser, (site / "02_micro_compact.html").as_uri()) as (page, _):
-        form, answer = page.locator("form.predict").first, page.locator("details.answer").first
+        form, answer = (
+            page.locator("form.predict").first,
+            page.locator("details.answer").first,
+        )
         assert not answer.locator("pre").first.is_visible()
         form.locator("input").first.focus()
         for key in ("ArrowRight", "Tab", "Space", "Tab", "Enter"):
             page.keyboard.press(key)
         assert answer.locator("pre").first.is_visible()
         said = form.locator("output").inner_text().splitlines()
-        assert said == ["finishes: you said no, it is yes", "turns: you said more, and so it is"]
+        assert said == [
+            "finishes: you said no, it is yes",
+            "turns: you said more, and so it is",
+        ]
         assert said[0] in answer.inner_text()
 
 

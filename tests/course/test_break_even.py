@@ -21,8 +21,15 @@ def test_a_clearing_pays_when_the_formula_says_so_by_the_rules_of_the_cache():
         return (write - read) * behind / (read * cleared)
 
     panel = break_even_panel(model, formula)
-    assert "pays from request 12 on; the formula says 12.0" in " ".join(panel.text.split())
-    for cleared, behind in ((1_000, 8_000), (40_000, 1_000), (7_000, 10_000), (20_000, 20_000)):
+    assert "pays from request 12 on; the formula says 12.0" in " ".join(
+        panel.text.split()
+    )
+    for cleared, behind in (
+        (1_000, 8_000),
+        (40_000, 1_000),
+        (7_000, 10_000),
+        (20_000, 20_000),
+    ):
         saved = saved_by_clearing(cleared, behind, model, 200)
         first = next(n for n, cents in enumerate(saved, 1) if cents > -1e-9)
         assert first == math.ceil(formula(behind, cleared, 0.2, 5.0) - 1e-9)

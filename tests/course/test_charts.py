@@ -1,4 +1,5 @@
-"""Pictures are held to what a reader needs: right heights, nothing cut off, colours apart."""
+"""Pictures are held to what a reader needs: right heights, nothing cut off, colours
+apart."""
 
 import io
 import itertools
@@ -20,18 +21,29 @@ from course.figures.charts import NOTES, compare, sentence, turns, wall_turn
 from session_report.style import LOOKS, NAMES, SHOWN, Chart
 
 
-def table(*rows: dict[str, Any], window: int = 1_000, threshold: float = 800) -> DataFrame:
+def table(
+    *rows: dict[str, Any], window: int = 1_000, threshold: float = 800
+) -> DataFrame:
     """A replay's table. Each row names its kinds and what differs from a quiet turn."""
-    quiet = {"compaction": None, "cleared": 0, "replaced_tokens": 0, "summary_request": 0}
+    quiet = {
+        "compaction": None,
+        "cleared": 0,
+        "replaced_tokens": 0,
+        "summary_request": 0,
+    }
     whole: list[dict[str, Any]] = []
     for turn, row in enumerate(rows, 1):
         kinds = {kind: float(row.get(kind, 0)) for kind in KINDS}
         sums = {"turn": turn, "tokens": int(sum(kinds.values()))}
-        whole.append(sums | kinds | quiet | {"threshold": threshold, "window": window} | row)
+        whole.append(
+            sums | kinds | quiet | {"threshold": threshold, "window": window} | row
+        )
     return DataFrame(whole)
 
 
-GROWING = table({"user": 100}, {"user": 100, "tool_result": 300}, {"user": 100, "tool_result": 600})
+GROWING = table(
+    {"user": 100}, {"user": 100, "tool_result": 300}, {"user": 100, "tool_result": 600}
+)
 COMPACTED = table(
     {"user": 100, "tool_result": 600},
     {"user": 100, "summary": 50, "compaction": "auto",
@@ -40,7 +52,10 @@ COMPACTED = table(
 )  # fmt: skip
 EVERYTHING = table(
     *({kind: 10 * n for n, kind in enumerate(KINDS, 1)} for _ in range(7)),
-    *({"user": 1, "compaction": name, "replaced_tokens": 500} for name in (*NOTES, "failed")),
+    *(
+        {"user": 1, "compaction": name, "replaced_tokens": 500}
+        for name in (*NOTES, "failed")
+    ),
     window=1_000,
     threshold=990,
 )
@@ -55,18 +70,31 @@ def words(chart: Chart) -> dict[str, Any]:
     chart.png()
     texts = list(chart.figure.texts)
     for axes in chart.figure.axes:
-        for axis, (low, high) in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
+        for axis, (low, high) in (
+            (axes.xaxis, axes.get_xlim()),
+            (axes.yaxis, axes.get_ylim()),
+        ):
             ticks = axis.get_major_ticks()
-            texts += [axis.label, *(t.label1 for t in ticks if low <= t.get_loc() <= high)]
+            texts += [
+                axis.label,
+                *(t.label1 for t in ticks if low <= t.get_loc() <= high),
+            ]
         texts += [*axes.texts, axes._left_title]
     texts += [text for legend in chart.figure.legends for text in legend.get_texts()]
     shown = [text for text in texts if text.get_text() and text.get_visible()]
-    return {f"{n} {text.get_text()}": text.get_window_extent() for n, text in enumerate(shown)}
+    return {
+        f"{n} {text.get_text()}": text.get_window_extent()
+        for n, text in enumerate(shown)
+    }
 
 
 def labelled(chart: Chart, label: str) -> list[Any]:
     """The artists of the first run that have this label."""
-    return [each for each in chart.figure.axes[0].get_children() if each.get_label() == label]
+    return [
+        each
+        for each in chart.figure.axes[0].get_children()
+        if each.get_label() == label
+    ]
 
 
 def area(chart: Chart, kind: str) -> Any:
@@ -76,7 +104,11 @@ def area(chart: Chart, kind: str) -> Any:
 
 
 def key(chart: Chart) -> set[str]:
-    return {text.get_text() for legend in chart.figure.legends for text in legend.get_texts()}
+    return {
+        text.get_text()
+        for legend in chart.figure.legends
+        for text in legend.get_texts()
+    }
 
 
 def shown(chart: Chart) -> set[str]:
@@ -88,7 +120,8 @@ VISIONS = {
     "no red": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
     "no green": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
 }
-"""What is seen of linear red, green and blue (Machado, Oliveira and Fernandes, 2009)."""
+"""What is seen of linear red, green and blue (Machado, Oliveira and Fernandes,
+2009)."""
 
 
 def seen(colour: str, vision: str) -> np.ndarray[Any, Any]:
@@ -109,9 +142,14 @@ def test_no_two_kinds_look_alike_whatever_cones_the_reader_has(vision: str):
 
 def test_steps_stack_up_to_the_tokens_of_each_turn():
     chart = turns(COMPACTED)
-    user, result, summary = (area(chart, kind) for kind in ("user", "tool_result", "summary"))
+    user, result, summary = (
+        area(chart, kind) for kind in ("user", "tool_result", "summary")
+    )
     assert list(user.values) == [100, 100, 100]
-    assert (list(result.baseline), list(result.values)) == ([100, 100, 100], [700, 100, 300])
+    assert (list(result.baseline), list(result.values)) == (
+        [100, 100, 100],
+        [700, 100, 300],
+    )
     assert list(summary.values) == list(COMPACTED["tokens"]) == [700, 150, 359]
     assert list(user.edges) == [0.5, 1.5, 2.5, 3.5]
 
@@ -139,7 +177,9 @@ def test_the_picture_is_white_whatever_style_the_reader_has():
 
 
 def test_only_the_corners_are_transparent():
-    alpha = np.asarray(Image.open(io.BytesIO(turns(COMPACTED).png())).convert("RGBA"))[..., 3]
+    alpha = np.asarray(Image.open(io.BytesIO(turns(COMPACTED).png())).convert("RGBA"))[
+        ..., 3
+    ]
     assert {alpha[y, x] for y in (0, -1) for x in (0, -1)} == {0}
     assert set(alpha[20:-20].ravel()) == set(alpha[:, 20:-20].ravel()) == {255}
 
@@ -169,11 +209,19 @@ def test_nothing_is_cut_off_and_no_words_overlap(draw: Callable[[], Chart]):
     boxes, page = words(chart), chart.figure.bbox
     assert len(boxes) >= 15
     for name, box in boxes.items():
-        inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= page.width and box.y1 <= page.height
+        inside = (
+            box.x0 >= 0
+            and box.y0 >= 0
+            and box.x1 <= page.width
+            and box.y1 <= page.height
+        )
         assert inside, f"{name} is cut off: {box}"
     for (one, box), (other, another) in itertools.combinations(boxes.items(), 2):
         shared = min(box.x1, another.x1) - max(box.x0, another.x0)
-        assert shared <= 0 or min(box.y1, another.y1) <= max(box.y0, another.y0), (one, other)
+        assert shared <= 0 or min(box.y1, another.y1) <= max(box.y0, another.y0), (
+            one,
+            other,
+        )
 
 
 def test_a_kind_is_named_in_its_area_if_there_is_room_and_never_without_ink():
@@ -196,12 +244,16 @@ def test_a_name_lies_wholly_in_the_area_of_its_kind(sizes: list[int], first: int
             continue
         (left, low), (right, high) = to_data.transform(name.get_window_extent())
         columns = range(max(0, int(left - 0.5)), min(len(sizes), int(right + 0.5)))
-        assert all(steps.baseline[n] <= low and high <= steps.values[n] for n in columns)
+        assert all(
+            steps.baseline[n] <= low and high <= steps.values[n] for n in columns
+        )
 
 
 def test_the_compacted_prompt_is_a_ghost_with_an_arrow_down_to_what_was_sent():
     chart = turns(COMPACTED)
-    [ghost] = [line for line in chart.figure.axes[0].lines if len(line.get_ydata()) == 4]
+    [ghost] = [
+        line for line in chart.figure.axes[0].lines if len(line.get_ydata()) == 4
+    ]
     [pole], [head] = (labelled(chart, label) for label in ("summary request", "_head"))
     assert max(ghost.get_ydata()) == 850
     assert pole.get_segments()[0][:, 1].tolist() == [0, 820]
@@ -213,7 +265,9 @@ def test_the_compacted_prompt_is_a_ghost_with_an_arrow_down_to_what_was_sent():
 
 
 def test_a_failed_compaction_is_a_cross_over_its_prompt():
-    rows = table({"user": 500}, {"user": 900, "compaction": "failed", "replaced_tokens": 900})
+    rows = table(
+        {"user": 500}, {"user": 900, "compaction": "failed", "replaced_tokens": 900}
+    )
     [cross] = labelled(turns(rows), "failed attempt")
     [(x, y)] = cross.get_xydata()
     assert (x, y > 900) == (2, True)
@@ -230,7 +284,11 @@ def test_runs_share_one_legend_in_which_everything_stands_once():
 def test_a_level_is_left_out_if_there_is_none():
     assert "compacts\nat 800" in shown(turns(GROWING))
     for none in (0, float("nan")):
-        levels = [text for text in shown(turns(GROWING.assign(threshold=none))) if " at" in text]
+        levels = [
+            text
+            for text in shown(turns(GROWING.assign(threshold=none)))
+            if " at" in text
+        ]
         assert levels == []
         assert "window 1,000" in shown(turns(GROWING.assign(threshold=none)))
 

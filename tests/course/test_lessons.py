@@ -1,4 +1,5 @@
-"""Verdicts with reasons, hints in steps, predictions beside results, the learner's function."""
+"""Verdicts with reasons, hints in steps, predictions beside results, the learner's
+function."""
 
 import json
 import math
@@ -37,7 +38,9 @@ def test_a_right_answer_passes_with_a_reason():
 def test_a_wrong_answer_is_told_the_case():
     verdict = check("00.2", stub)
     assert not verdict
-    assert "with base=600, growth=400, turns=3 the answer is 3,000, not 1" in verdict.says
+    assert (
+        "with base=600, growth=400, turns=3 the answer is 3,000, not 1" in verdict.says
+    )
 
 
 def test_an_answer_that_raises_is_wrong_and_its_own_line_is_named():
@@ -75,7 +78,9 @@ def test_a_solved_exercise_runs_with_the_learners_function(capsys):
 
 
 @pytest.mark.parametrize("function", [None, stub, broken, "tokens_sent"])
-def test_an_unsolved_exercise_runs_with_the_finished_function_and_says_so(function, capsys):
+def test_an_unsolved_exercise_runs_with_the_finished_function_and_says_so(
+    function, capsys
+):
     assert use("00.2", function) is added_up
     line = "00.2 is not solved yet, so the finished added_up runs.\n"
     assert capsys.readouterr().out == line
@@ -90,7 +95,10 @@ def test_hints_come_in_steps_and_end():
 
 
 def test_without_a_number_there_is_no_prediction():
-    assert predict("00.wall", turn=None) == "no prediction yet: put your guess in place of None"
+    assert (
+        predict("00.wall", turn=None)
+        == "no prediction yet: put your guess in place of None"
+    )
     assert compare("00.wall", turn=17) == "turn: you said nothing, it is 17"
 
 
@@ -108,7 +116,12 @@ def test_none_takes_back_an_earlier_prediction():
 
 def test_values_of_all_kinds_are_compared_in_words():
     predict("00.row", tokens_sent=231_000, done=False, dollars=0.5, share=87)
-    actual = {"tokens_sent": np.int64(231_410), "done": False, "dollars": 0.0072, "share": 87.0}
+    actual = {
+        "tokens_sent": np.int64(231_410),
+        "done": False,
+        "dollars": 0.0072,
+        "share": 87.0,
+    }
     assert compare("00.row", **actual).splitlines() == [
         "tokens sent: you said 231,000, it is 231,410, 0.18% more",
         "done: you said no, and so it is",
@@ -119,7 +132,9 @@ def test_values_of_all_kinds_are_compared_in_words():
 
 def test_a_text_in_place_of_a_number_or_a_truth_is_told_what_to_give():
     predict("00.row", answered="22", finishes="yes", remarks="all")
-    assert compare("00.row", answered=22, finishes=True, remarks="all").splitlines() == [
+    assert compare(
+        "00.row", answered=22, finishes=True, remarks="all"
+    ).splitlines() == [
         "answered: you said the text '22'. Give a number. It is 22",
         "finishes: you said the text 'yes'. Give True or False. It is yes",
         "remarks: you said all, and so it is",
@@ -127,7 +142,9 @@ def test_a_text_in_place_of_a_number_or_a_truth_is_told_what_to_give():
 
 
 def test_a_misspelt_or_unnamed_prediction_is_told_so():
-    assert predict("00.wall", 18) == ("Name your prediction, as in predict('00.wall', turns=18).")
+    assert predict("00.wall", 18) == (
+        "Name your prediction, as in predict('00.wall', turns=18)."
+    )
     predict("00.wall", trun="nine", done=True)
     assert compare("00.wall", turn=18, done="later").splitlines() == [
         "turn: you said nothing, it is 18",

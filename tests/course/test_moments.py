@@ -21,7 +21,9 @@ ALL = "decisions, facts and rules of the user"
 
 def test_the_model_compacts_once_the_first_piece_of_work_is_finished():
     start = Settings(micro="off").scaled(32_000)
-    without, with_it = (play(ERRAND, replace(start, manual=has)) for has in (False, True))
+    without, with_it = (
+        play(ERRAND, replace(start, manual=has)) for has in (False, True)
+    )
     assert [c.trigger for c in with_it.session.compactions] == ["manual"]
     assert without.session.compactions == []
     assert without.checks["done"]
@@ -59,7 +61,8 @@ def test_a_turn_before_the_first_is_refused():
 
 def test_a_focus_keeps_what_it_names():
     plain, named = (
-        play(SURVEY, BY_HAND, compact_after=18, focus=focus).kept(SURVEY) for focus in ("", ALL)
+        play(SURVEY, BY_HAND, compact_after=18, focus=focus).kept(SURVEY)
+        for focus in ("", ALL)
     )
     assert (plain["facts"], plain["rule"]) == (2, False)
     assert (named["facts"], named["rule"]) == (7, True)
@@ -78,7 +81,9 @@ def test_a_rule_of_the_learners_compacts_and_the_chart_takes_its_run():
 
 def test_the_panel_moves_turn_length_and_focus_and_marks_what_came_of_it():
     start, files = replace(BY_HAND, summary_tokens=320), {5: 8, 17: 4, 18: 8}
-    rows = [{"turn": n, "from_report": n - 18, "described": d} for n, d in files.items()]
+    rows = [
+        {"turn": n, "from_report": n - 18, "described": d} for n, d in files.items()
+    ]
     panel = moment_panel(SURVEY, start, DataFrame(rows).assign(files=8), after=17)
     plain = panel.text
     assert "described 4, rule kept no" in " ".join(plain.split())
@@ -104,9 +109,16 @@ def test_the_picture_is_broken_where_the_report_is_written():
     assert ends[4] == [25]
 
 
-@pytest.mark.parametrize("at", [(2, 19), (20, 9), (35, 5), (36, 1), (36, 19), (37, 19), (38, 19)])
-def test_the_name_of_the_mark_is_inside_the_picture_and_off_its_lines(at: tuple[int, int]):
-    rows = [{"turn": n, "from_report": n - 37, "described": 5, "files": 19} for n in range(2, 39)]
+@pytest.mark.parametrize(
+    "at", [(2, 19), (20, 9), (35, 5), (36, 1), (36, 19), (37, 19), (38, 19)]
+)
+def test_the_name_of_the_mark_is_inside_the_picture_and_off_its_lines(
+    at: tuple[int, int],
+):
+    rows = [
+        {"turn": n, "from_report": n - 37, "described": 5, "files": 19}
+        for n in range(2, 39)
+    ]
     chart = moment(DataFrame(rows), title="t", at=at, name=f"yours: {at[1]}")
     chart.png()
     [axes] = chart.figure.axes

@@ -1,4 +1,5 @@
-"""A panel is tested as a notebook uses it: by setting its controls and reading what it shows."""
+"""A panel is tested as a notebook uses it: by setting its controls and reading what it
+shows."""
 
 import asyncio
 import base64
@@ -79,7 +80,9 @@ def test_only_widgets_that_strict_nbval_holds_and_words_for_screen_readers():
 
 
 def test_a_panel_without_a_picture_shows_no_empty_frame():
-    panel = Panel({"size": slider("size", 1, (0, 9, 1), "")}, lambda size: (b"", "No picture."))
+    panel = Panel(
+        {"size": slider("size", 1, (0, 9, 1), "")}, lambda size: (b"", "No picture.")
+    )
     assert panel.picture.layout.display == "none"
     assert repr(panel) == "size 1:\nNo picture."
     assert counting().picture.layout.display is None

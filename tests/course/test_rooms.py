@@ -33,10 +33,14 @@ def test_an_exercise_has_a_hint_for_each_paragraph_of_its_docstring():
     assert (found.check, found.passed, found.finished) == (check, "well done.", len)
 
 
-def test_other_rooms_are_imported_only_if_a_lesson_asks_for_them(monkeypatch: pytest.MonkeyPatch):
+def test_other_rooms_are_imported_only_if_a_lesson_asks_for_them(
+    monkeypatch: pytest.MonkeyPatch,
+):
     for module in (the_wall, micro_compact):
         monkeypatch.delitem(sys.modules, module.__name__)
-        monkeypatch.setattr(rooms, module.__name__.rpartition(".")[2], module)  # put back later
+        monkeypatch.setattr(
+            rooms, module.__name__.rpartition(".")[2], module
+        )  # put back later
     rooms.EXERCISES.clear()
     rooms.import_all.cache_clear()
     importlib.import_module(the_wall.__name__)

@@ -8,21 +8,37 @@ import pytest
 from agentlib.messages import of_type
 from agentlib.settings import MODEL
 from course.figures.climb import climb
-from course.scoreboard import DOLLARS, FOCUS, STAGES, WINDOW, measures, picture, played, scorecard
+from course.scoreboard import (
+    DOLLARS,
+    FOCUS,
+    STAGES,
+    WINDOW,
+    measures,
+    picture,
+    played,
+    scorecard,
+)
 from windtunnel.runner import repeated
 from windtunnel.tasks.scenarios import REVIEW
 
 
 def test_the_bare_loop_is_refused_and_the_meter_stops_it_before_that():
     bare, metered = (played(lesson, REVIEW) for lesson in ("00", "01"))
-    assert re.fullmatch(r"400 prompt is too long: \d+ tokens > 32000 maximum", bare.ended)
+    assert re.fullmatch(
+        r"400 prompt is too long: \d+ tokens > 32000 maximum", bare.ended
+    )
     assert max(metered.sizes) <= metered.settings.threshold_tokens
     assert metered.turns < bare.turns
-    assert [measures(run)["done"] for run in (bare, metered)] == ["refused", "stopped itself"]
+    assert [measures(run)["done"] for run in (bare, metered)] == [
+        "refused",
+        "stopped itself",
+    ]
 
 
 def test_a_focus_goes_through_the_same_compaction_as_the_automatic_one():
-    (auto,), (manual,) = (played(lesson, REVIEW).session.compactions for lesson in ("03", "04"))
+    (auto,), (manual,) = (
+        played(lesson, REVIEW).session.compactions for lesson in ("03", "04")
+    )
     assert (auto.trigger, auto.focus, auto.failure) == ("auto", "", None)
     assert (manual.trigger, manual.focus, manual.seen) == ("manual", FOCUS, auto.seen)
 
@@ -57,14 +73,19 @@ def test_a_row_a_lesson_up_to_the_one_asked_for_and_what_is_better_is_marked():
     assert (card.loc["03", "done"], card.loc["04", "rule kept"]) == ("▲ yes", "▲ yes")
     assert (card.loc["06", "facts"], card.loc["05", "facts"]) == ("▲ 4", 1)
     assert card.loc["04", "described"] == 15  # fewer than before
-    with pytest.raises(ValueError, match=r"no row for lesson '99'; there are 00, 01, 02"):
+    with pytest.raises(
+        ValueError, match=r"no row for lesson '99'; there are 00, 01, 02"
+    ):
         scorecard("99")
 
 
 def test_a_run_of_ones_own_is_a_row_under_the_lessons():
     card = scorecard("00", {"mine": played("02", REVIEW)})
     assert list(card.index) == ["00", "mine"]
-    assert (card.loc["mine", "described"], card.loc["mine", "done"]) == ("▲ 19", "▲ yes")
+    assert (card.loc["mine", "described"], card.loc["mine", "done"]) == (
+        "▲ 19",
+        "▲ yes",
+    )
 
 
 def test_the_picture_grows_by_a_dot_a_lesson_and_neighbours_share_a_name():
@@ -78,14 +99,21 @@ def test_the_picture_grows_by_a_dot_a_lesson_and_neighbours_share_a_name():
         "07: 4 facts",
     ]
     row = {"$": 0.1, "rule kept": "no", "described": 3, "facts": 1, "done": "no"}
-    said = {each: climb({"00": {**row, "done": each}}, "$").figure.texts for each in ("no", "yes")}
+    said = {
+        each: climb({"00": {**row, "done": each}}, "$").figure.texts
+        for each in ("no", "yes")
+    }
     assert "not finished" in str(said["no"])
     assert "3 of 24 files, 1 of 4 facts, rule lost" in str(said["yes"])
 
 
 def test_a_second_read_of_the_same_lines_counts_and_one_of_others_does_not():
     def read(path: str, **more: int) -> dict:
-        return {"type": "tool_use", "name": "read_file", "input": {"path": path, **more}}
+        return {
+            "type": "tool_use",
+            "name": "read_file",
+            "input": {"path": path, **more},
+        }
 
     calls = [read("a"), read("b"), read("a", offset=9), read("a"), read("a")]
     assert repeated([{"role": "assistant", "content": calls}], "read_file") == 2

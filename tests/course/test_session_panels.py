@@ -1,4 +1,5 @@
-"""The panels of lesson 09: nothing is read unasked, and the report stays in the panel."""
+"""The panels of lesson 09: nothing is read unasked, and the report stays in the
+panel."""
 
 import shutil
 from dataclasses import replace
@@ -55,7 +56,9 @@ def test_the_report_stands_in_the_panel_and_not_in_what_a_notebook_stores(folder
 def test_a_folder_that_is_not_there_is_named(folder: Path):
     panel = panels.own_sessions_panel(newest)
     panel.move(folder="", read=True)
-    told, wanted = ("".join(text.split()) for text in (panel.text, f"{folder}/no such folder"))
+    told, wanted = (
+        "".join(text.split()) for text in (panel.text, f"{folder}/no such folder")
+    )
     assert told.startswith(wanted)
     (folder / "empty").mkdir()
     panel.folder.value = f" {folder}/empty "

@@ -36,7 +36,12 @@ def small() -> Session:
     session = Session(session_id="s", settings=Settings())
     session.say("Read both.", at=0)
     for number in (1, 2):
-        call = {"type": "tool_use", "id": f"toolu_{number}", "name": "bash", "input": {}}
+        call = {
+            "type": "tool_use",
+            "id": f"toolu_{number}",
+            "name": "bash",
+            "input": {},
+        }
         session.reply(say(f"Step {number}.", call), at=number)
         text = f"output {number} " * 50
         result = {"type": "tool_result", "tool_use_id": call["id"], "content": text}
@@ -48,7 +53,12 @@ def cleared() -> Session:
     session = small()
     details = {"replacements": {"toolu_1": "[Previous: used bash]"}}
     session._write(
-        3, {"type": "system", "subtype": "microcompact_boundary", "microcompactMetadata": details}
+        3,
+        {
+            "type": "system",
+            "subtype": "microcompact_boundary",
+            "microcompactMetadata": details,
+        },
     )
     session.reply(say("Done."), at=4)
     return session
@@ -62,14 +72,22 @@ def compacted() -> Session:
     session._write(
         3,
         {"type": "system", "subtype": "compact_boundary", "compactMetadata": stays},
-        {"type": "user", "isCompactSummary": True, "message": {"role": "user", "content": parts}},
+        {
+            "type": "user",
+            "isCompactSummary": True,
+            "message": {"role": "user", "content": parts},
+        },
     )
     session.reply(say("Done."), at=4)
     return session
 
 
 def states(session: Session, turn: int) -> list[tuple[int, str, str]]:
-    return [*rows(session, turn)[["turn", "kind", "state"]].itertuples(index=False, name=None)]
+    return [
+        *rows(session, turn)[["turn", "kind", "state"]].itertuples(
+            index=False, name=None
+        )
+    ]
 
 
 def test_a_turn_sees_what_was_said_before_it_and_gives_an_answer():
@@ -107,7 +125,9 @@ def test_a_cleared_result_keeps_its_text_and_its_size():
 
 def test_a_turn_that_is_not_there_is_refused():
     for turn in (0, 4):
-        with pytest.raises(ValueError, match=f"no turn {turn}; the session has turns 1 to 3"):
+        with pytest.raises(
+            ValueError, match=f"no turn {turn}; the session has turns 1 to 3"
+        ):
             rows(cleared(), turn)
 
 
@@ -175,18 +195,26 @@ def test_a_session_without_requests_has_no_panel():
         session_browser(Session(session_id="s"))
 
 
-def test_an_agent_killed_while_it_waits_leaves_a_whole_file_and_a_call_in_flight(tmp_path: Path):
+def test_an_agent_killed_while_it_waits_leaves_a_whole_file_and_a_call_in_flight(
+    tmp_path: Path,
+):
     assert kill_while_it_waits(tmp_path, 2) != 0
     session = transcripts.load(tmp_path / "killed.jsonl")
     assert (len(session.pending), session.skipped) == (1, [])
-    assert [block["name"] for block in of_type(session.history[-1], "tool_use")] == ["bash"]
+    assert [block["name"] for block in of_type(session.history[-1], "tool_use")] == [
+        "bash"
+    ]
     assert len(session.requests) == 4
     assert not (tmp_path / "work" / "REPORT.md").exists()
-    assert all(whole == view for whole, view in history.sizes(session))  # nothing forgotten yet
+    assert all(
+        whole == view for whole, view in history.sizes(session)
+    )  # nothing forgotten yet
 
 
 def test_the_history_grows_past_the_view_when_something_is_forgotten():
-    session = play(generated(0), Settings(manual=False, threshold=50_000).scaled(32_000)).session
+    session = play(
+        generated(0), Settings(manual=False, threshold=50_000).scaled(32_000)
+    ).session
     pairs = history.sizes(session)
     assert pairs == sorted(pairs, key=lambda pair: pair[0])
     assert pairs[0][0] == pairs[0][1]

@@ -1,4 +1,5 @@
-"""The stored run of Claude Code: what it says fits together, and nothing in it is anybody's."""
+"""The stored run of Claude Code: what it says fits together, and nothing in it is
+anybody's."""
 
 import re
 
@@ -16,7 +17,9 @@ def test_its_compactions_lie_in_its_turns_and_shrink_the_prompt():
 
 def test_the_server_counted_the_requests_for_summaries_too():
     run = claude_code_run()
-    prompts = sum(tokens for kind, tokens in vars(run.billed).items() if kind != "output_tokens")
+    prompts = sum(
+        tokens for kind, tokens in vars(run.billed).items() if kind != "output_tokens"
+    )
     assert prompts > sum(run.prompts) + 50_000 * len(run.compactions)
 
 

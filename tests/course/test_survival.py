@@ -34,10 +34,15 @@ def test_the_last_words_beside_a_summary_of_the_learners_are_a_place():
     def without_header(messages, summary):
         words = ("Files.", active_request(messages))
         text = [{"type": "text", "text": each} for each in words]
-        return [{"role": "user", "content": text}, *messages[exchanges(messages)[-1][0] :]]
+        return [
+            {"role": "user", "content": text},
+            *messages[exchanges(messages)[-1][0] :],
+        ]
 
     run = play(REVIEW, START, compact=without_header, max_turns=15)
-    found = places(run.session, {"the words": "one by one and write", "none": "Zanzibar"})
+    found = places(
+        run.session, {"the words": "one by one and write", "none": "Zanzibar"}
+    )
     assert found["the words"][0] == "request"
     assert set(found["none"]) == {""}
 
@@ -64,13 +69,17 @@ def test_the_picture_says_what_was_lost_and_explains_only_what_it_shows():
     [legend] = chart.figure.legends
     labels = [text.get_text() for text in legend.get_texts()]
     assert labels == ["in the newest exchange", "only in the summary", "lost"]
-    beside = survival({"one": row, "two": row | {"the rule": ["head"] * 4}}, title="Kept")
+    beside = survival(
+        {"one": row, "two": row | {"the rule": ["head"] * 4}}, title="Kept"
+    )
     assert [axes.get_title("left") for axes in beside.figure.axes] == ["one", "two"]
     assert beside.png().startswith(b"\x89PNG")
 
 
 def test_the_lines_of_text_hold_every_place():
-    lines = sentence({"the rule": ["summary", "lost"], "fact 1": ["", "tail"]}).splitlines()
+    lines = sentence(
+        {"the rule": ["summary", "lost"], "fact 1": ["", "tail"]}
+    ).splitlines()
     assert [line.split() for line in lines] == [
         ["the", "rule", "summary", "lost", "lost", "at", "2"],
         ["fact", "1", "tail", "kept"],
@@ -78,4 +87,6 @@ def test_the_lines_of_text_hold_every_place():
 
 
 def test_without_a_compaction_the_picture_is_empty():
-    assert survival({"": {"the rule": []}}, title="Nothing").png().startswith(b"\x89PNG")
+    assert (
+        survival({"": {"the rule": []}}, title="Nothing").png().startswith(b"\x89PNG")
+    )

@@ -3,7 +3,11 @@
 from course.figures.wall import Wall
 from course.figures.window_map import Tile
 
-ADDED = [[Tile("system", 10), Tile("user", 5)], [Tile("tool_result", 60)], [Tile("tool_use", 50)]]
+ADDED = [
+    [Tile("system", 10), Tile("user", 5)],
+    [Tile("tool_result", 60)],
+    [Tile("tool_use", 50)],
+]
 
 
 def test_a_block_goes_from_its_request_down_to_the_one_shown():

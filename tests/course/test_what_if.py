@@ -1,4 +1,5 @@
-"""The bench is tested as a learner uses it: controls are moved, and the picture is read."""
+"""The bench is tested as a learner uses it: controls are moved, and the picture is
+read."""
 
 from dataclasses import replace
 from datetime import date
@@ -51,7 +52,9 @@ def cents(settings: Settings, model: str = MODEL) -> str:
 def test_it_opens_on_the_default_with_every_presets_dot(panel):
     default = PRESETS["default"].scaled(32_000)
     assert panel.settings == default
-    assert panel.text.startswith(f"default, {cents(default)} (at the prices of {MODEL}). 34 turns.")
+    assert panel.text.startswith(
+        f"default, {cents(default)} (at the prices of {MODEL}). 34 turns."
+    )
     assert panel.text.endswith(f"loses nothing: default, {cents(default)}.")
     for picture in (panel.picture, panel.below):
         assert bytes(picture.value).startswith(b"\x89PNG")
@@ -79,7 +82,10 @@ def test_a_trial_says_what_it_lost_and_the_cheapest_that_loses_nothing_is_kept(p
 
 
 def test_of_equally_cheap_trials_the_one_shown_is_named():
-    twins = {name: Trial(price={MODEL: 0.02}, kept=1, most=1, lost="nothing") for name in "ab"}
+    twins = {
+        name: Trial(price={MODEL: 0.02}, kept=1, most=1, lost="nothing")
+        for name in "ab"
+    }
     assert [cheapest(twins, MODEL, name) for name in "ab"] == ["a", "b"]
 
 
@@ -90,7 +96,11 @@ def test_a_preset_moves_all_controls_and_a_trial_is_gone_back_to(unpainted, pane
     assert panel.settings == PRESETS["hermes"].scaled(32_000)
     assert panel.trial.value == "hermes"
     panel.trial.value = name
-    assert (panel.settings, panel.preset.value, panel.name) == (settings, "default", name)
+    assert (panel.settings, panel.preset.value, panel.name) == (
+        settings,
+        "default",
+        name,
+    )
 
 
 def test_the_prices_of_another_model_can_be_taken(unpainted, panel):
@@ -137,7 +147,9 @@ def test_pairs_of_controls_at_random_places_break_no_rule(unpainted, panel):
     rng = Random(today)
     fields = [name for name in panel.controls if name not in ("trial", "model")]
     for _ in range(2):
-        values = {n: rng.choice(places(panel.controls[n])) for n in rng.sample(fields, 2)}
+        values = {
+            n: rng.choice(places(panel.controls[n])) for n in rng.sample(fields, 2)
+        }
         print(today, values)
         panel.move(**values)
         holds(panel)
@@ -167,7 +179,9 @@ def test_a_greyed_control_would_change_nothing(
         assert play(SURVEY, replace(settings, **{name: far})).usages == usages, name
 
 
-def test_another_task_and_other_habits_run_the_presets_too(monkeypatch: pytest.MonkeyPatch):
+def test_another_task_and_other_habits_run_the_presets_too(
+    monkeypatch: pytest.MonkeyPatch,
+):
     few = {name: PRESETS[name] for name in ("default", "s24")}
     monkeypatch.setattr(bench, "PRESETS", few)
     habits = replace(HABITS, notes=False)
@@ -179,7 +193,9 @@ def test_another_task_and_other_habits_run_the_presets_too(monkeypatch: pytest.M
 
 def test_a_recorded_session_is_replayed_and_says_what_it_cannot_know(recorded: Session):
     panel = what_if(recorded)
-    assert "A replay can't say which facts would be lost." in panel.text.replace("\n", " ")
+    assert "A replay can't say which facts would be lost." in panel.text.replace(
+        "\n", " "
+    )
     turns = len(recorded.requests)
     assert f"{turns} turns. Lost: " in panel.text.replace("\n", " ")
     assert panel.presets["as recorded"].most == turns

@@ -1,4 +1,5 @@
-"""The window map is measured: areas, order and what is hatched, and the picture by its pixels."""
+"""The window map is measured: areas, order and what is hatched, and the picture by its
+pixels."""
 
 import io
 from itertools import pairwise
@@ -27,7 +28,9 @@ areas = st.lists(st.floats(0.01, 100), min_size=1, max_size=30)
 def test_every_block_is_a_tile_and_their_tokens_are_the_estimates():
     found = wm.tiles(HISTORY)
     assert [t.kind for t in found] == ["user", *["tool_use", "tool_result"] * 5]
-    assert sum(t.tokens for t in found) == pytest.approx(sum(breakdown(HISTORY).values()), abs=1)
+    assert sum(t.tokens for t in found) == pytest.approx(
+        sum(breakdown(HISTORY).values()), abs=1
+    )
 
 
 def test_what_clearing_took_keeps_its_place():
@@ -57,7 +60,9 @@ def test_system_prompt_and_tools_have_a_share_of_their_own_and_the_blocks_keep_t
     found = wm.tiles(last.context, billed=billed, session=session)
     assert [t.kind for t in found[:3]] == ["system", "tools", "user"]
     assert sum(t.tokens for t in found) == pytest.approx(billed)
-    base = lay_out({"model": "m", "system": session.system, "tools": session.tools, "messages": []})
+    base = lay_out(
+        {"model": "m", "system": session.system, "tools": session.tools, "messages": []}
+    )
     assert sum(t.tokens for t in found[:2]) == pytest.approx(base.tokens, rel=0.3)
 
 
@@ -105,7 +110,9 @@ def test_cleared_results_lose_their_colour_and_the_map_keeps_its_size():
     before = pixels(wm.window_map(HISTORY, window=4_000))
     after = pixels(wm.window_map(micro_compact(HISTORY), window=4_000, history=HISTORY))
     assert before.shape[1] == after.shape[1] == 1_440
-    assert 0.5 < share(after, RESULTS) / share(before, RESULTS) < 0.75  # three of five are left
+    assert (
+        0.5 < share(after, RESULTS) / share(before, RESULTS) < 0.75
+    )  # three of five are left
 
 
 def test_messages_past_the_window_stand_below_its_line():

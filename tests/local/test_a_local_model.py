@@ -1,4 +1,5 @@
-"""The agent with a real model: llama.cpp's server and 98 MB of SmolLM2, on this machine.
+"""The agent with a real model: llama.cpp's server and 98 MB of SmolLM2, on this
+machine.
 
 Nothing here depends on what the model says. `make test-local` runs it.
 """
@@ -29,12 +30,15 @@ from agentlib.transcripts import Session, load
 from offline_api.connection import client, served_window
 
 WINDOW = 2_048
-SMALL = Settings(context_window=WINDOW, output_reserve=48, buffer=200, summary_tokens=40)
+SMALL = Settings(
+    context_window=WINDOW, output_reserve=48, buffer=200, summary_tokens=40
+)
 HI: Any = [{"role": "user", "content": "Say hello."}]
 
 
 class Served:
-    """The server as a process, which can be killed and started again at the same address."""
+    """The server as a process, which can be killed and started again at the same
+    address."""
 
     def __init__(self) -> None:
         with socket.socket() as free:
@@ -78,7 +82,9 @@ def server() -> Iterator[Served]:
 
 
 @pytest.fixture
-def api(server: Served, monkeypatch: pytest.MonkeyPatch) -> Iterator[anthropic.Anthropic]:
+def api(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[anthropic.Anthropic]:
     names = {"BASE_URL": server.url, "API_KEY": "local"}
     for name, value in names.items():
         monkeypatch.setenv(f"ANTHROPIC_{name}", value)
@@ -88,9 +94,13 @@ def api(server: Served, monkeypatch: pytest.MonkeyPatch) -> Iterator[anthropic.A
         yield live
 
 
-def run(api: anthropic.Anthropic, folder: Path, words: str | None, session: Session) -> list[Any]:
+def run(
+    api: anthropic.Anthropic, folder: Path, words: str | None, session: Session
+) -> list[Any]:
     work = Workspace(folder)
-    return list(loop.run(api, words, work, session=session, settings=SMALL, model="smollm2"))
+    return list(
+        loop.run(api, words, work, session=session, settings=SMALL, model="smollm2")
+    )
 
 
 def talk(folder: Path, settings: Settings, words: int) -> Session:
@@ -121,10 +131,13 @@ def test_a_turn_a_stream_and_a_count(api: anthropic.Anthropic, tmp_path: Path):
 
 
 def program(*argv: str) -> subprocess.Popen[str]:
-    """The agent's terminal program in a process of its own, with the lines of a pipe as prompts."""
+    """The agent's terminal program in a process of its own, with the lines of a pipe as
+    prompts."""
     command = [sys.executable, "-m", "agentlib", "--live", *argv]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True)
+    return subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True
+    )
 
 
 def said(running: subprocess.Popen[str], lines: str = "") -> str:
@@ -132,7 +145,9 @@ def said(running: subprocess.Popen[str], lines: str = "") -> str:
         return running.communicate(lines, timeout=300)[0]
 
 
-def test_a_session_over_the_servers_limit_goes_on(api: anthropic.Anthropic, tmp_path: Path):
+def test_a_session_over_the_servers_limit_goes_on(
+    api: anthropic.Anthropic, tmp_path: Path
+):
     # The reserve stays small, or the model talks on until the window is full.
     session = talk(tmp_path, replace(SMALL, context_window=200_000), 700)
     where = ("--resume", str(session.path), "--workspace", str(tmp_path))

@@ -1,4 +1,5 @@
-"""Four hundred bodies: what the real API takes works or is refused by name, the rest is refused."""
+"""Four hundred bodies: what the real API takes works or is refused by name, the rest is
+refused."""
 
 import json
 from collections import Counter
@@ -24,7 +25,9 @@ def refusal(answer: Reply) -> str:
 
 def test_there_are_two_hundred_of_each_and_no_two_are_the_same():
     for cases in (valid(), invalid()):
-        bodies = Counter(json.dumps([case.counts, case.body], sort_keys=True) for case in cases)
+        bodies = Counter(
+            json.dumps([case.counts, case.body], sort_keys=True) for case in cases
+        )
         assert len(bodies) == 200
 
 

@@ -34,7 +34,11 @@ def model(body: Body) -> Body:
     if isinstance(last, list) and last[-1]["type"] == "tool_result":
         text = {"type": "text", "text": f"It holds {last[-1]['content']}."}
         return {"content": [text], "stop_reason": "end_turn"}
-    call = {"type": "tool_use", "name": "read_file", "input": {"path": "a.py", "n": [1, "读"]}}
+    call = {
+        "type": "tool_use",
+        "name": "read_file",
+        "input": {"path": "a.py", "n": [1, "读"]},
+    }
     said = {"type": "text", "text": "I read it. 好"}
     return {"content": [said, call], "stop_reason": "tool_use"}
 
@@ -71,7 +75,9 @@ def test_the_events_come_in_the_order_of_the_api(api: anthropic.Anthropic):
 
 def test_an_async_client_gets_the_same_answers(api: anthropic.Anthropic):
     async def both() -> list[Any]:
-        async with anthropic.AsyncAnthropic(api_key="any", base_url=api.base_url) as sdk:
+        async with anthropic.AsyncAnthropic(
+            api_key="any", base_url=api.base_url
+        ) as sdk:
             async with sdk.messages.stream(**asked()) as stream:
                 streamed = await stream.get_final_message()
             return [streamed, await sdk.messages.create(**asked())]
@@ -101,7 +107,9 @@ def test_tokens_are_counted_as_they_are_billed(api: anthropic.Anthropic):
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_refusal_is_the_sdks_exception(api: anthropic.Anthropic, stream: bool):
-    with pytest.raises(anthropic.BadRequestError, match="colour: Extra inputs") as refused:
+    with pytest.raises(
+        anthropic.BadRequestError, match="colour: Extra inputs"
+    ) as refused:
         api.messages.create(**asked(stream=stream, extra_body={"colour": "red"}))
     assert refused.value.request_id
     with pytest.raises(anthropic.NotFoundError, match="model: claude-x"):
@@ -118,9 +126,13 @@ def test_the_one_model_is_listed_with_its_window(api: anthropic.Anthropic):
         api.models.retrieve("claude-x")
 
 
-def test_structured_output_and_batches_are_refused_as_not_simulated(api: anthropic.Anthropic):
+def test_structured_output_and_batches_are_refused_as_not_simulated(
+    api: anthropic.Anthropic,
+):
     config: Any = {"format": {"type": "json_schema", "schema": {"type": "object"}}}
-    with pytest.raises(anthropic.BadRequestError, match="not simulated: structured output"):
+    with pytest.raises(
+        anthropic.BadRequestError, match="not simulated: structured output"
+    ):
         api.messages.create(**asked(output_config=config))
     with pytest.raises(anthropic.BadRequestError, match="not simulated: batches"):
         api.messages.batches.create(requests=[])
@@ -147,12 +159,16 @@ def test_the_command_prints_where_it_listens_and_ctrl_c_stops_it():
         assert name == "ANTHROPIC_BASE_URL"
         body = {"model": MODEL, "max_tokens": 9, "messages": HI}
         headers = {"x-api-key": "any"}
-        request = urllib.request.Request(f"{url}/v1/messages", json.dumps(body).encode(), headers)
+        request = urllib.request.Request(
+            f"{url}/v1/messages", json.dumps(body).encode(), headers
+        )
         with urllib.request.urlopen(request) as response:
             assert json.load(response)["role"] == "assistant"
         sdk = anthropic.Anthropic(api_key="any", base_url=url)
         with pytest.raises(anthropic.BadRequestError, match="> 1000 maximum"):
-            sdk.messages.create(**asked() | {"messages": [{**HI[0], "content": "a b " * 1_000}]})
+            sdk.messages.create(
+                **asked() | {"messages": [{**HI[0], "content": "a b " * 1_000}]}
+            )
         if os.name == "posix":
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=10)
@@ -170,18 +186,24 @@ def test_a_port_that_is_taken_is_one_sentence():
     assert "choose another --port" in errors
 
 
-# -- clients that an SDK is not ------------------------------------------------------------------
+# -- clients that an SDK is not --------------------------------------------------------
 
 
 @contextmanager
 def raw_socket(wire: Any) -> Iterator[socket.socket]:
-    with socket.create_connection(("127.0.0.1", wire.http.server_port), timeout=10) as open_socket:
+    with socket.create_connection(
+        ("127.0.0.1", wire.http.server_port), timeout=10
+    ) as open_socket:
         yield open_socket
 
 
-def spoken(wire: Any, *lines: str, body: bytes = b"", host: str = "localhost") -> tuple[int, Body]:
+def spoken(
+    wire: Any, *lines: str, body: bytes = b"", host: str = "localhost"
+) -> tuple[int, Body]:
     """Send a request as it stands; return the status and the JSON of the answer."""
-    head = "\r\n".join([lines[0], f"Host: {host}", "x-api-key: any", *lines[1:], "", ""])
+    head = "\r\n".join(
+        [lines[0], f"Host: {host}", "x-api-key: any", *lines[1:], "", ""]
+    )
     with raw_socket(wire) as connection:
         connection.sendall(head.encode() + body)
         answer = b"".join(iter(lambda: connection.recv(65_536), b""))
@@ -205,8 +227,18 @@ def wire() -> Iterator[Any]:
         ((POST, "Content-Length: -5"), b"", 400, "invalid_request_error"),
         ((POST, f"Content-Length: {'9' * 400}"), b"", 400, "invalid_request_error"),
         ((POST, "Transfer-Encoding: chunked"), b"zz\r\n", 400, "invalid_request_error"),
-        ((POST, "Content-Length: 100000"), b"[" * 100_000, 400, "invalid_request_error"),
-        ((POST, "Content-Length: 32000001"), b" " * 32_000_001, 413, "request_too_large"),
+        (
+            (POST, "Content-Length: 100000"),
+            b"[" * 100_000,
+            400,
+            "invalid_request_error",
+        ),
+        (
+            (POST, "Content-Length: 32000001"),
+            b" " * 32_000_001,
+            413,
+            "request_too_large",
+        ),
         (("BREW /v1/messages HTTP/1.1",), b"", 501, "invalid_request_error"),
     ],
     ids=range(7),
@@ -220,7 +252,9 @@ def test_what_is_no_request_is_refused_in_the_apis_form(
     assert capfd.readouterr().err == ""
 
 
-@pytest.mark.parametrize("host", ["example.org", "127.0.0.1.example.org", "localhost:x"])
+@pytest.mark.parametrize(
+    "host", ["example.org", "127.0.0.1.example.org", "localhost:x"]
+)
 def test_another_host_is_refused(wire: Any, host: str):
     assert spoken(wire, POST, host=host)[0] == 403
 

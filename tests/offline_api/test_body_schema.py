@@ -23,7 +23,12 @@ KEY = {"x-api-key": "any"}
 MARK = {"type": "ephemeral"}
 CALL = {"type": "tool_use", "id": "t", "name": "bash", "input": {"command": "ls"}}
 INSIDE = [{"type": "text", "text": "ok"}]
-ANSWER = {"type": "tool_result", "tool_use_id": "t", "content": INSIDE, "is_error": False}
+ANSWER = {
+    "type": "tool_result",
+    "tool_use_id": "t",
+    "content": INSIDE,
+    "is_error": False,
+}
 WHOLE: Body = {
     "model": MODEL,
     "max_tokens": 9,
@@ -42,14 +47,21 @@ WHOLE: Body = {
     "messages": [
         {"role": "user", "content": "Hi"},
         {"role": "assistant", "content": [{"type": "text", "text": "So."}, CALL]},
-        {"role": "user", "content": [ANSWER, {"type": "text", "text": "On.", "citations": None}]},
+        {
+            "role": "user",
+            "content": [ANSWER, {"type": "text", "text": "On.", "citations": None}],
+        },
     ],
 }
 
 
 def places(found: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The way to each value of a body."""
-    keys = found if isinstance(found, dict) else range(len(found) if isinstance(found, list) else 0)
+    keys = (
+        found
+        if isinstance(found, dict)
+        else range(len(found) if isinstance(found, list) else 0)
+    )
     for key in keys:
         yield (*way, key)
         yield from places(found[key], (*way, key))
@@ -103,7 +115,10 @@ TAGS = "does not match any of the expected tags"
             asked([{**ANSWER, "content": [text("ok", id=1)]}]),
             f"{AT}.tool_result.content.0.text.id: Extra inputs are not permitted",
         ),
-        (asked("Hi", tools=[EXTRA]), "tools.0.custom.run: Extra inputs are not permitted"),
+        (
+            asked("Hi", tools=[EXTRA]),
+            "tools.0.custom.run: Extra inputs are not permitted",
+        ),
         (
             asked("Hi", messages=[{**TURN, "timestamp": 1}]),
             "messages.0.timestamp: Extra inputs are not permitted",
@@ -132,7 +147,11 @@ def test_a_wrong_shape_is_named_by_its_path(body: Body, wording: str):
         ({"output_config": {"format": {"type": "json_schema"}}}, "structured output"),
         ({"output_format": {"type": "json_schema"}}, "structured output"),
         (
-            {"tools": [{"name": "bash", "input_schema": {"type": "object"}, "strict": True}]},
+            {
+                "tools": [
+                    {"name": "bash", "input_schema": {"type": "object"}, "strict": True}
+                ]
+            },
             "tools with a strict",
         ),
         ({"thread": {"type": "create"}}, "threads"),
@@ -145,7 +164,9 @@ def test_a_feature_that_is_not_simulated_is_named(more: Body, feature: str):
     assert said(asked("Hi", output_config={"effort": "low"}, tools=[loose])) is None
 
 
-@pytest.mark.parametrize("junk", [None, -1, 1.5, True, "中", [[]], {"type": ["x"]}], ids=repr)
+@pytest.mark.parametrize(
+    "junk", [None, -1, 1.5, True, "中", [[]], {"type": ["x"]}], ids=repr
+)
 def test_a_value_of_a_wrong_type_anywhere_is_no_fault_of_ours(junk: Any):
     server = Server(model.reply)  # the policy, too, has to bear what is let through
     whole = server.answer("POST", "/v1/messages", KEY, json.dumps(WHOLE).encode())
@@ -180,7 +201,9 @@ def test_four_markers_are_accepted_and_the_automatic_one_counts():
     marked = [text(str(i), cache_control=MARK) for i in range(4)]
     assert said(asked(marked, cache_control=MARK)) is None
     assert said(asked([*marked[:3], text("end")], cache_control=MARK)) is None
-    assert str(said(asked([*marked, text("end")], cache_control=MARK))).endswith("Found 5.")
+    assert str(said(asked([*marked, text("end")], cache_control=MARK))).endswith(
+        "Found 5."
+    )
 
 
 def test_markers_of_an_hour_come_first_in_the_order_tools_system_messages():
@@ -191,5 +214,7 @@ def test_markers_of_an_hour_come_first_in_the_order_tools_system_messages():
     late = [text("s", cache_control=hour)]
     short = {**tool, "cache_control": MARK}
     start = "cache_control.ttl: a ttl='1h'"
-    assert str(said(asked("Hi", tools=[short], system=late))).startswith(f"system.0.{start}")
+    assert str(said(asked("Hi", tools=[short], system=late))).startswith(
+        f"system.0.{start}"
+    )
     assert str(said(asked("Hi", system=system, cache_control=hour))).startswith(start)

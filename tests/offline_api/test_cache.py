@@ -79,7 +79,9 @@ def test_an_entry_dies_five_minutes_after_its_last_use():
 
 def test_an_hour_costs_more_and_is_told_apart():
     one = cache()
-    assert one.bill(HUNDRED[:4], {1: LONG, 3: SHORT}, now=0) == Bill(0, 400, 0, written_1h=200)
+    assert one.bill(HUNDRED[:4], {1: LONG, 3: SHORT}, now=0) == Bill(
+        0, 400, 0, written_1h=200
+    )
     assert one.bill(HUNDRED[:4], {1: LONG, 3: SHORT}, now=1_800) == Bill(200, 200, 0)
     assert one.bill(HUNDRED[:4], {1: LONG, 3: SHORT}, now=1_801) == Bill(400, 0, 0)
 
@@ -97,7 +99,10 @@ def test_the_usage_says_how_long_each_write_lives():
         "input_tokens": 3,
         "cache_creation_input_tokens": 50,
         "cache_read_input_tokens": 7,
-        "cache_creation": {"ephemeral_5m_input_tokens": 30, "ephemeral_1h_input_tokens": 20},
+        "cache_creation": {
+            "ephemeral_5m_input_tokens": 30,
+            "ephemeral_1h_input_tokens": 20,
+        },
         "output_tokens": 9,
     }
 
@@ -121,5 +126,7 @@ def test_every_token_is_billed_once(requests: list[tuple[Prompt, float]]):
         now += wait
         bill = one.bill(blocks, marks, now)
         assert min(bill) >= 0
-        assert bill.read + bill.written + bill.uncached == sum(part.tokens for part in blocks)
+        assert bill.read + bill.written + bill.uncached == sum(
+            part.tokens for part in blocks
+        )
         assert bill.written_1h <= bill.written

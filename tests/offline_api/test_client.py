@@ -1,4 +1,5 @@
-"""Offline without environment or network; live against a real socket on this machine."""
+"""Offline without environment or network; live against a real socket on this
+machine."""
 
 import socket
 from collections.abc import Iterator
@@ -26,7 +27,8 @@ def ask(api: anthropic.Anthropic, model: str = MODEL) -> anthropic.types.Message
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """An empty working directory; what is set in the environment is unset afterwards."""
+    """An empty working directory; what is set in the environment is unset
+    afterwards."""
     monkeypatch.chdir(tmp_path)
     return monkeypatch
 
@@ -73,15 +75,21 @@ def test_live_a_token_from_elsewhere_is_not_sent_to_another_endpoint(
 
 
 @pytest.mark.parametrize("key", [f"{KEY}\n{KEY}", f"{KEY} {KEY}", "sk-ключ"])
-def test_live_a_key_that_can_be_none_is_not_said_aloud(key: str, here: pytest.MonkeyPatch):
+def test_live_a_key_that_can_be_none_is_not_said_aloud(
+    key: str, here: pytest.MonkeyPatch
+):
     here.setenv("ANTHROPIC_API_KEY", key)
-    with pytest.raises(LiveError, match=r"^The API key holds a blank or a sign that no key has"):
+    with pytest.raises(
+        LiveError, match=r"^The API key holds a blank or a sign that no key has"
+    ):
         client(live=True, env=None)
 
 
 def test_live_a_wrong_key_is_one_sentence(wire: Wire, here: pytest.MonkeyPatch):
     here.setenv("ANTHROPIC_API_KEY", "sk-wrong")
-    with pytest.raises(LiveError, match=r"The key was refused by http.* \(401\): check ANTHROPIC"):
+    with pytest.raises(
+        LiveError, match=r"The key was refused by http.* \(401\): check ANTHROPIC"
+    ):
         ask(client(live=True, env=None))
     assert len(wire.headers) == 1
 
@@ -104,19 +112,29 @@ def course(here: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_a_dotenv_file_of_the_working_directory_gets_no_key(wire: Wire, here: pytest.MonkeyPatch):
+def test_a_dotenv_file_of_the_working_directory_gets_no_key(
+    wire: Wire, here: pytest.MonkeyPatch
+):
     here.delenv("ANTHROPIC_BASE_URL")
-    here.setenv("HTTPS_PROXY", "http://127.0.0.1:1")  # so that no request can reach Anthropic
-    Path(".env").write_text(f"ANTHROPIC_BASE_URL={wire.url}\nMODEL_ID=claude-y\n", encoding="utf-8")
+    here.setenv(
+        "HTTPS_PROXY", "http://127.0.0.1:1"
+    )  # so that no request can reach Anthropic
+    Path(".env").write_text(
+        f"ANTHROPIC_BASE_URL={wire.url}\nMODEL_ID=claude-y\n", encoding="utf-8"
+    )
     for env in (None, COURSE):
-        with pytest.raises(LiveError, match=r"Nobody answers at https://api\.anthropic\.com:"):
+        with pytest.raises(
+            LiveError, match=r"Nobody answers at https://api\.anthropic\.com:"
+        ):
             ask(client(live=True, env=env).with_options(max_retries=0))
         assert model_id(live=True, env=env) == MODEL
     assert wire.headers == []
     assert (ROOT / ".env") == COURSE
 
 
-def test_a_file_with_a_key_is_the_only_source(wire: Wire, here: pytest.MonkeyPatch, course: Path):
+def test_a_file_with_a_key_is_the_only_source(
+    wire: Wire, here: pytest.MonkeyPatch, course: Path
+):
     here.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
     here.setenv("ANTHROPIC_API_KEY", "sk-other")
     here.setenv("ANTHROPIC_AUTH_TOKEN", "token-of-another-tool")
@@ -128,7 +146,8 @@ def test_a_file_with_a_key_is_the_only_source(wire: Wire, here: pytest.MonkeyPat
         assert ask(client(live=True, env=path)).stop_reason == "end_turn"
         assert model_id(live=True, env=path) == MODEL
     assert "other" not in str(wire.headers)
-    # A reference stays as it is written: it would take along a value of the environment.
+    # A reference stays as it is written: it would take along a value of the
+    # environment.
     named.write_text(f"{text}MODEL_ID=${{ANTHROPIC_API_KEY}}\n", encoding="utf-8")
     assert model_id(live=True, env=named) == "${ANTHROPIC_API_KEY}"
     assert model_id(live=False, env=named) == MODEL
@@ -139,7 +158,9 @@ def test_a_file_without_a_key_is_refused_if_you_named_it(wire: Wire, course: Pat
     for path in (Path("named.env"), course):
         path.write_text(text, encoding="utf-8")
     for name in ("named.env", "missing.env"):
-        with pytest.raises(LiveError, match=f"^{name} is not a file that sets ANTHROPIC_API_KEY"):
+        with pytest.raises(
+            LiveError, match=f"^{name} is not a file that sets ANTHROPIC_API_KEY"
+        ):
             client(live=True, env=name)
     assert ask(client(live=True, env=course)).stop_reason == "end_turn"
     assert len(wire.headers) == 1
@@ -152,7 +173,9 @@ def test_a_redirect_is_not_followed(wire: Wire, here: pytest.MonkeyPatch):
 
     with served(Redirecting(good)) as first:
         here.setenv("ANTHROPIC_BASE_URL", first.url)
-        with pytest.raises(LiveError, match=f"sends requests on to '{wire.url}/v1/messages'"):
+        with pytest.raises(
+            LiveError, match=f"sends requests on to '{wire.url}/v1/messages'"
+        ):
             ask(client(live=True, env=None))
     assert len(first.headers) == 1
     assert wire.headers == []
@@ -174,7 +197,9 @@ def test_an_address_of_another_host_is_said_without_its_password(
     here.setenv("ANTHROPIC_BASE_URL", base)
     said: list[str] = []
     client(live=True, env=None, say=said.append)
-    assert said == [(f"Requests go to {address}. " if address else "") + price_notice(MODEL)]
+    assert said == [
+        (f"Requests go to {address}. " if address else "") + price_notice(MODEL)
+    ]
 
 
 def test_an_address_that_is_none_is_one_sentence(here: pytest.MonkeyPatch):
@@ -189,7 +214,9 @@ def test_the_cap_is_held_to_within_one_request(wire: Wire):
     api = client(live=True, env=None, max_usd=2.5 * price)
     for _ in range(3):
         ask(api)
-    with pytest.raises(CapReached, match=r"the cap of \$0.0004 is reached: \$0.0005 were"):
+    with pytest.raises(
+        CapReached, match=r"the cap of \$0.0004 is reached: \$0.0005 were"
+    ):
         ask(api)
     assert len(wire.headers) == 4
 
@@ -208,12 +235,16 @@ def test_a_live_client_says_its_price_before_anything_is_sent(wire: Wire, caplog
     assert said == [f"Requests go to {wire.url}. {price_notice(MODEL, 0.004)}"]
     assert said[0].endswith("The run stops once $0.004 are spent.")
     assert caplog.messages == []
-    client(live=True, env=None)  # with nobody to tell, it is logged: a notebook shows that
+    client(
+        live=True, env=None
+    )  # with nobody to tell, it is logged: a notebook shows that
     assert caplog.messages == [f"Requests go to {wire.url}. {price_notice(MODEL)}"]
     assert wire.headers == []
 
 
-def test_a_live_client_for_a_model_without_a_price_says_so(wire: Wire, caplog, monkeypatch):
+def test_a_live_client_for_a_model_without_a_price_says_so(
+    wire: Wire, caplog, monkeypatch
+):
     monkeypatch.setenv("MODEL_ID", "claude-z")
     client(live=True, env=None)
     [said] = caplog.messages

@@ -45,18 +45,29 @@ def test_the_smaller_of_max_tokens_and_room_gives_the_stop_reason():
     assert finished(SAID, short, seed="s", room=1_000)[1] == "max_tokens"
     assert finished(SAID, short, seed="s", room=8)[1] == "max_tokens"
     assert finished(SAID, short, seed="s", room=7)[1] == "model_context_window_exceeded"
-    assert finished(SAID, BODY, seed="s", room=0) == ([], "model_context_window_exceeded")
+    assert finished(SAID, BODY, seed="s", room=0) == (
+        [],
+        "model_context_window_exceeded",
+    )
 
 
 def test_faults_of_the_answer_empty_it_or_cut_it_in_half():
     assert finished(SAID, BODY, seed="s", room=1_000, fault="empty") == ([], "end_turn")
-    assert finished(SAID, BODY, seed="s", room=1_000, fault="refusal") == ([], "refusal")
+    assert finished(SAID, BODY, seed="s", room=1_000, fault="refusal") == (
+        [],
+        "refusal",
+    )
     content, stop = finished(SAID, BODY, seed="s", room=1_000, fault="truncated")
     assert (content, stop) == ([TEXT_BLOCK], "max_tokens")
-    long = {"content": [{"type": "text", "text": "word " * 100}], "stop_reason": "end_turn"}
+    long = {
+        "content": [{"type": "text", "text": "word " * 100}],
+        "stop_reason": "end_turn",
+    }
     content, stop = finished(long, BODY, seed="s", room=1_000, fault="truncated")
     assert stop == "max_tokens"
-    assert content[0]["text"].split() == ["word"] * 48  # 164 tokens, half of them, 4 for the block
+    assert (
+        content[0]["text"].split() == ["word"] * 48
+    )  # 164 tokens, half of them, 4 for the block
 
 
 def test_a_thinking_model_thinks_first():

@@ -1,4 +1,5 @@
-"""learn-claude-code's own script, as its text prints it, against the offline API over HTTP.
+"""learn-claude-code's own script, as its text prints it, against the offline API over
+HTTP.
 
 The text is not in the project: ../shared/seeds. Without it the tests are skipped.
 """
@@ -23,7 +24,8 @@ INDENTS = (
     "222120122321201222212012223221200000000000000000000122223322222232223455455656442223301123232322"
     "223452"
 )
-"""How deep each line of the script stands. The text lost its indentation on the way to us."""
+"""How deep each line of the script stands. The text lost its indentation on the way to
+us."""
 READ = "Read every Python file one by one and write a report"
 COMPACT = "Use the compact tool to manually compress the conversation"
 
@@ -38,9 +40,15 @@ def script() -> str:
 def told(folder: Path, *prompts: str) -> subprocess.CompletedProcess[str]:
     """Run the script in a folder with six modules, and tell it the prompts."""
     for n in range(6):
-        (folder / f"m{n}.py").write_text(f'"""Module {n}."""\n' + "x = 1  # a line\n" * 90)
+        (folder / f"m{n}.py").write_text(
+            f'"""Module {n}."""\n' + "x = 1  # a line\n" * 90
+        )
     with served(Server(reply)) as wire:
-        own = {"ANTHROPIC_BASE_URL": wire.url, "ANTHROPIC_API_KEY": "any", "MODEL_ID": MODEL}
+        own = {
+            "ANTHROPIC_BASE_URL": wire.url,
+            "ANTHROPIC_API_KEY": "any",
+            "MODEL_ID": MODEL,
+        }
         return subprocess.run(
             [sys.executable, "-c", script()],
             cwd=folder,

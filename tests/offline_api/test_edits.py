@@ -1,4 +1,5 @@
-"""The beta's edits of the conversation: clearing results and thinking, and compaction."""
+"""The beta's edits of the conversation: clearing results and thinking, and
+compaction."""
 
 from dataclasses import replace
 from typing import Any
@@ -16,7 +17,11 @@ from offline_api.tokens import lay_out
 Body = dict[str, Any]
 CLEARING = "context-management-2025-06-27"
 COMPACTING = "compact-2026-01-12"
-CLEAR, THINK, COMPACT = "clear_tool_uses_20250919", "clear_thinking_20251015", "compact_20260112"
+CLEAR, THINK, COMPACT = (
+    "clear_tool_uses_20250919",
+    "clear_thinking_20251015",
+    "compact_20260112",
+)
 TOOLS: Any = [
     {"name": name, "input_schema": {"type": "object", "properties": {"path": {}}}}
     for name in ("read_file", "bash")
@@ -36,11 +41,26 @@ def conversation(calls: int, words: int = 200, **more: Any) -> Body:
     for i in range(calls):
         name = "bash" if i % 2 else "read_file"
         thought = {"type": "thinking", "thinking": "Next.", "signature": "s"}
-        call = {"type": "tool_use", "id": f"t{i}", "name": name, "input": {"path": f"{i}.py"}}
+        call = {
+            "type": "tool_use",
+            "id": f"t{i}",
+            "name": name,
+            "input": {"path": f"{i}.py"},
+        }
         messages.append({"role": "assistant", "content": [thought, call]})
-        result = {"type": "tool_result", "tool_use_id": f"t{i}", "content": "word " * words}
+        result = {
+            "type": "tool_result",
+            "tool_use_id": f"t{i}",
+            "content": "word " * words,
+        }
         messages.append({"role": "user", "content": [result]})
-    return {"model": MODEL, "max_tokens": 500, "messages": messages, "tools": TOOLS, **more}
+    return {
+        "model": MODEL,
+        "max_tokens": 500,
+        "messages": messages,
+        "tools": TOOLS,
+        **more,
+    }
 
 
 def edited(body: Body, *edits: Body) -> tuple[Body, list[Body]]:
@@ -53,14 +73,19 @@ def shown(body: Body) -> list[str]:
     return [text if text.startswith("word") else "" for text in texts]
 
 
-# -- the clears -----------------------------------------------------------------------------------
+# -- the clears ------------------------------------------------------------------------
 
 
 def test_all_but_the_newest_results_are_cleared_above_the_trigger():
     body = conversation(6)
     size = lay_out(body).tokens
     assert edited(body, {"type": CLEAR, "trigger": tokens(size + 1)}) == (
-        {**body, "context_management": {"edits": [{"type": CLEAR, "trigger": tokens(size + 1)}]}},
+        {
+            **body,
+            "context_management": {
+                "edits": [{"type": CLEAR, "trigger": tokens(size + 1)}]
+            },
+        },
         [],
     )
     after, (applied,) = edited(body, {"type": CLEAR, "trigger": tokens(size)})
@@ -76,9 +101,21 @@ def test_the_trigger_may_count_tool_uses_and_keep_may_be_none():
 
 
 def test_excluded_tools_stay_and_do_not_count_as_kept():
-    edit = {"type": CLEAR, "trigger": uses(1), "keep": uses(1), "exclude_tools": ["bash"]}
+    edit = {
+        "type": CLEAR,
+        "trigger": uses(1),
+        "keep": uses(1),
+        "exclude_tools": ["bash"],
+    }
     after, (applied,) = edited(conversation(6), edit)
-    assert [bool(text) for text in shown(after)] == [False, True, False, True, True, True]
+    assert [bool(text) for text in shown(after)] == [
+        False,
+        True,
+        False,
+        True,
+        True,
+        True,
+    ]
     assert applied["cleared_tool_uses"] == 2
 
 
@@ -93,13 +130,23 @@ def test_nothing_is_cleared_if_that_would_be_too_little():
 def test_inputs_are_cleared_only_if_that_is_asked_for(wanted: Any, left: int):
     edit = {"type": CLEAR, "trigger": uses(1), "clear_tool_inputs": wanted}
     after, _ = edited(conversation(6), edit)
-    inputs = [b["input"] for m in after["messages"][1::2] for b in m["content"] if "input" in b]
+    inputs = [
+        b["input"]
+        for m in after["messages"][1::2]
+        for b in m["content"]
+        if "input" in b
+    ]
     assert sum(bool(given) for given in inputs) == left
 
 
 @pytest.mark.parametrize(
     ("keep", "left"),
-    [(None, 1), ({"type": "thinking_turns", "value": 2}, 2), ("all", 6), ({"type": "all"}, 6)],
+    [
+        (None, 1),
+        ({"type": "thinking_turns", "value": 2}, 2),
+        ("all", 6),
+        ({"type": "all"}, 6),
+    ],
 )
 def test_thinking_stays_in_the_newest_turns(keep: Any, left: int):
     edit = {"type": THINK, **({"keep": keep} if keep else {})}
@@ -109,19 +156,24 @@ def test_thinking_stays_in_the_newest_turns(keep: Any, left: int):
     assert sum(each["cleared_thinking_turns"] for each in applied) == 6 - left
 
 
-# -- through the SDK ------------------------------------------------------------------------------
+# -- through the SDK -------------------------------------------------------------------
 
 
 def worker(body: Body) -> Body:
     """Call a tool on and on, and write a summary when the last words ask for one."""
     last = body["messages"][-1]["content"]
     if isinstance(last, str) and ("summary" in last or last == "Only the rules."):
-        return {"content": [{"type": "text", "text": f"SUM {last}"}], "stop_reason": "end_turn"}
+        return {
+            "content": [{"type": "text", "text": f"SUM {last}"}],
+            "stop_reason": "end_turn",
+        }
     call = {"type": "tool_use", "name": "read_file", "input": {"path": "a.py"}}
     return {"content": [call], "stop_reason": "tool_use"}
 
 
-def ask(api: anthropic.Anthropic, body: Body, *edits: Body, stream: bool = False) -> Any:
+def ask(
+    api: anthropic.Anthropic, body: Body, *edits: Body, stream: bool = False
+) -> Any:
     given: Any = {**body, "betas": [CLEARING, COMPACTING]}
     given["context_management"] = {"edits": list(edits)}
     if not stream:
@@ -148,7 +200,11 @@ def test_the_answer_lists_the_edits_that_were_applied(stream: bool):
     (applied,) = answer.context_management.applied_edits
     assert (applied.type, applied.cleared_tool_uses) == (CLEAR, 37)
     usage = answer.usage
-    prompt = usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens
+    prompt = (
+        usage.input_tokens
+        + usage.cache_creation_input_tokens
+        + usage.cache_read_input_tokens
+    )
     assert prompt + applied.cleared_input_tokens == lay_out(LONG).tokens
 
 
@@ -177,7 +233,10 @@ def test_what_stands_before_the_block_is_ignored_when_it_comes_back():
     api = client(model=worker)
     content = blocks_of(ask(api, LONG, SMALLEST))
     result = {"type": "tool_result", "tool_use_id": content[1]["id"], "content": "ok"}
-    new = [{"role": "assistant", "content": content}, {"role": "user", "content": [result]}]
+    new = [
+        {"role": "assistant", "content": content},
+        {"role": "user", "content": [result]},
+    ]
     whole = ask(api, {**LONG, "messages": [*LONG["messages"], *new]}, SMALLEST)
     alone = ask(api, {**LONG, "messages": new}, SMALLEST)
     assert whole.usage.iterations is None
@@ -191,12 +250,18 @@ def test_it_can_pause_after_the_compaction_and_go_on():
     assert (paused.stop_reason, len(paused.content)) == ("compaction", 1)
     assert (paused.usage.input_tokens, paused.usage.output_tokens) == (0, 0)
     new = {"role": "assistant", "content": blocks_of(paused)}
-    assert ask(api, {**LONG, "messages": [*LONG["messages"], new]}, edit).stop_reason == "tool_use"
+    assert (
+        ask(api, {**LONG, "messages": [*LONG["messages"], new]}, edit).stop_reason
+        == "tool_use"
+    )
 
 
 def test_instructions_take_the_place_of_the_prompt():
     edit = {**SMALLEST, "instructions": "Only the rules."}
-    assert blocks_of(ask(client(model=worker), LONG, edit))[0]["content"] == "SUM Only the rules."
+    assert (
+        blocks_of(ask(client(model=worker), LONG, edit))[0]["content"]
+        == "SUM Only the rules."
+    )
 
 
 def test_a_compaction_that_fails_changes_nothing():
@@ -205,8 +270,15 @@ def test_a_compaction_that_fails_changes_nothing():
 
     block, call = blocks_of(ask(client(model=stubborn), LONG, SMALLEST))
     assert (block.get("content"), call["type"]) == (None, "tool_use")
-    new = [{"role": "assistant", "content": [block]}, {"role": "user", "content": "On."}]
-    plain: Any = {"model": MODEL, "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
+    new = [
+        {"role": "assistant", "content": [block]},
+        {"role": "user", "content": "On."},
+    ]
+    plain: Any = {
+        "model": MODEL,
+        "max_tokens": 9,
+        "messages": [{"role": "user", "content": "Hi"}],
+    }
     body = {**plain, "messages": [*plain["messages"], *new]}
     same = {**plain, "messages": [*plain["messages"], new[1]]}
     api = client(model=worker)
@@ -242,7 +314,9 @@ def test_wrong_edits_are_refused():
     assert COMPACTING in refusal({"type": COMPACT}, betas=[CLEARING])
     assert "clear_colour" in refusal({"type": "clear_colour"})
     assert "Extra inputs" in refusal({"type": CLEAR, "colour": 1})
-    assert "trigger" in refusal({"type": CLEAR, "trigger": {"type": "weeks", "value": 1}})
+    assert "trigger" in refusal(
+        {"type": CLEAR, "trigger": {"type": "weeks", "value": 1}}
+    )
     assert "keep" in refusal({"type": CLEAR, "keep": uses(-1)})
     assert "50000" in refusal({"type": COMPACT, "trigger": tokens(49_999)})
     thinking: Any = {"type": "adaptive"}
@@ -255,11 +329,13 @@ def test_a_fault_strikes_a_request_with_edits_too():
     assert ask(api, LONG, {"type": CLEAR, "trigger": uses(1)}).content == []
 
 
-# -- our settings as edits ------------------------------------------------------------------------
+# -- our settings as edits -------------------------------------------------------------
 
 
 def test_settings_say_which_edits_ask_for_the_same():
-    own = Settings(keep_recent=5, keep_tools=("bash",), clear_at_least=900, threshold=60_000)
+    own = Settings(
+        keep_recent=5, keep_tools=("bash",), clear_at_least=900, threshold=60_000
+    )
     edits, rest = as_edits(own)
     assert edits == [
         {
@@ -284,10 +360,14 @@ def test_settings_say_which_edits_ask_for_the_same():
         (Settings(summary_tokens=500, recall=True), [CLEAR, COMPACT], None),
     ],
 )
-def test_a_setting_without_a_counterpart_is_named(settings: Any, kinds: Any, without: Any):
+def test_a_setting_without_a_counterpart_is_named(
+    settings: Any, kinds: Any, without: Any
+):
     edits, rest = as_edits(settings)
     assert [edit["type"] for edit in edits] == kinds
-    assert rest == ({"summary_tokens": 500, "recall": True} if without is None else without)
+    assert rest == (
+        {"summary_tokens": 500, "recall": True} if without is None else without
+    )
 
 
 @pytest.mark.parametrize("preset", [DEFAULT, HERMES, LEARN_CLAUDE_CODE])

@@ -16,10 +16,15 @@ SUMMARY: Any = [*TURN, {"role": "user", "content": f"{SUMMARY_WANTED} Briefly."}
 
 
 def model(body: Body) -> Body:
-    return {"content": [{"type": "text", "text": "Done. " * 40}], "stop_reason": "end_turn"}
+    return {
+        "content": [{"type": "text", "text": "Done. " * 40}],
+        "stop_reason": "end_turn",
+    }
 
 
-def ask(*faults: Fault, retries: int = 2, messages: Any = TURN) -> anthropic.types.Message:
+def ask(
+    *faults: Fault, retries: int = 2, messages: Any = TURN
+) -> anthropic.types.Message:
     api = client(model=model, faults=faults).with_options(max_retries=retries)
     return api.messages.create(model=MODEL, max_tokens=500, messages=messages)
 
@@ -40,14 +45,21 @@ def test_a_fault_strikes_the_requests_it_names(fault: Fault, struck: list[int]):
 
 
 def test_only_summaries_are_counted_where_that_is_asked():
-    faults = Faults([Fault("empty", at=2, only="summary"), Fault("500", at=3, only="turn")])
-    kinds = [faults.next(messages) for messages in (TURN, SUMMARY, TURN, SUMMARY, TURN, SUMMARY)]
+    faults = Faults(
+        [Fault("empty", at=2, only="summary"), Fault("500", at=3, only="turn")]
+    )
+    kinds = [
+        faults.next(messages)
+        for messages in (TURN, SUMMARY, TURN, SUMMARY, TURN, SUMMARY)
+    ]
     assert kinds == [None, None, None, "empty", "500", None]
 
 
 @pytest.mark.parametrize("bad", [{"kind": "418"}, {"kind": "500", "rate": 2}])
 def test_a_fault_that_does_not_exist_is_refused(bad: dict[str, Any]):
-    with pytest.raises(ValueError, match=r"kind='418'; choose one of 429|rate=2; choose a share"):
+    with pytest.raises(
+        ValueError, match=r"kind='418'; choose one of 429|rate=2; choose a share"
+    ):
         Fault(**bad)
 
 
@@ -73,9 +85,14 @@ def test_a_fault_that_stays_is_raised_in_the_end(kind: Any, error: type[Exceptio
 
 @pytest.mark.parametrize(
     ("kind", "headers"),
-    [("429", {"retry-after": "1"}), ("529", {"x-should-retry": "true", "retry-after": None})],
+    [
+        ("429", {"retry-after": "1"}),
+        ("529", {"x-should-retry": "true", "retry-after": None}),
+    ],
 )
-def test_the_headers_say_whether_and_when_to_come_again(kind: Any, headers: dict[str, str | None]):
+def test_the_headers_say_whether_and_when_to_come_again(
+    kind: Any, headers: dict[str, str | None]
+):
     with pytest.raises(anthropic.APIStatusError) as refused:
         ask(Fault(kind), retries=0)
     sent = refused.value.response.headers
@@ -89,10 +106,14 @@ def test_an_answer_may_be_larger_than_all_that_was_shown():
     assert answer.usage.output_tokens > ask(messages=shown).usage.input_tokens
 
 
-@pytest.mark.parametrize("tools", [[], [{"name": "bash", "input_schema": {"type": "object"}}]])
+@pytest.mark.parametrize(
+    "tools", [[], [{"name": "bash", "input_schema": {"type": "object"}}]]
+)
 def test_a_call_of_a_tool_may_come_in_place_of_the_answer(tools: Any):
     api = client(model=model, faults=[Fault("tool_use")])
-    answer = api.messages.create(model=MODEL, max_tokens=500, messages=SUMMARY, tools=tools)
+    answer = api.messages.create(
+        model=MODEL, max_tokens=500, messages=SUMMARY, tools=tools
+    )
     kinds = [block.type for block in answer.content]
     assert (kinds, answer.stop_reason) == (
         (["text", "tool_use"], "tool_use") if tools else (["text"], "end_turn")

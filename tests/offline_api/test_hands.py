@@ -25,7 +25,9 @@ def tool(name: str, **inputs: str) -> Body:
 
 
 def in_bash(root: Path, command: str) -> str:
-    done = subprocess.run(["bash", "-c", command], cwd=root, capture_output=True, text=True)
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=root, capture_output=True, text=True
+    )
     return done.stdout
 
 
@@ -33,7 +35,7 @@ def numbered(text: str, first: int = 1) -> str:
     return "\n".join(f"{n}\t{line}" for n, line in enumerate(text.split("\n"), first))
 
 
-# -- agents ---------------------------------------------------------------------------------------
+# -- agents ----------------------------------------------------------------------------
 
 CLAUDE_CODE = [
     tool("Bash", command="string"),
@@ -50,17 +52,24 @@ def claude_code(root: Path, name: str, given: Body) -> str:
         path.write_text(given["content"])
         return "done"
     first = given.get("offset", 1)
-    lines = path.read_text().removesuffix("\n").split("\n")[first - 1 :][: given.get("limit")]
+    lines = (
+        path.read_text()
+        .removesuffix("\n")
+        .split("\n")[first - 1 :][: given.get("limit")]
+    )
     return f"{numbered(chr(10).join(lines), first)}\n\n{REMINDER}"
 
 
 def only_bash(root: Path, name: str, given: Body) -> str:
-    """An agent with one tool, which shows at most ten thousand characters of what it prints."""
+    """An agent with one tool, which shows at most ten thousand characters of what it
+    prints."""
     assert name == "bash"
     printed = in_bash(root, given["command"])
     if len(printed) < 10_000:
         return json.dumps({"returncode": 0, "output": printed})
-    return json.dumps({"returncode": 0, "output_head": printed[:5_000], "elided_chars": 1})
+    return json.dumps(
+        {"returncode": 0, "output_head": printed[:5_000], "elided_chars": 1}
+    )
 
 
 WITHOUT_BASH = [
@@ -74,7 +83,9 @@ WITHOUT_BASH[2]["input_schema"]["properties"]["limit"]["default"] = 100
 
 def without_bash(root: Path, name: str, given: Body) -> str:
     if name == "glob":
-        return str([f"/{p.relative_to(root)}" for p in sorted(root.glob(given["pattern"]))])
+        return str(
+            [f"/{p.relative_to(root)}" for p in sorted(root.glob(given["pattern"]))]
+        )
     path = root / given["file_path"].lstrip("/")
     if name == "write_file":
         path.write_text(given["content"])
@@ -114,7 +125,9 @@ def package(tmp_path: Path) -> Path:
     for i in range(FILES):
         text = f'"""Holds part {i}."""\n\n\ndef part_{i}():\n    """Return {i}."""\n'
         (tmp_path / f"m{i}.py").write_text(text)
-    (tmp_path / "large.py").write_text('"""Is long."""\n' + "x = 'some words in a row'\n" * 6_000)
+    (tmp_path / "large.py").write_text(
+        '"""Is long."""\n' + "x = 'some words in a row'\n" * 6_000
+    )
     return tmp_path
 
 
@@ -173,12 +186,20 @@ def work(
     for _ in range(60):
         answer = send(messages, tools)
         calls = calls_of(answer)
-        known = {each["name"]: each["input_schema"]["properties"].keys() for each in tools}
+        known = {
+            each["name"]: each["input_schema"]["properties"].keys() for each in tools
+        }
         assert all(call["input"].keys() <= known[call["name"]] for call in calls)
-        ends = [call for call in calls if "COMPLETE_TASK" in str(call) or "answer" in call["input"]]
+        ends = [
+            call
+            for call in calls
+            if "COMPLETE_TASK" in str(call) or "answer" in call["input"]
+        ]
         if ends or not calls:
             return answer
-        messages += write(answer, [act(root, call["name"], call["input"]) for call in calls])
+        messages += write(
+            answer, [act(root, call["name"], call["input"]) for call in calls]
+        )
     raise AssertionError("it goes on and on")
 
 
@@ -209,17 +230,27 @@ def test_it_reads_and_reports_with_the_tools_of_another_agent(
     answer = work(package, prompt, tools, act, write)
     assert f"I wrote REPORT.md: {FILES + 1} files." in str(answer["content"])
     report = (package / "REPORT.md").read_text()
-    assert [f"Purpose: Holds part {i}." in report for i in range(FILES)] == [True] * FILES
+    assert [f"Purpose: Holds part {i}." in report for i in range(FILES)] == [
+        True
+    ] * FILES
     assert "Purpose: Is long." in report
     assert "lost" not in report
 
 
 @pytest.mark.parametrize(
-    ("tools", "missing"), [([tool("bash", command="string")], "edit_file"), (WITHOUT_BASH, "bash")]
+    ("tools", "missing"),
+    [([tool("bash", command="string")], "edit_file"), (WITHOUT_BASH, "bash")],
 )
-def test_what_an_agent_cannot_do_is_refused_by_the_tool_it_lacks(tools: Any, missing: str):
-    edit = tool("edit_file", file_path="string", old_string="string", new_string="string")
-    asked = {"role": "user", "content": "Rename MAX to MOST everywhere and run the tests"}
+def test_what_an_agent_cannot_do_is_refused_by_the_tool_it_lacks(
+    tools: Any, missing: str
+):
+    edit = tool(
+        "edit_file", file_path="string", old_string="string", new_string="string"
+    )
+    asked = {
+        "role": "user",
+        "content": "Rename MAX to MOST everywhere and run the tests",
+    }
     offered = [*tools, edit] if missing == "bash" else tools
     answer = send([asked], offered)
     assert answer["content"] == [
@@ -262,8 +293,16 @@ def test_our_own_tools_and_messages_stay_as_they_are():
 
 def test_a_quoted_path_that_bash_cannot_read_is_no_reading():
     for path in ("it's", "'it's'"):
-        call = {"type": "tool_use", "id": "t", "name": "bash", "input": {"command": f"cat {path}"}}
-        body = {"tools": PLAIN[:1], "messages": [{"role": "assistant", "content": [call]}]}
+        call = {
+            "type": "tool_use",
+            "id": "t",
+            "name": "bash",
+            "input": {"command": f"cat {path}"},
+        }
+        body = {
+            "tools": PLAIN[:1],
+            "messages": [{"role": "assistant", "content": [call]}],
+        }
         assert ours(body)["messages"] == body["messages"]
 
 

@@ -1,4 +1,5 @@
-"""The offline model's next step follows from what the request shows, and from nothing else."""
+"""The offline model's next step follows from what the request shows, and from nothing
+else."""
 
 from dataclasses import replace
 from functools import partial
@@ -16,7 +17,18 @@ from offline_api.connection import client
 from offline_api.model import Habits, reply
 from offline_api.model.names import search_command
 from offline_api.model.reading import listing_command
-from tests.model_bodies import ADDS, NOTED, TOOLS, answer, assistant, body, calls, used, user, words
+from tests.model_bodies import (
+    ADDS,
+    NOTED,
+    TOOLS,
+    answer,
+    assistant,
+    body,
+    calls,
+    used,
+    user,
+    words,
+)
 from tests.runs import ERRAND
 from windtunnel.runner import play
 from windtunnel.tasks.generated import generated
@@ -51,12 +63,14 @@ def test_any_words_get_a_valid_reply_and_always_the_same(text: str) -> None:
     assert said["content"]
 
 
-# -- reading and reporting ------------------------------------------------------------------------
+# -- reading and reporting -------------------------------------------------------------
 
 
 def test_it_lists_then_reads_and_notes_what_it_read() -> None:
     assert used(answer(user(READ))) == [("bash", LIST)]
-    assert used(answer(user(READ), *calls("", TWO))) == [("read_file", {"path": "a.py"})]
+    assert used(answer(user(READ), *calls("", TWO))) == [
+        ("read_file", {"path": "a.py"})
+    ]
     read = calls("", ("read_file", {"path": "a.py"}, ADDS))
     said = answer(user(READ), *calls("", TWO), *read)
     assert words(said) == NOTED
@@ -68,9 +82,13 @@ def test_without_the_habit_of_notes_it_knows_only_what_still_stands() -> None:
     habits = Habits(notes=False)
     for text, known in ((ADDS, True), ("[Previous: used read_file]", False)):
         read = calls("", ("read_file", {"path": "a.py"}, text))
-        said = answer(user(REVIEW), *listed, *read, *calls("- [done] a.py"), habits=habits)
+        said = answer(
+            user(REVIEW), *listed, *read, *calls("- [done] a.py"), habits=habits
+        )
         assert ("Adds numbers." in str(used(said))) == known
-    first = answer(user(REVIEW), *listed, *calls("", ("read_file", {"path": "a.py"}, ADDS)))
+    first = answer(
+        user(REVIEW), *listed, *calls("", ("read_file", {"path": "a.py"}, ADDS))
+    )
     assert "[file]" in words(first)
 
 
@@ -84,17 +102,26 @@ def test_small_files_are_read_together_and_after_a_loss_alone() -> None:
 
 def test_a_large_file_is_read_in_parts_to_its_end() -> None:
     listed = calls("", ("bash", LIST, "1000 40000 a.py"))
-    first, rest = {"path": "a.py", "limit": 700}, {"path": "a.py", "offset": 700, "limit": 700}
+    first, rest = (
+        {"path": "a.py", "limit": 700},
+        {"path": "a.py", "offset": 700, "limit": 700},
+    )
     assert used(answer(user(READ), *listed)) == [("read_file", first)]
     part = calls("", ("read_file", first, '"""Adds."""\n... (300 more)'))
     assert used(answer(user(READ), *listed, *part)) == [("read_file", rest)]
-    last = calls("- [file] a.py | 700 lines so far | Adds.", ("read_file", rest, "x = 1"))
-    assert "[file] a.py | 701 lines | Adds." in words(answer(user(READ), *listed, *part, *last))
+    last = calls(
+        "- [file] a.py | 700 lines so far | Adds.", ("read_file", rest, "x = 1")
+    )
+    assert "[file] a.py | 701 lines | Adds." in words(
+        answer(user(READ), *listed, *part, *last)
+    )
 
 
 def test_a_part_that_was_cut_is_read_again_as_half_of_it() -> None:
     listed = calls("", ("bash", LIST, "1000 40000 a.py"))
-    cut = "x = 1\n\n[... 99 characters trimmed; recall toolu_2 returns them ...]\n\nx = 1"
+    cut = (
+        "x = 1\n\n[... 99 characters trimmed; recall toolu_2 returns them ...]\n\nx = 1"
+    )
     part = calls("", ("read_file", {"path": "a.py", "limit": 700}, cut))
     said = answer(user(READ), *listed, *part)
     assert used(said) == [("read_file", {"path": "a.py", "limit": 350})]
@@ -106,7 +133,9 @@ def test_a_large_file_is_read_once_if_the_tool_has_no_offset() -> None:
     )]  # fmt: skip
     first = {"path": "a.py", "limit": 700}
     part = calls("", ("read_file", first, '"""Adds."""\n... (300 more)'))
-    said = answer(user(READ), *calls("", ("bash", LIST, "1000 40000 a.py")), *part, tools=tools)
+    said = answer(
+        user(READ), *calls("", ("bash", LIST, "1000 40000 a.py")), *part, tools=tools
+    )
     assert said["stop_reason"] == "end_turn"
     assert "I read 1 file." in words(said)
 
@@ -122,12 +151,18 @@ def test_a_large_file_is_read_once_if_the_tool_has_no_offset() -> None:
     ],
 )
 def test_a_listing_that_is_none_is_asked_for_again(text: str) -> None:
-    assert used(answer(user(READ), *calls("", ("bash", LIST, text)))) == [("bash", LIST)]
+    assert used(answer(user(READ), *calls("", ("bash", LIST, text)))) == [
+        ("bash", LIST)
+    ]
 
 
 def test_it_recalls_what_was_cleared_if_that_is_offered() -> None:
     offer = "[Previous: used bash; recall toolu_7 returns it]"
-    said = answer(user(READ), *calls("", ("bash", LIST, offer)), tools=[*TOOLS, {"name": "recall"}])
+    said = answer(
+        user(READ),
+        *calls("", ("bash", LIST, offer)),
+        tools=[*TOOLS, {"name": "recall"}],
+    )
     assert used(said) == [("recall", {"tool_use_id": "toolu_7"})]
 
 
@@ -143,7 +178,10 @@ def test_a_searching_model_reports_what_the_summaries_had_lost() -> None:
     assert searched["rule kept"]
     assert searched["described"] == searched["files"]
     assert searched["facts"] == len(task.facts)
-    for other in (checks(recall=True, searches=False), checks(recall=False, searches=True)):
+    for other in (
+        checks(recall=True, searches=False),
+        checks(recall=False, searches=True),
+    ):
         assert not other["rule kept"]
         assert other["described"] < searched["described"]
         assert other["facts"] < searched["facts"]
@@ -158,7 +196,9 @@ def test_a_noted_file_is_not_read_again_though_its_text_is_gone() -> None:
 def test_a_file_put_back_beside_a_summary_is_seen_and_its_rest_is_read() -> None:
     done = summary(f"- [task] {READ}\n\n[Put back: a.py]\n{ADDS}", READ)
     assert NOTED in words(answer(done, *calls("", TWO)))
-    part = summary(f"- [task] {READ}\n\n[Put back: a.py]\nx = 1\ny = 2\n... (7 more lines)", READ)
+    part = summary(
+        f"- [task] {READ}\n\n[Put back: a.py]\nx = 1\ny = 2\n... (7 more lines)", READ
+    )
     [(_, asked)] = used(answer(part, *calls("", TWO)))
     assert (asked["path"], asked["offset"]) == ("a.py", 2)
 
@@ -167,10 +207,13 @@ def test_a_file_put_back_is_quoted_and_read_all_the_same() -> None:
     def noted(messages: Any, focus: str) -> str:
         return f"- [task] {READ}"
 
-    hooks = Hooks(restore=(lambda messages: [("a.py", ADDS), ("b.md", "- [rule] Never push.")],))
+    hooks = Hooks(
+        restore=(lambda messages: [("a.py", ADDS), ("b.md", "- [rule] Never push.")],)
+    )
     text = hooked(noted, hooks, 500)([user(READ), *calls("x " * 900, TWO)], "")
     assert all(
-        line.startswith("> ") for line in text.partition("a.py]\n")[2].split("\n\n")[0].split("\n")
+        line.startswith("> ")
+        for line in text.partition("a.py]\n")[2].split("\n\n")[0].split("\n")
     )
     said = answer(summary(text, READ), *calls("", TWO))
     assert NOTED in words(said)
@@ -186,8 +229,13 @@ def test_nothing_else_is_read_if_the_folder_is_not_there() -> None:
 
 
 def test_an_outline_is_used_for_larger_files_if_it_is_offered() -> None:
-    listed, tools = calls("", ("bash", LIST, "9 4000 a.py")), [*TOOLS, {"name": "outline"}]
-    assert used(answer(user(REVIEW), *listed, tools=tools)) == [("outline", {"path": "a.py"})]
+    listed, tools = (
+        calls("", ("bash", LIST, "9 4000 a.py")),
+        [*TOOLS, {"name": "outline"}],
+    )
+    assert used(answer(user(REVIEW), *listed, tools=tools)) == [
+        ("outline", {"path": "a.py"})
+    ]
     shown = calls("", ("outline", {"path": "a.py"}, "3: def add(a, b):"))
     [*_, (_, wrote)] = used(answer(user(REVIEW), *listed, *shown, tools=tools))
     assert "## a.py\n(seen as an outline)\n3: def add(a, b):" in wrote["content"]
@@ -211,11 +259,15 @@ def test_the_report_says_what_it_lost_and_keeps_a_rule_that_it_sees() -> None:
     ("there", "more"),
     [("there is one already", " It replaces an older REPORT.md."), ("(no output)", "")],
 )
-def test_a_report_that_takes_the_place_of_an_older_one_says_so(there: str, more: str) -> None:
+def test_a_report_that_takes_the_place_of_an_older_one_says_so(
+    there: str, more: str
+) -> None:
     before = [user(REVIEW), *calls(NOTED, ("bash", LIST, "9 4000 a.py"))]
     writing = answer(*before)
     (_, look), (_, write) = used(writing)
-    made = calls(words(writing), ("bash", look, there), ("write_file", write, "Wrote 9 bytes"))
+    made = calls(
+        words(writing), ("bash", look, there), ("write_file", write, "Wrote 9 bytes")
+    )
     assert words(answer(*before, *made)) == f"I wrote REPORT.md: 1 file.{more}"
 
 
@@ -224,21 +276,31 @@ def test_a_note_on_the_report_is_no_proof_that_it_was_written() -> None:
     before = [summary(task, REVIEW), *calls(NOTED, ("bash", LIST, "9 4000 a.py"))]
     [(name, look)] = used(answer(*before))
     assert (name, "REPORT.md" in look["command"]) == ("bash", True)
-    there, missing = (calls("", ("bash", look, word)) for word in ("written", "missing"))
+    there, missing = (
+        calls("", ("bash", look, word)) for word in ("written", "missing")
+    )
     assert words(answer(*before, *there)) == "I wrote REPORT.md: 1 file."
     [(_, older), (name, write)] = used(answer(*before, *missing))
     assert name == "write_file"
-    made = calls("", ("bash", older, "(no output)"), ("write_file", write, "Wrote 9 bytes"))
+    made = calls(
+        "", ("bash", older, "(no output)"), ("write_file", write, "Wrote 9 bytes")
+    )
     assert words(answer(*before, *missing, *made)) == "I wrote REPORT.md: 1 file."
-    cut = calls("", ("write_file", write, "interrupted; check before repeating"), error=True)
+    cut = calls(
+        "", ("write_file", write, "interrupted; check before repeating"), error=True
+    )
     assert used(answer(*before, *cut))[-1][0] == "write_file"
 
 
 @pytest.mark.parametrize(("max_tokens", "most"), [(640, 20), (1_280, 79)])
-def test_a_report_that_is_too_long_says_for_how_many_files(max_tokens: int, most: int) -> None:
+def test_a_report_that_is_too_long_says_for_how_many_files(
+    max_tokens: int, most: int
+) -> None:
     names = sorted(f"m_{n}.py" for n in range(100, 180))
     listed = calls("", ("bash", LIST, "\n".join(f"9 400 {name}" for name in names)))
-    notes = "\n".join(f"- [file] {n} | 9 lines | Module number 7. | f_7: Adds." for n in names)
+    notes = "\n".join(
+        f"- [file] {n} | 9 lines | Module number 7. | f_7: Adds." for n in names
+    )
     told = summary(f"- [task] {REVIEW}\n{notes}\n- [done] {' | '.join(names)}", REVIEW)
     writing = answer(told, *listed, max_tokens=max_tokens)
     (_, look), (_, write) = used(writing)
@@ -246,16 +308,22 @@ def test_a_report_that_is_too_long_says_for_how_many_files(max_tokens: int, most
     assert 1 < there <= most
     assert len(write["content"]) < 4 * max_tokens
     assert f"No room for {80 - there} files more." in write["content"]
-    made = calls(words(writing), ("bash", look, "(no output)"), ("write_file", write, "Wrote it"))
+    made = calls(
+        words(writing), ("bash", look, "(no output)"), ("write_file", write, "Wrote it")
+    )
     end = words(answer(told, *listed, *made))
-    assert end == f"I wrote REPORT.md: 80 files. {80 - there} files found no room in it."
+    assert (
+        end == f"I wrote REPORT.md: 80 files. {80 - there} files found no room in it."
+    )
 
 
 @pytest.mark.parametrize("blank", ["", "(blank)", "[cleared]"])
 def test_nothing_is_known_but_from_the_results(blank: str) -> None:
     def brain(sent: dict[str, Any]) -> dict[str, Any]:
         for message in sent["messages"]:
-            for block in message["content"] if isinstance(message["content"], list) else ():
+            for block in (
+                message["content"] if isinstance(message["content"], list) else ()
+            ):
                 if block["type"] == "tool_result":
                     block["content"] = blank
         return reply(sent)
@@ -273,12 +341,14 @@ def test_no_statement_of_a_report_is_false_however_much_was_forgotten() -> None:
     assert len(run.session.compactions) >= 4
 
 
-# -- giving up ------------------------------------------------------------------------------------
+# -- giving up -------------------------------------------------------------------------
 
 
 def test_it_gives_up_openly() -> None:
     blind = calls("", ("bash", LIST, CLEARED))
-    assert "the same call has shown me nothing" in words(answer(user(READ), *blind, *blind, *blind))
+    assert "the same call has shown me nothing" in words(
+        answer(user(READ), *blind, *blind, *blind)
+    )
     idle = [calls("", ("bash", {"command": f"echo {n}"}, "So?")) for n in range(12)]
     assert used(answer(user(READ), *(m for pair in idle[:11] for m in pair)))
     end = answer(user(READ), *(m for pair in idle for m in pair))
@@ -316,29 +386,41 @@ def test_what_it_can_not_do_is_said() -> None:
     assert "no tool bash" in words(answer(user(READ), tools=[]))
 
 
-# -- names ----------------------------------------------------------------------------------------
+# -- names -----------------------------------------------------------------------------
 
 
 def test_an_edit_is_made_only_of_text_that_can_be_seen_and_is_unique() -> None:
     found = calls("", ("bash", SEARCH, HITS))
     assert used(answer(user(RENAME), *found)) == [("read_file", {"path": "a.py"})]
     read = calls("", ("read_file", {"path": "a.py"}, "x = MAX\ny = 2\nx = MAX"))
-    edit = {"path": "a.py", "old_text": "x = MAX\ny = 2", "new_text": "x = LIMIT\ny = 2"}
+    edit = {
+        "path": "a.py",
+        "old_text": "x = MAX\ny = 2",
+        "new_text": "x = LIMIT\ny = 2",
+    }
     assert used(answer(user(RENAME), *found, *read)) == [("edit_file", edit)]
 
 
-def test_after_two_readings_in_vain_only_a_unique_line_is_edited_from_the_search() -> None:
+def test_after_two_readings_in_vain_only_a_unique_line_is_edited_from_the_search() -> (
+    None
+):
     gone = calls("", ("read_file", {"path": "a.py"}, "[Previous: used read_file]"))
     said = answer(user(RENAME), *gone, *gone, *calls("", ("bash", SEARCH, HITS)))
     assert words(said).count("- [left] a.py | ") == 2
     unique = calls("", ("bash", SEARCH, "./a.py:1:x = MAX\n./a.py:3:y = MAX"))
     edit = {"path": "a.py", "old_text": "x = MAX", "new_text": "x = LIMIT"}
-    assert used(answer(user(RENAME), *gone, *unique)) == [("read_file", {"path": "a.py"})]
+    assert used(answer(user(RENAME), *gone, *unique)) == [
+        ("read_file", {"path": "a.py"})
+    ]
     assert used(answer(user(RENAME), *gone, *gone, *unique)) == [("edit_file", edit)]
 
 
 def test_an_interrupted_edit_is_looked_at_before_it_is_repeated() -> None:
-    edit = ("edit_file", {"path": "a.py", "old_text": "x", "new_text": "y"}, "interrupted; check")
+    edit = (
+        "edit_file",
+        {"path": "a.py", "old_text": "x", "new_text": "y"},
+        "interrupted; check",
+    )
     cut = calls("- [edit] 1 | a.py | 1", edit, error=True)
     said = answer(user(RENAME), *calls("", ("bash", SEARCH, HITS)), *cut)
     assert used(said) == [("bash", SEARCH)]
@@ -356,7 +438,7 @@ def test_tests_that_are_not_there_do_not_pass() -> None:
     assert "- [tests] none | no test was run" in words(said)
 
 
-# -- compacting -----------------------------------------------------------------------------------
+# -- compacting ------------------------------------------------------------------------
 
 
 def test_a_full_window_is_compacted_between_two_pieces_of_work_and_only_once() -> None:
@@ -364,7 +446,9 @@ def test_a_full_window_is_compacted_between_two_pieces_of_work_and_only_once() -
     assert used(answer(*finished, user(READ)))[0][0] == "compact"
     again = calls("", ("compact", {"focus": "rules"}, "Compacted."))
     assert used(answer(*finished, user(READ), *again)) == [("bash", LIST)]
-    assert used(answer(*finished, user(READ), habits=Habits(compacts_from=0.9))) == [("bash", LIST)]
+    assert used(answer(*finished, user(READ), habits=Habits(compacts_from=0.9))) == [
+        ("bash", LIST)
+    ]
 
 
 def test_the_compact_tool_is_called_once_and_what_came_of_it_is_said() -> None:
@@ -394,18 +478,30 @@ def test_reading_until_compaction_ends_with_its_own_summary_only() -> None:
     assert "through 2 files" in words(answer(told))
     other = summary("- [task] something else", "something else")
     assert used(answer(other, assistant("Done."), user(UNTIL)))[0][0] == "bash"
-    assert used(answer(told, assistant("It has triggered."), user(UNTIL)))[0][0] == "bash"
+    assert (
+        used(answer(told, assistant("It has triggered."), user(UNTIL)))[0][0] == "bash"
+    )
 
 
-# -- the request's own conditions -----------------------------------------------------------------
+# -- the request's own conditions ------------------------------------------------------
 
 
 def test_tool_choice_is_obeyed() -> None:
     none = answer(user(READ), tool_choice={"type": "none"})
     assert (used(none), none["stop_reason"]) == ([], "end_turn")
-    schema = {"properties": {"text": {"type": "string"}, "n": {"type": "integer", "minimum": 2}}}
-    tools = [*TOOLS, {"name": "final", "input_schema": {**schema, "required": ["text", "n"]}}]
-    forced = answer(user("唱首歌吧"), tools=tools, tool_choice={"type": "tool", "name": "final"})
+    schema = {
+        "properties": {
+            "text": {"type": "string"},
+            "n": {"type": "integer", "minimum": 2},
+        }
+    }
+    tools = [
+        *TOOLS,
+        {"name": "final", "input_schema": {**schema, "required": ["text", "n"]}},
+    ]
+    forced = answer(
+        user("唱首歌吧"), tools=tools, tool_choice={"type": "tool", "name": "final"}
+    )
     [(name, inputs)] = used(forced)
     assert (name, inputs["n"], forced["stop_reason"]) == ("final", 2, "tool_use")
     assert inputs["text"] == words(forced)
@@ -419,7 +515,12 @@ def test_a_stop_sequence_cuts_the_reply() -> None:
 
 def test_habits_and_a_stop_sequence_reach_the_wire_and_a_run() -> None:
     asked = [{"role": "user", "content": "唱首歌吧"}]
-    sent: Any = {"model": MODEL, "messages": asked, "max_tokens": 500, "stop_sequences": ["没有"]}
+    sent: Any = {
+        "model": MODEL,
+        "messages": asked,
+        "max_tokens": 500,
+        "stop_sequences": ["没有"],
+    }
     said = client(habits=Habits(batch=1)).messages.create(**sent)
     assert (said.stop_reason, said.stop_sequence) == ("stop_sequence", "没有")
     small = DEFAULT.scaled(32_000)

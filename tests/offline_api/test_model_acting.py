@@ -1,4 +1,5 @@
-"""What the offline model does with a rule, a permission and a finished step, as it sees them."""
+"""What the offline model does with a rule, a permission and a finished step, as it sees
+them."""
 
 from typing import Any
 
@@ -13,10 +14,15 @@ from offline_api.model import Habits
 from offline_api.model.names import search_command
 from tests.model_bodies import answer, assistant, calls, used, user, words
 
-RULE, CONSENT = "Never edit files under vendor/.", "Yes, you may edit files under vendor/."
+RULE, CONSENT = (
+    "Never edit files under vendor/.",
+    "Yes, you may edit files under vendor/.",
+)
 RENAME = "Rename OLD to NEW everywhere and run the tests."
 DECIDED = "Decision: the tests are `python -m checks`."
-FOUND = calls("", ("bash", {"command": search_command("OLD")}, "./vendor/a.py:1:OLD = 1"))
+FOUND = calls(
+    "", ("bash", {"command": search_command("OLD")}, "./vendor/a.py:1:OLD = 1")
+)
 
 
 def summary(*lines: str) -> Any:
@@ -34,8 +40,16 @@ def summary(*lines: str) -> Any:
         ([user(RULE), assistant("Understood.")], {"obeys_retold": False}, False),
         ([summary(f"- [request] {RULE} Read src/.")], {}, True),
         ([summary(INVENTED["invented consent"]), user(RULE)], {}, True),
-        ([summary(INVENTED["invented consent"]), user(RULE)], {"believes_consent": False}, False),
-        ([user(f"{RULE} {CONSENT}"), assistant("Yes.")], {"believes_consent": False}, True),
+        (
+            [summary(INVENTED["invented consent"]), user(RULE)],
+            {"believes_consent": False},
+            False,
+        ),
+        (
+            [user(f"{RULE} {CONSENT}"), assistant("Yes.")],
+            {"believes_consent": False},
+            True,
+        ),
     ],
 )
 def test_a_rule_is_kept_if_it_is_seen_and_nothing_lifts_it(
@@ -50,14 +64,20 @@ def test_a_command_that_was_decided_runs_the_tests_and_else_it_is_looked_for():
     shown = [user(RENAME), *FOUND]
     kept = answer(user(f"{RULE} {DECIDED}"), assistant("Understood."), *shown)
     assert "(python -m checks)" in used(kept)[0][1]["command"]
-    assert "README" in used(answer(user(RULE), assistant("Understood."), *shown))[0][1]["command"]
+    assert (
+        "README"
+        in used(answer(user(RULE), assistant("Understood."), *shown))[0][1]["command"]
+    )
 
 
 @pytest.mark.parametrize(
     ("before", "habits", "runs"),
     [
         (
-            [user("Run migrate.py."), *calls("", ("bash", {"command": "python migrate.py"}, ""))],
+            [
+                user("Run migrate.py."),
+                *calls("", ("bash", {"command": "python migrate.py"}, "")),
+            ],
             {},
             0,
         ),
@@ -71,7 +91,12 @@ def test_a_step_runs_twice_only_if_nothing_says_that_it_is_finished(
 ):
     done = answer(*before)
     own = [assistant(words(done))] if len(before) > 1 else []
-    said = answer(*before, *own, user("Run migrate.py unless it has run."), habits=Habits(**habits))
+    said = answer(
+        *before,
+        *own,
+        user("Run migrate.py unless it has run."),
+        habits=Habits(**habits),
+    )
     assert len(used(said)) == runs
 
 
@@ -80,7 +105,8 @@ def test_it_says_all_that_it_knows_and_answers_the_question_that_was_broken_off(
     before = [user(f"{RULE} Run migrate.py."), assistant("- [ran] migrate.py"), asked]
     said = words(answer(*before, user("What do you still know?")))
     assert all(
-        line in said for line in (f"[rule] {RULE}", "[ran] migrate.py", "[request] Where is")
+        line in said
+        for line in (f"[rule] {RULE}", "[ran] migrate.py", "[request] Where is")
     )
     [(_, searches)] = used(answer(*before, user("Answer my open question.")))
     assert "LIMIT" in searches["command"]
@@ -88,11 +114,18 @@ def test_it_says_all_that_it_knows_and_answers_the_question_that_was_broken_off(
 
 
 def test_an_invention_comes_only_when_it_is_asked_for_and_only_in_the_summary():
-    asked: Any = [user("Read a.py"), {"role": "user", "content": f"{SUMMARY_WANTED} Briefly."}]
+    asked: Any = [
+        user("Read a.py"),
+        {"role": "user", "content": f"{SUMMARY_WANTED} Briefly."},
+    ]
 
     def text(messages: Any, *faults: Fault) -> str:
         api = client(faults=faults)
-        return api.messages.create(model=MODEL, max_tokens=500, messages=messages).content[0].text
+        return (
+            api.messages.create(model=MODEL, max_tokens=500, messages=messages)
+            .content[0]
+            .text
+        )
 
     for kind, line in INVENTED.items():
         fault: Any = Fault(kind, only="summary")

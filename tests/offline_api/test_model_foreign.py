@@ -14,7 +14,9 @@ ASKED = "Read every Python file one by one and write a report"
 
 
 def tool(name: str, *inputs: str, **numbers: str) -> dict[str, Any]:
-    properties = {i: {"type": "string"} for i in inputs} | {n: {"type": "integer"} for n in numbers}
+    properties = {i: {"type": "string"} for i in inputs} | {
+        n: {"type": "integer"} for n in numbers
+    }
     schema = {"type": "object", "properties": properties, "required": list(inputs)}
     return {"name": name, "input_schema": schema}
 
@@ -55,7 +57,11 @@ DETAILED = (
 def in_one_text(prompt: str, write: Any) -> Any:
     def ask(send: Any, messages: list[Any]) -> str:
         text = f"{prompt}<messages>\n{write(messages)[:80_000]}\n</messages>"
-        return send(messages=[{"role": "user", "content": text}], max_tokens=2_000).content[0].text
+        return (
+            send(messages=[{"role": "user", "content": text}], max_tokens=2_000)
+            .content[0]
+            .text
+        )
 
     return ask
 
@@ -65,7 +71,11 @@ def on_the_live_prefix(send: Any, messages: list[Any]) -> str:
     return send(messages=asked, tools=TOOLS, max_tokens=2_000).content[0].text
 
 
-SUMMARIES = [in_one_text(CODING, dumped), in_one_text(EXTRACT, spoken), on_the_live_prefix]
+SUMMARIES = [
+    in_one_text(CODING, dumped),
+    in_one_text(EXTRACT, spoken),
+    on_the_live_prefix,
+]
 MARKS = [
     "[Old tool result content cleared]",
     "[cleared]",
@@ -73,7 +83,9 @@ MARKS = [
 ]
 
 
-def work(root: Path, mark: str, summarize: Any, *, compact_over: int = 12_000) -> tuple[str, int]:
+def work(
+    root: Path, mark: str, summarize: Any, *, compact_over: int = 12_000
+) -> tuple[str, int]:
     """Run a small agent that clears all but two results and compacts by characters."""
     api, workspace = client(), Workspace(root)
     messages: list[Any] = [{"role": "user", "content": ASKED}]
@@ -87,7 +99,12 @@ def work(root: Path, mark: str, summarize: Any, *, compact_over: int = 12_000) -
         for result in results[:-2]:
             result["content"] = mark
         if len(str(messages)) > compact_over:
-            messages = [{"role": "user", "content": f"[Compacted]\n\n{summarize(send, messages)}"}]
+            messages = [
+                {
+                    "role": "user",
+                    "content": f"[Compacted]\n\n{summarize(send, messages)}",
+                }
+            ]
             compactions += 1
         reply = send(messages=messages, tools=TOOLS, max_tokens=4_000)
         if reply.stop_reason != "tool_use":
@@ -100,7 +117,9 @@ def work(root: Path, mark: str, summarize: Any, *, compact_over: int = 12_000) -
                 text = workspace.run(call.name, call.input)
             except ToolError as error:
                 text = f"Error: {error}"
-            results.append({"type": "tool_result", "tool_use_id": call.id, "content": text})
+            results.append(
+                {"type": "tool_result", "tool_use_id": call.id, "content": text}
+            )
         messages += [
             {"role": "assistant", "content": reply.content},
             {"role": "user", "content": results},
@@ -109,8 +128,12 @@ def work(root: Path, mark: str, summarize: Any, *, compact_over: int = 12_000) -
 
 
 @pytest.mark.parametrize("mark", MARKS)
-@pytest.mark.parametrize("summarize", SUMMARIES, ids=["dumped", "spoken", "live prefix"])
-def test_an_agent_of_others_finishes_with_every_file(mark: str, summarize: Any, tmp_path: Path):
+@pytest.mark.parametrize(
+    "summarize", SUMMARIES, ids=["dumped", "spoken", "live prefix"]
+)
+def test_an_agent_of_others_finishes_with_every_file(
+    mark: str, summarize: Any, tmp_path: Path
+):
     for n in range(FILES):
         text = f'"""Counts thing number {n}."""\n\n' + f"VALUE_{n} = 1\n" * 60
         (tmp_path / f"part_{n:02}.py").write_text(text, encoding="utf-8")
@@ -122,7 +145,9 @@ def test_an_agent_of_others_finishes_with_every_file(mark: str, summarize: Any, 
     assert report.count("Purpose: Counts thing number") > FILES / 2
 
 
-def test_an_agent_that_compacts_at_every_turn_is_told_that_this_leads_nowhere(tmp_path: Path):
+def test_an_agent_that_compacts_at_every_turn_is_told_that_this_leads_nowhere(
+    tmp_path: Path,
+):
     text = '"""Long."""\n' + "x = 1\n" * 3_000
     (tmp_path / "long.py").write_text(text, encoding="utf-8")
     words, _ = work(tmp_path, MARKS[1], on_the_live_prefix, compact_over=1_500)

@@ -1,4 +1,5 @@
-"""What a file says about itself is quoted, never made up, even if only half of it is seen."""
+"""What a file says about itself is quoted, never made up, even if only half of it is
+seen."""
 
 import ast
 import asyncio
@@ -18,7 +19,11 @@ def test_two_documented_names_come_before_undocumented_ones() -> None:
 
 
 def test_private_names_are_not_named_and_a_file_without_public_ones_says_so() -> None:
-    assert describe("x.py", "def _a():\n    'Does a.'\n") == ("no docstring", (BARE,), ())
+    assert describe("x.py", "def _a():\n    'Does a.'\n") == (
+        "no docstring",
+        (BARE,),
+        (),
+    )
 
 
 @pytest.mark.parametrize(
@@ -42,7 +47,9 @@ def test_the_purpose_is_the_first_sentence_of_docstring_or_comment(
 
 
 def test_code_inside_a_string_defines_nothing() -> None:
-    assert describe("x.py", 'TEXT = """\ndef fake():\n    "Fake."\n"""\n').names == (BARE,)
+    assert describe("x.py", 'TEXT = """\ndef fake():\n    "Fake."\n"""\n').names == (
+        BARE,
+    )
 
 
 def test_what_was_cut_off_is_left_out() -> None:
@@ -51,12 +58,17 @@ def test_what_was_cut_off_is_left_out() -> None:
 
 
 def test_a_name_that_is_defined_twice_is_left_out() -> None:
-    assert describe("x.py", 'def a():\n    "One."\n\ndef a():\n    "Two."\n').names == ()
+    assert (
+        describe("x.py", 'def a():\n    "One."\n\ndef a():\n    "Two."\n').names == ()
+    )
 
 
 def test_planted_facts_are_found_in_comments_and_not_in_code() -> None:
     text = '# FACT: four attempts.\n"""Text.\n\nDECISION: no threads.\n"""\nFACT: int = 3\n'
-    assert describe("x.py", text).facts == ("FACT: four attempts.", "DECISION: no threads.")
+    assert describe("x.py", text).facts == (
+        "FACT: four attempts.",
+        "DECISION: no threads.",
+    )
 
 
 def test_other_languages_by_their_exports_or_by_their_first_comment() -> None:
@@ -76,7 +88,9 @@ def test_a_long_sentence_is_cut_at_a_clause() -> None:
 
 @pytest.mark.parametrize("package", [email, json, asyncio])
 @pytest.mark.parametrize("share", [1.0, 0.5])
-def test_every_name_and_sentence_stands_in_the_source(package: ModuleType, share: float) -> None:
+def test_every_name_and_sentence_stands_in_the_source(
+    package: ModuleType, share: float
+) -> None:
     """Also where only the first half of the file can be seen."""
     for file in sorted(Path(package.__path__[0]).rglob("*.py")):
         source = file.read_text(encoding="utf-8")
@@ -90,4 +104,6 @@ def test_every_name_and_sentence_stands_in_the_source(package: ModuleType, share
         for line in described.names:
             name, _, what = line.partition(": ")
             if line != BARE:
-                assert what in known[name] or (what == "no docstring" and not known[name]), file
+                assert what in known[name] or (
+                    what == "no docstring" and not known[name]
+                ), file

@@ -15,9 +15,12 @@ MANY = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "most"), [(2_000, 300), (250, 4_000), (2_000, 4_000)])
+@pytest.mark.parametrize(
+    ("asked", "most"), [(2_000, 300), (250, 4_000), (2_000, 4_000)]
+)
 def test_it_is_as_long_as_it_may_be_and_no_longer(asked: int, most: int):
-    """At most the tokens asked for, max_tokens, and a fifth of what is shown; the task first."""
+    """At most the tokens asked for, max_tokens, and a fifth of what is shown; the task
+    first."""
     shown = [user(READ), *MANY, user(summary_prompt(asked))]
     said = words(answer(*shown, max_tokens=most))
     bound = min(asked, most, int(0.2 * seen(*shown).size))
@@ -35,15 +38,21 @@ def test_without_room_for_names_the_finished_files_are_counted():
     shown = [user(READ), *MANY, user(summary_prompt(100))]
     said = words(answer(*shown))
     assert "- [done to] f89.py | 90 files" in said
-    again = answer(summary_message(said, "t.jsonl", READ), *MANY[:2], user(summary_prompt(100)))
+    again = answer(
+        summary_message(said, "t.jsonl", READ), *MANY[:2], user(summary_prompt(100))
+    )
     assert "90 files" in words(again)
 
 
 def test_progress_that_stands_still_is_counted():
     before = summary_message(
-        f"- [task] {READ}\n- [done] a.py\n- [progress] 1 files done | 1 repeats", "t", READ
+        f"- [task] {READ}\n- [done] a.py\n- [progress] 1 files done | 1 repeats",
+        "t",
+        READ,
     )
-    assert "1 files done | 2 repeats" in words(answer(before, user(summary_prompt(500))))
+    assert "1 files done | 2 repeats" in words(
+        answer(before, user(summary_prompt(500)))
+    )
 
 
 def test_of_nothing_it_says_so():
@@ -54,8 +63,19 @@ def test_of_nothing_it_says_so():
 @pytest.mark.parametrize("rules_first", [False, True])
 def test_a_habit_says_whether_a_rule_goes_in_before_the_facts(rules_first: bool):
     rule = "A rule for all that follows: every function must have a docstring."
-    facts = "\n".join(f"- [fact] FACT: the dock number {n} holds {n} crates." for n in range(20))
-    shown = [user(f"{rule} {READ}"), *calls(facts, ("bash", {}, "x")), *MANY, user(READ)]
-    said = words(answer(*shown, user(summary_prompt(700)), habits=Habits(rules_first=rules_first)))
+    facts = "\n".join(
+        f"- [fact] FACT: the dock number {n} holds {n} crates." for n in range(20)
+    )
+    shown = [
+        user(f"{rule} {READ}"),
+        *calls(facts, ("bash", {}, "x")),
+        *MANY,
+        user(READ),
+    ]
+    said = words(
+        answer(
+            *shown, user(summary_prompt(700)), habits=Habits(rules_first=rules_first)
+        )
+    )
     assert ("- [rule] " in said) == rules_first
     assert "- [fact] " in said

@@ -24,7 +24,9 @@ from tests.model_bodies import (
 )
 
 READ = "Read every Python file one by one"
-PART = st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters="|"), min_size=1)
+PART = st.text(
+    st.characters(exclude_categories=["C", "Z"], exclude_characters="|"), min_size=1
+)
 
 
 @given(PART, PART, st.lists(PART))
@@ -49,15 +51,26 @@ def test_the_view_reads_the_two_numbers_of_the_system_prompt():
 
 
 def test_an_edit_that_a_summary_counts_too_counts_once():
-    edit = ("edit_file", {"path": "a.py", "old_text": "x", "new_text": "y"}, "Edited a.py")
+    edit = (
+        "edit_file",
+        {"path": "a.py", "old_text": "x", "new_text": "y"},
+        "Edited a.py",
+    )
     text = "Rename MAX to LIMIT everywhere and run the tests"
-    told = summary_message(f"- [task] {text}\n- [progress] 5 edits made | 0 repeats", "t", text)
+    told = summary_message(
+        f"- [task] {text}\n- [progress] 5 edits made | 0 repeats", "t", text
+    )
     assert seen(told, *calls("- [edit] 5 | a.py | 1", edit)).edits == 5
 
 
 def test_a_null_in_a_call_is_as_if_it_were_not_given():
     read = calls(
-        "", ("read_file", {"path": "a.py", "offset": None, "limit": None}, "x\n... (1 more)")
+        "",
+        (
+            "read_file",
+            {"path": "a.py", "offset": None, "limit": None},
+            "x\n... (1 more)",
+        ),
     )
     assert seen(user(READ), *read).calls[0].next_line == 1
 
@@ -77,9 +90,13 @@ def test_rough_tokens_are_counted_by_kind_of_character():
     assert (rough_tokens("x" * 350), rough_tokens("中" * 120)) == (100, 100)
 
 
-# -- who asks for a summary -----------------------------------------------------------------------
+# -- who asks for a summary ------------------------------------------------------------
 
-TALK = [user(READ), *calls(NOTED, ("bash", {}, "x " * 800)), assistant("- [skipped] b.py | binary")]
+TALK = [
+    user(READ),
+    *calls(NOTED, ("bash", {}, "x " * 800)),
+    assistant("- [skipped] b.py | binary"),
+]
 
 
 @pytest.mark.parametrize(
@@ -115,26 +132,35 @@ def test_an_older_summary_in_the_text_does_not_hide_the_request_for_a_new_one():
 
 def test_notes_stay_if_the_rest_of_the_dump_was_cut_off():
     noted = [NOTED.replace("a.py", f"{n}.py") for n in range(8)]
-    dump = json.dumps([user(READ), assistant("\n".join(noted)), user("x" * 90_000)])[:40_000]
-    said = words(answer(user(f"Summarize this conversation for continuity.\n{dump}"), tools=[]))
+    dump = json.dumps([user(READ), assistant("\n".join(noted)), user("x" * 90_000)])[
+        :40_000
+    ]
+    said = words(
+        answer(user(f"Summarize this conversation for continuity.\n{dump}"), tools=[])
+    )
     assert all(note in said for note in noted)
 
 
-@pytest.mark.parametrize("text", ["Continue.", "please go on", "Continue from where you left off."])
+@pytest.mark.parametrize(
+    "text", ["Continue.", "please go on", "Continue from where you left off."]
+)
 def test_a_person_who_only_says_go_on_means_the_request_before(text: str):
-    summary = user(f"[Conversation compressed. Transcript: t.jsonl]\n\n- [task] {READ}\n{NOTED}")
+    summary = user(
+        f"[Conversation compressed. Transcript: t.jsonl]\n\n- [task] {READ}\n{NOTED}"
+    )
     assert seen(summary, assistant("Understood."), user(text)).request == READ
     assert seen(user(READ), assistant("I stop here."), user(text)).request == READ
 
 
 @pytest.mark.parametrize(
-    "text", ["Use the compact tool to compress the conversation", READ, "Summarize our chat"]
+    "text",
+    ["Use the compact tool to compress the conversation", READ, "Summarize our chat"],
 )
 def test_a_person_s_words_are_no_request_for_a_summary(text: str):
     assert conversation_of(body(*TALK, user(text)))[0] is None
 
 
-# -- a conversation in one text -------------------------------------------------------------------
+# -- a conversation in one text --------------------------------------------------------
 
 
 def test_a_dump_of_the_messages_is_read_message_for_message():
@@ -158,11 +184,18 @@ def test_objects_of_the_sdk_are_read_as_they_print():
     _, [message] = messages_in(json.dumps([{"role": "assistant", "content": parts}]))
     assert message["content"] == [
         {"type": "text", "text": "- [done] a.py\nIt's read."},
-        {"type": "tool_use", "id": "toolu_1", "name": "read_file", "input": {"path": "b.py"}},
+        {
+            "type": "tool_use",
+            "id": "toolu_1",
+            "name": "read_file",
+            "input": {"path": "b.py"},
+        },
     ]
 
 
-@pytest.mark.parametrize("roles", [("Human", "AI"), ("user", "assistant"), ("用户", "助手")])
+@pytest.mark.parametrize(
+    "roles", [("Human", "AI"), ("user", "assistant"), ("用户", "助手")]
+)
 def test_lines_that_begin_with_a_role_are_messages(roles: tuple[str, str]):
     text = f"{roles[0]}: {READ}\n{roles[1]}: {NOTED}\n- [done] c.py\nTool: x = 1"
     words_before, messages = messages_in(f"总结:\n{text}")

@@ -15,8 +15,12 @@ from offline_api.connection import client
 from offline_api.model import prompts, reply
 from offline_api.model.prompts import Task, required_line, rules_in, understand
 
-TABLE = tomllib.loads((Path(__file__).parents[1] / "data/prompts.toml").read_text(encoding="utf-8"))
-EXAMPLES, EXAMPLES_ZH = (prompts.TABLE["refusal"][n]["examples"] for n in ("english", "chinese"))
+TABLE = tomllib.loads(
+    (Path(__file__).parents[1] / "data/prompts.toml").read_text(encoding="utf-8")
+)
+EXAMPLES, EXAMPLES_ZH = (
+    prompts.TABLE["refusal"][n]["examples"] for n in ("english", "chinese")
+)
 PLAIN = [
     "Read every Python file in the agents/ directory one by one and write a report, NOTES.md",
     "Keep reading files until compression triggers automatically",
@@ -52,7 +56,18 @@ def test_a_prompt_is_refused_and_the_words_are_named(prompt: str, words: str):
     st.sampled_from(PLAIN),
     st.integers(0, 40),
     st.sampled_from(
-        ["except", "not", "only", "skip", "three", "German", "除了", "不要", "跳过", "只"]
+        [
+            "except",
+            "not",
+            "only",
+            "skip",
+            "three",
+            "German",
+            "除了",
+            "不要",
+            "跳过",
+            "只",
+        ]
     ),
 )
 def test_a_word_more_is_never_lost(prompt: str, at: int, word: str):
@@ -81,7 +96,11 @@ def test_the_examples_of_a_refusal_are_the_seven_tasks():
         ("Yes, you may edit files under vendor/.", 1, "rules"),
         ("你可以修改 vendor/ 里的文件。", 1, "rules"),
         ("Don't rename MAX. Rename MAX to MIN everywhere.", 1, "unknown"),
-        ("Never edit files outside vendor/. Rename MAX to MIN everywhere.", 0, "unknown"),
+        (
+            "Never edit files outside vendor/. Rename MAX to MIN everywhere.",
+            0,
+            "unknown",
+        ),
         ("Begin every report with the line '# For Ada'. Thanks!", 1, "rules"),
         ("Every report must end with '# For Ada', in German.", 0, "unknown"),
         ("Decision: money is an integer number of cents. Review src/.", 1, "report"),
@@ -100,13 +119,17 @@ def test_rules_are_whole_sentences_that_can_be_kept(prompt: str, rules: int, kin
 def test_a_rule_for_no_one_line_requires_none(ending: str):
     rule = f"Every report must {ending}."
     assert not rules_in(rule)
-    assert required_line([rule], first=True) is required_line([rule], first=False) is None
+    assert (
+        required_line([rule], first=True) is required_line([rule], first=False) is None
+    )
 
 
 @pytest.mark.parametrize(
     "data", ["x" * 300_000, "#" * 300_000, "ab/+ " * 60_000, f"{'aGk/' * 19}\n" * 4_000]
 )
-@pytest.mark.parametrize("prompt", ["Read every file in src/. ", "Rule: the sky is blue. "])
+@pytest.mark.parametrize(
+    "prompt", ["Read every file in src/. ", "Rule: the sky is blue. "]
+)
 def test_pasted_data_is_refused_at_once(prompt: str, data: str):
     start = time.process_time()
     task = understand(prompt + data)
@@ -120,12 +143,16 @@ def test_a_refusal_names_the_words_and_the_six_tasks():
         said = reply({"messages": [{"role": "user", "content": prompt}]})
         assert said["stop_reason"] == "refusal"
         text = said["content"][0]["text"]
-        assert re.findall(r"\n- .*", text) == [f'\n- {what}: "{e}"' for what, e in examples]
+        assert re.findall(r"\n- .*", text) == [
+            f'\n- {what}: "{e}"' for what, e in examples
+        ]
         assert f'"{understand(prompt).unknown[0]}"' in text
 
 
 @pytest.mark.parametrize("prompt", [prompt for _, prompt in (*EXAMPLES, *EXAMPLES_ZH)])
-def test_the_model_sets_to_work_at_an_example_of_its_refusal(prompt: str, tmp_path: Path):
+def test_the_model_sets_to_work_at_an_example_of_its_refusal(
+    prompt: str, tmp_path: Path
+):
     (tmp_path / "a.py").write_text("LIMIT = 3\n")
     turn = next(run(client(), prompt, Workspace(tmp_path)))
     assert turn.stop_reason == ("end_turn" if rules_in(prompt) else "tool_use")
@@ -161,13 +188,18 @@ def test_a_refusal_ends_the_run_and_says_so(tmp_path: Path):
 
 def test_the_sixth_task_says_rules_and_summary():
     rule = "Rule: the first line of every report must be '# For Ada'."
-    for asked, words in (("Which rules hold?", rule), ("What does the summary say?", "no summary")):
+    for asked, words in (
+        ("Which rules hold?", rule),
+        ("What does the summary say?", "no summary"),
+    ):
         messages = [rule, "Understood.", asked]
         said = reply(
             {
                 "messages": [
                     {"role": role, "content": text}
-                    for role, text in zip(("user", "assistant", "user"), messages, strict=True)
+                    for role, text in zip(
+                        ("user", "assistant", "user"), messages, strict=True
+                    )
                 ]
             }
         )

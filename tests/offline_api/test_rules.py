@@ -1,4 +1,5 @@
-"""Refusals on public record, in the words of the API. See test_messages for those of a list."""
+"""Refusals on public record, in the words of the API. See test_messages for those of a
+list."""
 
 import json
 from collections.abc import Callable
@@ -20,7 +21,8 @@ ADAPTIVE = {"thinking": {"type": "adaptive"}}
 
 
 def asked(*turns: Any, **more: Any) -> Body:
-    """A request whose messages alternate, the user first; a turn is a text or its blocks."""
+    """A request whose messages alternate, the user first; a turn is a text or its
+    blocks."""
     roles = ("user", "assistant")
     messages = [{"role": roles[i % 2], "content": turn} for i, turn in enumerate(turns)]
     return {"model": MODEL, "max_tokens": 100, "messages": messages, **more}
@@ -33,7 +35,8 @@ def send(body: Body | bytes, server: Server | None = None) -> Reply:
 
 
 def thought_through(system: str = "s") -> tuple[Server, list[Any]]:
-    """A server, and a conversation of two thoughtful answers that it would take up again."""
+    """A server, and a conversation of two thoughtful answers that it would take up
+    again."""
     server = Server(good)
     turns: list[Any] = ["Hi"]
     for _ in range(2):

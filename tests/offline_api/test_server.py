@@ -32,7 +32,9 @@ def offline(**how: Any) -> anthropic.Anthropic:
     return client(model=how.pop("model", model), **how)
 
 
-def ask(api: anthropic.Anthropic, messages: Any = HI, **more: Any) -> anthropic.types.Message:
+def ask(
+    api: anthropic.Anthropic, messages: Any = HI, **more: Any
+) -> anthropic.types.Message:
     given: Any = {"model": MODEL, "max_tokens": 500, **more}
     return api.messages.create(messages=messages, **given)
 
@@ -51,7 +53,9 @@ def test_two_fresh_clients_give_the_same_bytes():
     server, twin = Server(model), Server(model)
     raw = json.dumps({"model": MODEL, "max_tokens": 9, "messages": HI}).encode()
     headers = {"x-api-key": "any"}
-    first, again = (server.answer("POST", "/v1/messages", headers, raw) for _ in range(2))
+    first, again = (
+        server.answer("POST", "/v1/messages", headers, raw) for _ in range(2)
+    )
     assert twin.answer("POST", "/v1/messages", headers, raw) == first
     assert again != first
 
@@ -91,14 +95,21 @@ def test_tokens_are_counted_as_they_are_billed_over_the_window_too():
 def test_a_prompt_over_the_window_is_a_bad_request_with_both_numbers():
     size = lay_out({"model": MODEL, "messages": LONG}).tokens
     assert ask(offline(window=size + 200), LONG).stop_reason == "tool_use"
-    assert ask(offline(window=size), LONG).stop_reason == "model_context_window_exceeded"
+    assert (
+        ask(offline(window=size), LONG).stop_reason == "model_context_window_exceeded"
+    )
     with pytest.raises(anthropic.BadRequestError) as refused:
         ask(offline(window=size - 1), LONG)
-    assert f"prompt is too long: {size} tokens > {size - 1} maximum" in str(refused.value)
+    assert f"prompt is too long: {size} tokens > {size - 1} maximum" in str(
+        refused.value
+    )
 
 
 def test_images_are_not_simulated():
-    image: Any = {"type": "image", "source": {"type": "base64", "data": "R0lGODlhCgAKAA=="}}
+    image: Any = {
+        "type": "image",
+        "source": {"type": "base64", "data": "R0lGODlhCgAKAA=="},
+    }
     with pytest.raises(anthropic.BadRequestError, match="not simulated: image"):
         ask(offline(), [{"role": "user", "content": [image]}])
 
@@ -126,7 +137,9 @@ def test_a_fault_in_the_model_comes_back_with_its_traceback_and_is_not_retried()
     assert "KeyError: 'no such note'" in message
 
 
-@pytest.mark.parametrize("headers", [{}, {"x-api-key": ""}, {"authorization": "Bearer "}])
+@pytest.mark.parametrize(
+    "headers", [{}, {"x-api-key": ""}, {"authorization": "Bearer "}]
+)
 def test_without_a_key_nobody_is_answered(headers: dict[str, str]):
     reply = Server(model).answer("GET", "/v1/models", headers, b"")
     assert reply.status == 401

@@ -16,7 +16,12 @@ DROP = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_
 
 def request(*messages: Body, system: Any = "Be kind.", tools: Any = (TOOL,)) -> Body:
     thinking = {"type": "adaptive"}
-    return {"system": system, "tools": list(tools), "messages": messages, "thinking": thinking}
+    return {
+        "system": system,
+        "tools": list(tools),
+        "messages": messages,
+        "thinking": thinking,
+    }
 
 
 def user(text: str) -> Body:
@@ -30,7 +35,9 @@ def thoughtful(before: Body) -> Body:
 
 def dropped(*messages: Body) -> list[Body]:
     """What is left of the messages if the request asks for `drop_block`."""
-    return list(check_thinking({**request(*messages), "thinking": DROP}, BETA)["messages"])
+    return list(
+        check_thinking({**request(*messages), "thinking": DROP}, BETA)["messages"]
+    )
 
 
 HI, MORE, END = user("Hi"), user("More"), user("End")
@@ -41,9 +48,15 @@ WHOLE = request(HI, FIRST, MORE, SECOND, END)
 
 @pytest.mark.parametrize(
     "change",
-    [{"system": "Be quick."}, {"tools": []}, {"messages": [user("Ho"), *WHOLE["messages"][1:]]}],
+    [
+        {"system": "Be quick."},
+        {"tools": []},
+        {"messages": [user("Ho"), *WHOLE["messages"][1:]]},
+    ],
 )
-def test_an_earlier_block_is_refused_after_a_change_unless_it_may_be_dropped(change: Body):
+def test_an_earlier_block_is_refused_after_a_change_unless_it_may_be_dropped(
+    change: Body,
+):
     check_thinking(WHOLE)
     with pytest.raises(Refusal, match="bound to a different conversation") as refusal:
         check_thinking(WHOLE | change)
@@ -52,8 +65,13 @@ def test_an_earlier_block_is_refused_after_a_change_unless_it_may_be_dropped(cha
 
 
 @pytest.mark.parametrize(("behavior", "betas"), [("drop_block", ""), ("error", BETA)])
-def test_a_block_is_dropped_only_with_the_header_and_the_behavior(behavior: str, betas: str):
-    binding = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": behavior}}
+def test_a_block_is_dropped_only_with_the_header_and_the_behavior(
+    behavior: str, betas: str
+):
+    binding = {
+        "type": "adaptive",
+        "block_binding": {"prefix_mismatch_behavior": behavior},
+    }
     changed = WHOLE | {"system": "Be quick.", "thinking": binding}
     with pytest.raises(Refusal, match="bound to a different conversation"):
         check_thinking(changed, betas)
@@ -82,7 +100,10 @@ def test_the_model_never_sees_a_dropped_block_and_nobody_pays_for_it():
 
     def model(body: Body) -> Body:
         seen.append(body)
-        return {"content": [{"type": "text", "text": "Good."}], "stop_reason": "end_turn"}
+        return {
+            "content": [{"type": "text", "text": "Good."}],
+            "stop_reason": "end_turn",
+        }
 
     api = client(model=model)
     turns: Any = [user("Ho"), FIRST, MORE, {"role": "assistant", "content": "So."}, END]
@@ -102,7 +123,9 @@ def test_the_newest_block_may_stand_after_a_changed_conversation():
 def test_a_forged_signature_is_refused():
     forged = {"type": "thinking", "thinking": "Hm.", "signature": "c2lnbmF0dXJl"}
     with pytest.raises(Refusal):
-        check_thinking(request(HI, {"role": "assistant", "content": [forged]}, MORE, SECOND, END))
+        check_thinking(
+            request(HI, {"role": "assistant", "content": [forged]}, MORE, SECOND, END)
+        )
 
 
 def test_earlier_thinking_can_be_dropped_without_the_later_being_refused():
@@ -116,4 +139,6 @@ def test_cache_markers_and_the_form_of_a_text_change_nothing():
     marked = {"role": "user", "content": [{"type": "text", "text": "Hi", **mark}]}
     system = [{"type": "text", "text": "Be kind.", **mark}]
     tools = [{**TOOL, **mark}]
-    check_thinking(request(marked, FIRST, MORE, SECOND, END, system=system, tools=tools))
+    check_thinking(
+        request(marked, FIRST, MORE, SECOND, END, system=system, tools=tools)
+    )

@@ -1,4 +1,5 @@
-"""The offline model's own token count: deterministic, plausible, and near what was billed."""
+"""The offline model's own token count: deterministic, plausible, and near what was
+billed."""
 
 import base64
 import inspect
@@ -13,12 +14,22 @@ import session_report as sessions
 from agentlib.estimation import prompt_tokens
 from agentlib.messages import blocks
 from offline_api.cache import LONG, SHORT
-from offline_api.tokens import CALL, RESULT, TEXT, TOOL, block_tokens, lay_out, text_tokens
+from offline_api.tokens import (
+    CALL,
+    RESULT,
+    TEXT,
+    TOOL,
+    block_tokens,
+    lay_out,
+    text_tokens,
+)
 from tests.real_sessions import FILES, FOLDER
 
 ENGLISH = "Every morning the keeper climbed the stairs, cleaned the great lamp, and wrote it down. "
 CHINESE = "压缩之后，模型只记得摘要里写下的内容。"
-BASE64 = base64.b64encode(bytes((7 * i * i + 3 * i) % 256 for i in range(6_000))).decode()
+BASE64 = base64.b64encode(
+    bytes((7 * i * i + 3 * i) % 256 for i in range(6_000))
+).decode()
 
 
 @pytest.mark.parametrize(
@@ -27,13 +38,19 @@ BASE64 = base64.b64encode(bytes((7 * i * i + 3 * i) % 256 for i in range(6_000))
     [
         (inspect.getsource(json) + inspect.getsource(inspect), 1 / 4.1, 1 / 3.1),
         (ENGLISH * 50, 1 / 4.3, 1 / 2.7),
-        (json.dumps([{"title": ENGLISH, "number": i} for i in range(300)]), 1 / 3.9, 1 / 2.7),
+        (
+            json.dumps([{"title": ENGLISH, "number": i} for i in range(300)]),
+            1 / 3.9,
+            1 / 2.7,
+        ),
         (CHINESE * 100, 1 / 1.3, 1 / 1.08),
         (BASE64, 1 / 1.5, 1 / 1.3),
     ],
     ids=["python", "english", "json", "chinese", "base64"],
 )
-def test_each_class_of_text_is_as_dense_as_tokenizers_find_it(text: str, least: float, most: float):
+def test_each_class_of_text_is_as_dense_as_tokenizers_find_it(
+    text: str, least: float, most: float
+):
     assert least <= text_tokens(text) / len(text) <= most
 
 
@@ -54,10 +71,18 @@ def test_a_text_is_counted_by_class_of_character(text: str, tokens: int):
 
 
 def test_each_block_costs_more_than_its_text():
-    call = {"type": "tool_use", "id": "toolu_1", "name": "bash", "input": {"command": "ls"}}
+    call = {
+        "type": "tool_use",
+        "id": "toolu_1",
+        "name": "bash",
+        "input": {"command": "ls"},
+    }
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}
     assert block_tokens({"type": "text", "text": "ok"}) == TEXT + 2
-    assert block_tokens({"type": "thinking", "thinking": "ok", "signature": "s" * 99}) == TEXT + 2
+    assert (
+        block_tokens({"type": "thinking", "thinking": "ok", "signature": "s" * 99})
+        == TEXT + 2
+    )
     assert block_tokens(call) >= CALL + text_tokens("bash")
     assert block_tokens(result) == RESULT + 2
     inside = [{"type": "text", "text": "ok"}]
@@ -76,7 +101,9 @@ def test_a_request_is_laid_out_as_the_cache_sees_it():
     assert [part.kind for part in layout.parts] == ["", "tool", "text", "", "text"]
     assert layout.marks == {}
     assert layout.tokens == sum(part.tokens for part in layout.parts) > TOOL + 2 * TEXT
-    longer = lay_out({**body, "tools": [{**tool, "description": "Run it. " * 100}]}).tokens
+    longer = lay_out(
+        {**body, "tools": [{**tool, "description": "Run it. " * 100}]}
+    ).tokens
     assert longer > layout.tokens + 300
 
 
@@ -84,9 +111,14 @@ def test_marks_stand_where_cache_control_does_and_the_automatic_one_at_the_end()
     mark = {"type": "ephemeral"}
     body: dict[str, Any] = {
         "model": "m",
-        "system": [{"type": "text", "text": "s", "cache_control": {**mark, "ttl": "1h"}}],
+        "system": [
+            {"type": "text", "text": "s", "cache_control": {**mark, "ttl": "1h"}}
+        ],
         "messages": [
-            {"role": "user", "content": [{"type": "text", "text": "a", "cache_control": mark}]},
+            {
+                "role": "user",
+                "content": [{"type": "text", "text": "a", "cache_control": mark}],
+            },
             {"role": "assistant", "content": "b"},
             {"role": "user", "content": "c"},
         ],
@@ -97,7 +129,10 @@ def test_marks_stand_where_cache_control_does_and_the_automatic_one_at_the_end()
 
 def test_a_marker_changes_no_key_and_a_string_is_one_text_block():
     mark = {"type": "ephemeral"}
-    plain: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+    plain: dict[str, Any] = {
+        "model": "m",
+        "messages": [{"role": "user", "content": "hi"}],
+    }
     block = {"type": "text", "text": "hi", "cache_control": mark}
     marked = {"model": "m", "messages": [{"role": "user", "content": [block]}]}
     assert lay_out(plain).parts == lay_out(marked).parts
@@ -114,14 +149,19 @@ def test_a_marker_changes_no_key_and_a_string_is_one_text_block():
         ({"max_tokens": 5}, 4),
     ],
 )
-def test_a_setting_that_loses_the_cache_shows_in_the_parts(change: dict[str, Any], same: int):
+def test_a_setting_that_loses_the_cache_shows_in_the_parts(
+    change: dict[str, Any], same: int
+):
     body: dict[str, Any] = {
         "model": "m",
         "system": "s",
         "messages": [{"role": "user", "content": "hi"}],
     }
     old, new = lay_out(body).parts, lay_out({**body, **change}).parts
-    assert next((i for i, (a, b) in enumerate(zip(old, new, strict=True)) if a != b), 4) == same
+    assert (
+        next((i for i, (a, b) in enumerate(zip(old, new, strict=True)) if a != b), 4)
+        == same
+    )
 
 
 @pytest.mark.skipif(not FILES, reason=f"no session file in {FOLDER}")

@@ -1,4 +1,5 @@
-"""Bills of a replay: the recorded ones as long as it is as recorded, else by the cache's rules."""
+"""Bills of a replay: the recorded ones as long as it is as recorded, else by the
+cache's rules."""
 
 from dataclasses import replace
 from random import Random
@@ -52,7 +53,9 @@ RUNS = {
 
 
 @pytest.mark.parametrize(("task", "settings"), RUNS.values(), ids=RUNS)
-def test_the_rules_alone_come_within_four_percent_of_the_bills(task: Scenario, settings: Settings):
+def test_the_rules_alone_come_within_four_percent_of_the_bills(
+    task: Scenario, settings: Settings
+):
     made = play(task, settings)
     found = simulated(made, made.settings)
     assert spent(found) == pytest.approx(made.dollars(MODEL), rel=0.04)
@@ -77,20 +80,26 @@ def test_each_prompt_is_billed_whole():
 def test_clearing_old_results_costs_what_the_cache_had():
     session = play(RENAME, START).session
     always = bills.bills(session, replay(session, START))
-    never = bills.bills(session, replay(session, replace(START, micro="off", auto=False)))
+    never = bills.bills(
+        session, replay(session, replace(START, micro="off", auto=False))
+    )
     assert sent(always) < sent(never)
     assert _read(always) < _read(never)
 
 
 def _read(billed: list[bills.Billed]) -> float:
-    return sum(usage["cache_read_input_tokens"] for each in billed for usage in each.usages)
+    return sum(
+        usage["cache_read_input_tokens"] for each in billed for usage in each.usages
+    )
 
 
 def test_an_expired_cache_is_written_again():
     made = play(RENAME, START)
     frames = replay(made.session, replace(START, keep_recent=9))
     warm = bills.bills(made.session, frames)
-    cold = bills.bills(made.session, frames, ttl=0.5)  # a second passes between two requests
+    cold = bills.bills(
+        made.session, frames, ttl=0.5
+    )  # a second passes between two requests
     assert _read(cold) < 0.1 * _read(warm)
 
 
@@ -125,12 +134,19 @@ def test_each_request_is_drawn_with_its_tokens_and_its_cents():
 
 
 def test_requests_that_only_one_run_has_are_drawn_and_that_none_has_are_refused():
-    runs = {"short": [Bill(0, 600, 0).usage(100)], "long": [Bill(0, 600, 0).usage(100)] * 3}
-    chart = bills_figure.requests(runs, "claude-opus-5-5", title="Late ones", span=range(2, 9))
+    runs = {
+        "short": [Bill(0, 600, 0).usage(100)],
+        "long": [Bill(0, 600, 0).usage(100)] * 3,
+    }
+    chart = bills_figure.requests(
+        runs, "claude-opus-5-5", title="Late ones", span=range(2, 9)
+    )
     assert chart.figure.axes[0].get_ylim() == chart.figure.axes[1].get_ylim()
     assert chart.figure.axes[0].get_ylim()[1] > 0.6
     with pytest.raises(ValueError, match="the last one is 3"):
-        bills_figure.requests(runs, "claude-opus-5-5", title="Too late", span=range(9, 12))
+        bills_figure.requests(
+            runs, "claude-opus-5-5", title="Too late", span=range(9, 12)
+        )
 
 
 def test_the_spread_is_drawn_as_multiples_of_each_tasks_lowest_value():
@@ -139,7 +155,11 @@ def test_the_spread_is_drawn_as_multiples_of_each_tasks_lowest_value():
     table = DataFrame([*rows, (3, 1, 40, 0.2, True)], columns=names)
     chart = bills_figure.spread(table, title="A U", tokens="Tokens", dollars="Dollars")
     one, two, median, failed, *_ = chart.figure.axes[0].lines
-    assert [list(line.get_ydata()) for line in (one, two, median)] == [[4, 1], [2, 1], [3, 1]]
+    assert [list(line.get_ydata()) for line in (one, two, median)] == [
+        [4, 1],
+        [2, 1],
+        [3, 1],
+    ]
     assert failed.get_ydata()[0] == 4
 
 
@@ -148,9 +168,15 @@ def test_a_summary_reads_the_last_prompt_also_where_the_tail_is_split_after_it()
     frames = replay(session, DEFAULT.scaled(32_000))
     billed = bills.bills(session, frames)
     pairs = zip(frames, frames[1:], billed[1:], strict=False)
-    split = [(last, bill) for last, frame, bill in pairs if bill.summaries and frame.step.replaced]
+    split = [
+        (last, bill)
+        for last, frame, bill in pairs
+        if bill.summaries and frame.step.replaced
+    ]
     assert split
     for last, bill in split:
         (usage,) = bill.summaries
         assert usage["cache_creation_input_tokens"] < 200
-        assert usage["cache_read_input_tokens"] == pytest.approx(last.prompt_tokens, abs=5)
+        assert usage["cache_read_input_tokens"] == pytest.approx(
+            last.prompt_tokens, abs=5
+        )

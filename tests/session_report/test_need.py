@@ -1,4 +1,5 @@
-"""Need: what a reply quotes from before, and what a replay's context no longer holds of it."""
+"""Need: what a reply quotes from before, and what a replay's context no longer holds of
+it."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,9 @@ from session_report.need import QUOTED, Need, needs
 from session_report.playback import replay, table
 from tests.strategies import assistant, result, text, use
 
-CODE = "".join(f"def price_{n}(amount):\n    return amount * {n}\n\n\n" for n in range(60))
+CODE = "".join(
+    f"def price_{n}(amount):\n    return amount * {n}\n\n\n" for n in range(60)
+)
 LINE = "def price_7(amount):\n    return amount * 7"
 KEEPS = Settings(micro="off", auto=False, estimator="chars")
 CLEARS = replace(KEEPS, micro="clear", keep_recent=0)
@@ -43,7 +46,10 @@ def quoting(folder: Path) -> Session:
 
 
 def edits(old: str, folder: Path) -> list[Need]:
-    edit = {**use("t3", "edit_file"), "input": {"path": "a.py", "old_text": old, "new_text": "x"}}
+    edit = {
+        **use("t3", "edit_file"),
+        "input": {"path": "a.py", "old_text": old, "new_text": "x"},
+    }
     session = recorded(
         folder,
         (assistant(use("t1", "read_file")), CODE),
@@ -61,7 +67,8 @@ def test_an_edit_of_what_was_cleared_needs_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "old", [LINE[: QUOTED - 3], "a line that nobody has said before, of 50 chars", " " * 60]
+    "old",
+    [LINE[: QUOTED - 3], "a line that nobody has said before, of 50 chars", " " * 60],
 )
 def test_what_is_short_or_new_or_blank_is_no_need(old: str, tmp_path: Path) -> None:
     assert not any(need.outputs for need in edits(old, tmp_path))
@@ -85,8 +92,12 @@ def test_a_text_that_stands_somewhere_else_too_is_no_need(tmp_path: Path) -> Non
     assert not any(need.outputs for need in needs(replay(session, CLEARS)))
 
 
-def test_what_was_read_again_costs_nothing_until_the_context_changes(tmp_path: Path) -> None:
-    quoting = [assistant(text(f"On {n}: {LINE}."), use(f"q{n}", "bash")) for n in (1, 2)]
+def test_what_was_read_again_costs_nothing_until_the_context_changes(
+    tmp_path: Path,
+) -> None:
+    quoting = [
+        assistant(text(f"On {n}: {LINE}."), use(f"q{n}", "bash")) for n in (1, 2)
+    ]
     session = recorded(
         tmp_path,
         (assistant(use("t1", "read_file")), CODE),

@@ -1,4 +1,5 @@
-"""Policies on recorded sessions: a function is an engine, and is charged for what it forgets."""
+"""Policies on recorded sessions: a function is an engine, and is charged for what it
+forgets."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -31,7 +32,9 @@ def clear_when_cold(messages: list[Message], idle: float) -> list[Message]:
     return micro_compact(messages, keep_recent=0) if idle > 300 else messages
 
 
-def test_a_policy_that_changes_nothing_costs_what_forgetting_nothing_costs(session: Session):
+def test_a_policy_that_changes_nothing_costs_what_forgetting_nothing_costs(
+    session: Session,
+):
     own = judge([session], KEEPS_ALL, PRICED_AS, engine(keep_all))
     assert own.equals(judge([session], KEEPS_ALL, PRICED_AS))
     assert own["need"].item() == 0
@@ -65,11 +68,15 @@ def test_the_dollars_have_the_price_of_reading_again_what_is_needed(session: Ses
     own = engine(clear_when_cold)
     frames = replay(session, KEEPS_ALL, engine=own)
     open_loop = sum(
-        dollars(usage, PRICED_AS) for bill in bills(session, frames) for usage in bill.usages
+        dollars(usage, PRICED_AS)
+        for bill in bills(session, frames)
+        for usage in bill.usages
     )
     rate, missing = rates(PRICED_AS), needs(frames)
     tokens = sum(need.tokens for need in missing)
-    prompts = sum(f.prompt_tokens for f, n in zip(frames, missing, strict=True) if n.outputs)
+    prompts = sum(
+        f.prompt_tokens for f, n in zip(frames, missing, strict=True) if n.outputs
+    )
     again = (rate["cache_write_5m"] * tokens + rate["cache_read"] * prompts) / 1e6
     judged = judge([session], KEEPS_ALL, PRICED_AS, own)
     assert judged["dollars"].item() == pytest.approx(open_loop + again)
@@ -77,14 +84,16 @@ def test_the_dollars_have_the_price_of_reading_again_what_is_needed(session: Ses
 
 
 @pytest.mark.parametrize("keep", [0, 1, 5])
-def test_clearing_costs_the_same_by_settings_and_as_a_policy(session: Session, keep: int):
+def test_clearing_costs_the_same_by_settings_and_as_a_policy(
+    session: Session, keep: int
+):
     """Both set a cache marker after what will not change again."""
     settings = replace(KEEPS_ALL, enabled=True, auto=False, keep_recent=keep)
     own = engine(lambda messages, idle: micro_compact(messages, keep_recent=keep))
     by_settings = judge([session], settings, PRICED_AS)["dollars"].item()
-    assert judge([session], KEEPS_ALL, PRICED_AS, own)["dollars"].item() == pytest.approx(
-        by_settings, rel=0.02
-    )
+    assert judge([session], KEEPS_ALL, PRICED_AS, own)[
+        "dollars"
+    ].item() == pytest.approx(by_settings, rel=0.02)
 
 
 def test_a_summary_that_a_policy_puts_in_is_billed_once():
@@ -94,7 +103,9 @@ def test_a_summary_that_a_policy_puts_in_is_billed_once():
         asked[0] += 1
         if asked[0] != 8:
             return messages
-        return auto_compact(messages, lambda messages, focus: stand_in(500), lambda: "t.jsonl")
+        return auto_compact(
+            messages, lambda messages, focus: stand_in(500), lambda: "t.jsonl"
+        )
 
     frames = replay(session, KEEPS_ALL, engine=engine(summarises))
     billed = bills(session, frames)

@@ -1,4 +1,5 @@
-"""What a compaction took out, and how much of what was needed later a rule puts back."""
+"""What a compaction took out, and how much of what was needed later a rule puts
+back."""
 
 from dataclasses import replace
 
@@ -18,7 +19,12 @@ def piece(at: str, tokens: int, needed: int, age: int = 1) -> Row:
     return {"at": at, "what": "calls", "tokens": tokens, "needed": needed, "age": age}
 
 
-PIECES = [piece("a", 100, 1), piece("a", 500, 3), piece("b", 300, 2), piece("b", 400, 0, age=9)]
+PIECES = [
+    piece("a", 100, 1),
+    piece("a", 500, 3),
+    piece("b", 300, 2),
+    piece("b", 400, 0, age=9),
+]
 
 
 def small(row: Row) -> int:

@@ -1,4 +1,5 @@
-"""Replay: the same session again is the same, message for message; other settings are weighed."""
+"""Replay: the same session again is the same, message for message; other settings are
+weighed."""
 
 import inspect
 from collections.abc import Iterator
@@ -26,7 +27,8 @@ FILES = 5
 
 
 def brain(body: dict[str, Any]) -> dict[str, Any]:
-    """Reads two files at once, one at a time otherwise; asks for `compact` now and then."""
+    """Reads two files at once, one at a time otherwise; asks for `compact` now and
+    then."""
     messages = body["messages"]
     last = messages[-1]["content"]
     text = last if isinstance(last, str) else last[-1].get("text", "")
@@ -45,7 +47,10 @@ def brain(body: dict[str, Any]) -> dict[str, Any]:
         }
         for n in range(1 + size % 4 // 3)
     ]
-    said = {"type": "text", "text": f"Reading on, message {size}. " + "I note what I saw. " * 8}
+    said = {
+        "type": "text",
+        "text": f"Reading on, message {size}. " + "I note what I saw. " * 8,
+    }
     return {"content": [said, *calls], "stop_reason": "tool_use"}
 
 
@@ -55,7 +60,8 @@ def summary_of(context: list[Message]) -> Message:
 
 
 def recorded(folder: Path, settings: Settings) -> Session:
-    """A session with compactions, clearings, a pause, one by hand, and a resume from its file."""
+    """A session with compactions, clearings, a pause, one by hand, and a resume from
+    its file."""
     for n in range(FILES):
         lines = "\n".join(f"line {i} of file {n}" for i in range(120))
         (folder / f"file{n}.txt").write_text(lines, encoding="utf-8", newline="\n")
@@ -66,7 +72,16 @@ def recorded(folder: Path, settings: Settings) -> Session:
     api = client(window=1_000_000, model=brain, clock=clock)
     same: dict[str, Any] = {"settings": settings, "clock": clock}
     for turns in (20, 11, 7, 9):
-        list(run(api, f"Read {turns} times.", workspace, session=session, max_turns=turns, **same))
+        list(
+            run(
+                api,
+                f"Read {turns} times.",
+                workspace,
+                session=session,
+                max_turns=turns,
+                **same,
+            )
+        )
         clock.now += 4_000
     assert session.path
     session = load(session.path)
@@ -76,12 +91,16 @@ def recorded(folder: Path, settings: Settings) -> Session:
 
 
 @pytest.fixture(scope="module", params=sorted(ALL))
-def session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Session:
+def session(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Session:
     settings = ALL[request.param].scaled(WINDOW)
     if settings.clear_when == "cold":
         settings = replace(settings, clear_at_least=0)
     if settings.tail_tokens is not None:
-        settings = replace(settings, tail_tokens=1_700)  # two files less a bit: the older is split
+        settings = replace(
+            settings, tail_tokens=1_700
+        )  # two files less a bit: the older is split
     return recorded(tmp_path_factory.mktemp(request.param), settings)
 
 
@@ -91,7 +110,9 @@ def frames(session: Session) -> list[Frame]:
     return replay(session, session.settings)
 
 
-def test_the_recording_has_what_it_should(session: Session, frames: list[Frame]) -> None:
+def test_the_recording_has_what_it_should(
+    session: Session, frames: list[Frame]
+) -> None:
     done = [c for c in session.compactions if c.message]
     assert len(done) >= 3
     assert {c.trigger for c in done} == {"auto", "manual"}
@@ -99,9 +120,16 @@ def test_the_recording_has_what_it_should(session: Session, frames: list[Frame])
     settings, steps = session.settings, [f.step for f in frames]
     assert any(c.focus == "file1.txt" for c in done) == settings.manual
     assert len({r for s in steps for r in s.cleared}) >= 10 or settings.micro == "off"
-    split = [s for s in steps if s.compaction == "auto" and s.replaced and s.kept[0] == 0]
-    assert bool(split) == bool(settings.head_tokens)  # such a result is replayed as well
-    gaps = [b.at - a.at for a, b in zip(session.requests, session.requests[1:], strict=False)]
+    split = [
+        s for s in steps if s.compaction == "auto" and s.replaced and s.kept[0] == 0
+    ]
+    assert bool(split) == bool(
+        settings.head_tokens
+    )  # such a result is replayed as well
+    gaps = [
+        b.at - a.at
+        for a, b in zip(session.requests, session.requests[1:], strict=False)
+    ]
     assert max(gaps) > 3_600
 
 
@@ -109,11 +137,15 @@ def test_with_its_own_settings_the_contexts_are_the_same(
     session: Session, frames: list[Frame]
 ) -> None:
     assert [f.context for f in frames] == [r.context for r in session.requests]
-    assert [f.prompt_tokens for f in frames] == [prompt_tokens(r.usage) for r in session.requests]
+    assert [f.prompt_tokens for f in frames] == [
+        prompt_tokens(r.usage) for r in session.requests
+    ]
     assert {f.billed_from for f in frames} == {"recorded"}
 
 
-def test_its_compactions_are_the_recorded_ones(session: Session, frames: list[Frame]) -> None:
+def test_its_compactions_are_the_recorded_ones(
+    session: Session, frames: list[Frame]
+) -> None:
     assert sum(f.compaction is not None for f in frames) == len(session.compactions)
     known = [c.message for c in session.compactions if c.message]
     seen = [summary_of(f.context) for f in frames if f.compaction]
@@ -124,13 +156,17 @@ def test_under_other_settings_nothing_is_violated(session: Session) -> None:
     for name, preset in ALL.items():
         frames = replay(session, preset.scaled(WINDOW))
         assert [v for f in frames if (v := violation(f.context))] == [], name
-        assert all(abs(sum(f.kinds.values()) - f.prompt_tokens) < 1 for f in frames), name
+        assert all(abs(sum(f.kinds.values()) - f.prompt_tokens) < 1 for f in frames), (
+            name
+        )
 
 
 def lowered(session: Session) -> Iterator[int | None]:
     """The turn of the first compaction by itself, for ever lower thresholds."""
     for threshold in (14_000, 11_000, 9_000, 7_000, 5_000, 4_000):
-        settings = Settings(context_window=16_000, output_reserve=1_000, buffer=0, micro="off")
+        settings = Settings(
+            context_window=16_000, output_reserve=1_000, buffer=0, micro="off"
+        )
         frames = replay(session, replace(settings, threshold=threshold))
         yield next((f.turn for f in frames if f.step.compaction == "auto"), None)
 
@@ -147,11 +183,22 @@ def recorded_without_layers(folder: Path, settings: Settings) -> Session:
         (folder / f"file{n}.txt").write_text(source, encoding="utf-8", newline="\n")
     session = Session.create(folder / "sessions", settings=settings, session_id="whole")
     api = client(window=1_000_000, model=brain)
-    list(run(api, "Read on.", Workspace(folder), session=session, settings=settings, max_turns=20))
+    list(
+        run(
+            api,
+            "Read on.",
+            Workspace(folder),
+            session=session,
+            settings=settings,
+            max_turns=20,
+        )
+    )
     return session
 
 
-def test_weighed_prompts_are_near_what_the_same_request_is_billed(tmp_path: Path) -> None:
+def test_weighed_prompts_are_near_what_the_same_request_is_billed(
+    tmp_path: Path,
+) -> None:
     """Closed form: the weighed prompts, asked of the offline API's own count."""
     settings = Settings(auto=False, manual=False, micro="off").scaled(WINDOW)
     session = recorded_without_layers(tmp_path, settings)
@@ -168,23 +215,34 @@ def test_weighed_prompts_are_near_what_the_same_request_is_billed(tmp_path: Path
 
 
 def test_a_stand_in_is_as_long_as_asked_and_marked(session: Session) -> None:
-    settings = replace(Settings(threshold=4_000, micro="off"), context_window=40_000, buffer=0)
+    settings = replace(
+        Settings(threshold=4_000, micro="off"), context_window=40_000, buffer=0
+    )
     frames = replay(session, settings, summary_tokens=300)
     texts = [summary_text(summary_of(f.context)) for f in frames if f.compaction]
     assert stand_in(300).strip() in texts
 
 
 @pytest.mark.parametrize("names", [("read_file", "path"), ("Read", "file_path")])
-def test_files_are_put_back_beside_a_stand_in(tmp_path: Path, names: tuple[str, str]) -> None:
+def test_files_are_put_back_beside_a_stand_in(
+    tmp_path: Path, names: tuple[str, str]
+) -> None:
     tool, path = names
     session = Session.create(tmp_path, settings=Settings(), session_id="files")
     session.say("Read on.", at=0.0)
     texts = [f"line of file {n}\n" * 400 for n in range(9)]
     for n, text in enumerate(texts, 1):
-        call = {"type": "tool_use", "id": f"t{n}", "name": tool, "input": {path: f"{n}.py"}}
+        call = {
+            "type": "tool_use",
+            "id": f"t{n}",
+            "name": tool,
+            "input": {path: f"{n}.py"},
+        }
         reply = {"role": "assistant", "content": [call], "stop_reason": "tool_use"}
         session.reply({**reply, "usage": {"input_tokens": 2_700 * n}}, at=float(n))
-        session.answer({"type": "tool_result", "tool_use_id": f"t{n}", "content": text}, at=n)
+        session.answer(
+            {"type": "tool_result", "tool_use_id": f"t{n}", "content": text}, at=n
+        )
     plain = Settings(threshold=15_000, micro="off")
     frames = [replay(session, replace(plain, restore_files=n))[-1] for n in (0, 2)]
     without, files = (summary_text(summary_of(frame.context)) for frame in frames)

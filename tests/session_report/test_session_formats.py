@@ -1,4 +1,5 @@
-"""Session files of other agents: each told by its content, and read into what it sent and paid.
+"""Session files of other agents: each told by its content, and read into what it sent
+and paid.
 
 The fixtures are written here, by the formats that each agent's own source publishes.
 """
@@ -34,29 +35,41 @@ def at(second: int) -> str:
 
 def load(folder: Path, *lines: Line, name: str = "theirs.jsonl") -> Session:
     path = folder / name
-    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    path.write_text(
+        "".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8"
+    )
     return sessions.load(path)
 
 
 def paid(session: Session) -> list[tuple[int, ...]]:
     """Tokens of each request: uncached, written, read, answered."""
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    return [tuple(r.usage.get(n, 0) for n in (*names, "output_tokens")) for r in session.requests]
+    return [
+        tuple(r.usage.get(n, 0) for n in (*names, "output_tokens"))
+        for r in session.requests
+    ]
 
 
 def contexts(session: Session) -> list[list[Any]]:
-    return [[brief(message) for message in request.context] for request in session.requests]
+    return [
+        [brief(message) for message in request.context] for request in session.requests
+    ]
 
 
 def brief(message: Line) -> Any:
     content = message["content"]
     blocks = [text(content)] if isinstance(content, str) else content
-    if message["role"] == "user" and "[Conversation compressed" in str(blocks[0].get("text")):
+    if message["role"] == "user" and "[Conversation compressed" in str(
+        blocks[0].get("text")
+    ):
         return f"summary: {summary_text(message)}"
-    return [block.get("text") or block.get("id") or block.get("tool_use_id") for block in blocks]
+    return [
+        block.get("text") or block.get("id") or block.get("tool_use_id")
+        for block in blocks
+    ]
 
 
-# -- pi -------------------------------------------------------------------------------------------
+# -- pi --------------------------------------------------------------------------------
 
 
 def pi(name: str, second: int, **entry: Any) -> Line:
@@ -65,22 +78,48 @@ def pi(name: str, second: int, **entry: Any) -> Line:
 
 
 def pi_reply(name: str, second: int, *content: Line, stop: str = "toolUse") -> Line:
-    usage = {"input": 3, "output": 5, "cacheRead": 90, "cacheWrite": 7, "totalTokens": 105}
-    message = {"role": "assistant", "content": list(content), "model": "m", "usage": usage}
+    usage = {
+        "input": 3,
+        "output": 5,
+        "cacheRead": 90,
+        "cacheWrite": 7,
+        "totalTokens": 105,
+    }
+    message = {
+        "role": "assistant",
+        "content": list(content),
+        "model": "m",
+        "usage": usage,
+    }
     return pi(name, second, message={**message, "stopReason": stop})
 
 
 def pi_call(name: str) -> Line:
-    return {"type": "toolCall", "id": name, "name": "read", "arguments": {"path": "a.py"}}
+    return {
+        "type": "toolCall",
+        "id": name,
+        "name": "read",
+        "arguments": {"path": "a.py"},
+    }
 
 
 def pi_result(name: str, second: int, call: str) -> Line:
     image = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
-    message = {"role": "toolResult", "toolCallId": call, "content": [text("x = 1"), image]}
+    message = {
+        "role": "toolResult",
+        "toolCallId": call,
+        "content": [text("x = 1"), image],
+    }
     return pi(name, second, message={**message, "isError": False})
 
 
-HEADER = {"type": "session", "version": 3, "id": "s", "timestamp": at(0), "cwd": "/repo"}
+HEADER = {
+    "type": "session",
+    "version": 3,
+    "id": "s",
+    "timestamp": at(0),
+    "cwd": "/repo",
+}
 THOUGHT = {"type": "thinking", "thinking": "Hm.", "thinkingSignature": "abc"}
 PI = [
     HEADER,
@@ -92,7 +131,14 @@ PI = [
     pi_reply("a2", 8, pi_call("t2"), stop="aborted"),
     pi_reply("a3", 9, pi_call("t3")),
     pi_result("r3", 10, "t3"),
-    pi("c1", 11, type="compaction", summary="Short.", firstKeptEntryId="x1", tokensBefore=99),
+    pi(
+        "c1",
+        11,
+        type="compaction",
+        summary="Short.",
+        firstKeptEntryId="x1",
+        tokensBefore=99,
+    ),
     pi_reply("a4", 12, text("Done."), stop="stop"),
 ]
 
@@ -105,7 +151,9 @@ def test_pi_says_what_it_sent_and_paid(tmp_path: Path) -> None:
         ["summary: Short.", ["t3"], ["t3"]],
     ]
     assert paid(session) == [(3, 7, 90, 5)] * 3
-    assert [request.stop_reason for request in session.requests] == ["tool_use"] * 2 + ["end_turn"]
+    assert [request.stop_reason for request in session.requests] == ["tool_use"] * 2 + [
+        "end_turn"
+    ]
     assert session.requests[0].usage["model"] == "m"
     thinking, *_ = session.history[1]["content"]
     assert thinking == {"type": "thinking", "thinking": "Hm.", "signature": "abc"}
@@ -123,17 +171,31 @@ def test_pi_version_1_names_what_it_kept_by_a_number(tmp_path: Path) -> None:
 
 
 def test_pi_keeps_from_the_model_what_the_person_kept_from_it(tmp_path: Path) -> None:
-    ran = {"role": "bashExecution", "command": "ls", "output": "a", "excludeFromContext": True}
-    custom = pi("x", 3, type="custom_message", content="A reminder.", customType="y", display=False)
+    ran = {
+        "role": "bashExecution",
+        "command": "ls",
+        "output": "a",
+        "excludeFromContext": True,
+    }
+    custom = pi(
+        "x",
+        3,
+        type="custom_message",
+        content="A reminder.",
+        customType="y",
+        display=False,
+    )
     branch = pi("y", 4, type="branch_summary", fromId="u1", summary="Tried it.")
     state = pi("z", 5, type="custom", customType="y", data={"content": "no"})
     first = pi("u1", 1, message={"role": "user", "content": [text("Go.")]})
     last = pi_reply("a1", 6, text("Done."), stop="stop")
-    session = load(tmp_path, HEADER, first, pi("b", 2, message=ran), custom, branch, state, last)
+    session = load(
+        tmp_path, HEADER, first, pi("b", 2, message=ran), custom, branch, state, last
+    )
     assert contexts(session) == [[["Go."], ["A reminder."], ["Tried it."]]]
 
 
-# -- Codex ----------------------------------------------------------------------------------------
+# -- Codex -----------------------------------------------------------------------------
 
 
 def codex(second: int, kind: str, **payload: Any) -> Line:
@@ -151,7 +213,9 @@ def said(second: int, role: str, words: str) -> Line:
 
 def called(second: int, name: str) -> Line:
     given = json.dumps({"cmd": "cat a.py"})
-    return item(second, "function_call", name="exec_command", arguments=given, call_id=name)
+    return item(
+        second, "function_call", name="exec_command", arguments=given, call_id=name
+    )
 
 
 def output(second: int, name: str, kind: str = "function_call_output") -> Line:
@@ -185,7 +249,9 @@ CODEX = [
     output(6, "t2"),
     output(7, "t1"),
     count(8, 100, 100, 60, 60),
-    item(9, "custom_tool_call", name="apply_patch", input="*** Begin Patch", call_id="t3"),
+    item(
+        9, "custom_tool_call", name="apply_patch", input="*** Begin Patch", call_id="t3"
+    ),
     count(10, 210, 110, 100, 160),
     output(11, "t3", "custom_tool_call_output"),
     said(12, "assistant", "Done."),
@@ -204,32 +270,56 @@ def test_codex_says_what_it_sent_and_paid(tmp_path: Path) -> None:
     assert thinking == {"type": "thinking", "thinking": "Hm."}
     assert call["input"] == {"cmd": "cat a.py"}
     (patch,) = session.requests[1].reply["content"]
-    assert (patch["name"], patch["input"]) == ("apply_patch", {"input": "*** Begin Patch"})
+    assert (patch["name"], patch["input"]) == (
+        "apply_patch",
+        {"input": "*** Begin Patch"},
+    )
     assert [request.at % 60 for request in session.requests] == [1, 7, 11]
 
 
 def test_codex_of_2025_wrote_the_bill_before_the_reply(tmp_path: Path) -> None:
     lines = [META, TURN, said(1, "user", "Fix it."), count(2, 105, 100), REASONING]
     lines += [called(3, "t1"), output(3, "t1"), called(3, "t2"), output(3, "t2")]
-    lines += [count(4, 215, 110), said(5, "assistant", "Done."), said(6, "user", "More.")]
+    lines += [
+        count(4, 215, 110),
+        said(5, "assistant", "Done."),
+        said(6, "user", "More."),
+    ]
     session = load(tmp_path, *lines, count(7, 335, 120), said(8, "assistant", "No."))
     assert [len(request.context) for request in session.requests] == [1, 3, 5]
     assert [prompt for prompt, *_ in paid(session)] == [100, 110, 120]
 
 
 def test_a_reply_of_codex_that_was_cut_short_has_no_bill(tmp_path: Path) -> None:
-    lines = [META, said(1, "user", "One."), said(2, "assistant", "So"), said(3, "user", "Two.")]
+    lines = [
+        META,
+        said(1, "user", "One."),
+        said(2, "assistant", "So"),
+        said(3, "user", "Two."),
+    ]
     session = load(tmp_path, *lines, said(4, "assistant", "Yes."), count(5, 105, 100))
-    assert [request.usage.get("input_tokens") for request in session.requests] == [None, 100]
+    assert [request.usage.get("input_tokens") for request in session.requests] == [
+        None,
+        100,
+    ]
 
 
 def test_codex_keeps_what_its_replacement_repeats(tmp_path: Path) -> None:
-    kept = [said(0, "user", "Fix it.")["payload"], said(0, "developer", "Be brief.")["payload"]]
+    kept = [
+        said(0, "user", "Fix it.")["payload"],
+        said(0, "developer", "Be brief.")["payload"],
+    ]
     summary = said(0, "user", "A summary.")["payload"]
     opaque = {"type": "compaction", "encrypted_content": "gAAA"}
     lines = [*CODEX, count(14, 500, 170)]
-    compacted = codex(15, "compacted", message="", replacement_history=[*kept, summary, opaque])
-    last = [said(16, "user", "More."), said(17, "assistant", "No."), count(18, 620, 120)]
+    compacted = codex(
+        15, "compacted", message="", replacement_history=[*kept, summary, opaque]
+    )
+    last = [
+        said(16, "user", "More."),
+        said(17, "assistant", "No."),
+        count(18, 620, 120),
+    ]
     session = load(tmp_path, *lines, compacted, *last)
     assert contexts(session)[-1] == [
         ["Be brief."],
@@ -242,7 +332,9 @@ def test_codex_keeps_what_its_replacement_repeats(tmp_path: Path) -> None:
     assert [usage["input_tokens"] for usage in compaction.usage] == [170]
 
 
-@pytest.mark.parametrize(("message", "summary"), [("Short.", "Short."), ("", "not in the file")])
+@pytest.mark.parametrize(
+    ("message", "summary"), [("Short.", "Short."), ("", "not in the file")]
+)
 def test_older_codex_has_only_the_message_and_remote_ones_have_none(
     tmp_path: Path, message: str, summary: str
 ) -> None:
@@ -252,15 +344,28 @@ def test_older_codex_has_only_the_message_and_remote_ones_have_none(
     assert summary in head
 
 
-# -- gemini-cli -----------------------------------------------------------------------------------
+# -- gemini-cli ------------------------------------------------------------------------
 
 
 def gemini(name: str, second: int, kind: str, content: Any, **more: Any) -> Line:
-    return {"id": name, "timestamp": at(second), "type": kind, "content": content, **more}
+    return {
+        "id": name,
+        "timestamp": at(second),
+        "type": kind,
+        "content": content,
+        **more,
+    }
 
 
 def tokens(prompt: int, cached: int) -> Line:
-    return {"input": prompt, "cached": cached, "output": 5, "thoughts": 2, "tool": 1, "total": 0}
+    return {
+        "input": prompt,
+        "cached": cached,
+        "output": 5,
+        "thoughts": 2,
+        "tool": 1,
+        "total": 0,
+    }
 
 
 def gemini_call(name: str, *more: Line) -> Line:
@@ -284,11 +389,16 @@ WHOLE = {**HEAD, "messages": GEMINI}
 
 
 def in_lines() -> Iterator[Line]:
-    """The same in the newer form, where a message is written again when it has changed."""
+    """The same in the newer form, where a message is written again when it has
+    changed."""
     yield {**HEAD, "kind": "main"}
     yield {"$set": {"messages": GEMINI[:1]}}
     draft: Line = {**GEMINI[1], "tokens": None, "toolCalls": []}
-    yield from (draft, {"$set": {"lastUpdated": at(3)}}, {**draft, "tokens": tokens(100, 60)})
+    yield from (
+        draft,
+        {"$set": {"lastUpdated": at(3)}},
+        {**draft, "tokens": tokens(100, 60)},
+    )
     yield from (GEMINI[1], GEMINI[1], *GEMINI[2:], {"$set": {"messages": GEMINI}})
 
 
@@ -302,7 +412,10 @@ def test_gemini_says_what_it_sent_and_paid(tmp_path: Path, form: str) -> None:
     first = [["Fix it."]]
     assert contexts(session) == [first, [*first, [None, "t1", "t2"], ["t1", "t2"]]]
     assert paid(session) == [(41, 0, 60, 7), (11, 0, 100, 7)]
-    assert [request.stop_reason for request in session.requests] == ["tool_use", "end_turn"]
+    assert [request.stop_reason for request in session.requests] == [
+        "tool_use",
+        "end_turn",
+    ]
     assert session.requests[0].usage["model"] == "gemini-x"
     assert session.history[1]["content"][0]["thinking"] == "Plan: Read it."
     results = of_type(session.history[2], "tool_result")
@@ -314,14 +427,18 @@ def test_gemini_says_what_it_sent_and_paid(tmp_path: Path, form: str) -> None:
 def test_a_history_of_gemini_that_lacks_messages_was_compacted(tmp_path: Path) -> None:
     summary = gemini("n1", 7, "user", [{"text": "Short."}])
     synthetic = gemini("n2", 7, "gemini", "Got it.")
-    changed = {"$set": {"messages": [summary, synthetic, GEMINI[3]], "lastUpdated": at(7)}}
+    changed = {
+        "$set": {"messages": [summary, synthetic, GEMINI[3]], "lastUpdated": at(7)}
+    }
     last = gemini("g3", 9, "gemini", "Bye.", tokens=tokens(50, 0), **MODEL)
-    session = load(tmp_path, HEAD, *GEMINI, changed, gemini("u2", 8, "user", "And?"), last)
+    session = load(
+        tmp_path, HEAD, *GEMINI, changed, gemini("u2", 8, "user", "And?"), last
+    )
     assert contexts(session)[-1] == ["summary: Short.", ["Done."], ["And?"]]
     assert len(session.requests) == 3
 
 
-# -- all of them ----------------------------------------------------------------------------------
+# -- all of them -----------------------------------------------------------------------
 
 EXAMPLES: dict[str, list[Line]] = {
     "pi": PI,
@@ -343,7 +460,21 @@ def test_a_parser_of_its_own_counts_the_same_in_a_real_file(path: Path) -> None:
     assert count_sessions.by_reader(path) == count_sessions.by_hand(path)
 
 
-JUNK: list[Any] = [None, 7, -1.5, True, "", "x", "\ud800", [], {}, [1], [{}], {"type": 1}, 10**400]
+JUNK: list[Any] = [
+    None,
+    7,
+    -1.5,
+    True,
+    "",
+    "x",
+    "\ud800",
+    [],
+    {},
+    [1],
+    [{}],
+    {"type": 1},
+    10**400,
+]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -356,7 +487,9 @@ def test_a_session_of_another_agent_replays_and_its_contexts_break_no_rule(
     assert (session.path, session.damage, session.skipped) == (None, [], [])
 
 
-def test_a_file_that_nobody_knows_is_refused_with_what_was_looked_for(tmp_path: Path) -> None:
+def test_a_file_that_nobody_knows_is_refused_with_what_was_looked_for(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(ValueError, match=r"theirs\.jsonl.*no conversation") as told:
         load(tmp_path, {"type": "event", "action": "run"}, {"messages": []})
     assert all(name in str(told.value) for name in sessions.FORMATS)
@@ -368,7 +501,10 @@ def test_each_byte_of_a_file_is_told_to_progress(tmp_path: Path) -> None:
         told = list[int]()
         sessions.load(tmp_path / "theirs.jsonl", told.append)
         assert sum(told) == (tmp_path / "theirs.jsonl").stat().st_size, name
-    ours, told = Session.create(tmp_path, settings=Settings(), session_id="s"), list[int]()
+    ours, told = (
+        Session.create(tmp_path, settings=Settings(), session_id="s"),
+        list[int](),
+    )
     ours.say("Fix it.", at=1)
     assert sessions.load(tmp_path / "s.jsonl", told.append).history == ours.history
     assert sum(told) == (tmp_path / "s.jsonl").stat().st_size
@@ -421,7 +557,9 @@ def test_memory_is_bounded_by_what_is_different_in_a_file(tmp_path: Path) -> Non
         return json.dumps({"type": role, "uuid": uuid, "message": message, **more})
 
     once = [line("u", "user", "Fix it."), line("a", "assistant", [use("t1")])]
-    once.append(line("r", "user", [result("t1", "x" * 9_000)], toolUseResult="x" * 9_000))
+    once.append(
+        line("r", "user", [result("t1", "x" * 9_000)], toolUseResult="x" * 9_000)
+    )
     once.append(json.dumps({"type": "progress", "uuid": "p", "data": "x" * 9_000}))
     path = tmp_path / "long.jsonl"
     path.write_text("\n".join(once * 200))

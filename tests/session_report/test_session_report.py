@@ -1,4 +1,5 @@
-"""The report on session files: its sums, what it hides, how it is shown, and the command."""
+"""The report on session files: its sums, what it hides, how it is shown, and the
+command."""
 
 import io
 import json
@@ -52,7 +53,9 @@ from windtunnel.tasks.scenarios import TRACE
 MODEL = "claude-opus-4-5"  # $5 a million tokens in, 6.25 written, 0.50 read, 25 out
 Line = dict[str, Any]
 CODE = 700 * "# More than is attached again.\n"
-CODE += "".join(f"def price_{n}(amount):\n    return amount * {n}\n\n\n" for n in range(60))
+CODE += "".join(
+    f"def price_{n}(amount):\n    return amount * {n}\n\n\n" for n in range(60)
+)
 QUOTE = "def price_7(amount):\n    return amount * 7"
 
 
@@ -62,33 +65,60 @@ def stamp(second: float) -> str:
 
 def words(second: float, content: Any, **more: Any) -> Line:
     message = {"role": "user", "content": content}
-    line = {"type": "user", "uuid": f"u{second}", "timestamp": stamp(second), "message": message}
+    line = {
+        "type": "user",
+        "uuid": f"u{second}",
+        "timestamp": stamp(second),
+        "message": message,
+    }
     return {**line, **more}
 
 
-def reply(second: float, block: Any, read: int = 0, new: int = 0, model: str = MODEL) -> Line:
-    usage = {"input_tokens": 0, "cache_creation_input_tokens": new, "cache_read_input_tokens": read}
-    message = {"id": f"msg_{second}", "model": model, "role": "assistant", "content": [block]}
+def reply(
+    second: float, block: Any, read: int = 0, new: int = 0, model: str = MODEL
+) -> Line:
+    usage = {
+        "input_tokens": 0,
+        "cache_creation_input_tokens": new,
+        "cache_read_input_tokens": read,
+    }
+    message = {
+        "id": f"msg_{second}",
+        "model": model,
+        "role": "assistant",
+        "content": [block],
+    }
     message |= {"usage": {**usage, "output_tokens": 1_000}}
     return {**words(second, ""), "type": "assistant", "message": message}
 
 
 def boundary(second: float, summary: str, **details: Any) -> list[Line]:
     metadata = {"trigger": "auto", "preTokens": 9_000, **details}
-    line = {"type": "system", "subtype": "compact_boundary", "compactMetadata": metadata}
-    line |= {"uuid": f"b{second}", "timestamp": stamp(second), "logicalParentUuid": "gone"}
+    line = {
+        "type": "system",
+        "subtype": "compact_boundary",
+        "compactMetadata": metadata,
+    }
+    line |= {
+        "uuid": f"b{second}",
+        "timestamp": stamp(second),
+        "logicalParentUuid": "gone",
+    }
     return [line, words(second + 0.5, summary, isCompactSummary=True)]
 
 
 def written(folder: Path, *lines: Line, name: str = "theirs") -> Path:
     path = folder / f"{name}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    path.write_text(
+        "".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8"
+    )
     return path
 
 
 def a_day(start: float = 0, quote: str = QUOTE) -> list[Line]:
-    """A read, a pause, a fall of the prompt, a compaction, and a quote of what it lost."""
+    """A read, a pause, a fall of the prompt, a compaction, and a quote of what it
+    lost."""
     read = {**use("t1", "Read"), "input": {"file_path": "/shop/prices.py"}}
     again = {**use("t2", "Read"), "input": {"file_path": "/shop/prices.py"}}
     lines = [
@@ -120,7 +150,10 @@ class Outcome:
 def run(*arguments: object) -> Outcome:
     """Run the command in this process."""
     code: object = 0
-    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as errors:
+    with (
+        redirect_stdout(io.StringIO()) as out,
+        redirect_stderr(io.StringIO()) as errors,
+    ):
         try:
             main([*map(str, arguments), "--jobs", "1"])
         except SystemExit as stop:
@@ -128,7 +161,7 @@ def run(*arguments: object) -> Outcome:
     return Outcome(out.getvalue(), errors.getvalue(), code)
 
 
-# -- one session ----------------------------------------------------------------------------------
+# -- one session -----------------------------------------------------------------------
 
 
 def test_each_dollar_has_a_place(tmp_path: Path) -> None:
@@ -145,7 +178,9 @@ def test_each_dollar_has_a_place(tmp_path: Path) -> None:
     assert tokens == [sum(n for n, _ in row["spent"].values()) for row in rows]
 
 
-def test_a_prompt_that_shrinks_without_a_word_is_a_silent_clearing(tmp_path: Path) -> None:
+def test_a_prompt_that_shrinks_without_a_word_is_a_silent_clearing(
+    tmp_path: Path,
+) -> None:
     rows = responses(sessions.load(written(tmp_path, *a_day())))
     assert [row["gone"] for row in rows] == [0, 0, 0, 2_000, 0]
 
@@ -159,28 +194,44 @@ def test_a_cache_of_an_hour_survives_the_pause(tmp_path: Path) -> None:
 
 def test_our_own_session_costs_what_its_usages_say() -> None:
     played = play(TRACE, Settings()).session
-    sums = [sum(dollars for _, dollars in row["spent"].values()) for row in responses(played)]
+    sums = [
+        sum(dollars for _, dollars in row["spent"].values())
+        for row in responses(played)
+    ]
     assert sum(sums) > 0
 
 
 def test_a_window_is_full_of_what_was_sent_most_often(tmp_path: Path) -> None:
     call = use("t9", "mcp__shop__prices")
-    more = [words(2, "Look."), reply(5, call, new=9_000), words(6, [result("t9", CODE)])]
-    rows = window(sessions.load(written(tmp_path, *more, reply(7, text("."), 9_000, 2_000))))
+    more = [
+        words(2, "Look."),
+        reply(5, call, new=9_000),
+        words(6, [result("t9", CODE)]),
+    ]
+    rows = window(
+        sessions.load(written(tmp_path, *more, reply(7, text("."), 9_000, 2_000)))
+    )
     table = {(row["what"], row["tool"]): row["tokens"] for row in rows}
-    # The second prompt alone has the call and its result. Both share what came with them.
+    # The second prompt alone has the call and its result. Both share what came with
+    # them.
     pair = table["calls", "mcp__shop__prices"] + table["results", "mcp__shop__prices"]
     assert pair == pytest.approx(2_000)
     assert sum(table.values()) == pytest.approx(9_000 + 11_000)
 
 
-def test_what_a_compaction_lost_and_was_asked_for_again_is_listed(tmp_path: Path) -> None:
+def test_what_a_compaction_lost_and_was_asked_for_again_is_listed(
+    tmp_path: Path,
+) -> None:
     session = sessions.load(written(tmp_path, *a_day()))
     (made,) = compactions(session)
     assert (made["turn"], made["before"], made["after"]) == (5, 9_000, 5_000)
     assert made["summary"] == "All is well."
     (lost,) = losses(session)
-    assert (lost["what"], lost["tool"], lost["file"]) == ("results", "Read", "/shop/prices.py")
+    assert (lost["what"], lost["tool"], lost["file"]) == (
+        "results",
+        "Read",
+        "/shop/prices.py",
+    )
     assert (lost["compaction"], lost["turn"], lost["times"]) == (1, 5, 1)
     assert "return amount * 7" in lost["quote"]
 
@@ -203,17 +254,20 @@ def test_what_the_summary_still_has_is_not_lost(tmp_path: Path) -> None:
     assert losses(sessions.load(written(tmp_path, *lines))) == []
 
 
-# -- many sessions --------------------------------------------------------------------------------
+# -- many sessions ---------------------------------------------------------------------
 
 
 def projects(folder: Path) -> Path:
-    """A folder like Claude Code's: two projects, a subagent, and a file that is none."""
+    """A folder like Claude Code's: two projects, a subagent, and a file that is
+    none."""
     home = folder / "projects"
     written(home / "-shop", *a_day(), name="one")
     other = [{**line, "uuid": f"x{n}"} for n, line in enumerate(a_day(90_000 - 3_600))]
     written(home / "-inn", *other, name="two")
     call = reply(7, text("Hi."), new=5_000, model="gpt-9")
-    written(home / "-inn" / "two" / "subagents", words(3, "Hello"), call, name="agent-a1")
+    written(
+        home / "-inn" / "two" / "subagents", words(3, "Hello"), call, name="agent-a1"
+    )
     (home / "-inn" / "bad.jsonl").write_text("no session at all\n")
     return home
 
@@ -244,7 +298,9 @@ def test_a_model_without_a_price_has_tokens_and_no_dollars(tmp_path: Path) -> No
     assert rows[MODEL]["dollars"] > 0
 
 
-def test_dollars_and_tokens_are_of_the_responses_that_have_a_price(tmp_path: Path) -> None:
+def test_dollars_and_tokens_are_of_the_responses_that_have_a_price(
+    tmp_path: Path,
+) -> None:
     home, page = projects(tmp_path), tmp_path / "page.html"
     report = shareable(of_overview(overview([home], jobs=1)))
     first, *_ = answer(report)
@@ -269,8 +325,12 @@ def test_what_a_resume_copied_counts_once(tmp_path: Path) -> None:
         name="fork",
     )
     after = of_overview(overview([home], jobs=1))
-    dollars = [sum(row["dollars"] for row in report["where"]) for report in (before, after)]
-    assert dollars[1] - dollars[0] == pytest.approx((5_000 * 0.5 + 9 * 6.25 + 1_000 * 25) / 1e6)
+    dollars = [
+        sum(row["dollars"] for row in report["where"]) for report in (before, after)
+    ]
+    assert dollars[1] - dollars[0] == pytest.approx(
+        (5_000 * 0.5 + 9 * 6.25 + 1_000 * 25) / 1e6
+    )
     assert {"what": COPIED, "number": 5} in after["not counted"]
     assert "5 more are copies by /resume" in answer(after)[0]
 
@@ -282,12 +342,16 @@ def test_a_copy_is_known_by_its_id_whatever_its_place_and_time(tmp_path: Path) -
         words(2, "On."),
         reply(3, text("b"), 5_000),
     ]
-    moved = [{**line, "timestamp": stamp(50_000 + n)} for n, line in enumerate(first[2:])]
+    moved = [
+        {**line, "timestamp": stamp(50_000 + n)} for n, line in enumerate(first[2:])
+    ]
     written(tmp_path / "p", *first, name="one")
     written(tmp_path / "p", *moved, name="two")
     report = of_overview(overview([tmp_path], jobs=1))
     assert {"what": COPIED, "number": 1} in report["not counted"]
-    assert sum(row["tokens"] for row in report["where"] if row["where"] == READS) == 5_000
+    assert (
+        sum(row["tokens"] for row in report["where"] if row["where"] == READS) == 5_000
+    )
 
 
 def test_a_rewind_is_no_silent_fall_and_what_it_left_is_named(tmp_path: Path) -> None:
@@ -303,7 +367,10 @@ def test_a_rewind_is_no_silent_fall_and_what_it_left_is_named(tmp_path: Path) ->
     path = written(tmp_path, *lines)
     assert [row["gone"] for row in responses(sessions.load(path))] == [0, 0, 0]
     (row,) = of_overview(overview([path], jobs=1))["not counted"]
-    assert row == {"what": "responses on branches that a rewind left, counted", "number": 1}
+    assert row == {
+        "what": "responses on branches that a rewind left, counted",
+        "number": 1,
+    }
 
 
 def test_any_executor_gives_the_same_tables(tmp_path: Path) -> None:
@@ -318,29 +385,40 @@ def test_a_dask_cluster_gives_the_same_tables(tmp_path: Path) -> None:
     home = projects(tmp_path)
     options = {"n_workers": 2, "processes": False, "dashboard_address": None}
     options |= {"protocol": "tcp", "host": "127.0.0.1"}
-    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+    with (
+        distributed.LocalCluster(**options) as cluster,
+        distributed.Client(cluster) as client,
+    ):
         report = of_overview(overview([home], executor=client.get_executor()))
     assert str(report) == str(of_overview(overview([home], jobs=1)))
 
 
-# -- what if --------------------------------------------------------------------------------------
+# -- what if ---------------------------------------------------------------------------
 
 
 def long_sessions(folder: Path, count: int) -> Path:
-    """Sessions whose prompts grow by 12,000 tokens a turn, up to 180,000. Each begins elsewhere."""
+    """Sessions whose prompts grow by 12,000 tokens a turn, up to 180,000. Each begins
+    elsewhere."""
     for number in range(count):
         lines, size = [words(0, "Begin.")], 4_000 + 9_000 * number
         for turn in range(1, 15):
-            call = {**use(f"t{turn}", "Bash"), "input": {"command": f"make part-{turn}"}}
+            call = {
+                **use(f"t{turn}", "Bash"),
+                "input": {"command": f"make part-{turn}"},
+            }
             lines.append(reply(60 * turn, call, read=size, new=12_000))
-            lines.append(words(60 * turn + 30, [result(f"t{turn}", f"part {turn} " * 5_000)]))
+            lines.append(
+                words(60 * turn + 30, [result(f"t{turn}", f"part {turn} " * 5_000)])
+            )
             size += 12_000
         written(folder, *lines, name=f"long{number}")
     return folder
 
 
 def test_a_lower_threshold_is_set_by_one_line_of_claude_code(tmp_path: Path) -> None:
-    table = what_if([long_sessions(tmp_path, 3)], choices(Settings(threshold=92_000)), jobs=1)
+    table = what_if(
+        [long_sessions(tmp_path, 3)], choices(Settings(threshold=92_000)), jobs=1
+    )
     rows = table.set_index("policy")
     assert rows.loc["claude-code", "percent"] == 0
     nearest = rows.loc["yours, nearest"]
@@ -360,7 +438,9 @@ def test_only_what_is_surely_cheaper_is_advised(tmp_path: Path) -> None:
     assert set_this(table).empty
 
 
-def test_ten_sessions_have_a_band_and_the_error_of_the_replay_beside_it(tmp_path: Path) -> None:
+def test_ten_sessions_have_a_band_and_the_error_of_the_replay_beside_it(
+    tmp_path: Path,
+) -> None:
     line = Choice(Settings(threshold=50_000), line="W")
     table = what_if([long_sessions(tmp_path, FEW)], {"small": line}, jobs=1)
     small = table.set_index("policy").loc["small"]
@@ -372,20 +452,32 @@ def test_ten_sessions_have_a_band_and_the_error_of_the_replay_beside_it(tmp_path
 
 
 def test_a_session_without_a_price_is_tried_at_anothers(tmp_path: Path) -> None:
-    path = written(tmp_path, words(3, "Hello"), reply(7, text("Hi."), new=5_000, model="gpt-9"))
+    path = written(
+        tmp_path, words(3, "Hello"), reply(7, text("Hi."), new=5_000, model="gpt-9")
+    )
     with pytest.raises(ValueError, match="gpt-9"):
         what_if([path], jobs=1)
     every = {"same": Choice(CLAUDE_CODE)}
     assert what_if([path], every, jobs=1, price_as=MODEL)["dollars"].iloc[0] > 0
 
 
-# -- what may be shown ----------------------------------------------------------------------------
+# -- what may be shown -----------------------------------------------------------------
 
-FORM = ("type", "role", "subtype", "timestamp", "tool_use_id", "id", "uuid", "isCompactSummary")
+FORM = (
+    "type",
+    "role",
+    "subtype",
+    "timestamp",
+    "tool_use_id",
+    "id",
+    "uuid",
+    "isCompactSummary",
+)
 
 
 def planted(value: Any, seen: list[str], key: str = "") -> Any:
-    """Put a word of its own into every text of a line, but those that make it a line at all."""
+    """Put a word of its own into every text of a line, but those that make it a line at
+    all."""
     match value:
         case dict():
             return {k: planted(v, seen, k) for k, v in value.items()}
@@ -399,16 +491,23 @@ def planted(value: Any, seen: list[str], key: str = "") -> Any:
 
 
 def test_without_texts_no_word_of_a_session_comes_out(tmp_path: Path) -> None:
-    envelope = {n: n for n in ("cwd", "gitBranch", "version", "slug", "requestId", "sessionId")}
+    envelope = {
+        n: n for n in ("cwd", "gitBranch", "version", "slug", "requestId", "sessionId")
+    }
     seen, lines = list[str](), [{**line, **envelope} for line in a_day()]
-    mcp = {**use("t7", "mcp__geheim__werkzeug"), "input": {"file_path": "/geheim/ort.py"}}
+    mcp = {
+        **use("t7", "mcp__geheim__werkzeug"),
+        "input": {"file_path": "/geheim/ort.py"},
+    }
     lines[3:3] = [reply(30, mcp, read=10_000, new=90), words(31, [result("t7", "ja")])]
     lines.append(words(1_200, "Noch ein Wort."))
     lines.append(reply(1_300, text("geheim"), new=9_000, model="hausmodell"))
     lines = [planted(line, seen) for line in lines]
     path = written(tmp_path / "projects" / "-geheim-laden", *lines, name="geheimnis")
     (path.parent / "kaputt-geheim.jsonl").write_text("geheim: kein JSON\n")
-    words_of_it = re.compile(r"zq\d+wort|geheim|hausmodell|werkzeug|/shop|price_7|kaputt", re.I)
+    words_of_it = re.compile(
+        r"zq\d+wort|geheim|hausmodell|werkzeug|/shop|price_7|kaputt", re.I
+    )
     assert len(seen) > 50
     page = tmp_path / "page.html"
     whole = run(path, "--json", "--what-if", "--price-as", MODEL).stdout
@@ -417,7 +516,9 @@ def test_without_texts_no_word_of_a_session_comes_out(tmp_path: Path) -> None:
         for form in (["--json"], ["--what-if", "--price-as", MODEL], ["--html", page]):
             outcome = run(target, "--no-text", *form)
             assert outcome.exit_code == 0, outcome.stderr
-            shown = outcome.stdout + (page.read_text(encoding="utf-8") if page.exists() else "")
+            shown = outcome.stdout + (
+                page.read_text(encoding="utf-8") if page.exists() else ""
+            )
             assert words_of_it.findall(shown) == []
             assert re.search(r"\b(tool|session|model) 1\b", shown)
 
@@ -446,7 +547,7 @@ def test_keys_are_masked_with_and_without_texts(tmp_path: Path) -> None:
     assert "[masked: GitHub token]" in run(path, "--json").stdout
 
 
-# -- how it is shown ------------------------------------------------------------------------------
+# -- how it is shown -------------------------------------------------------------------
 
 
 class Tags(HTMLParser):
@@ -470,7 +571,9 @@ class Tags(HTMLParser):
 def test_the_page_is_whole_and_loads_nothing(tmp_path: Path) -> None:
     lines = a_day()
     lines[0]["message"]["content"] = "<script>alert(1)</script>"
-    lines[1]["message"]["content"][0]["input"]["file_path"] = "<img src=http://evil.example/x.png>"
+    lines[1]["message"]["content"][0]["input"]["file_path"] = (
+        "<img src=http://evil.example/x.png>"
+    )
     page = tmp_path / "report.html"
     assert run(written(tmp_path, *lines), "--what-if", "--html", page).exit_code == 0
     tags = Tags(page.read_text(encoding="utf-8"))
@@ -479,7 +582,9 @@ def test_the_page_is_whole_and_loads_nothing(tmp_path: Path) -> None:
     assert {"#lost", "#compactions", "#what-if"} <= set(tags.addresses)
 
 
-def test_the_picture_of_one_session_has_its_turns_and_what_happened_in_them(tmp_path: Path) -> None:
+def test_the_picture_of_one_session_has_its_turns_and_what_happened_in_them(
+    tmp_path: Path,
+) -> None:
     path, page = written(tmp_path, *a_day()), tmp_path / "report.html"
     run(path, "--html", page)
     shown = page.read_text(encoding="utf-8")
@@ -489,7 +594,9 @@ def test_the_picture_of_one_session_has_its_turns_and_what_happened_in_them(tmp_
         ("fall", "left silently"),
         ("compaction", "lost"),
     ):
-        assert re.search(f'class="mark {kind}"[^>]*aria-label="turn [0-9]+: [^"]*{says}', shown)
+        assert re.search(
+            f'class="mark {kind}"[^>]*aria-label="turn [0-9]+: [^"]*{says}', shown
+        )
     assert "<img" not in shown
 
 
@@ -500,21 +607,36 @@ def test_one_session_is_named_and_so_is_its_compaction(tmp_path: Path) -> None:
     assert "<h1>theirs · 2026-01-01 · shop</h1>" in shown
     assert 'class="mark miss"' in shown, "the other miss of the cache has a mark"
     told = " ".join(run(path).stdout.split())
-    assert "1, the largest from 9,000 to 5,000 tokens at turn 5. Asked for again: 1 lost" in told
+    assert (
+        "1, the largest from 9,000 to 5,000 tokens at turn 5. Asked for again: 1 lost"
+        in told
+    )
     run(path, "--html", page, "--no-text")
     assert "theirs" not in page.read_text(encoding="utf-8")
 
 
 def test_few_sessions_get_a_comparison_and_no_advice() -> None:
     kinds = [{"kind": "session", "sessions": 7, "responses": 90, "dollars": 50.0}]
-    today = {"policy": "claude-code", "line": "", "percent": 0.0, "dollars": 25.39, "need": 4.8}
+    today = {
+        "policy": "claude-code",
+        "line": "",
+        "percent": 0.0,
+        "dollars": 25.39,
+        "need": 4.8,
+    }
     lean = {**today, "policy": "t", "line": "T", "percent": -3.4, "dollars": 24.53}
-    *_, said = answer({"kinds": kinds, "what if": [lean, today], "set this": [{"line": "none"}]})
-    assert said.startswith("Too few to choose a setting by (7 files of at least 10): replayed with")
+    *_, said = answer(
+        {"kinds": kinds, "what if": [lean, today], "set this": [{"line": "none"}]}
+    )
+    assert said.startswith(
+        "Too few to choose a setting by (7 files of at least 10): replayed with"
+    )
     assert "$24.53 in place of $25.39" in said
 
 
-def test_of_many_sessions_each_is_a_mark_and_without_texts_no_name_is_there(tmp_path: Path) -> None:
+def test_of_many_sessions_each_is_a_mark_and_without_texts_no_name_is_there(
+    tmp_path: Path,
+) -> None:
     for number in range(7):
         written(tmp_path, *a_day(quote=f"{QUOTE} {number}"), name=f"planted-{number}")
     page = tmp_path / "report.html"
@@ -522,7 +644,10 @@ def test_of_many_sessions_each_is_a_mark_and_without_texts_no_name_is_there(tmp_
     assert "planted-" in page.read_text(encoding="utf-8")
     run(tmp_path, "--html", page, "--no-text")
     shown = page.read_text(encoding="utf-8")
-    assert shown.count('class="mark session"') == len(re.findall("session [0-9]+: [$]", shown)) / 2
+    assert (
+        shown.count('class="mark session"')
+        == len(re.findall("session [0-9]+: [$]", shown)) / 2
+    )
     assert "planted-" not in shown
 
 
@@ -543,18 +668,27 @@ def test_a_folder_is_told_in_a_terminal(tmp_path: Path) -> None:
 def numbers(value: Any) -> set[str]:
     """The numbers of a report's tables, as a terminal shows them."""
     rows = [row for table in value.values() for row in table]
-    return {report.cell(n, v) for row in rows for n, v in row.items() if not isinstance(v, str)}
+    return {
+        report.cell(n, v)
+        for row in rows
+        for n, v in row.items()
+        if not isinstance(v, str)
+    }
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_no_number_is_cut_at_any_width(path: Path, width: int, tables: dict[Path, Any]) -> None:
+def test_no_number_is_cut_at_any_width(
+    path: Path, width: int, tables: dict[Path, Any]
+) -> None:
     console = Console(width=width, file=io.StringIO())
     console.print(*report.as_text(tables[path], width))
     shown = console.file.getvalue()
     assert max(map(len, shown.splitlines())) <= width
     known = numbers(tables[path])
-    cut = {each for each in re.findall(r"(?<!\S)([\d,.$+-]+)…", shown) if each not in known}
+    cut = {
+        each for each in re.findall(r"(?<!\S)([\d,.$+-]+)…", shown) if each not in known
+    }
     assert cut == set()
     assert set(re.findall(r"(?<= )[\d,]+\.\d\d(?= )", shown)) <= known
 
@@ -562,7 +696,8 @@ def test_no_number_is_cut_at_any_width(path: Path, width: int, tables: dict[Path
 @pytest.mark.parametrize("width", [60, 80])
 def test_no_number_is_cut_beside_wide_characters(width: int) -> None:
     rows = [
-        {"file": f"/项目/{'很长的文件夹' * 9}/{n}.py", "reads": 1_234_567 + n} for n in range(3)
+        {"file": f"/项目/{'很长的文件夹' * 9}/{n}.py", "reads": 1_234_567 + n}
+        for n in range(3)
     ]
     console = Console(width=width, file=io.StringIO())
     console.print(*report.as_text({"files": rows}, width))
@@ -579,7 +714,11 @@ def tables() -> dict[Path, Any]:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such links and pipes")
 def test_a_page_goes_through_a_link_and_into_a_pipe(tmp_path: Path) -> None:
-    path, page, link = written(tmp_path, *a_day()), tmp_path / "a.html", tmp_path / "b.html"
+    path, page, link = (
+        written(tmp_path, *a_day()),
+        tmp_path / "a.html",
+        tmp_path / "b.html",
+    )
     page.write_text("old")
     link.symlink_to(page)
     assert run(path, "--html", link).exit_code == 0
@@ -602,9 +741,18 @@ def test_the_answer_comes_first_in_at_most_ten_lines(tmp_path: Path) -> None:
     assert WORDS["tables"]["where"]["title"] not in shown
 
 
-def test_what_saves_by_forgetting_more_says_so_and_a_line_better_in_both_stands_alone() -> None:
+def test_what_saves_by_forgetting_more_says_so_and_a_line_better_in_both_stands_alone() -> (
+    None
+):
     kinds = [{"kind": "session", "sessions": 40, "responses": 900, "dollars": 50.0}]
-    today = {"policy": "claude-code", "line": "", "percent": 0.0, "low": 0, "high": 0, "need": 3.4}
+    today = {
+        "policy": "claude-code",
+        "line": "",
+        "percent": 0.0,
+        "low": 0,
+        "high": 0,
+        "need": 3.4,
+    }
     lean = {**today, "policy": "w", "line": "W", "percent": -5.0, "low": -7, "high": -3}
     lean["need"] = 12.9
     long = {**lean, "policy": "t", "line": "T", "percent": -4.0, "need": 3.4}
@@ -620,7 +768,10 @@ def test_what_saves_by_forgetting_more_says_so_and_a_line_better_in_both_stands_
 
 def test_a_session_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
     home = projects(tmp_path)
-    assert WORDS["tables"]["lost"]["title"] in run(home, "--session", "on", "--tables").stdout
+    assert (
+        WORDS["tables"]["lost"]["title"]
+        in run(home, "--session", "on", "--tables").stdout
+    )
     assert run(home, "--session", "three").exit_code == 2
 
 
@@ -633,13 +784,17 @@ def test_a_session_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
         (["--preset", "hermes"], 0),
     ],
 )
-def test_settings_of_ones_own_are_checked(arguments: list[str], code: int, tmp_path: Path) -> None:
+def test_settings_of_ones_own_are_checked(
+    arguments: list[str], code: int, tmp_path: Path
+) -> None:
     outcome = run(written(tmp_path, *a_day()), "--tables", *arguments)
     assert outcome.exit_code == code
     assert ("yours" in outcome.stdout) == (code == 0)
 
 
-def test_nothing_to_read_is_exit_code_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_to_read_is_exit_code_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "bad.jsonl").write_text("no\n")
     outcome = run(tmp_path)
     assert outcome.exit_code == 1
@@ -679,13 +834,26 @@ def test_ctrl_c_ends_the_command_and_its_workers(tmp_path: Path) -> None:
     home = tmp_path / "many"
     for number in range(20):
         long_sessions(home / str(number), 1)
-    call = [sys.executable, "-m", "session_report", str(home), "--what-if", "--jobs", "2"]
+    call = [
+        sys.executable,
+        "-m",
+        "session_report",
+        str(home),
+        "--what-if",
+        "--jobs",
+        "2",
+    ]
     page = tmp_path / "page.html"
     pipe = subprocess.PIPE
-    with ctrl_c(), subprocess.Popen([*call, "--html", str(page)], stderr=pipe) as process:
+    with (
+        ctrl_c(),
+        subprocess.Popen([*call, "--html", str(page)], stderr=pipe) as process,
+    ):
         tree = psutil.Process(process.pid)
         while process.poll() is None and len(tree.children(recursive=True)) < 4:
-            time.sleep(0.05)  # until both workers are there, beside multiprocessing's own two
+            time.sleep(
+                0.05
+            )  # until both workers are there, beside multiprocessing's own two
         process.send_signal(signal.SIGINT)
         try:
             _, errors = process.communicate(timeout=60)

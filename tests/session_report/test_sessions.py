@@ -1,4 +1,5 @@
-"""Claude Code's files: what is odd in them, one by one, and every preset over real files.
+"""Claude Code's files: what is odd in them, one by one, and every preset over real
+files.
 
 `REAL_SESSIONS=DIR` names a folder of real files. Nothing of them is in the project.
 """
@@ -25,20 +26,40 @@ from session_report.tools import files_of, kind_of
 from tests.real_sessions import FILES
 from tests.strategies import result, text, use
 
-BILLED = {"input_tokens": 3, "cache_creation_input_tokens": 7, "cache_read_input_tokens": 90}
+BILLED = {
+    "input_tokens": 3,
+    "cache_creation_input_tokens": 7,
+    "cache_read_input_tokens": 90,
+}
 Line = dict[str, Any]
 
 
 def user(uuid: str, content: Any, second: int = 0, **more: Any) -> Line:
     stamp = f"2026-01-01T00:00:{second:02d}.000Z"
     message = {"role": "user", "content": content}
-    return {"type": "user", "uuid": uuid, "timestamp": stamp, "message": message, **more}
+    return {
+        "type": "user",
+        "uuid": uuid,
+        "timestamp": stamp,
+        "message": message,
+        **more,
+    }
 
 
 def reply(name: str, block: Any, second: int = 0, output: int = 1, **more: Any) -> Line:
-    usage = {**BILLED, "output_tokens": output, "cache_creation": {"ephemeral_5m_input_tokens": 7}}
+    usage = {
+        **BILLED,
+        "output_tokens": output,
+        "cache_creation": {"ephemeral_5m_input_tokens": 7},
+    }
     content = [block] if isinstance(block, dict) else block
-    message = {"id": name, "model": "m", "role": "assistant", "content": content, "usage": usage}
+    message = {
+        "id": name,
+        "model": "m",
+        "role": "assistant",
+        "content": content,
+        "usage": usage,
+    }
     line = user(f"{name}-{json.dumps(block)}", "", second, **more)
     return {**line, "type": "assistant", "message": {**message, "stop_reason": None}}
 
@@ -65,7 +86,9 @@ def brief(message: Line) -> Any:
     return message["role"][0], content[0] if len(content) == 1 else content
 
 
-def test_lines_of_one_response_are_one_message_one_request_and_one_bill(tmp_path: Path) -> None:
+def test_lines_of_one_response_are_one_message_one_request_and_one_bill(
+    tmp_path: Path,
+) -> None:
     lines = [reply("msg_1", text("Look"), 5, 144), reply("msg_1", use("t1"), 6, 8)]
     session = load(tmp_path, user("u", "hi", 2), *lines)
     assert session.history[:2] == [
@@ -81,7 +104,9 @@ def test_lines_of_one_response_are_one_message_one_request_and_one_bill(tmp_path
     assert session_file.timestamp(request.at) == "2026-01-01T00:00:02.000Z"
 
 
-def test_results_between_the_lines_of_a_response_are_one_message_after_it(tmp_path: Path) -> None:
+def test_results_between_the_lines_of_a_response_are_one_message_after_it(
+    tmp_path: Path,
+) -> None:
     a, b, c = (reply("msg_1", use(name)) for name in ("t1", "t2", "t3"))
     ra, rc = user("ra", [result("t1", "one")]), user("rc", [result("t3", "three")])
     rb = user("rb", [result("t2", "two"), text("and hurry")])
@@ -105,18 +130,30 @@ def test_glued_lines_are_two_and_a_torn_line_is_reported(tmp_path: Path) -> None
     assert session.skipped == [torn]
 
 
-def test_a_call_in_flight_at_a_compaction_gets_a_result_that_says_so(tmp_path: Path) -> None:
+def test_a_call_in_flight_at_a_compaction_gets_a_result_that_says_so(
+    tmp_path: Path,
+) -> None:
     lines = [user("u", "go"), reply("msg_1", use("t1")), reply("msg_1", use("t2"))]
     summary = user("s", "It went well.", isCompactSummary=True)
-    late = [user("r", [result("t2")]), user("x", [result("gone")]), reply("msg_2", text("on"))]
-    session = load(tmp_path, *lines, boundary(trigger="auto", preTokens=9), summary, *late)
+    late = [
+        user("r", [result("t2")]),
+        user("x", [result("gone")]),
+        reply("msg_2", text("on")),
+    ]
+    session = load(
+        tmp_path, *lines, boundary(trigger="auto", preTokens=9), summary, *late
+    )
     assert brief(session.history[2]) == ("u", [result("t2"), lost("t1")])
     head = "[Conversation compressed. Transcript: theirs.jsonl#"
     (kept,) = session.requests[1].context
     assert kept["content"][0]["text"].startswith(head)
     assert kept["content"][0]["text"].endswith("]\n\nIt went well.\n[End of summary]")
     (compaction,) = session.compactions
-    assert (compaction.trigger, compaction.tokens_before, compaction.seen) == ("auto", 9, 3)
+    assert (compaction.trigger, compaction.tokens_before, compaction.seen) == (
+        "auto",
+        9,
+        3,
+    )
     assert head + compaction.archive.split("#")[1] + "]" in kept["content"][0]["text"]
 
 
@@ -151,7 +188,10 @@ def test_blank_texts_are_left_out_and_an_empty_reply_says_so(tmp_path: Path) -> 
 
 def test_extra_keys_go_and_thinking_of_a_signature_alone_stays(tmp_path: Path) -> None:
     thinking = {"type": "thinking", "thinking": "", "signature": "abc"}
-    lines = [reply("msg_1", thinking), reply("msg_1", {**use("t1"), "caller": {"type": "direct"}})]
+    lines = [
+        reply("msg_1", thinking),
+        reply("msg_1", {**use("t1"), "caller": {"type": "direct"}}),
+    ]
     lines.append(user("r", [{**result("t1"), "caller": "direct"}]))
     session = load(tmp_path, user("u", "go"), *lines)
     assert session.history[1]["content"] == [thinking, use("t1")]
@@ -174,14 +214,22 @@ def test_a_copy_of_the_history_under_other_names_counts_once(tmp_path: Path) -> 
 def test_what_is_no_part_of_the_conversation_is_left_out(tmp_path: Path) -> None:
     hook = {"type": "progress", "uuid": "p", "timestamp": "2026-01-01T00:00:09Z"}
     failed = reply("msg_0", text("API Error"), isApiErrorMessage=True)
-    side = [user("s", "sub", isSidechain=True), reply("msg_s", text("sub"), isSidechain=True)]
-    reminder = user("m", "<system-reminder>Mind the tests.</system-reminder>", isMeta=True)
+    side = [
+        user("s", "sub", isSidechain=True),
+        reply("msg_s", text("sub"), isSidechain=True),
+    ]
+    reminder = user(
+        "m", "<system-reminder>Mind the tests.</system-reminder>", isMeta=True
+    )
     broken = {"type": "user", "uuid": "n", "message": {"content": [{"type": "text"}]}}
     again = user("u", "go")
     lines = [user("u", "go"), failed, *side, reminder, hook, broken, again]
     session = load(tmp_path, *lines, reply("msg_1", text("ok"), 9))
     (request,) = session.requests
-    assert [m["content"] for m in request.context] == ["go", reminder["message"]["content"]]
+    assert [m["content"] for m in request.context] == [
+        "go",
+        reminder["message"]["content"],
+    ]
     assert session_file.timestamp(request.at) == "2026-01-01T00:00:09.000Z"
 
 
@@ -203,7 +251,9 @@ def test_after_a_compaction_the_same_conversation_goes_on(tmp_path: Path) -> Non
     answer = reply("m1", text("The plan."), 1, parentUuid="u1")
     summary = user("s", "A summary.", 2, parentUuid="b", isCompactSummary=True)
     last = reply("m2", text("Done."), 3, parentUuid="s")
-    session = load(tmp_path, first, answer, boundary() | {"parentUuid": None}, summary, last)
+    session = load(
+        tmp_path, first, answer, boundary() | {"parentUuid": None}, summary, last
+    )
     assert session.cleared == []
     assert len(session.compactions) == 1
 
@@ -227,10 +277,18 @@ def test_a_branch_that_a_rewind_left_is_numbered(tmp_path: Path) -> None:
     ]
     for line in lines:
         line["uuid"] = line["message"].get("id") or line["uuid"]
-    assert branches(load(tmp_path, *lines)) == {"m1": 0, "m2": 2, "m3": 2, "m4": 1, "m5": 0}
+    assert branches(load(tmp_path, *lines)) == {
+        "m1": 0,
+        "m2": 2,
+        "m3": 2,
+        "m4": 1,
+        "m5": 0,
+    }
 
 
-def test_calls_at_once_and_a_cleared_conversation_are_no_branches(tmp_path: Path) -> None:
+def test_calls_at_once_and_a_cleared_conversation_are_no_branches(
+    tmp_path: Path,
+) -> None:
     calls = [
         user("u1", "Read both.", 0, parentUuid=None),
         reply("m1", use("t1"), 1, parentUuid="u1") | {"uuid": "a1"},
@@ -244,8 +302,13 @@ def test_calls_at_once_and_a_cleared_conversation_are_no_branches(tmp_path: Path
     assert set(branches(load(tmp_path, *calls)).values()) == {0}
 
 
-def test_a_response_of_a_subagent_in_the_sessions_own_file_is_told(tmp_path: Path) -> None:
-    side = [user("s", "sub", isSidechain=True), reply("msg_s", text("sub"), isSidechain=True)]
+def test_a_response_of_a_subagent_in_the_sessions_own_file_is_told(
+    tmp_path: Path,
+) -> None:
+    side = [
+        user("s", "sub", isSidechain=True),
+        reply("msg_s", text("sub"), isSidechain=True),
+    ]
     session = load(tmp_path, user("u", "go"), *side, reply("msg_1", text("ok"), 9))
     assert [f"{SUBAGENT}msg_s"] == session.damage
 
@@ -255,22 +318,31 @@ def test_a_count_of_the_beginning_of_a_stream_is_replaced_by_the_answers_size(
 ) -> None:
     lines = [user("u1", "Go."), reply("m1", text("word " * 400), 1, output=1)]
     lines += [user("u2", "On."), reply("m2", text("word " * 400), 2, output=450)]
-    counts = [request.usage["output_tokens"] for request in load(tmp_path, *lines).requests]
+    counts = [
+        request.usage["output_tokens"] for request in load(tmp_path, *lines).requests
+    ]
     assert counts[0] == pytest.approx(570, abs=1)  # 2,000 characters x 0.285
     assert counts[1] == 450
 
 
 def test_a_file_of_nothing_but_a_sidechain_is_a_conversation(tmp_path: Path) -> None:
-    lines = [user("u", "sub", isSidechain=True), reply("msg_1", text("ok"), isSidechain=True)]
+    lines = [
+        user("u", "sub", isSidechain=True),
+        reply("msg_1", text("ok"), isSidechain=True),
+    ]
     assert len(load(tmp_path, *lines).requests) == 1
 
 
-def test_where_the_line_before_a_reply_is_lost_a_user_message_stands_in(tmp_path: Path) -> None:
+def test_where_the_line_before_a_reply_is_lost_a_user_message_stands_in(
+    tmp_path: Path,
+) -> None:
     session = load(tmp_path, reply("msg_1", text("a")), reply("msg_2", text("b")))
     assert [m["content"] for m in session.history[::2]] == [MISSING, MISSING]
 
 
-def test_micro_compacted_results_are_placeholders_in_the_view_alone(tmp_path: Path) -> None:
+def test_micro_compacted_results_are_placeholders_in_the_view_alone(
+    tmp_path: Path,
+) -> None:
     calls = [reply("msg_1", use("t1")), user("r1", [result("t1", "x" * 500)])]
     calls += [reply("msg_2", use("t2")), user("r2", [result("t2", "short")])]
     noted = {"trigger": "auto", "compactedToolIds": ["t1", "t2", "t9"]}
@@ -284,14 +356,24 @@ def test_micro_compacted_results_are_placeholders_in_the_view_alone(tmp_path: Pa
 
 
 def test_our_own_files_are_read_by_transcripts(tmp_path: Path) -> None:
-    ours = transcripts.Session.create(tmp_path, settings=Settings(keep_recent=7), session_id="s")
+    ours = transcripts.Session.create(
+        tmp_path, settings=Settings(keep_recent=7), session_id="s"
+    )
     ours.say("hi", at=1.0)
-    ours.reply({"role": "assistant", "content": [text("Hello.")], "usage": BILLED}, at=2.0)
+    ours.reply(
+        {"role": "assistant", "content": [text("Hello.")], "usage": BILLED}, at=2.0
+    )
     again = sessions.load(tmp_path / "s.jsonl")
-    assert (again.history, again.settings, again.path) == (ours.history, ours.settings, ours.path)
+    assert (again.history, again.settings, again.path) == (
+        ours.history,
+        ours.settings,
+        ours.path,
+    )
 
 
-def test_their_file_is_never_written_to_and_another_file_is_refused(tmp_path: Path) -> None:
+def test_their_file_is_never_written_to_and_another_file_is_refused(
+    tmp_path: Path,
+) -> None:
     session = load(tmp_path, user("u", "go"), reply("msg_1", text("ok")))
     before = (tmp_path / "theirs.jsonl").read_bytes()
     session.say("more", at=1.0)
@@ -304,14 +386,21 @@ def test_a_folder_is_refused_and_the_files_in_it_are_found(tmp_path: Path) -> No
     session = load(tmp_path, user("u", "go"), reply("msg_1", text("ok")))
     assert len(session.requests) == 1
     (tmp_path / "a" / "subagents").mkdir(parents=True)
-    names = ["theirs.jsonl", "a/subagents/agent-1.jsonl", "a/session-2.json", "a/settings.json"]
+    names = [
+        "theirs.jsonl",
+        "a/subagents/agent-1.jsonl",
+        "a/session-2.json",
+        "a/settings.json",
+    ]
     for name in names[1:]:
         (tmp_path / name).write_text("{}\n")
     with pytest.raises(ValueError, match="is a folder"):
         sessions.load(tmp_path)
     found = sessions.files([tmp_path, tmp_path / "theirs.jsonl"])
     assert sorted(found) == sorted(tmp_path / name for name in names[:3])
-    assert sessions.files([tmp_path / "a/settings.json"]) == [tmp_path / "a/settings.json"]
+    assert sessions.files([tmp_path / "a/settings.json"]) == [
+        tmp_path / "a/settings.json"
+    ]
     with pytest.raises(FileNotFoundError, match="does not exist"):
         sessions.files([tmp_path / "nowhere"])
 
@@ -327,11 +416,21 @@ PATCH = "*** Begin Patch\n*** Update File: a.py\n-x\n+y\n*** Add File: b.py\n+z\
         ("read_file", {"absolute_path": "a.py"}, "read", ["a.py"]),
         ("read_many_files", {"paths": ["a.py", "b.py"]}, "read", ["a.py", "b.py"]),
         ("mcp__files__read_file", {"path": "a.py"}, "read", ["a.py"]),
-        ("MultiEdit", {"file_path": "a.py", "edits": [{"path": "no"}]}, "write", ["a.py"]),
+        (
+            "MultiEdit",
+            {"file_path": "a.py", "edits": [{"path": "no"}]},
+            "write",
+            ["a.py"],
+        ),
         ("replace", {"file_path": "a.py", "old_string": "x"}, "write", ["a.py"]),
         ("apply_patch", {"input": PATCH}, "write", ["a.py", "b.py"]),
         ("shell", {"command": ["apply_patch", PATCH]}, "write", ["a.py", "b.py"]),
-        ("exec_command", {"cmd": f"apply_patch <<'E'\n{PATCH}\nE"}, "write", ["a.py", "b.py"]),
+        (
+            "exec_command",
+            {"cmd": f"apply_patch <<'E'\n{PATCH}\nE"},
+            "write",
+            ["a.py", "b.py"],
+        ),
         ("exec_command", {"cmd": "cat a.py"}, "shell", []),
         ("Grep", {"pattern": "x", "path": "src"}, "search", []),
         ("Read", {"file_path": 7}, "read", []),
@@ -348,14 +447,19 @@ def test_tools_of_other_agents_are_known_by_what_they_do(
 @pytest.mark.parametrize("name", ["read_file", "Read", "read", "Edit", "edit", "write"])
 def test_a_file_that_another_agent_touched_can_be_put_back(name: str) -> None:
     call = use("t1") | {"name": name, "input": {"path": "a.py"}}
-    assert recent_files({"a.py": "x = 1"}.get, 5)([{"role": "assistant", "content": [call]}])
+    assert recent_files({"a.py": "x = 1"}.get, 5)(
+        [{"role": "assistant", "content": [call]}]
+    )
 
 
 CALLS = [(i, n) for i in (1, 2, 3) for n in "ab"]
 LINES = [
     *(reply(f"msg_{i}", use(f"t{i}{n}")) for i, n in CALLS),
     *(user(f"r{i}{n}", [result(f"t{i}{n}"), text("so")]) for i, n in CALLS),
-    *(boundary(preservedMessages={"uuids": ["r1a"]}), user("s", "Short.", isCompactSummary=True)),
+    *(
+        boundary(preservedMessages={"uuids": ["r1a"]}),
+        user("s", "Short.", isCompactSummary=True),
+    ),
 ]
 
 
@@ -370,18 +474,24 @@ def test_whatever_lines_are_missing_or_moved_no_context_breaks_a_rule(
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_real_file_is_read_whole_and_breaks_no_rule_with_any_preset(path: Path) -> None:
+def test_a_real_file_is_read_whole_and_breaks_no_rule_with_any_preset(
+    path: Path,
+) -> None:
     session = sessions.load(path)
     assert {violation(request.context) for request in session.requests} <= {None}
     parts = [part for _, part in session_file.numbered(path) if isinstance(part, dict)]
     lines = [line for line in parts if line["type"] in ("user", "assistant")]
     messages = [line["message"] for line in lines if not line["isSidechain"]]
     messages = messages or [line["message"] for line in lines]
-    assert len(session.requests) == len({m["id"] for m in messages if m["role"] == "assistant"})
+    assert len(session.requests) == len(
+        {m["id"] for m in messages if m["role"] == "assistant"}
+    )
     kept = {result_text(r) for m in session.history for r in of_type(m, "tool_result")}
     assert {result_text(r) for m in messages for r in of_type(m, "tool_result")} <= kept
     for preset in (CLAUDE_CODE, *(each.scaled(60_000) for each in ALL.values())):
         frames = replay(session, preset)
         assert len(frames) == len(session.requests)
         assert {violation(frame.context) for frame in frames} <= {None}
-        assert all(frame.step.tokens_after <= frame.step.tokens_before for frame in frames)
+        assert all(
+            frame.step.tokens_after <= frame.step.tokens_before for frame in frames
+        )

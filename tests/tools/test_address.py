@@ -55,7 +55,9 @@ def test_setting_the_same_address_again_changes_no_byte(copy: Path):
     assert once == [text(copy, name) for name in ("pyproject.toml", "README.md")]
 
 
-@pytest.mark.parametrize("arguments", [(), ("course",), ("https://github.com/ada/course",), ("",)])
+@pytest.mark.parametrize(
+    "arguments", [(), ("course",), ("https://github.com/ada/course",), ("",)]
+)
 def test_what_is_no_address_is_refused(arguments, monkeypatch, capsys):
     monkeypatch.setattr(address, "write", lambda *_: pytest.fail("it wrote"))
     assert main(*arguments) == 2

@@ -1,4 +1,5 @@
-"""tools/browser: it prints the Chromium that it finds, or how to get one, and installs nothing."""
+"""tools/browser: it prints the Chromium that it finds, or how to get one, and installs
+nothing."""
 
 import os
 import subprocess
@@ -13,7 +14,11 @@ TOOL = Path(__file__).parents[2] / "tools/browser.py"
 def finder(folder: Path, **more: str) -> "subprocess.CompletedProcess[str]":
     """Run the tool with an empty path and an empty home."""
     windows = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
-    bare = windows | {"PATH": str(folder), "HOME": str(folder), "USERPROFILE": str(folder)}
+    bare = windows | {
+        "PATH": str(folder),
+        "HOME": str(folder),
+        "USERPROFILE": str(folder),
+    }
     return subprocess.run(
         [sys.executable, str(TOOL)], env=bare | more, capture_output=True, text=True
     )

@@ -10,7 +10,8 @@ from tools.cells import Field, Part, parts, reader
 from tools.pages import NOTEBOOKS, read
 
 PIXEL = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNg"
+    "AAAAAgABSK+kcQAAAABJRU5ErkJggg=="
 )
 LESSONS = sorted(NOTEBOOKS.glob("[0-9]*.ipynb"))
 
@@ -46,7 +47,12 @@ def test_the_fields_of_a_prediction_take_what_the_answer_gives():
         *("ends yes", "turns more", "count 1,200", "cents 2.60"),
     )
     words = Field("turns", ("more", "fewer"))
-    assert fields == (Field("ends", ("yes", "no")), words, Field("count"), Field("cents"))
+    assert fields == (
+        Field("ends", ("yes", "no")),
+        words,
+        Field("count"),
+        Field("cents"),
+    )
     assert 'data-name="count" data-value="1,200"' in "".join(answer.outputs)
 
 
@@ -54,7 +60,10 @@ def test_only_the_code_cell_after_a_prediction_answers_it():
     printed = "n: you said nothing, it is 4"
     question = v4.new_markdown_cell("**Predict:** how many?")
     _, _, answer, later = made(
-        question, code('predict("02.x", n=None)'), code("1", printed), code("2", printed)
+        question,
+        code('predict("02.x", n=None)'),
+        code("1", printed),
+        code("2", printed),
     )
     assert answer.answers
     assert not later.answers
@@ -70,8 +79,14 @@ def test_every_prediction_of_a_lesson_can_be_made_and_can_be_right(path):
         [answer] = [part for part in shown if part.answers == form.id]
         for field in form.fields:
             text = html.unescape("".join(answer.outputs))
-            value = text.partition(f'data-name="{field.name}" data-value="')[2].partition('"')[0]
-            assert value in field.choices if field.choices else value.replace(",", "")[0].isdigit()
+            value = text.partition(f'data-name="{field.name}" data-value="')[
+                2
+            ].partition('"')[0]
+            assert (
+                value in field.choices
+                if field.choices
+                else value.replace(",", "")[0].isdigit()
+            )
 
 
 def test_an_exercise_has_its_hints_in_order():
@@ -101,7 +116,11 @@ def test_headings_can_be_linked_to_and_their_ids_differ():
 
 def test_a_solution_stays_folded():
     fold = "<details><summary>Solution</summary>\n\n```python\nanswer = 42\n```\n\n</details>\n"
-    folded = reader()(fold).partition("<summary>Solution</summary>")[2].partition("</details>")[0]
+    folded = (
+        reader()(fold)
+        .partition("<summary>Solution</summary>")[2]
+        .partition("</details>")[0]
+    )
     assert "42" in folded
 
 

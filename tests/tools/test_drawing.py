@@ -1,4 +1,5 @@
-"""Recorded charts. The expected paths are worked out on paper: 1,000 units are an inch."""
+"""Recorded charts. The expected paths are worked out on paper: 1,000 units are an
+inch."""
 
 import json
 
@@ -27,7 +28,11 @@ def marks(sheet: Sheet, chart: Chart) -> list[tuple]:
 
 
 def filled(sheet: Sheet, chart: Chart, colour: str) -> list[str]:
-    return [each[1] for each in marks(sheet, chart) if each[0][0] == colour and len(each) == 2]
+    return [
+        each[1]
+        for each in marks(sheet, chart)
+        if each[0][0] == colour and len(each) == 2
+    ]
 
 
 def test_three_bars_are_three_rectangles():
@@ -62,7 +67,9 @@ def test_what_stands_out_of_the_frame_is_cut_there_and_nothing_else():
 
 def test_dashes_hatches_and_opacity():
     chart, axes = framed()
-    axes.axhline(5, color=RED, linestyle=(0, (2, 1)), linewidth=7.2, dash_capstyle="butt")
+    axes.axhline(
+        5, color=RED, linestyle=(0, (2, 1)), linewidth=7.2, dash_capstyle="butt"
+    )
     axes.add_patch(Rectangle((0, 0), 1, 1, **LOOKS["placeholder"].fill()))
     axes.add_patch(Rectangle((0, 0), 1, 1, color=DARK, alpha=0.5, linewidth=0))
     styles = [each[0][:6] for each in marks(Sheet(), chart)]
@@ -96,7 +103,10 @@ def test_filled_shapes_keep_their_opacity():
 def test_what_cannot_be_recorded_is_an_error():
     chart, axes = framed()
     axes.imshow([[0, 1]])
-    with recording(Sheet(), []), pytest.raises(NotRecorded, match="NotImplementedError"):
+    with (
+        recording(Sheet(), []),
+        pytest.raises(NotRecorded, match="NotImplementedError"),
+    ):
         chart.png()
 
 

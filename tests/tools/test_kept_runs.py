@@ -1,4 +1,5 @@
-"""Runs that are kept between processes: a key for each, and none for what can't have one."""
+"""Runs that are kept between processes: a key for each, and none for what can't have
+one."""
 
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -18,7 +19,14 @@ from windtunnel import runner as module
 from windtunnel.tasks.generated import generated
 from windtunnel.tasks.scenarios import ALL, REVIEW, TRACE
 
-SAME = (REVIEW, Settings(), None, (), HABITS, (("layer", partial(micro_compact, keep_recent=3)),))
+SAME = (
+    REVIEW,
+    Settings(),
+    None,
+    (),
+    HABITS,
+    (("layer", partial(micro_compact, keep_recent=3)),),
+)
 
 
 def changed(place: int, value: Any) -> tuple[Any, ...]:
@@ -40,7 +48,9 @@ def changed(place: int, value: Any) -> tuple[Any, ...]:
     ],
 )
 def test_another_argument_is_another_run(other: tuple[Any, ...]):
-    assert key(SAME) == key(changed(5, (("layer", partial(micro_compact, keep_recent=3)),)))
+    assert key(SAME) == key(
+        changed(5, (("layer", partial(micro_compact, keep_recent=3)),))
+    )
     assert "" != key(other) != key(SAME)
 
 
@@ -62,7 +72,9 @@ def test_each_task_and_each_lessons_agent_has_a_key(task: Any):
     assert all(key((task, stage)) for stage in STAGES.values())
 
 
-def test_a_run_is_made_once_unless_it_is_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_run_is_made_once_unless_it_is_live(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     made: list[bool] = []
 
     @lru_cache
@@ -76,7 +88,10 @@ def test_a_run_is_made_once_unless_it_is_live(tmp_path: Path, monkeypatch: pytes
         monkeypatch.setattr(module, "_played", play)
         runs.install()
         assert module._played(REVIEW, Settings(), False) == 1
-    assert [module._played(REVIEW, Settings(keep_recent=n), True) for n in (1, 2)] == [2, 3]
+    assert [module._played(REVIEW, Settings(keep_recent=n), True) for n in (1, 2)] == [
+        2,
+        3,
+    ]
     assert [path.name for path in tmp_path.iterdir()] == [source()]
 
 

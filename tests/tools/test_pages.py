@@ -1,6 +1,7 @@
 """The web pages: where links lead, and whether they are valid HTML.
 
-`tests/browser/test_pages_in_a_browser.py` opens and weighs them. A person judges their looks.
+`tests/browser/test_pages_in_a_browser.py` opens and weighs them. A person judges their
+looks.
 """
 
 import re
@@ -14,9 +15,23 @@ from justhtml import JustHTML
 from turbohtml.conformance import check
 
 from tools import address, pages
-from tools.pages import NOTEBOOKS, aim, build, framed, linked, make, minutes, read, title
+from tools.pages import (
+    NOTEBOOKS,
+    aim,
+    build,
+    framed,
+    linked,
+    make,
+    minutes,
+    read,
+    title,
+)
 
-KNOWN = {NOTEBOOKS / "01_estimation.ipynb", NOTEBOOKS / "GLOSSARY.md", pages.ROOT / "README.md"}
+KNOWN = {
+    NOTEBOOKS / "01_estimation.ipynb",
+    NOTEBOOKS / "GLOSSARY.md",
+    pages.ROOT / "README.md",
+}
 LOADED = re.compile(r'<(?:img|script|link)\b[^>]*?\b(?:src|href)="([^"]+)"')
 TARGET = re.compile(r' (?:href|src)="([^"]+)"')
 
@@ -29,7 +44,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def texts(site: Path) -> dict[str, str]:
-    return {path.name: path.read_text(encoding="utf-8") for path in sorted(site.glob("*.html"))}
+    return {
+        path.name: path.read_text(encoding="utf-8")
+        for path in sorted(site.glob("*.html"))
+    }
 
 
 def lesson(*texts: str) -> tuple[str, set[Path]]:
@@ -44,30 +62,44 @@ def lesson(*texts: str) -> tuple[str, set[Path]]:
         ("../README.md", "README.html"),
         ("../agentlib/loop.py", "files/agentlib/loop.py.txt"),
         ("#A-heading", "#A-heading"),
-        ("https://example.org/01_estimation.ipynb", "https://example.org/01_estimation.ipynb"),
+        (
+            "https://example.org/01_estimation.ipynb",
+            "https://example.org/01_estimation.ipynb",
+        ),
         ("mailto:ada@example.org", "mailto:ada@example.org"),
     ],
 )
 def test_a_link_leads_to_the_page_or_the_copy_of_its_file(href, moved):
-    assert lesson(f'<a class="x" href="{href}">it</a>')[0] == f'<a class="x" href="{moved}">it</a>'
+    assert (
+        lesson(f'<a class="x" href="{href}">it</a>')[0]
+        == f'<a class="x" href="{moved}">it</a>'
+    )
 
 
 def test_pictures_and_linked_source_files_are_copied_along():
     text, files = linked('<img src="docs/wall.png">', pages.ROOT / "README.md", KNOWN)
     assert text == '<img src="files/docs/wall.png">'
     assert files == {pages.ROOT / "docs/wall.png"}
-    assert lesson('<a href="../agentlib/loop.py">')[1] == {pages.ROOT / "agentlib/loop.py"}
+    assert lesson('<a href="../agentlib/loop.py">')[1] == {
+        pages.ROOT / "agentlib/loop.py"
+    }
 
 
-@pytest.mark.parametrize("href", ["GLOSARY.md", "../agentlib", "../agentlib/gone.py#L3"])
+@pytest.mark.parametrize(
+    "href", ["GLOSARY.md", "../agentlib", "../agentlib/gone.py#L3"]
+)
 def test_a_dead_link_is_an_error_that_names_it(href):
-    with pytest.raises(FileNotFoundError, match=r"00_the_wall\.ipynb links to .+, which is not"):
+    with pytest.raises(
+        FileNotFoundError, match=r"00_the_wall\.ipynb links to .+, which is not"
+    ):
         lesson(f'<a href="{href}">')
 
 
 def test_every_link_of_the_site_leads_to_a_file_and_to_a_place_in_it(site: Path):
     pages = texts(site)
-    ids = {name: set(re.findall(r' id="([^"]+)"', text)) for name, text in pages.items()}
+    ids = {
+        name: set(re.findall(r' id="([^"]+)"', text)) for name, text in pages.items()
+    }
     dead: list[str] = []
     for name, text in pages.items():
         for link in set(TARGET.findall(text)):
@@ -100,7 +132,9 @@ def test_the_pages_load_nothing_from_other_servers(site: Path):
         for name in LOADED.findall(path.read_text("utf-8"))
         if ":" in name and not name.startswith("data:")
     } == set()
-    assert not [path for path in site.glob("*.css") if "url(" in path.read_text("utf-8")]
+    assert not [
+        path for path in site.glob("*.css") if "url(" in path.read_text("utf-8")
+    ]
 
 
 def test_the_pages_are_valid_html(site: Path):
@@ -130,8 +164,13 @@ def test_social_tags_need_an_address(monkeypatch: pytest.MonkeyPatch):
 
 def test_title_aim_and_minutes_are_read_from_the_text():
     text = (
-        "[back](x)\n\n# 00 · The wall\n\n**Aim.** See [it](x) `run`.\n\n**Takes** about 36 minutes."
+        "[back](x)\n\n# 00 · The wall\n\n**Aim.** See [it](x) `run`.\n\n"
+        "**Takes** about 36 minutes."
     )
-    assert (title(text), aim(text), minutes(text)) == ("00 · The wall", "See it run.", "36")
+    assert (title(text), aim(text), minutes(text)) == (
+        "00 · The wall",
+        "See it run.",
+        "36",
+    )
     assert aim("# A\n\nTwo lines\nof *text*.\n\nMore.") == "Two lines of text."
     assert minutes("# A") == ""

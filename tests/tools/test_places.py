@@ -22,7 +22,9 @@ def draw(size: int, way: str, search: str) -> Drawing:
     if size == 3:
         raise ValueError("3 < 4")
     CHART.figure.patches = []
-    CHART.figure.add_artist(Rectangle((0, 0), size / 10, 1, color="#ff0000", linewidth=0))
+    CHART.figure.add_artist(
+        Rectangle((0, 0), size / 10, 1, color="#ff0000", linewidth=0)
+    )
     rows = "".join(f"<tr><td>{n}</td></tr>" for n in range(size))
     return Drawing(CHART.png(), f"{size} {way}.", f"<table>{rows}</table>")
 
@@ -79,7 +81,9 @@ def test_too_many_places_are_refused(monkeypatch: pytest.MonkeyPatch):
 def test_a_panel_without_a_picture_is_not_pressed():
     pressed = Panel(
         {"folder": words("folder", "where"), "go": ToggleButton(description="read")},
-        lambda folder, go: Drawing(b"", "Nothing is read." if not go else "All is read."),
+        lambda folder, go: Drawing(
+            b"", "Nothing is read." if not go else "All is read."
+        ),
     )
     data = unpacked(panel(pressed, {})[MIME])
     assert data["places"] == [[None, "Nothing is read.", []]]
@@ -106,7 +110,9 @@ def test_a_recording_is_a_figure_with_its_data_and_words_without_a_script():
     assert '<figure class="play" data-play="x-1"' in text
     assert "data-moves" in text
     assert "<noscript>&quot;2&quot; &lt;that&gt;.</noscript>" in text
-    [data] = re.findall(r'<script type="text/plain" id="play-x-1">([\w+/=]+)</script>', text)
+    [data] = re.findall(
+        r'<script type="text/plain" id="play-x-1">([\w+/=]+)</script>', text
+    )
     assert unpacked({"data": data}) == unpacked(play)
 
 

@@ -6,7 +6,13 @@ from typing import Any
 import pytest
 
 from agentlib.settings import Settings
-from course.panels.what_if import WhatIf, positions, settings_at, what_if, without_effect
+from course.panels.what_if import (
+    WhatIf,
+    positions,
+    settings_at,
+    what_if,
+    without_effect,
+)
 from tools.trail import judged, trail
 from windtunnel.runner import play
 from windtunnel.tasks.scenarios import SURVEY
@@ -33,10 +39,15 @@ def test_places_share_a_run_only_if_their_settings_make_the_same_one(bench):
         shared += len(grid) - len({run for _, run in recorded["places"]})
         for at, (_, run) in zip(grid, recorded["places"], strict=True):
             moved = dict(zip(recorded["values"], at, strict=True))
-            settings = settings_at(shown.starts, {**positions(start), "preset": preset, **moved})
+            settings = settings_at(
+                shown.starts, {**positions(start), "preset": preset, **moved}
+            )
             kept, frames = data["runs"][run], shown.source.frames(settings)
             assert {**kept, **judged(shown.source.tried(settings))} == kept
-            assert (kept["turns"], kept["why"]) == (len(frames), without_effect(settings, frames))
+            assert (kept["turns"], kept["why"]) == (
+                len(frames),
+                without_effect(settings, frames),
+            )
     assert shared > 0
 
 
@@ -45,7 +56,10 @@ def test_a_presets_own_numbers_are_where_its_controls_start(bench):
     settings = set()
     for preset, start in shown.starts.items():
         recorded = data["places"][preset]
-        at = {field: recorded["values"][field][n] for field, n in recorded["start"].items()}
+        at = {
+            field: recorded["values"][field][n]
+            for field, n in recorded["start"].items()
+        }
         assert at == {field: positions(start)[field] for field in data["fields"]}
         place = 0
         for field in data["fields"]:

@@ -1,4 +1,5 @@
-"""A forked kernel is as empty as another one, can be interrupted, and ends when it is told to."""
+"""A forked kernel is as empty as another one, can be interrupted, and ends when it is
+told to."""
 
 from collections.abc import Iterator
 

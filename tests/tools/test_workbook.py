@@ -1,4 +1,5 @@
-"""The workbook: copies of the lessons that belong to the learner, and never overwrite an edit."""
+"""The workbook: copies of the lessons that belong to the learner, and never overwrite
+an edit."""
 
 import json
 import subprocess
@@ -17,7 +18,9 @@ def lesson(*sources: str, printed: str = "spoiler") -> str:
     """A notebook that has been run, one code cell for each source, after a title."""
     output = v4.new_output("stream", name="stdout", text=printed)
     cells = [v4.new_code_cell(s, execution_count=1, outputs=[output]) for s in sources]
-    return v4.writes(v4.new_notebook(cells=[v4.new_markdown_cell("# A lesson"), *cells]))
+    return v4.writes(
+        v4.new_notebook(cells=[v4.new_markdown_cell("# A lesson"), *cells])
+    )
 
 
 def write(path: Path, text: str) -> None:
@@ -50,7 +53,9 @@ def clone(root: Path) -> Path:
 def git(root: Path, *arguments: str) -> str:
     who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
     command = ["git", *who, *arguments]
-    return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        command, cwd=root, check=True, capture_output=True, text=True
+    ).stdout
 
 
 def commit(root: Path) -> None:
@@ -64,7 +69,9 @@ def test_the_first_time_every_file_is_copied_without_outputs(root: Path):
     copies = root / "workbook"
     assert code(copies / WALL) == code(copies / COMPACT) == [AS_IT_CAME]
     assert "spoiler" not in (copies / WALL).read_text(encoding="utf-8")
-    assert (copies / "GLOSSARY.md").read_bytes() == (root / "notebooks/GLOSSARY.md").read_bytes()
+    assert (copies / "GLOSSARY.md").read_bytes() == (
+        root / "notebooks/GLOSSARY.md"
+    ).read_bytes()
     assert "spoiler" in (root / "notebooks" / WALL).read_text(encoding="utf-8")
     notebook = v4.reads((copies / WALL).read_text(encoding="utf-8"))
     assert [(c.execution_count, c.outputs) for c in notebook.cells[1:]] == [(None, [])]
@@ -84,13 +91,21 @@ def test_a_copy_that_the_learner_deleted_comes_back(root: Path):
     assert code(root / "workbook" / WALL) == [AS_IT_CAME]
 
 
-@pytest.mark.parametrize("mine", [lesson(AS_IT_CAME, printed="17"), lesson(AS_IT_CAME, "")])
-def test_a_newer_lesson_replaces_a_copy_that_was_run_but_not_edited(root: Path, mine: str):
+@pytest.mark.parametrize(
+    "mine", [lesson(AS_IT_CAME, printed="17"), lesson(AS_IT_CAME, "")]
+)
+def test_a_newer_lesson_replaces_a_copy_that_was_run_but_not_edited(
+    root: Path, mine: str
+):
     workbook.update(root)
-    write(root / "workbook" / WALL, mine)  # run, perhaps with the empty cell that this leaves
+    write(
+        root / "workbook" / WALL, mine
+    )  # run, perhaps with the empty cell that this leaves
     write(root / "notebooks" / WALL, lesson("better"))
     [line] = workbook.update(root)
-    assert line == f"{WALL} is newer now. You had not edited your copy, so it is replaced."
+    assert (
+        line == f"{WALL} is newer now. You had not edited your copy, so it is replaced."
+    )
     assert code(root / "workbook" / WALL) == ["better"]
     write(root / "notebooks" / WALL, lesson("better still"))
     workbook.update(root)
@@ -98,7 +113,9 @@ def test_a_newer_lesson_replaces_a_copy_that_was_run_but_not_edited(root: Path, 
 
 
 @pytest.mark.parametrize("mine", [lesson("turn = 17"), lesson(), '{"cells": [', ""])
-def test_a_newer_lesson_leaves_an_edited_copy_alone_and_says_how_to_get_it(root: Path, mine: str):
+def test_a_newer_lesson_leaves_an_edited_copy_alone_and_says_how_to_get_it(
+    root: Path, mine: str
+):
     workbook.update(root)
     write(root / "workbook" / COMPACT, mine)
     write(root / "notebooks" / COMPACT, lesson("better"))
@@ -117,7 +134,9 @@ def test_a_lesson_that_was_only_run_again_is_not_newer(root: Path):
 
 
 @pytest.mark.parametrize("record", ["", "{", None])
-def test_without_its_record_the_workbook_keeps_every_copy(root: Path, record: str | None):
+def test_without_its_record_the_workbook_keeps_every_copy(
+    root: Path, record: str | None
+):
     workbook.update(root)
     path = root / "workbook" / workbook.RECORD
     path.unlink() if record is None else write(path, record)
@@ -152,7 +171,10 @@ def test_git_sees_neither_the_workbook_nor_a_change(clone: Path):
     write(clone / ".gitignore", ignored)
     workbook.update(clone)
     reset.main("03", root=clone)
-    assert git(clone, "status", "--porcelain", "--untracked-files=all") == "?? .gitignore\n"
+    assert (
+        git(clone, "status", "--porcelain", "--untracked-files=all")
+        == "?? .gitignore\n"
+    )
 
 
 @pytest.mark.parametrize("number", ["03", "3"])
@@ -187,5 +209,8 @@ def test_reset_of_a_lesson_that_is_not_there_names_those_that_are(
     root, capsys, arguments, complaint
 ):
     assert reset.main(*arguments, root=root) == 2
-    assert capsys.readouterr().out == f"{complaint} Choose one of 00, 03: make reset LESSON=00\n"
+    assert (
+        capsys.readouterr().out
+        == f"{complaint} Choose one of 00, 03: make reset LESSON=00\n"
+    )
     assert not (root / "workbook").exists()

@@ -72,7 +72,9 @@ def first_compaction(run: Run) -> int:
 
 def test_a_lower_threshold_compacts_no_later() -> None:
     thresholds = (24_000, 16_000, 10_000)
-    runs = [play(SURVEY, replace(SMALL, threshold=threshold)) for threshold in thresholds]
+    runs = [
+        play(SURVEY, replace(SMALL, threshold=threshold)) for threshold in thresholds
+    ]
     first = [first_compaction(run) for run in runs]
     assert first == sorted(first, reverse=True)
     assert first[0] > first[-1]
@@ -80,7 +82,9 @@ def test_a_lower_threshold_compacts_no_later() -> None:
 
 @pytest.mark.parametrize("name", sorted(ALL))
 @pytest.mark.parametrize("scenario", [SURVEY, RENAME], ids=lambda s: s.name)
-def test_every_preset_does_every_task_or_says_why_not(name: str, scenario: Scenario) -> None:
+def test_every_preset_does_every_task_or_says_why_not(
+    name: str, scenario: Scenario
+) -> None:
     """Not done is an answer too, when it names what is missing."""
     run = play(scenario, ALL[name].scaled(WINDOW))
     assert 0 < run.turns < MAX_TURNS
@@ -91,7 +95,8 @@ def test_every_preset_does_every_task_or_says_why_not(name: str, scenario: Scena
 
 
 def test_default_outlives_its_window() -> None:
-    """The survey is larger than the window: bare it dies there, with the layers it is done."""
+    """The survey is larger than the window: bare it dies there, with the layers it is
+    done."""
     bare = play(SURVEY, replace(BARE, micro="off").scaled(WINDOW))
     assert "prompt is too long" in bare.refused
     layered = play(SURVEY, DEFAULT.scaled(WINDOW))

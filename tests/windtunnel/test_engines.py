@@ -1,4 +1,5 @@
-"""The field's mechanisms as engines: each does what its name says, and keeps the protocol."""
+"""The field's mechanisms as engines: each does what its name says, and keeps the
+protocol."""
 
 import json
 import sys
@@ -40,7 +41,11 @@ def step(name, messages, settings=SETTINGS, **more):
         asked.append((list(shown), focus))
         return next(answers, "Did it.")
 
-    given = {"meter": TokenMeter(), "summarize": summarize, "archive": lambda: "t.jsonl"}
+    given = {
+        "meter": TokenMeter(),
+        "summarize": summarize,
+        "archive": lambda: "t.jsonl",
+    }
     return engines.ALL[name](messages, settings, **{**given, **more})
 
 
@@ -65,14 +70,19 @@ def test_every_module_of_the_package_is_in_a_family():
     assert files == {*engines.ALL, "__init__", "common"}
 
 
-# -- results --------------------------------------------------------------------------------------
+# -- results ---------------------------------------------------------------------------
 
 
 def test_results_are_cleared_by_their_tokens_and_only_if_that_is_enough():
     small, large = conversation(20, size=300), conversation(9, size=6_000)
     assert step("cleared_by_tokens", small).replaced == {}  # 20 results, 2,000 tokens
-    assert [*step("cleared_by_tokens", large, FULL).replaced][:2] == ["toolu_0", "toolu_1"]
-    assert step("cleared_by_tokens", conversation(3, size=5_000)).replaced == {}  # too little
+    assert [*step("cleared_by_tokens", large, FULL).replaced][:2] == [
+        "toolu_0",
+        "toolu_1",
+    ]
+    assert (
+        step("cleared_by_tokens", conversation(3, size=5_000)).replaced == {}
+    )  # too little
     newest = results_of(large)["toolu_8"]
     assert results_of(step("cleared_by_tokens", large).messages)["toolu_8"] == newest
 
@@ -103,8 +113,15 @@ def test_a_large_result_leaves_a_preview_once_it_was_seen():
 
 def test_long_arguments_lose_their_end_and_stay_valid():
     text, edits = prose(2_000), [{"old": "a", "new": "b"}]
-    calls = [use("a", "write_file", path="a.py", content=text), use("b", "edit", edits=edits)]
-    rounds = [m for call in calls for m in (assistant(thinking(), call), user(result(call["id"])))]
+    calls = [
+        use("a", "write_file", path="a.py", content=text),
+        use("b", "edit", edits=edits),
+    ]
+    rounds = [
+        m
+        for call in calls
+        for m in (assistant(thinking(), call), user(result(call["id"])))
+    ]
     messages = [user("Go."), *rounds, assistant("Hm."), user("On.")]
     done = step("short_arguments", messages, replace(SETTINGS, keep_recent=0))
     [(key, new)] = done.replaced.items()
@@ -115,8 +132,16 @@ def test_long_arguments_lose_their_end_and_stay_valid():
     }
     assert "1800 characters of this argument" in new
     assert done.messages[1]["content"][0]["input"]["content"].startswith(prose(200))
-    assert step("short_arguments", done.messages, replace(SETTINGS, keep_recent=0)).replaced == {}
-    assert step("short_arguments", messages, replace(SETTINGS, keep_recent=3)).replaced == {}
+    assert (
+        step(
+            "short_arguments", done.messages, replace(SETTINGS, keep_recent=0)
+        ).replaced
+        == {}
+    )
+    assert (
+        step("short_arguments", messages, replace(SETTINGS, keep_recent=3)).replaced
+        == {}
+    )
 
 
 def test_a_session_that_is_loaded_again_has_the_short_arguments(tmp_path):
@@ -138,14 +163,22 @@ def test_a_placeholder_tells_the_command_its_end_and_the_path_with_its_first_lin
     log = "\n".join(["collecting"] * 20 + ["3 failed"])
     source = "import os\n" + prose(400)
     results = (result("a", log, is_error=True), result("b", source))
-    messages = [user("Go."), assistant(*calls), user(*results), assistant("Hm."), user("On.")]
-    told = step("telling_placeholders", messages, replace(SETTINGS, keep_recent=0)).replaced
+    messages = [
+        user("Go."),
+        assistant(*calls),
+        user(*results),
+        assistant("Hm."),
+        user("On."),
+    ]
+    told = step(
+        "telling_placeholders", messages, replace(SETTINGS, keep_recent=0)
+    ).replaced
     assert told["a"] == "[Previous: used bash make test: error, 3 failed]"
     assert "read_file a.py" in told["b"]
     assert "import os" in told["b"]
 
 
-# -- what is kept ---------------------------------------------------------------------------------
+# -- what is kept ----------------------------------------------------------------------
 
 
 def test_without_a_summary_no_model_is_asked():
@@ -156,7 +189,9 @@ def test_without_a_summary_no_model_is_asked():
         assert (done.compaction, asked) == ("auto", [])
         assert active_request(done.messages) == "Read every file."
         assert done.messages[-1] == messages[-1]
-    assert len(step("fresh_window", messages, FULL).kept) == 2  # the unseen result and its call
+    assert (
+        len(step("fresh_window", messages, FULL).kept) == 2
+    )  # the unseen result and its call
     wide = replace(SETTINGS, threshold=4_000)
     kept = TokenMeter().estimate(step("sliding_window", messages, wide).messages[1:])
     assert 1_500 < kept <= 2_000
@@ -181,18 +216,26 @@ def test_the_persons_words_stay_word_for_word_and_nothing_else():
         user("Go on."),
     ]
     done = step("persons_words", messages, FULL)
-    assert [m for m in done.messages if m in messages] == [first, second, user("Go on.")]
+    assert [m for m in done.messages if m in messages] == [
+        first,
+        second,
+        user("Go on."),
+    ]
     assert done.kept == (0, messages.index(second), len(messages) - 1)
     long = [user(prose(9_000)), *messages[1:]]
-    assert long[0] not in step("persons_words", long, FULL).messages  # beyond 2,000 tokens
+    assert (
+        long[0] not in step("persons_words", long, FULL).messages
+    )  # beyond 2,000 tokens
 
 
-# -- the summary ----------------------------------------------------------------------------------
+# -- the summary -----------------------------------------------------------------------
 
 
 def test_the_second_request_shows_the_first_answer_and_its_answer_stays():
     asked = []
-    done = step("asked_twice", conversation(12), FULL, asked=asked, answers=["One.", "Two."])
+    done = step(
+        "asked_twice", conversation(12), FULL, asked=asked, answers=["One.", "Two."]
+    )
     assert len(asked) == 2
     assert any(m["content"] == "One." for m in asked[1][0])
     assert asks_for_summary(asked[1][0])
@@ -203,7 +246,9 @@ def test_thoughts_are_taken_off():
     answer = "<analysis>Hm, a lot.</analysis>\nRead a.py."
     done = step("scratchpad", conversation(12), FULL, answers=[answer])
     assert summary_text(done.messages[0]) == "Read a.py."
-    done = step("scratchpad", conversation(12), FULL, answers=["<analysis>It never ends"])
+    done = step(
+        "scratchpad", conversation(12), FULL, answers=["<analysis>It never ends"]
+    )
     assert done.compaction == "failed"
 
 
@@ -227,15 +272,22 @@ def test_a_second_model_writes_the_summary_if_the_first_fails():
     def fails(messages, focus):
         raise SummaryFailed("overloaded")
 
-    second = engines.ALL["second_model"].__globals__["falling_back"](lambda m, f: "By the second.")
+    second = engines.ALL["second_model"].__globals__["falling_back"](
+        lambda m, f: "By the second."
+    )
     given = {"meter": TokenMeter(), "archive": lambda: "t.jsonl"}
     done = second(conversation(12), FULL, summarize=fails, **given)
     assert summary_text(done.messages[0]) == "By the second."
-    assert step("second_model", conversation(12), FULL, summarize=fails).compaction == "auto"
+    assert (
+        step("second_model", conversation(12), FULL, summarize=fails).compaction
+        == "auto"
+    )
 
 
 def test_the_newest_plan_comes_back_as_it_was_written():
-    plans = [use(f"p{n}", "write_file", path="PLAN.md", content=f"step {n}") for n in (1, 2)]
+    plans = [
+        use(f"p{n}", "write_file", path="PLAN.md", content=f"step {n}") for n in (1, 2)
+    ]
     written = [m for call in plans for m in (assistant(call), user(result(call["id"])))]
     messages = [user("Go."), *written, *conversation(12)[1:]]
     text = summary_text(step("plan_put_back", messages, FULL).messages[0])
@@ -243,7 +295,7 @@ def test_the_newest_plan_comes_back_as_it_was_written():
     assert "step 1" not in text
 
 
-# -- the moment -----------------------------------------------------------------------------------
+# -- the moment ------------------------------------------------------------------------
 
 
 def test_the_summary_is_asked_for_ahead_and_put_in_at_the_threshold():
@@ -255,7 +307,9 @@ def test_the_summary_is_asked_for_ahead_and_put_in_at_the_threshold():
         outcomes.append((len(asked), done.compaction))
         messages = [*done.messages, *reading(n)]
     ahead = outcomes.index((1, None))
-    assert outcomes.index((1, "auto")) > ahead  # asked once, and not again at the threshold
+    assert (
+        outcomes.index((1, "auto")) > ahead
+    )  # asked once, and not again at the threshold
     put_in = step("prepared", conversation(2), settings, meter=TokenMeter())
     assert put_in.compaction is None
 
@@ -282,7 +336,9 @@ def test_rates_are_learned_from_bills_in_small_steps():
     meter, messages = TokenMeter(), conversation(12)
     meter.observe(messages[:1], {"input_tokens": 10})
     meter.observe(messages, {"input_tokens": 10_000})  # about twice the guess
-    sizes = [step("learned_rates", messages, meter=meter).tokens_before for _ in range(12)]
+    sizes = [
+        step("learned_rates", messages, meter=meter).tokens_before for _ in range(12)
+    ]
     assert sizes == sorted(sizes)
     assert sizes[0] < 1.16 * TokenMeter().estimate(messages)
     assert sizes[-1] > 1.5 * TokenMeter().estimate(messages)
@@ -295,4 +351,6 @@ def test_an_engine_shares_the_messages_that_it_does_not_change():
         given = {"meter": TokenMeter(), "summarize": None, "archive": None}
         done = engine(messages, Settings(micro="off"), **given)
         if not done.replaced:
-            assert all(a is b for a, b in zip(messages, done.messages, strict=True)), name
+            assert all(a is b for a, b in zip(messages, done.messages, strict=True)), (
+                name
+            )

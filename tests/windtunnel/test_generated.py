@@ -18,7 +18,9 @@ WHOLE = Settings(context_window=1_000_000, micro="off", auto=False)
 def made(scenario: Scenario, folder: Path) -> str:
     """A digest of all bytes of the task: what is said and every file."""
     scenario.make_workspace(folder)
-    whole = hashlib.sha256(repr((scenario.prompts, scenario.pauses, scenario.facts)).encode())
+    whole = hashlib.sha256(
+        repr((scenario.prompts, scenario.pauses, scenario.facts)).encode()
+    )
     for file in sorted(folder.rglob("*.*"), key=lambda path: path.as_posix()):
         whole.update(file.relative_to(folder).as_posix().encode() + file.read_bytes())
     return whole.hexdigest()[:12]
@@ -27,7 +29,9 @@ def made(scenario: Scenario, folder: Path) -> str:
 @pytest.mark.parametrize(
     ("seed", "digest"), [(0, "3e8eb336a6ec"), (1, "e30778755b2a"), (3, "7c766a3b1aa6")]
 )
-def test_a_seed_makes_the_same_bytes_on_every_machine(seed: int, digest: str, tmp_path: Path):
+def test_a_seed_makes_the_same_bytes_on_every_machine(
+    seed: int, digest: str, tmp_path: Path
+):
     assert made(generated.scenario(seed), tmp_path) == digest
 
 
@@ -71,5 +75,9 @@ def test_chapters_have_two_facts_each_in_their_order(tmp_path: Path):
     folders = [understand(prompt).folder for prompt in scenario.prompts]
     assert (len(folders), len(scenario.facts)) == (5, 10)
     for number, folder in enumerate(folders):
-        text = "".join(f.read_text(encoding="utf-8") for f in (tmp_path / folder).glob("*.py"))
-        assert all(f"# {fact}" in text for fact in scenario.facts[2 * number : 2 * number + 2])
+        text = "".join(
+            f.read_text(encoding="utf-8") for f in (tmp_path / folder).glob("*.py")
+        )
+        assert all(
+            f"# {fact}" in text for fact in scenario.facts[2 * number : 2 * number + 2]
+        )

@@ -1,4 +1,5 @@
-"""Tasks from a seed: the same bytes everywhere, can be done, and hold on to their table."""
+"""Tasks from a seed: the same bytes everywhere, can be done, and hold on to their
+table."""
 
 import csv
 from datetime import date
@@ -29,7 +30,9 @@ def test_a_seed_makes_the_same_bytes_on_every_machine(tmp_path: Path):
     task.make_workspace(tmp_path)
     digest = sha256(repr((task.prompts, task.pauses, task.facts, task.rule)).encode())
     for file in sorted(tmp_path.rglob("*.py"), key=Path.as_posix):
-        digest.update(file.relative_to(tmp_path).as_posix().encode() + file.read_bytes())
+        digest.update(
+            file.relative_to(tmp_path).as_posix().encode() + file.read_bytes()
+        )
     assert digest.hexdigest()[:12] == "775a7c91eb8e"
 
 
@@ -70,7 +73,11 @@ def test_every_policy_and_seed_has_its_row(path: Path):
 def test_clearing_is_most_expensive_in_the_middle_on_every_task():
     rows = table(sweeps.HUMP)
     for seed in range(sweeps.RENAMINGS):
-        cost = {int(r["keep_recent"]): float(r["dollars"]) for r in rows if r["seed"] == str(seed)}
+        cost = {
+            int(r["keep_recent"]): float(r["dollars"])
+            for r in rows
+            if r["seed"] == str(seed)
+        }
         assert 4 <= max(cost, key=lambda keep: cost[keep]) <= 8
         assert max(cost[0], cost[20]) < 0.8 * max(cost.values())
 

@@ -1,4 +1,5 @@
-"""The judge: bad engines are named with their line and case, good ones compared with care."""
+"""The judge: bad engines are named with their line and case, good ones compared with
+care."""
 
 import csv
 import json
@@ -22,7 +23,7 @@ from windtunnel.judge.shown import page
 from windtunnel.judge.spreads import EQUAL, Spread, beats, compared, front, spread
 from windtunnel.tasks.generated import FIELD, NARROW, generated
 
-# -- the protocol ---------------------------------------------------------------------------------
+# -- the protocol ----------------------------------------------------------------------
 
 
 @given(histories())
@@ -62,7 +63,10 @@ def without(*names):
 @pytest.mark.parametrize(
     ("names", "words"),
     [
-        (["reason"], "ignores `reason`, so the person's /compact does nothing; hand it on"),
+        (
+            ["reason"],
+            "ignores `reason`, so the person's /compact does nothing; hand it on",
+        ),
         (["reason", "focus", "settled"], "ignores `reason`"),
         (["idle"], "ignores `idle`, so nothing is cleared after a pause; hand it on"),
         (["meter"], "raised TypeError"),
@@ -74,7 +78,12 @@ def test_an_argument_that_is_not_handed_on_is_named(names, words):
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"micro": "off"}, {"clear_when": "always"}, {"keep_exchanges": 9, "tail_tokens": None}],
+    [
+        {},
+        {"micro": "off"},
+        {"clear_when": "always"},
+        {"keep_exchanges": 9, "tail_tokens": None},
+    ],
     ids=str,
 )
 def test_a_rule_of_its_own_ignores_nothing(changes):
@@ -97,7 +106,10 @@ def test_an_engine_may_be_any_callable():
         return pipeline.compact(messages, replace(settings, keep_recent=keep), **given)
 
     assert broken(partial(changed, keep=1), cases=2) == {}
-    assert "`changed` raised ValueError" in broken(partial(changed, keep="1"), cases=2)["what"]
+    assert (
+        "`changed` raised ValueError"
+        in broken(partial(changed, keep="1"), cases=2)["what"]
+    )
     words = "`__call__` returned 1 (return a Step, as compact does) in line"
     assert words in broken(Counted(), cases=1)["what"]
 
@@ -135,7 +147,7 @@ def test_the_conversations_are_compacted_several_times_and_the_pipeline_passes()
     assert sum(counts) >= 12
 
 
-# -- the whole ------------------------------------------------------------------------------------
+# -- the whole -------------------------------------------------------------------------
 
 SEEDS = (100, 103)
 
@@ -157,7 +169,9 @@ def test_the_pipeline_passes_and_stands_where_default_stands(verdict):
 
 
 def test_its_rows_are_the_stored_ones(verdict):
-    rows = [row for row in stored() if row["engine"] == "default" and row["seed"] in SEEDS]
+    rows = [
+        row for row in stored() if row["engine"] == "default" and row["seed"] in SEEDS
+    ]
     assert [{**row, "engine": MINE} for row in rows] == verdict.rows
 
 
@@ -199,12 +213,16 @@ def test_an_engine_that_never_compacts_fails_its_tasks():
 
 
 def test_recorded_sessions_are_replayed_beside_the_default(tmp_path):
-    needs, faults = judge.replayed(bad.compacts_never, [a_recording(tmp_path)], MODEL, 1.0)
+    needs, faults = judge.replayed(
+        bad.compacts_never, [a_recording(tmp_path)], MODEL, 1.0
+    )
     assert faults == {}
     assert [row["engine"] for row in needs] == [MINE, "default"]
     assert needs[0]["need"] == 0
     assert all(row["dollars"] > 0 for row in needs)
-    _, faults = judge.replayed(bad.a_list, [a_recording(tmp_path), tmp_path / "none"], MODEL, 1.0)
+    _, faults = judge.replayed(
+        bad.a_list, [a_recording(tmp_path), tmp_path / "none"], MODEL, 1.0
+    )
     assert len(faults) == 2
 
 
@@ -214,16 +232,21 @@ def a_recording(folder):
         session = Session.create(folder, settings=Settings(), session_id="s")
         for number, words in enumerate(("Read a.py.", "And b.py.")):
             session.say(words, at=float(number))
-            reply = {"content": [{"type": "text", "text": "Read."}], "usage": {"input_tokens": 900}}
+            reply = {
+                "content": [{"type": "text", "text": "Read."}],
+                "usage": {"input_tokens": 900},
+            }
             session.reply(reply, at=float(number))
     return path
 
 
-# -- spreads --------------------------------------------------------------------------------------
+# -- spreads ---------------------------------------------------------------------------
 
 
 def at(cost: float, kept: float, wide: float = 2.0) -> Spread:
-    return Spread({}, (cost, cost - wide, cost + wide), (kept, kept - wide, kept + wide))
+    return Spread(
+        {}, (cost, cost - wide, cost + wide), (kept, kept - wide, kept + wide)
+    )
 
 
 def test_overlapping_spreads_are_called_equal_and_beat_nobody():
@@ -254,7 +277,7 @@ def test_a_spread_is_wider_with_fewer_tasks():
     assert few[2] - few[1] > 2 * (many[2] - many[1])
 
 
-# -- the terminal ---------------------------------------------------------------------------------
+# -- the terminal ----------------------------------------------------------------------
 
 
 def run(*arguments):
@@ -264,7 +287,14 @@ def run(*arguments):
 
 
 def test_what_an_engine_prints_is_not_in_the_verdict(capsys):
-    main_of_two = ["tests.bad_engines:prints", "--seeds", "100-101", "--json", "--jobs", "1"]
+    main_of_two = [
+        "tests.bad_engines:prints",
+        "--seeds",
+        "100-101",
+        "--json",
+        "--jobs",
+        "1",
+    ]
     with pytest.raises(SystemExit):
         main(main_of_two)
     printed = capsys.readouterr()
@@ -279,7 +309,15 @@ def test_it_is_a_gate_for_ci(tmp_path, capsys):
     for row in record["rows"]:
         row["dollars"] /= 2
     (tmp_path / "before.json").write_text(json.dumps(record), encoding="utf-8")
-    assert run("--at-least", str(tmp_path / "before.json"), "--html", str(tmp_path / "v.html")) == 1
+    assert (
+        run(
+            "--at-least",
+            str(tmp_path / "before.json"),
+            "--html",
+            str(tmp_path / "v.html"),
+        )
+        == 1
+    )
     assert "does not pass" in capsys.readouterr().out
     assert (tmp_path / "v.html").is_file()
 
@@ -293,7 +331,11 @@ def test_it_is_a_gate_for_ci(tmp_path, capsys):
         ["a:b", "--seeds", "x"],
         ["a:b", "--seeds", "5-1"],
         ["a", "--jobs", "-1"],
-        ["tests.bad_engines:prints", "--at-least", str(FIELD.parents[2] / "agentlib/prices.json")],
+        [
+            "tests.bad_engines:prints",
+            "--at-least",
+            str(FIELD.parents[2] / "agentlib/prices.json"),
+        ],
     ],
 )
 def test_a_wrong_argument_is_one_line(arguments, capsys):
@@ -304,13 +346,21 @@ def test_a_wrong_argument_is_one_line(arguments, capsys):
 
 
 def test_the_stored_field_is_clear_about_the_ends():
-    """Evidence for what lessons say: a bare window loses the rule, the tail's update keeps it."""
+    """Evidence for what lessons say: a bare window loses the rule, the tail's update
+    keeps it."""
     spreads = field_of().spreads
     assert beats(spreads["default"], spreads["learn-claude-code"])
     assert beats(spreads["default"], spreads["fresh_window"])
     assert front(spreads)[-1] == WHOLE
-    assert compared(spreads["spilled"], spreads["default"]) == "cheaper; equal in what is kept"
-    equal = [name for name in engines.ALL if compared(spreads[name], spreads["default"]) == EQUAL]
+    assert (
+        compared(spreads["spilled"], spreads["default"])
+        == "cheaper; equal in what is kept"
+    )
+    equal = [
+        name
+        for name in engines.ALL
+        if compared(spreads[name], spreads["default"]) == EQUAL
+    ]
     assert len(equal) > len(engines.ALL) / 2
 
 

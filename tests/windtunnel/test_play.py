@@ -1,4 +1,5 @@
-"""The one runner: what a run comes to, and each part of the agent replaced by a function."""
+"""The one runner: what a run comes to, and each part of the agent replaced by a
+function."""
 
 import json
 from dataclasses import replace
@@ -105,7 +106,11 @@ def test_an_interrupt_of_the_model_ends_the_run_and_another_one_passes():
 
 
 def test_stop_ends_the_run_and_max_turns_is_for_each_prompt():
-    run = play(TRACE, START, stop=lambda session: "enough" if len(session.requests) == 3 else "")
+    run = play(
+        TRACE,
+        START,
+        stop=lambda session: "enough" if len(session.requests) == 3 else "",
+    )
     assert (run.ended, run.turns) == ("enough", 3)
     two = replace(TRACE, prompts=TRACE.prompts * 2)
     assert play(two, START, max_turns=(1, 2)).turns == 3
@@ -117,7 +122,7 @@ def test_compacting_by_hand_needs_a_turn_to_do_it_after():
         play(TRACE, START, compact_after=0)
 
 
-# -- a loop, a tool ------------------------------------------------------------------------------
+# -- a loop, a tool --------------------------------------------------------------------
 
 
 def plain(messages, ask, workspace):
@@ -156,17 +161,34 @@ def test_a_loop_without_an_end_is_stopped():
 
 
 def test_a_tool_gets_the_text_of_the_file_and_its_text_is_the_result():
-    schema = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
-    tool = {"name": "outline", "description": "Lists functions.", "input_schema": schema}
+    schema = {
+        "type": "object",
+        "properties": {"path": {"type": "string"}},
+        "required": ["path"],
+    }
+    tool = {
+        "name": "outline",
+        "description": "Lists functions.",
+        "input_schema": schema,
+    }
 
     def answer(body):
         if len(body["messages"]) > 1:
-            return {"content": [{"type": "text", "text": "Done."}], "stop_reason": "end_turn"}
-        call = {"type": "tool_use", "name": "outline", "input": {"path": "fetcher/client.py"}}
+            return {
+                "content": [{"type": "text", "text": "Done."}],
+                "stop_reason": "end_turn",
+            }
+        call = {
+            "type": "tool_use",
+            "name": "outline",
+            "input": {"path": "fetcher/client.py"},
+        }
         return {"content": [call], "stop_reason": "tool_use"}
 
     def outline(source):
-        return "\n".join(line for line in source.splitlines() if line.startswith("def "))
+        return "\n".join(
+            line for line in source.splitlines() if line.startswith("def ")
+        )
 
     run = play(TRACE, START, tools=[(tool, outline)], model=answer)
     assert run.session.history[2]["content"][0]["content"] == "def fetch(url, get):"
@@ -174,7 +196,7 @@ def test_a_tool_gets_the_text_of_the_file_and_its_text_is_the_result():
     assert "`fails`" in str(failure(tools=[(tool, fails)], model=answer))
 
 
-# -- an estimate ---------------------------------------------------------------------------------
+# -- an estimate -----------------------------------------------------------------------
 
 
 def test_an_estimate_decides_when_it_is_time():
@@ -194,7 +216,7 @@ def test_an_estimate_may_ask_for_the_last_bill():
     assert {(0, 0, 1), (run.sizes[0], 1, 3)} <= set(seen)
 
 
-# -- a layer that clears -------------------------------------------------------------------------
+# -- a layer that clears ---------------------------------------------------------------
 
 
 def test_a_layer_clears_as_the_finished_one_does():
@@ -216,7 +238,7 @@ def test_a_layer_may_edit_the_messages_and_then_the_history_has_lost_them():
     assert {r["content"] for r in results} == {"gone"}
 
 
-# -- a layer that compacts -----------------------------------------------------------------------
+# -- a layer that compacts -------------------------------------------------------------
 
 
 def with_request(messages, summary):
@@ -227,7 +249,9 @@ def test_a_summary_takes_the_place_of_the_messages():
     run = play(TRACE, TIGHT, compact=with_request)
     assert run.checks["done"]
     assert {made.trigger for made in run.session.compactions} == {"auto"}
-    assert run.table()["compaction"].eq("auto").sum() == len(run.session.compactions) > 0
+    assert (
+        run.table()["compaction"].eq("auto").sum() == len(run.session.compactions) > 0
+    )
     assert [len(sent.context) for sent in run.session.requests].count(1) > 1
 
 
@@ -251,7 +275,7 @@ def test_a_number_with_a_default_is_no_summary():
     assert len(run.session.requests[-1].context) == 1
 
 
-# -- the compact call ----------------------------------------------------------------------------
+# -- the compact call ------------------------------------------------------------------
 
 
 def test_the_compact_call_is_read_by_the_learners_function():
@@ -261,15 +285,19 @@ def test_the_compact_call_is_read_by_the_learners_function():
     never = play(ERRAND, settings, on_compact_call=lambda messages: None)
     assert not never.session.compactions
     assert never.sent > mine.sent
-    assert "returned 3" in str(failure(ERRAND, settings, on_compact_call=lambda messages: 3))
+    assert "returned 3" in str(
+        failure(ERRAND, settings, on_compact_call=lambda messages: 3)
+    )
 
 
-# -- what writes and reads a session -------------------------------------------------------------
+# -- what writes and reads a session ---------------------------------------------------
 
 
 def save(messages, folder, now):
     path = folder / f"transcript_{int(now)}.jsonl"
-    path.write_text("".join(f"{json.dumps(message)}\n" for message in messages), "utf-8")
+    path.write_text(
+        "".join(f"{json.dumps(message)}\n" for message in messages), "utf-8"
+    )
     return path
 
 
@@ -283,7 +311,7 @@ def test_a_run_goes_on_from_what_was_saved_and_loaded():
     assert run.checks["done"]
 
 
-# -- a summariser --------------------------------------------------------------------------------
+# -- a summariser ----------------------------------------------------------------------
 
 
 def test_a_summariser_asks_and_may_fail():
@@ -299,18 +327,33 @@ def test_a_summariser_asks_and_may_fail():
     assert [made.failure for made in run.session.compactions][:2] == ["not today", None]
     assert run.checks["done"]
     nothing = play(TRACE, TIGHT, summarize=lambda messages, focus, ask: "")
-    assert {made.failure for made in nothing.session.compactions} == {"the summary is empty"}
+    assert {made.failure for made in nothing.session.compactions} == {
+        "the summary is empty"
+    }
 
 
-# -- a function that raises ----------------------------------------------------------------------
+# -- a function that raises ------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "part",
-    ["loop", "estimate", "layer", "compact", "on_compact_call", "save", "load", "summarize"],
+    [
+        "loop",
+        "estimate",
+        "layer",
+        "compact",
+        "on_compact_call",
+        "save",
+        "load",
+        "summarize",
+    ],
 )
 def test_a_part_that_raises_stops_the_run_and_is_named_with_its_line(part: str):
-    both = {"save": save, "load": load, "resume_after": 3} if part in ("save", "load") else {}
+    both = (
+        {"save": save, "load": load, "resume_after": 3}
+        if part in ("save", "load")
+        else {}
+    )
     failed = failure(**{**both, part: fails})
     line = fails.__code__.co_firstlineno + 1
     assert str(failed).startswith("`fails` raised IndexError")
@@ -318,7 +361,7 @@ def test_a_part_that_raises_stops_the_run_and_is_named_with_its_line(part: str):
     assert isinstance(failed.__cause__, IndexError)
 
 
-# -- parts that are wrong ------------------------------------------------------------------------
+# -- parts that are wrong --------------------------------------------------------------
 
 
 def forgets_the_reply(messages, ask, workspace):
@@ -342,10 +385,12 @@ def test_a_part_that_is_wrong_is_refused_by_the_api(part: str):
 
 
 def test_a_compaction_that_returns_nothing_is_named():
-    assert str(failure(compact=lambda messages, summary: None)).startswith("`<lambda>` returned")
+    assert str(failure(compact=lambda messages, summary: None)).startswith(
+        "`<lambda>` returned"
+    )
 
 
-# -- the bare loop -------------------------------------------------------------------------------
+# -- the bare loop ---------------------------------------------------------------------
 
 
 def test_the_bare_loop_sends_what_its_layer_returns_and_the_history_stays_whole():
@@ -358,7 +403,9 @@ def test_the_bare_loop_sends_what_its_layer_returns_and_the_history_stays_whole(
 def test_the_bare_loop_ends_by_itself():
     run = bare(TRACE, lambda messages: messages[:1], START)
     assert (run.turns, run.repeated) == (MAX_TURNS, MAX_TURNS - 1)
-    with pytest.raises(PartFailed, match=r"`fails` raised IndexError.*: return given\[99\]"):
+    with pytest.raises(
+        PartFailed, match=r"`fails` raised IndexError.*: return given\[99\]"
+    ):
         bare(TRACE, fails, START)
 
 
@@ -376,9 +423,11 @@ def test_a_layer_made_of_what_it_needs_gets_the_task_done():
     assert asked
 
 
-# -- faults ---------------------------------------------------------------------------------------
+# -- faults ----------------------------------------------------------------------------
 
-MOST = Settings(micro="off", manual=False, threshold_pct=65, summary_tokens=12_500).scaled(32_000)
+MOST = Settings(
+    micro="off", manual=False, threshold_pct=65, summary_tokens=12_500
+).scaled(32_000)
 
 
 def test_outcomes_and_requests_are_counted_by_what_the_session_notes():

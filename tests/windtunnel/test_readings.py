@@ -26,7 +26,9 @@ def test_a_refused_request_is_in_the_table_as_large_as_the_api_counted_it():
     table = readings(run)
     assert list(table["billed"]) == [*run.sizes, int(run.refused.split()[4])]
     sent = [estimate_tokens(request.context) for request in run.session.requests]
-    assert [abs(a - b) <= 1 for a, b in zip(table["said"][:-1], sent, strict=True)] == [True] * 29
+    assert [abs(a - b) <= 1 for a, b in zip(table["said"][:-1], sent, strict=True)] == [
+        True
+    ] * 29
     assert table["said"].iloc[-1] == chars4(run.session.context)
     assert not table["rang"].any()
 
@@ -49,6 +51,8 @@ def test_what_clearing_takes_away_is_not_in_what_was_said():
 
 def test_growth_is_from_request_to_request():
     usages = [{"input_tokens": billed, "output_tokens": 9} for billed in (50, 150)]
-    sent = [Request(context=[HELLO], usage=u, reply=HELLO, at=0.0, seen=1) for u in usages]
+    sent = [
+        Request(context=[HELLO], usage=u, reply=HELLO, at=0.0, seen=1) for u in usages
+    ]
     assert growths(Session(session_id="s", requests=sent)) == [100]
     assert growths(Session(session_id="empty")) == []

@@ -1,8 +1,10 @@
-"""The field's mechanisms as engines: what other systems do that is no number in `Settings`.
+"""The field's mechanisms as engines: what other systems do that is no number in
+`Settings`.
 
-Each module has one `compact` with the signature of `pipeline.compact`, so the agent runs with it,
-a replay replays it and the judge judges it. It is built from the layers, and only its own mechanism
-differs from the course's agent. Its docstring says who does it, and what it is good for.
+Each module has one `compact` with the signature of `pipeline.compact`, so the agent
+runs with it, a replay replays it and the judge judges it. It is built from the layers,
+and only its own mechanism differs from the course's agent. Its docstring says who does
+it, and what it is good for.
 """
 
 from importlib import import_module

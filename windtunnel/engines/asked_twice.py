@@ -1,10 +1,9 @@
 """Ask a second time: the model sees its summary and says what it left out.
 
-Who: gemini-cli, 2026.
-Source: https://github.com/google-gemini/gemini-cli,
-`packages/core/src/context/chatCompressionService.ts`.
-Good for: facts that stand once in a long conversation. It costs a second request, most of which the
-prompt cache pays for.
+Who: gemini-cli, 2026. Source: https://github.com/google-gemini/gemini-cli,
+`packages/core/src/context/chatCompressionService.ts`. Good for: facts that stand once
+in a long conversation. It costs a second request, most of which the prompt cache pays
+for.
 """
 
 from typing import Any

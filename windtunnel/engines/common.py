@@ -1,4 +1,5 @@
-"""What several engines share: results replaced before the layers, and a sentence more in a wish."""
+"""What several engines share: results replaced before the layers, and a sentence more
+in a wish."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,18 +21,22 @@ WINDOW = 200_000
 
 
 def scaled(tokens: int, settings: Settings) -> int:
-    """Return a system's number of tokens in proportion to the window of these settings."""
+    """Return a system's number of tokens in proportion to the window of these
+    settings."""
     return tokens * settings.context_window // WINDOW
 
 
 def seen(messages: Messages) -> list[tuple[Block, Block]]:
-    """Return the calls whose results the model has seen, with these results, oldest first.
+    """Return the calls whose results the model has seen, with these results, oldest
+    first.
 
     Results that a placeholder has replaced are left out.
     """
     calls = {call["id"]: call for m in messages for call in msg.of_type(m, "tool_use")}
     old = messages[: max(0, msg.last_assistant(messages))]
-    results = [result for message in old for result in msg.of_type(message, "tool_result")]
+    results = [
+        result for message in old for result in msg.of_type(message, "tool_result")
+    ]
     return [
         (calls[result["tool_use_id"]], result)
         for result in results
@@ -48,7 +53,9 @@ def said(messages: Messages, tokens: int) -> list[int]:
         place
         for place, message in enumerate(messages)
         if message["role"] == "user"
-        and not any(b["type"] == "tool_result" or msg.is_summary(b) for b in msg.blocks(message))
+        and not any(
+            b["type"] == "tool_result" or msg.is_summary(b) for b in msg.blocks(message)
+        )
     ]
     sizes = accumulate(message_tokens(messages[place]) for place in reversed(places))
     return places[len(places) - sum(size <= tokens for size in sizes) :]
@@ -60,9 +67,13 @@ def summary_of_all_but(exchanges: int, settings: Settings) -> Settings:
 
 
 def with_texts(
-    messages: Messages, settings: Settings, given: Mapping[str, Any], new: Mapping[str, str]
+    messages: Messages,
+    settings: Settings,
+    given: Mapping[str, Any],
+    new: Mapping[str, str],
 ) -> Step:
-    """Replace results or inputs as `with_results` does, then let the layers do the rest."""
+    """Replace results or inputs as `with_results` does, then let the layers do the
+    rest."""
     view, before = msg.with_results(messages, new), given["meter"].estimate(messages)
     first = next(msg.changes(messages, view), len(view))
     step = compact(msg.drop_thinking(view, first), settings, **given)
@@ -80,17 +91,28 @@ def writing(text: str) -> Summarize:
     return lambda messages, focus: text
 
 
-def wishing(summarize: Summarize, settings: Settings, more: str, answer: str = "") -> Summarize:
-    """Add a sentence to the request for a summary. `answer`: the model's earlier one, to be shown.
+def wishing(
+    summarize: Summarize, settings: Settings, more: str, answer: str = ""
+) -> Summarize:
+    """Add a sentence to the request for a summary. `answer`: the model's earlier one,
+    to be shown.
 
-    The request stands behind the answer, and not twice: a model takes an older one for a task.
+    The request stands behind the answer, and not twice: a model takes an older one for
+    a task.
     """
 
     def ask(messages: Messages, focus: str) -> str:
-        wish: Message = {"role": "user", "content": summary_prompt(settings.summary_tokens, focus)}
+        wish: Message = {
+            "role": "user",
+            "content": summary_prompt(settings.summary_tokens, focus),
+        }
         *shown, wish = messages if msg.asks_for_summary(messages) else [*messages, wish]
         reply: Message = {"role": "assistant", "content": answer}
-        text = "\n".join([*(block["text"] for block in msg.of_type(wish, "text")), more])
-        return summarize([*shown, *[reply] * bool(answer), {**wish, "content": text}], focus)
+        text = "\n".join(
+            [*(block["text"] for block in msg.of_type(wish, "text")), more]
+        )
+        return summarize(
+            [*shown, *[reply] * bool(answer), {**wish, "content": text}], focus
+        )
 
     return ask

@@ -1,10 +1,11 @@
-"""Begin a fresh window without any summary. Only the person's newest words are carried over.
+"""Begin a fresh window without any summary. Only the person's newest words are carried
+over.
 
-Who: codex, behind the flag `token_budget`, June 2026. There the model asks for the new window, and
-is reminded before the limit. Here the window begins at the threshold.
-Source: https://github.com/openai/codex/pull/27438 and 27488.
-Good for: agents that keep their own notes in files. No model is asked, so nothing is made up and
-nothing is paid for a summary.
+Who: codex, behind the flag `token_budget`, June 2026. There the model asks for the new
+window, and is reminded before the limit. Here the window begins at the threshold.
+Source: https://github.com/openai/codex/pull/27438 and 27488. Good for: agents that keep
+their own notes in files. No model is asked, so nothing is made up and nothing is paid
+for a summary.
 """
 
 from typing import Any

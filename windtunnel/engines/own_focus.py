@@ -1,8 +1,8 @@
 """Make a focus from the person's last words, if nobody gave one.
 
-Who: hermes-agent (the last three requests, at most 700 characters).
-Source: https://github.com/NousResearch/hermes-agent, `agent/context_compressor.py`.
-Good for: long sessions with changing tasks. What belongs to the present one is kept in detail.
+Who: hermes-agent (the last three requests, at most 700 characters). Source:
+https://github.com/NousResearch/hermes-agent, `agent/context_compressor.py`. Good for:
+long sessions with changing tasks. What belongs to the present one is kept in detail.
 """
 
 from typing import Any

@@ -1,9 +1,9 @@
-"""Keep the person's newest 20,000 tokens word for word, and a summary. Nothing else stays.
+"""Keep the person's newest 20,000 tokens word for word, and a summary. Nothing else
+stays.
 
-Who: codex, since its first compaction.
-Source: https://github.com/openai/codex, `codex-rs/core/src/compact.rs`.
-Good for: rules. What the person said is never put in other words. What the agent read and did has
-only the summary, so it reads files again.
+Who: codex, since its first compaction. Source: https://github.com/openai/codex,
+`codex-rs/core/src/compact.rs`. Good for: rules. What the person said is never put in
+other words. What the agent read and did has only the summary, so it reads files again.
 """
 
 from dataclasses import replace
@@ -32,4 +32,6 @@ def compact(messages: Messages, settings: Settings, **given: Any) -> Step:
     summary = summary_message(summary_text(step.messages[0]), step.archive, words)
     view.insert(place := summary_place(kept), summary)
     size = given["meter"].estimate(view := drop_thinking(view, place))
-    return replace(step, messages=view, kept=tuple(kept), settled=place + 1, tokens_after=size)
+    return replace(
+        step, messages=view, kept=tuple(kept), settled=place + 1, tokens_after=size
+    )

@@ -1,10 +1,11 @@
-"""Prepare the summary before it is needed, and put it in at the threshold without waiting.
+"""Prepare the summary before it is needed, and put it in at the threshold without
+waiting.
 
-Who: Claude Code since August 2026, gemini-cli ("Async Background GC"), senpi.
-Source: https://github.com/anthropics/claude-code/issues/71254. In a measurement a compaction took
-24 s when it was needed, and 1 s when it was prepared: earendil-works/pi, pull request 160.
-Good for: the person who waits. What happens after the preparation stays word for word, so the tail
-is longer than it need be.
+Who: Claude Code since August 2026, gemini-cli ("Async Background GC"), senpi. Source:
+https://github.com/anthropics/claude-code/issues/71254. In a measurement a compaction
+took 24 s when it was needed, and 1 s when it was prepared: earendil-works/pi, pull
+request 160. Good for: the person who waits. What happens after the preparation stays
+word for word, so the tail is longer than it need be.
 """
 
 from contextlib import suppress
@@ -19,8 +20,12 @@ from agentlib.settings import Settings
 from agentlib.step import Step
 from windtunnel.engines.common import Messages, summary_of_all_but, wishing, writing
 
-FROM, UPDATE = 0.85, "If an earlier summary stands above, update it: carry over what still holds."
-"""Share of the threshold from which a summary is prepared, and a sentence of its request."""
+FROM, UPDATE = (
+    0.85,
+    "If an earlier summary stands above, update it: carry over what still holds.",
+)
+"""Share of the threshold from which a summary is prepared, and a sentence of its
+request."""
 _READY = WeakKeyDictionary[TokenMeter, tuple[Message, int, str]]()
 
 

@@ -1,10 +1,11 @@
-"""Let the model think aloud before its summary, and take that off before the summary is kept.
+"""Let the model think aloud before its summary, and take that off before the summary is
+kept.
 
-Who: Claude Code (`<analysis>`, then `<summary>`), gemini-cli (`<scratchpad>`), hermes-agent.
-Source: https://github.com/google-gemini/gemini-cli,
-`packages/core/src/context/chatCompressionService.ts`.
-Good for: models that write better once they have gone through the conversation. The thoughts are
-paid for once, and never sent again.
+Who: Claude Code (`<analysis>`, then `<summary>`), gemini-cli (`<scratchpad>`),
+hermes-agent. Source: https://github.com/google-gemini/gemini-cli,
+`packages/core/src/context/chatCompressionService.ts`. Good for: models that write
+better once they have gone through the conversation. The thoughts are paid for once, and
+never sent again.
 """
 
 import re

@@ -1,9 +1,9 @@
 """Let a second model write the summary when the first one fails.
 
-Who: hermes-agent, goose, cline, opencode, inspect_ai and others: a small model first, the session's
-own after it.
-Source: https://github.com/NousResearch/hermes-agent, `agent/context_compressor.py`.
-Good for: cheap models with small windows, which refuse the longest conversations.
+Who: hermes-agent, goose, cline, opencode, inspect_ai and others: a small model first,
+the session's own after it. Source: https://github.com/NousResearch/hermes-agent,
+`agent/context_compressor.py`. Good for: cheap models with small windows, which refuse
+the longest conversations.
 """
 
 from typing import Any

@@ -1,8 +1,10 @@
-"""Judge an engine: does it keep the protocol, does the agent still do its work, and at what cost?
+"""Judge an engine: does it keep the protocol, does the agent still do its work, and at
+what cost?
 
-`judge(engine)` answers in about a minute, and so does `python -m windtunnel.judge mine:compact`.
-The work is done by the offline model, whose habits are no language model's. So a verdict compares
-mechanisms, and says nothing about how well a model summarises.
+`judge(engine)` answers in about a minute, and so does `python -m windtunnel.judge
+mine:compact`. The work is done by the offline model, whose habits are no language
+model's. So a verdict compares mechanisms, and says nothing about how well a model
+summarises.
 """
 
 import time
@@ -33,7 +35,8 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 WINDOW, LONGEST = 16_000, 60
-"""Tokens of the window, so that every task needs several compactions, and requests a prompt."""
+"""Tokens of the window, so that every task needs several compactions, and requests a
+prompt."""
 SEEDS = range(100, 120)
 """Tasks that no number of the course was chosen on."""
 WHOLE = "nothing forgotten"
@@ -43,8 +46,8 @@ NAMED: dict[str, tuple[Settings, ContextEngine]] = {
     **{name: (presets.DEFAULT, engine) for name, engine in engines.ALL.items()},
 }
 OTHERS = (*NAMED,)
-"""What stands beside a judged engine. On seeds of your own, the presets alone: the rest would take
-longer than a minute."""
+"""What stands beside a judged engine. On seeds of your own, the presets alone: the rest
+would take longer than a minute."""
 MINE = "yours"
 TITLE = "Left is cheaper, up is better kept; nobody beats the grey line"
 
@@ -52,8 +55,8 @@ TITLE = "Left is cheaper, up is better kept; nobody beats the grey line"
 def engine_of(name: str | ContextEngine) -> tuple[Settings, ContextEngine]:
     """Return settings and engine by name.
 
-    The name is a preset, one of `windtunnel.engines`, or `module:function`. Raises ValueError if it
-    leads to no function.
+    The name is a preset, one of `windtunnel.engines`, or `module:function`. Raises
+    ValueError if it leads to no function.
     """
     if not isinstance(name, str):
         return presets.DEFAULT, name
@@ -61,20 +64,28 @@ def engine_of(name: str | ContextEngine) -> tuple[Settings, ContextEngine]:
         return NAMED[name]
     try:
         engine: ContextEngine = resolve_name(name if ":" in name else f"{name}:compact")
-    except (Exception, SystemExit) as error:  # importing somebody's module can raise anything
-        raise ValueError(f"{name!r} is no engine: {error!r}; write module:function") from error
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # importing somebody's module can raise anything
+        raise ValueError(
+            f"{name!r} is no engine: {error!r}; write module:function"
+        ) from error
     if not callable(engine):
         raise ValueError(f"{name!r} is no engine: {engine!r:.60} can't be called")
     return presets.DEFAULT, engine
 
 
 def work(
-    case: tuple[Any, int], model: str = MODEL, window: int = WINDOW, seconds: float = SECONDS
+    case: tuple[Any, int],
+    model: str = MODEL,
+    window: int = WINDOW,
+    seconds: float = SECONDS,
 ) -> Row:
     """Run a task, given as (engine, seed), and return what came of it.
 
-    `facts` and `files` are shares of what was to be kept and described, and `kept` is the mean of
-    these two and the rule. Raises PartFailed if the engine is broken.
+    `facts` and `files` are shares of what was to be kept and described, and `kept` is
+    the mean of these two and the rule. Raises PartFailed if the engine is broken.
     """
     (settings, engine), task = engine_of(case[0]), generated(case[1])
     settings = settings.scaled(window) if settings.enabled else settings
@@ -98,7 +109,8 @@ def work(
 
 
 def stored() -> list[Row]:
-    """Return the rows of presets and engines on the tasks of `SEEDS`. `make sweeps` makes them."""
+    """Return the rows of presets and engines on the tasks of `SEEDS`. `make sweeps`
+    makes them."""
     from pandas import read_csv
 
     rows: Any = read_csv(FIELD, keep_default_na=False).to_dict("records")
@@ -107,7 +119,8 @@ def stored() -> list[Row]:
 
 @dataclass(kw_only=True)
 class Verdict:
-    """What the judge found. `standing` is the table, `picture()` the field with a dot for yours."""
+    """What the judge found. `standing` is the table, `picture()` the field with a dot
+    for yours."""
 
     name: str
     protocol: Row
@@ -125,26 +138,35 @@ class Verdict:
     @cached_property
     def spreads(self) -> dict[str, Spread]:
         """The mean of each measure over the tasks, by engine, with its interval."""
-        whole = {row["seed"]: row["dollars"] for row in self.others if row["engine"] == WHOLE}
+        whole = {
+            row["seed"]: row["dollars"] for row in self.others if row["engine"] == WHOLE
+        }
         groups: dict[str, list[Row]] = {self.name: []}
         for row in [*self.rows, *self.others]:
-            more = {"cost": 100 * row["dollars"] / whole[row["seed"]], "kept": 100 * row["kept"]}
+            more = {
+                "cost": 100 * row["dollars"] / whole[row["seed"]],
+                "kept": 100 * row["kept"],
+            }
             groups.setdefault(row["engine"], []).append({**row, **more})
         return {name: spread(rows) for name, rows in groups.items() if rows}
 
     def passes(self, least: str | Sequence[Row] = "") -> bool:
         """Return whether nothing is broken, and `least` doesn't beat it.
 
-        `least`: the name of a preset or an engine, or the rows of an earlier verdict. Raises
-        ValueError if that is on other tasks.
+        `least`: the name of a preset or an engine, or the rows of an earlier verdict.
+        Raises ValueError if that is on other tasks.
         """
         if self.protocol or self.faults:
             return False
         if not least:
             return True
-        name, rows = (least, list[Row]()) if isinstance(least, str) else ("least", least)
+        name, rows = (
+            (least, list[Row]()) if isinstance(least, str) else ("least", least)
+        )
         if rows and {row["seed"] for row in rows} != {row["seed"] for row in self.rows}:
-            raise ValueError("the earlier verdict is on other tasks; give the same seeds")
+            raise ValueError(
+                "the earlier verdict is on other tasks; give the same seeds"
+            )
         others = [*self.others, *({**row, "engine": name} for row in rows)]
         spreads = replace(self, others=others).spreads
         return not beats(spreads[name], spreads[self.name])
@@ -170,7 +192,8 @@ class Verdict:
         return DataFrame.from_dict(rows, orient="index").rename_axis("engine")
 
     def picture(self, title: str = "", trail: Sequence[str] = ()) -> "Chart":
-        """Draw the field: cost against what was kept, a dot with its spread for each engine.
+        """Draw the field: cost against what was kept, a dot with its spread for each
+        engine.
 
         `trail`: names of others from which a line leads to yours.
         """
@@ -178,9 +201,13 @@ class Verdict:
 
         dots = {name: (each.cost, each.kept) for name, each in self.spreads.items()}
         families = {"presets": [WHOLE, *presets.ALL]}
-        families |= {family: names.split() for family, names in engines.FAMILIES.items()}
+        families |= {
+            family: names.split() for family, names in engines.FAMILIES.items()
+        }
         mine = [*trail, self.name]
-        return drawn(dots, families, front(self.spreads), mine=mine, title=title or TITLE)
+        return drawn(
+            dots, families, front(self.spreads), mine=mine, title=title or TITLE
+        )
 
     def as_dict(self) -> Row:
         """Return all of it as JSON takes it."""
@@ -215,21 +242,29 @@ def judge(
 ) -> Verdict:
     """Judge an engine, given as a function or as "module:function".
 
-    `seeds`: of the tasks. Keep yours secret, and nobody can write an engine for them. `sessions`:
-    recorded sessions to replay. `model`: whose prices to take. `window`: its tokens. On the usual
-    tasks your engine is compared with all of `OTHERS`, whose results are stored. With other seeds,
-    prices or windows it is compared with the presets and the `others` that you name. `seconds`: how
-    long the engine may take for one request. `cases`: how many random conversations are tried.
-    `jobs` and `track` are those of `session_report.overview.each`, but a function can't travel to
-    other processes, so it runs in one. Raises ValueError if the name leads to no engine.
+    `seeds`: of the tasks. Keep yours secret, and nobody can write an engine for them.
+    `sessions`: recorded sessions to replay. `model`: whose prices to take. `window`:
+    its tokens. On the usual tasks your engine is compared with all of `OTHERS`, whose
+    results are stored. With other seeds, prices or windows it is compared with the
+    presets and the `others` that you name. `seconds`: how long the engine may take for
+    one request. `cases`: how many random conversations are tried. `jobs` and `track`
+    are those of `session_report.overview.each`, but a function can't travel to other
+    processes, so it runs in one. Raises ValueError if the name leads to no engine.
     """
     start, function = time.monotonic(), engine_of(engine)[1]
     name = engine if isinstance(engine, str) else MINE
-    run, tasks = partial(work, model=model, window=window), [(engine, seed) for seed in seeds]
+    run, tasks = (
+        partial(work, model=model, window=window),
+        [(engine, seed) for seed in seeds],
+    )
     own = partial(run, seconds=seconds)
-    rows, broke = each(own, tasks, jobs=jobs if isinstance(engine, str) else 1, track=track)
+    rows, broke = each(
+        own, tasks, jobs=jobs if isinstance(engine, str) else 1, track=track
+    )
     faults = {f"task {seed}": words for (_, seed), words in broke.items()}
-    faults |= {f"task {row['seed']}": row["ended"] for row in rows.values() if row["ended"]}
+    faults |= {
+        f"task {row['seed']}": row["ended"] for row in rows.values() if row["ended"]
+    }
     beside = [row for row in stored() if row["seed"] in seeds]
     if (model, window) != (MODEL, WINDOW) or not {*seeds} <= {*SEEDS}:
         names = sorted({WHOLE, *presets.ALL, *others})
@@ -257,7 +292,9 @@ def replayed(
     engines = {MINE: guarded(engine, seconds), "default": pipeline.compact}
 
     def row(case: tuple[Path | str, str]) -> Row:
-        table = policies.judge([load(case[0])], presets.DEFAULT, model, engines[case[1]])
+        table = policies.judge(
+            [load(case[0])], presets.DEFAULT, model, engines[case[1]]
+        )
         return {"session": str(case[0]), "engine": case[1], **table.iloc[0]}
 
     rows, unread = each(row, [*product(sessions, engines)], jobs=1)

@@ -1,7 +1,9 @@
-"""Does an engine keep the protocol? Random valid conversations, several compactions in each.
+"""Does an engine keep the protocol? Random valid conversations, several compactions in
+each.
 
-The API's rules are read here once more, independently of `messages.violation`. A broken case is
-shrunk before it is shown: exchanges, calls and lengths go as long as it stays broken.
+The API's rules are read here once more, independently of `messages.violation`. A broken
+case is shrunk before it is shown: exchanges, calls and lengths go as long as it stays
+broken.
 """
 
 import re
@@ -33,28 +35,35 @@ _WORDS = "what the next file does, and why. "
 
 
 def guarded(engine: ContextEngine, seconds: float = SECONDS) -> ContextEngine:
-    """Call an engine so that whatever it does wrong is a PartFailed that names its line.
+    """Call an engine so that whatever it does wrong is a PartFailed that names its
+    line.
 
-    It raises, takes longer than `seconds`, returns no Step of messages, or edits what it is given.
+    It raises, takes longer than `seconds`, returns no Step of messages, or edits what
+    it is given.
     """
 
     def step(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
         before = deepcopy(messages)
         try:
-            with limited(seconds), redirect_stdout(sys.stderr):  # stdout is for the verdict
+            with (
+                limited(seconds),
+                redirect_stdout(sys.stderr),
+            ):  # stdout is for the verdict
                 done: Any = named(partial(engine, **given))(messages, settings)
         except TimeOver as error:
             raise failed(engine, f"took more than {seconds:g} s", error) from None
         if messages != before:
             raise failed(engine, "edits the messages that it is given")
         if not (isinstance(done, Step) and all(map(is_message, done.messages))):
-            raise failed(engine, f"returned {done!r:.60} (return a Step, as compact does)")
+            raise failed(
+                engine, f"returned {done!r:.60} (return a Step, as compact does)"
+            )
         return done
 
     return step
 
 
-# -- the API's rules, read once more --------------------------------------------------------------
+# -- the API's rules, read once more ---------------------------------------------------
 
 
 def refusal(messages: Sequence[Message]) -> str:
@@ -78,11 +87,14 @@ def refusal(messages: Sequence[Message]) -> str:
     if len(set(ids)) < len(ids):
         return "two calls have the same id"
     pairs = pairwise([("user", list[Block]()), *turns])
-    return next((words for (_, a), (role, b) in pairs if (words := _unpaired(role, a, b))), "")
+    return next(
+        (words for (_, a), (role, b) in pairs if (words := _unpaired(role, a, b))), ""
+    )
 
 
 def _unpaired(role: str, before: list[Block], content: list[Block]) -> str:
-    """Say which call has no result right behind it, or which result no call right before it."""
+    """Say which call has no result right behind it, or which result no call right
+    before it."""
     calls = [b["id"] for b in before if b["type"] == "tool_use"]
     results = [b["tool_use_id"] for b in content if b["type"] == "tool_result"]
     first = [b.get("tool_use_id") for b in content][: len(results)]
@@ -94,7 +106,7 @@ def _unpaired(role: str, before: list[Block], content: list[Block]) -> str:
     return "" if first == results else "a text stands before a result"
 
 
-# -- random conversations -------------------------------------------------------------------------
+# -- random conversations --------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -125,8 +137,11 @@ def conversation(seed: int) -> list[Turn]:
     ]
 
 
-def broken(engine: ContextEngine, cases: int = CASES, seconds: float = SECONDS) -> dict[str, Any]:
-    """Return the first broken case, shrunk: `what` is wrong and in which `case`; {} if none is.
+def broken(
+    engine: ContextEngine, cases: int = CASES, seconds: float = SECONDS
+) -> dict[str, Any]:
+    """Return the first broken case, shrunk: `what` is wrong and in which `case`; {} if
+    none is.
 
     An engine that ignores an argument breaks no single case, so it has only `what`.
     """
@@ -141,15 +156,22 @@ def broken(engine: ContextEngine, cases: int = CASES, seconds: float = SECONDS) 
 def ignored(engine: ContextEngine, seconds: float = SECONDS) -> str:
     """Say which argument never reaches the layers, or "".
 
-    With `auto` off only a manual request compacts. After a long pause an engine that waits for a
-    cold cache clears what one that clears at each request does.
+    With `auto` off only a manual request compacts. After a long pause an engine that
+    waits for a cold cache clears what one that clears at each request does.
     """
     session, settings = Session(session_id="long"), replace(SETTINGS, auto=False)
     session.say("Read every file.", at=0.0)
     for number in range(20):
         _answer(session, Turn((2_500,)), number)
-    given: Any = {"meter": TokenMeter(1_000), "summarize": _summary, "archive": str, "focus": ""}
-    step = partial(guarded(engine, seconds), session.context, settled=0, idle=1_000.0, **given)
+    given: Any = {
+        "meter": TokenMeter(1_000),
+        "summarize": _summary,
+        "archive": str,
+        "focus": "",
+    }
+    step = partial(
+        guarded(engine, seconds), session.context, settled=0, idle=1_000.0, **given
+    )
     rest = "hand it on with the rest of the arguments, as `**given`"
     try:
         if not step(settings, reason="manual").compaction:
@@ -159,7 +181,11 @@ def ignored(engine: ContextEngine, seconds: float = SECONDS) -> str:
     except PartFailed as error:
         return str(error)
     is_same = cold.messages == always.messages
-    return "" if is_same else f"it ignores `idle`, so nothing is cleared after a pause; {rest}"
+    return (
+        ""
+        if is_same
+        else f"it ignores `idle`, so nothing is cleared after a pause; {rest}"
+    )
 
 
 def _shrunk(
@@ -179,8 +205,11 @@ def _shrunk(
     return turns, what
 
 
-def fault(engine: ContextEngine, turns: Sequence[Turn], seconds: float = SECONDS) -> str:
-    """Run a conversation as the loop does, and say what is wrong with the first wrong step."""
+def fault(
+    engine: ContextEngine, turns: Sequence[Turn], seconds: float = SECONDS
+) -> str:
+    """Run a conversation as the loop does, and say what is wrong with the first wrong
+    step."""
     session, meter = Session(session_id="case"), TokenMeter(1_000)
     checked = guarded(engine, seconds)
     given: dict[str, Any] = {"meter": meter, "summarize": _summary, "archive": str}
@@ -215,9 +244,14 @@ def _wrong(context: Sequence[Message], step: Step, session: Session) -> str:
     if step.messages != session.context:
         pairs = zip_longest(step.messages, session.context)
         first = next(i for i, (one, other) in enumerate(pairs) if one != other)
-        notes = "the Step's `replaced` and `kept` make another context than its `messages`"
+        notes = (
+            "the Step's `replaced` and `kept` make another context than its `messages`"
+        )
         return f"{notes}, from message {first} on"
-    unseen, left = results(context[last_assistant(context) + 1 :]), results(step.messages)
+    unseen, left = (
+        results(context[last_assistant(context) + 1 :]),
+        results(step.messages),
+    )
     if lost := [name for name, text in unseen.items() if left.get(name) != text]:
         return f"a result that the model hasn't seen is lost or changed: {lost[0]}"
     words = active_request(context)
@@ -226,14 +260,26 @@ def _wrong(context: Sequence[Message], step: Step, session: Session) -> str:
 
 
 def _answer(session: Session, turn: Turn, number: int) -> None:
-    """Let the model answer and the tools run, and let the person speak if nothing else happens."""
+    """Let the model answer and the tools run, and let the person speak if nothing else
+    happens."""
     names = [f"toolu_{number}_{n}" for n in range(len(turn.results))]
-    uses = [{"type": "tool_use", "id": n, "name": "read_file", "input": {"path": n}} for n in names]
-    thought = {"type": "thinking", "thinking": f"Thought {number}.", "signature": "c2ln"}
+    uses = [
+        {"type": "tool_use", "id": n, "name": "read_file", "input": {"path": n}}
+        for n in names
+    ]
+    thought = {
+        "type": "thinking",
+        "thinking": f"Thought {number}.",
+        "signature": "c2ln",
+    }
     said = {"type": "text", "text": f"File {number}."}
-    session.reply({"content": [*[thought] * turn.thinks, said, *uses]}, at=float(number))
+    session.reply(
+        {"content": [*[thought] * turn.thinks, said, *uses]}, at=float(number)
+    )
     for name, size in zip(names, turn.results, strict=True):
         text = (f"{name}: " + _WORDS * 80)[:size]
-        session.answer({"type": "tool_result", "tool_use_id": name, "content": text}, at=0.0)
+        session.answer(
+            {"type": "tool_result", "tool_use_id": name, "content": text}, at=0.0
+        )
     if turn.asks or not turn.results:
         session.say(f"Request {number}: go on.", at=float(number))

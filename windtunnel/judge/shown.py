@@ -24,7 +24,11 @@ def lines(verdict: Verdict, passes: bool) -> Iterator[str]:
     shown: Any = verdict.standing[[*MEASURES]]
     yield shown.to_string(float_format="{:.4g}".format)
     yield f"{verdict.name}: {'passes' if passes else 'does not pass'}, in {verdict.seconds:.0f} s."
-    yield f"It breaks the protocol. {broke['what']}" if broke else "It keeps the protocol."
+    yield (
+        f"It breaks the protocol. {broke['what']}"
+        if broke
+        else "It keeps the protocol."
+    )
     for number, turn in enumerate(broke.get("case", ()), 1):
         yield f"  exchange {number}: {turn}"
     for words in dict.fromkeys(verdict.faults.values()):
@@ -46,5 +50,8 @@ def text(verdict: Verdict, passes: bool) -> str:
 
 def page(verdict: Verdict, passes: bool) -> str:
     """Return all of it as a page, with the picture."""
-    picture, words = b64encode(verdict.picture().png()).decode(), escape(text(verdict, passes))
+    picture, words = (
+        b64encode(verdict.picture().png()).decode(),
+        escape(text(verdict, passes)),
+    )
     return _PAGE.format(name=escape(verdict.name), picture=picture, text=words)

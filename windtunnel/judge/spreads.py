@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 
 RESAMPLED = 2_000
-MEASURES = ("cost", "dollars", "kept", "rule", "facts", "files", "done", "again", "compactions")
+MEASURES = (
+    "cost",
+    "dollars",
+    "kept",
+    "rule",
+    "facts",
+    "files",
+    "done",
+    "again",
+    "compactions",
+)
 EQUAL = "equal: the spreads overlap"
 
 Interval = tuple[float, float, float]
@@ -16,21 +26,24 @@ Interval = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Spread:
-    """How an engine did over all tasks. `cost` is in percent of what forgetting nothing costs, and
-    `kept` is in percent of what was to be kept."""
+    """How an engine did over all tasks. `cost` is in percent of what forgetting nothing
+    costs, and `kept` is in percent of what was to be kept."""
 
     means: dict[str, float]
     cost: Interval
     kept: Interval
 
     def __str__(self) -> str:
-        parts = ", ".join(f"{n} {100 * self.means[n]:.0f} %" for n in ("rule", "facts", "files"))
+        parts = ", ".join(
+            f"{n} {100 * self.means[n]:.0f} %" for n in ("rule", "facts", "files")
+        )
         spreads = f"cost {in_words(self.cost)}, kept {in_words(self.kept)}"
         return f"{spreads}: {parts}; {self.means['compactions']:.1f} compactions a task"
 
 
 def spread(rows: Sequence[Mapping[str, Any]]) -> Spread:
-    """Return the means over tasks. 95 % of the means of 2,000 resamplings lie in a spread.
+    """Return the means over tasks. 95 % of the means of 2,000 resamplings lie in a
+    spread.
 
     >>> tasks = [dict.fromkeys(MEASURES, value) for value in (0.5, 1.0)]
     >>> spread(tasks).kept
@@ -42,7 +55,9 @@ def spread(rows: Sequence[Mapping[str, Any]]) -> Spread:
 
 
 def _interval(values: Sequence[float]) -> Interval:
-    picks = np.random.default_rng(0).integers(len(values), size=(RESAMPLED, len(values)))
+    picks = np.random.default_rng(0).integers(
+        len(values), size=(RESAMPLED, len(values))
+    )
     low, high = np.quantile(np.array(values)[picks].mean(axis=1), (0.025, 0.975))
     return round(float(np.mean(values)), 4), round(float(low), 4), round(float(high), 4)
 
@@ -57,7 +72,8 @@ def in_words(percent: Interval) -> str:
 
 
 def side(mine: Interval, other: Interval) -> int:
-    """Return 1 if mine is surely larger, -1 if it is surely smaller, 0 if the spreads overlap."""
+    """Return 1 if mine is surely larger, -1 if it is surely smaller, 0 if the spreads
+    overlap."""
     return (mine[1] > other[2]) - (mine[2] < other[1])
 
 
@@ -76,7 +92,8 @@ def compared(mine: Spread, other: Spread) -> str:
 
 
 def beats(one: Spread, other: Spread) -> bool:
-    """Return whether one is surely better in cost or in what is kept, and surely worse in none."""
+    """Return whether one is surely better in cost or in what is kept, and surely worse
+    in none."""
     sides = (-side(one.cost, other.cost), side(one.kept, other.kept))
     return max(sides) > 0 <= min(sides)
 

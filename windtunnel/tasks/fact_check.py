@@ -1,7 +1,8 @@
 """Check each statement of a report against the source, with `ast`.
 
-A purpose must be in the file's docstring or in a comment. A name must be public and at the top
-level, and what the report says about it must be in its docstring. Only Python files are checked.
+A purpose must be in the file's docstring or in a comment. A name must be public and at
+the top level, and what the report says about it must be in its docstring. Only Python
+files are checked.
 """
 
 import ast
@@ -20,7 +21,8 @@ _COMMENT = re.compile(r"^[ \t]*#+(.*)", re.MULTILINE)
 
 
 class Checked(NamedTuple):
-    """A report in numbers: files described and lost, and the statements that are false."""
+    """A report in numbers: files described and lost, and the statements that are
+    false."""
 
     described: int
     lost: int
@@ -39,8 +41,14 @@ def check_report(report: str, folder: Path) -> Checked:
     for path, text in described:
         source = _read(folder / path)
         statements = _STATEMENT.findall(text)
-        false += [f"{path}: {s}" for subject, s in statements if not _holds(source, subject, s)]
-    return Checked(len(described), sum(LOST in text for _, text in sections), tuple(false))
+        false += [
+            f"{path}: {s}"
+            for subject, s in statements
+            if not _holds(source, subject, s)
+        ]
+    return Checked(
+        len(described), sum(LOST in text for _, text in sections), tuple(false)
+    )
 
 
 class _Source(NamedTuple):
@@ -51,13 +59,16 @@ class _Source(NamedTuple):
 
 
 def _read(file: Path) -> _Source | None:
-    """Return what a file says about itself, None if there is none that this Python can parse."""
+    """Return what a file says about itself, None if there is none that this Python can
+    parse."""
     text = file.read_text("utf-8-sig", "replace") if file.is_file() else ""
     tree = parsed(text) if file.is_file() else None
     if tree is None:
         return None
     names = [(name, _plain(what)) for name, what in defined_in(tree)]
-    return _Source(_plain(ast.get_docstring(tree)), _plain(" ".join(_COMMENT.findall(text))), names)
+    return _Source(
+        _plain(ast.get_docstring(tree)), _plain(" ".join(_COMMENT.findall(text))), names
+    )
 
 
 def _holds(source: _Source | None, subject: str, statement: str) -> bool:

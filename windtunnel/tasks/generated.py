@@ -1,8 +1,9 @@
 """Tasks from a seed, for a claim that one run can't carry.
 
-Each task is a project of 12 to 20 files, large and small, in two or three folders. The person has
-one folder read after another, is away for longer than the prompt cache lives, and asks for a report
-on the last folder. The rule and the facts come early, so the report shows what was forgotten.
+Each task is a project of 12 to 20 files, large and small, in two or three folders. The
+person has one folder read after another, is away for longer than the prompt cache
+lives, and asks for a report on the last folder. The rule and the facts come early, so
+the report shows what was forgotten.
 """
 
 from collections.abc import Sequence
@@ -16,22 +17,28 @@ from windtunnel.tasks.scenarios import TABLE, Scenario, report_checks
 SWEEPS = Path(__file__).with_name("sweeps.csv")
 """Policies on these tasks, a row for each policy and seed. `make sweeps` writes it."""
 CLEARING = SWEEPS.with_name("clearing.csv")
-"""Renaming tasks with clearing alone, a row for each KEEP_RECENT and seed. Also `make sweeps`."""
+"""Renaming tasks with clearing alone, a row for each KEEP_RECENT and seed. Also `make
+sweeps`."""
 MOMENTS = SWEEPS.with_name("moments.csv")
-"""One compaction by hand at each turn of each task; seed 0 is the review. Also `make sweeps`."""
+"""One compaction by hand at each turn of each task; seed 0 is the review. Also `make
+sweeps`."""
 SURVIVAL = SWEEPS.with_name("survival.csv")
 """What became of the rule in lesson 03's runs. Also `make sweeps`."""
 TRADES, FAILING = SWEEPS.with_name("trades.csv"), SWEEPS.with_name("failing.csv")
-"""Presets and lengths of a summary on these tasks; presets while a share of the summaries fails."""
+"""Presets and lengths of a summary on these tasks; presets while a share of the
+summaries fails."""
 PARTS = SWEEPS.with_name("parts.csv")
-"""Lesson 06's hand-off with one part missing, a row for each part and seed. Also `make sweeps`."""
+"""Lesson 06's hand-off with one part missing, a row for each part and seed. Also `make
+sweeps`."""
 BENCH, HUMP = SWEEPS.with_name("bench.csv"), SWEEPS.with_name("hump.csv")
-"""Presets on the review with dollars by model; these tasks with clearing, by KEEP_RECENT."""
+"""Presets on the review with dollars by model; these tasks with clearing, by
+KEEP_RECENT."""
 FIELD, NARROW = SWEEPS.with_name("field.csv"), SWEEPS.with_name("narrow.csv")
-"""Presets and the field's engines on the judge's tasks, a row for each and seed. Three of them on
-the same tasks in a window of 12,000 tokens. Also `make sweeps`."""
+"""Presets and the field's engines on the judge's tasks, a row for each and seed. Three
+of them on the same tasks in a window of 12,000 tokens. Also `make sweeps`."""
 KINDS_KEPT = SWEEPS.with_name("kinds.csv")
-"""Lesson 10's six kinds, a row for each policy, generation and seed. Also `make sweeps`."""
+"""Lesson 10's six kinds, a row for each policy, generation and seed. Also `make
+sweeps`."""
 _MADE_OF = TABLE["generated"]
 NOUNS, VERBS, UNITS = (_MADE_OF[name].split() for name in ("nouns", "verbs", "units"))
 
@@ -46,14 +53,21 @@ def generated(seed: int) -> Scenario:
     rng = Random(f"generated {seed}")
     folders = rng.sample(NOUNS, rng.randint(2, 3))
     files = _files(rng, folders)
-    facts = _plant(rng, files, [path for path in files if not path.startswith(f"{folders[-1]}/")])
-    rule = f"# For {rng.choice(('Ada', 'Grace', 'Edsger'))}, number {rng.randint(2, 99)}"
+    facts = _plant(
+        rng, files, [path for path in files if not path.startswith(f"{folders[-1]}/")]
+    )
+    rule = (
+        f"# For {rng.choice(('Ada', 'Grace', 'Edsger'))}, number {rng.randint(2, 99)}"
+    )
     prompts = [f"{_MADE_OF['read'].format(folder)}." for folder in folders[:-1]]
     told = rng.randrange(len(prompts))
     prompts[told] = f"{_MADE_OF['rule'].format(rule)} {prompts[told]}"
     return Scenario(
         name=f"generated {seed}",
-        prompts=(*prompts, f"{_MADE_OF['read'].format(folders[-1])} and write a report."),
+        prompts=(
+            *prompts,
+            f"{_MADE_OF['read'].format(folders[-1])} and write a report.",
+        ),
         make_workspace=partial(write_files, files=files),
         checks=partial(report_checks, below=folders[-1], facts=facts, first=rule),
         facts=facts,
@@ -72,7 +86,9 @@ def write_files(folder: Path, files: dict[str, str]) -> None:
 def _files(rng: Random, folders: Sequence[str]) -> dict[str, str]:
     """Make 12 to 20 files, path -> text, with the folders in turn."""
     nouns = rng.sample(NOUNS, rng.randint(12, 20))
-    paths = {noun: f"{folders[n % len(folders)]}/{noun}.py" for n, noun in enumerate(nouns)}
+    paths = {
+        noun: f"{folders[n % len(folders)]}/{noun}.py" for n, noun in enumerate(nouns)
+    }
     return {path: module(rng, noun) for noun, path in paths.items()}
 
 
@@ -93,9 +109,13 @@ def module(rng: Random, noun: str, longest: int = 16_000) -> str:
     parts = [f'"""How to {_about(rng, rng.choice(VERBS), noun)}"""']
     for verb in rng.sample(VERBS, rng.randint(3, 8)):
         about, factor = _about(rng, verb, noun).capitalize(), rng.randint(2, 90)
-        parts.append(f'\ndef {verb}_{noun}(n):\n    """{about}"""\n    return {factor} * n')
+        parts.append(
+            f'\ndef {verb}_{noun}(n):\n    """{about}"""\n    return {factor} * n'
+        )
     missing = int(rng.triangular(600, longest, 3_000)) - sum(map(len, parts))
-    numbers = ([f"{rng.uniform(0, 99):.2f}" for _ in range(4)] for _ in range(missing // 38))
+    numbers = (
+        [f"{rng.uniform(0, 99):.2f}" for _ in range(4)] for _ in range(missing // 38)
+    )
     table = [f'    ("{rng.choice(NOUNS)}", {", ".join(row)}),' for row in numbers]
     return "\n\n".join([*parts, "\n".join(["\nTABLE = (", *table, ")", ""])])
 

@@ -1,10 +1,10 @@
 """Tasks that follow six kinds of thing through one to eight compactions (lesson 10).
 
-The person tells a rule, a decision and a preference. A file has a number, a script is run that must
-not run twice, and a question is broken off. Package after package is read, with a compaction before
-each but the first. After one more the person asks for work that needs all six. No judge reads
-prose: a text stands in the request or not, the answer names it or not, and a file on disk has
-changed or not.
+The person tells a rule, a decision and a preference. A file has a number, a script is
+run that must not run twice, and a question is broken off. Package after package is
+read, with a compaction before each but the first. After one more the person asks for
+work that needs all six. No judge reads prose: a text stands in the request or not, the
+answer names it or not, and a file on disk has changed or not.
 """
 
 import json
@@ -30,26 +30,34 @@ from windtunnel.tasks.scenarios import TABLE, Checks, Scenario, text_of
 
 Pin = Callable[[list[Message]], list[str]]
 Gate = Callable[[str, list[Message]], str | None]
-KINDS = ("constraint", "preference", "decision", "number", "open question", "finished step")
+KINDS = (
+    "constraint",
+    "preference",
+    "decision",
+    "number",
+    "open question",
+    "finished step",
+)
 GENERATIONS, SEEDS = 8, 20
 SETTINGS = Settings(auto=False, manual=False, context_window=32_000)
 """Where the summaries come is said by `by_package`."""
 LENGTHS, KEEPS, LAYERS = (300, 600), (2, 20), ("none", "pin", "both")
-"""Tokens of a summary, KEEP_RECENT, and which of pin and gate are on, in the stored runs. With the
-larger KEEP_RECENT nothing is ever cleared."""
+"""Tokens of a summary, KEEP_RECENT, and which of pin and gate are on, in the stored
+runs. With the larger KEEP_RECENT nothing is ever cleared."""
 MODELS: dict[str, dict[str, Any]] = {
     "heeds": {},
     "person": {"habits": Habits(obeys_retold=False)},
     "invents": {"faults": (Fault("invented consent", at=1, only="summary"),)},
 }
-"""Models of the stored runs: one that obeys what a summary retells, one that obeys only the
-person's own words, and one whose first summary has a consent that nobody gave."""
+"""Models of the stored runs: one that obeys what a summary retells, one that obeys only
+the person's own words, and one whose first summary has a consent that nobody gave."""
 WITNESS = {
     **dict.fromkeys(("rule", "request", "task"), "person"),
     **dict.fromkeys(("fact", "file"), "file"),
     "ran": "call",
 }
-"""Who must have said what a summary's line with this mark tells. Other lines are counts."""
+"""Who must have said what a summary's line with this mark tells. Other lines are
+counts."""
 LINE = re.compile(r"^- \[([a-z ]+)\] (.+)$", re.MULTILINE)
 _WORDS, _MADE_OF = TABLE["kinds"], TABLE["generated"]
 _LONGEST, _FILES, _FACTS = 3_500, (1, 3), (0, 1)
@@ -73,11 +81,14 @@ def hooks_of(pin: Pin | None, gate: Gate | None) -> Hooks:
 
 @cache
 def told(seed: int) -> dict[str, str]:
-    """Return what the person of a seed's task tells, by kind, and the names that it is about."""
+    """Return what the person of a seed's task tells, by kind, and the names that it is
+    about."""
     rng = Random(f"kinds told {seed}")
     noun, other = (word.upper() for word in rng.sample(NOUNS, 2))
     unit = rng.choice(UNITS)
-    line = f"# For {rng.choice(('Ada', 'Grace', 'Edsger'))}, number {rng.randint(2, 99)}"
+    line = (
+        f"# For {rng.choice(('Ada', 'Grace', 'Edsger'))}, number {rng.randint(2, 99)}"
+    )
     query = f"RETRIES_{other}"
     return {
         "constraint": _WORDS["constraint"],
@@ -95,21 +106,30 @@ def told(seed: int) -> dict[str, str]:
 
 @cache
 def task_of_kinds(seed: int, generations: int, errands: int = 5) -> Scenario:
-    """Make the task of a seed with so many compactions and the first of its last requests.
+    """Make the task of a seed with so many compactions and the first of its last
+    requests.
 
     Raise ValueError for a number of compactions that isn't 1 to 8.
     """
     if generations not in range(1, GENERATIONS + 1):
-        raise ValueError(f"generations={generations} compactions; choose 1 to {GENERATIONS}")
+        raise ValueError(
+            f"generations={generations} compactions; choose 1 to {GENERATIONS}"
+        )
     rng, texts = Random(f"kinds {seed}"), told(seed)
     nouns = rng.sample(NOUNS, GENERATIONS + 1)
     files = {path: text for noun in nouns for path, text in _package(rng, noun).items()}
     first = next(iter(files))
     files[first] = f"# {texts['number']}\n\n{files[first]}"
-    files |= {path: form.lstrip().format(**texts) for path, form in _WORDS["files"].items()}
+    files |= {
+        path: form.lstrip().format(**texts) for path, form in _WORDS["files"].items()
+    }
     said = rng.sample([texts[kind] for kind in KINDS[:3]], 3)
-    first, *others = (f"{_MADE_OF['read'].format(noun)}." for noun in nouns[:generations])
-    last = (form.format(last=nouns[-1], **texts) for form in _WORDS["errands"][:errands])
+    first, *others = (
+        f"{_MADE_OF['read'].format(noun)}." for noun in nouns[:generations]
+    )
+    last = (
+        form.format(last=nouns[-1], **texts) for form in _WORDS["errands"][:errands]
+    )
     begun = (" ".join([*said, first]), _WORDS["run"], texts["open question"])
     return Scenario(
         name=f"kinds {seed}, {generations}",
@@ -129,12 +149,15 @@ def turns(generations: int) -> tuple[int, ...]:
 def marks(run: Run, seed: int) -> dict[str, dict[str, bool]]:
     """Say of each kind whether it is kept, told and acted on.
 
-    Kept: it stands in the request that follows the last compaction. Told: it is in the answer to
-    that. Acted on: the calls and the files show it.
+    Kept: it stands in the request that follows the last compaction. Told: it is in the
+    answer to that. Acted on: the calls and the files show it.
     """
     texts, asked = told(seed), {"type": "text", "text": _WORDS["errands"][0]}
     sent = next(r for r in run.session.requests if asked in blocks(r.context[-1]))
-    request, answer = json.dumps(sent.context, ensure_ascii=False), run.session.history[sent.seen]
+    request, answer = (
+        json.dumps(sent.context, ensure_ascii=False),
+        run.session.history[sent.seen],
+    )
     spoken = json.dumps(answer, ensure_ascii=False)
     return {
         kind: {
@@ -157,7 +180,8 @@ def play_kinds(
     gate: Gate | None = None,
     errands: int = 5,
 ) -> Run:
-    """Play the task of a seed with summaries of so many tokens, and with a pin and a gate.
+    """Play the task of a seed with summaries of so many tokens, and with a pin and a
+    gate.
 
     Raise ValueError for another model than those of `MODELS`.
     """
@@ -166,7 +190,9 @@ def play_kinds(
     settings = replace(SETTINGS, summary_tokens=tokens, keep_recent=keep_recent)
     hooks = hooks_of(pin, gate)
     task, most = task_of_kinds(seed, generations, errands), turns(generations)
-    return play(task, settings, engine=by_package, hooks=hooks, max_turns=most, **MODELS[model])
+    return play(
+        task, settings, engine=by_package, hooks=hooks, max_turns=most, **MODELS[model]
+    )
 
 
 def _package(rng: Random, folder: str) -> dict[str, str]:
@@ -185,13 +211,21 @@ def _package(rng: Random, folder: str) -> dict[str, str]:
 
 
 def _acted_on(
-    folder: Path, history: Sequence[Message], texts: Mapping[str, str], files: Mapping[str, str]
+    folder: Path,
+    history: Sequence[Message],
+    texts: Mapping[str, str],
+    files: Mapping[str, str],
 ) -> Checks:
     """Check by calls and files what the agent did about each kind."""
-    report, said = text_of(folder / "REPORT.md"), json.dumps(history, ensure_ascii=False)
+    report, said = (
+        text_of(folder / "REPORT.md"),
+        json.dumps(history, ensure_ascii=False),
+    )
     vendored = [path for path in files if path.startswith("vendor/")]
     commands = [
-        call["input"].get("command", "") for m in history for call in of_type(m, "tool_use")
+        call["input"].get("command", "")
+        for m in history
+        for call in of_type(m, "tool_use")
     ]
     acted = {
         "constraint": all(text_of(folder / path) == files[path] for path in vendored),
@@ -208,8 +242,9 @@ def _acted_on(
 def spoken(message: Message) -> list[tuple[str, str]]:
     """Return the texts of a message, each with its speaker.
 
-    "person" and "model" have spoken themselves, a "call" is the name of a tool and a line for each
-    input, a "file" is whatever a tool returned, and a "summary" was written by the harness.
+    "person" and "model" have spoken themselves, a "call" is the name of a tool and a
+    line for each input, a "file" is whatever a tool returned, and a "summary" was
+    written by the harness.
 
     >>> spoken({"role": "user", "content": "Go on."})
     [('person', 'Go on.')]
@@ -223,12 +258,17 @@ def _spoken(block: Block, role: str) -> tuple[str, str]:
     if role == "assistant":
         inputs = map(str, block.get("input", {}).values())
         call = "\n".join([block.get("name", ""), *inputs])
-        return ("call", call) if block["type"] == "tool_use" else ("model", block.get("text", ""))
+        return (
+            ("call", call)
+            if block["type"] == "tool_use"
+            else ("model", block.get("text", ""))
+        )
     return ("summary" if is_summary(block) else "person"), block.get("text", "")
 
 
 def claim(line: str) -> tuple[str, str]:
-    """Return the witness that a summary's line needs, and its words: empty if it claims nothing.
+    """Return the witness that a summary's line needs, and its words: empty if it claims
+    nothing.
 
     The words of a file's note are its path. White space around the line doesn't count.
 
@@ -243,8 +283,8 @@ def claim(line: str) -> tuple[str, str]:
 def says(text: str, words: str) -> bool:
     """Return whether a sentence or a line of a text begins with these words.
 
-    Otherwise "never edit vendor/" would say "edit vendor/". A path has no spaces and counts
-    anywhere. The sentence may go on, because a summary cuts what is long.
+    Otherwise "never edit vendor/" would say "edit vendor/". A path has no spaces and
+    counts anywhere. The sentence may go on, because a summary cuts what is long.
 
     >>> says("Read all. You may edit lib/.", "You may edit lib/."), says("python a.py", "a.py")
     (True, True)

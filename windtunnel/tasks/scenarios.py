@@ -1,8 +1,8 @@
 """Tasks to run an agent on: files, prompts, planted facts, and checks of success.
 
-A scenario knows no settings. Its workspace is copied afresh for each run, and has the same bytes
-on every machine. Checks look at the folder and the history afterwards, never at how the agent
-works.
+A scenario knows no settings. Its workspace is copied afresh for each run, and has the
+same bytes on every machine. Checks look at the folder and the history afterwards, never
+at how the agent works.
 """
 
 import re
@@ -56,7 +56,8 @@ class Scenario:
 
 @dataclass
 class Clock:
-    """Seconds since the epoch, a fixed step later at each look: the same times in every run.
+    """Seconds since the epoch, a fixed step later at each look: the same times in every
+    run.
 
     >>> clock = Clock(start=100.0)
     >>> clock(), clock.pause(400), clock()
@@ -75,7 +76,7 @@ class Clock:
         self.start += seconds
 
 
-# -- filling a folder ----------------------------------------------------------------------------
+# -- filling a folder ------------------------------------------------------------------
 
 
 def fill(
@@ -87,12 +88,14 @@ def fill(
 ) -> None:
     """Copy installed packages and a project of `DATA` into a folder.
 
-    Files of packages with more than `largest` bytes stay behind. `planted`: comments that go to
-    the top of files, path -> text.
+    Files of packages with more than `largest` bytes stay behind. `planted`: comments
+    that go to the top of files, path -> text.
     """
     if project:
         pycache = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(DATA / project, folder, False, pycache, shutil.copyfile, dirs_exist_ok=True)
+        shutil.copytree(
+            DATA / project, folder, False, pycache, shutil.copyfile, dirs_exist_ok=True
+        )
     for name in packages:
         source = _installed(name)
         for file in source.rglob("*.py"):
@@ -106,14 +109,15 @@ def fill(
 
 
 def _installed(package: str) -> Path:
-    """Return an installed package's folder. Importing the package could take seconds."""
+    """Return an installed package's folder. Importing the package could take
+    seconds."""
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError(f"the task reads {package!r}: pip install {package}")
     return Path(spec.submodule_search_locations[0])
 
 
-# -- checks --------------------------------------------------------------------------------------
+# -- checks ----------------------------------------------------------------------------
 
 
 def report_checks(
@@ -124,12 +128,15 @@ def report_checks(
     facts: Sequence[str] = (),
     first: str = "",
 ) -> Checks:
-    """Check that REPORT.md is true and names every file `below`, begins with a line, has the facts.
+    """Check that REPORT.md is true and names every file `below`, begins with a line,
+    has the facts.
 
     `done` needs neither the line nor the facts.
     """
     report = text_of(folder / "REPORT.md")
-    paths = [file.relative_to(folder).as_posix() for file in (folder / below).rglob("*.py")]
+    paths = [
+        file.relative_to(folder).as_posix() for file in (folder / below).rglob("*.py")
+    ]
     checked = check_report(report, folder)
     named = sum(f"## {path}\n" in report for path in paths)
     return {
@@ -152,7 +159,9 @@ def text_of(file: Path) -> str:
 def last_words(history: Sequence[Message]) -> str:
     """Return the agent's last text, "" if there is none."""
     replies = [m for m in history if m["role"] == "assistant"]
-    return next((b["text"] for m in reversed(replies) for b in of_type(m, "text")[-1:]), "")
+    return next(
+        (b["text"] for m in reversed(replies) for b in of_type(m, "text")[-1:]), ""
+    )
 
 
 def tests_passed(history: Sequence[Message]) -> bool:
@@ -162,7 +171,9 @@ def tests_passed(history: Sequence[Message]) -> bool:
     >>> tests_passed([{"role": "user", "content": [result]}]), tests_passed([])
     (True, False)
     """
-    texts = "\n".join(result_text(r) for m in history for r in of_type(m, "tool_result"))
+    texts = "\n".join(
+        result_text(r) for m in history for r in of_type(m, "tool_result")
+    )
     failed = re.findall(r"^\d+ (?:tests|checks), (\d+) failed", texts, re.MULTILINE)
     return failed[-1:] == ["0"]
 
@@ -172,15 +183,18 @@ def lines_with(name: str, texts: Iterable[str]) -> int:
     return sum(name in line for text in texts for line in text.splitlines())
 
 
-# -- the tasks -----------------------------------------------------------------------------------
+# -- the tasks -------------------------------------------------------------------------
 
 
 def _scenario(name: str, checks: Check | None = None, below: str = ".") -> Scenario:
-    """Make a task of its table. Without `checks` of its own it is done by a report on `below`."""
+    """Make a task of its table. Without `checks` of its own it is done by a report on
+    `below`."""
     row = TABLE[name]
     rule, planted = row.get("rule", ""), row.get("planted", {})
     facts = tuple(row.get("facts") or planted.values())
-    filled = {n: row[n] for n in ("packages", "project", "largest", "planted") if n in row}
+    filled = {
+        n: row[n] for n in ("packages", "project", "largest", "planted") if n in row
+    }
     return Scenario(
         name=row["name"],
         prompts=tuple(row["prompts"]),
@@ -213,20 +227,21 @@ def _rename_checks(folder: Path, history: Sequence[Message]) -> Checks:
 
 
 REVIEW = _scenario("review")
-"""Review every file of `packaging` (its files over 45,000 bytes left out) and report. The rule is
-in the first request, the facts in the files read first."""
+"""Review every file of `packaging` (its files over 45,000 bytes left out) and report.
+The rule is in the first request, the facts in the files read first."""
 TRACE = _scenario("trace", _trace_checks)
-"""Follow a value through three files to the number it is, 12. An old value stands in the change
-log, another one in the tests."""
+"""Follow a value through three files to the number it is, 12. An old value stands in
+the change log, another one in the tests."""
 RENAME = _scenario("rename", _rename_checks)
-"""Rename a constant in 29 lines of seven files, five of which have tables that make them 6,500
-tokens long, and run the tests, which print no times."""
+"""Rename a constant in 29 lines of seven files, five of which have tables that make
+them 6,500 tokens long, and run the tests, which print no times."""
 LONG = _scenario("long", below="traitlets")
-"""Four packages in one conversation, over 400,000 tokens when nothing is forgotten. The rule is
-in the first request and must show in the last answer's report."""
+"""Four packages in one conversation, over 400,000 tokens when nothing is forgotten. The
+rule is in the first request and must show in the last answer's report."""
 SURVEY = _scenario("survey", below="gauge")
-"""Two folders of generated files, about 25,000 tokens, and a report on the second. The name says
-from which seed of `windtunnel/tasks/varied.py` it was made; no setting was tuned on it."""
+"""Two folders of generated files, about 25,000 tokens, and a report on the second. The
+name says from which seed of `windtunnel/tasks/varied.py` it was made; no setting was
+tuned on it."""
 
 ALL = {scenario.name: scenario for scenario in (REVIEW, TRACE, RENAME, LONG)}
 """The tasks that presets are compared on, by name."""

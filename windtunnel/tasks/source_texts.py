@@ -1,7 +1,8 @@
 """Source files that nobody wrote: Python text from a seed, for the generated tasks.
 
-Each file has a docstring, documented functions and, where it is to be longer, tables of figures.
-The same seed gives the same text on every machine. Not here: the tasks (generated).
+Each file has a docstring, documented functions and, where it is to be longer, tables of
+figures. The same seed gives the same text on every machine. Not here: the tasks
+(generated).
 """
 
 from random import Random
@@ -19,7 +20,16 @@ count sort check price merge split round file group weigh sign book test rank se
 clean drain empty inspect label mend open pack paint
 """
 NOUNS, VERBS = _NOUNS_IN_A_ROW.split(), _VERBS_IN_A_ROW.split()
-_UNITS = ("crates", "hours", "litres", "metres", "minutes", "sheets", "tonnes", "visits")
+_UNITS = (
+    "crates",
+    "hours",
+    "litres",
+    "metres",
+    "minutes",
+    "sheets",
+    "tonnes",
+    "visits",
+)
 _ENDS = (
     "before the night shift",
     "for the whole season",
@@ -103,8 +113,11 @@ def fact(rng: Random, noun: str) -> str:
     )
 
 
-def renaming_project(rng: Random, package: str, nouns: list[str], old: str) -> dict[str, str]:
-    """path -> text: a package in which every file but the first uses the first one's constant.
+def renaming_project(
+    rng: Random, package: str, nouns: list[str], old: str
+) -> dict[str, str]:
+    """path -> text: a package in which every file but the first uses the first one's
+    constant.
 
     Its tests print no times.
     """
@@ -120,7 +133,9 @@ def renaming_project(rng: Random, package: str, nouns: list[str], old: str) -> d
             times = rng.randint(2, 40)
             said = f"def most_{number}(count):\n    return {times} * count + {old}\n"
             text = f"{text}\n\n\n{said.rstrip()}"
-            wanted.append(f'    ("{noun}.{number}", {noun}.most_{number}(3), {times * 3 + limit}),')
+            wanted.append(
+                f'    ("{noun}.{number}", {noun}.most_{number}(3), {times * 3 + limit}),'
+            )
         files[f"{package}/{noun}.py"] = f"{text}\n"
     imported = f"import sys\n\nfrom {package} import {', '.join(sorted(nouns))}\n\nCHECKS = (\n"
     return {
@@ -128,7 +143,9 @@ def renaming_project(rng: Random, package: str, nouns: list[str], old: str) -> d
         "README.md": f"# {package}\n\nRun the tests with `python -m tests`.\n",
         f"{package}/__init__.py": '"""Made up."""\n',
         "tests/__init__.py": "",
-        "tests/__main__.py": "\n".join(['"""What is promised."""', "", imported.rstrip(), *wanted])
+        "tests/__main__.py": "\n".join(
+            ['"""What is promised."""', "", imported.rstrip(), *wanted]
+        )
         + _CHECKING,
     }
 

@@ -1,9 +1,10 @@
 """Tasks from a seed: files, facts, rules and words that no setting was ever tuned on.
 
-Of five seeds in a row three are surveys (read folder after folder, report on the last or on all),
-one follows a value and one renames. What varies: how many files and how long, how many facts and
-where in a file they stand, where and how the person states the rule, how they ask, in English or
-in Chinese, and how long they are away. Not here: tasks of real code (scenarios).
+Of five seeds in a row three are surveys (read folder after folder, report on the last
+or on all), one follows a value and one renames. What varies: how many files and how
+long, how many facts and where in a file they stand, where and how the person states the
+rule, how they ask, in English or in Chinese, and how long they are away. Not here:
+tasks of real code (scenarios).
 """
 
 from collections.abc import Callable, Sequence
@@ -76,7 +77,13 @@ def scenario(seed: int) -> Scenario:
     >>> scenario(7).name, len(scenario(7).prompts) == len(scenario(7).pauses)
     ('survey 7', True)
     """
-    makers: Sequence[Callable[[Random, str], Scenario]] = (survey, trace, survey, rename, survey)
+    makers: Sequence[Callable[[Random, str], Scenario]] = (
+        survey,
+        trace,
+        survey,
+        rename,
+        survey,
+    )
     make = makers[seed % len(makers)]
     return make(Random(f"task {seed}"), f"{make.__name__} {seed}")
 
@@ -88,14 +95,18 @@ def scenarios(first: int, count: int) -> tuple[Scenario, ...]:
 
 @cache
 def large(seed: int) -> Scenario:
-    """A survey with six times as many files: for a window of 200,000 tokens, unscaled."""
+    """A survey with six times as many files: for a window of 200,000 tokens,
+    unscaled."""
     return survey(Random(f"large {seed}"), f"large {seed}", times=6)
 
 
 def survey(rng: Random, name: str, times: int = 1) -> Scenario:
-    """Folders to be read one after the other, then a report on the last one or on all."""
+    """Folders to be read one after the other, then a report on the last one or on
+    all."""
     folders = words(rng, rng.randint(1, 4))
-    files = {p: text for folder in folders for p, text in _files(rng, folder, times).items()}
+    files = {
+        p: text for folder in folders for p, text in _files(rng, folder, times).items()
+    }
     place = folders[0] if rng.random() < 0.5 else ""
     facts = _planted(rng, files, place, rng.randint(2, 8))
     prompts = [rng.choice(_READ).format(folder) for folder in folders[:-1]]
@@ -108,14 +119,18 @@ def survey(rng: Random, name: str, times: int = 1) -> Scenario:
 
     def checks(folder: Path, history: Sequence[Message]) -> Checks:
         found = report_checks(folder, below=below, facts=facts)
-        return {**found, "rule kept": not ruled or _has_line(folder / "REPORT.md", line, at)}
+        return {
+            **found,
+            "rule kept": not ruled or _has_line(folder / "REPORT.md", line, at),
+        }
 
     prompts = _with_rule(rng, prompts, form.format(line)) if ruled else prompts
     return _scenario(rng, name, prompts, files, checks, facts=facts, rule=line * ruled)
 
 
 def _files(rng: Random, folder: str, times: int = 1) -> dict[str, str]:
-    """path -> text: three to nine files (`times` as many) of 600 to 16,000 characters."""
+    """path -> text: three to nine files (`times` as many) of 600 to 16,000
+    characters."""
     nouns = words(rng, times * rng.randint(3, 9))
     sizes = [int(rng.triangular(600, 16_000, 3_000)) for _ in nouns]
     return {
@@ -124,10 +139,15 @@ def _files(rng: Random, folder: str, times: int = 1) -> dict[str, str]:
     }
 
 
-def _planted(rng: Random, files: dict[str, str], folder: str, count: int) -> tuple[str, ...]:
-    """Put facts into files of the folder ("": of any), at any place of a file; returns them."""
+def _planted(
+    rng: Random, files: dict[str, str], folder: str, count: int
+) -> tuple[str, ...]:
+    """Put facts into files of the folder ("": of any), at any place of a file; returns
+    them."""
     facts = [fact(rng, noun) for noun in words(rng, count)]
-    paths = sorted(path for path in files if not folder or path.startswith(f"{folder}/"))
+    paths = sorted(
+        path for path in files if not folder or path.startswith(f"{folder}/")
+    )
     for line in facts:
         path = rng.choice(paths)
         pieces = files[path].split("\n\n\n")
@@ -142,7 +162,8 @@ def _has_line(report: Path, line: str, at: int) -> bool:
 
 
 def _with_rule(rng: Random, prompts: list[str], rule: str) -> list[str]:
-    """The rule before or after the first request, before the second, or by itself at first."""
+    """The rule before or after the first request, before the second, or by itself at
+    first."""
     how = rng.choice(("before", "after", "second", "alone"))
     if how == "alone":
         return [rule, *prompts]
@@ -152,7 +173,8 @@ def _with_rule(rng: Random, prompts: list[str], rule: str) -> list[str]:
 
 
 def chapters(seed: int, count: int = 5) -> Scenario:
-    """So many folders to be read, two facts in each: for what is left of them after each."""
+    """So many folders to be read, two facts in each: for what is left of them after
+    each."""
     rng = Random(f"chapters {seed}")
     files, facts = dict[str, str](), tuple[str, ...]()
     folders = words(rng, count)
@@ -168,7 +190,8 @@ def chapters(seed: int, count: int = 5) -> Scenario:
 
 
 def trace(rng: Random, name: str) -> Scenario:
-    """A value that is set through three to six long files; sometimes a folder is read before."""
+    """A value that is set through three to six long files; sometimes a folder is read
+    before."""
     package, *nouns = words(rng, rng.randint(4, 7))
     names = [f"{noun.upper()}_{rng.choice(VERBS).upper()}" for noun in nouns]
     values = [rng.randint(2, 9)]

@@ -1,4 +1,5 @@
-"""What LangChain's adapter notes of a bill. Argument: the `input_token_details`, as JSON."""
+"""What LangChain's adapter notes of a bill. Argument: the `input_token_details`, as
+JSON."""
 
 import json
 import sys
@@ -9,4 +10,8 @@ from agentlib.adapters.langchain import Compaction
 
 usage = {"input_tokens": 10_000, "output_tokens": 50, "total_tokens": 10_050}
 usage["input_token_details"] = json.loads(sys.argv[1])
-print(json.dumps(Compaction("sessions").ours(AIMessage("Hello.", usage_metadata=usage))["usage"]))
+print(
+    json.dumps(
+        Compaction("sessions").ours(AIMessage("Hello.", usage_metadata=usage))["usage"]
+    )
+)

@@ -1,4 +1,5 @@
-"""The hook's example in Claude Code, which is told to compact. Arguments: address, prompt."""
+"""The hook's example in Claude Code, which is told to compact. Arguments: address,
+prompt."""
 
 import asyncio
 import sys
@@ -15,7 +16,9 @@ environment = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
 }
 tools = ["Bash", "Read", "Write", "Edit"]
-options = replace(options, model="claude-haiku-5-5", allowed_tools=tools, env=environment)
+options = replace(
+    options, model="claude-haiku-5-5", allowed_tools=tools, env=environment
+)
 
 
 async def main() -> str:

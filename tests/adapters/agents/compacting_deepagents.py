@@ -1,4 +1,5 @@
-"""deepagents with LangChain's adapter, async and streamed. Arguments: address, prompt, window."""
+"""deepagents with LangChain's adapter, async and streamed. Arguments: address, prompt,
+window."""
 
 import asyncio
 import sys
@@ -12,7 +13,11 @@ from agentlib.adapters.langchain import Compaction
 
 address, prompt = sys.argv[1:3]
 model = ChatAnthropic(
-    model="claude-haiku-5-5", base_url=address, api_key="any", max_tokens=4_000, streaming=True
+    model="claude-haiku-5-5",
+    base_url=address,
+    api_key="any",
+    max_tokens=4_000,
+    streaming=True,
 )
 
 
@@ -22,7 +27,9 @@ async def main() -> int:
     agent = create_deep_agent(model=model, backend=files, middleware=[compaction])
     asked = {"messages": [{"role": "user", "content": prompt}]}
     messages = []
-    async for part in agent.astream(asked, {"recursion_limit": 400}, stream_mode="values"):
+    async for part in agent.astream(
+        asked, {"recursion_limit": 400}, stream_mode="values"
+    ):
         messages = part["messages"]
     return sum(len(message.tool_calls) for message in messages if message.type == "ai")
 

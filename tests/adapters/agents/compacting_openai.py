@@ -1,4 +1,5 @@
-"""OpenAI Agents' example on a model of LiteLLM, then streamed. Arguments: address, prompt."""
+"""OpenAI Agents' example on a model of LiteLLM, then streamed. Arguments: address,
+prompt."""
 
 import asyncio
 import os

@@ -1,4 +1,5 @@
-"""pydantic-ai's example, then once more as a stream. Arguments: address, prompt, window."""
+"""pydantic-ai's example, then once more as a stream. Arguments: address, prompt,
+window."""
 
 import sys
 from typing import Any
@@ -10,7 +11,9 @@ from pydantic_ai.providers.anthropic import AnthropicProvider
 
 address, prompt = sys.argv[1:3]
 client = AsyncAnthropic(base_url=address, api_key="any", max_retries=0)
-model = AnthropicModel("claude-haiku-5-5", provider=AnthropicProvider(anthropic_client=client))
+model = AnthropicModel(
+    "claude-haiku-5-5", provider=AnthropicProvider(anthropic_client=client)
+)
 names = run("pydantic_agent", model=model, prompt=prompt)
 
 

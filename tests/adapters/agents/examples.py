@@ -1,4 +1,5 @@
-"""Run an adapter's example with a model and tools, and with a small window for the large one."""
+"""Run an adapter's example with a model and tools, and with a small window for the
+large one."""
 
 import re
 import sys
@@ -16,11 +17,14 @@ TOOLS = [hands.bash, hands.read_file, hands.write_file]
 
 def example(path: Path) -> str:
     """Return the code of a docstring's example."""
-    return "\n".join(re.findall(r"^(?:>>>|\.\.\.) ?(.*)", path.read_text(), re.MULTILINE))
+    return "\n".join(
+        re.findall(r"^(?:>>>|\.\.\.) ?(.*)", path.read_text(), re.MULTILINE)
+    )
 
 
 def run(adapter: str, **given: Any) -> dict[str, Any]:
-    """Run the example, and return its names. A name of ours is one that the reader has already."""
+    """Run the example, and return its names. A name of ours is one that the reader has
+    already."""
     import agentlib
 
     path = Path(agentlib.__file__).parent / "adapters" / f"{adapter}.py"

@@ -10,7 +10,9 @@ def bash(command: str) -> str:
     Args:
         command: the command
     """
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, check=False
+    )
     return done.stdout or "(no output)"
 
 

@@ -1,4 +1,5 @@
-"""The plain tools for inspect_ai. Its tools are coroutines, so each of ours is wrapped."""
+"""The plain tools for inspect_ai. Its tools are coroutines, so each of ours is
+wrapped."""
 
 import hands
 from inspect_ai.tool import tool

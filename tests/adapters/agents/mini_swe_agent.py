@@ -15,7 +15,9 @@ from minisweagent.environments.local import LocalEnvironment
 from minisweagent.models.litellm_model import LitellmModel
 
 address, prompt = sys.argv[1:]
-config = yaml.safe_load((Path(minisweagent.__file__).parent / "config/mini.yaml").read_text())
+config = yaml.safe_load(
+    (Path(minisweagent.__file__).parent / "config/mini.yaml").read_text()
+)
 del config["agent"]["mode"]
 config["model"]["model_kwargs"]["api_base"] = address
 model = LitellmModel(model_name="anthropic/claude-haiku-5-5", **config["model"])

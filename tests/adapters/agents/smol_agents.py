@@ -10,7 +10,10 @@ from smolagents import LiteLLMModel, ToolCallingAgent, tool
 
 address, prompt = sys.argv[1:]
 model = LiteLLMModel(
-    model_id="anthropic/claude-haiku-5-5", api_base=address, api_key="any", max_tokens=16_000
+    model_id="anthropic/claude-haiku-5-5",
+    api_base=address,
+    api_key="any",
+    max_tokens=16_000,
 )
 tools = [tool(each) for each in (bash, read_file, write_file)]
 print(ToolCallingAgent(tools=tools, model=model, max_steps=60).run(prompt))

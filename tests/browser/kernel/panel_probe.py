@@ -1,4 +1,5 @@
-"""Describe the widgets of a kernel. A notebook's kernel imports this, the tests never do.
+"""Describe the widgets of a kernel. A notebook's kernel imports this, the tests never
+do.
 
 The functions return JSON, because their results travel as the value of an expression.
 """
@@ -25,7 +26,8 @@ FIRST: dict[Widget, Any] = {}
 
 
 def state(model_id: str) -> str:
-    """Return controls by their labels, sentences without markup, and hashes of pictures."""
+    """Return controls by their labels, sentences without markup, and hashes of
+    pictures."""
     shown = list(walk(_instances[model_id]))
     controls = {w.description: value_text(w) for w in shown if is_control(w)}
     texts = [plain(w.value) for w in shown if isinstance(w, HTML)]
@@ -66,7 +68,8 @@ def at(model_id: str, places: str) -> str:
 def moved(panel: Any, values: dict[str, Any]) -> tuple[str, list[Any], str]:
     """Return the sentence, the marks of each picture, and the table.
 
-    A bench is moved a control at a time, because its presets and trials move the others.
+    A bench is moved a control at a time, because its presets and trials move the
+    others.
     """
     sheet, pictures = Sheet(), list[Any]()
     draw, panel.draw = panel.draw, getattr(panel.draw, "__wrapped__", panel.draw)

@@ -1,6 +1,8 @@
-"""What every lesson's tests share: its notebook, its solutions, and the tests themselves.
+"""What every lesson's tests share: its notebook, its solutions, and the tests
+themselves.
 
-Each exercise fails as delivered, passes with its published solution, and refuses wrong answers.
+Each exercise fails as delivered, passes with its published solution, and refuses wrong
+answers.
 """
 
 import ast
@@ -38,11 +40,13 @@ def of_lesson(lesson: str) -> list[str]:
 
 
 class Lesson:
-    """The tests of a lesson. The file `test_the_wall.py` is for the notebook `00_the_wall.ipynb`.
+    """The tests of a lesson. The file `test_the_wall.py` is for the notebook
+    `00_the_wall.ipynb`.
 
-    A subclass gives the `wrong` answers of each exercise: a plausible mistake, and words of the
-    verdict that name the failing case. `right` has answers that are as right as the published
-    one and written otherwise. `panels` makes the lesson's panels, by their names.
+    A subclass gives the `wrong` answers of each exercise: a plausible mistake, and
+    words of the verdict that name the failing case. `right` has answers that are as
+    right as the published one and written otherwise. `panels` makes the lesson's
+    panels, by their names.
     """
 
     wrong: ClassVar[Mapping[str, Sequence[tuple[Any, str]]]]
@@ -56,8 +60,12 @@ class Lesson:
             names = [name for name, *_ in rows]
             metafunc.parametrize(("exercise", "mistake", "case"), rows, ids=names)
         if "otherwise" in metafunc.fixturenames:
-            pairs = [(name, each) for name, answers in cls.right.items() for each in answers]
-            metafunc.parametrize(("exercise", "otherwise"), pairs, ids=[name for name, _ in pairs])
+            pairs = [
+                (name, each) for name, answers in cls.right.items() for each in answers
+            ]
+            metafunc.parametrize(
+                ("exercise", "otherwise"), pairs, ids=[name for name, _ in pairs]
+            )
 
     @pytest.fixture
     def path(self, request: pytest.FixtureRequest) -> Path:
@@ -85,7 +93,9 @@ class Lesson:
         assert [name for name in names if not hint(name).startswith("Hint 1 of ")] == []
         assert [name for name in names if len(self.wrong[name]) < 6] == []
 
-    def test_the_notebook_asks_every_exercise_and_shows_that_it_is_open(self, path: Path):
+    def test_the_notebook_asks_every_exercise_and_shows_that_it_is_open(
+        self, path: Path
+    ):
         notebook = nbformat.read(path, as_version=4)
         places = stubs(notebook)
         assert list(places) == of_lesson(path.name[:2])
@@ -97,7 +107,8 @@ class Lesson:
     def test_it_runs_with_its_solutions_and_every_stub_fails(
         self, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
-        """It isn't in `make test`, which has no time for it: `make test-solved` runs it."""
+        """It isn't in `make test`, which has no time for it: `make test-solved` runs
+        it."""
         cells = with_solutions(nbformat.read(path, as_version=4))
         outcome = run(cells, tmp_path, monkeypatch)
         assert outcome.error == ""
@@ -111,7 +122,9 @@ class Lesson:
         notebook = nbformat.read(path, as_version=4)
         for name, place in stubs(notebook).items():
             if (finished := find(name).finished) is not None:
-                if source := of_the_room(finished):  # checked when the lesson runs with it
+                if source := of_the_room(
+                    finished
+                ):  # checked when the lesson runs with it
                     assert bare(solution(notebook, place)) == bare(source)
                 else:
                     assert check(name, finished)
@@ -131,15 +144,20 @@ def of_the_room(finished: Any) -> str:
 
 
 def bare(source: str) -> str:
-    """Return the last function of a source, without its name, its docstring and its types."""
-    function = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)][-1]
+    """Return the last function of a source, without its name, its docstring and its
+    types."""
+    function = [
+        node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)
+    ][-1]
     function.name, function.returns, function.decorator_list = "function", None, []
     for node in ast.walk(function):
         if isinstance(node, ast.arg):
             node.annotation = None
     if ast.get_docstring(function):
         del function.body[0]
-    return re.sub(r"^( +\w+): .+ = ", r"\1 = ", ast.unparse(function), flags=re.MULTILINE)
+    return re.sub(
+        r"^( +\w+): .+ = ", r"\1 = ", ast.unparse(function), flags=re.MULTILINE
+    )
 
 
 def stubs(notebook: NotebookNode) -> dict[str, int]:
@@ -155,13 +173,16 @@ def stubs(notebook: NotebookNode) -> dict[str, int]:
 
 def solution(notebook: NotebookNode, place: int) -> str:
     """Return the solution in the markdown cell after the exercise's cell."""
-    following = (cell for cell in notebook.cells[place:] if cell.cell_type == "markdown")
+    following = (
+        cell for cell in notebook.cells[place:] if cell.cell_type == "markdown"
+    )
     [text] = SOLUTION.findall(next(following).source)
     return text
 
 
 def with_solutions(notebook: NotebookNode) -> list[str]:
-    """Return the lesson's code, each exercise followed by its solution and its check."""
+    """Return the lesson's code, each exercise followed by its solution and its
+    check."""
     places, sources = stubs(notebook).values(), []
     for place, cell in enumerate(notebook.cells):
         sources += [cell.source] if cell.cell_type == "code" else []
@@ -187,7 +208,8 @@ class Outcome:
 def run(cells: Sequence[str], folder: Path, patch: pytest.MonkeyPatch) -> Outcome:
     """Run cells in a folder as a kernel would, up to the first that raises.
 
-    They run in this process, so that lessons share what they import and the runs of their agents.
+    They run in this process, so that lessons share what they import and the runs of
+    their agents.
     """
     judge, pick, outcome = lessons.check, lessons.use, Outcome()
 
@@ -205,12 +227,16 @@ def run(cells: Sequence[str], folder: Path, patch: pytest.MonkeyPatch) -> Outcom
     patch.setattr(lessons, "check", check)
     patch.setattr(lessons, "use", use)
     patch.setattr(Chart, "png", lambda chart: b"not painted")  # nobody looks at it here
-    patch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # the shell puts its own there
+    patch.setitem(
+        sys.modules, "__main__", sys.modules["__main__"]
+    )  # the shell puts its own there
     shell = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
     for cell in cells:
         with capture_output():
             result = shell.run_cell(cell)
         if not result.success:
-            outcome.error = f"{result.error_in_exec or result.error_before_exec!r} in {cell}"
+            outcome.error = (
+                f"{result.error_in_exec or result.error_before_exec!r} in {cell}"
+            )
             break
     return outcome

@@ -30,7 +30,9 @@ def by_hand(messages, summary, keep=1):
 
 def held_all(old, new, mark="", known=None):
     known = new if known is None else known
-    lines = [line for line in old.splitlines() if mark in line and line not in (known or [])]
+    lines = [
+        line for line in old.splitlines() if mark in line and line not in (known or [])
+    ]
     return "\n".join([new, *lines])
 
 
@@ -94,31 +96,58 @@ WRONG = {
     "03.1": [
         (lambda m, s: [*m[:1], user(s)], "nothing of the old ones stays"),
         (lambda m, s: [user("Compressed.")], "the summary should be in the first"),
-        (lambda m, s: [user(s), assistant("Understood."), user("Go on.")], "returned 3 messages"),
+        (
+            lambda m, s: [user(s), assistant("Understood."), user("Go on.")],
+            "returned 3 messages",
+        ),
         (lambda m, s: [user(s), assistant("Understood.")], "prefill"),
         (lambda m, s: [user(f"{s} {m}")], "the text of old messages is still there"),
         (lambda m, s: m, "the summary should be in the first"),
-        (lambda m, s: [{"role": "system", "content": s}], "has the role user or assistant"),
-        (lambda m, s: [{"role": "user", "content": [s]}], "a text or blocks as its content"),
+        (
+            lambda m, s: [{"role": "system", "content": s}],
+            "has the role user or assistant",
+        ),
+        (
+            lambda m, s: [{"role": "user", "content": [s]}],
+            "a text or blocks as its content",
+        ),
     ],
     "03.2": [
         (lambda m, s, keep=1: [head(m, s)], "with keep left out and 4 exchanges"),
         (lambda m, s, keep=1: [head(m, s), *m[-keep:]], "the API would refuse this"),
         (lambda m, s, keep=1: [head(m, s), *m[-2:]], "with keep=3 and 5 exchanges"),
-        (lambda m, s, keep=1: [head(m, s), *m[exchanges(m)[-keep][0] :]], "with keep=0"),
+        (
+            lambda m, s, keep=1: [head(m, s), *m[exchanges(m)[-keep][0] :]],
+            "with keep=0",
+        ),
         (kept_until_nine, "list index out of range"),
-        (lambda m, s, keep=1: [user(s), *kept_until_nine(m, s, keep)[1:]], "the request is gone"),
+        (
+            lambda m, s, keep=1: [user(s), *kept_until_nine(m, s, keep)[1:]],
+            "the request is gone",
+        ),
         (by_hand, "the first message has no summary's header"),
         (one_at_least, "list index out of range"),
         (oldest, "should follow one with the summary; there are others"),
         (lambda messages, summary, keep: [], "missing 1 required positional argument"),
-        (lambda m, s, keep=2: from_the_end(m, s, keep), "with keep left out and 4 exchanges"),
+        (
+            lambda m, s, keep=2: from_the_end(m, s, keep),
+            "with keep left out and 4 exchanges",
+        ),
     ],
     "03.3": [
-        (lambda old, new: new, "'- [rule] Use tabs.' should be there once, not 0 times"),
-        (lambda old, new: f"{old}\n{new}", "'- [file] rule.py'] is back; only rules should"),
+        (
+            lambda old, new: new,
+            "'- [rule] Use tabs.' should be there once, not 0 times",
+        ),
+        (
+            lambda old, new: f"{old}\n{new}",
+            "'- [file] rule.py'] is back; only rules should",
+        ),
         (lambda old, new: held_all(old, new, "rule"), "'- [file] rule.py'] is back"),
-        (lambda old, new: held_all(old, f"{new}\n", "- [rule]", ""), "once, not 2 times"),
+        (
+            lambda old, new: held_all(old, f"{new}\n", "- [rule]", ""),
+            "once, not 2 times",
+        ),
         (rules_before, "the new summary should come first, as it is"),
         (each_once, "the new summary should come first, as it is"),
         (as_often_as_before, "'- [rule] Use tabs.' should be there once, not 2 times"),
@@ -138,7 +167,11 @@ WRONG = {
     ],
 }
 RIGHT = {
-    "03.1": [lambda old, text: [{"role": "user", "content": [{"type": "text", "text": text}]}]],
+    "03.1": [
+        lambda old, text: [
+            {"role": "user", "content": [{"type": "text", "text": text}]}
+        ]
+    ],
     "03.2": [from_the_end],
     "03.3": [line_by_line],
     "03.4": [{"threshold": 27_000, "summary_tokens": 2_000}],
@@ -150,7 +183,9 @@ class TestAutoCompact(Lesson):
 
 
 START = replace(
-    Settings(micro="off", manual=False).scaled(32_000), threshold=20_800, summary_tokens=1_000
+    Settings(micro="off", manual=False).scaled(32_000),
+    threshold=20_800,
+    summary_tokens=1_000,
 )
 
 

@@ -70,28 +70,40 @@ def clear_after(seconds: float, messages: list[Any], idle: float) -> list[Any]:
 
 def clear_unseen_too(messages: list[Any], idle: float) -> list[Any]:
     ids = [r["tool_use_id"] for m in messages for r in of_type(m, "tool_result")]
-    return with_results(messages, dict.fromkeys(ids, "[gone]")) if idle > 300 else messages
+    return (
+        with_results(messages, dict.fromkeys(ids, "[gone]")) if idle > 300 else messages
+    )
 
 
 WRONG = {
     "08.1": [
         (lambda gone, behind, read, write: write * behind / (read * gone), "not 12.5"),
-        (lambda gone, behind, read, write: (write - read) * gone / (read * behind), "not 48.0"),
+        (
+            lambda gone, behind, read, write: (write - read) * gone / (read * behind),
+            "not 48.0",
+        ),
         (lambda gone, behind, read, write: 24 * behind / gone, "at Haiku 4.5"),
         (
             lambda gone, behind, read, write: round((write / read - 1) * behind / gone),
             "10.35, not 10",
         ),
         (lambda gone, behind, read, write: 0, "at the prices of Opus 5.5"),
-        (lambda gone, behind, read, write: (write - read) * behind / (write * gone), "Opus 5.5"),
         (
-            lambda gone, behind, read, write: (write - read) * (behind + gone) / (read * gone),
+            lambda gone, behind, read, write: (write - read) * behind / (write * gone),
+            "Opus 5.5",
+        ),
+        (
+            lambda gone, behind, read, write: (
+                (write - read) * (behind + gone) / (read * gone)
+            ),
             "Opus",
         ),
     ],
     "08.2": [
         (
-            lambda left, read, write, answer: (write - read) * left / (read * (1 - left)),
+            lambda left, read, write, answer: (
+                (write - read) * left / (read * (1 - left))
+            ),
             "half is left",
         ),
         (
@@ -99,42 +111,65 @@ WRONG = {
             "the answer is 126.0, not 12",
         ),
         (lambda *given: round(summary_pays(*given)), "the answer is 32.25, not 32"),
-        (lambda *given: summary_pays(*given) + 1 - 1e-14, "the answer is 126.0, not 127.0"),
+        (
+            lambda *given: summary_pays(*given) + 1 - 1e-14,
+            "the answer is 126.0, not 127.0",
+        ),
         (partial(summary_pays, answer_as="write"), "half is left"),
         (partial(summary_pays, reads_it=False), "half is left"),
         (partial(summary_pays, gone=lambda left: 1.0), "half is left"),
         (partial(summary_pays, gone=lambda left: 0.5), "a tenth is left"),
-        (lambda left, *prices: (1 + 124 * left) / (1 - left), "at the prices of Haiku 4.5"),
+        (
+            lambda left, *prices: (1 + 124 * left) / (1 - left),
+            "at the prices of Haiku 4.5",
+        ),
     ],
     "08.3": [
-        (partial(kept_alive, repeats=lambda pause: math.ceil(pause / 270)), "takes one repeat"),
-        (lambda pause, read, write: kept_alive(pause, read, write + read), "takes one repeat"),
+        (
+            partial(kept_alive, repeats=lambda pause: math.ceil(pause / 270)),
+            "takes one repeat",
+        ),
+        (
+            lambda pause, read, write: kept_alive(pause, read, write + read),
+            "takes one repeat",
+        ),
         (partial(kept_alive, expired=lambda pause: True), "after 200 seconds"),
         (partial(kept_alive, repeats=knows_the_end), "is -0.2, not 0.0"),
         (lambda *given: max(0.0, kept_alive(*given)), "a repeat was sent at 270"),
         (partial(kept_alive, expired=lambda pause: pause > 300), "at 300 it is gone"),
         (
-            partial(kept_alive, repeats=lambda pause: knows_the_end(pause) or pause // 270),
+            partial(
+                kept_alive, repeats=lambda pause: knows_the_end(pause) or pause // 270
+            ),
             "at 270 and 540",
         ),
     ],
     "08.4": [
         (lambda messages, idle: messages, "it costs 100 % of forgetting nothing"),
         (lambda messages, idle: clear(messages, keep_recent=5), "at most 95 %"),
-        (lambda messages, idle: clear(messages, keep_recent=0), "4.5 pieces are needed again"),
         (
-            lambda messages, idle: clear(messages, keep_recent=0) if idle > 300 else messages,
+            lambda messages, idle: clear(messages, keep_recent=0),
             "4.5 pieces are needed again",
         ),
         (
-            lambda messages, idle: messages if idle > 300 else clear(messages, keep_recent=5),
+            lambda messages, idle: (
+                clear(messages, keep_recent=0) if idle > 300 else messages
+            ),
+            "4.5 pieces are needed again",
+        ),
+        (
+            lambda messages, idle: (
+                messages if idle > 300 else clear(messages, keep_recent=5)
+            ),
             "at most 95 %",
         ),
         (lambda messages, idle: clear_after(5, messages, idle), "two minutes pass"),
         (lambda messages, idle: clear_after(60, messages, idle), "two minutes pass"),
         (lambda messages, idle: messages[-5:], "the API would refuse this"),
         (
-            lambda messages, idle: [messages[0], *messages[-4:]] if idle > 300 else messages,
+            lambda messages, idle: (
+                [messages[0], *messages[-4:]] if idle > 300 else messages
+            ),
             "pieces are needed again",
         ),
         (clear_unseen_too, "the newest result should stay"),
@@ -147,7 +182,11 @@ RIGHT = {
     ],
     "08.2": [lambda *given: math.ceil(summary_pays(*given)), summary_pays],
     "08.3": [kept_alive],
-    "08.4": [lambda messages, idle: clear(messages, keep_recent=6) if idle >= 300 else messages],
+    "08.4": [
+        lambda messages, idle: (
+            clear(messages, keep_recent=6) if idle >= 300 else messages
+        )
+    ],
 }
 
 
@@ -184,9 +223,13 @@ def test_the_panel_of_the_ratio_names_the_cheapest_and_changes_its_mind():
 
 @pytest.mark.parametrize("model", [OPUS, "claude-haiku-4-5"])
 @pytest.mark.parametrize("left", [0.02, 0.1, 0.2])
-def test_a_compaction_pays_when_the_formula_says_so_whatever_its_size(model: str, left: float):
+def test_a_compaction_pays_when_the_formula_says_so_whatever_its_size(
+    model: str, left: float
+):
     rate = rates(model)
-    read, write, answer = (rate[name] for name in ("cache_read", "cache_write_5m", "output"))
+    read, write, answer = (
+        rate[name] for name in ("cache_read", "cache_write_5m", "output")
+    )
     right = compacting_pays(left, read, write, answer)
     for size in (50_000, 400_000):
         saved = saved_by_compacting(size, left, model, 60)
@@ -204,10 +247,13 @@ def test_an_edit_whose_dollars_are_not_back_by_the_end_says_so_in_words():
 
 def test_the_panel_of_a_compaction_shows_both_and_says_if_it_never_pays():
     panel = compacting_panel(OPUS, lambda left, *prices: 100 * left)
-    assert "pays from request 15 on; the formula says 10.0" in panel.text.replace("\n", " ")
-    panel.left.value = 40
-    assert "only after more than 60 requests; the formula says 40.0" in panel.text.replace(
+    assert "pays from request 15 on; the formula says 10.0" in panel.text.replace(
         "\n", " "
+    )
+    panel.left.value = 40
+    assert (
+        "only after more than 60 requests; the formula says 40.0"
+        in panel.text.replace("\n", " ")
     )
 
 
@@ -226,7 +272,9 @@ def test_the_panel_of_a_compaction_shows_both_and_says_if_it_never_pays():
         (1_100, 3, 42),
     ],
 )
-def test_repeats_save_a_writing_for_a_few_readings(pause: float, most: int, cents: float):
+def test_repeats_save_a_writing_for_a_few_readings(
+    pause: float, most: int, cents: float
+):
     assert saved_by_repeats(pause, most, OPUS) == pytest.approx(cents)
 
 
@@ -244,15 +292,20 @@ def test_the_panel_of_repeats_compares_the_cache_with_a_learners_formula():
         assert f"pay up to {minutes} minutes" in panel.text.replace("\n", " ")
 
 
-@pytest.mark.parametrize("pause", [*range(7, 9_000, 410), 299, 300, 301, 539, 541, 6_749, 6_751])
-def test_a_pause_has_a_repeat_for_each_270_seconds_whenever_the_person_returns(pause: int):
+@pytest.mark.parametrize(
+    "pause", [*range(7, 9_000, 410), 299, 300, 301, 539, 541, 6_749, 6_751]
+)
+def test_a_pause_has_a_repeat_for_each_270_seconds_whenever_the_person_returns(
+    pause: int,
+):
     cents = 100 * repeats_save(pause, 0.2, 5.0)
     saved = saved_by_repeats(pause, 99, OPUS)
     assert saved == pytest.approx(cents / 10, abs=1e-9)
 
 
 def test_default_does_the_long_task_in_its_own_window() -> None:
-    """Unmanaged it passes 400,000 tokens, and the window has 200,000. The lesson makes this run."""
+    """Unmanaged it passes 400,000 tokens, and the window has 200,000. The lesson makes
+    this run."""
     run = play(LONG, DEFAULT)
     assert not run.refused
     assert run.checks["done"]

@@ -38,7 +38,10 @@ WRONG = {
         (lambda threshold, off: threshold * (1 + off / 100), "is 200, not 50"),
         (lambda threshold, off: threshold * (1 - off / 100), "is 200, not 150"),
         (lambda threshold, off: threshold / (-off / 100), "20 % low"),
-        (lambda threshold, off: threshold / (1 - abs(off) / 100), "it raised ZeroDivisionError"),
+        (
+            lambda threshold, off: threshold / (1 - abs(off) / 100),
+            "it raised ZeroDivisionError",
+        ),
         (lambda threshold, off: threshold * 100 / off, "is 200, not -200"),
         (lambda threshold, off: threshold - threshold * off / 100, "is 200, not 150"),
         (lambda threshold, off: threshold / (1 - off / 100), "is 200, not 66"),
@@ -48,15 +51,25 @@ WRONG = {
             lambda billed, sent, m: billed + estimate_tokens(m[-(len(m) - sent) :]),
             "the first 5 messages were billed, so only 0 have to be guessed",
         ),
-        (lambda billed, sent, messages: estimate_tokens(messages), "the first 3 messages"),
-        (lambda billed, sent, messages: billed, "before any bill"),
-        (lambda billed, sent, messages: billed + estimate_tokens(messages), "the first 3 messages"),
         (
-            lambda billed, sent, messages: billed + 1_000 if billed else estimate_tokens(messages),
+            lambda billed, sent, messages: estimate_tokens(messages),
+            "the first 3 messages",
+        ),
+        (lambda billed, sent, messages: billed, "before any bill"),
+        (
+            lambda billed, sent, messages: billed + estimate_tokens(messages),
             "the first 3 messages",
         ),
         (
-            lambda billed, sent, messages: int(billed * 1.1) or estimate_tokens(messages),
+            lambda billed, sent, messages: (
+                billed + 1_000 if billed else estimate_tokens(messages)
+            ),
+            "the first 3 messages",
+        ),
+        (
+            lambda billed, sent, messages: (
+                int(billed * 1.1) or estimate_tokens(messages)
+            ),
             "the first 3 messages",
         ),
         (
@@ -107,8 +120,12 @@ def test_the_shares_of_the_window_and_the_alarm():
     assert "too late for an answer of 16,000" in panel.text.replace("\n", " ")
 
 
-@pytest.mark.parametrize(("off", "title"), [(-80, "can't ring"), (0, "in time"), (-10, "too late")])
-def test_the_alarm_stands_on_the_axis_at_the_tokens_at_which_it_rings(off: int, title: str):
+@pytest.mark.parametrize(
+    ("off", "title"), [(-80, "can't ring"), (0, "in time"), (-10, "too late")]
+)
+def test_the_alarm_stands_on_the_axis_at_the_tokens_at_which_it_rings(
+    off: int, title: str
+):
     settings = Settings()
     real = rings_at(settings.threshold_tokens, off)
     chart = estimates.shares(settings, real, off)
@@ -121,11 +138,15 @@ def test_the_alarm_stands_on_the_axis_at_the_tokens_at_which_it_rings(off: int, 
 
 @pytest.mark.parametrize("window", [40_000, 200_000, 400_000])
 def test_labels_stay_inside_and_apart_at_the_ends_of_all_sliders(window: int):
-    for reserve, buffer, off in product((0, 16_000, 64_000), (0, 40_000), (-80, -5, 0, 100)):
+    for reserve, buffer, off in product(
+        (0, 16_000, 64_000), (0, 40_000), (-80, -5, 0, 100)
+    ):
         if window <= reserve + buffer:
             continue
         chosen = Settings(context_window=window, output_reserve=reserve, buffer=buffer)
-        figure = estimates.shares(chosen, rings_at(chosen.threshold_tokens, off), off).figure
+        figure = estimates.shares(
+            chosen, rings_at(chosen.threshold_tokens, off), off
+        ).figure
         canvas = FigureCanvasAgg(figure)
         words = [each for each in figure.axes[0].texts if each.get_text()]
         boxes = [each.get_window_extent(canvas.get_renderer()) for each in words]
@@ -156,5 +177,7 @@ def test_bills_are_an_area_and_a_refused_prompt_goes_through_the_wall():
     bars = [p.get_height() for p in axes.patches if isinstance(p, Rectangle)]
     assert (bars, axes.get_ylim()[1] > 120) == ([120], True)
     words = [text.get_text() for text in axes.texts]
-    assert {"refused: 120", "estimate 60", "window 100", "alarm set to 80"} <= set(words)
+    assert {"refused: 120", "estimate 60", "window 100", "alarm set to 80"} <= set(
+        words
+    )
     assert words.count("rings") == 1

@@ -25,18 +25,24 @@ def with_head(messages, summary, words=active_request, head=1):
 
 
 def handed_over(*texts, note="Reference only.", header=f"{SUMMARY_HEADER}t]"):
-    """A hand-off as a function: `texts` are formats of the summary and the person's words."""
+    """A hand-off as a function: `texts` are formats of the summary and the person's
+    words."""
 
     def hand_off(summary, words):
         given = {"summary": summary, "words": words, "note": note, "end": SUMMARY_END}
         blocks = [each.format(**given, header=header) for each in texts]
-        return {"role": "user", "content": [{"type": "text", "text": each} for each in blocks]}
+        return {
+            "role": "user",
+            "content": [{"type": "text", "text": each} for each in blocks],
+        }
 
     return hand_off
 
 
 def asks_if(there):
-    return lambda messages, prompt, update: prompt + update if there(messages) else prompt
+    return lambda messages, prompt, update: (
+        prompt + update if there(messages) else prompt
+    )
 
 
 def priced(**other):
@@ -75,19 +81,34 @@ WRONG = {
         (partial(with_head, head=0), "the first message should stay"),
         (partial(with_head, head=2), "ids were found without"),
         (partial(with_head, words=lambda messages: None), "'Now the tests.', are gone"),
-        (lambda m, s: [m[0], summary_message(s, "t"), *m[-4:]], "yours has 4 after the summary"),
-        (lambda m, s: [m[0], *m[exchanges(m)[-1][0] :]], "the second message should have"),
+        (
+            lambda m, s: [m[0], summary_message(s, "t"), *m[-4:]],
+            "yours has 4 after the summary",
+        ),
+        (
+            lambda m, s: [m[0], *m[exchanges(m)[-1][0] :]],
+            "the second message should have",
+        ),
         (lambda messages, summary: messages, "the second message should have"),
         (lambda m, s: [*with_head(m, s)[:2], *m[-2:]], "the API would refuse this"),
     ],
     "06.2": [
-        (handed_over("{header}\n{note}\n{summary}\n{end}\n{words}"), "no second text block"),
+        (
+            handed_over("{header}\n{note}\n{summary}\n{end}\n{words}"),
+            "no second text block",
+        ),
         (handed_over("{header}\n{note}\n{summary}", "{words}"), "should end with END"),
         (handed_over("{header}\n{summary}\n{note}{end}", "{words}"), "no note between"),
-        (handed_over("{note}\n{header}\n{summary}\n{end}", "{words}"), "begin with HEADER"),
+        (
+            handed_over("{note}\n{header}\n{summary}\n{end}", "{words}"),
+            "begin with HEADER",
+        ),
         (handed_over(WHOLE, "{words:.40}"), "alone; yours is ['Read every Python file"),
         (handed_over(WHOLE, "Read every Python file one by one."), "alone; yours is"),
-        (handed_over(WHOLE.replace("{note}", "{note} {words}"), "{words}"), "second text only"),
+        (
+            handed_over(WHOLE.replace("{note}", "{note} {words}"), "{words}"),
+            "second text only",
+        ),
         (
             handed_over(
                 "{header}\n{note}\n{summary}\n{end}",
@@ -102,7 +123,9 @@ WRONG = {
             "the note has 'not reference'",
         ),
         (
-            handed_over(WHOLE, "{words}", note="Not instructions. Resume the active task."),
+            handed_over(
+                WHOLE, "{words}", note="Not instructions. Resume the active task."
+            ),
             "the note has 'resume'",
         ),
         (
@@ -112,19 +135,36 @@ WRONG = {
     ],
     "06.3": [
         (asks_if(lambda messages: True), "nothing was summarised yet"),
-        (asks_if(lambda messages: is_summary(blocks(messages[0])[0])), "behind the head"),
+        (
+            asks_if(lambda messages: is_summary(blocks(messages[0])[0])),
+            "behind the head",
+        ),
         (asks_if(lambda messages: SUMMARY_HEADER in str(messages)), "only quotes one"),
         (asks_if(lambda messages: "summary" in str(messages)), "only quotes one"),
-        (asks_if(lambda messages: any(map(says_summary, messages))), "only says the word"),
+        (
+            asks_if(lambda messages: any(map(says_summary, messages))),
+            "only says the word",
+        ),
         (lambda messages, prompt, update: update, "nothing was summarised yet"),
-        (asks_if(lambda messages: any(has_summary(m) for m in messages[:2])), "stands late"),
-        (asks_if(lambda messages: any(is_summary(blocks(m)[0]) for m in messages)), "stands late"),
-        (lambda m, prompt, update: prompt + update * sum(map(has_summary, m)), "two summaries"),
+        (
+            asks_if(lambda messages: any(has_summary(m) for m in messages[:2])),
+            "stands late",
+        ),
+        (
+            asks_if(lambda messages: any(is_summary(blocks(m)[0]) for m in messages)),
+            "stands late",
+        ),
+        (
+            lambda m, prompt, update: prompt + update * sum(map(has_summary, m)),
+            "two summaries",
+        ),
         (lambda messages, prompt, update: prompt, "a summary is the first message"),
     ],
     "06.4": [
         (
-            priced(other_whole=lambda cached, whole, other, **_: cached * other["read"]),
+            priced(
+                other_whole=lambda cached, whole, other, **_: cached * other["read"]
+            ),
             "'other, whole'",
         ),
         (
@@ -133,18 +173,25 @@ WRONG = {
         ),
         (priced(own_whole=lambda whole, own, **_: whole * own["new"]), "'own, whole'"),
         (lambda *numbers: 0.0, "a dict of four costs"),
-        (priced(other_trimmed=lambda trimmed, own, **_: trimmed * own["new"]), "'other, trimmed'"),
+        (
+            priced(other_trimmed=lambda trimmed, own, **_: trimmed * own["new"]),
+            "'other, trimmed'",
+        ),
         (lambda *numbers: {}, "'own, whole' should be"),
     ],
 }
 RIGHT = {
     "06.1": [in_steps],
     "06.2": [
-        handed_over("{header}{note}{summary}{end}", "{words}", note="\nNotes, reference only.\n")
+        handed_over(
+            "{header}{note}{summary}{end}", "{words}", note="\nNotes, reference only.\n"
+        )
     ],
     "06.3": [
         lambda m, p, u: (
-            p + u * any("t.jsonl" in str(b) and is_summary(b) for x in m for b in blocks(x))
+            p
+            + u
+            * any("t.jsonl" in str(b) and is_summary(b) for x in m for b in blocks(x))
         )
     ],
     "06.4": [lambda *numbers: dict(reversed(four_costs(*numbers).items()))],
@@ -158,10 +205,14 @@ class TestHeadAndTail(Lesson):
 def test_the_parts_of_a_hand_off_and_its_length_run_the_task_again():
     def forgetting(messages, summarize, *, summary_tokens, head):
         asked = {"role": "user", "content": summary_prompt(summary_tokens)}
-        told = summary_message(summarize([*messages, asked]), "t", active_request(messages))
+        told = summary_message(
+            summarize([*messages, asked]), "t", active_request(messages)
+        )
         return [*messages[:head], told, *messages[exchanges(messages)[-1][0] :]]
 
-    layers = {name: partial(forgetting, head=n) for n, name in enumerate(("neither", "head"))}
+    layers = {
+        name: partial(forgetting, head=n) for n, name in enumerate(("neither", "head"))
+    }
     panel = parts_panel(REVIEW, START, layers)
     assert panel.values == {"parts": "neither", "summary_tokens": 450}
     assert "rule kept no, facts 2." in panel.text.replace("\n", " ")
@@ -175,4 +226,8 @@ def test_half_of_the_facts_that_the_whole_hand_off_loses_are_in_tasks_with_fewer
     table = read_csv(PARTS)
     whole = table[table["without"] == "nothing"]
     lost = (whole["facts"] - whole["facts kept"]).groupby(whole["facts"]).sum()
-    assert (lost.sum(), lost[6], lost[3]) == (15, 7, 1)  # as the fold after 06.twenty says
+    assert (lost.sum(), lost[6], lost[3]) == (
+        15,
+        7,
+        1,
+    )  # as the fold after 06.twenty says

@@ -38,7 +38,9 @@ def nothing_summarised(messages, summarize):
 
 def ends_with_calls(messages, summarize):
     newest = last_assistant(messages)
-    summary = summary_message(summarize(messages[: newest + 1]), "saved", active_request(messages))
+    summary = summary_message(
+        summarize(messages[: newest + 1]), "saved", active_request(messages)
+    )
     return [summary, *messages[newest:]]
 
 
@@ -51,7 +53,9 @@ def asked_twice(messages, summarize):
 
 def any_focus(messages):
     calls = [call for message in messages for call in of_type(message, "tool_use")]
-    return next((c["input"].get("focus", "") for c in calls if c["name"] == "compact"), None)
+    return next(
+        (c["input"].get("focus", "") for c in calls if c["name"] == "compact"), None
+    )
 
 
 def newest_focus(messages):
@@ -76,7 +80,8 @@ def newest_write(messages):
 
 
 def written(messages, good=None, focus="rules"):
-    """Solve exercise 04.4, or look at all results of the turn, or give another focus."""
+    """Solve exercise 04.4, or look at all results of the turn, or give another
+    focus."""
     if newest_write(messages) is None:
         return None
     blocks = of_type(messages[-1], "tool_result")
@@ -88,7 +93,9 @@ def first_write(messages):
     newest = last_assistant(messages)
     calls = of_type(messages[newest], "tool_use") if newest >= 0 else []
     ids = [call["id"] for call in calls if call["name"] == "write_file"][:1]
-    answers = [r for r in of_type(messages[-1], "tool_result") if r["tool_use_id"] in ids]
+    answers = [
+        r for r in of_type(messages[-1], "tool_result") if r["tool_use_id"] in ids
+    ]
     return "rules" if answers and not answers[0].get("is_error") else None
 
 
@@ -96,7 +103,9 @@ def edits_too(messages):
     newest = last_assistant(messages)
     calls = of_type(messages[newest], "tool_use") if newest >= 0 else []
     ids = [call["id"] for call in calls if call["name"] in ("write_file", "edit_file")]
-    answers = [r for r in of_type(messages[-1], "tool_result") if r["tool_use_id"] in ids]
+    answers = [
+        r for r in of_type(messages[-1], "tool_result") if r["tool_use_id"] in ids
+    ]
     return "rules" if any(not r.get("is_error") for r in answers) else None
 
 
@@ -136,14 +145,26 @@ def by_key(messages):
 
 def by_presence(messages):
     calls = of_type(messages[-2], "tool_use") if len(messages) > 1 else []
-    failed = [r["tool_use_id"] for r in of_type(messages[-1], "tool_result") if "is_error" in r]
+    failed = [
+        r["tool_use_id"]
+        for r in of_type(messages[-1], "tool_result")
+        if "is_error" in r
+    ]
     good = [c for c in calls if c["name"] == "write_file" and c["id"] not in failed]
     return "rules" if good else None
 
 
 def last_call_only(messages):
-    calls = of_type(messages[last_assistant(messages)], "tool_use") if len(messages) > 1 else []
-    focus = [call["input"].get("focus", "") for call in calls[-1:] if call["name"] == "compact"]
+    calls = (
+        of_type(messages[last_assistant(messages)], "tool_use")
+        if len(messages) > 1
+        else []
+    )
+    focus = [
+        call["input"].get("focus", "")
+        for call in calls[-1:]
+        if call["name"] == "compact"
+    ]
     if [call["name"] for call in calls].count("compact") > 1:
         return requested_focus(messages)
     return focus[0] if focus else None
@@ -175,9 +196,15 @@ WRONG = {
         (lambda messages: newest_focus(messages) or "", "no call of compact"),
     ],
     "04.2": [
-        (whole_summary, "toolu_2, toolu_3, and only they should stay; yours keeps none"),
+        (
+            whole_summary,
+            "toolu_2, toolu_3, and only they should stay; yours keeps none",
+        ),
         (results_only, "the API would refuse this"),
-        (lambda m, summarize: [user(summarize(m)), *m[1:]], "yours keeps toolu_1, toolu_2"),
+        (
+            lambda m, summarize: [user(summarize(m)), *m[1:]],
+            "yours keeps toolu_1, toolu_2",
+        ),
         (request_gone, "the person's request 'Read every file, then report.' is gone"),
         (nothing_summarised, "summarize got no messages"),
         (first_request, "a second request, the person's request 'And d.py.' is gone"),
@@ -192,7 +219,10 @@ WRONG = {
         ("keep everything important", "2 of 4 facts and not the rule"),
         ("rules of the user", "2 of 4 facts and the rule"),
         ("FACT: the probe for musl may take 7 seconds. " * 2, "60 have to do"),
-        ("rules of the user; facts and decisions found in files", "match the [file] lines"),
+        (
+            "rules of the user; facts and decisions found in files",
+            "match the [file] lines",
+        ),
         ("", "Which kinds of line should come first"),
         ("details of every file", "match the [file] lines"),
     ],

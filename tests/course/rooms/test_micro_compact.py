@@ -18,7 +18,9 @@ from windtunnel.tasks.varied import rename
 
 
 def in_place(messages, keep_recent=3, min_chars=100):
-    blocks = [block for message in messages for block in of_type(message, "tool_result")]
+    blocks = [
+        block for message in messages for block in of_type(message, "tool_result")
+    ]
     for block in blocks[:-keep_recent]:
         if len(block["content"]) > min_chars:
             block["content"] = "[Previous: used read_file]"
@@ -26,7 +28,9 @@ def in_place(messages, keep_recent=3, min_chars=100):
 
 def longest_first(messages, keep_recent=3, min_chars=100):
     """Pick the long results first, so that short ones don't count among the newest."""
-    blocks = [block for message in messages for block in of_type(message, "tool_result")]
+    blocks = [
+        block for message in messages for block in of_type(message, "tool_result")
+    ]
     long = [block for block in blocks if len(block["content"]) > min_chars]
     for block in long[:-keep_recent]:
         block["content"] = "[Previous: used read_file]"
@@ -35,11 +39,20 @@ def longest_first(messages, keep_recent=3, min_chars=100):
 def longest(messages, keep_recent):
     """The same mistake in a view that is right in every other way."""
     ids = list(replacements(messages, clear(messages, keep_recent=0)))
-    blocks = [b for m in messages for b in of_type(m, "tool_result") if len(b["content"]) > 100]
+    blocks = [
+        b
+        for m in messages
+        for b in of_type(m, "tool_result")
+        if len(b["content"]) > 100
+    ]
     new = [b["tool_use_id"] for b in blocks[max(0, len(blocks) - keep_recent) :]]
     view = clear(messages, keep_recent=0)
-    texts = {b["tool_use_id"]: b["content"] for m in view for b in of_type(m, "tool_result")}
-    return with_results(messages, {name: texts[name] for name in ids if name not in new})
+    texts = {
+        b["tool_use_id"]: b["content"] for m in view for b in of_type(m, "tool_result")
+    }
+    return with_results(
+        messages, {name: texts[name] for name in ids if name not in new}
+    )
 
 
 def edited(messages, keep_recent):
@@ -49,7 +62,9 @@ def edited(messages, keep_recent):
 
 def every_tool_read_file(messages, keep_recent):
     view = clear(messages, keep_recent=keep_recent)
-    for block in (block for message in view for block in of_type(message, "tool_result")):
+    for block in (
+        block for message in view for block in of_type(message, "tool_result")
+    ):
         block["content"] = block["content"].replace("used bash", "used read_file")
     return view
 
@@ -68,7 +83,9 @@ def by_messages(messages, keep_recent=3, min_chars=100):
 
 def all_but(messages, keep_recent=3, min_chars=100):
     """Count from the front, which goes wrong below zero."""
-    blocks = [block for message in messages for block in of_type(message, "tool_result")]
+    blocks = [
+        block for message in messages for block in of_type(message, "tool_result")
+    ]
     for block in blocks[: len(blocks) - keep_recent]:
         if len(block["content"]) > min_chars:
             block["content"] = "[Previous: used read_file]"
@@ -133,11 +150,15 @@ def rebuilt_results(messages, keep_recent, min_chars=100):
 
 
 def three_keys(messages, keep_recent, min_chars=100):
-    view, names = clear(messages, keep_recent=keep_recent, min_chars=min_chars), ("type", "content")
+    view, names = (
+        clear(messages, keep_recent=keep_recent, min_chars=min_chars),
+        ("type", "content"),
+    )
     for old, new in zip(messages, view, strict=True):
         if new is not old:
             new["content"] = [
-                {key: block[key] for key in (*names, "tool_use_id")} for block in new["content"]
+                {key: block[key] for key in (*names, "tool_use_id")}
+                for block in new["content"]
             ]
     return view
 
@@ -145,27 +166,51 @@ def three_keys(messages, keep_recent, min_chars=100):
 WRONG = {
     "02.1": [
         (lambda messages: None, "toolu_1 should read"),
-        (lambda messages: in_place(messages, keep_recent=1), "toolu_4 should be left whole"),
-        (lambda messages: in_place(messages, min_chars=0), "toolu_2 should be left whole"),
+        (
+            lambda messages: in_place(messages, keep_recent=1),
+            "toolu_4 should be left whole",
+        ),
+        (
+            lambda messages: in_place(messages, min_chars=0),
+            "toolu_2 should be left whole",
+        ),
         (longest_first, "two short results among the newest three"),
         (by_messages, "with two results in one message"),
         (all_but, "with keep_recent=3 and only two results"),
         (by_quarters, "result toolu_1 should read"),
         (every_text, "something besides the text of results has changed"),
-        (lambda messages, **numbers: clear(messages, **numbers), "it returned something"),
+        (
+            lambda messages, **numbers: clear(messages, **numbers),
+            "it returned something",
+        ),
     ],
     "02.2": [
         (edited, "it edited what it was given"),
-        (lambda m, keep_recent=0, min_chars=100: clear(m, keep_recent, min_chars), "left out"),
-        (lambda messages, keep_recent: messages, "(toolu_3 to toolu_7), result toolu_1 should"),
-        (lambda m, keep_recent: clear(m, keep_recent=keep_recent + 5), "toolu_1 should read"),
+        (
+            lambda m, keep_recent=0, min_chars=100: clear(m, keep_recent, min_chars),
+            "takes 1 positional argument",
+        ),
+        (
+            lambda messages, keep_recent: messages,
+            "(toolu_3 to toolu_7), result toolu_1 should",
+        ),
+        (
+            lambda m, keep_recent: clear(m, keep_recent=keep_recent + 5),
+            "toolu_1 should read",
+        ),
         (
             lambda m, keep_recent: clear(m, keep_recent=keep_recent, keep_unseen=False),
             "toolu_3 should be left whole",
         ),
         (every_tool_read_file, "used bash"),
-        (lambda m, keep_recent, min_chars=0: clear(m, keep_recent=keep_recent), "min_chars=200"),
-        (lambda m, keep_recent, min_chars=100: longest(m, keep_recent), "short results among"),
+        (
+            lambda m, keep_recent, min_chars=0: clear(m, keep_recent=keep_recent),
+            "min_chars=200",
+        ),
+        (
+            lambda m, keep_recent, min_chars=100: longest(m, keep_recent),
+            "short results among",
+        ),
         (
             lambda m, keep_recent, min_chars=100: as_strings(
                 clear(m, keep_recent=keep_recent, min_chars=min_chars)
@@ -173,7 +218,10 @@ WRONG = {
             "it copies",
         ),
         (the_very_mistake, "two results that the model has answered"),
-        (lambda m, keep_recent: clear(m, keep_recent=max(1, keep_recent)), "has answered"),
+        (
+            lambda m, keep_recent: clear(m, keep_recent=max(1, keep_recent)),
+            "has answered",
+        ),
         (last_message_only, "words behind it"),
         (rebuilt_results, "it copies messages that do not change"),
         (three_keys, "something besides the text of results"),
@@ -187,7 +235,10 @@ WRONG = {
         ({"keep_recent": 1, "min_chars": 8_000}, "should be under 400,000"),
     ],
     "02.4": [
-        (lambda behind, cleared, read, write: write * behind / (read * cleared), "not 12.5"),
+        (
+            lambda behind, cleared, read, write: write * behind / (read * cleared),
+            "not 12.5",
+        ),
         (
             lambda behind, cleared, read, write: (write - read) / read,
             "at the prices of Opus 5.5",
@@ -203,11 +254,15 @@ WRONG = {
             "the answer is 12.0, not 36",
         ),
         (
-            lambda behind, cleared, read, write: (write - read) * cleared / (read * behind),
+            lambda behind, cleared, read, write: (
+                (write - read) * cleared / (read * behind)
+            ),
             "Opus 5.5",
         ),
         (
-            lambda behind, cleared, read, write: (write - read) * behind / (write * cleared),
+            lambda behind, cleared, read, write: (
+                (write - read) * behind / (write * cleared)
+            ),
             "Opus 5.5",
         ),
     ],
@@ -217,7 +272,9 @@ RIGHT = {
     "02.2": [rebuilt],
     "02.3": [{"keep_recent": 3, "min_chars": 3_000}],
     "02.4": [
-        lambda behind, cleared, read, write: math.ceil((write / read - 1) * behind / cleared),
+        lambda behind, cleared, read, write: math.ceil(
+            (write / read - 1) * behind / cleared
+        ),
         lambda behind, cleared, read, write: behind * (write - read) / cleared / read,
     ],
 }
@@ -228,7 +285,10 @@ class TestMicroCompact(Lesson):
 
 
 def test_clearing_runs_the_task_again_when_a_slider_is_let_go():
-    start, task = Settings(auto=False, manual=False, keep_recent=5), rename(Random(2), "rename")
+    start, task = (
+        Settings(auto=False, manual=False, keep_recent=5),
+        rename(Random(2), "rename"),
+    )
     panel = clearing_panel(task, start)
     assert panel.text == run_sentence(play(task, start))
     before = panel.png
@@ -249,7 +309,8 @@ def test_what_the_fold_says_of_other_ways_to_clear_holds():
     start = Settings(auto=False, manual=False).scaled(32_000)
     ways = ("clear", "trim", "truncate")
     report, rename = (
-        {way: play(task, replace(start, micro=way)) for way in ways} for task in (REVIEW, RENAME)
+        {way: play(task, replace(start, micro=way)) for way in ways}
+        for task in (REVIEW, RENAME)
     )
     assert [report[way].turns for way in ways] == [38, 30, 38]
     assert [rename[way].repeated for way in ways] == [24, 18, 24]
@@ -263,4 +324,7 @@ def test_the_numbers_in_the_folds_of_lesson_02_hold():
     roomy, model = Settings(auto=False, manual=False), "claude-opus-5-5"
     whole = play(REVIEW, replace(roomy, micro="off")).dollars(model)
     for more, times in (({}, 2.1), ({"clear_at_least": 20_000}, 1.1)):
-        assert round(play(REVIEW, replace(roomy, **more)).dollars(model) / whole, 1) == times
+        assert (
+            round(play(REVIEW, replace(roomy, **more)).dollars(model) / whole, 1)
+            == times
+        )

@@ -1,7 +1,7 @@
 """Each exhibit's mistake bites, and its cure holds.
 
-nbval runs the notebook and holds its outputs. So the outputs as stored are what the code gives,
-and these tests only read them.
+nbval runs the notebook and holds its outputs. So the outputs as stored are what the
+code gives, and these tests only read them.
 """
 
 import ast
@@ -62,11 +62,15 @@ def fewer(n: int, factor: float = 1) -> Callable[[str, str], bool]:
 
 
 def shares(text: str) -> list[float]:
-    return [guess / bill for guess, bill in zip(*[iter(numbers(text))] * 2, strict=True)]
+    return [
+        guess / bill for guess, bill in zip(*[iter(numbers(text))] * 2, strict=True)
+    ]
 
 
 def far_off(wrong: str, right: str) -> bool:
-    return max(shares(wrong)) < 0.5 and all(0.8 < share < 1.2 for share in shares(right))
+    return max(shares(wrong)) < 0.5 and all(
+        0.8 < share < 1.2 for share in shares(right)
+    )
 
 
 def falls(text: str) -> bool:
@@ -87,13 +91,17 @@ HOLDS: dict[str, Callable[[str, str], bool]] = {
     "It didn't help, so once more": fewer(1, 2),
     "A breaker that never counts": fewer(1, 1.3),
     "Only 80,000 characters": lambda wrong, right: (
-        fewer(0, 3)(wrong, right) and fewer(1, 1.3)(wrong, right) and "I see no request." in wrong
+        fewer(0, 3)(wrong, right)
+        and fewer(1, 1.3)(wrong, right)
+        and "I see no request." in wrong
     ),
     "Chinese written as escapes": number(0, 5),
     "Cleared before it was seen": lambda wrong, right: (
         min(numbers(wrong)) < 100 < numbers(right)[0]
     ),
-    "Cleared while it is needed": lambda wrong, right: numbers(wrong)[2] > 0 == numbers(right)[2],
+    "Cleared while it is needed": lambda wrong, right: (
+        numbers(wrong)[2] > 0 == numbers(right)[2]
+    ),
     "Cleared at every turn": lambda *pair: number(0, 2)(*pair) and fewer(1, 2)(*pair),
     "Keep zero keeps everything": says("prompt is too long", "done True"),
     "A tail without its call": says("0 messages 400 ", "begins with a tool_use"),
@@ -102,7 +110,9 @@ HOLDS: dict[str, Callable[[str, str], bool]] = {
     "The summary is left out": says("I see no request.", "I wrote REPORT.md: 19"),
     "The focus goes nowhere": says("False", "True"),
     "The first block isn't the text": says("no attribute 'text'", "## Accomplished"),
-    "A system prompt of its own": lambda *pair: number(0, 1_000)(*pair) and fewer(1, 5)(*pair),
+    "A system prompt of its own": lambda *pair: (
+        number(0, 1_000)(*pair) and fewer(1, 5)(*pair)
+    ),
     "The summary gives orders": says("`EF_ARM_ABIMASK` is set to", "I wrote REPORT.md"),
     "A summary of a summary": says("False", "True"),
     "A plan that never comes back": says("False", "True"),
@@ -111,13 +121,19 @@ HOLDS: dict[str, Callable[[str, str], bool]] = {
     "Objects saved as their repr": says("400 messages.1.content.0", "bash"),
     "Named by the clock": says("files: 1", "files: 3"),
     "Emptied before it is written": says("left: ''", "'all of yesterday', mode 600"),
-    "Read back as dicts": says("used unknown], a list is cleared: False", "used read_file]"),
+    "Read back as dicts": says(
+        "used unknown], a list is cleared: False", "used read_file]"
+    ),
     "Compact called beside a read": says("refused, 400", "accepted"),
-    "Characters called bytes": lambda wrong, right: 3 * numbers(wrong)[0] == numbers(right)[0],
+    "Characters called bytes": lambda wrong, right: (
+        3 * numbers(wrong)[0] == numbers(right)[0]
+    ),
     "The first of two places": says(
         "False # in tests DEBUG = True # on the server", "more than once"
     ),
-    "A list of dangerous commands": says("*: blocked False echo sudoku: blocked True", "refused"),
+    "A list of dangerous commands": says(
+        "*: blocked False echo sudoku: blocked True", "refused"
+    ),
     "Cut without a word": says("line 5110", "more; continue with offset="),
 }
 
@@ -161,13 +177,21 @@ def names(source: str) -> tuple[set[str], set[str]]:
 def test_an_exhibit_needs_only_the_cells_above_the_rooms():
     code = [cell.source for cell in CELLS if cell.cell_type == "code"]
     shared = names("\n".join(code[:2]))[0] | {*dir(builtins)}
-    missing = {cell.splitlines()[0]: names(cell)[1] - names(cell)[0] - shared for cell in code[2:]}
+    missing = {
+        cell.splitlines()[0]: names(cell)[1] - names(cell)[0] - shared
+        for cell in code[2:]
+    }
     assert not {first: each for first, each in missing.items() if each}
-    assert names("def f(x):\n    y = x\nprint(z)") == ({"f", "x", "y"}, {"x", "print", "z"})
+    assert names("def f(x):\n    y = x\nprint(z)") == (
+        {"f", "x", "y"},
+        {"x", "print", "z"},
+    )
 
 
 def test_the_map_draws_a_dot_for_each_exhibit_and_sorts_a_room_by_cost():
-    chart = floor_plan({"One": {"b": "unsafe", "a": "lost"}, "Two": {"c": "lost"}}, title="Three")
+    chart = floor_plan(
+        {"One": {"b": "unsafe", "a": "lost"}, "Two": {"c": "lost"}}, title="Three"
+    )
     assert [len(axes.collections) for axes in chart.figure.axes] == [3]
     words = [text.get_text() for axes in chart.figure.axes for text in axes.texts]
     assert words == ["One", "a", "b", "Two", "c"]

@@ -49,7 +49,13 @@ def no_bad_reason(messages, ask):
 
 
 BAD = AllBut(
-    ("max_tokens", "refusal", "tool_use", "pause_turn", "model_context_window_exceeded"),
+    (
+        "max_tokens",
+        "refusal",
+        "tool_use",
+        "pause_turn",
+        "model_context_window_exceeded",
+    ),
 )
 
 
@@ -110,7 +116,11 @@ def ends(lines, room, *, share=4, gap="[{} lines left out]"):
     """Solve exercise 07.4, or one of its wrong answers."""
     old = room // share
     new = len(lines) - (room - old)
-    return lines if room >= len(lines) else [*lines[:old], gap.format(new - old), *lines[new:]]
+    return (
+        lines
+        if room >= len(lines)
+        else [*lines[:old], gap.format(new - old), *lines[new:]]
+    )
 
 
 def one_at_least(lines, room):
@@ -121,7 +131,11 @@ def one_at_least(lines, room):
 
 def from_the_end(lines, room):
     gap = f"[{len(lines) - room} lines left out]"
-    return lines if room >= len(lines) else [*lines[: room // 4], gap, *lines[room // 4 - room :]]
+    return (
+        lines
+        if room >= len(lines)
+        else [*lines[: room // 4], gap, *lines[room // 4 - room :]]
+    )
 
 
 def counted(outcomes, turns, limit, rest):
@@ -139,28 +153,45 @@ WRONG = {
             lambda m, ask: careful(m, ask, caught=BaseException),
             "KeyboardInterrupt, which is Ctrl-C",
         ),
-        (lambda m, ask: careful(m, ask, caught=ConnectionError), "it raised RuntimeError"),
-        (lambda m, ask: careful(m, ask, whole=("end_turn",)), "stop_reason is 'stop_sequence'"),
+        (
+            lambda m, ask: careful(m, ask, caught=ConnectionError),
+            "it raised RuntimeError",
+        ),
+        (
+            lambda m, ask: careful(m, ask, whole=("end_turn",)),
+            "stop_reason is 'stop_sequence'",
+        ),
         (lambda m, ask: careful(m, ask, most=100), "9,000 tokens"),
         (no_bad_reason, "calls a tool"),
         (lambda m, ask: careful(m, ask, whole=BAD), "stop_reason out_of_time"),
         (lambda m, ask: careful(m, ask, more=1), "525 tokens, as many as the messages"),
-        (lambda m, ask: careful(m, ask, most=0.5), "524 tokens, one fewer than the messages"),
+        (
+            lambda m, ask: careful(m, ask, most=0.5),
+            "524 tokens, one fewer than the messages",
+        ),
         (twice, "it asked 2 times"),
         (careful_until_it_works, "it asked 5 times"),
         (partial(careful_until_it_works, caught=BaseException), "it asked 5 times"),
     ],
     "07.2": [
-        (lambda o, turns, limit, rest: o.count("failed") >= limit and turns < rest, "a success"),
+        (
+            lambda o, turns, limit, rest: o.count("failed") >= limit and turns < rest,
+            "a success",
+        ),
         (
             lambda o, turns, limit, rest: o[-limit:] == ["failed"] * limit,
             "the next request goes through",
         ),
         (lambda o, turns, limit, rest: is_open(o, turns, 3, rest), "if the limit is 1"),
         (without_limit_0, "with a limit of 0"),
-        (lambda o, turns, limit, rest: is_open(o, turns, limit, 10), "if the rest is 5"),
         (
-            lambda o, turns, limit, rest: is_open(o, turns % rest, limit, 10) and turns % rest != 0,
+            lambda o, turns, limit, rest: is_open(o, turns, limit, 10),
+            "if the rest is 5",
+        ),
+        (
+            lambda o, turns, limit, rest: (
+                is_open(o, turns % rest, limit, 10) and turns % rest != 0
+            ),
             "eleven turns are more than ten",
         ),
         (
@@ -171,8 +202,14 @@ WRONG = {
         (lambda o, turns, limit, rest: turns < rest, "nothing was tried yet"),
     ],
     "07.3": [
-        (lambda messages, ask, shrink: (messages, ask(messages)), "2 requests should be made"),
-        (partial(again, only=lambda error: True), "overloaded, 1 request should be made, not 2"),
+        (
+            lambda messages, ask, shrink: (messages, ask(messages)),
+            "2 requests should be made",
+        ),
+        (
+            partial(again, only=lambda error: True),
+            "overloaded, 1 request should be made, not 2",
+        ),
         (partial(again, most=4), "both prompts are too long, 2 requests"),
         (same_again, "what shrink returned"),
         (shrunk_first, "takes the prompt, the calls of shrink should number 0, not 1"),
@@ -182,7 +219,10 @@ WRONG = {
             partial(until_it_fits, caught=BaseException),
             "both prompts are too long, 2 requests should be made, not 5",
         ),
-        (lambda messages, ask, shrink: ask(messages), "return what was sent, and its reply"),
+        (
+            lambda messages, ask, shrink: ask(messages),
+            "return what was sent, and its reply",
+        ),
     ],
     "07.4": [
         (lambda lines, room: lines[-room:], "not ['e', 'f', 'g', 'h']"),
@@ -190,9 +230,14 @@ WRONG = {
         (partial(ends, share=2), "not ['a', 'b', '[4 lines left out]', 'g', 'h']"),
         (partial(ends, gap="[lines left out]"), "not ['a', '[lines left out]'"),
         (lambda lines, room: ends(lines, min(room, 7)), "all lines fit"),
-        (lambda lines, room: lines if len(lines) <= room + 1 else ends(lines, room), "too many"),
         (
-            lambda lines, room: [s.replace("[1 lines", "[1 line") for s in ends(lines, room)],
+            lambda lines, room: lines if len(lines) <= room + 1 else ends(lines, room),
+            "too many",
+        ),
+        (
+            lambda lines, room: [
+                s.replace("[1 lines", "[1 line") for s in ends(lines, room)
+            ],
             "not ['a', 'b', '[1 line left out]'",
         ),
         (one_at_least, "3 // 4 is 0"),
@@ -225,9 +270,14 @@ def test_faults_change_the_fate_of_the_session():
 
 def test_a_stand_in_that_has_no_room_says_so():
     said = [{"role": "user", "content": "Read every file, then report."}]
-    assert cut_to_size(ends, 100)(said, "", None) == "- [request] Read every file, then report."
+    assert (
+        cut_to_size(ends, 100)(said, "", None)
+        == "- [request] Read every file, then report."
+    )
     for tokens in (0, -1):
-        with pytest.raises(ValueError, match=f"not even one line .* fits into {tokens} tokens"):
+        with pytest.raises(
+            ValueError, match=f"not even one line .* fits into {tokens} tokens"
+        ):
             cut_to_size(ends, tokens)(said, "", None)
 
 

@@ -14,7 +14,9 @@ def silent_falls(
     first: int = 2,
 ) -> list[int]:
     """Solve exercise 09.1, or one of its wrong answers."""
-    falls = (n for n, (old, new) in enumerate(pairwise(sizes), first) if new < share * old)
+    falls = (
+        n for n, (old, new) in enumerate(pairwise(sizes), first) if new < share * old
+    )
     return [n for n in falls if not (noted and n in compacted)]
 
 
@@ -25,7 +27,9 @@ def below_the_largest(sizes: list[int]) -> list[int]:
 def quoted(reply: str, lost: str, context: str, run: int = 40, short: int = 39) -> bool:
     """Solve exercise 09.2, or one of its wrong answers."""
     pieces = (reply[i : i + run] for i in range(len(reply) - short))
-    return any(piece in lost and piece not in context for piece in pieces if len(piece) == run)
+    return any(
+        piece in lost and piece not in context for piece in pieces if len(piece) == run
+    )
 
 
 def first_quote(reply, lost, context):
@@ -66,20 +70,29 @@ def by_windows(reply, lost, context):
 
 
 def by_kind(piece):
-    return {"the model's words": 0.6, "the person's words": 0.4}.get(piece["what"], 0.05) / (
-        piece["tokens"] + 30
-    )
+    return {"the model's words": 0.6, "the person's words": 0.4}.get(
+        piece["what"], 0.05
+    ) / (piece["tokens"] + 30)
 
 
 WRONG = {
     "09.1": [
         (lambda sizes, compacted: [], "has 60 tokens after 100"),
-        (partial(silent_falls, noted=False), "the file notes a compaction before prompt 2"),
+        (
+            partial(silent_falls, noted=False),
+            "the file notes a compaction before prompt 2",
+        ),
         (partial(silent_falls, share=1.0), "not less than 97 %"),
         (partial(silent_falls, first=1), "has 60 tokens after 100"),
         (lambda sizes, compacted: below_the_largest(sizes), "has 60 tokens after 100"),
-        (lambda sizes, compacted: [n - 1 for n in silent_falls(sizes, compacted)], "60 tokens"),
-        (lambda sizes, compacted: silent_falls(sizes, compacted)[:1], "notes one of three"),
+        (
+            lambda sizes, compacted: [n - 1 for n in silent_falls(sizes, compacted)],
+            "60 tokens",
+        ),
+        (
+            lambda sizes, compacted: silent_falls(sizes, compacted)[:1],
+            "notes one of three",
+        ),
         (by_three_tokens, "notes one of three"),
         (partial(silent_falls, share=0.96), "96 of 100 is less than 97 %"),
         (partial(silent_falls, share=0.7), "96 of 100 is less than 97 %"),
@@ -89,17 +102,25 @@ WRONG = {
     ],
     "09.2": [
         (lambda reply, lost, context: reply in lost, "what only the lost text has"),
-        (lambda reply, lost, context: quoted(reply, lost, ""), "still has the same words"),
+        (
+            lambda reply, lost, context: quoted(reply, lost, ""),
+            "still has the same words",
+        ),
         (partial(quoted, run=39, short=38), "only 39 characters are the same"),
         (partial(quoted, short=40), "ends with 40 of the quote"),
         (
-            lambda reply, lost, context: quoted(reply, lost, "") and not quoted(reply, context, ""),
+            lambda reply, lost, context: (
+                quoted(reply, lost, "") and not quoted(reply, context, "")
+            ),
             "the context has the first",
         ),
         (first_quote, "the context has the first"),
         (in_any_case, "capitals are other characters"),
         (stripped_runs, "between line breaks"),
-        (lambda reply, lost, context: quoted(reply.strip(), lost, context), "is the 40th"),
+        (
+            lambda reply, lost, context: quoted(reply.strip(), lost, context),
+            "is the 40th",
+        ),
         (lambda reply, lost, context: False, "what only the lost text has"),
     ],
     "09.3": [

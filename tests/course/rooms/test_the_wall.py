@@ -31,11 +31,14 @@ STARTS = ("def ", "class ", "async def ")
 
 def outline(source: str, starts: tuple[str, ...] = STARTS) -> str:
     lines = enumerate(source.splitlines(), 1)
-    return "\n".join(f"{n}: {line}" for n, line in lines if line.lstrip().startswith(starts))
+    return "\n".join(
+        f"{n}: {line}" for n, line in lines if line.lstrip().startswith(starts)
+    )
 
 
 def looping(act: Callable[..., list[Any]], *, whole: bool = True, ends: bool = True):
-    """A loop that answers calls with `act`, notes the `whole` reply or none, and may never end."""
+    """A loop that answers calls with `act`, notes the `whole` reply or none, and may
+    never end."""
 
     def loop(messages, ask, workspace):
         while messages[-1]["role"] == "user" or not ends:
@@ -86,7 +89,10 @@ def asks_twice(messages, ask, workspace):
 def with_words_of_its_own(messages, ask, workspace):
     def embellished(given):
         reply = ask(given)
-        return {**reply, "content": [{"type": "text", "text": "Aha."}, *reply["content"]]}
+        return {
+            **reply,
+            "content": [{"type": "text", "text": "Aha."}, *reply["content"]],
+        }
 
     looping(carried_out)(messages, embellished, workspace)
 
@@ -107,10 +113,14 @@ def as_recursion(messages, ask, workspace):
 def shallow(source):
     """Know only definitions at the margin and those with four spaces."""
     starts = [
-        f"{indent}{word} " for indent in ("", "    ") for word in ("def", "class", "async def")
+        f"{indent}{word} "
+        for indent in ("", "    ")
+        for word in ("def", "class", "async def")
     ]
     lines = enumerate(source.splitlines(), 1)
-    return "\n".join(f"{n}: {line}" for n, line in lines if line.startswith(tuple(starts)))
+    return "\n".join(
+        f"{n}: {line}" for n, line in lines if line.startswith(tuple(starts))
+    )
 
 
 def by_words(text):
@@ -126,7 +136,9 @@ def by_first_place(source):
     lines = source.splitlines()
     places = [(lines.index(line) + 1, line) for line in lines]
     return "\n".join(
-        f"{n}: {line}" for n, line in places if re.match(r" *(async )?(def|class) ", line)
+        f"{n}: {line}"
+        for n, line in places
+        if re.match(r" *(async )?(def|class) ", line)
     )
 
 
@@ -134,8 +146,14 @@ WRONG = {
     "00.1": [
         (lambda messages, ask, workspace: None, "it asks nothing"),
         (only_once, "refused request 2: messages.1: `tool_use` ids were found without"),
-        (looping(lambda calls, place: carried_out(calls[:1], place)), "ids were found without"),
-        (looping(carried_out, whole=False), "refused request 2: messages.1.content.0: unexpected"),
+        (
+            looping(lambda calls, place: carried_out(calls[:1], place)),
+            "ids were found without",
+        ),
+        (
+            looping(carried_out, whole=False),
+            "refused request 2: messages.1.content.0: unexpected",
+        ),
         (looping(carried_out, ends=False), "must end with a user message"),
         (looping(made_up), "were carried out 0 times"),
         (elsewhere, "append to that list, don't make a new one"),
@@ -143,27 +161,46 @@ WRONG = {
         (a_message_each, "two calls got two messages"),
         (asks_twice, "asked"),
         (
-            looping(lambda calls, place: [carried_out(calls, place), carried_out(calls, place)][1]),
+            looping(
+                lambda calls, place: [
+                    carried_out(calls, place),
+                    carried_out(calls, place),
+                ][1]
+            ),
             "carried out",
         ),
         (with_words_of_its_own, "a reply isn't there as the model gave it"),
-        (by_attribute, "in line 95: reply = ask(messages).content"),
+        (by_attribute, "in line 101: reply = ask(messages).content"),
     ],
     "00.2": [
-        (lambda base, growth, turns: base + growth * (turns - 1), "is 3,000, not 1,400"),
+        (
+            lambda base, growth, turns: base + growth * (turns - 1),
+            "is 3,000, not 1,400",
+        ),
         (lambda base, growth, turns: base * turns, "is 3,000, not 1,800"),
         (lambda base, growth, turns: (base + growth * turns) * turns, "is 3,000, not"),
-        (lambda base, growth, turns: base * turns + growth * turns**2 / 2, "is 3,000, not"),
         (
-            lambda base, growth, turns: sum(base + growth * n for n in range(1, turns + 1)),
+            lambda base, growth, turns: base * turns + growth * turns**2 / 2,
+            "is 3,000, not",
+        ),
+        (
+            lambda base, growth, turns: sum(
+                base + growth * n for n in range(1, turns + 1)
+            ),
             "is 3,000",
         ),
-        (lambda base, growth, turns: base + growth * turns * (turns - 1) / 2, "is 3,000, not"),
+        (
+            lambda base, growth, turns: base + growth * turns * (turns - 1) / 2,
+            "is 3,000, not",
+        ),
         (lambda base, growth, turns: 3_000, "a single turn sends the first prompt"),
     ],
     "00.3": [
         (outline, "give a pair"),
-        (({**DEFINITION, "description": "Lists"}, outline), "in two English words or more"),
+        (
+            ({**DEFINITION, "description": "Lists"}, outline),
+            "in two English words or more",
+        ),
         (
             ({**DEFINITION, "description": "This tool is very good."}, outline),
             "what it lists: a file's definitions",
@@ -173,14 +210,29 @@ WRONG = {
             "this tool changes files",
         ),
         (({**DEFINITION, "name": "list"}, outline), "should stay 'outline'"),
-        (({**DEFINITION, "input_schema": {"properties": {}}}, outline), "path, a string"),
+        (
+            ({**DEFINITION, "input_schema": {"properties": {}}}, outline),
+            "path, a string",
+        ),
         ((DEFINITION, lambda path: Path(path).read_text()), "it raised"),
-        ((DEFINITION, lambda source: "3: class Parcel:"), "the line '4:     async def weigh"),
+        (
+            (DEFINITION, lambda source: "3: class Parcel:"),
+            "the line '4:     async def weigh",
+        ),
         ((DEFINITION, lambda source: source), "should have the line '3: class"),
         ((DEFINITION, lambda source: f"{outline(source)}\n4: return"), "6 lines"),
         ((DEFINITION, lambda source: outline(source).splitlines()), "return text"),
-        ((DEFINITION, lambda source: outline(source, ("def", "class ", "async def "))), "6 lines"),
-        ((DEFINITION, lambda source: outline(source, ("def ", "class ", "async "))), "6 lines"),
+        (
+            (
+                DEFINITION,
+                lambda source: outline(source, ("def", "class ", "async def ")),
+            ),
+            "6 lines",
+        ),
+        (
+            (DEFINITION, lambda source: outline(source, ("def ", "class ", "async "))),
+            "6 lines",
+        ),
         (
             (DEFINITION, lambda source: outline(source).replace("     ", " ")),
             "with its indent",
@@ -194,11 +246,23 @@ WRONG = {
             ),
             "order",
         ),
-        (({**DEFINITION, "description": "An outline."}, outline), "in two English words or more"),
+        (
+            ({**DEFINITION, "description": "An outline."}, outline),
+            "in two English words or more",
+        ),
         ((outline, DEFINITION), "in this order"),
-        (({"name": "outline", "description": "List functions."}, outline), "path, a string"),
-        ((DEFINITION, lambda source: outline(source) or None), "an empty text, not None"),
-        ((DEFINITION, lambda source: outline(source) or source.splitlines()[0]), "an empty text"),
+        (
+            ({"name": "outline", "description": "List functions."}, outline),
+            "path, a string",
+        ),
+        (
+            (DEFINITION, lambda source: outline(source) or None),
+            "an empty text, not None",
+        ),
+        (
+            (DEFINITION, lambda source: outline(source) or source.splitlines()[0]),
+            "an empty text",
+        ),
         ((DEFINITION, lambda source: outline(source, (*STARTS, "import "))), "6 lines"),
         ((DEFINITION, lambda source: outline(source, (*STARTS, "@"))), "6 lines"),
     ],
@@ -234,7 +298,12 @@ def test_the_wall_has_each_block_once_and_the_refused_request_goes_through_it():
 
 def test_the_json_under_the_wall_is_all_that_was_sent():
     pages = exchanged(DIED)
-    sent = [m for request, *_ in pages for m in request["messages"] if not isinstance(m, str)]
+    sent = [
+        m
+        for request, *_ in pages
+        for m in request["messages"]
+        if not isinstance(m, str)
+    ]
     assert sent == DIED.session.context
     assert [answer["content"] for _, answer, _ in pages[:-1]] == [
         each.reply["content"] for each in DIED.session.requests

@@ -34,7 +34,9 @@ def all_lines(path):
 
 
 def but_the_last(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[:-1]]
+    return [
+        json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[:-1]
+    ]
 
 
 def up_to_a_torn_line(path):
@@ -73,7 +75,10 @@ def or_nothing(path):
 
 
 def answers(names, text=INTERRUPTED, **more):
-    return [{"type": "tool_result", "tool_use_id": n, "content": text, **more} for n in names]
+    return [
+        {"type": "tool_result", "tool_use_id": n, "content": text, **more}
+        for n in names
+    ]
 
 
 def one_message(messages):
@@ -108,7 +113,9 @@ def by_braces(path):
 
 def said_once(path):
     messages = parsed(path)
-    return [message for n, message in enumerate(messages) if message not in messages[:n]]
+    return [
+        message for n, message in enumerate(messages) if message not in messages[:n]
+    ]
 
 
 def cleaned(path):
@@ -119,7 +126,9 @@ def cleaned(path):
 
 def of_the_last(messages):
     calls = [block["id"] for block in of_type(messages[-1], "tool_use")]
-    return answers([name for name in unanswered(messages) if name in calls], is_error=True)
+    return answers(
+        [name for name in unanswered(messages) if name in calls], is_error=True
+    )
 
 
 WRONG = {
@@ -128,8 +137,14 @@ WRONG = {
         (emptied, "after 2 calls, the file should have 2 lines; yours has 1"),
         (in_latin, "what it gave can't be read: UnicodeDecodeError"),
         (lambda message, path: added(path, json.dumps(message)), "should end with"),
-        (lambda message, path: added(path, f"{message}\n"), "the last line should be the"),
-        (lambda message, path: added(path, f"{json.dumps(message, indent=1)}\n"), "1 line;"),
+        (
+            lambda message, path: added(path, f"{message}\n"),
+            "the last line should be the",
+        ),
+        (
+            lambda message, path: added(path, f"{json.dumps(message, indent=1)}\n"),
+            "1 line;",
+        ),
         (written_again, "it reads what is there and writes it again"),
     ],
     "05.2": [
@@ -141,17 +156,32 @@ WRONG = {
         (lambda path: None, "return a list of messages"),
         (all_but_one_torn, "a file with two torn lines"),
         (by_braces, "from a file of 5 whole lines"),
-        (by_splitlines, "from a text with U+2028, at which splitlines cuts, 1 message should"),
+        (
+            by_splitlines,
+            "from a text with U+2028, at which splitlines cuts, 1 message should",
+        ),
         (said_once, "a file with the same line twice"),
         (cleaned, "it wrote to the file"),
     ],
     "05.3": [
         (lambda messages: answers(unanswered(messages)), "is_error"),
         (lambda messages: [], "yours answers none"),
-        (lambda messages: answers(tool_names(messages), is_error=True), "should be empty"),
-        (lambda m: answers(unanswered(m)[:1], is_error=True), "toolu_2, toolu_3, toolu_4 should"),
-        (lambda messages: answers(unanswered(messages), "done", is_error=True), "INTERRUPTED"),
-        (lambda m: answers(unanswered(m), "INTERRUPTED", is_error=True), "without quotes"),
+        (
+            lambda messages: answers(tool_names(messages), is_error=True),
+            "should be empty",
+        ),
+        (
+            lambda m: answers(unanswered(m)[:1], is_error=True),
+            "toolu_2, toolu_3, toolu_4 should",
+        ),
+        (
+            lambda messages: answers(unanswered(messages), "done", is_error=True),
+            "INTERRUPTED",
+        ),
+        (
+            lambda m: answers(unanswered(m), "INTERRUPTED", is_error=True),
+            "without quotes",
+        ),
         (one_message, "not a message that holds them"),
         (of_the_last, "should get a result; yours answers none"),
     ],
@@ -165,7 +195,11 @@ WRONG = {
     ],
 }
 RIGHT = {
-    "05.1": [lambda message, path: added(path, json.dumps(message, ensure_ascii=False) + "\n")],
+    "05.1": [
+        lambda message, path: added(
+            path, json.dumps(message, ensure_ascii=False) + "\n"
+        )
+    ],
     "05.2": [parsed],
     "05.3": [
         lambda messages: answers(unanswered(messages), is_error=True),
@@ -178,7 +212,9 @@ RIGHT = {
 def first_turns(count):
     session = play(REVIEW, Settings(enabled=False)).session
     seen = session.requests[count].seen
-    return replace(session, requests=session.requests[:count], history=session.history[:seen])
+    return replace(
+        session, requests=session.requests[:count], history=session.history[:seen]
+    )
 
 
 class TestTranscripts(Lesson):
@@ -193,6 +229,8 @@ class TestTranscripts(Lesson):
             turn
             for turn in range(1, len(session.requests) + 1)
             for row in rows(session, turn).itertuples()
-            if row.kind == "tool_result" and sought in row.text and row.state == "in view"
+            if row.kind == "tool_result"
+            and sought in row.text
+            and row.state == "in view"
         ]
         assert check("05.4", max(seen))

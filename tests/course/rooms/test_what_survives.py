@@ -24,7 +24,9 @@ def pins(*speakers, told=rules_in, once=True):
 
 def of_users(messages):
     """Take every text of a user's message for the person's."""
-    texts = [b["text"] for m in messages if m["role"] == "user" for b in of_type(m, "text")]
+    texts = [
+        b["text"] for m in messages if m["role"] == "user" for b in of_type(m, "text")
+    ]
     return list(dict.fromkeys(line for text in texts for line in rules_in(text)))
 
 
@@ -44,7 +46,9 @@ def in_any_order(messages):
 def unless_just_said(messages):
     """Leave out a line only if it is the same as the line before."""
     lines = pins("person", once=False)(messages)
-    return [line for n, line in enumerate(lines) if line not in lines[max(0, n - 1) : n]]
+    return [
+        line for n, line in enumerate(lines) if line not in lines[max(0, n - 1) : n]
+    ]
 
 
 def traces(believes, order=list, has=says):
@@ -53,7 +57,10 @@ def traces(believes, order=list, has=says):
     def trace(line, messages):
         witness, words = claim(line)
         for index, message in order(list(enumerate(messages))):
-            if any(believes(who, witness) and has(text, words) for who, text in spoken(message)):
+            if any(
+                believes(who, witness) and has(text, words)
+                for who, text in spoken(message)
+            ):
                 return index
         return None
 
@@ -78,7 +85,9 @@ def of_two_pairs(line, messages):
     witness, words = claim(line)
     for index, message in enumerate(messages):
         speakers, texts = zip(*spoken(message), strict=True)
-        if {witness, "summary"} & {*speakers} and any(says(text, words) for text in texts):
+        if {witness, "summary"} & {*speakers} and any(
+            says(text, words) for text in texts
+        ):
             return index
     return None
 
@@ -90,14 +99,22 @@ def witness_first(line, messages):
 
 def with_next(line, messages):
     witness, words = claim(line)
-    pairs = ((n, *pair) for n, message in enumerate(messages) for pair in spoken(message))
-    return next((n for n, who, t in pairs if is_witness(who, witness) and says(t, words)), None)
+    pairs = (
+        (n, *pair) for n, message in enumerate(messages) for pair in spoken(message)
+    )
+    return next(
+        (n for n, who, t in pairs if is_witness(who, witness) and says(t, words)), None
+    )
 
 
 def with_min(line, messages):
     witness, words = claim(line)
-    pairs = [(n, *pair) for n, message in enumerate(messages) for pair in spoken(message)]
-    found = [n for n, who, text in pairs if is_witness(who, witness) and says(text, words)]
+    pairs = [
+        (n, *pair) for n, message in enumerate(messages) for pair in spoken(message)
+    ]
+    found = [
+        n for n, who, text in pairs if is_witness(who, witness) and says(text, words)
+    ]
     return min(found) if found else None
 
 
@@ -128,7 +145,10 @@ def sound(line, invented):
 
 
 def in_one_pass(summary, messages):
-    lines = [(n, any(claim(n)), rests_on(n, messages) is not None) for n in summary.split("\n")]
+    lines = [
+        (n, any(claim(n)), rests_on(n, messages) is not None)
+        for n in summary.split("\n")
+    ]
     good = sum(claims and rests for _, claims, rests in lines)
     bad = sum(claims and not rests for _, claims, rests in lines)
     kept = [line for line, claims, rests in lines if rests or not claims]
@@ -143,7 +163,11 @@ def summaries_first(line, messages):
 def of_all_lines(summary, messages):
     lines = summary.splitlines()
     bad = [n for n in lines if any(claim(n)) and rests_on(n, messages) is None]
-    return None if 2 * len(bad) > len(lines) else "\n".join(n for n in lines if n not in bad)
+    return (
+        None
+        if 2 * len(bad) > len(lines)
+        else "\n".join(n for n in lines if n not in bad)
+    )
 
 
 def not_trace(summary, messages):
@@ -151,14 +175,22 @@ def not_trace(summary, messages):
     lines = summary.splitlines()
     bad = [line for line in lines if any(claim(line)) and not rests_on(line, messages)]
     claims = [line for line in lines if any(claim(line))]
-    return None if 2 * len(bad) > len(claims) else "\n".join(n for n in lines if n not in bad)
+    return (
+        None
+        if 2 * len(bad) > len(claims)
+        else "\n".join(n for n in lines if n not in bad)
+    )
 
 
 def with_line_breaks(summary, messages):
     lines = summary.splitlines(True)
     claims = [line for line in lines if any(claim(line))]
     bad = [line for line in claims if rests_on(line, messages) is None]
-    return None if 2 * len(bad) > len(claims) else "".join(n for n in lines if n not in bad)
+    return (
+        None
+        if 2 * len(bad) > len(claims)
+        else "".join(n for n in lines if n not in bad)
+    )
 
 
 def by_speaker(message):
@@ -207,10 +239,19 @@ WRONG = {
         (lambda messages: pins("person")(messages)[::-1], "the order has changed"),
         (unless_just_said, "the rule comes again later"),
         (lambda messages: pins("person")(messages)[:3], "the person has four rules"),
-        (lambda messages: pins("person")(messages[-1:]), "the rule stands beside a summary"),
+        (
+            lambda messages: pins("person")(messages[-1:]),
+            "the rule stands beside a summary",
+        ),
         (lambda messages: [], "a rule beside a request"),
-        (pins("person", told=lambda text: rules_in(text)[:1]), "the person says it twice"),
-        (lambda messages: [each.lower() for each in pins("person")(messages)], "a rule beside"),
+        (
+            pins("person", told=lambda text: rules_in(text)[:1]),
+            "the person says it twice",
+        ),
+        (
+            lambda messages: [each.lower() for each in pins("person")(messages)],
+            "a rule beside",
+        ),
     ],
     "10.2": [
         (traces(of_rules_only), "only the summary has this fact"),
@@ -219,10 +260,16 @@ WRONG = {
         (traces(lambda who, witness: who == "person"), "a file has it"),
         (traces(lambda who, witness: who == witness), "the last summary has it"),
         (traces(is_witness, order=reversed), "a summary has it, too"),
-        (traces(is_witness, has=lambda text, words: words in text), "part of a prohibition"),
+        (
+            traces(is_witness, has=lambda text, words: words in text),
+            "part of a prohibition",
+        ),
         (traces(is_witness, has=bag), "part of a prohibition"),
         (of_two_pairs, "a file says it beside the person's text"),
-        (traces(lambda who, witness: is_witness(model(who), model(witness))), "only spoke of it"),
+        (
+            traces(lambda who, witness: is_witness(model(who), model(witness))),
+            "only spoke of it",
+        ),
         (witness_first, "a summary comes before"),
         (summaries_first, "a summary has it, too"),
         (whole_line, "the person said it first"),
@@ -235,19 +282,45 @@ WRONG = {
         (lambda summary, messages: None, "the agent never compacts"),
         (not_trace, "a line rests on message 0"),
         (lambda summary, messages: summary.splitlines(), "a text, not"),
-        (lambda summary, messages: None if "you may" in summary else summary, "each line rests"),
-        (lines_that(sound, refuses=lambda bad, all: len(bad) / len(all) > 0.5), "division by zero"),
-        (lines_that(sound, refuses=lambda bad, all: len(bad) > 0.66 * len(all)), "three of five"),
+        (
+            lambda summary, messages: None if "you may" in summary else summary,
+            "each line rests",
+        ),
+        (
+            lines_that(sound, refuses=lambda bad, all: len(bad) / len(all) > 0.5),
+            "division by zero",
+        ),
+        (
+            lines_that(sound, refuses=lambda bad, all: len(bad) > 0.66 * len(all)),
+            "three of five",
+        ),
         (lambda summary, messages: summary, "is still there"),
         (lines_that(lambda line, invented: "you may" not in line), "is gone"),
-        (lines_that(lambda line, invented: any(claim(line)) and sound(line, invented)), "is gone"),
+        (
+            lines_that(
+                lambda line, invented: any(claim(line)) and sound(line, invented)
+            ),
+            "is gone",
+        ),
         (lines_that(sound, refuses=lambda invented, claims: False), "asked again"),
-        (lines_that(sound, refuses=lambda invented, claims: bool(invented)), "one line is"),
-        (lines_that(sound, refuses=lambda invented, claims: len(invented) > 1), "half of the"),
-        (lines_that(sound, refuses=lambda bad, all: 2 * len(bad) >= len(all)), "half of the"),
+        (
+            lines_that(sound, refuses=lambda invented, claims: bool(invented)),
+            "one line is",
+        ),
+        (
+            lines_that(sound, refuses=lambda invented, claims: len(invented) > 1),
+            "half of the",
+        ),
+        (
+            lines_that(sound, refuses=lambda bad, all: 2 * len(bad) >= len(all)),
+            "half of the",
+        ),
         (of_all_lines, "asked again"),
         (lambda summary, messages: gate(summary, []), "return the summary"),
-        (lambda summary, messages: "\n".join(re.findall(r"- \[rule.*", summary)), "is gone"),
+        (
+            lambda summary, messages: "\n".join(re.findall(r"- \[rule.*", summary)),
+            "is gone",
+        ),
     ],
 }
 PANELS = {"kinds": partial(kinds_panel, LAYERS, tuple(MODELS))}
@@ -257,7 +330,9 @@ RIGHT = {
     "10.3": [
         in_one_pass,
         with_line_breaks,
-        lines_that(sound, refuses=lambda bad, all: bool(bad) and len(bad) / len(all) > 0.5),
+        lines_that(
+            sound, refuses=lambda bad, all: bool(bad) and len(bad) / len(all) > 0.5
+        ),
     ],
 }
 

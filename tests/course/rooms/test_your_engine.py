@@ -42,12 +42,19 @@ def forgets_the_meter(messages: Any, settings: Settings, **given: Any) -> Any:
     return pipeline.compact(messages, settings)
 
 
-def without_reason(messages: Any, settings: Settings, reason: str = "auto", **given: Any) -> Any:
+def without_reason(
+    messages: Any, settings: Settings, reason: str = "auto", **given: Any
+) -> Any:
     return pipeline.compact(messages, replace(settings, keep_recent=9), **given)
 
 
 def without_three(
-    messages: Any, settings: Settings, focus: str, settled: int, reason: str, **given: Any
+    messages: Any,
+    settings: Settings,
+    focus: str,
+    settled: int,
+    reason: str,
+    **given: Any,
 ) -> Any:
     return pipeline.compact(messages, replace(settings, keep_recent=9), **given)
 
@@ -60,7 +67,11 @@ def without_idle(messages: Any, settings: Settings, idle: float, **given: Any) -
 
 def only_by_hand(messages: Any, settings: Settings, **given: Any) -> Step:
     by_hand = given["reason"] == "manual"
-    return pipeline.compact(messages, settings, **given) if by_hand else Step(messages=[*messages])
+    return (
+        pipeline.compact(messages, settings, **given)
+        if by_hand
+        else Step(messages=[*messages])
+    )
 
 
 def a_dict(messages: Any, settings: Settings, **given: Any) -> Any:
@@ -82,10 +93,16 @@ def some_edits(
 ) -> list[Any]:
     """Solve exercise 11.4, or one of its wrong answers."""
     keep = settings.keep_recent if fixed is None else fixed
-    clear: dict[str, Any] = {"type": "clear_tool_uses_20250919", "keep": tool_uses(keep)}
+    clear: dict[str, Any] = {
+        "type": "clear_tool_uses_20250919",
+        "keep": tool_uses(keep),
+    }
     clear["trigger"] = {"type": unit, "value": keep + begin}
     if settings.clear_at_least or always_least:
-        clear["clear_at_least"] = {"type": "input_tokens", "value": settings.clear_at_least}
+        clear["clear_at_least"] = {
+            "type": "input_tokens",
+            "value": settings.clear_at_least,
+        }
     start = {"type": "input_tokens", "value": max(least, settings.threshold_tokens)}
     if settings.threshold_tokens < least:
         return [clear]
@@ -111,7 +128,9 @@ def last_new(history: list[Any], view: list[Any], seen: int, compact: Any) -> li
     return compact(view + history[-(len(history) - seen) :])
 
 
-def not_yet_seen(history: list[Any], view: list[Any], seen: int, compact: Any) -> list[Any]:
+def not_yet_seen(
+    history: list[Any], view: list[Any], seen: int, compact: Any
+) -> list[Any]:
     """Lose a message that comes a second time."""
     return compact([*view, *(m for m in history if m not in history[:seen])])
 
@@ -127,9 +146,15 @@ WRONG = {
         (bad.clears_in_place, "edits the messages"),
         (bad.clears_everything, "hasn't seen is lost or changed"),
         (a_dict, "(return a Step, as compact does) in line"),
-        (lambda messages, settings, **given: messages[-12:], "(return a Step, as compact does)"),
+        (
+            lambda messages, settings, **given: messages[-12:],
+            "(return a Step, as compact does)",
+        ),
         (lambda messages, settings, **given: None, "returned None (return a Step"),
-        (without_reason, "ignores `reason`, so the person's /compact does nothing; hand it on"),
+        (
+            without_reason,
+            "ignores `reason`, so the person's /compact does nothing; hand it on",
+        ),
         (without_three, "ignores `reason`"),
         (without_idle, "ignores `idle`, so nothing is cleared after a pause"),
         (forgets_the_meter, "raised TypeError"),
@@ -137,14 +162,26 @@ WRONG = {
         (pipeline.compact, "just as DEFAULT does. Add a rule"),
         (bad.compacts_never, "ignores `reason`"),
         (only_by_hand, "prompt is too long"),
-        (with_settings(tail_tokens=None, keep_exchanges=0, summary_tokens=60), "and keep 75 %"),
+        (
+            with_settings(tail_tokens=None, keep_exchanges=0, summary_tokens=60),
+            "and keep 75 %",
+        ),
     ],
     "11.2": [
         (lambda mine, other: -1 if mine[0] < other[0] else 1, "mine is lower, but"),
-        (lambda mine, other: (mine[0] > other[2]) - (mine[0] < other[1]), "mine is higher, but"),
-        (lambda mine, other: (mine[1] > other[1]) - (mine[2] < other[2]), "mine is lower, but"),
+        (
+            lambda mine, other: (mine[0] > other[2]) - (mine[0] < other[1]),
+            "mine is higher, but",
+        ),
+        (
+            lambda mine, other: (mine[1] > other[1]) - (mine[2] < other[2]),
+            "mine is lower, but",
+        ),
         (lambda mine, other: 0, "mine ends before the other begins"),
-        (lambda mine, other: (mine[2] < other[1]) - (mine[1] > other[2]), "the answer is -1"),
+        (
+            lambda mine, other: (mine[2] < other[1]) - (mine[1] > other[2]),
+            "the answer is -1",
+        ),
         (
             lambda mine, other: (mine[1] >= other[2]) - (mine[2] <= other[1]),
             "mine ends where the other begins",
@@ -154,7 +191,9 @@ WRONG = {
             "mine begins where the other ends",
         ),
         (
-            lambda mine, other: 1 if mine[2] > other[2] else -1 if mine[2] < other[1] else 0,
+            lambda mine, other: (
+                1 if mine[2] > other[2] else -1 if mine[2] < other[1] else 0
+            ),
             "mine is higher, but",
         ),
         (surrounds, "the other lies within mine"),
@@ -167,8 +206,14 @@ WRONG = {
     ],
     "11.3": [
         (lambda history, view, seen, compact: compact(history), "5 in all, not 7"),
-        (lambda history, view, seen, compact: compact(view), "the view and the 1 new message,"),
-        (lambda history, view, seen, compact: compact(history[seen:]), "5 in all, not 4"),
+        (
+            lambda history, view, seen, compact: compact(view),
+            "the view and the 1 new message,",
+        ),
+        (
+            lambda history, view, seen, compact: compact(history[seen:]),
+            "5 in all, not 4",
+        ),
         (lambda history, view, seen, compact: [*view, *history[seen:]], "not 0 times"),
         (
             lambda history, view, seen, compact: [*compact(view), *history[seen:]],
@@ -178,7 +223,10 @@ WRONG = {
             lambda history, view, seen, compact: compact([*view, *history[seen + 1 :]]),
             "the view and the 1 new",
         ),
-        (lambda history, view, seen, compact: compact([*view, *history[-2:]]), "4 new messages"),
+        (
+            lambda history, view, seen, compact: compact([*view, *history[-2:]]),
+            "4 new messages",
+        ),
         (
             lambda history, view, seen, compact: compact([*history[seen:], *view]),
             "5 in all, in this order",
@@ -190,12 +238,27 @@ WRONG = {
     "11.4": [
         (lambda settings: None, "clear_at_least=0, return a list of edits"),
         (as_edits, "clear_at_least=0, return a list of edits"),
-        (lambda settings: [], "return edits of the types ['clear_tool_uses_20250919', 'compact"),
-        (lambda settings: [{"edits": some_edits(settings)}], "'compact_20260112'], not [None]"),
+        (
+            lambda settings: [],
+            "return edits of the types ['clear_tool_uses_20250919', 'compact",
+        ),
+        (
+            lambda settings: [{"edits": some_edits(settings)}],
+            "'compact_20260112'], not [None]",
+        ),
         (lambda settings: some_edits(settings, begin=0), "trigger of clear_tool_uses"),
-        (lambda settings: some_edits(settings, unit="input_tokens"), "trigger of clear_tool"),
-        (lambda settings: some_edits(settings, always_least=True), "should be None, not {"),
-        (lambda settings: some_edits(settings, least=0), "threshold=20000, clear_at_least=0, ret"),
+        (
+            lambda settings: some_edits(settings, unit="input_tokens"),
+            "trigger of clear_tool",
+        ),
+        (
+            lambda settings: some_edits(settings, always_least=True),
+            "should be None, not {",
+        ),
+        (
+            lambda settings: some_edits(settings, least=0),
+            "threshold=20000, clear_at_least=0, ret",
+        ),
         (lambda settings: some_edits(settings, fixed=5), "with keep_recent=2"),
         (lambda settings: some_edits(settings, least=70_000), "threshold=50000"),
         (lambda settings: some_edits(settings)[::-1], "return edits of the types"),
@@ -205,10 +268,16 @@ WRONG = {
 RIGHT = {
     "11.1": [engines.ALL["spilled"], with_settings(threshold_pct=60)],
     "11.2": [
-        lambda mine, other: -1 if mine[2] < other[1] else 1 if mine[1] > other[2] else 0,
+        lambda mine, other: (
+            -1 if mine[2] < other[1] else 1 if mine[1] > other[2] else 0
+        ),
         lambda mine, other: -1 if mine[2] < other[1] else mine[1] > other[2],
     ],
-    "11.3": [lambda history, view, seen, compact: compact(view + history[seen : len(history)])],
+    "11.3": [
+        lambda history, view, seen, compact: compact(
+            view + history[seen : len(history)]
+        )
+    ],
     "11.4": [some_edits, lambda settings: as_edits(settings)[0]],
 }
 FIELD = field_of("default")
@@ -216,13 +285,18 @@ FIELD = field_of("default")
 
 class TestYourEngine(Lesson):
     wrong, right = WRONG, RIGHT
-    panels: ClassVar = {"field": lambda: field_panel(FIELD, {"default": pipeline.compact})}
+    panels: ClassVar = {
+        "field": lambda: field_panel(FIELD, {"default": pipeline.compact})
+    }
 
 
 def test_the_panel_marks_the_dot_and_shows_its_code():
     panel = field_panel(FIELD, {"default": pipeline.compact})
     pictures = {panel.png}
-    for name, line in {"spilled": "SHARE, PREVIEW = ", "hermes": "head_tokens=4000"}.items():
+    for name, line in {
+        "spilled": "SHARE, PREVIEW = ",
+        "hermes": "head_tokens=4000",
+    }.items():
         panel.name.value = name
         assert line in panel.table.value
         assert panel.text.startswith(f"{name}: cost ")
@@ -238,7 +312,10 @@ def test_a_click_finds_the_dots_where_the_picture_has_them():
     assert {*places} == {*NAMED}
     picture = Image.open(io.BytesIO(panel.png)).convert("RGB")
     for x, y in places.values():
-        assert min(picture.getpixel((int(x * picture.width), int(y * picture.height)))) < 200
+        assert (
+            min(picture.getpixel((int(x * picture.width), int(y * picture.height))))
+            < 200
+        )
 
 
 @pytest.mark.parametrize("height", [60, 87, 93])
@@ -250,7 +327,9 @@ def test_no_name_covers_another_wherever_your_dots_are(height: int):
     chart = field({**dots, **mine}, {"all": [*dots]}, front, mine=[*mine], title="")
     [axes] = chart.figure.axes
     boxes = [Text.get_window_extent(text) for text in axes.texts]  # without their lines
-    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+    assert not any(
+        one.overlaps(other) for one, other in itertools.combinations(boxes, 2)
+    )
 
 
 def test_an_edit_of_no_known_kind_is_refused_by_the_api():
@@ -258,13 +337,19 @@ def test_an_edit_of_no_known_kind_is_refused_by_the_api():
         messages = before([{"role": "user", "content": "Read a.py."}])
         return desk.client.beta.messages.create(messages=messages, **desk.request)
 
-    for edit, words in ({"type": "nonsense"}, "'nonsense'"), ({"edits": []}, "discriminator"):
+    for edit, words in (
+        ({"type": "nonsense"}, "'nonsense'"),
+        ({"edits": []}, "discriminator"),
+    ):
         with pytest.raises(BadRequestError, match=words):
             hired(their_agent, REVIEW, Settings(), edits=[edit])
 
 
 def test_the_change_that_moved_furthest_each_way_is_named():
-    trail = [field_of(name) for name in ("claude-code", "spilled", "learn-claude-code", "default")]
+    trail = [
+        field_of(name)
+        for name in ("claude-code", "spilled", "learn-claude-code", "default")
+    ]
     assert moved(trail) == {"left": 1, "up": 3}
     assert ways(moved(trail)) == "Change 1 moves it to the left, change 3 moves it up"
 
@@ -287,7 +372,9 @@ def test_pairs_say_what_may_be_claimed_and_count_the_tasks():
     rows = pairs(claim, ("spilled", "default", "cost"), ("hermes", "default", "kept"))
     assert rows["claim"].tolist() == ["less", "less"]
     assert rows["less/more"].tolist() == ["20/0", "15/0"]
-    assert compared(FIELD.spreads["hermes"], FIELD.spreads["default"]).startswith("equal")
+    assert compared(FIELD.spreads["hermes"], FIELD.spreads["default"]).startswith(
+        "equal"
+    )
 
 
 def test_the_published_edits_have_the_shape_of_the_sdks_types():
