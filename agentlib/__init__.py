@@ -1,7 +1,6 @@
 """A small coding agent that outlives its context window. One module is one idea.
 
-It has about 2,000 lines of code, without the terminal and the lab. Begin with
-`loop.Agent.run`, which is the agent in 25 lines, then `pipeline.compact`, where all
+Begin with `loop.Agent.run`, which is the agent in 25 lines, then `pipeline.compact`, where all
 layers meet. Nothing is re-exported here. Import from the modules:
 `from agentlib.micro_compact import micro_compact`.
 
@@ -24,9 +23,9 @@ In the order in which one would read them, with the number of the lesson:
     pipeline, step  the layers in order, and what they did before one request
     settings        every number that a layer reads, in one frozen dataclass
     presets         real systems as settings
+    spending, live  prices, the cap of a live run, and the SDK in front of a real API
     adapters        the engine in other frameworks
     cli             the agent in a terminal
-    lab             the bench around it: an offline model, tasks, replay, figures, panels
 
 Exceptions of its own:
 

@@ -19,8 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from dotenv import dotenv_values
-
 from agentlib.session_file import defer_ctrl_c
 
 CAP = 50_000
@@ -183,6 +181,8 @@ def holds_keys(path: str) -> bool:
 
 def keys_in(folder: Path) -> list[str]:
     """List the values in the folder's own `.env`, the longest first."""
+    from dotenv import dotenv_values
+
     file = folder / ".env"
     text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
     values = dotenv_values(stream=io.StringIO(text), interpolate=False).values()

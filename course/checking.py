@@ -15,7 +15,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from agentlib.messages import Block, Message, of_type, violation
+from agentlib.messages import Block, Message, of_type
+from offline_api import violation
 from windtunnel.parts import is_message
 
 

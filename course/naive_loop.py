@@ -14,7 +14,7 @@ from agentlib.messages import Message, of_type
 from agentlib.recovery import with_less
 from agentlib.settings import MODEL, Settings
 from agentlib.tools import DEFINITIONS, Workspace, result
-from offline_api.connection import client
+from offline_api import client
 from windtunnel.parts import Ask, named
 from windtunnel.runner import Run, play
 from windtunnel.tasks.scenarios import Scenario

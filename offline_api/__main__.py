@@ -1,7 +1,7 @@
 """Serve the offline API over HTTP on this machine, for an agent in any language."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedIOBase
@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from agentlib.cli.program import typed
 from agentlib.settings import MODEL
 from offline_api.errors import Refusal, invalid
 from offline_api.model import reply
@@ -103,12 +104,17 @@ def body_of(stream: BufferedIOBase, headers: Headers) -> bytes:
     return raw
 
 
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command and exit with its code."""
+    command.main(argv, typed("offline_api", "agentlib-api"))
+
+
 @click.command()
 @click.option(
     "--port", type=click.IntRange(0, 65_535), default=8080, help="0 takes a free one."
 )
 @click.option("--window", type=click.IntRange(1_000), default=200_000, help="Tokens.")
-def main(port: int, window: int) -> None:
+def command(port: int, window: int) -> None:
     """Serve the offline Messages API on 127.0.0.1. Any key will do. Ctrl-C stops it."""
     try:
         http = listen(Server(reply, window=window).answer, port)

@@ -4,7 +4,7 @@
 can't say.
 
 The rules are those of the first-party API for settings.MODEL in November 2026,
-collected from public reports. `messages.violation` holds the rules that a list of
+collected from public reports. `offline_api.violation` holds the rules that a list of
 messages alone can break.
 """
 
@@ -16,11 +16,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
-from agentlib.messages import Block, blocks, violation
+from agentlib.messages import Block, blocks
 from agentlib.settings import MODEL
 from offline_api.body_schema import Body, check_shape
 from offline_api.edits import broken_edits, since_compaction
 from offline_api.errors import WORDINGS, Refusal, invalid, too_long
+from offline_api.message_rules import violation
 from offline_api.thinking import check_thinking, thinking_mode
 from offline_api.tokens import pieces
 

@@ -1,8 +1,16 @@
-"""Read session files of Claude Code and other agents, and ours, into a `Session`
-(lesson 09).
+"""What recorded sessions cost and lost, and what other settings would have cost (lesson 09).
 
-`load` tells the formats apart by what is in the file. `files` finds session files in
-folders.
+    load, files     read a session file of Claude Code, another agent or ours, and find them
+    claude_code, codex, gemini, pi    what each program's lines mean
+    playback        `replay` a session under other settings, and its `table`
+    weights, bills, need, policies, put_back    what a replay weighed, cost and needed again
+    one, overview   one session, and many
+    what_if         the settings that would have been cheaper
+    answer, report, pictures          what is printed, written as a page, and drawn
+    style, terminal                   pictures and commands, for the packages above, too
+
+In a terminal: `agentlib-sessions`, or `python -m session_report`. `load` tells the formats
+apart by what is in the file.
 """
 
 import json
@@ -15,8 +23,18 @@ from agentlib.session_file import Line
 from agentlib.transcripts import MISSING, Session
 from session_report import codex, gemini, pi
 from session_report.claude_code import BROKEN, Gathered, is_message
+from session_report.playback import replay, table
 
-__all__ = ["FORMATS", "MISSING", "PROJECTS", "Session", "files", "load"]
+__all__ = [
+    "FORMATS",
+    "MISSING",
+    "PROJECTS",
+    "Session",
+    "files",
+    "load",
+    "replay",
+    "table",
+]
 
 PROJECTS = Path.home() / ".claude" / "projects"
 """Where Claude Code keeps its session files."""

@@ -34,7 +34,7 @@ _NO_PRICE = (
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command and exit with its code."""
-    run(command, argv, "agentlib-sessions", NOTHING_READ)
+    run(command, argv, "session_report", "agentlib-sessions", NOTHING_READ)
 
 
 _FILE, _COUNT = click.Path(path_type=Path, dir_okay=False), click.IntRange(0)

@@ -2,7 +2,7 @@
 the request.
 
 `client(brain)` hands each request body to `brain`, after holding it to the rules that
-the agent must keep. A request that breaks one fails the test at once. `lab.api` knows
+the agent must keep. A request that breaks one fails the test at once. `offline_api` knows
 every rule and counts tokens.
 """
 
@@ -19,8 +19,9 @@ import httpcore2
 import httpx2
 import pytest
 
-from agentlib.messages import blocks, last_assistant, violation
+from agentlib.messages import blocks, last_assistant
 from agentlib.session_file import Line
+from offline_api import violation
 
 Body = dict[str, Any]
 Brain = Callable[[Body], Any]

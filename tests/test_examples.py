@@ -14,9 +14,9 @@ import pytest
 from agentlib.auto_compact import summary_text
 from agentlib.cli.main import main
 from agentlib.loop import run
-from agentlib.messages import asks_for_summary, of_type, violation
+from agentlib.messages import asks_for_summary, of_type
 from agentlib.transcripts import load
-from offline_api.connection import client
+from offline_api import client, violation
 from offline_api.faults import Fault
 from offline_api.server import Server
 from tests.runs import READ, SMALL, a_session, a_workspace

@@ -17,15 +17,8 @@ from nbformat import NotebookNode, v4
 from PIL import Image
 
 from agentlib.settings import MODEL
-from tools.notebooks import (
-    PICTURE,
-    WIDGET,
-    difference,
-    dumps,
-    keep_pictures,
-    normalise,
-    settle,
-)
+from tools.execution import PICTURE, WIDGET, normalise
+from tools.notebooks import difference, dumps, keep_pictures, settle
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))

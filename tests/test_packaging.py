@@ -162,22 +162,29 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(folder.glob("*-py3-none-any.whl"))
 
 
-def test_the_wheel_holds_every_file_of_the_package(wheel: Path):
-    ours = [path for path in tracked() if path.is_relative_to(ROOT / "agentlib")]
+PACKAGES = ("agentlib", "offline_api", "session_report", "windtunnel", "course")
+
+
+def test_the_wheel_holds_every_file_of_the_packages(wheel: Path):
+    files = [path.relative_to(ROOT) for path in tracked()]
+    ours = [path.as_posix() for path in files if path.parts[0] in PACKAGES]
     inside = [
         name
         for name in zipfile.ZipFile(wheel).namelist()
-        if name.startswith("agentlib/")
+        if name.partition("/")[0] in PACKAGES
     ]
-    assert sorted(inside) == sorted(path.relative_to(ROOT).as_posix() for path in ours)
-    assert "agentlib/py.typed" in inside
+    assert sorted(inside) == sorted(ours)
+    assert {f"{package}/py.typed" for package in PACKAGES} <= {*inside}
 
 
-IMPORT_ALL = """
+IMPORT_ALL = f"""
 import agentlib, importlib, pkgutil, sys
-for module in pkgutil.walk_packages(agentlib.__path__, "agentlib."):
-    if not module.name.endswith("__main__") and ".adapters." not in module.name:
-        importlib.import_module(module.name)
+for package in map(importlib.import_module, {PACKAGES}):
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        if module.name.endswith("__main__") or ".adapters." in module.name:
+            continue
+        if ".data" not in module.name:
+            importlib.import_module(module.name)
 assert "matplotlib.pyplot" not in sys.modules  # it would look for a screen
 print(agentlib.__path__[0])
 """

@@ -16,7 +16,7 @@ from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.colors import to_hex
 from matplotlib.path import Path
 
-from session_report.style import DPI, SHOWN, WIDTH, Chart
+from session_report.style import DPI, SHOWN, WIDTH, Chart, taken_by
 
 UNITS = 10 * SHOWN / (WIDTH * DPI)
 """Units in a pixel of matplotlib's."""
@@ -62,20 +62,19 @@ class NotRecorded(BaseException):
 @contextmanager
 def recording(sheet: Sheet, pictures: list[Any]) -> Iterator[None]:
     """Let `Chart.png` append a picture to a list, in place of making a PNG."""
-    before = Chart.png
 
-    def png(chart: Chart) -> bytes:
+    def take(chart: Chart) -> bytes:
         try:
             pictures.append(sheet.picture(chart))
         except Exception as error:
             raise NotRecorded(repr(error)) from error
         return b"recorded"
 
-    Chart.png = png
+    token = taken_by.set(take)
     try:
         yield
     finally:
-        Chart.png = before
+        taken_by.reset(token)
 
 
 class Recorder(RendererBase):

@@ -10,96 +10,22 @@ import base64
 import difflib
 import io
 import sys
-import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import nbformat
-from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
-from nbformat.validator import normalize
 from PIL import Image, ImageChops
 
-WIDGET = "application/vnd.jupyter.widget-view+json"
-PICTURE = "image/png"
-KERNEL = {
-    "display_name": "Python 3 (ipykernel)",
-    "language": "python",
-    "name": "python3",
-}
-PASSING_METADATA = (
-    "execution",
-    "ExecuteTime",
-    "widgets",
-    "collapsed",
-    "scrolled",
-    "trusted",
-)
+from tools import places
+from tools.execution import PICTURE, execute, normalise
+
 SAME_SHADE = 16
 """Two pictures count as equal if no channel of a pixel differs by more.
 
 Floating point differs between machines, and nobody sees so small a difference.
 """
-
-
-def execute(
-    notebook: NotebookNode, folder: Path, *, start: str = "", timeout: int = 60
-) -> NotebookNode:
-    """Run the notebook in a fresh kernel in `folder`. An unexpected error of a cell
-    propagates.
-
-    `start`: code that the kernel runs first. `timeout`: seconds for a cell.
-    """
-    fresh = nbformat.from_dict(notebook)
-    lines = [f"--IPKernelApp.exec_lines={start}"] if start else []
-    client = NotebookClient(
-        fresh,
-        timeout=timeout,
-        kernel_name="python3",
-        record_timing=False,
-        store_widget_state=False,
-        coalesce_streams=True,
-        extra_arguments=["--IPKernelApp.log_level=ERROR", *lines],
-        resources={"metadata": {"path": str(folder)}},
-    )
-    return client.execute()
-
-
-def normalise(notebook: NotebookNode) -> NotebookNode:
-    """Remove everything that differs from run to run or from machine to machine."""
-    clean = nbformat.from_dict(notebook)
-    language = {
-        k: v
-        for k, v in clean.metadata.get("language_info", {}).items()
-        if k != "version"
-    }
-    clean.metadata = nbformat.from_dict(
-        {"kernelspec": KERNEL, "language_info": language}
-    )
-    clean.nbformat, clean.nbformat_minor = 4, 5
-    with warnings.catch_warnings(
-        action="ignore"
-    ):  # a cell that shares its id gets a new one
-        _, clean = normalize(clean)
-    for cell in clean.cells:
-        for name in PASSING_METADATA:
-            cell.metadata.pop(name, None)
-        for output in cell.get("outputs", []):
-            _normalise_output(output)
-    return clean
-
-
-def _normalise_output(output: NotebookNode) -> None:
-    if "data" in output:
-        output.data.pop(WIDGET, None)  # its id differs each time
-    if PICTURE in output.get("data", {}):
-        output.data[PICTURE] = output.data[PICTURE].strip() + "\n"
-    if output.output_type == "error":
-        # Frames outside the notebook name files of this machine.
-        output.traceback = [
-            t for t in output.traceback if "File " not in t.splitlines()[0]
-        ]
 
 
 def keep_pictures(fresh: NotebookNode, stored: NotebookNode) -> None:
@@ -175,8 +101,6 @@ def update(path: Path) -> bool:
 def compare(paths: Iterable[Path]) -> list[bool]:
     """Compare notebooks with the runs that the web pages show. Return whether each is
     equal."""
-    from tools import places
-
     fresh = {
         path: normalise(places.plain(run)) for path, run in places.record(paths).items()
     }

@@ -19,7 +19,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from tools.notebooks import execute, normalise
+from tools.execution import execute, normalise
 from tools.recorder import MIME, packed
 from tools.runs import ROOT, source
 from tools.stops import SLOWEST, STOPS
@@ -27,7 +27,7 @@ from tools.stops import SLOWEST, STOPS
 KEPT = ROOT / "build/places"
 MINUTES, PROCESSES = 20, 2
 PARTS = [
-    ROOT / f"tools/{name}.py" for name in ("recorder", "drawing", "trail", "notebooks")
+    ROOT / f"tools/{name}.py" for name in ("recorder", "drawing", "trail", "execution")
 ]
 """What makes a recording, agentlib apart."""
 

@@ -1,7 +1,7 @@
 """Keep runs of the offline agent between processes, so that all pages share them.
 
-A run depends on the arguments of `play` and on agentlib's source. Both are in its key,
-so changing one line of agentlib forgets every run. nbval and the tests never look here,
+A run depends on the arguments of `play` and on the house's source. Both are in its key,
+so changing one line of a package forgets every run. nbval and the tests never look here,
 because a comparison needs a run of its own.
 """
 
@@ -10,7 +10,7 @@ import pickle
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache, lru_cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,25 +18,24 @@ import joblib
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "build/runs"
+PACKAGES = ("agentlib", "offline_api", "session_report", "windtunnel", "course")
 
 
 def install() -> None:
     """Let `play` look for a run before it makes one, in this process."""
-    from windtunnel import runner as module
+    from windtunnel.runner import keep_runs
 
     folder = KEPT / source()
     for old in KEPT.glob("*"):
         if old != folder:
             shutil.rmtree(old, ignore_errors=True)
     kept = joblib.Memory(folder, verbose=0).cache(_made, ignore=["make"])
-    play = module._played.__wrapped__
 
-    def played(task: Any, settings: Any, live: bool, *more: Any) -> Any:
-        make = partial(play, task, settings, live, *more)
-        name = "" if live else key((task, settings, *more))
+    def look_up(arguments: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        name = key(arguments)
         return kept(name, make) if name else make()
 
-    module._played = lru_cache(maxsize=module.KEPT)(played)
+    keep_runs(look_up)
 
 
 def _made(name: str, make: Callable[[], Any]) -> Any:
@@ -59,10 +58,11 @@ def key(arguments: Any) -> str:
 
 @cache
 def source(*more: Path) -> str:
-    """Hash agentlib, the lock file (the agent reads the source of packages), and more
-    files."""
+    """Hash the packages, the lock file (the agent reads the source of libraries), and
+    more files."""
     hashed = hashlib.sha256((ROOT / "requirements.lock").read_bytes())
-    for file in (*more, *sorted((ROOT / "agentlib").rglob("*"))):
+    ours = [file for package in PACKAGES for file in (ROOT / package).rglob("*")]
+    for file in (*more, *sorted(ours)):
         if file.is_file() and "__pycache__" not in file.parts:
             hashed.update(
                 file.relative_to(ROOT).as_posix().encode() + file.read_bytes()

@@ -5,12 +5,15 @@ python -m tools.workbook    # make the workbook, or bring it up to date
 
 `make lab` does this first. A copy has no outputs, so no prediction is spoiled. A lesson
 that changes in git replaces its copy only if the learner hasn't edited the copy.
-Outputs don't count as edits.
+Outputs don't count as edits. An edited copy gets the new names of moved modules in its
+imports, and nothing else of it is touched.
 """
 
 import hashlib
 import json
 from pathlib import Path
+
+from tools.imports import renamed
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = "workbook"
@@ -49,11 +52,30 @@ def _refresh(root: Path, name: str) -> str:
     if newest == current:
         _note(root, name, newest)
     elif newest != copied and current != copied:
-        return f"{name} is newer now. You edited your copy, so it is kept.{_how_to_reset(name)}"
+        changed = " Its imports have the new names." if _rename_imports(copy) else ""
+        kept = f"{name} is newer now. You edited your copy, so it is kept."
+        return f"{kept}{changed}{_how_to_reset(name)}"
     elif newest != copied:
         restore(name, root)
         return f"{name} is newer now. You had not edited your copy, so it is replaced."
     return ""
+
+
+def _rename_imports(copy: Path) -> bool:
+    """Rename the imports of moved modules in an edited copy. Return whether any was."""
+    notebook = _parsed(read(copy))
+    if not notebook:
+        return False
+    is_changed = False
+    for cell in notebook.get("cells", []):
+        source = "".join(cell["source"])
+        new = renamed(source) if cell["cell_type"] == "code" else source
+        if new != source:
+            cell["source"] = new.splitlines(keepends=True)
+            is_changed = True
+    if is_changed:
+        _write(copy, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
+    return is_changed
 
 
 def _how_to_reset(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The judge in a terminal: `python -m windtunnel.judge mine:compact`."""
+"""The judge in a terminal: `agentlib-judge mine:compact`, or `python -m windtunnel`."""
 
 import json
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ def numbers(context: Any, option: Any, value: str) -> list[int]:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command and exit with its code."""
-    run(command, argv, "agentlib-judge", WRONG)
+    run(command, argv, "windtunnel", "agentlib-judge", WRONG)
 
 
 @click.command()
@@ -66,10 +66,10 @@ def command(
 
     \b
     Examples:
-      python -m windtunnel.judge mine:compact
-      python -m windtunnel.judge mine:compact --at-least hermes --seeds 7001-7020
-      python -m windtunnel.judge mine:compact --json > before.json
-      python -m windtunnel.judge mine:compact --at-least before.json
+      agentlib-judge mine:compact
+      agentlib-judge mine:compact --at-least hermes --seeds 7001-7020
+      agentlib-judge mine:compact --json > before.json
+      agentlib-judge mine:compact --at-least before.json
 
     Exit codes: 0 nothing is broken, and NAME or the verdict in FILE doesn't beat it, 1
     otherwise, 2 a wrong argument, 130 Ctrl-C.

@@ -13,7 +13,7 @@ from agentlib import loop
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session
-from offline_api.connection import client
+from offline_api import client
 from windtunnel.tasks.scenarios import REVIEW, Clock
 
 SETTINGS = Settings(manual=False, keep_recent=6).scaled(32_000)

@@ -18,11 +18,12 @@ from agentlib import pipeline
 from agentlib.auto_compact import Summarize, SummaryFailed
 from agentlib.estimation import TokenMeter, prompt_tokens
 from agentlib.hooks import Hooks
-from agentlib.messages import Message, blocks, of_type, violation, with_results
+from agentlib.messages import Message, blocks, of_type, with_results
 from agentlib.settings import Settings
 from agentlib.step import ContextEngine, Step
 from agentlib.tools import Definition, Workspace
 from agentlib.transcripts import Session
+from offline_api import violation
 from offline_api.server import Model
 
 Ask = Callable[[list[Message]], dict[str, Any]]

@@ -8,9 +8,9 @@ illustrates a mechanism. It is no evidence about language models.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Unpack, cast
@@ -20,13 +20,14 @@ from agentlib import pipeline
 from agentlib.auto_compact import SummaryFailed, summary_text
 from agentlib.estimation import prompt_tokens
 from agentlib.hooks import NO_HOOKS
+from agentlib.live import model_id
 from agentlib.messages import Message, of_type
 from agentlib.requests import send
 from agentlib.settings import Settings
 from agentlib.spending import Usage, dollars
 from agentlib.step import Step
 from agentlib.transcripts import Session
-from offline_api.connection import client, model_id
+from offline_api import client
 from offline_api.faults import Fault
 from offline_api.model import HABITS, Habits
 from offline_api.model.notes import notes_in
@@ -52,6 +53,8 @@ ANSWER = 8_000
 """Tokens that a reply may have in a learner's loop."""
 KEPT = 64
 """Runs remembered."""
+Kept = Callable[[tuple[Any, ...], Callable[[], "Run"]], "Run"]
+"""(a run's arguments, what makes it) -> the run, made now or before."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -237,7 +240,7 @@ def play(
         )
     if ("save" in parts) != ("load" in parts):
         raise TypeError("save and load go together: what one writes, the other reads")
-    run = _played if parts.keys() <= _REMEMBERED else _played.__wrapped__
+    run = _remembered if parts.keys() <= _REMEMBERED else _played
     return run(
         task,
         settings,
@@ -249,7 +252,24 @@ def play(
     )
 
 
+def keep_runs(kept: Kept) -> None:
+    """Ask `kept` for each offline run of this process that `play` remembers."""
+    _keeper.append(kept)
+    _remembered.cache_clear()
+
+
+_keeper: list[Kept] = []
+"""Who keeps runs beyond this process; the last one counts."""
+
+
 @lru_cache(maxsize=KEPT)
+def _remembered(task: Scenario, settings: Settings, live: bool, *more: Any) -> Run:
+    make = partial(_played, task, settings, live, *more)
+    if live or not _keeper:
+        return make()
+    return _keeper[-1]((task, settings, *more), make)
+
+
 def _played(
     task: Scenario,
     settings: Settings,

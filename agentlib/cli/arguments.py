@@ -1,6 +1,5 @@
 """Define the command line of `python -m agentlib`, and derive the settings from it."""
 
-import pkgutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, get_type_hints
@@ -8,6 +7,7 @@ from typing import Annotated, get_type_hints
 import click
 
 from agentlib import pipeline, presets
+from agentlib.cli.program import engine_named
 from agentlib.settings import MODEL, Settings
 from agentlib.spending import repeats_that_pay
 from agentlib.step import ContextEngine
@@ -18,18 +18,11 @@ _FILE = click.Path(exists=True, dir_okay=False, resolve_path=True, path_type=Pat
 
 
 def function(name: str) -> ContextEngine:
-    """Import `module:function`. Raises BadParameter with what is wrong about the
-    name."""
+    """Import an engine. Raises BadParameter with what is wrong about its name."""
     try:
-        return pkgutil.resolve_name(name)
-    except (
-        Exception,
-        SystemExit,
-    ) as error:  # importing somebody's module can raise anything
-        hint = "write MODULE:FUNCTION, such as mine:compact"
-        raise click.BadParameter(
-            f"{name!r}: {type(error).__name__}: {error}; {hint}."
-        ) from error
+        return engine_named(name)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,9 +48,9 @@ class Arguments:
     keep_recent: Annotated[
         int | None, click.IntRange(0), "Results that stay whole."
     ] = None
-    engine: Annotated[ContextEngine, function, "What compacts: MODULE:FUNCTION."] = (
-        pipeline.compact
-    )
+    engine: Annotated[
+        ContextEngine, function, "What compacts: MODULE or FILE:FUNCTION."
+    ] = pipeline.compact
     keep_alive: Annotated[
         int | None, click.IntRange(0, 100), "Repeats while it waits."
     ] = None

@@ -21,15 +21,16 @@ import click
 from agentlib import shell
 from agentlib.cli import render
 from agentlib.cli.arguments import Arguments, options
+from agentlib.cli.program import typed
 from agentlib.cli.undo import Before
 from agentlib.cli.working_copy import copy_folder
+from agentlib.live import live_client, live_notice, model_id, served_window
 from agentlib.loop import Agent
 from agentlib.session_file import SETTINGS, Hold, hold
 from agentlib.settings import MODEL
 from agentlib.spending import price_list
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
-from offline_api.connection import client, live_notice, model_id, served_window
 
 DONE, FAILED, STOPPED, ENDED = 0, 1, 130, (129, 143)
 """Exit codes. A wrong argument gives 2, and SIGHUP and SIGTERM those of ENDED."""
@@ -53,9 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         else None
     )
     try:
-        return command.main(
-            argv, "python -m agentlib", standalone_mode=False, color=color
-        )
+        name = typed("agentlib", "agentlib")
+        return command.main(argv, name, standalone_mode=False, color=color)
     except click.Abort:  # Ctrl-C
         return STOPPED
     except click.ClickException as error:
@@ -170,7 +170,9 @@ class Terminal:
             click.echo(
                 f"[up to {most} repeats keep the prompt cache alive when the agent waits]"
             )
-        live, cap, env = arguments.live, arguments.cap, arguments.env
+        live = arguments.live
+        cap = arguments.cap
+        env = arguments.env
         listed: int | None = (
             price_list()["models"].get(self.model, {}).get("context_window")
         )
@@ -178,10 +180,12 @@ class Terminal:
         if limit and limit < self.settings.context_window:
             self.settings = replace(arguments, window=limit).settings(own, self.model)
             click.echo(f"[window: {limit:,} tokens, all that the model has]")
-        window, warn = self.settings.context_window, click.echo
-        self.client = client(
-            live, window=window, max_usd=cap, env=env, say=str, warn=warn
-        )
+        if live:
+            self.client = live_client(env, max_usd=cap, say=str, warn=click.echo)
+        else:
+            from offline_api import client
+
+            self.client = client(window=self.settings.context_window)
         self.session = old or Session.create(arguments.folder, settings=self.settings)
 
     def enter(self, source: Path | None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from agentlib.messages import Message
 from agentlib.settings import MODEL
-from offline_api.connection import client
+from offline_api import client
 from session_report.style import wrapped
 
 PLAN = {

@@ -28,7 +28,7 @@ from course.naive_loop import TOOLS, bare, needs
 from course.page import run_sentence
 from course.panels.panel import Panel, choice, slider
 from course.rooms.the_wall import eight_lines
-from offline_api.connection import client
+from offline_api import client
 from offline_api.faults import Fault, Kind
 from windtunnel.parts import PartFailed
 from windtunnel.runner import Run, outcomes, play

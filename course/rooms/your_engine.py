@@ -20,7 +20,7 @@ from agentlib.step import ContextEngine, Step
 from agentlib.tools import Workspace
 from course.checking import Answer, conversation, exercise, require, shown
 from course.naive_loop import TOOLS
-from offline_api.connection import client
+from offline_api import client
 from offline_api.edits import BETAS, edits_for
 from session_report.style import many, wrapped
 from windtunnel.judge import MINE, SEEDS, Verdict, field_of, judge

@@ -163,5 +163,5 @@ def store(ran: Ran) -> None:
 
 if __name__ == "__main__":
     with TemporaryDirectory() as work, TemporaryDirectory() as home:
-        parts = ("*.py", "lab/model/*.py", "lab/api/*.py")
-        store(run(ROOT / "agentlib", Path(work), Path(home), *parts))
+        parts = ("agentlib/*.py", "offline_api/model/*.py", "offline_api/*.py")
+        store(run(ROOT, Path(work), Path(home), *parts))

@@ -2,6 +2,8 @@
 argument."""
 
 import re
+import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,6 +12,7 @@ import pytest
 from agentlib import presets
 from agentlib.cli.arguments import Arguments
 from agentlib.cli.main import command, main
+from agentlib.cli.program import engine_named
 from agentlib.pipeline import compact
 from agentlib.settings import Settings
 from offline_api.model.prompts import understand
@@ -82,7 +85,7 @@ def test_no_cap_is_infinite():
         (["--thresh", "5"], "No such option '--thresh'. (Did you mean"),
         (
             ["--engine", "compact"],
-            "No module named 'compact'; write MODULE:FUNCTION, such as",
+            "No module named 'compact'; write MODULE:FUNCTION or FILE.py:FUNCTION",
         ),
         (
             ["--engine", "broken:f"],
@@ -133,3 +136,20 @@ def test_help_names_every_option_and_the_seven_tasks(capsys):
     )
     kinds = [understand(prompt).kind for prompt in prompts]
     assert kinds == ["report", "until", "trace", "rename", "run", "compact", "rules"]
+
+
+def test_an_engine_is_found_in_the_current_folder_and_by_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sys, "path", [each for each in sys.path if each])
+    (tmp_path / "book").mkdir()
+    for file in ("mine_here.py", "book/mine_there.py"):
+        (tmp_path / file).write_text(f"def compact():\n    return {file!r}\n")
+    monkeypatch.chdir(tmp_path)
+    for name in ("mine_here:compact", "mine_here.py"):
+        assert engine_named(name)() == "mine_here.py"
+    for name in ("book/mine_there.py:compact", str(tmp_path / "book/mine_there.py")):
+        assert engine_named(name)() == "book/mine_there.py"
+    for wrong in ("book/none.py:compact", "mine_here:none", "book/mine_there.py:none"):
+        with pytest.raises(ValueError, match=re.escape(wrong)):
+            engine_named(wrong)

@@ -23,8 +23,8 @@ from agentlib.messages import (
     exchanges,
     is_summary,
     of_type,
-    violation,
 )
+from offline_api import violation
 from tests.fakes import client, error, say
 from tests.strategies import (
     assistant,

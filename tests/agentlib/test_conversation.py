@@ -16,12 +16,12 @@ from agentlib.messages import (
     drop_thinking,
     is_summary,
     of_type,
-    violation,
 )
 from agentlib.pipeline import compact
 from agentlib.settings import Settings
 from agentlib.step import Step
 from agentlib.transcripts import load
+from offline_api import violation
 
 SETTINGS = Settings(context_window=4_000, output_reserve=500, buffer=500, micro="off")
 

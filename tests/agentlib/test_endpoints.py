@@ -19,7 +19,7 @@ from agentlib.settings import MODEL
 from agentlib.spending import LiveError
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
-from offline_api.connection import client
+from offline_api import client
 from offline_api.server import Reply, Server
 from tests.fakes import Body, Clock, call, say
 from tests.loopback import served

@@ -17,13 +17,13 @@ from agentlib.estimation import message_tokens
 from agentlib.head_and_tail import handoff_prompt, head_and_tail, summary_budget
 from agentlib.hooks import Hooks, hooked
 from agentlib.loop import run
-from agentlib.messages import asks_for_summary, is_summary, of_type, violation
+from agentlib.messages import asks_for_summary, is_summary, of_type
 from agentlib.presets import HERMES
 from agentlib.recovery import truncating
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session
-from offline_api.connection import client
+from offline_api import client, violation
 from offline_api.model import Habits, reply
 from tests.fakes import asks_for_summary as is_summary_call
 from tests.fakes import worker

@@ -22,9 +22,9 @@ from agentlib.messages import (
     exchanges,
     is_summary,
     of_type,
-    violation,
 )
 from agentlib.settings import Settings
+from offline_api import violation
 from tests.strategies import (
     IMAGE,
     assistant,

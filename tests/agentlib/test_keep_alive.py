@@ -22,7 +22,7 @@ from agentlib.settings import MODEL, Settings
 from agentlib.spending import dollars
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
-from offline_api.connection import client
+from offline_api import client
 from offline_api.model import reply
 from offline_api.server import Headers, Reply, Server
 from session_report import bills

@@ -14,12 +14,12 @@ from anthropic.types import StopReason
 
 from agentlib import loop
 from agentlib.auto_compact import summary_text
-from agentlib.messages import blocks, of_type, violation
+from agentlib.messages import blocks, of_type
 from agentlib.settings import MODEL, Settings
 from agentlib.step import Step
 from agentlib.tools import Workspace
 from agentlib.transcripts import INTERRUPTED, Session, load
-from offline_api import rules
+from offline_api import rules, violation
 from tests.fakes import (
     Clock,
     asks_for_summary,

@@ -26,7 +26,7 @@ from agentlib.estimation import prompt_tokens
 from agentlib.loop import Agent
 from agentlib.settings import MODEL
 from agentlib.transcripts import load
-from offline_api.connection import client
+from offline_api import client
 from offline_api.server import Headers, Reply, Server
 from tests.fakes import say
 from tests.loopback import served

@@ -13,9 +13,9 @@ from agentlib.messages import (
     last_assistant,
     result_text,
     tool_names,
-    violation,
     with_results,
 )
+from offline_api import violation
 from tests.strategies import (
     IMAGE,
     SUMMARY,

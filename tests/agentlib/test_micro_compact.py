@@ -6,19 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentlib.messages import (
-    active_request,
-    changes,
-    result_text,
-    tool_names,
-    violation,
-)
+from agentlib.messages import active_request, changes, result_text, tool_names
 from agentlib.micro_compact import (
     micro_compact,
     replacements,
     trim_results,
     truncate_results,
 )
+from offline_api import violation
 from tests.strategies import (
     IMAGE,
     assistant,

@@ -20,7 +20,6 @@ from agentlib.messages import (
     last_assistant,
     of_type,
     result_text,
-    violation,
     with_results,
 )
 from agentlib.pipeline import compact
@@ -29,6 +28,7 @@ from agentlib.session_file import timestamp
 from agentlib.settings import Settings
 from agentlib.step import Step
 from agentlib.transcripts import Session, load
+from offline_api import violation
 from tests.benchmarks.stress import SETTINGS, WINDOW, blocks
 from tests.strategies import (
     assistant,

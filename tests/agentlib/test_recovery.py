@@ -23,14 +23,7 @@ from agentlib.auto_compact import (
 )
 from agentlib.estimation import TokenMeter, estimate_text, meter
 from agentlib.hooks import Hooks, pinned
-from agentlib.messages import (
-    PINNED,
-    active_request,
-    blocks,
-    exchanges,
-    of_type,
-    violation,
-)
+from agentlib.messages import PINNED, active_request, blocks, exchanges, of_type
 from agentlib.pipeline import compact
 from agentlib.presets import ALL, DEFAULT
 from agentlib.recovery import (
@@ -47,7 +40,8 @@ from agentlib.settings import Settings
 from agentlib.step import Outcome, Step
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
-from offline_api.connection import client as lab_client
+from offline_api import client as lab_client
+from offline_api import violation
 from session_report.playback import compactions_of, replay
 from tests.fakes import (
     Clock,

@@ -16,11 +16,11 @@ from agentlib.messages import (
     received,
     sendable,
     tool_names,
-    violation,
 )
 from agentlib.requests import request
 from agentlib.settings import MODEL
 from agentlib.spending import dollars
+from offline_api import violation
 from offline_api.body_schema import check_shape
 from tests.strategies import (
     assistant,

@@ -7,6 +7,7 @@ import pytest
 from agentlib import messages as msg
 from agentlib.loop import Agent
 from agentlib.transcripts import load
+from offline_api import violation
 from session_report.playback import replay
 from tests.fakes import Clock, client, worker
 from tests.runs import SMALL, go, state
@@ -41,7 +42,7 @@ def test_undone_is_the_context_from_before_and_what_came_since(agent: Agent):
     agent.undo()
     assert agent.session.context == msg.drop_thinking([*before, *newer], 0)
     assert (
-        msg.violation([*agent.session.context, {"role": "user", "content": "Go on."}])
+        violation([*agent.session.context, {"role": "user", "content": "Go on."}])
         is None
     )
 
@@ -87,4 +88,4 @@ def test_a_file_that_lost_a_line_loads_whatever_was_undone(workspace, session):
         loaded = load(session.path)
         assert loaded.damage or loaded.context == session.context
         ends = [*loaded.context, {"role": "user", "content": "Go on."}]
-        assert msg.violation(ends) is None or loaded.pending
+        assert violation(ends) is None or loaded.pending

@@ -25,7 +25,7 @@ from agentlib.settings import Settings
 from agentlib.spending import MILLION, PRICED_AS, dollars, model_facts
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session
-from offline_api.connection import client
+from offline_api import client
 from session_report.need import needs
 from session_report.playback import replay
 from tests.benchmarks.count import count

@@ -20,7 +20,7 @@ from agentlib.messages import asks_for_summary
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
-from offline_api.connection import client
+from offline_api import client
 from offline_api.faults import INVENTED, Fault, Kind
 from tests.benchmarks.count import count
 from windtunnel.runner import outcomes

@@ -1,7 +1,7 @@
 """Damage session files in every way and read them: no crash, and no request that breaks
 a rule.
 
-Both readers: `transcripts.load` for our files, `lab.sessions.load` for Claude Code's.
+Both readers: `transcripts.load` for our files, `session_report.load` for Claude Code's.
 What loads has to go on: ours answers another prompt over the offline API, which knows
 every rule.
 """
@@ -18,11 +18,10 @@ from typing import Any
 import session_report as sessions
 from agentlib import transcripts
 from agentlib.loop import run
-from agentlib.messages import violation
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session
-from offline_api.connection import client
+from offline_api import client, violation
 from tests.benchmarks.count import count
 
 SETTINGS = Settings(

@@ -14,11 +14,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from agentlib.loop import run
-from agentlib.messages import of_type, violation
+from agentlib.messages import of_type
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
-from offline_api.connection import client
+from offline_api import client, violation
 from tests.benchmarks.count import count
 from tests.benchmarks.fuzz import brain as reader
 from tests.benchmarks.fuzz import files

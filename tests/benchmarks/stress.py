@@ -18,7 +18,7 @@ from agentlib.presets import DEFAULT
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
-from offline_api.connection import client
+from offline_api import client
 from tests.benchmarks.count import count
 
 FILES, WINDOW = 7, 32_000

@@ -6,10 +6,10 @@ import pytest
 from pandas import DataFrame, concat
 
 from agentlib.estimation import prompt_tokens
-from agentlib.messages import violation
 from agentlib.settings import Settings
 from course.figures.moments import moment, moments
 from course.rooms.manual_compact import BY_HAND, moment_panel
+from offline_api import violation
 from session_report.playback import replay
 from tests.runs import ERRAND
 from windtunnel.runner import asked_at, play

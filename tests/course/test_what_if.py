@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from agentlib.messages import violation
 from agentlib.settings import MODEL, Settings
 from agentlib.transcripts import Session
 from course.panels import what_if as bench
@@ -23,6 +22,7 @@ from course.panels.what_if import (
     what_if,
     without_effect,
 )
+from offline_api import violation
 from offline_api.model import HABITS
 from session_report.style import SHOWN, Chart
 from windtunnel.runner import play

@@ -24,10 +24,11 @@ import pytest
 
 from agentlib import loop
 from agentlib.auto_compact import SummaryFailed, summarizer
+from agentlib.live import served_window
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
-from offline_api.connection import client, served_window
+from offline_api import client
 
 WINDOW = 2_048
 SMALL = Settings(

@@ -19,7 +19,7 @@ import pytest
 from anthropic import beta_tool
 
 from agentlib.settings import MODEL
-from offline_api.connection import client
+from offline_api import client
 from offline_api.server import Server
 from tests.loopback import served
 

@@ -9,9 +9,10 @@ from typing import Any
 import anthropic
 import pytest
 
+from agentlib.live import COURSE, model_id, price_notice
 from agentlib.settings import MODEL
 from agentlib.spending import CapReached, LiveError, dollars
-from offline_api.connection import COURSE, client, model_id, price_notice
+from offline_api import client
 from offline_api.server import Headers, Reply, Server
 from tests.fakes import good
 from tests.loopback import Wire, served
@@ -108,7 +109,7 @@ def test_live_without_a_network_is_one_sentence(here: pytest.MonkeyPatch):
 def course(here: pytest.MonkeyPatch) -> Path:
     """A file that takes the place of the course's own."""
     path = Path("course.env")
-    here.setattr("offline_api.connection.COURSE", path)
+    here.setattr("agentlib.live.COURSE", path)
     return path
 
 

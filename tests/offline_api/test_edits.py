@@ -9,7 +9,7 @@ import pytest
 
 from agentlib.presets import DEFAULT, HERMES, LEARN_CLAUDE_CODE
 from agentlib.settings import MODEL, Settings
-from offline_api.connection import client
+from offline_api import client
 from offline_api.edits import as_edits, cleared
 from offline_api.faults import Fault
 from offline_api.tokens import lay_out

@@ -7,7 +7,7 @@ import pytest
 
 from agentlib.messages import SUMMARY_WANTED
 from agentlib.settings import MODEL
-from offline_api.connection import client
+from offline_api import client
 from offline_api.faults import Fault, Faults
 
 Body = dict[str, Any]

@@ -13,7 +13,7 @@ from agentlib.auto_compact import summary_message
 from agentlib.hooks import Hooks, hooked
 from agentlib.presets import DEFAULT
 from agentlib.settings import MODEL, Settings
-from offline_api.connection import client
+from offline_api import client
 from offline_api.model import Habits, reply
 from offline_api.model.names import search_command
 from offline_api.model.reading import listing_command

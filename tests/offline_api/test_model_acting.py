@@ -8,7 +8,7 @@ import pytest
 from agentlib.auto_compact import summary_message
 from agentlib.messages import SUMMARY_WANTED
 from agentlib.settings import MODEL
-from offline_api.connection import client
+from offline_api import client
 from offline_api.faults import INVENTED, Fault
 from offline_api.model import Habits
 from offline_api.model.names import search_command

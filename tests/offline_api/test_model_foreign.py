@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentlib.tools import ToolError, Workspace
-from offline_api.connection import client
+from offline_api import client
 
 FILES = 20
 ASKED = "Read every Python file one by one and write a report"

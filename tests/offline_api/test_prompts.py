@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agentlib.loop import run
 from agentlib.tools import Workspace
-from offline_api.connection import client
+from offline_api import client
 from offline_api.model import prompts, reply
 from offline_api.model.prompts import Task, required_line, rules_in, understand
 

@@ -7,7 +7,7 @@ import anthropic
 import pytest
 
 from agentlib.settings import MODEL
-from offline_api.connection import client
+from offline_api import client
 from offline_api.server import Server
 from offline_api.tokens import lay_out
 

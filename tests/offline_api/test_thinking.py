@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agentlib.settings import MODEL
-from offline_api.connection import client
+from offline_api import client
 from offline_api.errors import Refusal
 from offline_api.thinking import BETA, check_thinking, thought
 

@@ -13,12 +13,12 @@ from agentlib.auto_compact import summary_text
 from agentlib.estimation import prompt_tokens
 from agentlib.head_and_tail import summary_index
 from agentlib.loop import Agent, run
-from agentlib.messages import Message, violation
+from agentlib.messages import Message
 from agentlib.presets import ALL
 from agentlib.settings import MODEL, Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
-from offline_api.connection import client
+from offline_api import client, violation
 from session_report.playback import Frame, replay, stand_in, table
 from tests.fakes import Clock
 

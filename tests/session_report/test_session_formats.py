@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 
 import session_report as sessions
 from agentlib.auto_compact import summary_text
-from agentlib.messages import of_type, result_text, violation
+from agentlib.messages import of_type, result_text
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
+from offline_api import violation
 from session_report.playback import replay
 from tests.benchmarks import count_sessions
 from tests.real_sessions import FILES

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 import session_report as sessions
 from agentlib import session_file, transcripts
 from agentlib.hooks import recent_files
-from agentlib.messages import of_type, result_text, violation
+from agentlib.messages import of_type, result_text
 from agentlib.presets import ALL, CLAUDE_CODE
 from agentlib.settings import Settings
 from agentlib.transcripts import INTERRUPTED, Session
+from offline_api import violation
 from session_report import MISSING
 from session_report.claude_code import SUBAGENT
 from session_report.playback import replay

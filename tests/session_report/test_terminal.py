@@ -1,4 +1,4 @@
-"""The lab's commands end with a code and one line."""
+"""The commands end with a code and one line."""
 
 import click
 import pytest
@@ -21,7 +21,7 @@ def test_an_error_is_one_line_and_a_code(error, code, words, capsys):
         raise error
 
     with pytest.raises(SystemExit) as end:
-        run(command, [], "command", failed=7)
+        run(command, [], "package", "command", failed=7)
     assert end.value.code == code
     assert capsys.readouterr().err.endswith(words)
 
@@ -32,5 +32,5 @@ def test_what_a_command_returns_is_its_code():
         return 3
 
     with pytest.raises(SystemExit) as end:
-        run(command, [], "command", failed=7)
+        run(command, [], "package", "command", failed=7)
     assert end.value.code == 3

@@ -2,7 +2,7 @@
 one."""
 
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from offline_api.faults import Fault
 from offline_api.model import HABITS
 from tools import runs
 from tools.runs import key, source
-from windtunnel import runner as module
 from windtunnel.tasks.generated import generated
 from windtunnel.tasks.scenarios import ALL, REVIEW, TRACE
 
@@ -72,27 +71,28 @@ def test_each_task_and_each_lessons_agent_has_a_key(task: Any):
     assert all(key((task, stage)) for stage in STAGES.values())
 
 
-def test_a_run_is_made_once_unless_it_is_live(
+def test_a_run_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    looks_up: list[Any] = []
+    monkeypatch.setattr(runs, "KEPT", tmp_path)
+    monkeypatch.setattr("windtunnel.runner.keep_runs", looks_up.append)
+    (tmp_path / "older").mkdir()
+    made = iter(range(9))
+    for _ in range(2):  # as in two processes
+        runs.install()
+        assert looks_up[-1]((REVIEW, Settings()), lambda: next(made)) == 0
+    assert [path.name for path in tmp_path.iterdir()] == [source()]
+
+
+def test_a_run_that_has_no_key_is_made_each_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    made: list[bool] = []
-
-    @lru_cache
-    def play(task: Any, settings: Any, live: bool, *more: Any) -> int:
-        made.append(live)
-        return len(made)
-
+    looks_up: list[Any] = []
     monkeypatch.setattr(runs, "KEPT", tmp_path)
-    (tmp_path / "older").mkdir()
-    for _ in range(2):  # as in two processes
-        monkeypatch.setattr(module, "_played", play)
-        runs.install()
-        assert module._played(REVIEW, Settings(), False) == 1
-    assert [module._played(REVIEW, Settings(keep_recent=n), True) for n in (1, 2)] == [
-        2,
-        3,
-    ]
-    assert [path.name for path in tmp_path.iterdir()] == [source()]
+    monkeypatch.setattr("windtunnel.runner.keep_runs", looks_up.append)
+    runs.install()
+    made = iter(range(9))
+    asked = [looks_up[0]((lambda: 0,), lambda: next(made)) for _ in range(2)]
+    assert asked == [0, 1]
 
 
 def test_the_key_has_the_source():

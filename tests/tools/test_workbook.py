@@ -4,11 +4,13 @@ an edit."""
 import json
 import subprocess
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 from nbformat import v4
 
 from tools import reset, workbook
+from tools.imports import MOVED, renamed
 
 WALL, COMPACT = "00_the_wall.ipynb", "03_auto_compact.ipynb"
 AS_IT_CAME = "turn = None  # 猜 first\n"
@@ -214,3 +216,56 @@ def test_reset_of_a_lesson_that_is_not_there_names_those_that_are(
         == f"{complaint} Choose one of 00, 03: make reset LESSON=00\n"
     )
     assert not (root / "workbook").exists()
+
+
+OLD = (
+    "from agentlib.lab.lessons import check\n"
+    "from agentlib.lab.play import (\n    play,\n)\nmine = 1\n"
+)
+
+
+def test_the_imports_of_an_edited_copy_get_the_new_names(root: Path):
+    write(root / "notebooks" / WALL, lesson(OLD))
+    workbook.update(root)
+    write(root / "workbook" / WALL, lesson(OLD + "# my note, agentlib.lab.play\n"))
+    write(root / "notebooks" / WALL, lesson("from course import check\n"))
+    [line] = [each for each in workbook.update(root) if each.startswith(WALL)]
+    assert "imports" in line
+    assert code(root / "workbook" / WALL) == [
+        "from course import check\nfrom windtunnel.runner import play\nmine = 1\n"
+        "# my note, agentlib.lab.play\n"
+    ]
+    assert "imports" not in "".join(workbook.update(root))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("from agentlib.lab import scoreboard", "from course import scoreboard"),
+        ("from agentlib.lab import sessions", "import session_report as sessions"),
+        (
+            "from agentlib.lab.lessons import recovery as room",
+            "from course.rooms import recovery as room",
+        ),
+        (
+            "from agentlib.lab.client import client, model_id",
+            "from offline_api import client\nfrom agentlib.live import model_id",
+        ),
+        (
+            "  from agentlib.messages import blocks, violation  # both",
+            "  from agentlib.messages import blocks  # both\n  from offline_api import violation",
+        ),
+        ("import agentlib.lab.figures.charts", "import course.figures.charts"),
+        (
+            "from agentlib.settings import Settings",
+            "from agentlib.settings import Settings",
+        ),
+    ],
+)
+def test_an_import_is_renamed(old: str, new: str):
+    assert renamed(old) == new
+
+
+def test_every_new_name_can_be_imported():
+    for new in MOVED.values():
+        resolve_name(new)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 
 from agentlib import pipeline, presets
-from agentlib.messages import violation
 from agentlib.settings import MODEL, Settings
 from agentlib.transcripts import Session
+from offline_api import violation
 from tests import bad_engines as bad
 from tests.strategies import histories
 from windtunnel import engines, judge

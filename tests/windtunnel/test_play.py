@@ -20,7 +20,7 @@ from course.naive_loop import MAX_TURNS, bare, needs
 from offline_api.faults import Fault
 from tests.runs import ERRAND
 from windtunnel.parts import PartFailed
-from windtunnel.runner import Run, asked_at, outcomes, play
+from windtunnel.runner import Run, asked_at, keep_runs, outcomes, play
 from windtunnel.tasks.scenarios import RENAME, SURVEY, TRACE
 from windtunnel.tasks.varied import rename
 
@@ -444,3 +444,18 @@ def test_notes_are_put_back_and_outlive_the_summaries():
     run = play(SURVEY, short, hooks=hooks)
     assert run.checks["rule kept"]
     assert "[Put back: NOTES.md]" in str(run.session.compactions[0].message)
+
+
+def test_a_keeper_is_asked_for_each_offline_run_that_can_be_kept(monkeypatch):
+    kept = []
+    monkeypatch.setattr("windtunnel.runner._keeper", [])
+
+    def keep(arguments, make):
+        kept.append(arguments)
+        return make()
+
+    keep_runs(keep)
+    settings = Settings(context_window=31_000)
+    assert play(TRACE, settings) is play(TRACE, settings)
+    play(TRACE, settings, layer=lambda messages: list(messages))
+    assert [arguments[:2] for arguments in kept] == [(TRACE, settings)]

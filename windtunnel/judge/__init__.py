@@ -1,8 +1,8 @@
 """Judge an engine: does it keep the protocol, does the agent still do its work, and at
 what cost?
 
-`judge(engine)` answers in about a minute, and so does `python -m windtunnel.judge
-mine:compact`. The work is done by the offline model, whose habits are no language
+`judge(engine)` answers in about a minute, and so does
+`agentlib-judge mine:compact`. The work is done by the offline model, whose habits are no language
 model's. So a verdict compares mechanisms, and says nothing about how well a model
 summarises.
 """
@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from agentlib import pipeline, presets
+from agentlib.cli.program import engine_named
 from agentlib.settings import MODEL, Settings
 from agentlib.step import ContextEngine
 from session_report import load, policies
@@ -62,18 +62,7 @@ def engine_of(name: str | ContextEngine) -> tuple[Settings, ContextEngine]:
         return presets.DEFAULT, name
     if name in NAMED:
         return NAMED[name]
-    try:
-        engine: ContextEngine = resolve_name(name if ":" in name else f"{name}:compact")
-    except (
-        Exception,
-        SystemExit,
-    ) as error:  # importing somebody's module can raise anything
-        raise ValueError(
-            f"{name!r} is no engine: {error!r}; write module:function"
-        ) from error
-    if not callable(engine):
-        raise ValueError(f"{name!r} is no engine: {engine!r:.60} can't be called")
-    return presets.DEFAULT, engine
+    return presets.DEFAULT, engine_named(name)
 
 
 def work(

@@ -1,7 +1,7 @@
 """Does an engine keep the protocol? Random valid conversations, several compactions in
 each.
 
-The API's rules are read here once more, independently of `messages.violation`. A broken
+The API's rules are read here once more, independently of `offline_api.violation`. A broken
 case is shrunk before it is shown: exchanges, calls and lengths go as long as it stays
 broken.
 """

@@ -1,0 +1,101 @@
+"""Rename the imports of code that was written against an earlier edition.
+
+Until the third edition one package, `agentlib`, held what are five now. Notebooks that a
+learner has edited still import its old modules.
+"""
+
+import re
+
+MOVED = {
+    "agentlib.lab.api": "offline_api",
+    "agentlib.lab.cache": "offline_api.cache",
+    "agentlib.lab.client": "offline_api",
+    "agentlib.lab.client.live_notice": "agentlib.live.live_notice",
+    "agentlib.lab.client.model_id": "agentlib.live.model_id",
+    "agentlib.lab.client.price_notice": "agentlib.live.price_notice",
+    "agentlib.lab.client.served_window": "agentlib.live.served_window",
+    "agentlib.lab.crash": "windtunnel.crash",
+    "agentlib.lab.engines": "windtunnel.engines",
+    "agentlib.lab.figures": "course.figures",
+    "agentlib.lab.figures.field": "windtunnel.field",
+    "agentlib.lab.figures.style": "session_report.style",
+    "agentlib.lab.figures.trade": "windtunnel.trade",
+    "agentlib.lab.generations": "course.generations",
+    "agentlib.lab.judge": "windtunnel.judge",
+    "agentlib.lab.lessons": "course",
+    "agentlib.lab.limits": "offline_api.limits",
+    "agentlib.lab.model": "offline_api.model",
+    "agentlib.lab.naive_loop": "course.naive_loop",
+    "agentlib.lab.panels": "course.panels",
+    "agentlib.lab.parts": "windtunnel.parts",
+    "agentlib.lab.play": "windtunnel.runner",
+    "agentlib.lab.put_back": "session_report.put_back",
+    "agentlib.lab.replay": "session_report.playback",
+    "agentlib.lab.scoreboard": "course.scoreboard",
+    "agentlib.lab.sessions": "session_report",
+    "agentlib.lab.spending": "agentlib.spending",
+    "agentlib.lab.tasks": "windtunnel.tasks",
+    "agentlib.lab.terminal": "session_report.terminal",
+    "agentlib.messages.violation": "offline_api.violation",
+}
+"""Old names of modules, and of single names that left their module, with the new ones."""
+for _name in ("bills", "frames", "need", "policies", "weights"):
+    MOVED[f"agentlib.lab.replay.{_name}"] = f"session_report.{_name}"
+MOVED["agentlib.lab.replay.estimates"] = "windtunnel.estimates"
+for _name in (
+    "auto_compact", "cost", "estimation", "head_and_tail", "manual_compact",
+    "micro_compact", "museum", "recovery", "sessions", "the_wall", "transcripts",
+    "what_survives", "your_engine",
+):  # fmt: skip
+    MOVED[f"agentlib.lab.lessons.{_name}"] = f"course.rooms.{_name}"
+
+_STATEMENT = re.compile(
+    r"^([ \t]*)from (agentlib[\w.]*) import (\([^)]*\)|[^\n#(]+?)([ \t]*#[^\n]*)?$",
+    re.MULTILINE,
+)
+_MODULE = re.compile(r"^([ \t]*import )(agentlib\.lab[\w.]*)", re.MULTILINE)
+
+
+def renamed(code: str) -> str:
+    """Return the code with the imports of moved modules renamed, and nothing else changed.
+
+    >>> renamed("from agentlib.lab.play import play, outcomes  # both\\n")
+    'from windtunnel.runner import play, outcomes  # both\\n'
+    >>> renamed("from agentlib.lab import sessions")
+    'import session_report as sessions'
+    """
+    code = _STATEMENT.sub(_renamed_statement, code)
+    return _MODULE.sub(lambda found: found[1] + _new_name(found[2]), code)
+
+
+def _renamed_statement(found: re.Match[str]) -> str:
+    indent, module, names, comment = found.groups()
+    listed = [name.strip() for name in names.strip("()").split(",") if name.strip()]
+    moved: dict[str, list[str]] = {}
+    for name in listed:
+        old, _, alias = name.partition(" as ")
+        package, _, new = _new_name(f"{module}.{old}").rpartition(".")
+        shown = alias or old
+        moved.setdefault(package, []).append(
+            new if new == shown else f"{new} as {shown}"
+        )
+    if [*moved] == [module]:
+        return found[0]
+    lines = [_statement(package, names) for package, names in moved.items()]
+    lines[0] += comment or ""
+    return "\n".join(indent + line for line in lines)
+
+
+def _statement(package: str, names: list[str]) -> str:
+    if package:
+        return f"from {package} import {', '.join(names)}"
+    return f"import {', '.join(names)}"
+
+
+def _new_name(name: str) -> str:
+    """Return the new name of a module or of a name in one; the longest match counts."""
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        if new := MOVED.get(".".join(parts[:end])):
+            return ".".join([new, *parts[end:]])
+    return name
