@@ -16,13 +16,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from others import ROOT
-
 from course.rooms.sessions import STORED
 from offline_api.__main__ import listen
 from offline_api.server import Headers, Reply
 from session_report import load
 from session_report.one import compactions
+from tests.adapters.others import ROOT
 
 ASKED = "Read every Python file one by one and write a report"
 WINDOW = 100_000

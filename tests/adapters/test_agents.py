@@ -7,10 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from others import PYTHON, ROOT
 
 from offline_api.model import reply
 from offline_api.server import Server
+from tests.adapters.others import PYTHON, ROOT
 from tests.loopback import served
 
 ASKED = "Read every Python file one by one and write a report"

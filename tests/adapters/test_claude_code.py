@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from claude_code import ASKED, COUNTS, Ran, run, usage_of
 
 from session_report import load
 from session_report.one import compactions
+from tests.adapters.claude_code import ASKED, COUNTS, Ran, run, usage_of
 
 MODEL_COUNTS = (
     *(

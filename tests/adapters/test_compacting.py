@@ -7,13 +7,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from others import PYTHON, ROOT
 
 import session_report as sessions
 from agentlib.messages import asks_for_summary, tool_names
 from agentlib.transcripts import load
 from offline_api.model import reply
 from offline_api.server import Headers, Reply, Server
+from tests.adapters.others import PYTHON, ROOT
 from tests.loopback import served
 
 ASKED = "Read every Python file one by one and write a report"
