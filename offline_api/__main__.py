@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from agentlib.cli.arguments import Command
 from agentlib.settings import MODEL
 from offline_api.errors import Refusal, invalid
 from offline_api.model import reply
@@ -103,7 +104,7 @@ def body_of(stream: BufferedIOBase, headers: Headers) -> bytes:
     return raw
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--port", type=click.IntRange(0, 65_535), default=8080, help="0 takes a free one."
 )

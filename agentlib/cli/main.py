@@ -20,7 +20,7 @@ import click
 
 from agentlib import shell
 from agentlib.cli import render
-from agentlib.cli.arguments import Arguments, options
+from agentlib.cli.arguments import Arguments, Command, options
 from agentlib.cli.undo import Before
 from agentlib.cli.working_copy import copy_folder
 from agentlib.loop import Agent
@@ -70,7 +70,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-@click.command(params=[click.Argument(["prompt"], required=False), *options()])
+@click.command(
+    cls=Command, params=[click.Argument(["prompt"], required=False), *options()]
+)
 @click.version_option(package_name="agentlib-course", message="agentlib %(version)s")
 def command(**given: Any) -> int:
     """A coding agent that outlives its context window.
