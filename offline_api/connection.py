@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 import httpx2
 
+from agentlib.bounded import BOUNDED
 from agentlib.settings import MODEL
 from agentlib.spending import (
     RETRIES,
@@ -228,7 +229,7 @@ def _live(
         # instead.
         default_headers={"x-api-key": key} if base and key else None,
         # A redirect to another host would take that header along.
-        http_client=anthropic.DefaultHttpxClient(follow_redirects=False),
+        http_client=anthropic.DefaultHttpxClient(follow_redirects=False, **BOUNDED),
         middleware=[guard(_address(values), cap, warn)],
         max_retries=RETRIES,
     )
