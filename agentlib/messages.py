@@ -71,6 +71,18 @@ _SIGN = re.compile("[^a-zA-Z0-9_-]")
 """A character that the API takes in no id and in no tool's name."""
 
 
+def whole(content: Any) -> Any:
+    """Put U+FFFD in place of half surrogate pairs, which no request can hold.
+
+    Python gets such texts from programs that cut them in the middle of a character.
+
+    >>> ascii(whole("smile \\ud83d"))
+    "'smile \\\\ufffd'"
+    """
+    text = json.dumps(content, ensure_ascii=False)
+    return json.loads(_HALF.sub("\ufffd", text)) if _HALF.search(text) else content
+
+
 def blocks(message: Message) -> list[Block]:
     """Return the content as blocks. A plain string is one text block.
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, cast
 from zlib import crc32
 
-from agentlib.messages import Message
+from agentlib.messages import Message, counts
 from agentlib.step import Outcome, Step, summary_place
 
 Line = dict[str, Any]
@@ -407,7 +407,7 @@ def compaction(line: Line, message: Message | None, seen: int) -> Compaction:
         or str(details.get("failure")).startswith("compaction rests"),
         focus=details.get("focus") or "",
         archive=details.get("archive") or "",
-        usage=details.get("usage") or (),
+        usage=[counts(usage) for usage in details.get("usage") or ()],
         tokens_before=details.get("preTokens") or 0,
         tokens_after=details.get("postTokens") or 0,
         at=seconds(line["timestamp"]),

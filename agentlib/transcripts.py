@@ -9,6 +9,7 @@ for the files of other programs.
 """
 
 import itertools
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -200,9 +201,8 @@ class Session:
     def say(self, content: str | list[Block], *, at: float) -> None:
         """Note a user's message: the person's words, or a result as `answer` notes
         it."""
-        self._write(
-            at, {"type": "user", "message": {"role": "user", "content": content}}
-        )
+        message = {"role": "user", "content": messages.whole(content)}
+        self._write(at, {"type": "user", "message": message})
 
     def answer(self, result: Block, *, at: float) -> None:
         """Note one tool_result as it comes. The results of one turn become one
@@ -326,9 +326,8 @@ class Session:
             case file.COMPACT:
                 self._boundary = line
             case file.REPEAT:
-                self.repeats.append(
-                    Repeat(file.seconds(line["timestamp"]), line["usage"])
-                )
+                usage = messages.counts(line["usage"])
+                self.repeats.append(Repeat(file.seconds(line["timestamp"]), usage))
             case file.UNDONE:
                 self._fold_undo()
             case file.CLEARED:
@@ -341,7 +340,8 @@ class Session:
         self._parent = line.get("uuid") or self._parent
 
     def _fold_user(self, line: Line) -> None:
-        message: Message = {"role": "user", "content": line["message"]["content"]}
+        content = messages.whole(line["message"]["content"])
+        message: Message = {"role": "user", "content": content}
         if line.get("isCompactSummary"):
             self._fold_summary(message, line)
         elif (
@@ -356,10 +356,11 @@ class Session:
 
     def _fold_reply(self, line: Line) -> None:
         reply = line["message"]
-        message: Message = {"role": "assistant", "content": reply["content"]}
+        content = messages.whole(reply["content"])
+        message: Message = {"role": "assistant", "content": content}
         request = Request(
             context=list(self.context),
-            usage=reply.get("usage") or {},
+            usage=messages.counts(reply.get("usage")),
             reply=message,
             at=file.seconds(line["timestamp"]),
             seen=len(self.history),
@@ -451,7 +452,8 @@ def _is_sound(line: Line, kind: str | None, message: Message) -> bool:
     is_content = messages.is_content(message["content"])
     return (
         types == ({int}, {str})
-        and messages.counts(usage) == usage
+        # A count that is too large to be one is left out of the bill, not its reply.
+        and messages.counts(usage, math.inf) == usage
         and is_placed
         and is_content
     )

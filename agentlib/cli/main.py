@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except click.Abort:  # Ctrl-C
         return STOPPED
     except click.ClickException as error:
-        text, code = error.format_message(), error.exit_code
+        text, code = render.plain(error.format_message()), error.exit_code
     except (
         ValueError,
         OSError,
@@ -167,7 +167,7 @@ class Terminal:
         self.arguments, own = arguments, old.settings if old else None
         self.model = arguments.model or model_id(arguments.live, env=arguments.env)
         self.settings = arguments.settings(own, self.model)
-        click.echo(notice(self.model, arguments))
+        click.echo(render.plain(notice(self.model, arguments)))
         if most := self.settings.keep_alive:
             click.echo(
                 f"[up to {most} repeats keep the prompt cache alive when the agent waits]"
@@ -180,7 +180,11 @@ class Terminal:
         if limit and limit < self.settings.context_window:
             self.settings = replace(arguments, window=limit).settings(own, self.model)
             click.echo(f"[window: {limit:,} tokens, all that the model has]")
-        window, warn = self.settings.context_window, click.echo
+        window = self.settings.context_window
+
+        def warn(text: str) -> None:
+            click.echo(render.plain(text))
+
         self.client = client(
             live, window=window, max_usd=cap, env=env, say=str, warn=warn
         )
@@ -225,6 +229,11 @@ class Terminal:
         self.undo, keep = before.put_back, before.keep if root == source else None
         more: Any = {"confirm": asks, "keep": keep, "waiting": self._kept_alive}
         self.workspace = Workspace(root, sandbox=live or boxed, **more)
+
+    @property
+    def name(self) -> str:
+        """The session's file as the screen shows it."""
+        return render.plain(str(self.file))
 
     def agent(self) -> Agent:
         """Make the agent for the next line. That alone writes nothing."""
@@ -341,7 +350,7 @@ class Terminal:
             if isinstance(error, BrokenPipeError) or getattr(error, "code", 0) in ENDED:
                 raise
             code = FAILED
-            where = f"{self.file}: " if getattr(error, "filename", "") is None else ""
+            where = f"{self.name}: " if getattr(error, "filename", "") is None else ""
             click.echo(f"[error: {where}{sentence(error)}]", err=True)
         sent = self.session.requests[old[0] :]
         usages = [
@@ -386,16 +395,16 @@ class Terminal:
                 yield from render.window_lines(agent)
             case "model":
                 if rest:
-                    yield notice(rest, self.arguments)
+                    yield render.plain(notice(rest, self.arguments))
                     self.model = rest
-                yield f"[model: {self.model}]"
+                yield f"[model: {render.plain(self.model)}]"
             case "new":
                 if self.session.history:  # or else it is new already
                     self.session = Session.create(
                         self.file.parent, settings=self.settings
                     )
                     self.enter(self.workspace.root)
-                yield f"[new session: {self.file}]"
+                yield f"[new session: {self.name}]"
             case "undo-files":
                 yield f"[put back: {render.plain(', '.join(self.undo())) or 'nothing, none kept'}]"
             case "help":
@@ -413,7 +422,7 @@ class Terminal:
         if self.hold:
             self.hold.release()
         if self.file == self.arguments.resume or load(self.file).history:
-            click.echo(f"[session: {self.file} (go on with --resume)]")
+            click.echo(f"[session: {self.name} (go on with --resume)]")
         else:
             self.file.unlink()
             rmtree(self.copy, ignore_errors=True)
@@ -430,7 +439,7 @@ def resumed(path: Path) -> tuple[Session, Hold]:
         )
     held, session = hold(path), load(path)
     for what in session.damage:
-        click.echo(f"[{path} is damaged; {render.plain(what)}]", err=True)
+        click.echo(render.plain(f"[{path} is damaged; {what}]"), err=True)
     return session, held
 
 
@@ -478,15 +487,25 @@ def notice(model: str, arguments: Arguments) -> str:
 def sentence(error: BaseException) -> str:
     """Say an error in one line, in the API's words if it is the API's.
 
+    The lines of a longer error are put into one. Of a traceback the last line says what
+    is wrong. An error without words is named by its kind.
+
     >>> sentence(KeyError("path"))
     "KeyError: 'path'"
+    >>> sentence(ValueError("no such row\\n\\n  in a.csv"))
+    'no such row; in a.csv'
     """
     match getattr(error, "body", None):
         case {"error": {"type": str(kind), "message": str(message)}}:
-            text = f"{kind}: {message}"
+            text = f"{kind}: {message}" if message.strip() else kind
         case _:
-            expected = isinstance(error, ValueError | RuntimeError | OSError) and str(
-                error
-            )
-            text = str(error) if expected else f"{type(error).__name__}: {error}"
-    return f"{render.plain(text).strip().splitlines()[-1].strip():.1000}"
+            expected = isinstance(error, ValueError | RuntimeError | OSError)
+            words = str(error)
+            kind = type(error).__name__
+            text = words if expected and words.strip() else f"{kind}: {words}"
+    lines = [line.strip() for line in render.plain(text).splitlines() if line.strip()]
+    is_trace = any(
+        line.endswith("Traceback (most recent call last):") for line in lines
+    )
+    line = "; ".join(lines[-1:] if is_trace else lines)
+    return f"{line or type(error).__name__:.1000}"
