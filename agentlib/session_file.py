@@ -38,6 +38,7 @@ FAILED = "agentlib_compaction_failed"
 CLEARED = "agentlib_cleared"
 UNDONE = "agentlib_undone"
 REPEAT = "agentlib_repeat"
+KEPT = "agentlib_kept"
 SUM = "crc32"
 """The last field of a line: the checksum of the line's text before it."""
 
@@ -225,13 +226,37 @@ def _locked(path: Path, note: Path, tries: int = 6) -> int:
         ):  # a killed agent's lock lives on in a command that it was just starting
             time.sleep(0.05)
             return _locked(path, note, tries - 1)
-        owner = note.read_text() if note.exists() else "unknown"
+        owner = _owner(note)
         text = f"{path} is in use by process {owner}: end that one, or begin another session"
         raise SessionInUse(text) from error
     except OSError:  # a file system without locks
         pass
-    note.write_text(str(os.getpid()))
+    _sign(note)
     return handle
+
+
+def _sign(note: Path) -> None:
+    """Write this process's id into a new file. It is for people, so it may fail.
+
+    A repository may have brought a symlink of that name, which would be written
+    through.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    with suppress(OSError):
+        note.unlink(missing_ok=True)
+        with os.fdopen(os.open(note, flags, 0o600), "w") as file:
+            file.write(str(os.getpid()))
+
+
+def _owner(note: Path) -> str:
+    """Read the process's id, "unknown" if the file is another one than `_sign` makes."""
+    # Neither follow a link nor wait for a pipe. Windows has no such flags.
+    flags = os.O_RDONLY | sum(
+        getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK")
+    )
+    with suppress(OSError, ValueError), os.fdopen(os.open(note, flags), "rb") as file:
+        return str(int(file.read(20)))
+    return "unknown"
 
 
 def _unlock(name: str, note: Path) -> None:

@@ -59,6 +59,9 @@ class Session:
     """Lengths of the history at which the person began again with an empty context."""
     undone: list[int] = field(default_factory=list[int])
     """Lengths of the history at which a compaction was taken back."""
+    kept: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+    """For each folder, by a name of its own, the files that were kept before the agent
+    changed them, with the SHA-256 of each copy. It is empty for a file that is new."""
     skipped: list[str] = field(default_factory=list[str])
     """Texts that `load` couldn't read: torn lines, and lines that are no JSON
     object."""
@@ -225,6 +228,11 @@ class Session:
             at, {"type": "system", "subtype": file.REPEAT, "usage": dict(usage)}
         )
 
+    def keep(self, folder: str, name: str, digest: str | None, *, at: float) -> None:
+        """Note that a file was kept, or with `digest` None that it was put back."""
+        line = {"folder": folder, "name": name, "sha256": digest}
+        self._write(at, {"type": "system", "subtype": file.KEPT, **line})
+
     def take(self, step: Step, *, at: float) -> None:
         """Note how a step changed the context."""
         if step.replaced:
@@ -330,6 +338,8 @@ class Session:
                 self.repeats.append(Repeat(file.seconds(line["timestamp"]), usage))
             case file.UNDONE:
                 self._fold_undo()
+            case file.KEPT:
+                self._fold_kept(str(line["folder"]), str(line["name"]), line["sha256"])
             case file.CLEARED:
                 self.context, self._ids, self.settled, self._before = [], [], 0, None
                 self.cleared.append(len(self.history))
@@ -338,6 +348,13 @@ class Session:
             case _:
                 pass
         self._parent = line.get("uuid") or self._parent
+
+    def _fold_kept(self, folder: str, name: str, digest: object) -> None:
+        files = self.kept.setdefault(folder, {})
+        if isinstance(digest, str):
+            files[name] = digest
+        else:
+            files.pop(name, None)
 
     def _fold_user(self, line: Line) -> None:
         content = messages.whole(line["message"]["content"])

@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import threading
+import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
@@ -207,6 +208,9 @@ class Terminal:
                 source,
                 f"working in {source} itself; /undo-files puts back what it edits",
             )
+        elif self.copy.is_symlink():
+            # A repository can bring a session file, and a link to any folder beside it.
+            raise ValueError(f"{self.copy} is a symlink; remove it, or use --in-place")
         elif self.copy.is_dir() and not in_place:
             note = f"working on the session's copy, {root}"
         elif source:
@@ -221,14 +225,22 @@ class Terminal:
             click.echo(
                 "[no bubblewrap: the commands that it runs, such as tests, aren't confined]"
             )
-        kept = (
-            self.file.with_suffix(".before")
-            / sha256(bytes(root.resolve())).hexdigest()[:16]
-        )
-        before, asks = Before(root, kept), confirm if live else None
+        before, asks = self._before(root), confirm if live else None
         self.undo, keep = before.put_back, before.keep if root == source else None
         more: Any = {"confirm": asks, "keep": keep, "waiting": self._kept_alive}
         self.workspace = Workspace(root, sandbox=live or boxed, **more)
+
+    def _before(self, root: Path) -> Before:
+        """Return what keeps the files of `root`, and notes them in the session."""
+        name = sha256(bytes(root.resolve())).hexdigest()[:16]
+
+        def note(file: str, digest: str | None) -> None:
+            self.session.keep(name, file, digest, at=round(time.time(), 3))
+
+        def noted() -> dict[str, str]:
+            return dict(self.session.kept.get(name, {}))
+
+        return Before(root, self.file.with_suffix(".before") / name, note, noted)
 
     @property
     def name(self) -> str:
