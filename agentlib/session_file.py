@@ -366,11 +366,29 @@ def _system(subtype: str, content: str, **more: Any) -> Line:
 # -- records made from lines -----------------------------------------------------------
 
 
+class _Beginning:
+    """A field that keeps a list and its length, and returns what was in the list then.
+
+    Contexts of a session mostly grow at their end. If each request had a list of its
+    own, a session of 16,000 requests would need gigabytes.
+    """
+
+    def __get__(self, owner: Any, kind: type | None = None) -> list[Message]:
+        if owner is None:
+            raise AttributeError("a field without a default")
+        messages, size = owner.__dict__["context"]
+        return messages[:size]
+
+    def __set__(self, owner: Any, messages: list[Message]) -> None:
+        owner.__dict__["context"] = messages, len(messages)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """One request as it was sent, and its reply."""
 
-    context: list[Message]
+    context: _Beginning = _Beginning()
+    """The messages that were sent. Give a list that only grows at its end."""
     usage: Mapping[str, Any]
     reply: Message
     at: float

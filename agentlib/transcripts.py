@@ -82,6 +82,8 @@ class Session:
     """The uuid of the last line."""
     _boundary: Line | None = None
     """A compaction that waits for its summary line. Until then it changes nothing."""
+    _sent: list[Message] = field(default_factory=list[Message])
+    """What requests sent since the context last changed other than at its end."""
     _before: tuple[list[Message], list[str], int] | None = None
     """Before the last compaction: the context, its uuids, and the length of the
     history."""
@@ -376,7 +378,7 @@ class Session:
         content = messages.whole(reply["content"])
         message: Message = {"role": "assistant", "content": content}
         request = Request(
-            context=list(self.context),
+            context=self._sent_now(),
             usage=messages.counts(reply.get("usage")),
             reply=message,
             at=file.seconds(line["timestamp"]),
@@ -391,6 +393,16 @@ class Session:
             )
         self.settled = line.get("settled", self.settled)
         self._add(message, line)
+
+    def _sent_now(self) -> list[Message]:
+        """Return the context as a list that it shares with earlier requests, if it
+        begins like theirs."""
+        size = len(self._sent)
+        if self.context[:size] == self._sent:
+            self._sent += self.context[size:]
+        else:
+            self._sent = list(self.context)
+        return self._sent
 
     def _add(self, message: Message, line: Line) -> None:
         self.history.append(message)
