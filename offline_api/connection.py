@@ -75,7 +75,8 @@ def served_window(env: Path | str | None = COURSE) -> int | None:
         return None
     try:
         url, headers = f"{base.rstrip('/')}/v1/models", {"x-api-key": key}
-        models = httpx2.get(url, headers=headers, timeout=2).json()["data"]
+        with httpx2.Client(timeout=2, **BOUNDED) as web:
+            models = web.get(url, headers=headers).json()["data"]
         sizes = [m.get("max_model_len") or m["meta"]["n_ctx"] for m in models]
     except (
         Exception

@@ -411,10 +411,12 @@ def raw(answer: bytes) -> Iterator[tuple[str, list[bytes]]]:
                 while b"\r\n\r\n" not in data:
                     data += connection.recv(65_536)
                 before, _, body = data.partition(b"\r\n\r\n")
-                size = int(re.search(rb"(?i)content-length: (\d+)", before)[1])  # type: ignore[index]
+                length = re.search(rb"(?i)content-length: (\d+)", before)
+                size = int(length[1]) if length else 0
                 while len(body) < size:
                     body += connection.recv(65_536)
-                asked.append(body)
+                if body:  # no question about the endpoint's models
+                    asked.append(body)
                 connection.sendall(answer)
 
     thread = threading.Thread(target=serve, daemon=True)
@@ -562,7 +564,9 @@ def test_dates_that_move_along_end_within_three_minutes(
     assert "seconds" in said[0]
 
 
-@pytest.mark.parametrize("date", ["soon", "", "Thu, 99 Foo 2026", ahead(-99)])
+@pytest.mark.parametrize(
+    "date", ["soon", "", "Thu, 99 Foo 2026", "Thu, 26 Nov 2020 08:00:00 GMT"]
+)
 def test_a_date_that_is_none_or_over_asks_for_no_wait(date: str):
     assert spending._retry_after({"retry-after": date}) == 0  # pyright: ignore[reportPrivateUsage]
 
