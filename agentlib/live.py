@@ -63,9 +63,12 @@ def served_window(env: Path | str | None = COURSE) -> int | None:
         return None
     import httpx2
 
+    from agentlib.bounded import BOUNDED
+
     try:
         url, headers = f"{base.rstrip('/')}/v1/models", {"x-api-key": key}
-        models = httpx2.get(url, headers=headers, timeout=2).json()["data"]
+        with httpx2.Client(timeout=2, **BOUNDED) as web:
+            models = web.get(url, headers=headers).json()["data"]
         sizes = [m.get("max_model_len") or m["meta"]["n_ctx"] for m in models]
     except (
         Exception
@@ -176,6 +179,8 @@ def _guarded(
 ) -> "anthropic.Anthropic":
     import anthropic
 
+    from agentlib.bounded import BOUNDED
+
     base, key = values.get("ANTHROPIC_BASE_URL"), values.get("ANTHROPIC_API_KEY")
     # A token of another tool belongs to the first party; never send it to another
     # endpoint.
@@ -194,7 +199,7 @@ def _guarded(
         # instead.
         default_headers={"x-api-key": key} if base and key else None,
         # A redirect to another host would take that header along.
-        http_client=anthropic.DefaultHttpxClient(follow_redirects=False),
+        http_client=anthropic.DefaultHttpxClient(follow_redirects=False, **BOUNDED),
         middleware=[guard(_address(values), cap, warn)],
         max_retries=RETRIES,
     )

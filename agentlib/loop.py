@@ -23,7 +23,15 @@ from agentlib.hooks import (
     room_to_restore,
 )
 from agentlib.manual_compact import COMPACT_TOOL, DONE, NAME, requested_focus
-from agentlib.messages import Block, Message, of_type, received, tool_names, tool_result
+from agentlib.messages import (
+    Block,
+    Message,
+    of_type,
+    received,
+    tool_names,
+    tool_result,
+    whole,
+)
 from agentlib.pipeline import compact
 from agentlib.presets import DEFAULT
 from agentlib.recovery import Breaker, breaker, memory_first, or_else, with_less
@@ -140,10 +148,11 @@ class Agent:
         settings = self.settings
         if settings.recall and self.workspace.recall is None:
             self.workspace = replace(self.workspace, recall=self.session.recall)
+        keys = [getattr(self.client, name, "") for name in ("api_key", "auth_token")]
         self.workspace = replace(
-            self.workspace, secret=getattr(self.client, "api_key", None) or ""
+            self.workspace, secret=" ".join(key for key in keys if isinstance(key, str))
         )
-        self.system = self.system or system_prompt(settings)
+        self.system = whole(self.system or system_prompt(settings))
         manual = settings.manual and settings.enabled
         self.tools = [*self.workspace.definitions, *([COMPACT_TOOL] if manual else [])]
         self.meter = metered(self.session, settings, self.system + str(self.tools))
@@ -181,7 +190,7 @@ class Agent:
     def compact_now(self, focus: str = "") -> Step:
         """Compact between two runs of the same session, as `/compact` does."""
         self.open()
-        return self.prepare(self.now(), "manual", focus)
+        return self.prepare(self.now(), "manual", whole(focus))
 
     def preview(self) -> Step:
         """Return what `compact_now` would do, with a stand-in. Asks no model, notes
@@ -221,11 +230,12 @@ class Agent:
         if prompt is None:
             self.open()
             return
-        if not prompt.strip():
+        words: str = whole(prompt)
+        if not words.strip():
             raise ValueError("the prompt is empty; say what to do")
         budget = self.settings.context_window - self.settings.output_reserve
         size = self.meter.estimate([]) + int(
-            message_tokens({"role": "user", "content": prompt})
+            message_tokens({"role": "user", "content": words})
         )
         if size > budget:
             raise RequestTooLarge(
@@ -233,7 +243,7 @@ class Agent:
                 f"the budget is {budget:,} (window - output_reserve). Shorten it, or name a file"
             )
         self.open()
-        self.session.say(prompt, at=self.now())
+        self.session.say(words, at=self.now())
 
     def open(self) -> None:
         """Note what the session runs with from here on, and answer the calls left open.

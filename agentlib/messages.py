@@ -63,10 +63,24 @@ _KEYS = {
 }
 """The keys that the API takes back."""
 EMPTY_REPLY = "(empty reply)"
+MOST_TOKENS = 10**12
+"""No request has more tokens. A larger count is none."""
 _HALF = re.compile("[\ud800-\udfff]")
 """Half of a surrogate pair, which UTF-8 can't hold."""
 _SIGN = re.compile("[^a-zA-Z0-9_-]")
 """A character that the API takes in no id and in no tool's name."""
+
+
+def whole(content: Any) -> Any:
+    """Put U+FFFD in place of half surrogate pairs, which no request can hold.
+
+    Python gets such texts from programs that cut them in the middle of a character.
+
+    >>> ascii(whole("smile \\ud83d"))
+    "'smile \\\\ufffd'"
+    """
+    text = json.dumps(content, ensure_ascii=False)
+    return json.loads(_HALF.sub("\ufffd", text)) if _HALF.search(text) else content
 
 
 def blocks(message: Message) -> list[Block]:
@@ -458,21 +472,22 @@ def received(
     return {**reply, **new} if content == raw else {**reply, **new, "rawContent": raw}
 
 
-def counts(usage: object) -> Block:
-    """Return a reply's usage without token counts that are no whole numbers.
+def counts(usage: object, most: float = MOST_TOKENS) -> Block:
+    """Return a reply's usage without token counts that are no whole numbers, or above
+    `most`.
 
     >>> counts({"input_tokens": 7, "output_tokens": "9", "cache_creation": [1]})
     {'input_tokens': 7, 'cache_creation': {}}
     """
     given = cast(Block, usage) if isinstance(usage, dict) else Block()
     split = {
-        k: counts(v)
+        k: counts(v, most)
         for k, v in given.items()
         if k == "cache_creation" and v is not None
     }
     whole = {
         k: v
         for k, v in given.items()
-        if isinstance(v, int | None) or "_tokens" not in k
+        if "_tokens" not in k or v is None or (isinstance(v, int) and v <= most)
     }
     return {**whole, **split}

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, cast
 from zlib import crc32
 
-from agentlib.messages import Message
+from agentlib.messages import Message, counts
 from agentlib.step import Outcome, Step, summary_place
 
 Line = dict[str, Any]
@@ -38,6 +38,7 @@ FAILED = "agentlib_compaction_failed"
 CLEARED = "agentlib_cleared"
 UNDONE = "agentlib_undone"
 REPEAT = "agentlib_repeat"
+KEPT = "agentlib_kept"
 SUM = "crc32"
 """The last field of a line: the checksum of the line's text before it."""
 
@@ -225,13 +226,37 @@ def _locked(path: Path, note: Path, tries: int = 6) -> int:
         ):  # a killed agent's lock lives on in a command that it was just starting
             time.sleep(0.05)
             return _locked(path, note, tries - 1)
-        owner = note.read_text() if note.exists() else "unknown"
+        owner = _owner(note)
         text = f"{path} is in use by process {owner}: end that one, or begin another session"
         raise SessionInUse(text) from error
     except OSError:  # a file system without locks
         pass
-    note.write_text(str(os.getpid()))
+    _sign(note)
     return handle
+
+
+def _sign(note: Path) -> None:
+    """Write this process's id into a new file. It is for people, so it may fail.
+
+    A repository may have brought a symlink of that name, which would be written
+    through.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    with suppress(OSError):
+        note.unlink(missing_ok=True)
+        with os.fdopen(os.open(note, flags, 0o600), "w") as file:
+            file.write(str(os.getpid()))
+
+
+def _owner(note: Path) -> str:
+    """Read the process's id, "unknown" if the file is another one than `_sign` makes."""
+    # Neither follow a link nor wait for a pipe. Windows has no such flags.
+    flags = os.O_RDONLY | sum(
+        getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK")
+    )
+    with suppress(OSError, ValueError), os.fdopen(os.open(note, flags), "rb") as file:
+        return str(int(file.read(20)))
+    return "unknown"
 
 
 def _unlock(name: str, note: Path) -> None:
@@ -341,11 +366,29 @@ def _system(subtype: str, content: str, **more: Any) -> Line:
 # -- records made from lines -----------------------------------------------------------
 
 
+class _Beginning:
+    """A field that keeps a list and its length, and returns what was in the list then.
+
+    Contexts of a session mostly grow at their end. If each request had a list of its
+    own, a session of 16,000 requests would need gigabytes.
+    """
+
+    def __get__(self, owner: Any, kind: type | None = None) -> list[Message]:
+        if owner is None:
+            raise AttributeError("a field without a default")
+        messages, size = owner.__dict__["context"]
+        return messages[:size]
+
+    def __set__(self, owner: Any, messages: list[Message]) -> None:
+        owner.__dict__["context"] = messages, len(messages)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """One request as it was sent, and its reply."""
 
-    context: list[Message]
+    context: _Beginning = _Beginning()
+    """The messages that were sent. Give a list that only grows at its end."""
     usage: Mapping[str, Any]
     reply: Message
     at: float
@@ -407,7 +450,7 @@ def compaction(line: Line, message: Message | None, seen: int) -> Compaction:
         or str(details.get("failure")).startswith("compaction rests"),
         focus=details.get("focus") or "",
         archive=details.get("archive") or "",
-        usage=details.get("usage") or (),
+        usage=[counts(usage) for usage in details.get("usage") or ()],
         tokens_before=details.get("preTokens") or 0,
         tokens_after=details.get("postTokens") or 0,
         at=seconds(line["timestamp"]),

@@ -54,26 +54,64 @@ input.
 The watcher is no child of the command, which may wait for all of its children.
 """
 
-PROTECTED = {
-    ".git": "git runs hooks and filters",
-    ".envrc": "direnv runs it",
-    ".vscode": "the editor runs tasks",
-    ".idea": "the editor runs tasks",
-    ".devcontainer": "the editor builds it and runs its commands",
-    ".husky": "git runs hooks",
-    ".pre-commit-config.yaml": "git runs hooks",
-    ".claude": "Claude Code runs hooks",
-    ".mcp.json": "agents start its servers",
-    ".github/workflows": "GitHub runs them",
-    ".github/actions": "GitHub runs them",
-    ".gitlab-ci.yml": "GitLab runs it",
-    ".circleci": "CircleCI runs it",
+_WHY = {
+    "git runs hooks and filters": ".git",
+    "Mercurial runs hooks": ".hg",
+    "Jujutsu runs what its settings name": ".jj",
+    "git runs hooks": """
+        .husky .githooks .pre-commit-config.y*ml lefthook*.y*ml lefthook*.toml
+        lefthook*.json .lefthook* .overcommit.yml .lintstagedrc* lint-staged.config.*
+        prek.toml
+    """,
+    "direnv runs it": ".envrc",
+    "mise runs hooks": "mise.toml mise.*.toml .mise.*toml .mise .config/mise .rtx.*toml",
+    "the shell runs it": ".autoenv*",
+    "the editor runs tasks": """
+        .vscode *.code-workspace .idea .fleet .zed .vs *.sublime-project
+    """,
+    "the editor runs it": """
+        .exrc .vimrc .nvimrc .nvim.lua .lazy.lua .lvimrc .dir-locals*.el
+    """,
+    "the editor builds it and runs its commands": """
+        .devcontainer* .gitpod* .idx .replit .devfile.y*ml devfile.y*ml
+    """,
+    "Claude Code runs hooks": ".claude",
+    "agents start its servers": ".mcp.json",
+    "agents run its hooks and servers": """
+        .agents .aider.conf.y*ml .amazonq .amp .augment .cline .clinerules .codebuddy .codex
+        .continue .copilot .crush.json crush.json .cursor .factory .gemini .goose .iflow .junie
+        .kilocode .kiro .openhands .opencode opencode.json* .pi .qoder .qwen .roo
+        .serena .trae .vibe .warp .windsurf .zencoder
+    """,
+    "GitHub runs them": """
+        .github/workflows .github/actions .github/hooks .github/agents
+    """,
+    "GitLab runs it": "*.gitlab-ci.y*ml .gitlab/ci",
+    "CircleCI runs it": ".circleci",
+    "a build server runs it": """
+        *.woodpecker.y*ml .woodpecker .appveyor.yml appveyor.yml .azure-pipelines*
+        azure-pipelines* .azuredevops bitbucket-pipelines.y*ml bitrise.y*ml
+        .build.y*ml .builds .buildkite buildspec*.y*ml .cirrus.* cloudbuild*.y*ml
+        cloudbuild.json .codefresh codefresh*.y*ml codemagic.y*ml .drone.*
+        .forgejo/actions .forgejo/workflows .gitea/actions .gitea/workflows .harness
+        Jenkinsfile* *.jenkinsfile .onedev-buildspec.y*ml .readthedocs.y*ml
+        screwdriver.y*ml .semaphore .teamcity .tekton .travis.y*ml .vela.y*ml
+        wercker.y*ml .zuul* zuul.d zuul.y*ml
+    """,
 }
+PROTECTED = {name: why for why, names in _WHY.items() for name in names.split()}
 """Files and folders from which other programs run commands later, outside any sandbox,
-and why."""
+and why. A `*` stands for any characters but a slash.
+
+No list can be whole. It knows programs that run a file by its name, when somebody
+commits, pushes or opens a folder. It doesn't know what a person runs by hand, such as a
+Makefile, nor the settings of a host that builds a site.
+"""
 BARE = "HEAD"
 """The file by which git takes any folder for a repository, whose settings name
 commands."""
+MOST_LINKS = 40
+"""Most links that a path is followed through, as in Linux."""
 
 
 @dataclass
@@ -129,10 +167,9 @@ def sandbox_prefix(bubblewrap: str, folder: Path) -> list[str]:
         ):  # what lies beside the folder is nobody's program
             call += ["--ro-bind-try", place, place]
     call += ["--bind", str(folder), "/workspace", "--chdir", "/workspace"]
-    for name in (name.partition("/")[0] for name in PROTECTED):
-        if not (
-            folder / name
-        ).is_symlink():  # bubblewrap fails if it leads out of the folder
+    for name in _tops(folder):
+        # bubblewrap fails if it leads out of the folder
+        if not (folder / name).is_symlink():
             call += ["--ro-bind-try", str(folder / name), f"/workspace/{name}"]
     for path in folder.glob(".env*"):
         file = path.resolve()
@@ -151,6 +188,22 @@ def confines() -> bool:
     )
 
 
+def _tops(folder: Path) -> list[str]:
+    """List the names in `folder` itself at which a `PROTECTED` one is or would be."""
+    tops = [name.partition("/")[0] for name in PROTECTED]
+    there = [path.name for top in tops if "*" in top for path in folder.glob(top)]
+    return [*dict.fromkeys([top for top in tops if "*" not in top] + there)]
+
+
+def _pattern(name: str) -> str:
+    return re.escape(name).replace(r"\*", "[^/:]*")
+
+
+_PROTECTED_NAME = re.compile(
+    rf"(?i)(^|/)(({'|'.join(map(_pattern, PROTECTED))})[. ]*($|[/:])|{BARE}[. ]*($|:))"
+)
+
+
 def is_protected(path: str) -> bool:
     """Return whether a path with slashes is one of the `PROTECTED` or lies below one.
 
@@ -160,9 +213,63 @@ def is_protected(path: str) -> bool:
     >>> is_protected("lib/.Git/config"), is_protected(".gitignore")
     (True, False)
     """
-    names = "|".join(map(re.escape, PROTECTED))
-    place = rf"(?i)(^|/)(({names})[. ]*($|[/:])|{BARE}[. ]*($|:))"
-    return re.search(place, path) is not None
+    return _PROTECTED_NAME.search(path) is not None
+
+
+def steps(root: Path, path: str) -> list[str]:
+    """List the names in `root` by which a path gets to its file, link after link.
+
+    `root` is a folder without links in its own path. The last name is the file's.
+
+    >>> Path("agents").mkdir()
+    >>> Path(".claude").symlink_to("agents")
+    >>> steps(Path.cwd().resolve(), ".claude/a.json")
+    ['.claude/a.json', 'agents/a.json', 'agents/a.json']
+    """
+    at, names, links = root, list[str](), 0
+    ahead = [*reversed(Path(path).parts)]
+    while ahead:
+        part = ahead.pop()
+        if part == "..":
+            at = at.parent
+            continue
+        place = at / part
+        whole = place.joinpath(*reversed(ahead))
+        if whole.is_relative_to(root):
+            names.append(whole.relative_to(root).as_posix())
+        if place.is_symlink() and links < MOST_LINKS:
+            links += 1
+            ahead += reversed(place.readlink().parts)
+        else:
+            at = place
+    return names
+
+
+def is_linked(root: Path, file: Path) -> bool:
+    """Return whether a protected name is a link to `file` or to a folder above it.
+
+    That is how `.husky -> hooks` makes hooks of all that lies in `hooks`. Looks in each
+    folder from `root` down to `file`, which has no link in its own path.
+    """
+    above = [folder for folder in file.parents if folder.is_relative_to(root)]
+    places = [
+        folder / name
+        for folder in above
+        for name in PROTECTED
+        if "/" in name and "*" not in name
+    ]
+    for folder in filter(Path.is_dir, above):
+        with os.scandir(folder) as entries:
+            places += [
+                folder / entry.name
+                for entry in entries
+                if entry.is_symlink() and is_protected(entry.name)
+            ]
+    targets = [Path(os.path.realpath(place)) for place in places]
+    return any(
+        target != place and file.is_relative_to(target)
+        for place, target in zip(places, targets, strict=True)
+    )
 
 
 def holds_keys(path: str) -> bool:

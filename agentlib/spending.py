@@ -7,14 +7,17 @@ regional surcharges are not priced.
 
 import json
 import re
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from email.utils import mktime_tz, parsedate_tz
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
 from agentlib.estimation import prompt_tokens
+from agentlib.messages import MOST_TOKENS
 
 MILLION = 1_000_000
 PRICED_AS = "claude-opus-5-5"
@@ -28,6 +31,9 @@ wait each time, and most tries after the first.
 The SDK's own waits begin at half a second, double up to eight, and are some 50 seconds
 together.
 """
+GATEWAY = (502, 504, 520, 524)
+"""Codes with which a gateway says that the API behind it took a request, and no usable
+reply came in time."""
 Usage = Mapping[str, Any]
 _KINDS = ("input", "cache_write_5m", "cache_write_1h", "cache_read")
 _own: dict[str, dict[str, Any]] = {}
@@ -164,7 +170,9 @@ class Cap:
     max_usd: float
     spent: float = 0.0
     is_void: bool = False
-    """Whether a response didn't say what it cost."""
+    """Whether a request was sent and nothing says what it cost."""
+    assumed: float = 0.0
+    """Dollars in `spent` for requests that were stopped, at the most they can cost."""
 
     def __post_init__(self) -> None:
         if not self.max_usd >= 0:  # refuses nan too, which nothing ever reaches
@@ -177,12 +185,18 @@ class Cap:
         """
         if self.is_void:
             raise LiveError(
-                "The cap can't be held: the endpoint doesn't say how many tokens a request had. "
-                "Nothing more was sent; go on without max_usd if you trust it."
+                "The cap can't be held: a request was sent, and its reply doesn't say how many "
+                "tokens it had. Nothing more was sent. Begin again with what may be left of "
+                "the cap, or without max_usd if you trust the endpoint."
             )
         if self.spent >= self.max_usd:
+            part = (
+                f", at most ${self.assumed:.4f} of them for requests that were stopped"
+                if self.assumed
+                else ""
+            )
             raise CapReached(
-                f"the cap of ${self.max_usd:.4f} is reached: ${self.spent:.4f} were spent. "
+                f"the cap of ${self.max_usd:.4f} is reached: ${self.spent:.4f} were spent{part}. "
                 "Nothing was sent; choose a higher max_usd to go on."
             )
 
@@ -201,16 +215,17 @@ def usage_of(reply: bytes) -> Usage | None:
     """
     try:
         usage = json.loads(reply)["usage"]
-        counts = [usage["input_tokens"], usage["output_tokens"]]
-        counts += [
+        tokens = [usage["input_tokens"], usage["output_tokens"]]
+        tokens += [
             usage.get(f"cache_{kind}_input_tokens") or 0
             for kind in ("read", "creation")
         ]
         split: Usage = usage.get("cache_creation") or {}
-        counts += [count or 0 for count in split.values()]
+        tokens += [count or 0 for count in split.values()]
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return None
-    return usage if all(type(count) is int and count >= 0 for count in counts) else None
+    whole = all(type(count) is int and 0 <= count <= MOST_TOKENS for count in tokens)
+    return usage if whole else None
 
 
 def guard(
@@ -221,36 +236,103 @@ def guard(
 
     It runs once for each attempt, and `say` gets a line before each wait. It raises
     CapReached before a request, and LiveError if the key is refused, if nobody answers
-    at `base_url`, if the wait would be longer than `PATIENCE`, if it redirects or is no
-    Messages API, or if the cap can't be held: without a price, for a streamed answer,
-    or after a reply without a countable usage.
+    at `base_url` or its reply breaks off, if the wait would be longer than `PATIENCE`,
+    if it redirects or is no Messages API, or if the cap can't be held: without a price,
+    for a streamed answer, or after a request that may have cost something and whose
+    reply doesn't say how much.
     """
     import anthropic
 
     def handle(request: Any, call_next: Any) -> Any:
         body: dict[str, Any] = request.json or {}
         model: str = "" if "count_tokens" in request.url else body.get("model", "")
-        if cap and model:
-            _check(cap, model, body)
+        paying = cap if model else None
+        if paying:
+            _check(paying, model, body)
         try:
             response = call_next(request)
+            if paying:
+                _count(paying, response, model)
         except anthropic.APIConnectionError as error:  # also ten minutes of silence
             reason = error.__cause__ or error
+            text = _no_reply(base_url, reason)
+            is_lost = paying and not _is_unsent(reason)
+            if paying and is_lost:
+                paying.is_void = True
             is_last = request.retries_taken > 1 or isinstance(
                 error, anthropic.APITimeoutError
             )
-            text = f"Nobody answers at {base_url}: is there a network? {reason}"
+            if is_last or is_lost:
+                raise LiveError(text) from reason
+            say(f"{text}; trying again")
             # The SDK tries again if its own error is the cause.
-            raise LiveError(text) from (reason if is_last else error)
+            raise LiveError(text) from error
+        except BaseException as error:
+            if paying and isinstance(error, Exception):
+                paying.is_void = True
+            elif paying:  # Ctrl-C: the API may finish the reply that nobody reads
+                paying.assumed += paying.add(_most(body), model)
+            raise
         _check_response(response, base_url, body.get("stream"))
-        _check_wait(request, response, base_url, say)
-        if cap and model and response.http_response.is_success:
-            usage = usage_of(response.http_response.read())
-            cap.is_void = usage is None
-            cap.add(usage or {}, model)
-        return response
+        if not (paying and paying.is_void):
+            _check_wait(request, response, base_url, say)
+            return response
+        if response.http_response.is_success:
+            return response
+        text = f"{base_url} couldn't hand on the reply ({response.status_code})"
+        raise LiveError(f"{text}, which may be billed.")
 
     return handle
+
+
+def _no_reply(base_url: str, reason: BaseException) -> str:
+    """Say what became of a request without a whole reply."""
+    import httpx2
+
+    if _is_unsent(reason):
+        return f"Nobody answers at {base_url}: is there a network? {reason}"
+    if isinstance(reason, httpx2.TimeoutException):
+        return f"{base_url} took the request and didn't answer in time: {reason}"
+    return f"The reply of {base_url} broke off or can't be read: {reason}"
+
+
+def _is_unsent(reason: BaseException) -> bool:
+    """Return whether a request failed before there was a connection to send it on."""
+    import httpx2
+
+    kinds = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
+    return isinstance(reason, (*kinds, httpx2.ProxyError, httpx2.UnsupportedProtocol))
+
+
+def _most(body: Mapping[str, Any]) -> Usage:
+    """Return the most that a request can use: two bytes a token, written to the
+    cache."""
+    size = len(
+        json.dumps(body, default=str, ensure_ascii=False).encode("utf-8", "replace")
+    )
+    output = body.get("max_tokens") or 0
+    return {"cache_creation_input_tokens": size // 2, "output_tokens": output}
+
+
+def _count(cap: Cap, response: Any, model: str) -> None:
+    """Add what a response cost. If that can't be known, the cap can't be held.
+
+    An error that the API itself sends is free. A gateway's own error may come after the
+    API did the work.
+    """
+    answer = response.http_response
+    if answer.is_success:
+        usage = usage_of(answer.read())
+        cap.is_void = usage is None
+        cap.add(usage or {}, model)
+    elif answer.status_code in GATEWAY:
+        cap.is_void = not _is_api_error(answer.read())
+
+
+def _is_api_error(text: bytes) -> bool:
+    with suppress(ValueError, RecursionError, LookupError, TypeError):
+        return isinstance(json.loads(text)["error"]["type"], str)
+    return False
 
 
 def _check_wait(
@@ -259,25 +341,30 @@ def _check_wait(
     """Say that the SDK tries again, and when. Raise LiveError if that takes too
     long."""
     code, headers = response.status_code, response.headers
-    again = (code in (408, 409, 429) or code >= 500) and headers.get(
-        "x-should-retry"
-    ) != "false"
-    if not again or request.retries_taken >= RETRIES:
+    wish = headers.get("x-should-retry")  # the SDK obeys it, whatever the code
+    again = (code in (408, 409, 429) or code >= 500) and wish != "false"
+    is_error = not response.http_response.is_success
+    if not (is_error and (again or wish == "true")) or request.retries_taken >= RETRIES:
         return
     wait = _retry_after(headers)
     if (request.retries_taken + 1) * wait > PATIENCE:
         asks = f"asks to wait {wait:,.0f} seconds ({code})"
         raise LiveError(f"{base_url} {asks}: go on later, nothing is lost.")
-    when = f" in {wait:g} seconds" if wait else ""
+    when = f" in {wait:.3g} seconds" if wait else ""
     say(f"{base_url} can't answer now ({code}); trying again{when}")
 
 
 def _retry_after(headers: Mapping[str, str]) -> float:
-    """Return the seconds that a response asks to wait, 0 if it doesn't ask. Dates
-    aren't read."""
+    """Return the seconds that a response asks to wait, 0 if it doesn't ask.
+
+    It may name a number, or the date at which the wait is over.
+    """
     for name, unit in (("retry-after-ms", 1_000), ("retry-after", 1)):
         with suppress(KeyError, ValueError):
             return max(0.0, float(headers[name]) / unit)
+    date = parsedate_tz(headers.get("retry-after", ""))
+    with suppress(ValueError, OverflowError):
+        return max(0.0, mktime_tz(date) - time.time()) if date else 0.0
     return 0.0
 
 

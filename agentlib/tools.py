@@ -162,7 +162,7 @@ class Workspace:
     keep: Callable[[Path], None] | None = None
     """Called with each file before `write_file` or `edit_file` changes it."""
     secret: str = field(default="", repr=False)
-    """The key in use, which no result shows."""
+    """The key in use, which no result shows. Several have a blank between them."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "root", Path(self.root).resolve())
@@ -211,9 +211,25 @@ class Workspace:
 
         A key that was changed, such as spelt backwards or in base64, is not noticed.
         """
-        for key in [*shell.keys_in(self.root), self.secret]:
-            text = text.replace(key, "[masked: a key]") if len(key) > 11 else text
+        for key in self._keys():
+            text = text.replace(key, "[masked: a key]")
         return text
+
+    def _keys(self) -> list[str]:
+        """List what no result shows, the longest first, because one may hold
+        another."""
+        keys = {*shell.keys_in(self.root), *self.secret.split()}
+        return sorted((key for key in keys if len(key) > 11), key=len, reverse=True)
+
+    def _without_last_part(self, text: str) -> str:
+        """Take off the beginning of a key at which a text was cut."""
+        parts = [
+            size
+            for key in self._keys()
+            for size in range(1, len(key))
+            if text.endswith(key[:size])
+        ]
+        return text[: len(text) - max(parts, default=0)]
 
     def bash(self, command: str) -> str:
         """Return a command's standard output and error, in the order of their arrival.
@@ -226,17 +242,19 @@ class Workspace:
             execution = shell.run(
                 self._call(command), self.root, time_limit=self.time_limit
             )
-        code, output = (
-            execution.exit_code,
-            execution.output.replace(str(self.root), "/workspace"),
-        )
+        code, output, cut = execution.exit_code, execution.output, execution.cut
+        if cut:  # a key that was cut in two isn't found any more
+            output = self._without_last_part(output)
+            cut += len(execution.output) - len(output)
+        # Before `fit` cuts the text once more.
+        output = self.without_keys(output.replace(str(self.root), "/workspace"))
         silent = not output.strip()
         stopped = f"(stopped: it ran longer than {self.time_limit:g} seconds)"
         notes = (
             [] if code == 0 else [stopped if code is None else f"(exit code {code})"]
         )
-        output = output if execution.cut else output.rstrip("\n")
-        text = fit("(no output)" if silent else output, execution.cut, *notes)
+        output = output if cut else output.rstrip("\n")
+        text = fit("(no output)" if silent else output, cut, *notes)
         expect(code == 0 or (code == 1 and silent), text)
         return text
 
@@ -270,6 +288,7 @@ class Workspace:
         text = re.sub(
             "\r\n?", "\n", _bytes(file, name).decode("utf-8-sig", errors="replace")
         )
+        text = self.without_keys(text)  # before a page of it is cut
         lines = text.removesuffix("\n").split("\n") if text else []
         if not lines and not offset:
             return "(empty file)"
@@ -333,7 +352,7 @@ class Workspace:
             raise ToolError(
                 f"no result has the id {tool_use_id}; copy it whole"
             ) from None
-        return page(text.split("\n"), offset, limit)
+        return page(self.without_keys(text).split("\n"), offset, limit)
 
     def _place(self, path: str, *, write: bool = False) -> tuple[Path, str]:
         """Find the file that `path` leads to, links followed, and its name in
@@ -343,15 +362,18 @@ class Workspace:
         inside = file.is_relative_to(self.root)
         expect(inside, f"{path} is outside the workspace; paths start at /workspace")
         name = file.relative_to(self.root).as_posix()
-        refused = write and shell.is_protected(name)
+        # A link may lead to another name: what was asked for counts, each step on the
+        # way, and where it ends.
+        asked = os.path.normpath(inner).replace(os.sep, "/")
+        names = [asked, *shell.steps(self.root, inner), name]
+        refused = write and (
+            any(map(shell.is_protected, names)) or shell.is_linked(self.root, file)
+        )
         expect(
             not refused, f"only the person may write {name}: commands could run from it"
         )
-        asked = os.path.normpath(inner).replace(
-            os.sep, "/"
-        )  # a link may lead to another name
         is_env = file == Path(os.path.realpath(self.root / ".env"))
-        holds = is_env or any(map(shell.holds_keys, (asked, name)))
+        holds = is_env or any(map(shell.holds_keys, names))
         expect(not holds, f"only the person may open {name}: it may hold keys")
         readable = (
             file.is_file() or not file.exists()

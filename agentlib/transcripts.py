@@ -9,6 +9,7 @@ for the files of other programs.
 """
 
 import itertools
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -58,6 +59,9 @@ class Session:
     """Lengths of the history at which the person began again with an empty context."""
     undone: list[int] = field(default_factory=list[int])
     """Lengths of the history at which a compaction was taken back."""
+    kept: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+    """For each folder, by a name of its own, the files that were kept before the agent
+    changed them, with the SHA-256 of each copy. It is empty for a file that is new."""
     skipped: list[str] = field(default_factory=list[str])
     """Texts that `load` couldn't read: torn lines, and lines that are no JSON
     object."""
@@ -78,6 +82,8 @@ class Session:
     """The uuid of the last line."""
     _boundary: Line | None = None
     """A compaction that waits for its summary line. Until then it changes nothing."""
+    _sent: list[Message] = field(default_factory=list[Message])
+    """What requests sent since the context last changed other than at its end."""
     _before: tuple[list[Message], list[str], int] | None = None
     """Before the last compaction: the context, its uuids, and the length of the
     history."""
@@ -200,9 +206,8 @@ class Session:
     def say(self, content: str | list[Block], *, at: float) -> None:
         """Note a user's message: the person's words, or a result as `answer` notes
         it."""
-        self._write(
-            at, {"type": "user", "message": {"role": "user", "content": content}}
-        )
+        message = {"role": "user", "content": messages.whole(content)}
+        self._write(at, {"type": "user", "message": message})
 
     def answer(self, result: Block, *, at: float) -> None:
         """Note one tool_result as it comes. The results of one turn become one
@@ -224,6 +229,11 @@ class Session:
         self._write(
             at, {"type": "system", "subtype": file.REPEAT, "usage": dict(usage)}
         )
+
+    def keep(self, folder: str, name: str, digest: str | None, *, at: float) -> None:
+        """Note that a file was kept, or with `digest` None that it was put back."""
+        line = {"folder": folder, "name": name, "sha256": digest}
+        self._write(at, {"type": "system", "subtype": file.KEPT, **line})
 
     def take(self, step: Step, *, at: float) -> None:
         """Note how a step changed the context."""
@@ -326,11 +336,12 @@ class Session:
             case file.COMPACT:
                 self._boundary = line
             case file.REPEAT:
-                self.repeats.append(
-                    Repeat(file.seconds(line["timestamp"]), line["usage"])
-                )
+                usage = messages.counts(line["usage"])
+                self.repeats.append(Repeat(file.seconds(line["timestamp"]), usage))
             case file.UNDONE:
                 self._fold_undo()
+            case file.KEPT:
+                self._fold_kept(str(line["folder"]), str(line["name"]), line["sha256"])
             case file.CLEARED:
                 self.context, self._ids, self.settled, self._before = [], [], 0, None
                 self.cleared.append(len(self.history))
@@ -340,8 +351,16 @@ class Session:
                 pass
         self._parent = line.get("uuid") or self._parent
 
+    def _fold_kept(self, folder: str, name: str, digest: object) -> None:
+        files = self.kept.setdefault(folder, {})
+        if isinstance(digest, str):
+            files[name] = digest
+        else:
+            files.pop(name, None)
+
     def _fold_user(self, line: Line) -> None:
-        message: Message = {"role": "user", "content": line["message"]["content"]}
+        content = messages.whole(line["message"]["content"])
+        message: Message = {"role": "user", "content": content}
         if line.get("isCompactSummary"):
             self._fold_summary(message, line)
         elif (
@@ -356,10 +375,11 @@ class Session:
 
     def _fold_reply(self, line: Line) -> None:
         reply = line["message"]
-        message: Message = {"role": "assistant", "content": reply["content"]}
+        content = messages.whole(reply["content"])
+        message: Message = {"role": "assistant", "content": content}
         request = Request(
-            context=list(self.context),
-            usage=reply.get("usage") or {},
+            context=self._sent_now(),
+            usage=messages.counts(reply.get("usage")),
             reply=message,
             at=file.seconds(line["timestamp"]),
             seen=len(self.history),
@@ -373,6 +393,16 @@ class Session:
             )
         self.settled = line.get("settled", self.settled)
         self._add(message, line)
+
+    def _sent_now(self) -> list[Message]:
+        """Return the context as a list that it shares with earlier requests, if it
+        begins like theirs."""
+        size = len(self._sent)
+        if self.context[:size] == self._sent:
+            self._sent += self.context[size:]
+        else:
+            self._sent = list(self.context)
+        return self._sent
 
     def _add(self, message: Message, line: Line) -> None:
         self.history.append(message)
@@ -451,7 +481,8 @@ def _is_sound(line: Line, kind: str | None, message: Message) -> bool:
     is_content = messages.is_content(message["content"])
     return (
         types == ({int}, {str})
-        and messages.counts(usage) == usage
+        # A count that is too large to be one is left out of the bill, not its reply.
+        and messages.counts(usage, math.inf) == usage
         and is_placed
         and is_content
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from agentlib.cli.arguments import Command
 from agentlib.cli.program import typed
 from agentlib.settings import MODEL
 from offline_api.errors import Refusal, invalid
@@ -109,7 +110,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     command.main(argv, typed("offline_api", "agentlib-api"))
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--port", type=click.IntRange(0, 65_535), default=8080, help="0 takes a free one."
 )

@@ -1,50 +1,138 @@
 """Stop a function that doesn't end: an engine before the judge, an answer to an
 exercise."""
 
+import contextlib
 import ctypes
+import inspect
+import sys
 import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
 
 Clock = Callable[[], float]
-_LIMITS, _LOCK = dict[int, tuple[Clock, float]](), threading.Lock()
-"""For each thread a clock and when its time is over, and who may look at it."""
+AGAIN = 0.2
+"""Seconds after which a `TimeOver` that had no effect is raised once more."""
 
 
 class TimeOver(BaseException):
     """The time is over. A function's own `except Exception` doesn't catch this."""
 
 
+class _TimeOverAgain(TimeOver):
+    """Raised in a function that caught the first one, as a bare `except` does.
+
+    A loop around such a `try` would catch each one that is raised inside of it. So this
+    one lets the next line raise as well, which is a line of the handler.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        frame, own = _caller(), _LIMITS.get(threading.get_ident())
+        while own and frame and frame is not own.frame:
+            frame.f_trace = _raise
+            frame = frame.f_back
+        if own:
+            sys.settrace(_raise)
+
+
+def _raise(frame: FrameType, event: str, arg: Any) -> Any:
+    """Raise at the next line that isn't this module's own. Python then stops
+    tracing."""
+    own = frame.f_code.co_filename in (__file__, contextlib.__file__)
+    if event in ("line", "call") and not own:
+        raise TimeOver
+    return _raise
+
+
+@dataclass
+class _Limit:
+    clock: Clock
+    end: float
+    frame: FrameType
+    """The one whose block is limited."""
+    sent: float | None = None
+    """When `TimeOver` was raised last, as `time.monotonic` counts."""
+
+
+_LIMITS = dict[int, _Limit]()
+"""The limit of each thread."""
+_LOCK = threading.Lock()
+"""Held while somebody looks at the limits."""
+
+
 @contextmanager
 def limited(seconds: float, clock: Clock = time.monotonic) -> Generator[None]:
-    """Raise `TimeOver` in this thread after so many seconds.
+    """Raise `TimeOver` in this thread after so many seconds, and again until the block
+    ends.
 
     Within another limit only the inner one counts. A call that waits outside of Python,
     such as one long sleep, is only stopped when it returns. One thread watches over all
     calls, because a timer for each would take longer than most engines do.
     """
-    here = threading.get_ident()
+    here, tracer = threading.get_ident(), sys.gettrace()
+    manager = _caller()  # enters the block for the one who called it
+    assert manager
+    assert manager.f_back
+    block = manager.f_back
     with _LOCK:
-        outer, _LIMITS[here] = _LIMITS.pop(here, None), (clock, clock() + seconds)
+        outer = _LIMITS.get(here)
+        _LIMITS[here] = _Limit(clock, clock() + seconds, block)
         if not any(each.name == _watch.__name__ for each in threading.enumerate()):
             threading.Thread(target=_watch, name=_watch.__name__, daemon=True).start()
     try:
         yield
     finally:
-        with _LOCK:
-            _LIMITS.pop(here, None)
-            if outer:
-                _LIMITS[here] = outer
+        is_over = False
+        while not is_over:
+            try:
+                with _LOCK:
+                    _LIMITS.pop(here, None)
+                    _send(here, None)  # one may be under way
+                    if outer:
+                        _LIMITS[here] = outer
+                    is_over = True
+            except TimeOver:  # it came just before the lock
+                if is_over:
+                    raise
+        if sys.gettrace() is not tracer:
+            sys.settrace(tracer)
+
+
+def _caller() -> FrameType | None:
+    """Return the frame that called the function which calls this one."""
+    own = inspect.currentframe()
+    caller = own.f_back if own else None
+    return caller.f_back if caller else None
 
 
 def _watch() -> None:
     while True:
         time.sleep(0.02)
         with _LOCK:
-            for late in [
-                thread for thread, (clock, end) in _LIMITS.items() if clock() > end
-            ]:
-                del _LIMITS[late]
-                thread, error = ctypes.c_ulong(late), ctypes.py_object(TimeOver)
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, error)
+            for thread, limit in list(_LIMITS.items()):
+                now = time.monotonic()
+                is_late = limit.clock() > limit.end
+                if not is_late or (limit.sent and now < limit.sent + AGAIN):
+                    continue
+                newest = sys._current_frames().get(thread)  # pyright: ignore[reportPrivateUsage]
+                if not _is_running(limit.frame, newest):
+                    del _LIMITS[thread]  # the block was left without its end
+                    continue
+                _send(thread, _TimeOverAgain if limit.sent else TimeOver)
+                limit.sent = now
+
+
+def _is_running(block: FrameType, newest: FrameType | None) -> bool:
+    while newest and newest is not block:
+        newest = newest.f_back
+    return newest is block
+
+
+def _send(thread: int, error: type[TimeOver] | None) -> None:
+    """Let a thread raise this next. None: take back one that it hasn't raised yet."""
+    what = ctypes.py_object(error) if error else None
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), what)

@@ -13,6 +13,7 @@ from rich.progress import Progress, track
 from rich.text import Text
 
 from agentlib import presets
+from agentlib.cli.arguments import Command
 from agentlib.cli.render import plain
 from agentlib.settings import Settings
 from agentlib.spending import price_list
@@ -41,7 +42,7 @@ _FILE, _COUNT = click.Path(path_type=Path, dir_okay=False), click.IntRange(0)
 _MODEL = click.Choice([*price_list()["models"]])
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("paths", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--session", default="", help="One session only, by the beginning of its id."

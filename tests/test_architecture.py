@@ -105,7 +105,12 @@ def test_nobody_imports_a_private_name_of_another_package() -> None:
 
 THIRD_PARTY = {"anthropic", "httpx2", "pydantic", "click", "dotenv", "filelock", "rich"}
 NOTEBOOKS = {"pandas", "matplotlib", "ipywidgets", "jupyterlab"}
-ENTRANCES = ("agentlib.cli", "agentlib.__main", "agentlib.adapters.")
+ENTRANCES = (
+    "agentlib.cli",
+    "agentlib.__main",
+    "agentlib.adapters.",
+    "agentlib.bounded",
+)
 AGENT = [n for n in SOURCES if n.startswith("agentlib") and not n.startswith(ENTRANCES)]
 
 

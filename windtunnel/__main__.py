@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 from rich.progress import track
 
+from agentlib.cli.arguments import Command
 from agentlib.settings import MODEL
 from agentlib.spending import price_list
 from session_report.terminal import run
@@ -36,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     run(command, argv, "windtunnel", "agentlib-judge", WRONG)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("engine")
 @click.option(
     "--at-least", default="", metavar="NAME|FILE", help="Exit with 1 if this beats it."

@@ -1,6 +1,7 @@
 """Define the command line of `python -m agentlib`, and derive the settings from it."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, get_type_hints
 
@@ -23,6 +24,38 @@ def function(name: str) -> ContextEngine:
         return engine_named(name)
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
+
+
+class Command(click.Command):
+    """A command that takes no option's name as the value of the option before it.
+
+    `--model --live` lacks a value, while click would ask for a model called "--live".
+    A value that is meant so is written as `--model=--live`.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words. Raises BadOptionUsage for an option without its value."""
+        words = args[: args.index("--")] if "--" in args else args
+        given = [
+            option
+            for option in self.get_params(ctx)
+            if option.param_type_name == "option"
+        ]
+        names = {
+            name for option in given for name in (*option.opts, *option.secondary_opts)
+        }
+        flags = {
+            name
+            for option in given
+            if isinstance(option, click.Option) and (option.is_flag or option.count)
+            for name in (*option.opts, *option.secondary_opts)
+        }
+        for word, following in pairwise(words):
+            if word in names - flags and following.partition("=")[0] in names:
+                raise click.BadOptionUsage(
+                    word, f"Option {word!r} requires an argument.", ctx
+                )
+        return super().parse_args(ctx, args)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,9 +135,13 @@ def options() -> list[click.Parameter]:
     """Make an option of each field of `Arguments` after the prompt: type or check, and
     help."""
     fields = list(get_type_hints(Arguments, include_extras=True).items())[1:]
+    # With is_flag=False click would let an option stand without its value.
     return [
         click.Option(
-            [f"--{name}".replace("_", "-")], type=kind, is_flag=kind is bool, help=text
+            [f"--{name}".replace("_", "-")],
+            type=kind,
+            is_flag=kind is bool or None,
+            help=text,
         )
         for name, (kind, text) in ((name, hint.__metadata__) for name, hint in fields)
     ]

@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import threading
+import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
@@ -20,7 +21,7 @@ import click
 
 from agentlib import shell
 from agentlib.cli import render
-from agentlib.cli.arguments import Arguments, options
+from agentlib.cli.arguments import Arguments, Command, options
 from agentlib.cli.program import typed
 from agentlib.cli.undo import Before
 from agentlib.cli.working_copy import copy_folder
@@ -59,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except click.Abort:  # Ctrl-C
         return STOPPED
     except click.ClickException as error:
-        text, code = error.format_message(), error.exit_code
+        text, code = render.plain(error.format_message()), error.exit_code
     except (
         ValueError,
         OSError,
@@ -70,7 +71,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-@click.command(params=[click.Argument(["prompt"], required=False), *options()])
+@click.command(
+    cls=Command, params=[click.Argument(["prompt"], required=False), *options()]
+)
 @click.version_option(package_name="agentlib-course", message="agentlib %(version)s")
 def command(**given: Any) -> int:
     """A coding agent that outlives its context window.
@@ -165,7 +168,7 @@ class Terminal:
         self.arguments, own = arguments, old.settings if old else None
         self.model = arguments.model or model_id(arguments.live, env=arguments.env)
         self.settings = arguments.settings(own, self.model)
-        click.echo(notice(self.model, arguments))
+        click.echo(render.plain(notice(self.model, arguments)))
         if most := self.settings.keep_alive:
             click.echo(
                 f"[up to {most} repeats keep the prompt cache alive when the agent waits]"
@@ -180,8 +183,12 @@ class Terminal:
         if limit and limit < self.settings.context_window:
             self.settings = replace(arguments, window=limit).settings(own, self.model)
             click.echo(f"[window: {limit:,} tokens, all that the model has]")
+
+        def warn(text: str) -> None:
+            click.echo(render.plain(text))
+
         if live:
-            self.client = live_client(env, max_usd=cap, say=str, warn=click.echo)
+            self.client = live_client(env, max_usd=cap, say=str, warn=warn)
         else:
             from offline_api import client
 
@@ -205,6 +212,9 @@ class Terminal:
                 source,
                 f"working in {source} itself; /undo-files puts back what it edits",
             )
+        elif self.copy.is_symlink():
+            # A repository can bring a session file, and a link to any folder beside it.
+            raise ValueError(f"{self.copy} is a symlink; remove it, or use --in-place")
         elif self.copy.is_dir() and not in_place:
             note = f"working on the session's copy, {root}"
         elif source:
@@ -219,14 +229,27 @@ class Terminal:
             click.echo(
                 "[no bubblewrap: the commands that it runs, such as tests, aren't confined]"
             )
-        kept = (
-            self.file.with_suffix(".before")
-            / sha256(bytes(root.resolve())).hexdigest()[:16]
-        )
-        before, asks = Before(root, kept), confirm if live else None
+        before, asks = self._before(root), confirm if live else None
         self.undo, keep = before.put_back, before.keep if root == source else None
         more: Any = {"confirm": asks, "keep": keep, "waiting": self._kept_alive}
         self.workspace = Workspace(root, sandbox=live or boxed, **more)
+
+    def _before(self, root: Path) -> Before:
+        """Return what keeps the files of `root`, and notes them in the session."""
+        name = sha256(bytes(root.resolve())).hexdigest()[:16]
+
+        def note(file: str, digest: str | None) -> None:
+            self.session.keep(name, file, digest, at=round(time.time(), 3))
+
+        def noted() -> dict[str, str]:
+            return dict(self.session.kept.get(name, {}))
+
+        return Before(root, self.file.with_suffix(".before") / name, note, noted)
+
+    @property
+    def name(self) -> str:
+        """The session's file as the screen shows it."""
+        return render.plain(str(self.file))
 
     def agent(self) -> Agent:
         """Make the agent for the next line. That alone writes nothing."""
@@ -343,7 +366,7 @@ class Terminal:
             if isinstance(error, BrokenPipeError) or getattr(error, "code", 0) in ENDED:
                 raise
             code = FAILED
-            where = f"{self.file}: " if getattr(error, "filename", "") is None else ""
+            where = f"{self.name}: " if getattr(error, "filename", "") is None else ""
             click.echo(f"[error: {where}{sentence(error)}]", err=True)
         sent = self.session.requests[old[0] :]
         usages = [
@@ -388,16 +411,16 @@ class Terminal:
                 yield from render.window_lines(agent)
             case "model":
                 if rest:
-                    yield notice(rest, self.arguments)
+                    yield render.plain(notice(rest, self.arguments))
                     self.model = rest
-                yield f"[model: {self.model}]"
+                yield f"[model: {render.plain(self.model)}]"
             case "new":
                 if self.session.history:  # or else it is new already
                     self.session = Session.create(
                         self.file.parent, settings=self.settings
                     )
                     self.enter(self.workspace.root)
-                yield f"[new session: {self.file}]"
+                yield f"[new session: {self.name}]"
             case "undo-files":
                 yield f"[put back: {render.plain(', '.join(self.undo())) or 'nothing, none kept'}]"
             case "help":
@@ -415,7 +438,7 @@ class Terminal:
         if self.hold:
             self.hold.release()
         if self.file == self.arguments.resume or load(self.file).history:
-            click.echo(f"[session: {self.file} (go on with --resume)]")
+            click.echo(f"[session: {self.name} (go on with --resume)]")
         else:
             self.file.unlink()
             rmtree(self.copy, ignore_errors=True)
@@ -432,7 +455,7 @@ def resumed(path: Path) -> tuple[Session, Hold]:
         )
     held, session = hold(path), load(path)
     for what in session.damage:
-        click.echo(f"[{path} is damaged; {render.plain(what)}]", err=True)
+        click.echo(render.plain(f"[{path} is damaged; {what}]"), err=True)
     return session, held
 
 
@@ -480,15 +503,25 @@ def notice(model: str, arguments: Arguments) -> str:
 def sentence(error: BaseException) -> str:
     """Say an error in one line, in the API's words if it is the API's.
 
+    The lines of a longer error are put into one. Of a traceback the last line says what
+    is wrong. An error without words is named by its kind.
+
     >>> sentence(KeyError("path"))
     "KeyError: 'path'"
+    >>> sentence(ValueError("no such row\\n\\n  in a.csv"))
+    'no such row; in a.csv'
     """
     match getattr(error, "body", None):
         case {"error": {"type": str(kind), "message": str(message)}}:
-            text = f"{kind}: {message}"
+            text = f"{kind}: {message}" if message.strip() else kind
         case _:
-            expected = isinstance(error, ValueError | RuntimeError | OSError) and str(
-                error
-            )
-            text = str(error) if expected else f"{type(error).__name__}: {error}"
-    return f"{render.plain(text).strip().splitlines()[-1].strip():.1000}"
+            expected = isinstance(error, ValueError | RuntimeError | OSError)
+            words = str(error)
+            kind = type(error).__name__
+            text = words if expected and words.strip() else f"{kind}: {words}"
+    lines = [line.strip() for line in render.plain(text).splitlines() if line.strip()]
+    is_trace = any(
+        line.endswith("Traceback (most recent call last):") for line in lines
+    )
+    line = "; ".join(lines[-1:] if is_trace else lines)
+    return f"{line or type(error).__name__:.1000}"

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from unicodedata import category
 
 import click
 
@@ -20,11 +21,11 @@ from agentlib.step import Outcome, Step
 
 _UNSAFE = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
 """Control characters, and those that turn the writing direction."""
-_UNSEEN = (
-    "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028\u2029"
-    "\u2060-\u2065\u206a-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff"
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U0001d159\U000e0100-\U000e01ef]"
 )
-"""Characters that no screen shows, such as zero-width ones, fillers and tags."""
+"""Letters and marks that no screen shows, such as fillers and selectors."""
 
 
 def plain(text: str) -> str:
@@ -41,16 +42,22 @@ def as_it_runs(command: str) -> str:
     """Return a whole command as text on which a person can decide. No key in it is
     masked.
 
-    Characters that can't be seen are spelt out. Of many blanks or empty lines stands
-    the number.
+    Characters that can't be seen are spelt out, and so is every blank but the space:
+    to bash they are letters. Of many blanks or empty lines stands the number.
 
     >>> as_it_runs("ls" + 90 * " " + "; rm -r x")
     'ls[90 blanks]; rm -r x'
     """
-    text = re.sub(
-        r"\n(?:[^\S\n]*\n){3,}", _empty_lines, _spelt(command, _UNSAFE + _UNSEEN)
-    )
+    shown = re.sub(r"[^ -~\n\t]", _seen, command)
+    text = re.sub(r"\n(?:[^\S\n]*\n){3,}", _empty_lines, shown)
     return re.sub(r"[^\S\n]{20,}", lambda match: f"[{len(match[0])} blanks]", text)
+
+
+def _seen(match: re.Match[str]) -> str:
+    """Spell out a character unless a screen shows it."""
+    sign = match[0]
+    is_hidden = category(sign)[0] in "CZ" or _BLANK.match(sign)
+    return ascii(sign)[1:-1] if is_hidden else sign
 
 
 def _empty_lines(match: re.Match[str]) -> str:
@@ -109,7 +116,8 @@ def step_lines(step: Step) -> Iterator[str]:
     else:
         if step.failure:
             yield f"[no summary: {plain(step.failure)}; the conversation is cut to size instead]"
-        yield f"[transcript saved: {step.archive}] {before:,} -> {step.tokens_after:,} tokens"
+        sizes = f"{before:,} -> {step.tokens_after:,} tokens"
+        yield f"[transcript saved: {plain(step.archive or '')}] {sizes}"
 
 
 def preview_lines(agent: Agent) -> Iterator[str]:

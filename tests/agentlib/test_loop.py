@@ -582,3 +582,85 @@ def test_an_api_error_passes_through_and_the_run_can_go_on(
     assert violation(session.context) is None
     (turn,) = go(script(say("Done.")), workspace, load(session.path), None)
     assert turn.context == session.history
+
+
+HALVES = ["smile \ud83d", "\ude00 smile", "\ud83d", "a\ud83d\nb\udfff"]
+
+
+@pytest.mark.parametrize("words", HALVES)
+def test_half_a_surrogate_pair_in_a_prompt_costs_no_session(workspace, session, words):
+    seen = []
+    go(script(say("One.")), workspace, session, words, seen=seen)
+    assert prompt(seen[0]).isprintable() or "\n" in words
+    assert "\ufffd" in prompt(seen[0])
+    again = load(session.path)
+    assert again.context == session.context
+    go(script(say("Two.")), workspace, again, f"{words} and now?")
+    assert [m["role"] for m in load(session.path).history] == [
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+    ]
+
+
+@pytest.mark.parametrize("words", HALVES)
+def test_a_half_in_a_system_prompt_a_focus_or_an_old_line_is_mended(
+    workspace, session, words
+):
+    go(worker(2), workspace, session, system=words)
+    session._write(
+        1_700_000_000.0,
+        {"type": "user", "message": {"role": "user", "content": words}},
+    )
+    loaded = load(session.path)
+    assert loaded.damage == []
+    agent = loop.Agent(
+        client(script(say("A summary."), say("Done."))),
+        workspace,
+        loaded,
+        SMALL,
+        system=words,
+        clock=Clock(),
+    )
+    agent.compact_now(words)
+    assert [turn.stop_reason for turn in agent.run(words)] == ["end_turn"]
+
+
+@pytest.mark.parametrize("count", [10**13, 10**400])
+def test_a_count_of_tokens_that_cannot_be_one_costs_no_session(
+    workspace, session, count
+):
+    def reply(words):
+        usage = {"input_tokens": count, "output_tokens": count}
+        return say(words) | {"usage": usage}
+
+    go(script(reply("One.")), workspace, session)
+    go(script(reply("Two.")), workspace, load(session.path), "And now?")
+    loaded = load(session.path)
+    assert loaded.damage == []
+    assert [dict(request.usage) for request in loaded.requests] == [{}, {}]
+
+
+def test_a_line_with_such_a_count_keeps_its_reply(workspace, session):
+    go(script(say("One.")), workspace, session)
+    text = session.path.read_text()
+    usage = session.requests[0].usage["output_tokens"]
+    huge = text.replace(f'"output_tokens": {usage}', f'"output_tokens": 1{"0" * 400}')
+    session.path.write_text(huge)
+    assert huge != text
+    loaded = load(session.path)
+    assert [m["role"] for m in loaded.history] == ["user", "assistant"]
+    go(script(say("Two.")), workspace, loaded, "And now?")
+
+
+@pytest.mark.parametrize("field", ["api_key", "auth_token"])
+def test_no_result_shows_the_key_or_the_token_in_use(workspace, session, field):
+    secret = "oat-secret-token-1234567890"
+    (workspace.root / "a.txt").write_text(f"token {secret}")
+    api = client(worker(1))
+    api.api_key = api.auth_token = None
+    setattr(api, field, secret)
+    list(loop.Agent(api, workspace, session, SMALL).run("Read a.txt."))
+    assert secret not in session.path.read_text()
+    assert "[masked: a key]" in session.path.read_text()

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import runpy
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,8 +15,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
-from shutil import which
 from typing import Any
 
 import pytest
@@ -374,7 +375,7 @@ def toucher(body: Body) -> Body:
 def no_bubblewrap(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A PATH with bash alone: each command has to be confirmed."""
     (here / "bin").mkdir()
-    if bash := sys.platform != "win32" and which("bash"):
+    if bash := sys.platform != "win32" and shutil.which("bash"):
         (here / "bin/bash").symlink_to(bash)
         monkeypatch.setenv("PATH", str(here / "bin"))
 
@@ -634,7 +635,7 @@ def test_what_the_agent_wrote_in_the_folder_itself_is_put_back(
         assert live("--resume", str(file)) == 0
     said = capsys.readouterr().out
     assert "; /undo-files puts back what it edits]" in said
-    assert "[put back: new/b.py, a.py]" in said
+    assert "[put back: a.py, new/b.py]" in said
     assert "[put back: nothing, none kept]" in said
     assert (here / "project/a.py").read_text() == before
     assert not (here / "project/new/b.py").exists()
@@ -652,6 +653,77 @@ def test_what_was_changed_in_one_folder_is_not_put_back_in_another(
     assert main([*resumed, "--transcripts", str(here / "t")]) == 0
     assert (other / "REPORT.md").read_text() == "mine"
     assert "[put back: nothing, none kept]" in capsys.readouterr().out
+
+
+@posix
+@pytest.mark.parametrize("suffix", [".lock", ".workspace", ".before"])
+def test_nothing_beside_a_session_is_followed_through_a_link(
+    here, suffix, capsys, monkeypatch
+):
+    agent(REPORT, "--in-place")
+    file, home = only(here / "t", "*.jsonl"), here / "home"
+    home.mkdir()
+    (home / "code.py").write_text("MAX_SIZE = 1\n")
+    planted = file.with_suffix(suffix)
+    if planted.exists():
+        shutil.rmtree(planted)
+    target = home / "code.py" if suffix == ".lock" else home
+    planted.symlink_to(target)
+    for words in ("/undo-files\n", "Rename MAX_SIZE to SIZE_LIMIT everywhere\n"):
+        for more in ([], ["--in-place"]):
+            monkeypatch.setattr(sys, "stdin", io.StringIO(words))
+            agent("--resume", file, *more)
+    assert (home / "code.py").read_text() == "MAX_SIZE = 1\n"
+    assert files(home) == ["code.py"]
+
+
+@posix
+def test_a_copy_that_is_a_link_is_named_and_refused(here, capsys):
+    agent("hello")
+    file = only(here / "t", "*.jsonl")
+    (here / "home").mkdir()
+    shutil.rmtree(file.with_suffix(".workspace"))
+    file.with_suffix(".workspace").symlink_to(here / "home")
+    assert main(["--resume", str(file)]) == 2
+    assert "is a symlink" in capsys.readouterr().err
+
+
+def test_undo_files_puts_back_nothing_that_a_folder_brought_along(
+    here, capsys, monkeypatch
+):
+    agent(REPORT, "--in-place")
+    file = only(here / "t", "*.jsonl")
+    root = (here / "project").resolve()
+    folder = file.with_suffix(".before") / sha256(bytes(root)).hexdigest()[:16]
+    for name in ("old/.git/hooks/pre-commit", "old/.env", "new/thesis.txt"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("EVIL")
+    (here / "project/thesis.txt").write_text("mine")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("/undo-files\n"))
+    agent("--resume", file, "--in-place")
+    assert "[put back: REPORT.md, " in capsys.readouterr().out
+    assert files(here / "project") == ["a.py", "b.py", "c.py", "thesis.txt"]
+    assert (here / "project/thesis.txt").read_text() == "mine"
+
+
+@posix
+def test_no_name_of_a_folder_writes_on_the_screen(here, capsys, monkeypatch):
+    folder = here / "a\x1b[2Jb"
+    (here / "project").rename(folder)
+    argv = ["--workspace", str(folder), "--transcripts", str(here / "t\x1b[2J")]
+    monkeypatch.setattr(sys, "stdin", io.StringIO("hello\n/new\n/undo-files\n/x\n"))
+    for more in ([], ["--in-place"]):
+        main([*argv, *more])
+    file = next((here / "t\x1b[2J").glob("*.jsonl"))
+    with file.open("a") as lines:
+        lines.write("torn\n")
+    main(["--resume", str(file)])
+    main(["--resume", str(here / "no\x1b[2J")])
+    main(["--workspace", str(here / "no\x1b[2J")])
+    said = capsys.readouterr()
+    assert "\\x1b[2J" in said.out
+    assert "\\x1b[2J" in said.err
+    assert "\x1b[2J" not in said.out + said.err
 
 
 @pytest.mark.parametrize("cut", [True, False])
@@ -968,6 +1040,22 @@ def test_a_fault_of_the_offline_model_is_one_line_too(desk):
     here = desk(lambda body: {}["nothing"])
     assert here.obey("one") == FAILED
     assert here.printed() == ["[error: KeyError: 'nothing']"]
+
+
+def test_an_error_of_several_lines_is_shown_whole_in_one():
+    said = sentence(ValueError("real reason here\n\n  \x1b[2Jlast line"))
+    assert "real reason here" in said
+    assert "last line" in said
+    assert not {"\n", "\x1b"} & set(said)
+
+
+@pytest.mark.parametrize("words", ["", " ", "\n\n"])
+def test_an_error_without_words_is_named_by_its_kind(words):
+    assert "ValueError" in sentence(ValueError(words))
+
+    refusal: Any = Exception()
+    refusal.body = {"error": {"type": "overloaded_error", "message": words}}
+    assert sentence(refusal) == "overloaded_error"
 
 
 def test_a_long_error_is_cut():

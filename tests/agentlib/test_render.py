@@ -1,11 +1,15 @@
 """The lines of a call, a compaction and a bill, and texts that would rewrite the
 screen."""
 
+import sys
 from dataclasses import replace
 from typing import Any
+from unicodedata import category
 
 import click
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agentlib.cli.render import (
     as_it_runs,
@@ -50,6 +54,33 @@ def test_a_command_to_confirm_is_shown_whole_as_it_runs():
     assert (
         as_it_runs("if a; then\n    b\n\nfi\t# 四") == "if a; then\n    b\n\nfi\t# 四"
     )
+
+
+HIDDEN = [
+    chr(code)
+    for code in range(sys.maxunicode + 1)
+    if category(chr(code)) in ("Zs", "Zl", "Zp", "Cf", "Cc", "Cs")
+    and chr(code) not in " \n\t"
+]
+
+
+def test_no_blank_but_the_space_and_no_format_character_is_left_as_it_is():
+    assert len(HIDDEN) > 200
+    for sign in [*HIDDEN, *"\u115f\u2800\u3164\ufe0f\u034f\U000e0101\ue000"]:
+        shown = as_it_runs(f"echo safe{sign}# old: ; touch pwned")
+        assert sign not in shown
+        assert ascii(sign)[1:-1] in shown
+
+
+def test_letters_of_any_script_are_shown():
+    text = "echo 'ä é ß 中文 かな русский עברית العربية ไทย हिन्दी 😀 é' | grep '–…€'"
+    assert as_it_runs(text) == text
+
+
+@given(st.text())
+def test_what_is_shown_can_be_seen(text):
+    shown = as_it_runs(text)
+    assert not set(shown) & set(HIDDEN)
 
 
 def test_keys_are_masked():

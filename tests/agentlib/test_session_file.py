@@ -289,6 +289,49 @@ def test_all_sessions_of_a_process_share_a_hold(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+@posix
+@pytest.mark.parametrize("kind", ["a link", "a missing target", "a folder", "a pipe"])
+def test_what_stands_where_the_lock_goes_is_neither_written_nor_read(tmp_path, kind):
+    path = a_session(tmp_path).path
+    note, precious = path.with_suffix(".lock"), tmp_path / "precious.txt"
+    if kind != "a missing target":
+        precious.write_text("mine")
+    if kind in ("a link", "a missing target"):
+        note.symlink_to(precious)
+    elif kind == "a folder":
+        note.mkdir()
+    else:
+        os.mkfifo(note)
+    held = hold(path)
+    assert note.is_dir() == (kind == "a folder")
+    held.release()
+    if kind == "a missing target":
+        assert not precious.exists()
+    else:
+        assert precious.read_text() == "mine"
+
+
+@posix
+@pytest.mark.parametrize("kind", ["a link", "a pipe", "a device", "words"])
+def test_the_owner_of_a_lock_is_a_number_or_unknown(tmp_path, kind):
+    import fcntl
+
+    path = a_session(tmp_path).path
+    note = path.with_suffix(".lock")
+    (tmp_path / "secret").write_text("1234")
+    if kind == "a pipe":
+        os.mkfifo(note)
+    elif kind == "words":
+        note.write_text("\x1b[2J and many words")
+    else:
+        note.symlink_to(tmp_path / "secret" if kind == "a link" else "/dev/zero")
+    handle = os.open(path, os.O_RDWR)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    with pytest.raises(SessionInUse, match="in use by process unknown: "):
+        hold(path)
+    os.close(handle)
+
+
 FIRST = "<{}> is the first line & more\n"
 
 

@@ -1,15 +1,24 @@
 """Dollars checked on paper against the dated price file, and the cap before a real
 socket."""
 
+import gzip
 import json
+import re
+import socket
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from email.utils import formatdate
 from typing import Any
 
 import anthropic
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from agentlib import spending
+from agentlib.bounded import BOUNDED, MOST_BYTES
 from agentlib.settings import MODEL
 from agentlib.spending import (
     RETRIES,
@@ -328,6 +337,257 @@ def test_silence_ends_the_run_without_another_try():
 
     with served(Silent(good)) as wire:
         api = patient(wire, []).with_options(timeout=0.1)
-        with pytest.raises(LiveError, match=r"Nobody answers at .* timed out"):
+        with pytest.raises(LiveError, match=r"didn.t answer in time: timed out"):
             ask(api)
     assert len(wire.headers) == 1
+
+
+# -- requests that may have cost something, and nobody says how much ---------------------
+
+WHOLE = json.dumps(
+    {
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "model": MODEL,
+        "content": [{"type": "text", "text": "Good."}],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 50_000, "output_tokens": 5_000},
+    }
+).encode()
+TYPE = b"content-type: application/json\r\n"
+
+
+def head(length: int | None, *more: bytes, status: bytes = b"200 OK") -> bytes:
+    size = () if length is None else (b"content-length: %d\r\n" % length,)
+    lines = (TYPE, *size, *more)
+    return b"HTTP/1.1 " + status + b"\r\n" + b"".join(lines) + b"\r\n"
+
+
+ALL, ZIPPED = head(len(WHOLE)) + WHOLE, gzip.compress(WHOLE)
+BROKEN = {
+    "nothing": b"",
+    "the status": ALL[:12],
+    "half a head": ALL[:40],
+    "the head": head(len(WHOLE)),
+    "a part": ALL[:-300],
+    "all but a byte": ALL[:-1],
+    "all but a byte, no length": head(None) + WHOLE[:-1],
+    "a bad chunk": head(None, b"transfer-encoding: chunked\r\n") + b"zz\r\n",
+    "no last chunk": head(None, b"transfer-encoding: chunked\r\n")
+    + b"%x\r\n" % len(WHOLE)
+    + WHOLE,
+    "bad gzip": head(4, b"content-encoding: gzip\r\n") + b"nope",
+    "half of a gzip": head(len(ZIPPED) // 2, b"content-encoding: gzip\r\n")
+    + ZIPPED[: len(ZIPPED) // 2],
+    "another encoding": head(9, b"content-encoding: br\r\n") + b"123456789",
+    "two lengths": head(9, b"content-length: 5\r\n") + b"123456789",
+    "no http": b"220 mail.example ESMTP\r\n",
+    "no usage": head(2) + b"{}",
+    "a list": head(2) + b"[]",
+    "an empty body": head(0),
+    "a page": ALL.replace(b"application/json", b"text/html"),
+    "too many tokens": head(len(WHOLE) + 400)
+    + WHOLE.replace(b"50000", b"50000" + b"0" * 400),
+    "a gateway's error": head(2, status=b"504 Gateway Time-out") + b"no",
+    "another one": head(2, status=b"502 Bad Gateway") + b"{}",
+}
+
+
+@contextmanager
+def raw(answer: bytes) -> Iterator[tuple[str, list[bytes]]]:
+    """A server that sends these bytes to each request and closes the connection."""
+    asked: list[bytes] = []
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with connection, suppress(OSError):
+                data = b""
+                while b"\r\n\r\n" not in data:
+                    data += connection.recv(65_536)
+                before, _, body = data.partition(b"\r\n\r\n")
+                length = re.search(rb"(?i)content-length: (\d+)", before)
+                size = int(length[1]) if length else 0
+                while len(body) < size:
+                    body += connection.recv(65_536)
+                if body:  # no question about the endpoint's models
+                    asked.append(body)
+                connection.sendall(answer)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}", asked
+    finally:
+        # Closing alone doesn't wake the thread that waits.
+        with suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join(5)
+
+
+def live(url: str, cap: Cap | None) -> anthropic.Anthropic:
+    """A client as a live run has it."""
+    return anthropic.Anthropic(
+        api_key="any",
+        base_url=url,
+        middleware=[guard(url, cap)],
+        max_retries=RETRIES,
+        http_client=anthropic.DefaultHttpxClient(follow_redirects=False, **BOUNDED),
+    )
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_under_a_cap_a_reply_that_cannot_be_counted_is_the_last(kind: str):
+    cap = Cap(0.001)
+    with raw(BROKEN[kind]) as (url, asked):
+        api = live(url, cap)
+        for _ in range(5):
+            with suppress(LiveError, anthropic.APIError, CapReached):
+                ask(api)
+        assert len(asked) == 1
+    assert cap.is_void or cap.spent >= cap.max_usd
+    with pytest.raises((LiveError, CapReached)):
+        cap.check()
+
+
+@pytest.mark.parametrize("kind", ["all but a byte", "nothing", "bad gzip"])
+def test_a_reply_that_breaks_off_is_not_called_a_missing_network(kind: str):
+    with raw(BROKEN[kind]) as (url, _), pytest.raises(LiveError) as error:
+        ask(live(url, Cap(1.0)))
+    assert "Nobody answers" not in str(error.value)
+    assert "broke off" in str(error.value)
+
+
+@pytest.mark.parametrize("kind", ["all but a byte", "a bad chunk"])
+def test_without_a_cap_a_reply_that_breaks_off_is_asked_for_three_times(kind: str):
+    with raw(BROKEN[kind]) as (url, asked), pytest.raises(LiveError):
+        ask(live(url, None))
+    assert len(asked) == 3
+
+
+def test_a_connection_that_is_refused_is_free_and_said():
+    cap, said = Cap(1.0), list[str]()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    api = anthropic.Anthropic(
+        api_key="any", base_url=url, middleware=[guard(url, cap, said.append)]
+    )
+    with pytest.raises(LiveError, match="Nobody answers"):
+        ask(api)
+    assert (cap.spent, cap.is_void, len(said)) == (0.0, False, 2)
+    cap.check()
+
+
+def test_an_error_of_the_api_itself_is_free():
+    cap = Cap(1.0)
+    with served(Script(busy(504, retry_after_ms="1"), reply(GOOD))) as wire:
+        ask(metered(wire, cap).with_options(max_retries=2))
+    assert cap.spent == pytest.approx(dollars(GOOD, MODEL))
+
+
+def test_a_request_that_is_stopped_counts_as_the_most_it_can_cost():
+    cap = Cap(1.0)
+
+    def stop(request: Any, call_next: Any) -> Any:
+        raise KeyboardInterrupt
+
+    url = "http://127.0.0.1:9"
+    api = anthropic.Anthropic(
+        api_key="any", base_url=url, middleware=[guard(url, cap), stop]
+    )
+    with pytest.raises(KeyboardInterrupt):
+        ask(api, max_tokens=20_000)
+    assert cap.spent == cap.assumed >= dollars({"output_tokens": 20_000}, MODEL)
+    assert not cap.is_void
+
+
+@given(st.binary(max_size=300), st.integers(0, len(ALL)))
+@settings(max_examples=60, deadline=None)
+def test_no_bytes_at_all_lead_to_a_second_request_under_a_reached_cap(noise, cut):
+    cap = Cap(0.0001)
+    with raw(ALL[:cut] + noise) as (url, asked):
+        api = live(url, cap)
+        for _ in range(3):
+            with suppress(LiveError, anthropic.APIError, CapReached):
+                ask(api)
+        assert len(asked) == 1
+
+
+@pytest.mark.parametrize("unit", ["B", "gzip"])
+def test_a_reply_is_read_up_to_a_bound(unit: str):
+    large = b" " * (MOST_BYTES + 10) + WHOLE
+    body = gzip.compress(large) if unit == "gzip" else large
+    more = [b"content-encoding: gzip\r\n"] if unit == "gzip" else []
+    with raw(head(len(body), *more) + body) as (url, _), pytest.raises(LiveError):
+        ask(live(url, Cap(1.0)))
+
+
+def test_a_compressed_reply_of_usual_size_is_read():
+    answer = head(len(ZIPPED), b"content-encoding: gzip\r\n") + ZIPPED
+    with raw(answer) as (url, _):
+        assert ask(live(url, Cap(1.0))).usage.input_tokens == 50_000
+
+
+# -- waits ---------------------------------------------------------------------------
+
+
+def ahead(seconds: float) -> str:
+    return formatdate(time.time() + seconds, usegmt=True)
+
+
+@pytest.mark.parametrize("code", [429, 529])
+def test_a_date_to_wait_for_is_read(code: int):
+    said: list[str] = []
+    with served(Script(busy(code, retry_after=ahead(300)))) as wire:
+        with pytest.raises(LiveError, match=r"asks to wait (299|300) seconds"):
+            ask(patient(wire, said))
+        assert (len(wire.headers), said) == (1, [])
+
+
+def test_dates_that_move_along_end_within_three_minutes(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    waits = list[float]()
+    monkeypatch.setattr(time, "sleep", waits.append)
+    said: list[str] = []
+    end = pytest.raises(LiveError, match="asks to wait")
+    with served(Script(busy(retry_after=ahead(58)))) as wire, end:
+        ask(patient(wire, said))
+    assert len(said) == len([wait for wait in waits if wait > 1]) == 1
+    assert "seconds" in said[0]
+
+
+@pytest.mark.parametrize(
+    "date", ["soon", "", "Thu, 99 Foo 2026", "Thu, 26 Nov 2020 08:00:00 GMT"]
+)
+def test_a_date_that_is_none_or_over_asks_for_no_wait(date: str):
+    assert spending._retry_after({"retry-after": date}) == 0  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.mark.parametrize("code", [400, 403, 418])
+def test_a_wish_to_try_again_is_bounded_and_said_whatever_the_code(code: int):
+    said: list[str] = []
+    script = busy(code, x_should_retry="true", retry_after="59")
+    with served(Script(script)) as wire:
+        api = patient(wire, said).with_options(max_retries=0)
+        with pytest.raises(anthropic.APIStatusError):
+            ask(api)
+    assert len(said) == 1
+    script = busy(code, x_should_retry="true", retry_after="61")
+    with served(Script(script)) as wire, pytest.raises(LiveError, match="asks to wait"):
+        ask(patient(wire, said))
+
+
+def test_a_refusal_that_need_not_be_tried_again_is_not():
+    said: list[str] = []
+    with served(Script(busy(529, x_should_retry="false"))) as wire:
+        with pytest.raises(anthropic.APIStatusError):
+            ask(patient(wire, said))
+        assert (len(wire.headers), said) == (1, [])

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -421,6 +422,126 @@ def test_what_other_programs_run_is_read_and_never_written(workspace, path):
     assert file.read_text() == "old"
 
 
+OTHERS = """.travis.yml Jenkinsfile ci/Jenkinsfile.release azure-pipelines.yml
+azure-pipelines-nightly.yaml .drone.yml .woodpecker.yml .woodpecker/test.yaml
+bitbucket-pipelines.yml .buildkite/pipeline.yml .gitea/workflows/ci.yml
+.forgejo/workflows/ci.yml .tekton/run.yaml .cirrus.yml .gitlab-ci.yml sub/.gitlab-ci.yml
+.cursor/mcp.json .cursor/hooks.json .gemini/settings.json .codex/config.toml
+.roo/mcp.json .amazonq/mcp.json .zed/tasks.json lefthook.yml .gitpod.yml mise.toml
+.config/mise/config.toml .github/hooks/a.json app.code-workspace .hg/hgrc .githooks/pre-push
+.devcontainer.json .TRAVIS.YML opencode.json .windsurf/hooks.json .kiro/hooks/a"""
+
+
+@pytest.mark.parametrize("path", OTHERS.split())
+def test_settings_of_ci_and_of_other_agents_are_never_written(workspace, path):
+    inputs = {"path": path, "content": "new"}
+    assert "only the person" in failure(workspace, "write_file", inputs)
+    assert names(workspace.root) == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("Makefile", "src/jenkins.py", "travis.yml", "package.json", "mise.py"),
+        *("github/workflows/a", ".github/CODEOWNERS", "claude/a", "codex.toml"),
+        *("docs/azure.md", "build.yml", ".gitignore", ".editorconfig", "crushed.json"),
+    ],
+)
+def test_what_only_looks_like_one_of_them_is_written(workspace, path):
+    workspace.run("write_file", {"path": path, "content": "new"})
+    assert (workspace.root / path).read_text() == "new"
+
+
+LINKS = {
+    ".claude": "agents",
+    ".vscode": "cfg/vscode",
+    ".husky": "hooks",
+    ".github": "forge",
+    ".envrc": "envs/dev",
+    ".pre-commit-config.yaml": "cfg/pc.yaml",
+    ".mcp.json": "cfg/mcp.json",
+    "pkg/.husky": "../deep/er",
+}
+
+
+@posix
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("way", ["the name", "another link", "dots", "the place"])
+def test_a_protected_name_that_is_a_link_is_not_written_by_any_way(
+    workspace, link, way
+):
+    inner = {".husky": "pre-commit", ".github": "workflows/ci.yml"}
+    is_file = link.endswith((".yaml", ".json", "rc"))
+    below = "" if is_file else "/" + inner.get(link, "settings.json")
+    root = workspace.root
+    (root / link).parent.mkdir(exist_ok=True)
+    (root / link).symlink_to(LINKS[link])
+    (root / "other").symlink_to(link)
+    place = (root / link).parent.joinpath(LINKS[link]).resolve().relative_to(root)
+    if not is_file:
+        (root / place).mkdir(parents=True)
+    path = {
+        "the name": link + below,
+        "another link": "other" + below,
+        "dots": f"none/../{link}{below}",
+        "the place": place.as_posix() + below,
+    }[way]
+    if link == "pkg/.husky" and way == "the place":
+        pytest.skip("a link below a folder that isn't above the file isn't looked for")
+    inputs = {"path": path, "content": "EVIL"}
+    assert "only the person" in failure(workspace, "write_file", inputs)
+    assert not [file for file in root.rglob("*") if file.is_file()]
+
+
+@posix
+def test_a_link_to_a_protected_name_in_a_chain_of_links_counts(workspace):
+    (workspace.root / "agents").mkdir()
+    (workspace.root / ".claude").symlink_to("agents")
+    (workspace.root / "b").symlink_to(workspace.root / ".claude")
+    (workspace.root / "a").symlink_to("./b")
+    inputs = {"path": "a/x", "content": "EVIL"}
+    assert "only the person" in failure(workspace, "write_file", inputs)
+    assert names(workspace.root / "agents") == []
+
+
+@posix
+def test_links_without_a_protected_name_are_still_followed(workspace):
+    (workspace.root / "docs").mkdir()
+    (workspace.root / "link").symlink_to("docs")
+    (workspace.root / ".claude").symlink_to("agents")
+    (workspace.root / "around").symlink_to("around")
+    workspace.run("write_file", {"path": "link/a", "content": "x"})
+    assert (workspace.root / "docs/a").read_text() == "x"
+    failure(workspace, "write_file", {"path": "around/a", "content": "x"})
+
+
+@posix
+@given(
+    links=st.dictionaries(
+        st.sampled_from(["a", "b", "c", ".claude", "d/.husky", "d/e"]),
+        st.sampled_from(["a", "b", "c/x", ".claude", "../d", "d/e", "."]),
+    ),
+    path=st.lists(
+        st.sampled_from(["a", "b", "c", "d", "e", "x", ".claude", ".husky", ".."]),
+        min_size=1,
+        max_size=4,
+    ),
+)
+def test_whatever_links_there_are_nothing_appears_under_a_protected_name(
+    tmp_path_factory, links, path
+):
+    workspace = Workspace(tmp_path_factory.mktemp("root"))
+    for link, target in links.items():
+        (workspace.root / link).parent.mkdir(exist_ok=True)
+        (workspace.root / link).symlink_to(target)
+    with suppress(ToolError):
+        workspace.run("write_file", {"path": "/".join(path), "content": "EVIL"})
+    for name in (".claude", ".claude/x", "d/.husky", "d/.husky/x"):
+        file = workspace.root / name
+        with suppress(OSError):
+            assert not (file.is_file() and file.read_text() == "EVIL")
+
+
 @pytest.mark.parametrize(
     "path", [".env", "api/.ENV", ".env.local", "x/../.env", "link"]
 )
@@ -514,6 +635,49 @@ def test_no_result_shows_a_key(workspace):
         shown(replace(keyed, secret="four"), "read_file", path="a") == "four-0123456789"
     )
     assert "four" not in repr(keyed)
+
+
+KEY = "sk-ant-" + "k0123456789" * 4
+
+
+@posix
+@pytest.mark.parametrize("where", ["in use", "in a file"])
+@pytest.mark.parametrize("shown", [1, 5, 11, 12, 30, len(KEY) - 1])
+def test_a_key_that_a_cut_divides_is_not_shown_in_part(workspace, where, shown):
+    keyed = replace(workspace, secret=f"other-0123456789 {KEY}")
+    if where == "in a file":
+        (workspace.root / ".env").write_text(f"MY_KEY={KEY}\n")
+        keyed = workspace
+    for room in (CAP, CAP - ROOM):
+        before = "x" * (room - shown)
+        (workspace.root / "long").write_text(before + KEY + "y" * CAP)
+        (workspace.root / "lines").write_text(f"{before[:-1]}\n{KEY}\n" * 2)
+        for name, inputs in (
+            ("bash", {"command": "cat long"}),
+            ("bash", {"command": "cat lines; exit 3"}),
+            ("read_file", {"path": "long"}),
+            ("read_file", {"path": "lines"}),
+        ):
+            call = {"type": "tool_use", "id": "t", "name": name, "input": inputs}
+            text = result(call, keyed)["content"]
+            assert KEY[:8] not in text
+            assert len(text) <= CAP
+
+
+@posix
+def test_many_keys_before_a_cut_do_not_bring_a_part_of_one_back(workspace):
+    keyed = replace(workspace, secret=KEY)
+    line = f"{KEY}\n"
+    (workspace.root / "a").write_text(line * (CAP // len(line) + 2))
+    text = keyed.run("bash", {"command": "cat a"})
+    assert "sk-ant" not in text
+    assert text.endswith(" characters cut)")
+
+
+def test_a_key_that_holds_another_is_masked_whole(workspace):
+    (workspace.root / ".env").write_text(f"PART={KEY[:20]}\n")
+    keyed = replace(workspace, secret=KEY)
+    assert keyed.without_keys(f"<{KEY}>") == "<[masked: a key]>"
 
 
 @posix

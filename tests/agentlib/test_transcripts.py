@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import tracemalloc
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -728,3 +729,33 @@ def test_ctrl_c_at_any_moment_leaves_memory_and_file_as_one(tmp_path):
     assert len(session.requests) >= 20
     ids = [line["uuid"] for line in lines_of(session.path)]
     assert len(set(ids)) == len(ids)
+
+
+def test_the_memory_of_requests_grows_with_their_number_and_not_its_square():
+    def size(turns: int) -> int:
+        tracemalloc.start()
+        session = Session(session_id="s")
+        for turn in range(turns):
+            session.say("Go on.", at=turn)
+            session.reply(say("Done.") | {"usage": {}}, at=turn)
+        grown, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert [len(r.context) for r in session.requests] == [*range(1, 2 * turns, 2)]
+        return grown
+
+    assert size(1_200) < 3 * size(600)
+
+
+def test_a_request_keeps_its_context_whatever_becomes_of_the_sessions():
+    session = Session(session_id="s")
+    for turn in range(3):
+        session.say(f"Word {turn}.", at=turn)
+        session.reply(say("Done.") | {"usage": {}}, at=turn)
+    sent = [request.context for request in session.requests]
+    session.context[0] = {"role": "user", "content": "Another."}
+    session.say("More.", at=9)
+    session.reply(say("Done.") | {"usage": {}}, at=9)
+    assert [request.context for request in session.requests[:3]] == sent
+    assert session.requests[3].context[0]["content"] == "Another."
+    session.requests[0].context.clear()
+    assert len(session.requests[0].context) == 1

@@ -1,0 +1,89 @@
+"""Every option of every command that takes a value is refused without one."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import click
+import pytest
+
+import agentlib.cli.main
+import offline_api.__main__
+import session_report.__main__
+import windtunnel.__main__
+from agentlib.cli.main import main
+
+PROGRAMS = {
+    "agentlib": agentlib.cli.main,
+    "offline_api": offline_api.__main__,
+    "session_report": session_report.__main__,
+    "windtunnel": windtunnel.__main__,
+}
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    """Yield each program's command, and those below it."""
+    for name, program in PROGRAMS.items():
+        found = [c for c in vars(program).values() if isinstance(c, click.Command)]
+        assert found, f"{name} has no command"
+        yield from ((name, each) for each in found)
+
+
+OPTIONS = [
+    pytest.param(command, word, id=f"{name} {word}")
+    for name, command in commands()
+    for option in command.params
+    if isinstance(option, click.Option) and not option.is_flag and not option.count
+    for word in (*option.opts, *option.secondary_opts)
+]
+
+
+def test_there_are_options_of_all_four_programs():
+    assert len(OPTIONS) > 25
+
+
+@pytest.mark.parametrize(("command", "word"), OPTIONS)
+@pytest.mark.parametrize("more", [[], ["--help"]], ids=["at the end", "before another"])
+def test_an_option_without_its_value_is_refused(
+    command: click.Command, word: str, more: list[str]
+):
+    with pytest.raises(click.UsageError) as refusal:
+        command.main([word, *more], standalone_mode=False)
+    assert refusal.value.exit_code == 2
+    assert "requires an argument" in refusal.value.format_message()
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["--in-place", "--workspace"],
+        ["--resume"],
+        ["Read every file", "--resume"],
+        ["--workspace", "--in-place", "Read every file"],
+        ["--transcripts", "--in-place", "Read every file"],
+    ],
+)
+def test_the_agent_begins_nothing_in_the_wrong_folder(
+    argv, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(argv) == 2
+    assert "error: " in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_exit_code_of_each_program_is_2(program: str):
+    option = next(
+        word
+        for each in PROGRAMS[program].__dict__.values()
+        if isinstance(each, click.Command)
+        for param in each.params
+        if isinstance(param, click.Option) and not param.is_flag
+        for word in param.opts
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", program, option], capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
