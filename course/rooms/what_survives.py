@@ -283,8 +283,10 @@ def _gate(answer: Answer) -> None:
         kept = [line for line in given if line not in right]
         require(not lost, f"{case}: the line {first_of(lost)} is gone.")
         require(not kept, f"{case}: the line {first_of(kept)} is still there.")
-        stays = "a heading is the heading of the lines that follow it"
-        order = f"{case}: the lines should stay in their order, blank ones and doubles too; {stays}."
+        all_stay = (
+            f"{case}: the lines should stay in their order, blank ones and doubles too"
+        )
+        order = f"{all_stay}; a heading is the heading of the lines that follow it."
         require(given == right, order)
 
 
