@@ -121,12 +121,14 @@ class Answer:
         within: float = 1e-9,
         *,
         rounded: bool = False,
+        mistakes: Mapping[str, Callable[..., Any]] | None = None,
     ) -> None:
         """Call the learner's function in each case: the right result, then the
         arguments.
 
         A case's name gives its reason, as in "a prompt as large as the window still
-        fits". Numbers may differ by `within`, or be `rounded` up.
+        fits". Numbers may differ by `within`, or be `rounded` up. `mistakes` are wrong
+        functions: if one gives what the learner's gives, its name is the reason.
         """
         for name, (right, *arguments) in cases.items():
             result = self.call(*arguments)
@@ -135,7 +137,12 @@ class Answer:
             verdict = f"{given}the answer is {wanted}, not {yours}"
             also = math.ceil(right) if rounded else right
             fits = any(same_value(each, result, within) for each in (right, also))
-            require(fits, f"{name}: {verdict}.")
+            made = [
+                reason
+                for reason, wrong in (mistakes or {}).items()
+                if not fits and same_value(wrong(*arguments), result, within)
+            ]
+            require(fits, f"{', '.join([name, *made[:1]])}: {verdict}.")
 
     def _listed(self, arguments: Sequence[Any]) -> str:
         """Name the arguments that are short enough: "base=600, growth=400"."""
