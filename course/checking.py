@@ -61,7 +61,7 @@ def same_value(right: Any, result: Any, within: float = 1e-9) -> bool:
     if isinstance(right, int | float) and isinstance(result, Real):
         share = 1e-6 if isinstance(right, float) else 0
         return math.isclose(right, float(result), rel_tol=share, abs_tol=within)
-    return right == (list(result) if isinstance(result, tuple) else result)
+    return right == _as_list(result)
 
 
 @dataclass(frozen=True)
@@ -208,9 +208,8 @@ def require_messages(value: Any) -> list[Message]:
     """Return the value if it is a list of messages that the API would take."""
     for message in Answer(value).typed(list, "return a list of messages"):
         form = "a message has the role user or assistant, and a text or blocks as its content"
-        is_typed = is_message(message) or not isinstance(message, dict)
-        parts = message.get("content") if isinstance(message, dict) else None
-        for part in parts if isinstance(parts, list) and not is_typed else ():
+        content: Any = Answer(message).typed(dict, form).get("content")
+        for part in _as_list(content) if isinstance(content, list) else ():
             require_block(part)
         require(is_message(message), f"the list holds {shown(message)}; {form}.")
     refusal = violation(value)
@@ -258,16 +257,18 @@ def apart(right: Any, result: Any) -> tuple[str, str]:
         cut = "…" * (start > 0)
         return f"{cut}{shown(right[start:])}", f"{cut}{shown(result[start:])}"
     if isinstance(right, list) and isinstance(result, list | tuple):
-        items: list[Any] = right
-        others: list[Any] = list(result)
+        items, others = _as_list(right), _as_list(result)
         first = _first_difference(items, others)
-        sides = (
-            [*items, *["(nothing)"] * len(others)],
-            [*others, *["(nothing)"] * len(items)],
-        )
-        wanted, yours = (shown(each[first]) for each in sides)
+        nothing = [["(nothing)"] * (first + 1)] * 2
+        sides = zip((items, others), nothing, strict=True)
+        wanted, yours = (shown([*each, *more][first]) for each, more in sides)
         return f"{wanted} as item {first + 1}", f"{yours} as item {first + 1}"
     return whole
+
+
+def _as_list(value: Any) -> Any:
+    """Return a list of a list's or tuple's items, and any other value as it is."""
+    return [*value] if isinstance(value, list | tuple) else value
 
 
 def _first_difference(one: Sequence[Any], other: Sequence[Any]) -> int:
