@@ -209,6 +209,16 @@ def _rests_on(answer: Answer) -> None:
             ran,
             did("", "- [ran] migrate.py", command="cat log"),
         ),
+        "the model wrote this rule into a file": (
+            None,
+            f"- [rule] {RULE}",
+            did("", "ok", content=RULE),
+        ),
+        "the person says this fact, and no file does": (
+            None,
+            "- [fact] LIMIT = 7",
+            [said("LIMIT = 7")],
+        ),
         "the model read the script": (None, ran, did("", "file", path="migrate.py")),
         "the model removed the script": (
             None,

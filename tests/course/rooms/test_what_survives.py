@@ -308,6 +308,14 @@ WRONG = {
         (traces(or_a_result), "a tool's result says that it ran"),
         (named_in_a_call, "the model read the script"),
         (traces(is_witness, has=by_its_last_word), "note on that file"),
+        (
+            traces(lambda who, witness: is_witness(who, witness) or who == "call"),
+            "the model wrote this rule into a file",
+        ),
+        (
+            traces(lambda who, witness: is_witness(who, witness) or who == "person"),
+            "the person says this fact",
+        ),
         (traces(lambda who, witness: who != "model"), "only a file says this rule"),
         (witness_first, "a summary comes before"),
         (summaries_first, "a summary has it, too"),
