@@ -2,8 +2,9 @@
 
 The sources:
 
-- learn-claude-code: https://github.com/shareAI-lab/learn-claude-code, lesson s06, in
-  Python and in TypeScript
+- learn-claude-code: https://github.com/shareAI-lab/learn-claude-code, lesson s06 of
+  early 2026, in Python and in TypeScript. Its chapter on this is s08 now, which counts
+  characters and clears only over its limit
 - the Java agent: L06 of a Java course on the same three layers
 - s24: the chapter on auto-compact of a course that rebuilds Claude Code
 - Hermes: https://github.com/NousResearch/hermes-agent, as a chapter on its

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
+from course.asked import is_label, settled
 from course.checking import Answer, Wrong
 from course.rooms import find
 from offline_api.limits import TimeOver, limited
@@ -132,7 +133,8 @@ _predictions: dict[str, dict[str, Any]] = {}
 def predict(name: str, *unnamed: Any, **values: Any) -> Note:
     """Write a prediction down, to be compared after the run.
 
-    A value None is no prediction yet. A value without a name is not written down.
+    A value None is no prediction yet. A value without a name is not written down, and
+    neither is one that the prediction doesn't ask for.
 
     >>> predict("02.turns", turns=12)
     You say: turns 12.
@@ -141,7 +143,10 @@ def predict(name: str, *unnamed: Any, **values: Any) -> Note:
         return Note(
             f"Name your prediction, as in predict({name!r}, turns={unnamed[0]!r})."
         )
+    values, wrong = settled(name, values)
     _predictions[name] = values
+    if wrong:
+        return _wrapped(". ".join(wrong) + ".")
     if not values or any(value is None for value in values.values()):
         return Note("no prediction yet: put your guess in place of None")
     listed = ", ".join(
@@ -159,7 +164,8 @@ def compare(name: str, **actual: Any) -> Note:
     """
     values = _predictions.get(name, {})
     lines = [
-        f"{_words(key)}: {_compared(values.get(key), actual[key])}" for key in actual
+        f"{_words(key)}: {_compared(values.get(key), actual[key], is_label(name, key))}"
+        for key in actual
     ]
     lines += [
         f"{key}: not asked, only {', '.join(actual)}" for key in values.keys() - actual
@@ -167,9 +173,11 @@ def compare(name: str, **actual: Any) -> Note:
     return Note("\n".join(lines))
 
 
-def _compared(prediction: Any, value: Any) -> str:
+def _compared(prediction: Any, value: Any, label: bool = False) -> str:
     if prediction is None:
         return f"you said nothing, it is {_shown(value)}"
+    if label and prediction != value:
+        return f"you said {_shown(prediction)}, it is {_shown(value)}"
     if isinstance(prediction, str) and not isinstance(value, str):
         form = "True or False" if isinstance(value, bool) else "a number"
         return f"you said the text {prediction!r}. Give {form}. It is {_shown(value)}"

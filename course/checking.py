@@ -12,11 +12,15 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import count
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 from agentlib.messages import Block, Message, of_type
+from agentlib.settings import MODEL
 from offline_api import violation
+from offline_api.body_schema import check_shape
+from offline_api.errors import Refusal
 from windtunnel.parts import is_message
 
 
@@ -27,6 +31,10 @@ def read(name: str) -> str:
 
 SUMMARY = "1.py and 2.py are read."
 """A summary that has nothing of a `conversation`."""
+OF_THE_USER = (
+    "the message with the summary should be one of the user; "
+    "in the assistant's mouth the next model takes it for its own words"
+)
 LONGEST = 60
 """Characters of a value that fit into a sentence."""
 
@@ -45,14 +53,15 @@ def same_value(right: Any, result: Any, within: float = 1e-9) -> bool:
     """Compare two results. If one is right that is a truth, any other true value is,
     too.
 
-    Numbers may differ by `within`, and those with a fraction in their last digits.
+    Numbers may differ by `within`, and those with a fraction in their last digits. A
+    tuple is as good as a list.
     """
     if isinstance(right, bool):
         return right == bool(result)
-    if isinstance(right, int | float) and isinstance(result, int | float):
+    if isinstance(right, int | float) and isinstance(result, Real):
         share = 1e-6 if isinstance(right, float) else 0
-        return math.isclose(right, result, rel_tol=share, abs_tol=within)
-    return right == result
+        return math.isclose(right, float(result), rel_tol=share, abs_tol=within)
+    return right == _as_list(result)
 
 
 @dataclass(frozen=True)
@@ -112,20 +121,28 @@ class Answer:
         within: float = 1e-9,
         *,
         rounded: bool = False,
+        mistakes: Mapping[str, Callable[..., Any]] | None = None,
     ) -> None:
         """Call the learner's function in each case: the right result, then the
         arguments.
 
         A case's name gives its reason, as in "a prompt as large as the window still
-        fits". Numbers may differ by `within`, or be `rounded` up.
+        fits". Numbers may differ by `within`, or be `rounded` up. `mistakes` are wrong
+        functions: if one gives what the learner's gives, its name is the reason.
         """
         for name, (right, *arguments) in cases.items():
             result = self.call(*arguments)
             given = f"with {listed} " if (listed := self._listed(arguments)) else ""
-            verdict = f"{given}the answer is {shown(right)}, not {shown(result)}"
+            wanted, yours = apart(right, result)
+            verdict = f"{given}the answer is {wanted}, not {yours}"
             also = math.ceil(right) if rounded else right
             fits = any(same_value(each, result, within) for each in (right, also))
-            require(fits, f"{name}: {verdict}.")
+            made = [
+                reason
+                for reason, wrong in (mistakes or {}).items()
+                if not fits and same_value(wrong(*arguments), result, within)
+            ]
+            require(fits, f"{', '.join([name, *made[:1]])}: {verdict}.")
 
     def _listed(self, arguments: Sequence[Any]) -> str:
         """Name the arguments that are short enough: "base=600, growth=400"."""
@@ -191,10 +208,24 @@ def require_messages(value: Any) -> list[Message]:
     """Return the value if it is a list of messages that the API would take."""
     for message in Answer(value).typed(list, "return a list of messages"):
         form = "a message has the role user or assistant, and a text or blocks as its content"
+        content: Any = Answer(message).typed(dict, form).get("content")
+        for part in _as_list(content) if isinstance(content, list) else ():
+            require_block(part)
         require(is_message(message), f"the list holds {shown(message)}; {form}.")
     refusal = violation(value)
     require(not refusal, f"the API would refuse this: {refusal}")
+    try:
+        check_shape({"model": MODEL, "max_tokens": 1, "messages": deepcopy(value)})
+    except Refusal as refused:
+        raise Wrong(f"the API would refuse this: {refused}") from None
     return value
+
+
+def require_block(value: Any) -> None:
+    """Require the shape of a block: a dict that names its type."""
+    form = "a block is a dict with a type, such as text or tool_result"
+    is_block = isinstance(value, dict) and "type" in value
+    require(is_block, f"one block is {shown(value)}; {form}.")
 
 
 def shown(value: Any) -> str:
@@ -207,6 +238,44 @@ def shown(value: Any) -> str:
     value = round(value, 9) if isinstance(value, float) else value  # 126.99999999999999
     text = f"{value:,}" if type(value) is int else repr(value)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def apart(right: Any, result: Any) -> tuple[str, str]:
+    """Return two values for a sentence, cut so that their difference is in sight.
+
+    >>> apart("a" * 99 + "b", "a" * 99 + "c")
+    ("…'aaaaaaaaaaaaaaaaaaaab'", "…'aaaaaaaaaaaaaaaaaaaac'")
+    >>> apart(["a.py"] * 20, ["a.py"] * 19)
+    ("'a.py' as item 20", "'(nothing)' as item 20")
+    """
+    whole = shown(right), shown(result)
+    if max(len(repr(right)), len(repr(result))) <= LONGEST:
+        return whole
+    if isinstance(right, str) and isinstance(result, str):
+        first = _first_difference(right, result)
+        start = max(0, first - 20)
+        cut = "…" * (start > 0)
+        return f"{cut}{shown(right[start:])}", f"{cut}{shown(result[start:])}"
+    if isinstance(right, list) and isinstance(result, list | tuple):
+        items, others = _as_list(right), _as_list(result)
+        first = _first_difference(items, others)
+        nothing = [["(nothing)"] * (first + 1)] * 2
+        sides = zip((items, others), nothing, strict=True)
+        wanted, yours = (shown([*each, *more][first]) for each, more in sides)
+        return f"{wanted} as item {first + 1}", f"{yours} as item {first + 1}"
+    return whole
+
+
+def _as_list(value: Any) -> Any:
+    """Return a list of a list's or tuple's items, and any other value as it is."""
+    return [*value] if isinstance(value, list | tuple) else value
+
+
+def _first_difference(one: Sequence[Any], other: Sequence[Any]) -> int:
+    """Return the first place at which two sequences differ, or where one ends."""
+    pairs = enumerate(zip(one, other, strict=False))
+    ends = min(len(one), len(other))
+    return next((place for place, (a, b) in pairs if a != b), ends)
 
 
 def call_block(number: int, name: str = "read_file", **inputs: Any) -> Block:

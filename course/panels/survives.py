@@ -146,11 +146,11 @@ def _threads_of(run: Run, trace: RestsOn) -> tuple[bytes, str]:
 
 
 def _shown(message: Message) -> tuple[str, str]:
-    speaker, text = spoken(message)[
-        -1 if message["role"] == "assistant" else 0
-    ]  # its call
-    if speaker == "call":
-        return "model", text.replace("\n", " ")
+    pairs = spoken(message)
+    calls = [text for speaker, text in pairs if speaker == "call"]
+    if calls:
+        return "model", calls[-1].replace("\n", " ")
+    speaker, text = pairs[-1 if message["role"] == "assistant" else 0]
     return speaker, text.strip().split("\n")[0]
 
 

@@ -14,7 +14,15 @@ from agentlib.auto_compact import summary_message, summary_text
 from agentlib.messages import Message, active_request, exchanges, kinds_of, of_type
 from agentlib.settings import Settings
 from agentlib.spending import PRICED_AS
-from course.checking import SUMMARY, Answer, conversation, exercise, require, text_of
+from course.checking import (
+    OF_THE_USER,
+    SUMMARY,
+    Answer,
+    conversation,
+    exercise,
+    require,
+    text_of,
+)
 from course.page import survived
 from course.panels.panel import Panel, knobs, slider
 from session_report.style import LOOKS, NAMES, RED, Chart, cut
@@ -70,7 +78,8 @@ def _keeps(answer: Answer) -> None:
 
     The first message is summary_message(summary, 't.jsonl', active_request(messages)).
     """
-    plain = (4, 1, 0), (5, 3, 0), (4, 0, 0), (3, 3, 0), (3, 9, 0), (0, 3, 0)
+    few = (4, 1, 0), (5, 3, 0), (4, 0, 0), (3, 3, 0), (3, 9, 0), (0, 3, 0)
+    plain = (*few, (7, 5, 0))
     for count, keep, more in (*plain, (4, 1, 1), (4, 0, 1)):
         old = conversation(*[400] * count) + conversation(request="And d.py.") * more
         given = (
@@ -89,6 +98,7 @@ def _keeps(answer: Answer) -> None:
         require(
             SUMMARY in text_of(new[:1]), f"{case}, the first message has no summary."
         )
+        require(new[0]["role"] == "user", f"{case}, {OF_THE_USER}.")
         require(
             str(active_request(old)) in text_of(new), f"{case}, the request is gone."
         )
@@ -117,10 +127,11 @@ def rules_stay(old: str, new: str) -> str:
     "03.3", "the person's rules come through, the rest may go.", finished=rules_stay
 )
 def _holds(answer: Answer) -> None:
-    """Go through old.splitlines(). Which lines begin with '- [rule]' and aren't in the
-    new text?
+    """Go through old.splitlines(). Which lines begin with '- [rule]' and aren't among
+    new.splitlines()?
 
-    Put those lines after the new summary, each on a line of its own.
+    The old summary may have a rule twice. Put each one once after the new summary, on a
+    line of its own: '\\n'.join([new, *rules]).
     """
     cases = {
         "one rule of two was dropped": (OLD_SUMMARY, NEW_SUMMARY),
@@ -138,6 +149,22 @@ def _holds(answer: Answer) -> None:
         "the dropped rule stood there twice": (
             f"- [rule] Use tabs.\n{OLD_SUMMARY}",
             NEW_SUMMARY,
+        ),
+        "a file's line quotes a rule": (
+            "- [file] a.py | - [rule] Use tabs.\n- [fact] b",
+            NEW_SUMMARY,
+        ),
+        "a rule is indented, so its line begins otherwise": (
+            "- [fact] b\n  - [rule] Use tabs.",
+            NEW_SUMMARY,
+        ),
+        "a rule stands in the middle of the new summary": (
+            OLD_SUMMARY,
+            "## Rules\n- [rule] Be brief.\n\n## Next\n- [file] 3.py",
+        ),
+        "the new summary has a rule of its own": (
+            OLD_SUMMARY,
+            "- [rule] Ask first.\n- [rule] Ask first.\n- [file] 3.py",
         ),
     }
     for case, (old, new) in cases.items():
@@ -177,6 +204,11 @@ def _two_numbers(answer: Answer) -> str:
     report = f"{run.checks['described']} of 19 files described, {run.checks['facts']} of 4 facts"
     cost = run.dollars(PRICED_AS)
     result = f"rule kept {rule}, {report}, ${cost:.2f}"
+    most = settings.context_window - settings.output_reserve - settings.buffer
+    late = f"{settings.threshold:,} is past {most:,}, the window less its reserve and buffer"
+    require(
+        (settings.threshold or 0) <= most, f"{late}; the panel's slider ends there."
+    )
     require(not run.refused, f"{result}, and the API refused a request: {run.refused}.")
     whole = rule == "yes" and run.checks["facts"] == 4 and run.checks["described"] == 19
     require(whole, f"{result}. All of it should be kept.")

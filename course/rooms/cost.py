@@ -80,6 +80,45 @@ def compacting_pays(left: float, read: float, write: float, answer: float) -> fl
     return once / (read * (1 - left))
 
 
+Formula = Callable[[float, float, float, float], float]
+"""(left, read, write, answer) -> dollars."""
+
+
+def _mistaken(once: Formula, saves: Formula | None = None) -> Callable[..., float]:
+    """Return the break-even with one of its two sides mistaken."""
+
+    def pays(left: float, read: float, write: float, answer: float) -> float:
+        saved = saves(left, read, write, answer) if saves else read * (1 - left)
+        return once(left, read, write, answer) / saved
+
+    return pays
+
+
+MISTAKES: dict[str, Callable[..., float]] = {
+    "the answer, which is the summary, has to be paid as an answer, too": _mistaken(
+        lambda left, read, write, answer: read + (write - read) * left
+    ),
+    "the next request has to write the summary": _mistaken(
+        lambda left, read, write, answer: read + answer * left
+    ),
+    "without the compaction these tokens would have been read, so take write - read": (
+        _mistaken(lambda left, read, write, answer: read + (answer + write) * left)
+    ),
+    "the request for the summary reads the whole conversation once": _mistaken(
+        lambda left, read, write, answer: (answer + write - read) * left
+    ),
+    "what each request saves is what is gone, 1 - left": _mistaken(
+        lambda left, read, write, answer: read + (answer + write - read) * left,
+        lambda left, read, write, answer: read,
+    ),
+    "a request saves the price of reading, not of writing": _mistaken(
+        lambda left, read, write, answer: read + (answer + write - read) * left,
+        lambda left, read, write, answer: write * (1 - left),
+    ),
+}
+"""What a wrong answer to 08.2 forgot, and the formula that forgets it."""
+
+
 @exercise(
     "08.2",
     "a summary is paid once, as an answer and as a write.",
@@ -107,7 +146,7 @@ def _compacting(answer: Answer) -> None:
         "a fifth is left": (32.25, 0.2, *opus),
         "a tenth is left, at the prices of Haiku 4.5": (7.944444444444445, 0.1, *haiku),
     }
-    answer.agree(cases, rounded=True)
+    answer.agree(cases, rounded=True, mistakes=MISTAKES)
 
 
 def repeats_save(pause: float, read: float, write: float) -> float:

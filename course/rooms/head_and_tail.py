@@ -23,7 +23,16 @@ from agentlib.messages import (
 from agentlib.session_file import Compaction
 from agentlib.settings import Settings
 from agentlib.spending import PRICED_AS, dollars
-from course.checking import SUMMARY, Answer, conversation, exercise, read, require
+from course.checking import (
+    OF_THE_USER,
+    SUMMARY,
+    Answer,
+    conversation,
+    exercise,
+    read,
+    require,
+    shown,
+)
 from course.generations import places, planted
 from course.page import print_lines, survived
 from course.panels.panel import Panel, choice, knobs
@@ -38,6 +47,9 @@ START = Settings(
     micro="off", manual=False, threshold_pct=65, summary_tokens=2_813
 ).scaled(32_000)
 """Summaries are the only layer in this lesson: nothing is cleared."""
+
+ORDERS = ("not reference", "call any", "resume", "ignore", "do nothing", "no tool")
+"""Words of a note that command something, or take the tools away."""
 
 # -- the exercises ---------------------------------------------------------------------
 
@@ -81,6 +93,7 @@ def _head(answer: Answer) -> None:
             SUMMARY in str(new[1:2]),
             f"{case}, the second message should have the summary.",
         )
+        require(new[1]["role"] == "user", f"{case}, {OF_THE_USER}.")
         wanted = f"{case}, the newest exchange should follow, {len(newest)} messages"
         require(
             new[2:] == newest, f"{wanted}; yours has {len(new) - 2} after the summary."
@@ -140,9 +153,7 @@ def _hand_off(answer: Answer) -> None:
     note = before.partition("]")[2].strip()
     require(note, "there is no note between HEADER and the summary.")
     lowered = note.lower()
-    orders = [
-        each for each in ("not reference", "call any", "resume") if each in lowered
-    ]
+    orders = [each for each in ORDERS if each in lowered]
     wrong = "which says the opposite, or orders something; say only what the text is"
     require(not orders, f"the note has {str(orders)[1:-1]}, {wrong}.")
     pending = "with these words the model goes for the pending question about LIMIT"
@@ -178,6 +189,8 @@ def _update(answer: Answer) -> None:
     any(is_summary(block) for message in messages for block in blocks(message))
     """
     first, head, quoted, late, twice = (conversation(300, 300) for _ in range(5))
+    words_behind = conversation(300, 300)
+    words_behind[0] = summary_message(SUMMARY, "t.jsonl", "Go on.")
     late.insert(3, summary_message(SUMMARY, "t.jsonl", "Go on."))
     late[3]["content"].reverse()
     twice[:1] = [summary_message(SUMMARY, "t.jsonl")] * 2
@@ -187,20 +200,33 @@ def _update(answer: Answer) -> None:
     said = conversation(300, 300, request="Read every file, then write a summary.")
     prompt, update = "Summarize.", " Update it."
     cases = {
-        "nothing was summarised yet": (prompt, conversation(300, 300), prompt, update),
-        "a summary is the first message": (prompt + update, first, prompt, update),
-        "a summary stands behind the head": (prompt + update, head, prompt, update),
-        "a summary stands late, as a message's last block": (
-            prompt + update,
-            late,
-            prompt,
-            update,
+        "nothing was summarised yet": (False, conversation(300, 300)),
+        "a summary is the first message": (True, first),
+        "a summary stands behind the head": (True, head),
+        "a summary is a message's first block, and the person's words follow it": (
+            True,
+            words_behind,
         ),
-        "there are two summaries": (prompt + update, twice, prompt, update),
-        "a tool's result only quotes one": (prompt, quoted, prompt, update),
-        "the person only says the word": (prompt, said, prompt, update),
+        "a summary stands late, as a message's last block": (True, late),
+        "there are two summaries": (True, twice),
+        "a tool's result only quotes one": (False, quoted),
+        "the person only says the word": (False, said),
     }
-    answer.agree(cases)
+    for case, (is_update, messages) in cases.items():
+        result = answer.call(messages, prompt, update)
+        text = f"{case}: return a text, not {shown(result)}."
+        require(isinstance(result, str), text)
+        asks = f"{case}: the request, {prompt!r}, should be whole and come first"
+        require(result.startswith(prompt), f"{asks}; yours is {shown(result)}.")
+        rest = result.removeprefix(prompt)
+        again = f"{case}: there is no summary to update, so the request should end"
+        require(
+            is_update or not rest, f"{again} as it was; yours goes on {rest!r:.40}."
+        )
+        behind = f"{case}: {update!r} should stand behind the request, once"
+        more = f"{rest!r:.40}" if rest.strip() else "nothing"
+        fits = not is_update or rest.split() == update.split()
+        require(fits, f"{behind}; yours has {more} there.")
 
 
 def four_costs(

@@ -3,6 +3,7 @@
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
 # pandas has no complete types.
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -23,7 +24,15 @@ from agentlib.messages import (
 )
 from agentlib.settings import Settings
 from agentlib.tools import DEFINITIONS
-from course.checking import SUMMARY, Answer, conversation, exercise, require, text_of
+from course.checking import (
+    OF_THE_USER,
+    SUMMARY,
+    Answer,
+    conversation,
+    exercise,
+    require,
+    text_of,
+)
 from course.figures import moments
 from course.page import run_sentence
 from course.panels.panel import Panel, slider, words
@@ -53,6 +62,10 @@ def _focus(answer: Answer) -> None:
     An input may have no focus: call["input"].get("focus"). '; '.join([]) is ''.
     """
     focus = {"focus": "auth.py"}
+    beside, named = conversation([400, focus]), conversation([focus])
+    beside[-2]["content"][0]["input"] = {"focus": "the middle of the picture"}
+    named[-2]["content"][0]["name"] = "compact_files"
+    spoken = [*conversation([focus]), *conversation(request="Go on.")]
     cases = {
         "one call with a focus": ("auth.py", conversation([focus])),
         "no call of compact": (None, conversation(400)),
@@ -62,9 +75,12 @@ def _focus(answer: Answer) -> None:
         "the call stands before another": ("auth.py", conversation([focus, 400])),
         "the person asks, and the model has said nothing": (None, conversation()),
         "three calls": (
-            "auth.py; db.py",
-            conversation([focus, {}, {"focus": "db.py"}]),
+            "db.py; auth.py",
+            conversation([{"focus": "db.py"}, {}, focus]),
         ),
+        "another tool has an input of that name": ("auth.py", beside),
+        "a tool's name only has the word in it": (None, named),
+        "the person has spoken behind the results": ("auth.py", spoken),
     }
     answer.agree(cases)
 
@@ -92,6 +108,10 @@ def _siblings(answer: Answer) -> None:
     A list can be put together: [summary, *messages[newest:]].
     """
 
+    second = [*inspect.signature(answer.function).parameters][1:2]
+    named = "its second parameter should be named summarize, because by that name"
+    given = f"{named} the agent knows that you want to ask, and not a finished summary"
+    require(second == ["summarize"], f"{given}; yours is named {', '.join(second)}.")
     asked: list[Sequence[Message]] = []
 
     def summarize(messages: Sequence[Message], focus: str = "") -> str:
@@ -123,6 +143,7 @@ def _siblings(answer: Answer) -> None:
         require(
             SUMMARY in text_of(new[:1]), f"{first}; yours is {text_of(new[:1])!r:.60}."
         )
+        require(new[0]["role"] == "user", f"{case}, {OF_THE_USER}.")
         request = str(active_request(messages))
         require(
             request in text_of(new),
@@ -191,7 +212,10 @@ def _finished(answer: Answer) -> None:
 
     read, write = "read_file", "write_file"
     earlier, edited = [*turn(write), *conversation(400)[1:]], turn("edit_file")
-    failed = turn(write, read, fails=0)
+    failed, fine, turned = turn(write, read, fails=0), turn(write), turn(write, read)
+    fine[-1]["content"][0]["is_error"] = False
+    turned[-1]["content"][0]["is_error"] = True
+    turned[-1]["content"].reverse()
     for case, messages, right in (
         ("if the newest turn has written a file", turn(write, read), True),
         ("if the newest turn has read a file", turn(read), False),
@@ -209,6 +233,8 @@ def _finished(answer: Answer) -> None:
         ),
         ("if the first of two writes failed", turn(write, write, fails=0), True),
         ("if the newest turn has edited a file, and written none", edited, False),
+        ("if the result says that it is no error", fine, True),
+        ("if the results come in another order than the calls", turned, False),
         ("if the model has said nothing yet", conversation(), False),
     ):
         focus = answer.call(messages)

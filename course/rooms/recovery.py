@@ -92,12 +92,14 @@ def _careful(answer: Answer) -> None:
     )
     for reason, reply in sound.items():
         new, times = _answered(answer, messages, good | reply, good)
+        case = f"if {reason}, the reply is sound"
+        taken = f"{case} and its summary should be taken; the messages are as they were"
+        require(new != messages, f"{taken}.")
+        alone = f"{case}, and one message with its summary should take the place of all"
+        require(len(new) == 1, f"{alone}; yours leaves {len(new)} messages.")
         words = all(block["text"] in text_of(new) for block in of_type(good, "text"))
-        case = f"if {reason} and the reply begins with a thinking block"
-        require(
-            words and len(new) == 1,
-            f"{case}, one message with all its text should be left.",
-        )
+        whole = f"{case}, and all its texts should be in the message"
+        require(words, f"{whole}; its first block is thinking, and two have a text.")
         lost = active_request(new) != active_request(messages)
         require(
             not lost, f"{case}, the person's words should stand beside the summary."

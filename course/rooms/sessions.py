@@ -66,6 +66,13 @@ def _falls(answer: Answer) -> None:
         "the file notes a compaction before prompt 2": ([], [100, 60, 70], [2]),
         "97 of 100 is not less than 97 %": ([], [100, 97, 98], []),
         "96 of 100 is less than 97 %": ([2], [100, 96, 97], []),
+        "966 of 1,000 is less than 97 %, by a little": ([2], [1_000, 966, 990], []),
+        "145 of 150 is less than 97 %, by half a token": ([2], [150, 145, 150], []),
+        "the first prompt is the smallest, and has none before it": (
+            [],
+            [100, 200, 300],
+            [],
+        ),
         "an empty session has no prompt": ([], [], []),
         "the file notes one of three": (
             [6, 7],

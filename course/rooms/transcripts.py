@@ -24,7 +24,15 @@ from agentlib.auto_compact import summary_text
 from agentlib.estimation import message_tokens, prompt_tokens
 from agentlib.messages import Block, Message, blocks, of_type, result_text, unanswered
 from agentlib.transcripts import INTERRUPTED, Session
-from course.checking import Answer, conversation, exercise, require, require_messages
+from course.checking import (
+    Answer,
+    Wrong,
+    conversation,
+    exercise,
+    require,
+    require_block,
+    require_messages,
+)
 from course.figures.window_map import maps, sentence, tiles
 from course.panels.panel import Drawing, Panel, choice, scrolling, slider, words
 from session_report.style import LINE, cut, many, wrapped
@@ -33,6 +41,16 @@ SHOWN_ROWS, EXCERPT = 100, 90
 """Rows of the session browser's table, and characters of a text before a click."""
 
 # -- the exercises ---------------------------------------------------------------------
+
+
+MARK = "\ufffd"
+"""Stands in a check's file for the first of the two bytes of an é."""
+HALF = "a file that is torn inside a character"
+
+
+def _with_half_a_character(text: str) -> bytes:
+    half = "é".encode()[:1]
+    return text.encode("utf-8").replace(MARK.encode("utf-8"), half)
 
 
 def plain_append(message: Message, path: Path) -> None:
@@ -68,6 +86,15 @@ def _append(answer: Answer) -> None:
             )
             written = f"{case}, the last line should be the message as JSON; it is"
             require(plain_load(path)[-1:] == [message], f"{written} {lines[-1]!r:.60}.")
+        ends = path.read_bytes().count(b"\r")
+        require(not ends, 'the file has "\\r" in its ends of line; write "\\n" alone.')
+        odd = {"role": "user", "content": [object()]}
+        with contextlib.suppress(TypeError):
+            answer.function(odd, path)
+            raise Wrong(
+                "a block that is no JSON was written as its repr, which nobody reads "
+                "back; let json.dumps raise, without default=."
+            )
         path.write_bytes(b"\xff torn\n")
         with contextlib.suppress(UnicodeDecodeError):
             answer.call(messages[0], path)
@@ -80,7 +107,7 @@ def _append(answer: Answer) -> None:
 def plain_load(path: Path) -> list[Message]:
     """Return the messages of a file, and leave out every torn line."""
     messages: list[Message] = []
-    for line in path.read_text(encoding="utf-8").split("\n"):
+    for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
         try:
             messages.append(json.loads(line))
         except json.JSONDecodeError:
@@ -90,7 +117,10 @@ def plain_load(path: Path) -> list[Message]:
 
 @exercise("05.2", "every whole line is there, and no torn one.", finished=plain_load)
 def _load(answer: Answer) -> None:
-    """Go through path.read_text().split("\\n"), and try json.loads on each line.
+    """Go through path.read_text(…).split("\\n"), and try json.loads on each line.
+
+    Half a character is no UTF-8, so read_text raises. With errors="replace" it puts a
+    mark in its place, and the torn line is torn all the same.
 
     json.loads raises json.JSONDecodeError on a torn line; then go on with the next.
     """
@@ -99,6 +129,7 @@ def _load(answer: Answer) -> None:
     torn = whole[2][: whole[2].index("}") + 1]
     resumed, odd = [*whole[:2], torn, *whole[3:]], conversation(request="one\u2028two")
     raw = json.dumps(odd[0], ensure_ascii=False)
+    cut = f'{{"role": "user", "content": "caf{MARK}'
     with TemporaryDirectory() as folder:
         path = Path(folder, "session.jsonl")
         for case, lines, end, right in (
@@ -119,17 +150,22 @@ def _load(answer: Answer) -> None:
             ("a file with the same line twice", whole[:1] * 2, "\n", messages[:1] * 2),
             ("an empty file", [], "", []),
             ("a text with U+2028, at which splitlines cuts", [raw], "\n", odd),
+            (HALF, [raw, cut], "", odd),
+            (f"{HALF} and whole lines behind it", [raw, cut, raw], "\n", odd * 2),
         ):
-            text = "\n".join(lines) + end
-            path.write_text(text, encoding="utf-8")
-            read = Answer(answer.function(path)).typed(
-                list, "return a list of messages"
-            )
+            written = _with_half_a_character("\n".join(lines) + end)
+            path.write_bytes(written)
+            try:
+                given = answer.function(path)
+            except UnicodeDecodeError as error:
+                lost = f"{case} makes reading raise {error.reason!r}, and every line is lost"
+                raise Wrong(f'{lost}; read with errors="replace".') from None
+            read = Answer(given).typed(list, "return a list of messages")
             wanted = f"from {case}, {many(len(right), 'message')} should come back"
             require(
                 read == right, f"{wanted}, as they were; yours returned {len(read)}."
             )
-            untouched = path.read_text(encoding="utf-8") == text
+            untouched = path.read_bytes() == written
             require(untouched, f"from {case}, it wrote to the file; only read it.")
 
 
@@ -155,10 +191,13 @@ def _interrupted(answer: Answer) -> None:
     for messages in (one[:-1], three[:-1], [*three[:-1], first]):
         results = answer.call(messages)
         listed = Answer(results).typed(list, "give a list of blocks, not a message")
-        require(
-            "role" not in str(listed),
-            "give the blocks alone, not a message that holds them.",
+        held = any(
+            "content" in each and "role" in each and "type" not in each
+            for each in listed
         )
+        require(not held, "give the blocks alone, not a message that holds them.")
+        for block in listed:
+            require_block(block)
         given = [block.get("tool_use_id") for block in listed]
         right, names = unanswered(messages), ", ".join(map(str, given))
         wanted = f"{', '.join(right)} should get a result; yours answers"

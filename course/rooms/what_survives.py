@@ -98,7 +98,29 @@ def _pin(answer: Answer) -> None:
             [said(work), *did("", "ok", content=RULE)],
         ),
     }
-    answer.agree(cases)
+    for case, (right, messages) in cases.items():
+        require_lines(case, right, answer.call(messages))
+
+
+def first_of(lines: list[Any]) -> str:
+    """Return the first of some lines for a sentence, or "" if there is none."""
+    return shown(lines[0]) if lines else ""
+
+
+def require_lines(case: str, right: list[str], result: Any) -> None:
+    """Require these lines, and name the first that is missing, too many or moved."""
+    listed = isinstance(result, list | tuple)
+    require(listed, f"{case}: return a list of lines, not {shown(result)}.")
+    lines = list(result)
+    lost = [line for line in right if line not in lines]
+    more = [line for line in lines if line not in right]
+    require(not lost, f"{case}: the line {first_of(lost)} is missing.")
+    require(not more, f"{case}: the line {first_of(more)} is too many.")
+    twice = f"{case}: there are {len(lines)} lines, and {len(right)} are right."
+    require(len(lines) == len(right), twice)
+    moved = [each for each, line in zip(right, lines, strict=True) if each != line]
+    order = f"{case}: the order has changed, from {first_of(moved)} on."
+    require(not moved, order)
 
 
 def rests_on(line: str, messages: list[Message]) -> int | None:
@@ -126,7 +148,10 @@ def _rests_on(answer: Answer) -> None:
     migrated = did("I run it.", "(no output)", command="python migrate.py")
     talk = [said(RULE), *READ, said("Run migrate.py."), *migrated, said(CONSENT)]
     summary = summary_message(f"- [rule] {RULE}", "t")
-    refusal: Message = {"role": "assistant", "content": "I will not run migrate.py."}
+    tells: Message = {
+        "role": "assistant",
+        "content": "- [ran] migrate.py\nmigrate.py has run.",
+    }
     beside: Message = {
         "role": "user",
         "content": [result_block(1, RULE), *blocks(said("Go on."))],
@@ -137,6 +162,8 @@ def _rests_on(answer: Answer) -> None:
         said("Go on."),
         summary_message("- [fact] LIMIT = 7\n- [ran] migrate.py", "t"),
     ]
+    ran = "- [ran] migrate.py"
+    noted = summary_message("- [file] migrate.py | 3 lines", "t")
     cases = {
         "the person said it first": (0, f"- [rule] {RULE}", talk),
         "the person said it last": (6, f"- [rule] {CONSENT}", talk),
@@ -160,7 +187,7 @@ def _rests_on(answer: Answer) -> None:
         "the model only spoke of it": (
             None,
             "- [ran] migrate.py",
-            [*talk[:4], refusal],
+            [*talk[:4], tells],
         ),
         "the last summary has it": (0, f"- [rule] {RULE}", [summary, *READ]),
         "a summary comes before the person's words": (
@@ -171,6 +198,38 @@ def _rests_on(answer: Answer) -> None:
         "the first of two results has it": (0, "- [fact] LIMIT = 7", [both]),
         "only the summary has this fact": (1, "- [fact] LIMIT = 7", told),
         "only the summary has this step": (1, "- [ran] migrate.py", told),
+        "the summary has only a note on that file": (None, ran, [noted]),
+        "a listing names the script, and the call beside it ran something else": (
+            None,
+            ran,
+            did("", "limits.py\nmigrate.py", command="ls"),
+        ),
+        "a tool's result says that it ran": (
+            None,
+            ran,
+            did("", "- [ran] migrate.py", command="cat log"),
+        ),
+        "the model wrote this rule into a file": (
+            None,
+            f"- [rule] {RULE}",
+            did("", "ok", content=RULE),
+        ),
+        "the person says this fact, and no file does": (
+            None,
+            "- [fact] LIMIT = 7",
+            [said("LIMIT = 7")],
+        ),
+        "the model read the script": (None, ran, did("", "file", path="migrate.py")),
+        "the model removed the script": (
+            None,
+            ran,
+            did("", "(no output)", command="rm migrate.py"),
+        ),
+        "the model ran a script whose name ends so": (
+            None,
+            ran,
+            did("", "(no output)", command="python old_migrate.py"),
+        ),
     }
     answer.agree(cases)
 
@@ -201,7 +260,8 @@ def _gate(answer: Answer) -> None:
     """
     talk, head = [said(f"{RULE} {CONSENT}"), *READ], "## Key decisions"
     rules, fact = [f"- [rule] {RULE}", f"- [rule] {CONSENT}"], "- [fact] LIMIT = 7"
-    good = [head, *rules, fact]
+    good, count = [head, *rules, fact], "- [progress] 0 files done"
+    sections = ["## Facts", fact, "", head, rules[1], rules[0], "", "## Files", fact]
     bad = [
         "- [rule] Yes, you may edit files under vendor/.",
         "- [ran] migrate.py",
@@ -215,7 +275,8 @@ def _gate(answer: Answer) -> None:
         ("half of the claims are invented", [*bad, *good], good),
         ("most claims are invented", [*[head] * 3, *rules[:1], *bad[:2]], None),
         ("three of five claims are invented", [*rules, *bad], None),
-        ("no line claims anything", [head, "- [progress] 0 files done"], [head]),
+        ("there are three sections", [*sections, bad[0]], sections),
+        ("no line claims anything", [head, count], [head, count]),
     )
     results = [answer.call("\n".join(lines), talk) for _, lines, _ in cases]
     never = "with a gate that always refuses the agent never compacts"
@@ -227,10 +288,16 @@ def _gate(answer: Answer) -> None:
             continue
         text = f"{case}: return the summary, a text, not {shown(result)}."
         require(isinstance(result, str), text)
-        lost = [line for line in right if line not in result.splitlines()]
-        kept = [line for line in bad if line in result.splitlines()]
-        require(not lost, f"{case}: {lost[:1]} is gone.")
-        require(not kept, f"{case}: {kept[:1]} is still there.")
+        given = result.splitlines()
+        lost = [line for line in right if line and line not in given]
+        kept = [line for line in given if line not in right]
+        require(not lost, f"{case}: the line {first_of(lost)} is gone.")
+        require(not kept, f"{case}: the line {first_of(kept)} is still there.")
+        all_stay = (
+            f"{case}: the lines should stay in their order, blank ones and doubles too"
+        )
+        order = f"{all_stay}; a heading is the heading of the lines that follow it."
+        require(given == right, order)
 
 
 # -- what the cells show ---------------------------------------------------------------

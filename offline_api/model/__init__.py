@@ -39,6 +39,7 @@ Which of the course's results depend on which habit, at a window of 32,000 token
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from offline_api.model.habits import AS_MEASURED as AS_MEASURED
 from offline_api.model.habits import Habits
 from offline_api.model.hands import ours, submitted, theirs
 from offline_api.model.names import rename, trace

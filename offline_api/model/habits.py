@@ -43,6 +43,15 @@ class Habits:
     files."""
     carried: float = 0.5
     """Share of a summary's room that an update may carry over from the last summary."""
+    files_named: float = 1.0
+    """Share of the notes on files that a summary takes, if room is left. Which of them
+    is a draw that a note's words decide."""
+    evidence: float = 1.0
+    """Share of the facts found in files that a summary takes."""
+    retold: float = 1.0
+    """Share of the last summary's notes and facts that the next one takes over."""
+    words_retold: float = 1.0
+    """Share of the person's words in the last summary that the next one takes over."""
     heeds_notes: bool = True
     """Whether a summary's note that it is no instruction keeps it from answering open
     questions. Without that, only the headings tell it."""
@@ -58,3 +67,22 @@ class Habits:
     searches: bool = False
     """Before it reports, it searches what was compacted for its own notes and the
     person's rules, if `recall` can search."""
+
+
+AS_MEASURED = Habits(
+    summary=0.04,
+    rules_first=True,
+    files_named=0.45,
+    evidence=0.16,
+    retold=0.46,
+    words_retold=0.04,
+)
+"""A summariser that keeps as much of each kind as those of Claude Code did.
+
+From 54 compactions in 44 public sessions (2.1.7 to 2.1.42, early 2026): a summary has
+3.9 % of what it replaces (quartiles 3.0 and 4.6 %), and names 45 % of the files that
+were only read (0, 33 and 67 %) and 16 % of the numbers that were said (0, 17 and 50 %).
+Most of the person's rules are whole (86 % of the short ones). Of the summary before,
+the next one has 46 % of the file names (31, 44 and 77 %, 12 compactions), and 5 of 127
+messages of the person. What is not counted there, such as a paraphrase, is lost here.
+"""

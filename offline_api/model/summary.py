@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import NamedTuple
+from zlib import crc32
 
 from agentlib.messages import SUMMARY_WANTED
 from offline_api.model.names import chain_of, next_name, progress
@@ -30,8 +31,10 @@ _FORMS = {
 }
 _EXAMPLE = re.compile(r"<example>.*?</example>", re.DOTALL)
 _HEADINGS = ["## Accomplished", "## Current state", "## Key decisions"]
-_TASK, _FILES, _DECIDED = "", "file|state|artifact", "decision|rule"
-_QUESTIONS, _LEFT = "pending|question", "remaining|left|next|progress"
+_TASK, _FILES = "", "file|state|artifact|文件|状态"
+_DECIDED = "decision|rule|决策|决定|规则"
+_QUESTIONS = "pending|question"
+_LEFT = "remaining|left|next|progress|to[ -]do|待办|剩余|下一步|进展"
 """Words of the heading under which each sort of item goes; the first heading if none
 fits."""
 _ENDING = re.compile(r"(?:ations?|ions?|ings?|ies|ied|ers?|ed|es|s|y|e)$")
@@ -215,7 +218,24 @@ def _items(view: View, asked: Sequence[str]) -> list[Item]:
             for each in [*listed(view.known, "ran"), *files]
         ),
     ]
-    return list(dict.fromkeys(items))[::-1]
+    return [item for item in dict.fromkeys(items) if _is_told(view, item)][::-1]
+
+
+def _is_told(view: View, item: Item) -> bool:
+    """Tell whether the model's habits let this into a summary, if there is room.
+
+    The draw is of the item and of the last summary, so each summary draws again.
+    """
+    habits, again = view.habits, item.text in view.summary
+    is_fact = item.text.startswith("- [fact]")
+    if item.text.startswith(("- [rule]", "- [request]")):
+        share = habits.words_retold if again else 1.0
+    elif again:
+        share = habits.retold
+    else:
+        share = habits.evidence if is_fact else habits.files_named
+    drawn = crc32(f"{item.text}\n{view.summary}".encode()) % 1_000
+    return drawn < 1_000 * share
 
 
 def _chosen(

@@ -65,7 +65,8 @@ def test_a_line_rests_on_a_whole_beginning_and_on_a_call():
         "input": {"command": "make all"},
     }
     assert spoken({"role": "assistant", "content": [call]}) == [
-        ("call", "bash\nmake all")
+        ("call", "bash\nmake all"),
+        ("run", "[ran] make all"),
     ]
     assert (
         rests_on("- [ran] make all\n", [{"role": "assistant", "content": [call]}]) == 0

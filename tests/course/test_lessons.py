@@ -3,13 +3,19 @@ function."""
 
 import json
 import math
+import re
+from pathlib import Path
 
+import nbformat
 import numpy as np
 import pytest
 
 import course as lessons
 from course import Verdict, check, compare, hint, predict, use
+from course.asked import ASKED
 from course.rooms.the_wall import added_up
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -170,3 +176,32 @@ def test_ctrl_c_in_an_answer_is_ctrl_c(monkeypatch):
 
     with pytest.raises(KeyboardInterrupt):
         lessons.check("00.2", pressed)
+
+
+def test_a_prediction_that_is_no_answer_is_refused_at_once():
+    said = str(predict("07.careful", finish=True, asks="sometimes"))
+    assert "finish: not asked, only finishes, asks" in said
+    assert '"once" or "every turn"' in said.replace("\n", " ")
+    assert "you said nothing" in compare("07.careful", asks="once")
+    assert "a number" in predict("07.breaker", asked="four")
+    assert "True or False" in predict("07.disaster", finishes=1)
+
+
+def test_a_word_in_other_capitals_and_a_label_in_quotes_are_what_they_mean():
+    predict("07.careful", finishes=False, asks="Every Turn")
+    assert "and so it is" in compare("07.careful", asks="every turn")
+    predict("11.changes", left="2", up="Equal")
+    assert compare("11.changes", left=1, up="equal").splitlines() == [
+        "left: you said 2, it is 1",
+        "up: you said equal, and so it is",
+    ]
+
+
+def test_every_prediction_of_the_lessons_says_what_it_may_be():
+    asked = {}
+    for path in sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")):
+        cells = nbformat.read(path, as_version=4).cells
+        for cell in cells:
+            if match := re.match(r'predict\("(.+?)", (.+)\)$', cell.source):
+                asked[match[1]] = re.findall(r"(\w+)=None", match[2])
+    assert {name: [*values] for name, values in ASKED.items()} == asked

@@ -1,9 +1,12 @@
 """A summary of the offline model: bounded, and honest about what it was shown."""
 
+from dataclasses import replace
+
 import pytest
 
 from agentlib.auto_compact import summary_message, summary_prompt
-from offline_api.model import Habits
+from agentlib.messages import SUMMARY_WANTED
+from offline_api.model import AS_MEASURED, Habits
 from offline_api.model.view import rough_tokens
 from tests.model_bodies import NOTED, answer, assistant, calls, seen, user, words
 
@@ -79,3 +82,63 @@ def test_a_habit_says_whether_a_rule_goes_in_before_the_facts(rules_first: bool)
     )
     assert ("- [rule] " in said) == rules_first
     assert "- [fact] " in said
+
+
+def told_again(lines, habits, prompt=9_000):
+    """Return the notes of a summary that was made of another with these lines."""
+    before = summary_message("\n".join([f"- [task] {READ}", *lines]), "t.jsonl", READ)
+    return words(answer(before, *MANY, user(summary_prompt(prompt)), habits=habits))
+
+
+def test_as_measured_the_first_summary_has_the_persons_rule_and_the_next_one_has_not():
+    rules = [f"Never edit the directory number {n}." for n in range(12)]
+    shown = [user(f"{' '.join(rules)} {READ}"), *MANY, user(summary_prompt(9_000))]
+    wide = replace(AS_MEASURED, summary=0.5, decisions=1.0)
+    first = words(answer(*shown, habits=wide))
+    assert sum(rule in first for rule in rules) >= 10
+    noted = [f"- [rule] {rule}" for rule in rules]
+    again = told_again(noted, wide)
+    assert sum(rule in again for rule in rules) <= 2
+    assert all(rule in told_again(noted, Habits(summary=0.5)) for rule in rules)
+
+
+def test_as_measured_it_names_about_half_of_the_files_that_were_read():
+    wide = replace(AS_MEASURED, summary=0.5)
+    shown = [user(READ), *MANY, user(summary_prompt(9_000))]
+    assert 25 <= words(answer(*shown, habits=wide)).count("- [file]") <= 55
+    assert words(answer(*shown, habits=Habits(summary=0.5))).count("- [file]") == 90
+
+
+def test_the_draw_is_another_one_in_each_summary():
+    noted = [f"- [fact] FACT: the valve number {n} holds." for n in range(60)]
+    wide = replace(AS_MEASURED, summary=0.5, decisions=1.0)
+    once, other = (told_again([*noted, more], wide) for more in ("", "- [fact] FACT."))
+    kept = [{line for line in noted if line in text} for text in (once, other)]
+    assert all(15 <= len(each) <= 45 for each in kept)
+    assert kept[0] != kept[1]
+
+
+@pytest.mark.parametrize(
+    "length",
+    ["最多 100 tokens", "不超过100个token", "控制在 100 字", "at most 100 tokens"],
+)
+def test_a_length_is_understood_in_both_languages(length: str):
+    prompt = f"{SUMMARY_WANTED}\n## 文件修改\n## 决策记录\n## 待办事项\n{length}。"
+    said = words(answer(user(READ), *MANY, user(prompt)))
+    assert rough_tokens(said) <= 100
+
+
+def test_each_sort_of_line_stands_under_its_heading_in_both_languages():
+    rule, wide = "Never edit vendor/.", Habits(summary=0.9, decisions=0.5)
+    for headings in (
+        ("## File changes", "## Decisions", "## To do"),
+        ("## 文件修改", "## 决策记录", "## 待办事项"),
+    ):
+        prompt = "\n".join([SUMMARY_WANTED, *headings])
+        said = words(answer(user(f"{rule} {READ}"), *MANY, user(prompt), habits=wide))
+        files, decided, left = (
+            said.partition(heading)[2].partition("## ")[0] for heading in headings
+        )
+        assert "- [file]" in files
+        assert rule in decided
+        assert "- [progress]" in left

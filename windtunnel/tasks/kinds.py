@@ -9,7 +9,7 @@ answer names it or not, and a file on disk has changed or not.
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -54,11 +54,17 @@ the person's own words, and one whose first summary has a consent that nobody ga
 WITNESS = {
     **dict.fromkeys(("rule", "request", "task"), "person"),
     **dict.fromkeys(("fact", "file"), "file"),
-    "ran": "call",
+    "ran": "run",
 }
 """Who must have said what a summary's line with this mark tells. Other lines are
 counts."""
 LINE = re.compile(r"^- \[([a-z ]+)\] (.+)$", re.MULTILINE)
+_RAN = "[ran]"
+_AND = re.compile(r"&&|\|\||[;|\n]")
+_QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
+_SETS_OR_WAITS = re.compile(r"(?:\w+=\S*|time|nohup|env|exec|command|sudo)\s+")
+"""What may stand before a command and runs nothing by itself."""
+_INTERPRETER = re.compile(r"(?:\S*/)?(?:python|pypy|bash|sh|zsh|node|ruby|perl)[\d.]*")
 _WORDS, _MADE_OF = TABLE["kinds"], TABLE["generated"]
 _LONGEST, _FILES, _FACTS = 3_500, (1, 3), (0, 1)
 """Characters of a file, and how many files and facts a package has."""
@@ -244,52 +250,88 @@ def spoken(message: Message) -> list[tuple[str, str]]:
 
     "person" and "model" have spoken themselves, a "call" is the name of a tool and a
     line for each input, a "file" is whatever a tool returned, and a "summary" was
-    written by the harness.
+    written by the harness. What a shell command runs follows its call as a "run".
 
     >>> spoken({"role": "user", "content": "Go on."})
     [('person', 'Go on.')]
     """
-    return [_spoken(block, message["role"]) for block in blocks(message)]
+    return [pair for b in blocks(message) for pair in _spoken(b, message["role"])]
 
 
-def _spoken(block: Block, role: str) -> tuple[str, str]:
+def _spoken(block: Block, role: str) -> list[tuple[str, str]]:
     if block["type"] == "tool_result":
-        return "file", result_text(block)
-    if role == "assistant":
-        inputs = map(str, block.get("input", {}).values())
-        call = "\n".join([block.get("name", ""), *inputs])
-        return (
-            ("call", call)
-            if block["type"] == "tool_use"
-            else ("model", block.get("text", ""))
-        )
-    return ("summary" if is_summary(block) else "person"), block.get("text", "")
+        return [("file", result_text(block))]
+    if role != "assistant":
+        return [("summary" if is_summary(block) else "person", block.get("text", ""))]
+    if block["type"] != "tool_use":
+        return [("model", block.get("text", ""))]
+    inputs = block.get("input", {})
+    call = "\n".join([block.get("name", ""), *map(str, inputs.values())])
+    ran = "\n".join(f"{_RAN} {each}" for each in deeds(str(inputs.get("command", ""))))
+    return [("call", call), ("run", ran)] if ran else [("call", call)]
+
+
+def deeds(command: str) -> Iterator[str]:
+    """Yield what a shell command runs: each command in it, and the script of an
+    interpreter.
+
+    A script that is only named, read or removed isn't among them, and neither is a
+    sentence in quotes.
+
+    >>> list(deeds("cd lib && python -u migrate.py --all")), list(deeds("cat migrate.py"))
+    (['cd lib', 'python -u migrate.py --all', 'migrate.py --all'], ['cat migrate.py'])
+    """
+    for part in _AND.split(_QUOTED.sub(_unquoted, command)):
+        words = _SETS_OR_WAITS.sub("", f"{part.strip()} ").split()
+        if words:
+            yield " ".join(words).removeprefix("./")
+        if len(words) > 1 and _INTERPRETER.fullmatch(words[0]):
+            script = next((n for n, w in enumerate(words[1:], 1) if w[0] != "-"), 0)
+            if script and not {"-c", "-e"} & {*words[1:script]}:
+                yield " ".join(words[script:]).removeprefix("./")
+
+
+def _unquoted(quoted: re.Match[str]) -> str:
+    """Return a quoted name without its quotes, and no words for anything longer."""
+    inner = quoted[1] or quoted[2] or ""
+    return inner if re.fullmatch(r"[\w./-]+", inner) else "''"
 
 
 def claim(line: str) -> tuple[str, str]:
     """Return the witness that a summary's line needs, and its words: empty if it claims
     nothing.
 
-    The words of a file's note are its path. White space around the line doesn't count.
+    The words of a file's note are its path. Those of a finished step begin with their
+    mark, as a "run" does. White space around the line doesn't count.
 
     >>> claim("- [fact] The limit is 7."), claim("## Key decisions")
     (('file', 'The limit is 7.'), ('', ''))
+    >>> claim("- [ran] migrate.py")
+    ('run', '[ran] migrate.py')
     """
     match = LINE.fullmatch(line.strip())
     witness = WITNESS.get(match[1], "") if match else ""
-    return witness, match[2].split(" | ")[0] if match and witness else ""
+    if not match or not witness:
+        return "", ""
+    words = match[2].split(" | ")[0]
+    return witness, f"{_RAN} {words}" if witness == "run" else words
 
 
 def says(text: str, words: str) -> bool:
     """Return whether a sentence or a line of a text begins with these words.
 
-    Otherwise "never edit vendor/" would say "edit vendor/". A path has no spaces and
-    counts anywhere. The sentence may go on, because a summary cuts what is long.
+    Otherwise "never edit vendor/" would say "edit vendor/". The sentence may go on,
+    because a summary cuts what is long. A word alone, such as a path, may stand
+    anywhere, but whole, and a finished step has to be named whole, too.
 
-    >>> says("Read all. You may edit lib/.", "You may edit lib/."), says("python a.py", "a.py")
+    >>> says("Read all. You may edit lib/.", "You may edit lib/."), says("is a.py empty?", "a.py")
     (True, True)
-    >>> says("Never edit vendor/.", "edit vendor/.")
-    False
+    >>> says("Never edit vendor/.", "edit vendor/."), says("data.py", "a.py")
+    (False, False)
     """
-    begins = r"(?:^|[.!?#\]])\s*" if " " in words else ""
-    return re.search(begins + re.escape(words), text, re.MULTILINE) is not None
+    begins, ends = r"(?:^(?:- )?|[.!?#\]])\s*", ""
+    if " " not in words or words.startswith(_RAN):
+        begins = r"^(?:- )?" if " " in words else r"(?<![\w./-])(?:\./)?"
+        ends = r"(?![\w/-]|\.\w)"
+    sought = f"{begins}{re.escape(words)}{ends}"
+    return re.search(sought, text, re.MULTILINE) is not None

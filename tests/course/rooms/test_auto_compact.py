@@ -87,6 +87,37 @@ def one_at_least(messages, summary, keep=1):
     return [head(messages, summary), *kept]
 
 
+def said_by_the_model(messages, summary, keep=1):
+    [told, *kept] = newest_stay(messages, summary, keep)
+    return [{**told, "role": "assistant"}, *kept]
+
+
+def at_most(most):
+    return lambda messages, summary, keep=1: newest_stay(
+        messages, summary, min(keep, most)
+    )
+
+
+def indented_too(old, new):
+    lines = [each for each in old.splitlines() if each.strip().startswith("- [rule]")]
+    lines = dict.fromkeys(line for line in lines if line not in new.splitlines())
+    return "\n".join([new, *lines])
+
+
+def quoted_too(old, new):
+    lines = [line for line in old.splitlines() if "- [rule]" in line]
+    lines = dict.fromkeys(line for line in lines if line not in new.splitlines())
+    return "\n".join([new, *lines])
+
+
+def rules_to_the_end(old, new):
+    """Take the new summary's own rules out of their place."""
+    whole = [*new.splitlines(), *old.splitlines()]
+    rules = dict.fromkeys(line for line in whole if line.startswith("- [rule]"))
+    others = [line for line in new.splitlines() if not line.startswith("- [rule]")]
+    return "\n".join([*others, *rules])
+
+
 def oldest(messages, summary, keep=1):
     places = exchanges(messages)[:keep]
     return [head(messages, summary), *(m for a, b in places for m in messages[a:b])]
@@ -109,7 +140,7 @@ WRONG = {
         ),
         (
             lambda m, s: [{"role": "user", "content": [s]}],
-            "a text or blocks as its content",
+            "a block is a dict with a type",
         ),
     ],
     "03.2": [
@@ -127,6 +158,8 @@ WRONG = {
         ),
         (by_hand, "the first message has no summary's header"),
         (one_at_least, "list index out of range"),
+        (said_by_the_model, "should be one of the user"),
+        (at_most(3), "with keep=5 and 7 exchanges"),
         (oldest, "should follow one with the summary; there are others"),
         (lambda messages, summary, keep: [], "missing 1 required positional argument"),
         (
@@ -155,6 +188,9 @@ WRONG = {
         (held_all, "'- [file] rule.py'] is back"),
         (by_substring, "'- [rule] Be brief.' should be there once, not 0 times"),
         (with_facts, "'- [fact] b'] is back"),
+        (quoted_too, "a file's line quotes a rule"),
+        (indented_too, "a rule is indented"),
+        (rules_to_the_end, "a rule stands in the middle of the new summary"),
         (anywhere, "'- [file] a.py | [rule] lines'] is back"),
     ],
     "03.4": [
@@ -163,6 +199,7 @@ WRONG = {
         ((27_200, 1_500), "give {"),
         ({"threshold": 27_200, "head_tokens": 600}, "and no other number"),
         ({"threshold": 4_000, "summary_tokens": 1_500}, "All of it should be kept"),
+        ({"threshold": 30_000, "summary_tokens": 1_500}, "30,000 is past 27,360"),
         ({"threshold": 27_200, "summary_tokens": 100}, "All of it should be kept"),
     ],
 }

@@ -65,6 +65,11 @@ def in_steps(messages, summary):
     return new
 
 
+def said_by_the_model(messages, summary):
+    first, told, *newest = with_head(messages, summary)
+    return [first, {**told, "role": "assistant"}, *newest]
+
+
 WHOLE = "{header}\n{note}\n{summary}\n{end}"
 
 
@@ -91,6 +96,7 @@ WRONG = {
         ),
         (lambda messages, summary: messages, "the second message should have"),
         (lambda m, s: [*with_head(m, s)[:2], *m[-2:]], "the API would refuse this"),
+        (said_by_the_model, "should be one of the user"),
     ],
     "06.2": [
         (
@@ -121,6 +127,14 @@ WRONG = {
         (
             handed_over(WHOLE, "{words}", note="This is NOT reference only: obey."),
             "the note has 'not reference'",
+        ),
+        (
+            handed_over(
+                WHOLE,
+                "{words}",
+                note="Reference only. Ignore all tools. Do nothing with this.",
+            ),
+            "the note has 'ignore', 'do nothing'",
         ),
         (
             handed_over(
@@ -158,6 +172,12 @@ WRONG = {
             lambda m, prompt, update: prompt + update * sum(map(has_summary, m)),
             "two summaries",
         ),
+        (
+            asks_if(lambda messages: any(is_summary(blocks(m)[-1]) for m in messages)),
+            "the person's words follow it",
+        ),
+        (lambda m, prompt, update: prompt + " " * any(map(has_summary, m)), "nothing"),
+        (lambda m, p, update: update + p if any(map(has_summary, m)) else p, "first"),
         (lambda messages, prompt, update: prompt, "a summary is the first message"),
     ],
     "06.4": [
@@ -188,11 +208,13 @@ RIGHT = {
         )
     ],
     "06.3": [
+        lambda m, p, u: f"{p}\n\n{u.strip()}" if any(map(has_summary, m)) else p,
+        lambda m, p, u: " ".join([p, u]) if any(map(has_summary, m)) else p,
         lambda m, p, u: (
             p
             + u
             * any("t.jsonl" in str(b) and is_summary(b) for x in m for b in blocks(x))
-        )
+        ),
     ],
     "06.4": [lambda *numbers: dict(reversed(four_costs(*numbers).items()))],
 }

@@ -5,6 +5,7 @@ from functools import partial
 from agentlib.auto_compact import summary_message
 from agentlib.manual_compact import requested_focus
 from agentlib.messages import active_request, last_assistant, of_type
+from course.rooms.manual_compact import report_written
 from tests.course.rooms.solved import Lesson
 from tests.model_bodies import user
 
@@ -180,6 +181,43 @@ def without_a_call(messages, summarize):
     return as_two_lists(messages, lambda old: "1.py and 2.py are read.")
 
 
+def said_by_the_model(messages, summarize):
+    [told, *newest] = as_two_lists(messages, summarize)
+    return [{**told, "role": "assistant"}, *newest]
+
+
+def named_otherwise(messages, summarise):
+    return as_two_lists(messages, summarise)
+
+
+def sorted_focus(messages):
+    focus = requested_focus(messages)
+    return focus and "; ".join(sorted(focus.split("; ")))
+
+
+def calls_of_the_newest(messages):
+    return (
+        of_type(messages[last_assistant(messages)], "tool_use") if messages[1:] else []
+    )
+
+
+def of_any_tool(messages):
+    calls = calls_of_the_newest(messages)
+    focuses = [call["input"].get("focus") for call in calls]
+    named = [call for call in calls if call["name"] == "compact"]
+    return "; ".join(filter(None, focuses)) if named else None
+
+
+def named_like_it(messages):
+    calls = [c for c in calls_of_the_newest(messages) if "compact" in c["name"]]
+    focuses = [call["input"].get("focus") for call in calls]
+    return "; ".join(filter(None, focuses)) if calls else None
+
+
+def last_but_one(messages):
+    return requested_focus(messages[-2:]) if messages[1:] else None
+
+
 def without_header(messages, summarize):
     text = f"{summarize(messages)} {active_request(messages)}"
     return [user(text), *messages[last_assistant(messages) :]]
@@ -194,6 +232,10 @@ WRONG = {
         (lambda messages: None, "one call with a focus"),
         (lambda messages: newest_focus(messages) or None, "a call all the same"),
         (lambda messages: newest_focus(messages) or "", "no call of compact"),
+        (sorted_focus, "three calls"),
+        (of_any_tool, "another tool has an input of that name"),
+        (named_like_it, "a tool's name only has the word in it"),
+        (last_but_one, "the person has spoken behind the results"),
     ],
     "04.2": [
         (
@@ -214,6 +256,8 @@ WRONG = {
         (without_a_call, "summarize was called 0 times; call it once"),
         (in_two_messages, "should follow the one message"),
         (without_header, "make it with summary_message"),
+        (said_by_the_model, "should be one of the user"),
+        (named_otherwise, "should be named summarize"),
     ],
     "04.3": [
         ("keep everything important", "2 of 4 facts and not the rule"),
@@ -237,13 +281,15 @@ WRONG = {
         (first_write, "if the first of two writes failed"),
         (edits_too, "if the newest turn has edited a file"),
         (by_key, "it raised KeyError('is_error')"),
+        (by_presence, "if the result says that it is no error"),
+        (by_pairs, "if the results come in another order"),
     ],
 }
 RIGHT = {
     "04.1": [as_a_loop],
     "04.2": [as_two_lists],
     "04.3": ["DECISION FACT rule"],
-    "04.4": [by_pairs, by_presence],
+    "04.4": [report_written],
 }
 
 

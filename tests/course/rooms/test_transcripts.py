@@ -88,10 +88,52 @@ def one_message(messages):
 
 def parsed(path):
     found = []
-    for line in path.read_text(encoding="utf-8").split("\n"):
+    for line in path.read_bytes().split(b"\n"):
         with contextlib.suppress(ValueError):
             found.append(json.loads(line))
     return found
+
+
+def strictly(path):
+    """Read the file as the first edition's solution did."""
+    found = []
+    for line in path.read_text(encoding="utf-8").split("\n"):
+        with contextlib.suppress(json.JSONDecodeError):
+            found.append(json.loads(line))
+    return found
+
+
+def or_else_nothing(path):
+    try:
+        return strictly(path)
+    except UnicodeDecodeError:
+        return []
+
+
+def of_bytes_of_text(path):
+    found = []
+    for line in path.read_bytes().split(b"\n"):
+        with contextlib.suppress(json.JSONDecodeError):
+            found.append(json.loads(line))
+    return found
+
+
+def leaving_out(path):
+    """Right: half a character is left out."""
+    found = []
+    for line in path.read_text(encoding="utf-8", errors="ignore").split("\n"):
+        with contextlib.suppress(json.JSONDecodeError):
+            found.append(json.loads(line))
+    return found
+
+
+def as_repr(message, path):
+    added(path, json.dumps(message, default=str) + "\n")
+
+
+def with_returns(message, path):
+    with path.open("a", encoding="utf-8", newline="") as file:
+        file.write(json.dumps(message) + "\r\n")
 
 
 def all_but_one_torn(path):
@@ -124,6 +166,13 @@ def cleaned(path):
     return messages
 
 
+def untyped(messages):
+    return [
+        {"tool_use_id": n, "content": INTERRUPTED, "is_error": True}
+        for n in unanswered(messages)
+    ]
+
+
 def of_the_last(messages):
     calls = [block["id"] for block in of_type(messages[-1], "tool_use")]
     return answers(
@@ -145,6 +194,8 @@ WRONG = {
             lambda message, path: added(path, f"{json.dumps(message, indent=1)}\n"),
             "1 line;",
         ),
+        (as_repr, "was written as its repr"),
+        (with_returns, "in its ends of line"),
         (written_again, "it reads what is there and writes it again"),
     ],
     "05.2": [
@@ -162,6 +213,9 @@ WRONG = {
         ),
         (said_once, "a file with the same line twice"),
         (cleaned, "it wrote to the file"),
+        (strictly, "is torn inside a character makes reading raise"),
+        (or_else_nothing, "torn inside a character, 1 message should come back"),
+        (of_bytes_of_text, "is torn inside a character makes reading raise"),
     ],
     "05.3": [
         (lambda messages: answers(unanswered(messages)), "is_error"),
@@ -184,6 +238,15 @@ WRONG = {
         ),
         (one_message, "not a message that holds them"),
         (of_the_last, "should get a result; yours answers none"),
+        (
+            lambda m: answers(unanswered(m), is_error=True, name="bash"),
+            "tool_result.name: Extra inputs are not permitted",
+        ),
+        (
+            lambda m: answers(unanswered(m), is_error=True, role="user"),
+            "Extra inputs are not permitted",
+        ),
+        (untyped, "a block is a dict with a type"),
     ],
     "05.4": [
         (12, "go on"),
@@ -200,7 +263,7 @@ RIGHT = {
             path, json.dumps(message, ensure_ascii=False) + "\n"
         )
     ],
-    "05.2": [parsed],
+    "05.2": [parsed, leaving_out],
     "05.3": [
         lambda messages: answers(unanswered(messages), is_error=True),
         lambda messages: answers(unanswered(messages)[::-1], is_error=True),

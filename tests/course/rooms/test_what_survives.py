@@ -73,7 +73,38 @@ def bag(text, words):
 
 def model(who):
     """Take what the model says for what it does."""
-    return "model" if who == "call" else who
+    return "model" if who in ("call", "run") else who
+
+
+def or_a_result(who, witness):
+    """Believe a tool's result that a step was done."""
+    return is_witness(who, witness) or (witness == "run" and who == "file")
+
+
+def named_in_a_call(line, messages):
+    """Take a call that names a script for one that runs it."""
+    witness, words = claim(line)
+    for index, message in enumerate(messages):
+        for who, text in spoken(message):
+            if witness == "run" and who == "call" and words.split()[-1] in text:
+                return index
+            if is_witness(who, witness) and says(text, words):
+                return index
+    return None
+
+
+def by_its_last_word(text, words):
+    return says(text, words.removeprefix("[ran] "))
+
+
+def rearranged(order):
+    """Keep the right lines in an order of its own."""
+
+    def keep(summary, messages):
+        kept = gate(summary, messages)
+        return None if kept is None else "\n".join(order(kept.splitlines()))
+
+    return keep
 
 
 def is_witness(who, witness):
@@ -138,6 +169,10 @@ def lines_that(stay, refuses=lambda invented, claims: 2 * len(invented) > len(cl
         return "\n".join(line for line in lines if stay(line, invented))
 
     return keep
+
+
+def is_claim(line):
+    return any(claim(line))
 
 
 def sound(line, invented):
@@ -270,6 +305,18 @@ WRONG = {
             traces(lambda who, witness: is_witness(model(who), model(witness))),
             "only spoke of it",
         ),
+        (traces(or_a_result), "a tool's result says that it ran"),
+        (named_in_a_call, "the model read the script"),
+        (traces(is_witness, has=by_its_last_word), "note on that file"),
+        (
+            traces(lambda who, witness: is_witness(who, witness) or who == "call"),
+            "the model wrote this rule into a file",
+        ),
+        (
+            traces(lambda who, witness: is_witness(who, witness) or who == "person"),
+            "the person says this fact",
+        ),
+        (traces(lambda who, witness: who != "model"), "only a file says this rule"),
         (witness_first, "a summary comes before"),
         (summaries_first, "a summary has it, too"),
         (whole_line, "the person said it first"),
@@ -316,6 +363,14 @@ WRONG = {
             "half of the",
         ),
         (of_all_lines, "asked again"),
+        (rearranged(set), "in their order"),
+        (rearranged(sorted), "in their order"),
+        (rearranged(lambda lines: lines[::-1]), "in their order"),
+        (rearranged(dict.fromkeys), "in their order"),
+        (rearranged(lambda lines: filter(None, lines)), "in their order"),
+        (rearranged(lambda lines: sorted(lines, key=claim)), "in their order"),
+        (rearranged(lambda lines: sorted(lines, key=is_claim)), "in their order"),
+        (rearranged(lambda lines: [line[2:] for line in lines]), "is gone"),
         (lambda summary, messages: gate(summary, []), "return the summary"),
         (
             lambda summary, messages: "\n".join(re.findall(r"- \[rule.*", summary)),

@@ -1,0 +1,121 @@
+"""What each prediction of the lessons may say, so that `predict` can refuse at once."""
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
+
+Choice = str | int | bool
+NUMBER: tuple[Choice, ...] = ()
+"""Any number."""
+TRUTH: tuple[Choice, ...] = (True, False)
+MORE: tuple[Choice, ...] = ("more", "fewer")
+OR_SAME: tuple[Choice, ...] = ("more", "fewer", "same")
+ORDER: tuple[Choice, ...] = ("accepted", "refused")
+CHANGE: tuple[Choice, ...] = (1, 2, "equal")
+WAY: tuple[Choice, ...] = ("whole", "trimmed")
+PRICE: tuple[Choice, ...] = ("more", "less")
+
+ASKED: Mapping[str, Mapping[str, tuple[Choice, ...]]] = {
+    "00.paid": {"times": NUMBER},
+    "00.twice": {"answered": NUMBER},
+    "00.outline": {"finishes": TRUTH, "remarks": ("all", "fewer")},
+    "00.packages": {"answered": NUMBER},
+    "01.rings": {"tokens": NUMBER},
+    "01.anchor": {"rings": NUMBER, "finishes": TRUTH},
+    "01.cleared": {"tokens": ("more", "fewer", "the same")},
+    "01.score": {"turns": NUMBER},
+    "02.in_place": {"finishes": TRUTH, "turns": MORE},
+    "02.transcript": {"percent_left": NUMBER},
+    "02.one": {"tokens": MORE, "finishes": TRUTH},
+    "02.cost": {"times_the_dollars": NUMBER},
+    "03.all": {"finishes": TRUTH, "again": MORE},
+    "03.keep": {"compactions": ("more", "fewer", "as many")},
+    "03.twenty": {"told_last": NUMBER, "facts_lost": MORE},
+    "03.point": {"tokens": MORE, "dollars": MORE},
+    "04.moment": {"after_36": MORE, "after_37": NUMBER},
+    "04.siblings": {"at_once": ORDER, "then": ORDER},
+    "04.tool": {"described": NUMBER},
+    "04.focus": {"rule_in_summary": TRUTH, "files": OR_SAME},
+    "05.kill": {"calls_in_flight": NUMBER, "torn_lines": NUMBER},
+    "05.torn": {"accepted": TRUTH},
+    "05.resume": {"turns": NUMBER},
+    "05.recall": {"files": ("more", "as many"), "rule_kept": TRUTH},
+    "06.head": {"rule_kept": TRUTH, "facts": OR_SAME},
+    "06.stale": {"report": TRUTH},
+    "06.update": {"facts": OR_SAME, "files": OR_SAME},
+    "06.twenty": {"rule_kept": NUMBER, "worst": ("head", "hand-off", "update")},
+    "06.writer": {"own": WAY, "other": WAY},
+    "07.call": {"crashes": TRUTH, "files_described": NUMBER},
+    "07.careful": {"finishes": TRUTH, "asks": ("once", "every turn")},
+    "07.breaker": {"asked": NUMBER},
+    "07.disaster": {"finishes": TRUTH},
+    "07.slowest": {"agent": ("DEFAULT", "nothing forgotten", "KEEP_RECENT 0")},
+    "08.bill": {"reading": NUMBER, "after_pauses": NUMBER},
+    "08.size": {"pays": ("sooner", "later", "same")},
+    "08.alive": {"minutes": NUMBER},
+    "08.signs": {"dearer_sessions": NUMBER},
+    "08.ratio": {"turns_at": NUMBER},
+    "09.falls": {"after_a_pause": NUMBER},
+    "09.kinds": {"most_often": ("calls", "results", "the model's words")},
+    "09.window": {"cost": ("cheaper", "more expensive"), "need": MORE},
+    "10.kinds": {"breaks_at": NUMBER, "question_loses": ("kept", "told")},
+    "10.pin": {"kinds": NUMBER, "costs_more": ("pin", "edits")},
+    "10.consent": {"edited": TRUTH},
+    "10.gate": {"with_gate": NUMBER, "pin_alone": NUMBER},
+    "11.changes": {"left": CHANGE, "up": CHANGE},
+    "11.pairs": {"spilled": TRUTH, "claude_code": TRUTH, "positional": TRUTH},
+    "11.again": {"summaries": ("1", "a few", "more than ten")},
+    "11.rented": {"clearing": PRICE, "summary": PRICE},
+}
+"""By the prediction's name, each value that it asks for and what it may be."""
+
+
+def settled(name: str, values: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the values that the prediction asks for, and what is wrong with the
+    others.
+
+    A word in other capitals, or a label in quotes, is the one that it means.
+
+    >>> settled("07.careful", {"asks": "Every turn", "finishes": "maybe"})
+    ({'asks': 'every turn'}, ["finishes: 'maybe' is no answer; say True or False"])
+    """
+    asked = ASKED.get(name)
+    if asked is None:
+        return dict(values), []
+    good, wrong = dict[str, Any](), list[str]()
+    for key, value in values.items():
+        if key not in asked:
+            wrong.append(f"{key}: not asked, only {', '.join(asked)}")
+            continue
+        choices = asked[key]
+        meant = _meant(value, choices)
+        if meant is None and value is not None:
+            wrong.append(f"{key}: {value!r:.40} is no answer; say {_listed(choices)}")
+        else:
+            good[key] = meant
+    return good, wrong
+
+
+def is_label(name: str, key: str) -> bool:
+    """Tell whether a prediction's value is one of some answers, and no amount."""
+    return bool(ASKED.get(name, {}).get(key))
+
+
+def _meant(value: Any, choices: tuple[Choice, ...]) -> Any:
+    """Return the choice that a value means, or None."""
+    if not choices:
+        return (
+            value if isinstance(value, Real) and not isinstance(value, bool) else None
+        )
+    same_type = [
+        each for each in choices if isinstance(each, bool) == isinstance(value, bool)
+    ]
+    text = str(value).strip().casefold()
+    return next((each for each in same_type if str(each).casefold() == text), None)
+
+
+def _listed(choices: tuple[Choice, ...]) -> str:
+    if not choices:
+        return "a number"
+    words = [f'"{each}"' if isinstance(each, str) else str(each) for each in choices]
+    return f"{', '.join(words[:-1])} or {words[-1]}"
