@@ -8,9 +8,9 @@ from typing import Annotated, get_type_hints
 import click
 
 from agentlib import pipeline, presets
+from agentlib.pipeline import ContextEngine, NoEngine, check_engine
 from agentlib.settings import MODEL, Settings
 from agentlib.spending import repeats_that_pay
-from agentlib.step import ContextEngine
 
 _FOLDER = click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path)
 _NEW_FOLDER = click.Path(file_okay=False, resolve_path=True, path_type=Path)
@@ -21,7 +21,11 @@ def function(name: str) -> ContextEngine:
     """Import `module:function`. Raises BadParameter with what is wrong about the
     name."""
     try:
-        return pkgutil.resolve_name(name)
+        engine: ContextEngine = pkgutil.resolve_name(name)
+        check_engine(engine)
+        return engine
+    except NoEngine as error:
+        raise click.BadParameter(f"{name!r}: {error}.") from error
     except (
         Exception,
         SystemExit,
