@@ -130,6 +130,9 @@ def standing_in(messages: Sequence[Message], view: Sequence[Message]) -> Step | 
     (2,)
     """
     new = [n for n, message in enumerate(view) if message not in messages]
+    if not new:  # the same words again, as those of an engine's fixed note
+        known = set(map(id, messages))
+        new = [n for n, message in enumerate(view) if id(message) not in known]
     if len(new) != 1:
         return None
     place = new[0]

@@ -10,7 +10,7 @@
     parts          the learner's own functions, put into the agent that play runs
     replay         a recorded session under other settings, weighed and billed
     put_back       judge a rule for what to put back after a compaction, by what was needed later
-    engines        what other systems do that is no number in Settings, a module each
+    engines        what other systems do that is no number in Settings, a function each
     judge          an engine's protocol, work and cost, beside presets and those engines
     sessions       files of Claude Code, read into the same Session
     figures        pictures of tables, and panels put sliders beside them

@@ -200,7 +200,7 @@ def _shrunk(
     """Make the case smaller as long as something is wrong with it."""
     smaller = [turns[:i] + turns[i + 1 :] for i in range(len(turns))]
     for i, turn in enumerate(turns):
-        plain = [Turn(turn.results[:-1])] * bool(turn.results) + [Turn(turn.results)]
+        plain = [Turn(), Turn(turn.results[:-1]), Turn(turn.results)]
         smaller += [[*turns[:i], new, *turns[i + 1 :]] for new in plain if new != turn]
     if "took more" in what:  # each try would take as long
         return turns, what
