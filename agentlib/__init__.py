@@ -20,7 +20,8 @@ In the order in which one would read them, with the number of the lesson:
     recovery        when compaction fails: ask with less, rest, cut to size (07)
     hooks           before and after a compaction, and files put back beside the summary
     masks           keys and tokens are masked in summaries and in the terminal
-    pipeline, step  the layers in order, and what they did before one request
+    pipeline, step  what an engine is given, the layers in order, and what changes
+    summaries       the call for a summary, and all that stands around it
     settings        every number that a layer reads, in one frozen dataclass
     presets         real systems as settings
     spending, live  prices, the cap of a live run, and the SDK in front of a real API
@@ -32,6 +33,7 @@ Exceptions of its own:
     auto_compact.SummaryFailed       there is no summary, and nothing was changed
         auto_compact.SummaryTooLong  the API refused the request for its size
         recovery.CompactionRests     the breaker is open: no model was asked
+    pipeline.NoEngine                a function takes other arguments than an engine (a TypeError)
     loop.RequestTooLarge             the person's words alone don't fit (a ValueError)
     tools.ToolError                  a tool failed as tools may, and the model is told
 

@@ -112,7 +112,7 @@ def auto_compact(
     carried = None if msg.active_request(kept) else msg.active_request(messages)
     summary = summary_message(text, name, carried, reference_only=reference_only)
     check_summary(summary, replaced)
-    return msg.drop_thinking([summary, *kept], 0)
+    return [summary, *kept]
 
 
 def keep_from(messages: Sequence[Message], keep_exchanges: int) -> int:

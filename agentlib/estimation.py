@@ -7,10 +7,8 @@ that are new since.
 
 import math
 import re
-from array import array
 from collections.abc import Callable, Mapping, Sequence
-from itertools import accumulate
-from operator import is_
+from itertools import accumulate, takewhile
 from typing import Any
 
 from agentlib.messages import KINDS, Block, Message, kinds_of
@@ -140,6 +138,11 @@ def prompt_tokens(usage: Mapping[str, Any]) -> int:
     return sum(usage.get(name) or 0 for name in names)
 
 
+_Weights = dict[int, tuple[Message, float]]
+"""A message's id -> the message and its tokens. It is kept, so that its id is not used
+again."""
+
+
 class TokenMeter:
     """Estimate the next prompt from the bills of the last ones.
 
@@ -167,19 +170,36 @@ class TokenMeter:
     ) -> None:
         self.base = base_chars * _PER_CHARACTER["tools"]
         """Tokens of the system prompt and the tools, as the bills have shown them."""
-        self._most = max(_MOST_BASE, 2 * self.base)
+        self._most_base = max(_MOST_BASE, 2 * self.base)
         self._weigh, self._anchored = weigh, anchored
-        # Tokens by id, billed or guessed. Each message is kept, so that its id is not
-        # used again.
-        self._tokens, self._kept = dict[int, float](), list[Message]()
-        self._billed = 0  # how many of the kept messages the last bill has seen
-        # The list weighed last, its weights, and how many messages at its front are
-        # billed.
-        self._last, self._weights, self._seen = list[Message](), array("d"), 0
+        self._billed: _Weights = {}
+        self._guessed: _Weights = {}  # what no bill has seen yet
 
     def estimate(self, messages: Sequence[Message]) -> int:
         """Estimate a prompt of these messages, with the system prompt and the tools."""
         return int(self.base + sum(self.weights(messages)) + 1e-6)
+
+    def weights(self, messages: Sequence[Message]) -> list[float]:
+        """Return the tokens of each message, as it was billed or else guessed."""
+        return [self._weight(message) for message in messages]
+
+    def billed(self, messages: Sequence[Message]) -> tuple[int, int]:
+        """Return the tokens that the API billed for the messages it knows, and how many
+        of these, from the first on, they are.
+
+        Behind a message that changed or is new nothing is billed yet. The tokens include
+        the system prompt and the tools. It is (0, 0) before the first bill, and always
+        without an anchor.
+
+        >>> meter, hello = TokenMeter(), {"role": "user", "content": "x" * 100}
+        >>> meter.observe([hello], {"input_tokens": 50})
+        >>> meter.billed([hello, {"role": "assistant", "content": "x" * 200}])
+        (50, 1)
+        """
+        known = list(takewhile(lambda m: id(m) in self._billed, messages))
+        if not (known and self._anchored):
+            return 0, 0
+        return self.estimate(known), len(known)
 
     def observe(self, messages: Sequence[Message], usage: Mapping[str, Any]) -> None:
         """Learn from a reply's usage: the new messages share the growth of the prompt.
@@ -192,7 +212,8 @@ class TokenMeter:
         billed = prompt_tokens(usage)
         if self._anchored and billed > 0:
             self._anchor(messages, billed)
-        self._billed = len(self._kept)
+        self._billed |= self._guessed
+        self._guessed = {}
 
     def believe(self, messages: Sequence[Message], tokens: int) -> None:
         """Take these messages for a prompt of so many tokens, because the API refused
@@ -213,51 +234,33 @@ class TokenMeter:
         if factor > 1 and self._anchored:
             self._anchor(messages, tokens)
         elif factor > 1:
-            weights = zip(map(id, messages), self.weights(messages), strict=True)
-            self._tokens |= {key: weight * factor for key, weight in weights}
-        self._last, self._seen = (
-            [],
-            0,
-        )  # look all of them up again; no bill has seen them
+            self._scale(messages, factor)
 
     def _anchor(self, messages: Sequence[Message], billed: int) -> None:
         """Scale the guesses so that the sum is the bill."""
-        tokens, seen = sum(self.weights(messages)), self._seen
-        guessed = set(map(id, self._kept[self._billed :]))
-        new = [id(message) for message in messages[seen:] if id(message) in guessed]
-        guess = sum(self._tokens[key] for key in new)
+        tokens = sum(self.weights(messages))
+        new = [message for message in messages if id(message) in self._guessed]
+        guess = sum(self.weights(new))
         rest = self.base + tokens - guess
         if self._billed and guess > 0 and rest < billed:
-            factor = (billed - rest) / guess
-        else:
-            if not (self._billed and self.base < billed <= self.base + tokens):
-                self.base = max(
-                    0.0, min(billed - tokens, self._most if tokens else billed)
-                )
-            seen, new = 0, list(map(id, messages))
-            factor = (billed - self.base) / tokens if tokens else 1.0
-        self._tokens |= {key: self._tokens[key] * factor for key in new}
-        self._weights[seen:] = array(
-            "d", (self._tokens[id(m)] for m in messages[seen:])
-        )
-        self._seen = len(messages)
+            self._scale(new, (billed - rest) / guess)
+            return
+        if not (self._billed and self.base < billed <= self.base + tokens):
+            most = self._most_base if tokens else billed
+            self.base = max(0.0, min(billed - tokens, most))
+        self._scale(messages, (billed - self.base) / tokens if tokens else 1.0)
 
-    def weights(self, messages: Sequence[Message]) -> "array[float]":
-        """Return the tokens of each message, as it was billed or else guessed.
+    def _weight(self, message: Message) -> float:
+        key = id(message)
+        known = self._billed.get(key) or self._guessed.get(key)
+        if known is None:
+            known = self._guessed[key] = message, self._weigh(message)
+        return known[1]
 
-        The array is the meter's own and changes with its next call.
-        """
-        # Most messages are the ones of the last time, so only what follows them is
-        # looked up.
-        same = [*map(is_, messages, self._last), False].index(False)
-        rest = (self._tokens.get(id(m)) or self._guess(m) for m in messages[same:])
-        self._weights[same:], self._last[same:] = array("d", rest), messages[same:]
-        self._seen = min(self._seen, same)
-        return self._weights
-
-    def _guess(self, message: Message) -> float:
-        self._kept.append(message)
-        return self._tokens.setdefault(id(message), self._weigh(message))
+    def _scale(self, messages: Sequence[Message], factor: float) -> None:
+        for key, message in {id(message): message for message in messages}.items():
+            weights = self._billed if key in self._billed else self._guessed
+            weights[key] = message, weights[key][1] * factor
 
 
 def meter(

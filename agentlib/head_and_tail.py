@@ -93,7 +93,7 @@ def head_and_tail(
         text, name, carried, reference_only=settings.reference_only
     )
     auto.check_summary(summary, middle)
-    return msg.drop_thinking([*head, summary, *tail], len(head))
+    return [*head, summary, *tail]
 
 
 def parts(

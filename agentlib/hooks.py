@@ -78,14 +78,14 @@ def hooked(
     summarize: Summarize, hooks: Hooks, tokens: int, most: float = math.inf
 ) -> Summarize:
     """Call the hooks around `summarize`, and put back at most `tokens` of each text
-    they give.
+    they give. The gate is a part of its own: `gated`.
 
     All texts together have at most `most` tokens, and at most half of what is
     compacted, because else nothing would be gained.
     """
 
     def ask(messages: Sequence[Message], focus: str) -> str:
-        summary = gated(summarize, hooks.gate)(messages, hooks.before(messages, focus))
+        summary = summarize(messages, hooks.before(messages, focus))
         messages = replaced(messages)
         half = sum(map(message_tokens, messages)) / 2 - estimate_text(
             summary, "summary"
@@ -119,28 +119,30 @@ def gated(
     return ask
 
 
-def pinned(step: Step, lines: Iterable[str], meter: TokenMeter) -> Step:
+def pinned(
+    step: Step, lines: Iterable[str], messages: Sequence[Message], meter: TokenMeter
+) -> Step:
     """Put the person's lines behind the summary of a step, each once, as words of the
     person.
 
-    Without lines or a summary the step stays as it is.
+    `messages`: those that the step was made for. Without lines or a summary the step
+    stays as it is.
 
     >>> summary = {"role": "user", "content": [{"type": "text", "text": "A summary."}]}
-    >>> step = pinned(Step(messages=[summary], compaction="auto"), ["Be kind."], TokenMeter())
-    >>> [block["text"] for block in step.messages[0]["content"]]
+    >>> step = pinned(Step(summary=summary), ["Be kind."], [], TokenMeter())
+    >>> [block["text"] for block in step.summary["content"]]
     ['A summary.', "[Pinned, in the user's own words]\\nBe kind."]
     """
     kept = dict.fromkeys(
         line for text in lines for line in text.splitlines() if line != PINNED
     )
-    at = step.summary
-    if at is None or not kept:
+    if step.summary is None or not kept:
         return step
-    summary, *others = blocks(step.messages[at])
+    summary, *others = blocks(step.summary)
     block = {"type": "text", "text": "\n".join([PINNED, *kept])}
-    message = {**step.messages[at], "content": [summary, block, *others]}
-    view = [*step.messages[:at], message, *step.messages[at + 1 :]]
-    return replace(step, messages=view, tokens_after=meter.estimate(view))
+    message = {**step.summary, "content": [summary, block, *others]}
+    new = replace(step, summary=message)
+    return replace(new, tokens_after=meter.estimate(new.applied(messages)))
 
 
 def _quoted(head: str, text: str, tokens: int) -> str:

@@ -9,19 +9,11 @@ crash, the same session can go on.
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
-from agentlib.auto_compact import Summarize, excess, refused_sizes, summarizer
+from agentlib.auto_compact import excess, refused_sizes
 from agentlib.estimation import TokenMeter, message_tokens, meter
-from agentlib.hooks import (
-    NO_HOOKS,
-    Hooks,
-    hooked,
-    pinned,
-    recent_files,
-    room_to_restore,
-)
+from agentlib.hooks import NO_HOOKS, Hooks, pinned
 from agentlib.manual_compact import COMPACT_TOOL, DONE, NAME, requested_focus
 from agentlib.messages import (
     Block,
@@ -32,13 +24,14 @@ from agentlib.messages import (
     tool_result,
     whole,
 )
-from agentlib.pipeline import compact
+from agentlib.pipeline import ContextEngine, Now, compact, run_engine
 from agentlib.presets import DEFAULT
-from agentlib.recovery import Breaker, breaker, memory_first, or_else, with_less
-from agentlib.requests import request, send
+from agentlib.recovery import breaker
+from agentlib.requests import LONGEST_REPLY, request, send
 from agentlib.session_file import Repeat
 from agentlib.settings import MODEL, Settings
-from agentlib.step import ContextEngine, Outcome, Reason, Step
+from agentlib.step import Outcome, Reason, Step
+from agentlib.summaries import SummaryCall
 from agentlib.tools import ToolError, Workspace, result
 from agentlib.transcripts import Session, interrupted
 
@@ -46,9 +39,6 @@ if TYPE_CHECKING:
     import anthropic
 
 MAX_TURNS = 1_000
-LONGEST_REPLY = 21_000
-"""Tokens. The SDK wants streaming above 21,333. A turn of an agent needs far fewer."""
-
 CHARS_PER_TOKEN = 10
 """Most characters for each token of max_tokens. A reply that has more wasn't bounded by
 it. It is cut, or no later request would fit the window."""
@@ -195,16 +185,18 @@ class Agent:
     def preview(self) -> Step:
         """Return what `compact_now` would do, with a stand-in. Asks no model, notes
         nothing."""
-        # "…".format is "…" for any arguments: a summary that costs nothing.
-        given: Any = {
-            "meter": self.meter,
-            "summarize": "…".format,
-            "archive": str,
-            "focus": "",
-        }
-        given |= {"settled": self.session.settled, "idle": 0.0}
-        return self.engine(
-            self.session.context, self.settings, reason="manual", **given
+        return run_engine(
+            self.engine,
+            Now(
+                self.session.context,
+                self.settings,
+                meter=self.meter,
+                summarize=lambda messages, focus: "…",
+                archive=lambda: "",
+                reason="manual",
+                settled=self.session.settled,
+                persons=self.session.persons,
+            ),
         )
 
     def undo(self) -> None:
@@ -271,24 +263,27 @@ class Agent:
         A call of `compact` in the newest reply makes the reason "manual" and gives the
         focus.
         """
-        session, settings, bills = (
-            self.session,
-            self.settings,
-            list[Mapping[str, Any]](),
-        )
+        session, settings = self.session, self.settings
         wish = requested_focus(session.history) if COMPACT_TOOL in self.tools else None
         if reason == "auto" and wish is not None:
             reason, focus = "manual", wish
         rest = breaker(session.compactions, session.requests, settings)
         if reason == "manual":  # the breaker never stops that
             rest = replace(rest, failures=0)
-
-        def summarize(messages: Sequence[Message], focus: str) -> str:
-            # Built here, because most turns need none.
-            return self._summarizer(bills.append, rest)(messages, focus)
-
-        step = self.engine(
-            session.context,
+        summarize = SummaryCall(
+            client=self.client,
+            model=self.model,
+            system=self.system,
+            tools=self.tools,
+            settings=settings,
+            meter=self.meter,
+            breaker=rest,
+            hooks=self.hooks,
+            read=self._read,
+        )
+        context = list(session.context)
+        now = Now(
+            context,
             rest.in_force(settings),
             meter=self.meter,
             summarize=summarize,
@@ -297,42 +292,16 @@ class Agent:
             focus=focus,
             settled=session.settled,
             idle=at - session.used_at if session.requests else 0.0,
+            persons=session.persons,
         )
-        step = replace(step, usage=tuple(bills))
+        step = run_engine(self.engine, now)
+        step = replace(step, usage=tuple(summarize.bills))
         if step.summary is not None:
-            step = pinned(step, self.hooks.pin([*session.context]), self.meter)
+            step = pinned(step, self.hooks.pin(context), context, self.meter)
         session.take(step, at=at)
         if step.compaction:
             self.hooks.after(step)
         return step
-
-    def _summarizer(self, on_usage: Callable[[Any], None], rest: Breaker) -> Summarize:
-        """Build the summariser: a model, with the cures of recovery and the hooks
-        around it."""
-        settings, window = self.settings, self.settings.context_window
-        most = min(settings.summary_max_tokens, LONGEST_REPLY)
-        ask = partial(
-            summarizer,
-            self.client,
-            system=self.system,
-            tools=self.tools,
-            summary_tokens=settings.summary_tokens,
-            max_tokens=most,
-            on_usage=on_usage,
-        )
-        models = dict.fromkeys((settings.model_for_summaries(self.model), self.model))
-        summarize = with_less(
-            reduce(or_else, (ask(model=model) for model in models)),
-            settings.summary_retries,
-            fits=lambda messages: self.meter.estimate(messages) + most <= window,
-        )
-        summarize = rest.guard(summarize)
-        if settings.session_memory:
-            summarize = memory_first(summarize, settings.summary_tokens)
-        files = recent_files(self._read, settings.restore_files)
-        hooks = replace(self.hooks, restore=(*self.hooks.restore, files))
-        room = room_to_restore(settings, self.meter.base)
-        return hooked(summarize, hooks, settings.restore_tokens, room)
 
     def _read(self, path: str) -> str | None:
         try:
@@ -360,7 +329,7 @@ class Agent:
             self.meter.believe(self.session.context, size)
             self._limit = refused_sizes(refusal)[0]
             steps.append(self.prepare(at, "reactive"))
-            if not steps[-1].replaced and steps[-1].compaction != Outcome.REACTIVE:
+            if not steps[-1].texts and steps[-1].compaction != Outcome.REACTIVE:
                 raise
             return self.ask(at, steps)
 

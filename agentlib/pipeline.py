@@ -1,17 +1,26 @@
-"""The layers in order, the one place where they meet. The loop and replays call
-`compact`.
+"""The layers in order, the one place where they meet, and what an engine is given.
 
-It is pure but for `summarize` and `archive`. The `Step` that it returns holds every
-decision, and the session file records it.
+An engine is a function from a `Now` to a `Step`. `compact` is the finished one. It is
+pure but for `summarize` and `archive`. The `Step` that it returns holds every decision,
+and the session file records it.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import inspect
+import linecache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
+from typing import Any, cast
 
 from agentlib.auto_compact import Archive, Summarize, SummaryFailed, auto_compact
 from agentlib.estimation import TokenMeter
 from agentlib.head_and_tail import head_and_tail, head_length, summary_index
-from agentlib.messages import Message, changes, drop_thinking, last_assistant, of_type
+from agentlib.messages import (
+    Message,
+    changes,
+    last_assistant,
+    of_type,
+)
 from agentlib.micro_compact import (
     micro_compact,
     replacements,
@@ -20,107 +29,267 @@ from agentlib.micro_compact import (
 )
 from agentlib.recovery import CompactionRests, cut_unseen, emergency, truncating
 from agentlib.settings import Settings
-from agentlib.step import Outcome, Reason, Step
+from agentlib.step import Reason, Step, clearing, standing_in
 
 _TOO_LARGE = "the newest results alone are too large, so they are cut"
 
 
-def compact(
-    messages: Sequence[Message],
-    settings: Settings,
-    *,
-    meter: TokenMeter,
-    summarize: Summarize,
-    archive: Archive,
-    reason: Reason = "auto",
-    focus: str = "",
-    settled: int = 0,
-    idle: float = 0.0,
-) -> Step:
-    """Clear old results, then compact if the estimate is over the threshold or `reason`
-    says so.
+@dataclass(frozen=True, eq=False)
+class Now:
+    """All that an engine may look at before one request, and the verbs that it needs.
 
-    `settled`: the last step's. `idle`: seconds since the last request. If the summary
-    fails, the step has what clearing made of the messages, or, in an emergency, the
-    messages cut to size. `failure` says why.
+    The shortest engine changes a setting in some case and lets the layers do the rest:
+
+    >>> def patient(now: Now) -> Step:
+    ...     return now.compact(auto=len(now.messages) > 10)
     """
-    before = meter.estimate(messages)
-    step = Step(
-        messages=list(messages),
-        settled=settled,
-        tokens_before=before,
-        tokens_after=before,
-    )
+
+    messages: Sequence[Message]
+    """What the last request sent, and what is new since then. An engine never edits
+    them."""
+    settings: Settings
+    _: KW_ONLY
+    meter: TokenMeter
+    """Estimates prompts, and knows what the API billed."""
+    summarize: Summarize
+    """(messages, focus) -> the summary. Raises SummaryFailed."""
+    archive: Archive
+    """() -> the name under which the history was saved. Call it before a compaction."""
+    reason: Reason = "auto"
+    """Why this is a moment to compact. "manual": the person or the model asked."""
+    focus: str = ""
+    """What the summary should look after."""
+    settled: int = 0
+    """The last step's: so many leading messages no layer will touch again."""
+    idle: float = 0.0
+    """Seconds since the prompt cache was last used."""
+    persons: frozenset[str] | None = None
+    """Texts that the person wrote, word for word, whatever they look like. None: nobody
+    noted who wrote what."""
+
+    def compact(self, **changed: Any) -> Step:
+        """Let the layers do their work, with some settings changed.
+
+        `now.compact(keep_recent=9)` is DEFAULT with another number. Raises TypeError or
+        ValueError for a setting that doesn't exist or a value that doesn't fit.
+        """
+        settings = replace(self.settings, **changed) if changed else self.settings
+        return compact(replace(self, settings=settings))
+
+    def asking(self, summarize: Summarize) -> "Now":
+        """Return the same moment with another way to get a summary."""
+        return replace(self, summarize=summarize)
+
+    def with_texts(self, texts: Mapping[str, str], **changed: Any) -> Step:
+        """Replace texts of results by tool_use id, then let the layers do the rest.
+
+        For keys and values see `Step.texts`. `changed` are settings, as in `compact`.
+        """
+        view = Step(texts=texts).applied(self.messages)
+        rest = replace(self, messages=view).compact(**changed)
+        before = self.meter.estimate(self.messages)
+        return replace(
+            rest,
+            texts={**texts, **rest.texts},
+            tokens_before=before,
+            tokens_cleared=before - rest.tokens_before + rest.tokens_cleared,
+        )
+
+    def unchanged(self) -> Step:
+        """Return the step that changes nothing."""
+        return self._measured(Step(settled=self.settled))
+
+    def cleared(self, view: Sequence[Message]) -> Step:
+        """Return the step to a view in which some results have other texts.
+
+        `view` is what a function such as `micro_compact` made of the messages. Raises
+        ValueError if it differs in anything else.
+        """
+        step = clearing(self.messages, view)
+        if step is None:
+            raise ValueError(
+                "this view can't be noted as a clearing, because it differs in more "
+                "than the texts of results; see now.compacted"
+            )
+        return self._measured(step)
+
+    def compacted(self, view: Sequence[Message], archive: str) -> Step:
+        """Return the step to a view in which one new message stands for all that went.
+
+        `view` is what a function such as `auto_compact` made of the messages, and
+        `archive` the name that its message tells. Raises ValueError if more is new than
+        one message of the user, or if the others are in another order.
+        """
+        step = standing_in(self.messages, view)
+        if step is None:
+            raise ValueError(
+                "this view can't be noted as a compaction: one new message of the user "
+                "has to stand for all that went, and the others have to keep their order"
+            )
+        noted = replace(step, reason=self.reason, focus=self.focus, archive=archive)
+        return self._measured(noted)
+
+    def _measured(self, step: Step) -> Step:
+        """Fill in a step's amounts."""
+        before = self.meter.estimate(self.messages)
+        after = self.meter.estimate(step.applied(self.messages))
+        cleared = before - after if step.texts and step.summary is None else 0
+        return replace(
+            step, tokens_before=before, tokens_after=after, tokens_cleared=cleared
+        )
+
+
+ContextEngine = Callable[[Now], Step]
+"""The type of `compact`. The loop, `play`, the judge and the adapters take any function
+of it."""
+
+
+class NoEngine(TypeError):
+    """A function can't be called as an engine, or returned something else than a
+    Step."""
+
+
+def run_engine(engine: ContextEngine, now: Now) -> Step:
+    """Ask an engine what changes. Everybody who runs one does it here.
+
+    Raises NoEngine with the line to change if the engine takes other arguments than a
+    `Now`, such as those of the protocol before, or returns no Step.
+    """
+    check_engine(engine)
+    step = cast(object, engine(now))  # nobody has checked somebody's module
+    if not isinstance(step, Step):
+        raise NoEngine(
+            f"`{_name(engine)}` returned {step!r:.60} (return a Step, as now.compact() "
+            f"does){': '.join(filter(None, _place(engine)))}"
+        )
+    return step
+
+
+def check_engine(engine: Callable[..., Any]) -> None:
+    """Raise NoEngine if a function doesn't take one `Now`.
+
+    >>> def mine(messages, settings, **given): ...
+    >>> check_engine(mine)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    agentlib.pipeline.NoEngine: an engine takes one argument, but `mine`...
+    """
+    try:
+        signature = inspect.signature(engine)
+    except (TypeError, ValueError):  # a function of C may have none
+        return
+    try:
+        signature.bind(None)
+    except TypeError:
+        name = _name(engine)
+        shown = ", ".join(map(_parameter, signature.parameters.values()))
+        raise NoEngine(
+            f"an engine takes one argument, but `{name}`{_place(engine)[0]} takes "
+            f"({shown}). Write `def {name}(now):`, use now.messages and now.settings, "
+            "and return now.compact(keep_recent=9), say"
+        ) from None
+
+
+def _name(engine: Callable[..., Any]) -> str:
+    return getattr(engine, "__name__", type(engine).__name__)
+
+
+def _parameter(each: inspect.Parameter) -> str:
+    stars = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}
+    return stars.get(each.kind, "") + each.name
+
+
+def _place(engine: Callable[..., Any]) -> tuple[str, str]:
+    """Return in which line a function begins, and that line. They are empty for a
+    function of C."""
+    function = inspect.unwrap(engine)
+    while isinstance(function, partial):
+        function = function.func
+    for each in (function, function.__call__):
+        if code := getattr(each, "__code__", None):
+            line = code.co_firstlineno
+            text = linecache.getline(code.co_filename, line).strip()
+            return f" in line {line}", text
+    return "", ""
+
+
+def compact(now: Now) -> Step:
+    """Clear old results, then compact if the estimate is over the threshold or the
+    reason says so.
+
+    If the summary fails, the step has what clearing made of the messages, or, in an
+    emergency, the messages cut to size. `failure` says why.
+    """
+    before = now.meter.estimate(now.messages)
+    step = Step(settled=now.settled, tokens_before=before, tokens_after=before)
+    settings = now.settings
     if not settings.enabled:
         return step
     past = settings.emergency_at is not None and before > settings.emergency_tokens
-    urgent = reason == "reactive" or (reason == "auto" and settings.auto and past)
+    urgent = now.reason == "reactive" or (
+        now.reason == "auto" and settings.auto and past
+    )
     if urgent:
         settings = emergency(settings)
-    step = _cleared(step, settings, meter, idle)
-    if reason == "auto" and not (
-        settings.auto and step.tokens_after > settings.threshold_tokens
-    ):
+        now = replace(now, settings=settings)
+    step = _cleared(step, now)
+    is_full = step.tokens_after > settings.threshold_tokens
+    if now.reason == "auto" and not (settings.auto and is_full):
         return step
-    step = replace(step, reason=reason, focus=focus)
-    done, unseen = step, step.messages[last_assistant(step.messages) + 1 :]
-    if reason != "reactive" or meter.estimate(unseen) <= settings.context_window:
-        done = _compacted(step, settings, meter, summarize, archive)
+    step = replace(step, reason=now.reason, focus=now.focus)
+    view = step.applied(now.messages)
+    unseen = view[last_assistant(view) + 1 :]
+    done = step
+    if (
+        now.reason != "reactive"
+        or now.meter.estimate(unseen) <= settings.context_window
+    ):
+        done = _compacted(step, now)
     if urgent and done.failure:
-        cut, name = (
-            truncating(done.failure, settings.summary_tokens),
-            done.archive or "",
+        cut = truncating(done.failure, settings.summary_tokens)
+        name = done.archive or ""
+        without_model = _compacted(
+            step, replace(now, summarize=cut, archive=lambda: name)
         )
-        without_model = _compacted(step, settings, meter, cut, lambda: name)
-        if without_model.compaction != Outcome.FAILED:
+        if without_model.summary is not None:
             done = replace(without_model, failure=done.failure, rested=done.rested)
-    cures = reason == "reactive" and done.compaction in (None, Outcome.FAILED)
-    return _cut(done, settings, meter) if cures else done
+    cures = now.reason == "reactive" and done.summary is None
+    return _cut(done, now) if cures else done
 
 
-def _cleared(step: Step, settings: Settings, meter: TokenMeter, idle: float) -> Step:
+def _cleared(step: Step, now: Now) -> Step:
     """Clear, truncate or trim old results, if that frees at least `clear_at_least`
     tokens."""
     # The head stays word for word, so clearing begins after it.
-    messages, enough = step.messages, settings.clear_at_least
+    messages, settings = now.messages, now.settings
+    enough = settings.clear_at_least
     head = head_length(messages, settings.head_tokens) if settings.head_tokens else 0
     settled = max(min(step.settled, len(messages)), head)
     if settings.micro == "off" or (
-        settings.clear_when == "cold" and idle <= settings.cache_ttl
+        settings.clear_when == "cold" and now.idle <= settings.cache_ttl
     ):
         return replace(step, settled=settled)
     old = messages[settled:]
-    weights = zip(meter.weights(messages)[settled:], old, strict=True) if enough else ()
-    if enough > sum(tokens for tokens, message in weights if message["role"] == "user"):
-        return replace(
-            step, settled=settled
-        )  # not even clearing them all would be enough
+    if enough:
+        weights = zip(now.meter.weights(messages)[settled:], old, strict=True)
+        most = sum(tokens for tokens, message in weights if message["role"] == "user")
+        if enough > most:  # not even clearing them all would be enough
+            return replace(step, settled=settled)
     new = _policy(old, settings)
     edge = settled + _edge(new, settings)
     changed = list(changes(old, new))
     if not changed:
         return replace(step, settled=edge)
     texts = replacements([old[i] for i in changed], [new[i] for i in changed])
-    shorter = _showing(
-        step, messages[:settled] + drop_thinking(new, changed[0]), texts, meter
-    )
+    shorter = _measured(replace(step, texts=texts), now)
     freed = step.tokens_before - shorter.tokens_after
     if enough and freed < enough:
         return replace(step, settled=settled)
     return replace(shorter, settled=edge, tokens_cleared=freed)
 
 
-def _showing(
-    step: Step, view: list[Message], texts: Mapping[str, str], meter: TokenMeter
-) -> Step:
-    """Return the step with another view, in which some results have new texts."""
-    return replace(
-        step,
-        messages=view,
-        cleared=(*step.cleared, *(name for name in texts if name not in step.replaced)),
-        replaced={**step.replaced, **texts},
-        tokens_after=meter.estimate(view),
-    )
+def _measured(step: Step, now: Now) -> Step:
+    """Estimate the context that a step makes."""
+    return replace(step, tokens_after=now.meter.estimate(step.applied(now.messages)))
 
 
 def _policy(messages: Sequence[Message], settings: Settings) -> list[Message]:
@@ -161,83 +330,70 @@ def _edge(view: Sequence[Message], settings: Settings) -> int:
     return max(0, edge)
 
 
-def _compacted(
-    step: Step,
-    settings: Settings,
-    meter: TokenMeter,
-    summarize: Summarize,
-    archive: Archive,
-) -> Step:
+def _compacted(step: Step, now: Now) -> Step:
     """Put a summary in place of messages, if there are any worth replacing."""
-    messages, names = step.messages, list[str]()
+    messages, names = step.applied(now.messages), list[str]()
 
     def noted_archive() -> str:
-        names.append(archive())
+        names.append(now.archive())
         return names[0]
 
     try:
-        view = _summarised(step, settings, meter, summarize, noted_archive)
+        view = _summarised(messages, replace(now, archive=noted_archive))
     except SummaryFailed as error:
         rested = isinstance(error, CompactionRests)
-        failed = replace(
-            step, compaction=Outcome.FAILED, failure=str(error), rested=rested
-        )
-        return replace(failed, archive="".join(names))
+        return replace(step, failure=str(error), rested=rested, archive="".join(names))
     if not names:
         return step
     head = summary_index(view) or 0
     tail = len(view) - head - 1
-    return replace(
-        _showing(step, view, replacements(messages, view), meter),
-        compaction=Outcome(step.reason),
+    done = replace(
+        step,
+        texts={**step.texts, **replacements(messages, view)},
         kept=(*range(head), *range(len(messages) - tail, len(messages))),
+        summary=view[head],
         settled=head + 1,
         archive=names[0],
     )
+    return _measured(done, now)
 
 
-def _cut(step: Step, settings: Settings, meter: TokenMeter) -> Step:
+def _cut(step: Step, now: Now) -> Step:
     """Trim unseen results of a context that the API has refused and no summary can make
     fit."""
+    settings, view = now.settings, step.applied(now.messages)
     most = settings.context_window - settings.output_reserve - settings.buffer
-    view = cut_unseen(step.messages, meter, most, recall=settings.recall)
-    texts = replacements(step.messages, view)
+    cut = cut_unseen(view, now.meter, most, recall=settings.recall)
+    texts = replacements(view, cut)
     if texts and not step.compaction:
-        step = replace(step, compaction=Outcome.FAILED, failure=_TOO_LARGE, rested=True)
-    cut = _showing(step, view, texts, meter)
-    return replace(cut, tokens_cleared=step.tokens_before - cut.tokens_after)
+        step = replace(step, failure=_TOO_LARGE, rested=True)
+    step = _measured(replace(step, texts={**step.texts, **texts}), now)
+    return replace(step, tokens_cleared=step.tokens_before - step.tokens_after)
 
 
-def _summarised(
-    step: Step,
-    settings: Settings,
-    meter: TokenMeter,
-    summarize: Summarize,
-    archive: Archive,
-) -> list[Message]:
+def _summarised(messages: Sequence[Message], now: Now) -> list[Message]:
     """Use head_and_tail if the settings have a head or a tail, auto_compact if not."""
-    messages, focus = step.messages, step.focus
+    settings = now.settings
     if not settings.head_tokens and settings.tail_tokens is None:
-        keep, note = settings.keep_exchanges, settings.reference_only
         return auto_compact(
             messages,
-            summarize,
-            archive,
-            focus=focus,
-            keep_exchanges=keep,
-            reference_only=note,
+            now.summarize,
+            now.archive,
+            focus=now.focus,
+            keep_exchanges=settings.keep_exchanges,
+            reference_only=settings.reference_only,
         )
     # Unseen results are split only if the window has no room for them whole.
-    budget = settings.context_window - settings.output_reserve - meter.base
+    budget = settings.context_window - settings.output_reserve - now.meter.base
     room = max(0, int(budget - settings.head_tokens - settings.summary_tokens))
-    as_sent = meter.estimate(messages[: last_assistant(messages)])
+    as_sent = now.meter.estimate(messages[: last_assistant(messages)])
     whole = as_sent + settings.summary_max_tokens <= settings.context_window
     return head_and_tail(
         messages,
-        summarize,
-        archive,
+        now.summarize,
+        now.archive,
         settings,
-        focus=focus,
+        focus=now.focus,
         unseen_tokens=room,
         whole=whole,
     )

@@ -8,6 +8,8 @@ from agentlib.messages import THINKING, Block, Message, blocks
 if TYPE_CHECKING:
     import anthropic
 
+LONGEST_REPLY = 21_000
+"""Tokens. The SDK wants streaming above 21,333. A turn of an agent needs far fewer."""
 _CACHE_MARK = {"type": "ephemeral"}
 
 

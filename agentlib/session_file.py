@@ -24,11 +24,13 @@ from typing import Any, cast
 from zlib import crc32
 
 from agentlib.messages import Message, counts
-from agentlib.step import Outcome, Step, summary_place
+from agentlib.step import Outcome, Step
 
 Line = dict[str, Any]
 _DECODER = json.JSONDecoder()
 
+VERSION = "agentlib"
+"""The program that wrote a line, as its `version` says."""
 SETTINGS = "agentlib_settings"
 MICRO = "microcompact_boundary"
 FOLDER = ".transcripts"
@@ -308,7 +310,7 @@ def envelope(session_id: str, number: int, parent: str | None, at: float) -> Lin
         "userType": "external",
         "cwd": "/workspace",
         "sessionId": session_id,
-        "version": "agentlib",
+        "version": VERSION,
         "gitBranch": "",
         "uuid": str(uuid.uuid5(uuid.NAMESPACE_URL, f"{session_id}/{number}/{parent}")),
         "timestamp": timestamp(at),
@@ -323,7 +325,7 @@ def micro_line(step: Step) -> Line:
         "preTokens": step.tokens_before,
         "tokensSaved": step.tokens_cleared,
         "compactedToolIds": list(step.cleared),
-        "replacements": dict(step.replaced),
+        "replacements": dict(step.texts),
         "settled": step.settled,
     }
     return _system(MICRO, "Context microcompacted", microcompactMetadata=details)
@@ -355,7 +357,7 @@ def compaction_lines(step: Step, kept: Sequence[str], parent: str | None) -> lis
     marks = {"isCompactSummary": True, "isVisibleInTranscriptOnly": True}
     return [
         {**chain, **_system(COMPACT, "Conversation compacted", **more)},
-        {"type": "user", **marks, "message": step.messages[summary_place(step.kept)]},
+        {"type": "user", **marks, "message": step.summary},
     ]
 
 

@@ -1,11 +1,18 @@
-"""What the layers did before one request."""
+"""What the layers did before one request, said once: which texts, which messages, which
+summary."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
-from agentlib.messages import Message
+from agentlib.messages import (
+    Message,
+    changes,
+    drop_thinking,
+    results,
+    with_results,
+)
 
 Reason = Literal["auto", "manual", "reactive"]
 """Why the layers may compact: the threshold, a wish, or the API's refusal of the
@@ -25,29 +32,27 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """The context for one request, and all that the session file notes about its
-    making.
+    """What changes in the context before one request, and all that the session file
+    notes about it.
 
-    Amounts are estimated tokens.
+    `applied` makes the new context. An empty `Step()` changes nothing. Amounts are
+    estimated tokens.
     """
 
-    messages: list[Message]
-    """The context to send."""
-    cleared: tuple[str, ...] = ()
-    """Ids of the results that were cleared, truncated or trimmed."""
-    replaced: Mapping[str, str] = field(default_factory=dict[str, str])
-    """tool_use id -> the new content of that result. With `messages.INPUT`: a call's
-    new input."""
-    compaction: Outcome | None = None
-    """None: there was no compaction."""
+    texts: Mapping[str, str] = field(default_factory=dict[str, str])
+    """tool_use id -> the new text of that result. With `messages.INPUT`: a call's new
+    input."""
+    kept: tuple[int, ...] = ()
+    """After a compaction: the indexes of the messages that stay."""
+    summary: Message | None = None
+    """After a compaction: the message in place of all that went. None: there was no
+    compaction, or it failed."""
     reason: Reason = "auto"
     """Why there was a compaction, or would have been if it had not failed."""
     failure: str | None = None
     """Why the compaction failed, or why no model wrote its summary."""
     rested: bool = False
     """Whether the failure is only that the breaker was open: no model was asked."""
-    kept: tuple[int, ...] = ()
-    """After a compaction: the indexes of the messages that stay."""
     settled: int = 0
     """Number of leading messages that no layer will touch again; a cache marker follows
     them."""
@@ -62,17 +67,101 @@ class Step:
     """The bills of the summary's calls."""
 
     @property
-    def summary(self) -> int | None:
-        """The index of the summary in `messages`, None if this step wrote none.
+    def compaction(self) -> Outcome | None:
+        """How the compaction ended. None: there was none.
 
-        >>> Step(messages=[], compaction=Outcome.AUTO, kept=(0, 1, 7, 8)).summary
-        2
+        >>> Step(failure="the summary is empty").compaction
+        'failed'
         """
-        return (
-            None
-            if self.compaction in (None, Outcome.FAILED)
-            else summary_place(self.kept)
-        )
+        if self.summary is not None:
+            return Outcome(self.reason)
+        return None if self.failure is None else Outcome.FAILED
+
+    @property
+    def cleared(self) -> tuple[str, ...]:
+        """Ids of the results that were cleared, truncated or trimmed."""
+        return tuple(self.texts)
+
+    def applied(self, messages: Sequence[Message]) -> list[Message]:
+        """Return the context that this step makes of the messages it was made for.
+
+        The loop, a loaded session, a replay and the adapters all make it here. Messages
+        that don't change are the same objects. Thinking goes behind the first change,
+        because the API refuses it there.
+
+        >>> said = [{"role": "user", "content": text} for text in "abcd"]
+        >>> summary = {"role": "user", "content": "b and c"}
+        >>> step = Step(kept=(0, 3), summary=summary)
+        >>> [message["content"] for message in step.applied(said)]
+        ['a', 'b and c', 'd']
+        """
+        view = with_results(messages, self.texts) if self.texts else list(messages)
+        view = drop_thinking(view, next(changes(messages, view), len(view)))
+        if self.summary is None:
+            return view
+        place = summary_place(self.kept)
+        view = [view[index] for index in self.kept]
+        return drop_thinking([*view[:place], self.summary, *view[place:]], place)
+
+
+def clearing(messages: Sequence[Message], view: Sequence[Message]) -> Step | None:
+    """Return the step between two lists that differ in the texts of results alone, or
+    None if they differ in anything else.
+
+    >>> said = [{"role": "user", "content": "Go on."}]
+    >>> clearing(said, said) == Step(), clearing(said, [])
+    (True, None)
+    """
+    old, new = results(messages), results(view)
+    texts = {
+        name: result["content"]
+        for name, result in new.items()
+        if name in old and result["content"] != old[name]["content"]
+    }
+    return Step(texts=texts) if with_results(messages, texts) == [*view] else None
+
+
+def standing_in(messages: Sequence[Message], view: Sequence[Message]) -> Step | None:
+    """Return the step to a view in which one new message of the user stands for all
+    that went. None: the view is no such one, or its messages are in another order.
+
+    >>> a, b, c, new = ({"role": "user", "content": text} for text in "abcn")
+    >>> standing_in([a, b, c], [new, c]).kept
+    (2,)
+    """
+    new = [n for n, message in enumerate(view) if message not in messages]
+    if not new:  # the same words again, as those of an engine's fixed note
+        known = set(map(id, messages))
+        new = [n for n, message in enumerate(view) if id(message) not in known]
+    if len(new) != 1:
+        return None
+    place = new[0]
+    ahead = _found(view[:place], messages)
+    behind = _found(view[place + 1 :][::-1], messages[::-1])
+    if ahead is None or behind is None:
+        return None
+    kept = (*ahead, *(len(messages) - 1 - index for index in reversed(behind)))
+    if list(kept) != sorted({*kept}) or summary_place(kept) != place:
+        return None
+    summary = view[place]
+    if summary["role"] != "user":
+        return None
+    return Step(kept=kept, summary=summary, settled=place + 1)
+
+
+def _found(some: Sequence[Message], messages: Sequence[Message]) -> list[int] | None:
+    """Return where some messages stand among others, in their order, the first place
+    for each. None if they don't."""
+    places = list[int]()
+    start = 0
+    for message in some:
+        rest = range(start, len(messages))
+        place = next((i for i in rest if messages[i] == message), None)
+        if place is None:
+            return None
+        places.append(place)
+        start = place + 1
+    return places
 
 
 def summary_place(kept: Sequence[int]) -> int:
@@ -83,8 +172,3 @@ def summary_place(kept: Sequence[int]) -> int:
     2
     """
     return next((n for n, i in enumerate(kept) if n != i), len(kept))
-
-
-ContextEngine = Callable[..., Step]
-"""The type of `pipeline.compact`; `loop.run(engine=…)` takes any function of that
-signature."""

@@ -76,6 +76,9 @@ class Session:
     """Number of lines in the file."""
     changed: bool = False
     """Whether the context changed since the last reply."""
+    persons: frozenset[str] | None = frozenset()
+    """Texts that the person wrote, as `Now.persons`. None if the lines are of another
+    program, which may have put its own words among them."""
     _ids: list[str] = field(default_factory=list[str])
     """For each message of the context, the uuid of its first line."""
     _parent: str | None = None
@@ -237,7 +240,7 @@ class Session:
 
     def take(self, step: Step, *, at: float) -> None:
         """Note how a step changed the context."""
-        if step.replaced:
+        if step.texts:
             self._write(at, file.micro_line(step))
         if step.compaction:
             kept = [self._ids[i] for i in step.kept]
@@ -405,6 +408,10 @@ class Session:
         return self._sent
 
     def _add(self, message: Message, line: Line) -> None:
+        if message["role"] == "user" and self.persons is not None:
+            texts = {block["text"] for block in of_type(message, "text")}
+            is_ours = not texts or line.get("version") == file.VERSION
+            self.persons = self.persons | texts if is_ours else None
         self.history.append(message)
         self.context.append(message)
         self._ids.append(line["uuid"])
@@ -420,9 +427,8 @@ class Session:
 
     def _fold_micro(self, line: Line) -> None:
         details = line["microcompactMetadata"]
-        context = messages.with_results(self.context, details.get("replacements") or {})
-        first = next(messages.changes(self.context, context), len(context))
-        self.context, self.changed = drop_thinking(context, first), True
+        step = Step(texts=details.get("replacements") or {})
+        self.context, self.changed = step.applied(self.context), True
         self.settled = details.get("settled") or 0
 
     def _fold_undo(self) -> None:
@@ -439,12 +445,11 @@ class Session:
         calls = [
             i - (_has_only_results(m) and i > 0) for i, m in enumerate(self.context)
         ]
-        kept = [i for i, call in enumerate(calls) if self._ids[call] in uuids]
+        kept = tuple(i for i, call in enumerate(calls) if self._ids[call] in uuids)
         place = summary_place(kept)
-        context, ids = [self.context[i] for i in kept], [self._ids[i] for i in kept]
-        context.insert(place, message)
-        ids.insert(place, line["uuid"])
-        self.context, self._ids = drop_thinking(context, place), ids
+        self.context = Step(kept=kept, summary=message).applied(self.context)
+        self._ids = [self._ids[i] for i in kept]
+        self._ids.insert(place, line["uuid"])
         self.changed, self._boundary, self.settled = True, None, place + 1
         self.compactions.append(file.compaction(boundary, message, len(self.history)))
 

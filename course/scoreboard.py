@@ -8,7 +8,7 @@ cache and dollars follow the API's rules. `make compare` compares presets over m
 tasks.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
@@ -18,10 +18,9 @@ from pandas import DataFrame, read_csv
 
 from agentlib import presets
 from agentlib.loop import metered
-from agentlib.messages import Message
-from agentlib.pipeline import compact
+from agentlib.pipeline import ContextEngine, Now, compact
 from agentlib.settings import MODEL, Settings
-from agentlib.step import ContextEngine, Step
+from agentlib.step import Step
 from agentlib.transcripts import Session
 from course.figures.climb import climb
 from offline_api.model import HABITS, Habits
@@ -69,14 +68,13 @@ def warned(session: Session) -> str:
 FOCUS = "the rules of the user"
 
 
-def with_focus(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+def with_focus(now: Now) -> Step:
     """Run the layers for a person who compacts by hand at the threshold and asks for
     `FOCUS`."""
-    step = compact(messages, replace(settings, auto=False), **given)
-    if step.compaction or step.tokens_after <= settings.threshold_tokens:
+    step = now.compact(auto=False)
+    if step.compaction or step.tokens_after <= now.settings.threshold_tokens:
         return step
-    given |= {"reason": "manual", "focus": FOCUS}
-    return compact(messages, settings, **given)
+    return replace(now, reason="manual", focus=FOCUS).compact()
 
 
 EVIDENCE = Settings(threshold_pct=65, summary_tokens=3_500)

@@ -113,9 +113,7 @@ class _Biller:
     def summary(self, frame: Frame) -> Usage:
         """Bill the request for the summary that stands in the frame."""
         # Results that only the tail split were whole when the summary was asked for.
-        replaced = (
-            frame.step.replaced if frame.step.tokens_cleared else dict[str, str]()
-        )
+        replaced = frame.step.texts if frame.step.tokens_cleared else dict[str, str]()
         messages = _shown(with_results(frame.before, replaced), frame)
         bill = self._bill(messages, frame.request.at, last=(_SUMMARY_PROMPT,))
         texts = (

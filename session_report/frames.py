@@ -1,6 +1,6 @@
 """One request of a replay, and when it is repeated to keep the prompt cache alive."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,6 +9,20 @@ from agentlib.session_file import Request
 from agentlib.settings import Settings
 from agentlib.step import Outcome, Step
 from agentlib.transcripts import Session
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown(Step):
+    """A step to any messages, as a policy or a learner's function makes them.
+
+    Only a replay can follow it. A session file has no line for it.
+    """
+
+    view: Sequence[Message]
+
+    def applied(self, messages: Sequence[Message]) -> list[Message]:
+        """Return the view, whatever there was before."""
+        return list(self.view)
 
 
 @dataclass(frozen=True, kw_only=True)

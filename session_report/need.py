@@ -61,7 +61,7 @@ def needs(frames: Sequence[Frame]) -> list[Need]:
     """
     again, counted = set[int](), list[Need]()
     for frame in frames:
-        if frame.compaction or frame.step.replaced:
+        if frame.compaction or frame.step.texts:
             again = set[int]()
         lost = lost_quotes(frame.session, frame.turn, frame.context)
         sources = {q.source: q.tokens for quotes in lost for q in quotes}

@@ -34,7 +34,7 @@ from agentlib.messages import (
     drop_thinking,
     result_text,
 )
-from agentlib.pipeline import compact
+from agentlib.pipeline import ContextEngine, Now, compact, run_engine
 from agentlib.recovery import breaker
 from agentlib.session_file import (
     Compaction,
@@ -44,7 +44,7 @@ from agentlib.session_file import (
     timestamp,
 )
 from agentlib.settings import Settings
-from agentlib.step import ContextEngine, Outcome, Reason, Step
+from agentlib.step import Outcome, Reason, Step
 from agentlib.transcripts import Session
 from session_report.frames import Frame, repeated_at
 from session_report.need import Need, needs
@@ -166,7 +166,7 @@ class _Replay:
         """Run the layers on the view. `recorded`: the compaction of the recording at
         this place."""
         state = breaker(self.tried, self.session.requests[:turn], self.settings)
-        step = self.engine(
+        now = Now(
             self.view,
             self.settings if reason == "manual" else state.in_force(self.settings),
             meter=self.meter,
@@ -176,17 +176,20 @@ class _Replay:
             focus=focus,
             settled=self.settled,
             idle=self._idle(event.at),
+            persons=self.session.persons,
         )
+        step = run_engine(self.engine, now)
         if recorded and recorded.message:
-            step = pinned(step, _pinned_lines(recorded.message), self.meter)
+            lines = _pinned_lines(recorded.message)
+            step = pinned(step, lines, self.view, self.meter)
         compacted = step.compaction not in (None, Outcome.FAILED)
         self.whole = (self.view, event.seen) if compacted else self.whole
-        self.changed |= bool(step.replaced) or compacted
+        self.changed |= bool(step.texts) or compacted
         if step.compaction:
             usages = recorded.usage if recorded else ()
             self.summary_request = max(map(prompt_tokens, usages), default=0)
         self.tried += compactions_of(step, event.at, event.seen)
-        self.view, self.settled = list(step.messages), step.settled
+        self.view, self.settled = step.applied(self.view), step.settled
         return step
 
     def _idle(self, at: float) -> float:

@@ -7,16 +7,17 @@ that are quoted count.
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentlib.messages import Message, blocks, is_summary
-from agentlib.pipeline import compact
+from agentlib.pipeline import ContextEngine, Now, compact
 from agentlib.settings import Settings
 from agentlib.spending import MILLION, priced, rates
-from agentlib.step import ContextEngine, Outcome, Step
+from agentlib.step import Step
 from agentlib.transcripts import Session
 from offline_api.cache import LONG
 from session_report.bills import KINDS, bills, lasting, lifetime
+from session_report.frames import Shown
 from session_report.playback import replay, table
 
 if TYPE_CHECKING:
@@ -35,13 +36,12 @@ def engine(policy: Policy) -> ContextEngine:
     clearing.
     """
 
-    def step(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
-        view, old = policy(list(messages), given["idle"]), set(map(id, messages))
+    def step(now: Now) -> Step:
+        view, old = policy(list(now.messages), now.idle), set(map(id, now.messages))
         edited = [place for place, message in enumerate(view) if id(message) not in old]
-        is_new = any(is_summary(b) for place in edited for b in blocks(view[place]))
-        settled = edited[-1] + 1 if edited else min(given["settled"], len(view))
-        compaction = Outcome.AUTO if is_new else None
-        return Step(messages=view, settled=settled, compaction=compaction)
+        summaries = (view[i] for i in edited if any(map(is_summary, blocks(view[i]))))
+        settled = edited[-1] + 1 if edited else min(now.settled, len(view))
+        return Shown(view=view, settled=settled, summary=next(summaries, None))
 
     return step
 

@@ -247,7 +247,7 @@ def _price_again(
     )
     for frame, more in zip(frames, tokens, strict=True):
         rate = rates(model, frame.prompt_tokens)
-        carried = 0 if frame.compaction or frame.step.replaced else carried
+        carried = 0 if frame.compaction or frame.step.texts else carried
         read = carried + (frame.prompt_tokens if more else 0)
         price += rate["cache_read"] * read + rate[writing] * more
         carried += more

@@ -1,95 +1,84 @@
 """Engines with the faults that people make, for the judge to catch."""
 
 import sys
+from dataclasses import replace
 
 from agentlib.auto_compact import summary_message
-from agentlib.messages import drop_thinking
-from agentlib.pipeline import compact
 from agentlib.step import Step
 
 
-def last_ten(messages, settings, **given):
+def last_ten(now):
     """Keep a summary and the last nine messages, wherever that cuts."""
+    messages = now.messages
     if len(messages) <= 10:
-        return Step(messages=list(messages))
-    text = given["summarize"](messages, "")
+        return now.unchanged()
+    text = now.summarize(messages, "")
     kept = (*range(len(messages) - 9, len(messages)),)
     summary = summary_message(text, "t.jsonl")
-    view = drop_thinking([summary, *messages[-9:]], 0)
-    return Step(
-        messages=view, compaction="auto", kept=kept, settled=1, archive="t.jsonl"
-    )
+    return Step(summary=summary, kept=kept, settled=1, archive="t.jsonl")
 
 
-def leaves(messages, settings, **given):
+def leaves(now):
     """End the program as if all were well."""
     sys.exit(0)
 
 
-def prints(messages, settings, **given):
+def prints(now):
     """Write to where a verdict goes."""
     print("Here I am.")
-    return compact(messages, settings, **given)
+    return now.compact()
 
 
-def clears_in_place(messages, settings, **given):
+def clears_in_place(now):
     """Clear old results by editing the blocks."""
-    for message in messages[:-6]:
+    for message in now.messages[:-6]:
         for block in message["content"] if isinstance(message["content"], list) else ():
             if block["type"] == "tool_result":
                 block["content"] = "[cleared]"
-    return compact(messages, settings, **given)
+    return now.compact()
 
 
-def clears_everything(messages, settings, **given):
+def clears_everything(now):
     """Clear all results, the unseen ones too, and say so."""
-    results = [
-        b for m in messages if isinstance(m["content"], list) for b in m["content"]
-    ]
-    new = {b["tool_use_id"]: "[cleared]" for b in results if b["type"] == "tool_result"}
-    view = [
-        m
-        if isinstance(m["content"], str)
-        else {
-            **m,
-            "content": [
-                {**b, "content": "[cleared]"} if b["type"] == "tool_result" else b
-                for b in m["content"]
-            ],
-        }
-        for m in messages
-    ]
-    return Step(messages=view, replaced=new, cleared=tuple(new))
+    lists = [m["content"] for m in now.messages if isinstance(m["content"], list)]
+    results = [b for content in lists for b in content if b["type"] == "tool_result"]
+    return Step(texts={b["tool_use_id"]: "[cleared]" for b in results})
 
 
-def forgets_to_say(messages, settings, **given):
-    """Compact, and return nothing but the messages."""
-    return Step(messages=compact(messages, settings, **given).messages)
+def keeps_too_much(now):
+    """Compact, and keep a message that isn't there."""
+    step = now.compact()
+    return replace(step, kept=(*step.kept, 999)) if step.compaction else step
 
 
-def loops(messages, settings, **given):
+def of_the_old_protocol(messages, settings, **given):
+    """Take the arguments that engines took once."""
+    return messages
+
+
+def loops(now):
     """Drop messages until it fits, which it never does."""
-    view = list(messages)
-    while given["meter"].estimate(view) > 2_000:
+    view = list(now.messages)
+    while now.meter.estimate(view) > 2_000:
         view = view[:1] + view[1:]
-    return Step(messages=view)
+    return now.unchanged()
 
 
-def divides(messages, settings, **given):
+def divides(now):
     """Divide by the number of results, even if there is none."""
     results = [
-        m for m in messages if m["role"] == "user" and isinstance(m["content"], list)
+        m
+        for m in now.messages
+        if m["role"] == "user" and isinstance(m["content"], list)
     ]
-    return (
-        compact(messages, settings, **given) if len(messages) / len(results) else None
-    )
+    return now.compact() if len(now.messages) / len(results) else None
 
 
-def a_list(messages, settings, **given):
+def a_list(now):
     """Return messages, not a step."""
-    return list(messages)
+    return list(now.messages)
 
 
-def compacts_never(messages, settings, **given):
+def compacts_never(now):
     """Keep everything."""
-    return Step(messages=list(messages))
+    return now.unchanged()

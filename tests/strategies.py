@@ -24,9 +24,10 @@ from agentlib.messages import (
     of_type,
     result_text,
 )
-from agentlib.pipeline import compact
+from agentlib.pipeline import Now, compact
 from agentlib.settings import Settings
 from agentlib.step import Step
+from session_report.frames import Shown
 
 SUMMARY = (
     "[Conversation compressed. Transcript: t.jsonl]\n\nRead a.py.\n[End of summary]"
@@ -253,7 +254,14 @@ def short(messages: Sequence[Message], focus: str) -> str:
     return "Did it."
 
 
-def play(history: Sequence[Message], settings: Settings, **more: Any) -> Iterator[Step]:
+def seen(step: Step, messages: Sequence[Message]) -> Shown:
+    """A step with the context that it makes of these messages."""
+    return Shown(**vars(step), view=step.applied(messages))
+
+
+def play(
+    history: Sequence[Message], settings: Settings, **more: Any
+) -> Iterator[Shown]:
     """The pipeline over a growing conversation, as the loop has it: each step before a
     request.
 
@@ -264,7 +272,7 @@ def play(history: Sequence[Message], settings: Settings, **more: Any) -> Iterato
     found, context, settled = meter(settings.estimator, 800), list[Message](), 0
     idle = more.get("idle", (0.0, 1_000.0))
     for n, (start, stop) in enumerate(pairwise([0, *requests_of(history)])):
-        step = compact(
+        now = Now(
             [*context, *history[start:stop]],
             settings,
             meter=found,
@@ -274,8 +282,9 @@ def play(history: Sequence[Message], settings: Settings, **more: Any) -> Iterato
             settled=settled if more.get("settled", True) else 0,
             idle=idle[n % len(idle)],
         )
+        step = seen(compact(now), now.messages)
         yield step
-        found.observe(step.messages, bill(step.messages))
-        changed = step.replaced or step.compaction not in (None, "failed")
-        context = drop_newest_thinking(step.messages) if changed else step.messages
+        found.observe(step.view, bill(step.view))
+        changed = step.texts or step.summary
+        context = drop_newest_thinking(step.view) if changed else step.view
         settled = step.settled

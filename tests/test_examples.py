@@ -16,7 +16,7 @@ from agentlib.cli.main import main
 from agentlib.loop import run
 from agentlib.messages import asks_for_summary, of_type
 from agentlib.transcripts import load
-from offline_api import client, violation
+from offline_api import client
 from offline_api.faults import Fault
 from offline_api.server import Server
 from tests.runs import READ, SMALL, a_session, a_workspace
@@ -76,8 +76,8 @@ def test_an_engine_of_ones_own_runs_is_noted_and_read_back(tmp_path):
     assert results == [READ] * 12
 
 
-def test_the_example_has_fifteen_lines():
-    assert len(ENGINE.splitlines()) == 15
+def test_the_example_has_fourteen_lines():
+    assert len(ENGINE.splitlines()) == 14
 
 
 def steps_of(folder, settings=SMALL, faults=()):
@@ -91,14 +91,13 @@ def test_the_layers_in_a_loop_of_ones_own(tmp_path):
     steps = steps_of(tmp_path)
     assert len(steps) == 13
     assert [step.compaction for step in steps].count("auto") >= 1
-    assert all(violation(step.messages) is None for step in steps)
 
 
 def asynchronous():
     """Make `my_loop` async by the lines that the reference notebook gives for
     AsyncAnthropic."""
     text = "\n".join(CELLS)
-    [lines] = re.findall(r"^settled, needed.*?(?=^```)", text, re.DOTALL | re.MULTILINE)
+    [lines] = re.findall(r"^now = moment.*?(?=^```)", text, re.DOTALL | re.MULTILINE)
     source = LOOP.replace("def my_loop(", "async def my_async_loop(summaries, ")
     for line in lines.splitlines():
         start = re.escape(line.split(" = ")[0])
@@ -127,7 +126,7 @@ def test_and_with_an_async_client(tmp_path):
     brain.turns = 0
     told = steps_of(tmp_path / "sync")
     assert [s.compaction for s in found] == [s.compaction for s in told]
-    assert [len(s.messages) for s in found] == [len(s.messages) for s in told]
+    assert [s.kept for s in found] == [s.kept for s in told]
 
 
 def test_a_loop_of_ones_own_survives_a_summary_that_fails(tmp_path):
@@ -139,10 +138,7 @@ def test_a_loop_of_ones_own_survives_a_summary_that_fails(tmp_path):
 
 
 def test_the_terminal_takes_an_engine(tmp_path, monkeypatch, capsys):
-    mine = "from agentlib.pipeline import compact\n\n\ndef quiet(messages, settings, **known):\n"
-    mine += (
-        '    print("mine was asked")\n    return compact(messages, settings, **known)\n'
-    )
+    mine = 'def quiet(now):\n    print("mine was asked")\n    return now.compact()\n'
     (tmp_path / "mine.py").write_text(mine, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     a_workspace(tmp_path)

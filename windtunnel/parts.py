@@ -1,8 +1,7 @@
 """Make a working part of the agent out of a learner's function.
 
-Each wrapper gives an engine with the signature of `pipeline.compact`, so the loop needs
-no new arguments. What the function returns is sent as it is, however wrong, and the API
-says why.
+Each wrapper gives an engine, so the loop needs no new arguments. What the function
+returns is sent as it is, however wrong, and the API says why.
 """
 
 import inspect
@@ -18,9 +17,9 @@ from agentlib import pipeline
 from agentlib.auto_compact import Summarize, SummaryFailed
 from agentlib.estimation import TokenMeter, prompt_tokens
 from agentlib.hooks import Hooks
-from agentlib.messages import Message, blocks, of_type, with_results
-from agentlib.settings import Settings
-from agentlib.step import ContextEngine, Step
+from agentlib.messages import Message, blocks, of_type
+from agentlib.pipeline import ContextEngine, Now, run_engine
+from agentlib.step import Step, clearing, standing_in
 from agentlib.tools import Definition, Workspace
 from agentlib.transcripts import Session
 from offline_api import violation
@@ -76,9 +75,9 @@ def named(
 def failed(
     function: Callable[..., Any], what: str, error: BaseException | None = None
 ) -> PartFailed:
+    function = inspect.unwrap(function)
     while isinstance(function, partial):
         function = function.func
-    function = inspect.unwrap(function)
     code = getattr(function, "__code__", None) or getattr(
         function.__call__, "__code__", None
     )
@@ -157,45 +156,33 @@ def composed(session: OpenSession, parts: Parts) -> ContextEngine:
     if layer := parts.get("layer"):
         engine = _clearing(engine, named(layer, (list, type(None))), session)
 
-    def step(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
-        if (call := parts.get("on_compact_call")) and given["reason"] != "reactive":
-            focus = named(call, (str, type(None)))(list(messages))
-            given |= {
-                "reason": "auto" if focus is None else "manual",
-                "focus": focus or "",
-            }
+    def step(now: Now) -> Step:
+        if (call := parts.get("on_compact_call")) and now.reason != "reactive":
+            focus = named(call, (str, type(None)))(list(now.messages))
+            reason = "auto" if focus is None else "manual"
+            now = replace(now, reason=reason, focus=focus or "")
         if estimate := parts.get("estimate"):
-            given["meter"] = _Estimate(
-                given["meter"], named(estimate, (int, float)), session
-            )
+            function = named(estimate, (int, float))
+            now = replace(now, meter=_Estimate(now.meter, function, session))
         if summarize := parts.get("summarize"):
-            ask, function = (
-                given["summarize"],
-                named(summarize, str, passes=(SummaryFailed,)),
-            )
-
-            def summary(messages: Sequence[Message], focus: str) -> str:
-                return function(list(messages), focus, ask)
-
-            given["summarize"] = summary
-        return engine(messages, settings, **given)
+            write, ask = named(summarize, str, passes=(SummaryFailed,)), now.summarize
+            now = now.asking(lambda messages, focus: write(list(messages), focus, ask))
+        return run_engine(engine, now)
 
     return step
 
 
-@dataclass
-class _Estimate:
+class _Estimate(TokenMeter):
     """A meter whose `estimate` is the learner's function. All else is the real one's.
 
     The function takes (messages), or (billed, sent, messages) with the newest bill.
     """
 
-    meter: TokenMeter
-    function: Callable[..., float]
-    session: Session
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.meter, name)
+    def __init__(
+        self, meter: TokenMeter, function: Callable[..., float], session: Session
+    ) -> None:
+        vars(self).update(vars(meter))
+        self.function, self.session = function, session
 
     def estimate(self, messages: Sequence[Message]) -> int:
         if len(inspect.signature(self.function).parameters) != 3:
@@ -217,22 +204,18 @@ def _clearing(
     A function that returns None has edited its messages.
     """
 
-    def step(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
-        before = list(messages)
-        view = function(list(messages))
+    def step(now: Now) -> Step:
+        before = list(now.messages)
+        view = function(list(before))
         view = before if view is None else view
-        old = results(before)
-        cleared = {
-            id_: text
-            for id_, text in results(view).items()
-            if old.get(id_, text) != text
-        }
-        if with_results(before, cleared) != view:
+        texts = dict[str, str]()
+        if cleared := clearing(before, view):
+            texts |= cleared.texts
+        else:
             session.show(view)
-            cleared = {}
-        done = engine(view, replace(settings, micro="off"), **{**given, "settled": 0})
-        ids = (*cleared, *(name for name in done.cleared if name not in cleared))
-        return replace(done, cleared=ids, replaced={**cleared, **done.replaced})
+        off = replace(now.settings, micro="off")
+        done = run_engine(engine, replace(now, messages=view, settings=off, settled=0))
+        return replace(done, texts={**texts, **done.texts})
 
     return step
 
@@ -264,14 +247,16 @@ def _compacting(
     parameters = inspect.signature(function).parameters.values()
     names = [each.name for each in parameters if each.default is each.empty]
 
-    def step(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
-        quiet = {**given, "reason": "auto", "focus": ""}
-        step = engine(messages, replace(settings, auto=False), **quiet)
-        reason, focus, context = given["reason"], given["focus"], list(step.messages)
+    def step(now: Now) -> Step:
+        settings, reason = now.settings, now.reason
+        quiet = replace(settings, auto=False)
+        only_cleared = replace(now, settings=quiet, reason="auto", focus="")
+        step = run_engine(engine, only_cleared)
+        context = step.applied(now.messages)
         full = settings.auto and step.tokens_after > settings.threshold_tokens
 
-        def ask(asked: Sequence[Message], about: str = focus) -> str:
-            return given["summarize"](asked, about)
+        def ask(asked: Sequence[Message], about: str = now.focus) -> str:
+            return now.summarize(asked, about)
 
         if len(names) == 1:
             view = function(context)
@@ -279,28 +264,21 @@ def _compacting(
             return step
         else:
             view = function(context, ask if names[1] == "summarize" else ask(context))
-        after = given["meter"].estimate(view)
-        return _noted(
-            replace(step, reason=reason, focus=focus, tokens_after=after), view, session
+        after = now.meter.estimate(view)
+        step = replace(step, reason=reason, focus=now.focus, tokens_after=after)
+        if view == context:
+            return step
+        # A view that the API would refuse is sent as it is: the session would mend it.
+        done = None if violation(view) else standing_in(context, view)
+        if done is None:
+            session.show(view)
+            return step
+        return replace(
+            step,
+            kept=done.kept,
+            summary=done.summary,
+            settled=done.settled,
+            archive=now.archive(),
         )
 
     return step
-
-
-def _noted(step: Step, view: list[Message], session: OpenSession) -> Step:
-    """Return the step to a view: a compaction, if one new message stands in for those
-    that went."""
-    before = step.messages
-    if view == before:
-        return step
-    kept = tuple(place for place, message in enumerate(before) if message in view)
-    new = [place for place, message in enumerate(view) if message not in before]
-    head = next((n for n, place in enumerate(kept) if n != place), len(kept))
-    others = [*view[:head], *view[head + 1 :]]
-    is_compaction = new == [head] and [before[place] for place in kept] == others
-    # A view that the API would refuse is sent as it is: the session would mend it.
-    if is_compaction and view[head]["role"] == "user" and not violation(view):
-        noted = replace(step, compaction=step.reason, kept=kept, settled=head + 1)
-        return replace(noted, messages=view, archive=session.archive())
-    session.show(view)
-    return replace(step, messages=view)

@@ -22,6 +22,7 @@ from agentlib.estimation import prompt_tokens
 from agentlib.hooks import NO_HOOKS
 from agentlib.live import model_id
 from agentlib.messages import Message, of_type
+from agentlib.pipeline import Now, run_engine
 from agentlib.requests import send
 from agentlib.settings import Settings
 from agentlib.spending import Usage, dollars
@@ -31,6 +32,7 @@ from offline_api import client
 from offline_api.faults import Fault
 from offline_api.model import HABITS, Habits
 from offline_api.model.notes import notes_in
+from session_report.frames import Shown
 from session_report.playback import replay, table
 from windtunnel.parts import (
     LearnersParts,
@@ -78,8 +80,8 @@ class Run:
     steps: list[Step] = field(default_factory=list[Step])
     """What the layers did, in their order, only if the run has a part of the
     learner's."""
-    step: Step = field(default_factory=lambda: Step(messages=[]))
-    """The compaction by hand. `step.messages` is the context after it."""
+    step: Step = field(default_factory=Step)
+    """The compaction by hand."""
 
     @property
     def turns(self) -> int:
@@ -104,8 +106,8 @@ class Run:
     @property
     def summary(self) -> str:
         """The text that the compaction by hand put in place of the rest, or ""."""
-        done = self.step.compaction == "manual"
-        return summary_text(self.step.messages[0]) if done else ""
+        summary = self.step.summary
+        return summary_text(summary) if summary else ""
 
     def kept(self, task: Scenario) -> dict[str, Any]:
         """How much the summary holds of what was planted: `facts`, the `rule`, `names`.
@@ -140,7 +142,7 @@ class Run:
         """A row for each turn, as the charts take it."""
         steps = iter(self.steps)
 
-        def recorded(*_: Any, **__: Any) -> Step:
+        def recorded(now: Now) -> Step:
             return next(steps)
 
         engine = recorded if self.steps else pipeline.compact
@@ -206,7 +208,7 @@ def play(
 
     A part of yours takes the place of the agent's own:
 
-    engine            as `pipeline.compact`
+    engine            (now) -> Step, as `pipeline.compact`
     loop              (messages, ask, workspace): add replies and results to `messages` until the
                       model is done, where `ask(messages)` sends them and returns the reply
     tools             pairs of a definition with a `path` and a function of that file's text
@@ -409,14 +411,15 @@ class _Work:
             if self.run.ended:
                 return
 
-    def _engine(self, *messages: Any, **given: Any) -> Step:
-        step = self.engine(*messages, **given)
+    def _engine(self, now: Now) -> Step:
+        step = run_engine(self.engine, now)
+        view = step.applied(self.session.context)  # which a part may have replaced
         if self.own:
-            self.run.steps.append(step)
-        if step.compaction == "manual" and given["reason"] == "auto":
+            self.run.steps.append(Shown(**vars(step), view=view))
+        if step.compaction == "manual" and now.reason == "auto":
             # The learner's rule asked. A replay takes that for a person, and so for two
             # steps.
-            self.run.steps.append(Step(messages=step.messages, settled=step.settled))
+            self.run.steps.append(Shown(view=view, settled=step.settled))
         return step
 
     def _agent(self) -> agent_loop.Agent:
@@ -476,7 +479,7 @@ class _Work:
         sent = {"model": self.model, "system": session.system, "tools": session.tools}
         sent |= {"messages": messages, "max_tokens": ANSWER}
         reply: dict[str, Any] = send(self.client, sent).to_dict()
-        self.run.steps.append(Step(messages=list(messages)))
+        self.run.steps.append(Shown(view=list(messages)))
         session.reply(reply, at=self._now())
         self.run.usages.append(reply["usage"])
         return reply

@@ -42,7 +42,7 @@ class Conversations:
     folder: Path | str
     """For the session files, which `transcripts.load` and session_report read."""
     settings: Settings = presets.DEFAULT
-    engine: step.ContextEngine = pipeline.compact
+    engine: pipeline.ContextEngine = pipeline.compact
     reason: ClassVar[step.Reason] = "auto"
 
     def ours(self, message: Any) -> Message:
@@ -91,14 +91,16 @@ class Conversations:
                 ) from error
 
         rest = recovery.breaker(session.compactions, session.requests, settings)
-        engine = partial(
-            self.engine, session.context, rest.in_force(settings), reason=self.reason
+        now = pipeline.Now(
+            session.context,
+            rest.in_force(settings),
+            meter=loop.metered(session, settings),
+            summarize=rest.guard(summarize),
+            archive=session.archive,
+            reason=self.reason,
+            persons=session.persons,
         )
-        engine = partial(
-            engine, meter=loop.metered(session, settings), archive=session.archive
-        )
-        engine = partial(engine, focus="", settled=0, idle=0.0)
-        session.take(engine(summarize=rest.guard(summarize)), at=time.time())
+        session.take(pipeline.run_engine(self.engine, now), at=time.time())
         return [*written(session.context)]
 
     async def aview(self, name: str, given: list[Any], ask: Ask) -> list[Any]:

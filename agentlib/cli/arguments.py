@@ -9,9 +9,9 @@ import click
 
 from agentlib import pipeline, presets
 from agentlib.cli.program import engine_named
+from agentlib.pipeline import ContextEngine
 from agentlib.settings import MODEL, Settings
 from agentlib.spending import repeats_that_pay
-from agentlib.step import ContextEngine
 
 _FOLDER = click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path)
 _NEW_FOLDER = click.Path(file_okay=False, resolve_path=True, path_type=Path)

@@ -6,7 +6,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from types import ModuleType
 
-from agentlib.step import ContextEngine
+from agentlib.pipeline import ContextEngine, NoEngine, check_engine
 
 
 def typed(module: str, script: str) -> str:
@@ -47,6 +47,10 @@ def engine_named(name: str) -> ContextEngine:
         ) from error
     if not callable(engine):
         raise ValueError(f"{name!r} is no engine: {engine!r:.60} can't be called")
+    try:
+        check_engine(engine)
+    except NoEngine as error:
+        raise ValueError(f"{name!r}: {error}") from error
     return engine
 
 

@@ -99,7 +99,7 @@ def step_lines(step: Step) -> Iterator[str]:
     """Yield what the layers did, nothing if they left the context as it was."""
     before, after_micro = step.tokens_before, step.tokens_before - step.tokens_cleared
     if step.tokens_cleared:
-        text = f"results shortened: {len(step.replaced):,}; {before:,} -> {after_micro:,} tokens"
+        text = f"results shortened: {len(step.texts):,}; {before:,} -> {after_micro:,} tokens"
         yield click.style(f"[micro_compact: {text}]", dim=True)
     if not step.compaction and step.reason == "auto":
         return
@@ -111,7 +111,7 @@ def step_lines(step: Step) -> Iterator[str]:
     if not step.compaction:
         yield "[nothing to compact yet: the newest exchanges stay as they are]"
     elif step.compaction == Outcome.FAILED:
-        note = "" if step.replaced else "; nothing was changed"
+        note = "" if step.texts else "; nothing was changed"
         yield f"[compaction failed: {plain(step.failure or '')}{note}]"
     else:
         if step.failure:
@@ -124,8 +124,9 @@ def preview_lines(agent: Agent) -> Iterator[str]:
     """Yield a line for each message of the context: `-` if a summary would take its
     place."""
     step = agent.preview()
-    kept = step.kept if step.compaction else range(len(step.messages))
-    for at, message in enumerate(agent.session.context):
+    context = agent.session.context
+    kept = step.kept if step.compaction else range(len(context))
+    for at, message in enumerate(context):
         words = " ".join(text or kind for kind, text in kinds_of(message))
         yield f"{' ' if at in kept else '-'} {message['role']:<9} {short(words)}"
     sizes = f"{step.tokens_before:,} -> {step.tokens_after:,} tokens and the summary"

@@ -6,7 +6,6 @@ code."""
 
 import inspect
 import json
-import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from html import escape
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from ipywidgets import HTML
 
-from agentlib.step import ContextEngine
+from agentlib.pipeline import ContextEngine, compact
 from course.panels.panel import Panel, choice
 from course.panels.what_if import as_code
 from session_report.style import RED, wrapped
@@ -63,8 +62,6 @@ def field_panel(verdict: Verdict, mine: Mapping[str, ContextEngine]) -> Panel:
 
 
 def _source(name: str) -> str:
-    """Return an engine's module, or what a preset has that Settings() hasn't."""
+    """Return an engine's function, or what a preset has that Settings() hasn't."""
     settings, engine = NAMED[name]
-    if (module := sys.modules[engine.__module__]).__name__ != "agentlib.pipeline":
-        return inspect.getsource(module)
-    return as_code(settings)
+    return as_code(settings) if engine is compact else inspect.getsource(engine)

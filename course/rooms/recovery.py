@@ -17,10 +17,11 @@ from agentlib.auto_compact import auto_compact, excess, summary_message, summary
 from agentlib.estimation import estimate_text, estimate_tokens
 from agentlib.loop import system_prompt
 from agentlib.messages import Message, active_request, of_type
-from agentlib.pipeline import Step, compact
+from agentlib.pipeline import ContextEngine, Now, compact
 from agentlib.recovery import Breaker, spoken_lines
 from agentlib.requests import request, send
 from agentlib.settings import MODEL, Settings
+from agentlib.step import Step
 from agentlib.tools import Workspace
 from course.checking import Answer, conversation, exercise, read, require, text_of
 from course.figures import charts
@@ -350,19 +351,22 @@ def fate(function: Callable[..., list[Message]], kind: Kind | None) -> str:
     return textwrap.shorten(run.refused, 34) or ends
 
 
-def resting(is_open: Callable[..., bool], limit: int) -> Callable[..., Step]:
+def resting(is_open: Callable[..., bool], limit: int) -> ContextEngine:
     """Make an engine that asks is_open(outcomes, turns, limit, 10) before each turn."""
     outcomes, turns, rest = list[str](), 0, 10
 
-    def engine(messages: list[Message], settings: Settings, **given: Any) -> Step:
+    def engine(now: Now) -> Step:
         nonlocal turns
         turns += 1
         failures = limit if is_open(outcomes, turns, limit, rest) else 0
         breaker = Breaker(failures, turns, limit, rest)
-        given["summarize"] = breaker.guard(given["summarize"])
-        step = compact(messages, breaker.in_force(settings), **given)
+        settings = breaker.in_force(now.settings)
+        summarize = breaker.guard(now.summarize)
+        step = compact(replace(now, settings=settings, summarize=summarize))
         if step.compaction and not step.rested:
-            helped = not step.failure and step.tokens_after <= settings.threshold_tokens
+            helped = (
+                not step.failure and step.tokens_after <= now.settings.threshold_tokens
+            )
             outcomes.append("ok" if helped else "failed")
             turns = 0
         return step

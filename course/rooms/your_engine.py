@@ -13,10 +13,10 @@ from agentlib.auto_compact import summarizer
 from agentlib.estimation import TokenMeter
 from agentlib.loop import system_prompt
 from agentlib.messages import Block, Message
-from agentlib.pipeline import compact
+from agentlib.pipeline import ContextEngine, Now, run_engine
 from agentlib.settings import MODEL, Settings
 from agentlib.spending import Usage, dollars
-from agentlib.step import ContextEngine, Step
+from agentlib.step import Step
 from agentlib.tools import Workspace
 from course.checking import Answer, conversation, exercise, require, shown
 from course.naive_loop import TOOLS
@@ -38,25 +38,22 @@ Before = Callable[[list[Message]], list[Message]]
 # -- the exercises ---------------------------------------------------------------------
 
 
-def compacts_in_pauses(
-    messages: Sequence[Message], settings: Settings, **given: Any
-) -> Step:
+def compacts_in_pauses(now: Now) -> Step:
     """Compact early if the prompt has to be written to the cache again anyway."""
-    if given["idle"] > settings.cache_ttl:
-        settings = replace(settings, threshold_pct=30)
-    return compact(messages, settings, **given)
+    if now.idle > now.settings.cache_ttl:
+        return now.compact(threshold_pct=30)
+    return now.compact()
 
 
 @exercise("11.1", finished=compacts_in_pauses)
 def _engine(answer: Answer) -> str:
-    """Begin with `return compact(messages, settings, **given)`. It is DEFAULT and
-    breaks nothing.
+    """Begin with `return now.compact()`. It is DEFAULT and breaks nothing.
 
     Then change the settings in one case that you choose, not in all, which costs too
-    much: `replace(settings, threshold_pct=30)`.
+    much: `now.compact(threshold_pct=30)`.
 
-    Lesson 08: when does compacting cost nothing that isn't paid anyway? `given["idle"]`
-    says so.
+    Lesson 08: when does compacting cost nothing that isn't paid anyway? `now.idle` says
+    so.
     """
     fault = broken(answer.function, cases=10)
     size = many(len(fault.get("case", ())), "exchange")
@@ -311,15 +308,20 @@ class Desk:
         settings, request = self.settings, self.request
         options: Any = {key: request[key] for key in ("model", "system", "tools")}
         options["summary_tokens"] = settings.summary_tokens
-        given: Any = {
-            "meter": TokenMeter(len(str(options))),
-            "archive": lambda: "run.jsonl",
-        }
-        given["summarize"] = summarizer(
-            self.client, on_usage=self.bills.append, **options
-        )
-        given |= {"reason": "auto", "focus": "", "settled": 0, "idle": 0.0}
-        return lambda messages: engine(messages, settings, **given).messages
+        meter = TokenMeter(len(str(options)))
+        summarize = summarizer(self.client, on_usage=self.bills.append, **options)
+
+        def before(messages: list[Message]) -> list[Message]:
+            now = Now(
+                messages,
+                settings,
+                meter=meter,
+                summarize=summarize,
+                archive=lambda: "run.jsonl",
+            )
+            return run_engine(engine, now).applied(messages)
+
+        return before
 
 
 def hired(

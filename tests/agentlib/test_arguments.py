@@ -144,12 +144,12 @@ def test_an_engine_is_found_in_the_current_folder_and_by_its_path(
     monkeypatch.setattr(sys, "path", [each for each in sys.path if each])
     (tmp_path / "book").mkdir()
     for file in ("mine_here.py", "book/mine_there.py"):
-        (tmp_path / file).write_text(f"def compact():\n    return {file!r}\n")
+        (tmp_path / file).write_text(f"def compact(now):\n    return {file!r}\n")
     monkeypatch.chdir(tmp_path)
     for name in ("mine_here:compact", "mine_here.py"):
-        assert engine_named(name)() == "mine_here.py"
+        assert engine_named(name)(None) == "mine_here.py"
     for name in ("book/mine_there.py:compact", str(tmp_path / "book/mine_there.py")):
-        assert engine_named(name)() == "book/mine_there.py"
+        assert engine_named(name)(None) == "book/mine_there.py"
     for wrong in ("book/none.py:compact", "mine_here:none", "book/mine_there.py:none"):
         with pytest.raises(ValueError, match=re.escape(wrong)):
             engine_named(wrong)

@@ -24,6 +24,7 @@ from agentlib.messages import (
     is_summary,
     of_type,
 )
+from agentlib.step import standing_in
 from offline_api import violation
 from tests.fakes import client, error, say
 from tests.strategies import (
@@ -74,8 +75,9 @@ def test_a_summary_is_summarised_with_the_rest_and_the_request_is_carried_on():
 def test_the_thinking_of_what_stays_goes_but_not_that_of_the_unanswered_turn():
     old = [assistant(thinking(), use("a")), user(result("a"))]
     new = [assistant(thinking(), use("b")), user(result("b"))]
-    view = compacted([*conversation(2), *old, *new], 2)
-    assert view[1:] == [assistant(use("a")), old[1], *new]
+    messages = [*conversation(2), *old, *new]
+    step = standing_in(messages, compacted(messages, 2))
+    assert step.applied(messages)[1:] == [assistant(use("a")), old[1], *new]
 
 
 def compacted_or_left(messages, keep):

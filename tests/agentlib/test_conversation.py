@@ -1,9 +1,8 @@
 """What the adapters share, with a framework whose messages are the wire's own."""
 
-import inspect
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -17,7 +16,7 @@ from agentlib.messages import (
     is_summary,
     of_type,
 )
-from agentlib.pipeline import compact
+from agentlib.pipeline import ContextEngine, NoEngine, Now
 from agentlib.settings import Settings
 from agentlib.step import Step
 from agentlib.transcripts import load
@@ -83,16 +82,24 @@ def test_a_view_is_remembered_and_keeps_the_rules(tmp_path: Path):
     assert sum(is_summary(b) for m in made[-1] for b in of_type(m, "text")) == 1
 
 
-def test_an_engine_gets_every_argument_by_its_name(tmp_path: Path):
-    got = dict[str, Any]()
+def test_an_engine_gets_the_moment_and_knows_the_persons_words(tmp_path: Path):
+    moments = list[Now]()
 
-    def engine(messages: list[Message], settings: Settings, **given: Any) -> Step:
-        got.update(given)
-        return compact(messages, settings, **given)
+    def engine(now: Now) -> Step:
+        moments.append(now)
+        return now.compact()
 
     views(Plain(tmp_path, SETTINGS, engine), range(2), [])
-    names = {*inspect.signature(compact).parameters} - {"messages", "settings"}
-    assert got.keys() == names
+    assert [len(now.messages) for now in moments] == [1, 3]
+    assert {now.persons for now in moments} == {frozenset({"Read the files."})}
+
+
+def test_an_engine_of_the_protocol_before_is_told_its_line(tmp_path: Path):
+    def engine(messages: list[Message], settings: Settings, **given: Any) -> Step:
+        return Step()
+
+    with pytest.raises(NoEngine, match=r"`def engine\(now\):`"):
+        views(Plain(tmp_path, SETTINGS, cast(ContextEngine, engine)), range(2), [])
 
 
 def test_another_process_goes_on_with_the_view(tmp_path: Path):
@@ -172,8 +179,8 @@ def test_parts_that_follow_one_another_are_one_reply(tmp_path: Path):
 
 
 def test_the_input_of_a_call_stays_as_the_framework_has_it(tmp_path: Path):
-    def shorten(messages: list[Message], settings: Settings, **given: Any) -> Step:
-        return Step(messages=messages, replaced={f"t0{INPUT}": "{}"})
+    def shorten(now: Now) -> Step:
+        return Step(texts={f"t0{INPUT}": "{}"})
 
     seen = Plain(tmp_path, SETTINGS, shorten).view(
         "chat", turns(2), lambda messages: ""

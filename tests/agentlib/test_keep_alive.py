@@ -81,10 +81,7 @@ def test_the_layers_know_that_the_cache_is_warm(tmp_path: Path) -> None:
     clock.pause(100)
     idle: list[float] = []
     engine = agent.engine
-    agent.engine = lambda *args, **given: (
-        idle.append(given["idle"]),
-        engine(*args, **given),
-    )[1]
+    agent.engine = lambda now: (idle.append(now.idle), engine(now))[1]
     agent.prepare(agent.now())
     assert 100 < idle[0] < 110
 

@@ -58,7 +58,7 @@ def test_a_turn_holds_what_was_sent_and_what_came_of_it(workspace, session):
     assert [m["content"][0]["text"] for m in last.messages] == ["Done."]
     assert (first.stop_reason, last.stop_reason) == ("tool_use", "end_turn")
     assert isinstance(first.step, Step)
-    assert first.step.messages == first.context
+    assert first.step.applied(first.context) == first.context
     assert [len(turn.usages) for turn in (first, last)] == [1, 1]
     assert first.usages[0]["output_tokens"] > 0
     assert first.events == last.events == ()

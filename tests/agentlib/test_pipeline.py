@@ -22,13 +22,13 @@ from agentlib.messages import (
     result_text,
     with_results,
 )
-from agentlib.pipeline import compact
+from agentlib.pipeline import Now, compact
 from agentlib.presets import ALL
 from agentlib.session_file import timestamp
 from agentlib.settings import Settings
-from agentlib.step import Step
 from agentlib.transcripts import Session, load
 from offline_api import violation
+from session_report.frames import Shown
 from tests.benchmarks.stress import SETTINGS, WINDOW, blocks
 from tests.strategies import (
     assistant,
@@ -41,6 +41,7 @@ from tests.strategies import (
     requests_of,
     result,
     results_of,
+    seen,
     short,
     some_settings,
     unseen_of,
@@ -59,7 +60,7 @@ def never(*unused):
 
 def step(messages, settings, **more):
     calls = {"meter": TokenMeter(), "summarize": short, "archive": lambda: "t.jsonl"}
-    return compact(messages, settings, **{**calls, **more})
+    return seen(compact(Now(messages, settings, **{**calls, **more})), messages)
 
 
 def fails(messages, focus):
@@ -69,10 +70,10 @@ def fails(messages, focus):
 def test_a_context_under_the_threshold_passes_unchanged():
     messages = conversation(5)
     found = step(messages, OFF, summarize=never, archive=never)
-    assert list(changes(messages, found.messages)) == []
-    assert len(found.messages) == len(messages)
-    assert found == Step(
-        messages=messages,
+    assert list(changes(messages, found.view)) == []
+    assert len(found.view) == len(messages)
+    assert replace(found, view=[]) == Shown(
+        view=[],
         tokens_before=found.tokens_after,
         tokens_after=found.tokens_after,
     )
@@ -81,7 +82,7 @@ def test_a_context_under_the_threshold_passes_unchanged():
 def test_switched_off_no_layer_does_anything():
     messages, off = conversation(9), Settings(threshold=1, enabled=False)
     found = step(messages, off, reason="manual", summarize=never, archive=never)
-    assert found.messages == messages
+    assert found.view == messages
     assert found.compaction is None
     assert found.tokens_before == found.tokens_after == TokenMeter().estimate(messages)
 
@@ -92,14 +93,14 @@ def test_clearing_is_told_by_id_content_and_tokens():
     )  # results of 1,000 characters, 345 tokens; a placeholder has 26
     found = step(messages, Settings())
     assert found.cleared == ("toolu_0", "toolu_1")
-    assert found.replaced == {"toolu_0": CLEARED, "toolu_1": CLEARED}
-    assert results_of(found.messages)["toolu_0"]["content"] == CLEARED
+    assert found.texts == {"toolu_0": CLEARED, "toolu_1": CLEARED}
+    assert results_of(found.view)["toolu_0"]["content"] == CLEARED
     assert found.tokens_cleared == pytest.approx(2 * (345 - 26 * 0.345), abs=1)
     assert found.tokens_after == found.tokens_before - found.tokens_cleared
     assert (
         found.settled == 5
     )  # before the call of toolu_2, the oldest that may still change
-    again = step([*found.messages, *reading(5)], Settings(), settled=found.settled)
+    again = step([*found.view, *reading(5)], Settings(), settled=found.settled)
     assert again.cleared == ("toolu_2",)
 
 
@@ -136,7 +137,7 @@ def test_clearing_is_told_by_id_content_and_tokens():
 )
 def test_the_settings_choose_the_policy_and_its_numbers(policy, old, cleared, settled):
     found = step(conversation(5), Settings(**policy))
-    assert results_of(found.messages)["toolu_0"]["content"] == old
+    assert results_of(found.view)["toolu_0"]["content"] == old
     assert (len(found.cleared), found.settled) == (cleared, settled)
 
 
@@ -213,10 +214,10 @@ def test_what_is_asked_for_is_done_under_the_threshold_and_with_its_focus(reason
     assert (found.compaction, found.reason, found.focus) == (reason, reason, "rules")
     assert (found.archive, found.failure) == ("t.jsonl", None)
     assert found.kept == (9, 10)
-    assert found.messages[1:] == messages[9:]
+    assert found.view[1:] == messages[9:]
     assert found.settled == 1
     assert len(found.cleared) == 2  # micro first: the summary is asked for on that view
-    assert found.tokens_after == TokenMeter().estimate(found.messages)
+    assert found.tokens_after == TokenMeter().estimate(found.view)
     assert found.tokens_cleared == pytest.approx(671, abs=2)
 
 
@@ -226,9 +227,9 @@ def test_a_failed_summary_leaves_what_micro_made_and_says_why():
     assert (found.compaction, found.reason) == ("failed", "auto")
     assert (found.failure, found.archive) == ("the summary is empty", "t.jsonl")
     plain = step(messages, Settings())
-    assert found.messages == plain.messages
+    assert found.view == plain.view
     assert (found.settled, found.kept) == (plain.settled, ())
-    assert (found.replaced, found.tokens_after) == (plain.replaced, plain.tokens_after)
+    assert (found.texts, found.tokens_after) == (plain.texts, plain.tokens_after)
     for summary in ("", prose(20_000)):
         assert (
             step(messages, low, summarize=lambda m, f, s=summary: s).compaction
@@ -241,9 +242,9 @@ def test_a_compaction_that_left_the_context_over_the_threshold_waits_for_an_exch
     first = step(conversation(3), low)
     assert first.compaction == "auto"
     assert first.tokens_after > low.threshold_tokens
-    again = step(first.messages, low, summarize=never, archive=never)
+    again = step(first.view, low, summarize=never, archive=never)
     assert again.compaction is None
-    assert step([*again.messages, *reading(3)], low).compaction == "auto"
+    assert step([*again.view, *reading(3)], low).compaction == "auto"
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -272,13 +273,11 @@ def test_every_context_keeps_the_rules_the_request_and_the_unseen(history, setti
     before = copy.deepcopy(history)
     steps = play(history, settings, manual=True)
     for step, stop in zip(steps, requests_of(history), strict=True):
-        assert violation(step.messages) is None
-        assert step.messages[-1]["role"] == "user"
-        left = with_results(history[:stop], step.replaced if step.compaction else {})
-        assert unseen_of(step.messages) == unseen_of(
-            left
-        )  # whole, or split by the tail
-        assert active_request(step.messages) == active_request(history[:stop])
+        assert violation(step.view) is None
+        assert step.view[-1]["role"] == "user"
+        left = with_results(history[:stop], step.texts if step.compaction else {})
+        assert unseen_of(step.view) == unseen_of(left)  # whole, or split by the tail
+        assert active_request(step.view) == active_request(history[:stop])
     assert history == before
 
 
@@ -291,16 +290,16 @@ def test_running_from_the_settled_edge_makes_the_same_view_as_from_the_start(
     fast = play(history, settings, manual=True)
     slow = play(history, settings, manual=True, settled=False)
     for one, other in zip(fast, slow, strict=True):
-        assert one.messages == other.messages
-        assert (one.replaced, one.compaction) == (other.replaced, other.compaction)
+        assert one.view == other.view
+        assert (one.texts, one.compaction) == (other.texts, other.compaction)
 
 
 @given(histories(min_size=3), some_settings)
 def test_what_is_settled_is_never_touched_again_but_by_a_compaction(history, settings):
     for first, second in pairwise(play(history, settings)):
-        assert 0 <= first.settled <= len(first.messages)
+        assert 0 <= first.settled <= len(first.view)
         if second.compaction in (None, "failed"):
-            assert list(changes(first.messages[: first.settled], second.messages)) == []
+            assert list(changes(first.view[: first.settled], second.view)) == []
             assert second.settled >= first.settled
 
 
@@ -310,12 +309,12 @@ def test_thinking_is_sent_only_where_it_was_thought_or_in_the_newest_turn(
 ):
     sent, thought_after = [], {}
     for step in play(history, replace(settings, keep_recent=settings.keep_recent % 3)):
-        newest = last_assistant(step.messages)
-        for i, message in enumerate(step.messages):
+        newest = last_assistant(step.view)
+        for i, message in enumerate(step.view):
             for block in of_type(message, "thinking"):
                 place = thought_after.setdefault(block["thinking"], bare(sent))
-                assert i == newest or bare(step.messages[:i]) == place
-        sent = step.messages
+                assert i == newest or bare(step.view[:i]) == place
+        sent = step.view
 
 
 @given(histories(min_size=1), some_settings, st.integers(0, 12))
@@ -325,17 +324,18 @@ def test_once_more_changes_nothing_more(history, settings, start):
     def again(messages, settled):
         calls = {"summarize": short, "archive": lambda: "t.jsonl", "idle": 1_000.0}
         known = meter(settings.estimator)
-        return compact(messages, settings, meter=known, settled=settled, **calls)
+        now = Now(messages, settings, meter=known, settled=settled, **calls)
+        return seen(compact(now), messages)
 
     first = again(history, start)
     # A compaction clears what an edge made up here has held back: only the true one, 0,
     # is tried.
     assume(start == 0 or first.compaction in (None, "failed"))
     for settled in {first.settled, 0 if start == 0 else first.settled}:
-        second = again(first.messages, settled)
-        assert len(first.messages) == len(second.messages)
-        assert list(changes(first.messages, second.messages)) == []
-        assert second.replaced == {}
+        second = again(first.view, settled)
+        assert len(first.view) == len(second.view)
+        assert list(changes(first.view, second.view)) == []
+        assert second.texts == {}
         assert (
             second.compaction is None
             or second.compaction == first.compaction == "failed"
@@ -351,7 +351,7 @@ def test_once_more_changes_nothing_more(history, settings, start):
 def test_a_step_tells_all_that_was_done(history, settings, reason, failing):
     before, known = copy.deepcopy(history), meter(settings.estimator)
     known.observe(history[:1], bill(history[:1]))
-    step = compact(
+    now = Now(
         history,
         settings,
         meter=known,
@@ -360,22 +360,23 @@ def test_a_step_tells_all_that_was_done(history, settings, reason, failing):
         reason=reason,
         idle=999.0,
     )
+    step = seen(compact(now), history)
     assert history == before
-    assert step.cleared == tuple(step.replaced)
+    assert step.cleared == tuple(step.texts)
     assert step.tokens_before == known.estimate(history)
-    assert step.tokens_after == known.estimate(step.messages)
+    assert step.tokens_after == known.estimate(step.view)
     assert (step.compaction == "failed") == (step.failure is not None)
     assert (step.compaction is None) == (step.archive is None)
-    view = with_results(history, step.replaced)
+    view = with_results(history, step.texts)
     if step.compaction == reason:
-        *head, summary = step.messages[: step.settled]
+        *head, summary = step.view[: step.settled]
         assert is_summary(summary["content"][0])
         assert step.kept[: len(head)] == tuple(range(len(head)))
-        assert bare([*head, *step.messages[step.settled :]]) == bare(
+        assert bare([*head, *step.view[step.settled :]]) == bare(
             [view[i] for i in step.kept]
         )
     else:
-        assert bare(step.messages) == bare(view)
+        assert bare(step.view) == bare(view)
         assert step.kept == ()
         assert step.tokens_after == step.tokens_before - step.tokens_cleared
 
@@ -398,7 +399,7 @@ def test_after_a_refusal_unseen_results_are_cut_if_nothing_else_makes_them_fit(
     history, before = list(session.history), copy.deepcopy(session.history)
     known.observe(history[:1], bill(history[:1]))
     known.believe(history, int(times * 12_000))
-    step = compact(
+    now = Now(
         session.context,
         most,
         meter=known,
@@ -406,15 +407,16 @@ def test_after_a_refusal_unseen_results_are_cut_if_nothing_else_makes_them_fit(
         archive=lambda: "t.jsonl",
         reason="reactive",
     )
+    step = seen(compact(now), now.messages)
     session.take(step, at=0.0)
-    assert session.context == step.messages
+    assert session.context == step.view
     assert session.history == history == before
-    assert violation(step.messages) is None
-    assert active_request(step.messages) == active_request(history)
-    whole, cut = unseen_of(history), unseen_of(step.messages)
+    assert violation(step.view) is None
+    assert active_request(step.view) == active_request(history)
+    whole, cut = unseen_of(history), unseen_of(step.view)
     assert whole.keys() == cut.keys()
     shortened = [name for name in cut if cut[name] != whole[name]]
-    assert set(shortened) <= step.replaced.keys()
+    assert set(shortened) <= step.texts.keys()
     assert all("characters trimmed" in result_text(cut[name]) for name in shortened)
     if shortened and settings.tail_tokens is None:
         assert step.compaction == "failed"
@@ -426,7 +428,7 @@ def test_a_session_folds_what_a_step_tells_to_the_view_that_was_sent(history, se
     session, known = Session(session_id="s"), meter(settings.estimator, 800)
     for n, message in enumerate(history):
         if message["role"] == "assistant":
-            step = compact(
+            now = Now(
                 session.context,
                 settings,
                 meter=known,
@@ -436,8 +438,9 @@ def test_a_session_folds_what_a_step_tells_to_the_view_that_was_sent(history, se
                 settled=session.settled,
                 idle=999.0 * (n % 2),
             )
+            step = seen(compact(now), now.messages)
             session.take(step, at=float(n))
-            assert session.context == step.messages
+            assert session.context == step.view
             session.reply(message, at=float(n), settled=step.settled)
         else:
             session.fold({"type": "user", "uuid": f"u{n}", "message": message})
@@ -460,8 +463,8 @@ def test_a_lower_threshold_never_compacts_later(history, settings, one, other):
 def test_a_conversation_under_the_threshold_stays_the_same_objects(history, settings):
     quiet = replace(settings, threshold=None, micro="off")
     for step, stop in zip(play(history, quiet), requests_of(history), strict=True):
-        assert list(changes(history[:stop], step.messages)) == []
-        assert len(step.messages) == stop
+        assert list(changes(history[:stop], step.view)) == []
+        assert len(step.view) == stop
 
 
 # -- many turns in a window of 32,000 tokens (for 10,000 and the cost of each, see `make stress`) --

@@ -24,7 +24,7 @@ from agentlib.auto_compact import (
 from agentlib.estimation import TokenMeter, estimate_text, meter
 from agentlib.hooks import Hooks, pinned
 from agentlib.messages import PINNED, active_request, blocks, exchanges, of_type
-from agentlib.pipeline import compact
+from agentlib.pipeline import Now, compact
 from agentlib.presets import ALL, DEFAULT
 from agentlib.recovery import (
     Breaker,
@@ -37,7 +37,7 @@ from agentlib.recovery import (
 )
 from agentlib.session_file import Request, compaction, compaction_lines, timestamp
 from agentlib.settings import Settings
-from agentlib.step import Outcome, Step
+from agentlib.step import Step
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
 from offline_api import client as lab_client
@@ -55,7 +55,14 @@ from tests.fakes import (
     worker,
 )
 from tests.runs import READ, a_session, ctrl_c, go, state
-from tests.strategies import histories, requests_of, short, some_settings, unseen_of
+from tests.strategies import (
+    histories,
+    requests_of,
+    seen,
+    short,
+    some_settings,
+    unseen_of,
+)
 
 SETTINGS = Settings(
     context_window=10_000, output_reserve=1_000, buffer=1_000, micro="off"
@@ -98,7 +105,8 @@ def step(messages, settings=SETTINGS, summarize=fails, reason="auto"):
         "summarize": summarize,
         "archive": lambda: "t.jsonl",
     }
-    return compact(messages, settings, reason=reason, **known)
+    now = Now(messages, settings, reason=reason, **known)
+    return seen(compact(now), messages)
 
 
 def text(message) -> str:
@@ -180,15 +188,15 @@ def noted(outcomes: str, settings=SETTINGS):
     """f: failed, s: helped, o: left it over the threshold, r: cut to size while it
     rested."""
     found = []
-    for seen, outcome in enumerate(outcomes, 1):
-        made = Step(messages=[user("s")], compaction="auto", tokens_after=100)
+    for number, outcome in enumerate(outcomes, 1):
+        made = Step(summary=user("s"), tokens_after=100)
         if outcome == "f":
-            made = replace(made, compaction="failed", failure="empty")
+            made = replace(made, summary=None, failure="empty")
         elif outcome == "o":
             made = replace(made, tokens_after=settings.threshold_tokens + 1)
         elif outcome == "r":
             made = replace(made, failure="compaction rests after 3 failures")
-        found += compactions_of(made, 0.0, seen)
+        found += compactions_of(made, 0.0, number)
     return found
 
 
@@ -258,7 +266,8 @@ def test_what_is_an_emergency(tokens, reason, changed, urgent):
     meter = TokenMeter()
     meter.estimate = lambda messages: tokens
     calls = {"meter": meter, "summarize": fails, "archive": lambda: "t.jsonl"}
-    done = compact(talk(9), replace(SETTINGS, **changed), reason=reason, **calls)
+    now = Now(talk(9), replace(SETTINGS, **changed), reason=reason, **calls)
+    done = compact(now)
     assert (done.compaction == reason) == urgent
 
 
@@ -282,16 +291,16 @@ def test_an_emergency_keeps_half_the_tail():
 def test_without_a_model_a_failure_is_a_failure_until_it_is_an_emergency():
     calm = step(talk(8))
     assert (calm.compaction, calm.failure) == ("failed", "no model to be had")
-    assert calm.messages == talk(8)
+    assert calm.view == talk(8)
     found = step(talk(9))
     assert (found.compaction, found.failure) == ("auto", "no model to be had")
     assert found.tokens_after < 2_000
     assert found.archive == "t.jsonl"
-    cut = text(found.messages[0])
+    cut = text(found.view[0])
     assert "[No summary: no model to be had. What was said stands here instead" in cut
     assert "- [request] Read it all. Never push.\nNoted 1.\nNoted 2.\n" in cut
-    assert active_request(found.messages) == "Read it all. Never push."
-    assert violation(found.messages) is None
+    assert active_request(found.view) == "Read it all. Never push."
+    assert violation(found.view) is None
 
 
 def test_the_middle_is_cut_out_in_whole_lines():
@@ -602,7 +611,7 @@ def test_the_breaker_is_kept_in_the_session_file(workspace, session):
 
 def test_a_rest_is_noted_and_read_from_the_sentence_of_an_older_file():
     why = "compaction rests after 3 failures, 7 turns more"
-    step = Step(messages=[], compaction=Outcome.FAILED, failure=why, rested=True)
+    step = Step(failure=why, rested=True)
     (line,) = compaction_lines(step, [], None)
     line["timestamp"] = timestamp(0)
     assert compaction(line, None, 0).rested
@@ -765,17 +774,17 @@ def test_a_pinned_emergency_without_a_model_keeps_the_lines(workspace, session):
 )
 def test_to_pin_what_is_pinned_changes_nothing(lines, more):
     def step(message):
-        return Step(messages=[message], compaction=Outcome.AUTO)
+        return Step(summary=message)
 
     summary = summary_message("Done.", "t.jsonl", "Go on.")
-    once = pinned(step(summary), [*lines, *more], TokenMeter()).messages[0]
+    once = pinned(step(summary), [*lines, *more], [], TokenMeter()).summary
     assert active_request([once]) == "Go on."
     assert violation([once]) is None
     if len(blocks(once)) == 2:
         assert once is summary
         return
     again = [blocks(once)[1]["text"], *more]
-    assert pinned(step(summary), again, TokenMeter()).messages == [once]
+    assert pinned(step(summary), again, [], TokenMeter()).summary == once
 
 
 def test_a_gate_changes_a_summary_or_refuses_it_and_the_model_is_asked_once_more(
@@ -846,16 +855,16 @@ def test_an_emergency_keeps_the_rules_the_request_and_the_unseen(
         told = history[:stop]
         summarize = fails if fail else short
         calls = {"summarize": summarize, "archive": lambda: "t.jsonl", "idle": 0.0}
-        step = compact(
-            told, hurry, meter=meter(hurry.estimator), reason=reason, **calls
-        )
-        assert violation(step.messages) is None
-        assert unseen_of(step.messages).keys() == unseen_of(told).keys()
-        if (
-            hurry.tail_tokens is None
-        ):  # a tail by tokens may split a result that is too large
-            assert unseen_of(step.messages) == unseen_of(told)
-        assert active_request(step.messages) == active_request(told)
+        gauge = meter(hurry.estimator)
+        now = Now(told, hurry, meter=gauge, reason=reason, **calls)
+        step = seen(compact(now), told)
+        assert violation(step.view) is None
+        # A head may end with results that were seen; nothing of the model follows them.
+        kept = {name: unseen_of(step.view).get(name) for name in unseen_of(told)}
+        assert None not in kept.values()
+        if hurry.tail_tokens is None:  # a tail by tokens may split a too large result
+            assert kept == unseen_of(told)
+        assert active_request(step.view) == active_request(told)
         assert step.tokens_after <= max(step.tokens_before, FRAME)
     assert history == before
 

@@ -121,22 +121,23 @@ def test_a_call_is_one_line_of_which_the_outcome_is_dim(call, result, line):
 
 
 def test_each_outcome_of_the_layers_has_its_lines():
-    quiet = Step(messages=[], tokens_before=9_000, tokens_after=9_000)
+    quiet = Step(tokens_before=9_000, tokens_after=9_000)
     assert lines(quiet) == []
-    cleared = replace(quiet, replaced={"toolu_1": ""}, tokens_cleared=500)
+    cleared = replace(quiet, texts={"toolu_1": ""}, tokens_cleared=500)
     assert lines(cleared) == [
         "[micro_compact: results shortened: 1; 9,000 -> 8,500 tokens]"
     ]
-    auto = replace(quiet, compaction="auto", archive="s.jsonl#u", tokens_after=1_000)
+    summary = {"role": "user", "content": "Did it."}
+    auto = replace(quiet, summary=summary, archive="s.jsonl#u", tokens_after=1_000)
     saved = "[transcript saved: s.jsonl#u] 9,000 -> 1,000 tokens"
     assert lines(auto) == ["[auto_compact triggered]", saved]
-    manual = replace(auto, compaction="manual", reason="manual")
+    manual = replace(auto, reason="manual")
     assert lines(manual) == ["[manual compact]", saved]
-    failed = replace(quiet, compaction="failed", failure="the summary is empty")
+    failed = replace(quiet, failure="the summary is empty")
     assert lines(failed)[1:] == [
         "[compaction failed: the summary is empty; nothing was changed]"
     ]
-    cut = replace(auto, reason="reactive", compaction="reactive", failure="Overloaded")
+    cut = replace(auto, reason="reactive", failure="Overloaded")
     assert lines(cut) == [
         "[reactive compact]",
         "[no summary: Overloaded; the conversation is cut to size instead]",

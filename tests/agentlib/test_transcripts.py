@@ -481,7 +481,7 @@ def live(seed: int, folder: Path) -> Counter:
             for turn in loop.run(
                 model, words, workspace, session=session, max_turns=12, **options
             ):
-                assert turn.context == turn.step.messages
+                assert turn.context == session.requests[-1].context
                 seen["cleared"] += len(turn.step.cleared)
                 if rng.random() < 0.05:
                     break

