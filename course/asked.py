@@ -1,6 +1,7 @@
 """What each prediction of the lessons may say, so that `predict` can refuse at once."""
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 Choice = str | int | bool
@@ -103,8 +104,8 @@ def is_label(name: str, key: str) -> bool:
 def _meant(value: Any, choices: tuple[Choice, ...]) -> Any:
     """Return the choice that a value means, or None."""
     if not choices:
-        is_number = isinstance(value, int | float) and type(value) is not bool
-        return value if is_number else None
+        is_truth = value is True or value is False
+        return value if isinstance(value, Real) and not is_truth else None
     same_type = [
         each for each in choices if isinstance(each, bool) == isinstance(value, bool)
     ]
