@@ -23,7 +23,8 @@ from agentlib.pipeline import compact
 from agentlib.settings import MODEL, Settings
 from agentlib.step import ContextEngine, Step
 from agentlib.transcripts import Session
-from course.figures.climb import climb
+from course.figures.climb import FACTS, FILES, climb
+from course.table import Table, as_table
 from offline_api.model import HABITS, Habits
 from session_report.style import Chart
 from windtunnel.runner import Run, play
@@ -136,6 +137,16 @@ def scorecard(upto: str, more: Mapping[str, Run] = NO_RUNS) -> DataFrame:
         for column in _better(before, row):
             shown[name][column] = f"▲ {row[column]}"
     return DataFrame.from_dict(shown, orient="index").rename_axis("lesson")
+
+
+def table(upto: str, more: Mapping[str, Run] = NO_RUNS) -> Table:
+    """Lay the scorecard out for reading, with a mark at its last row."""
+    card = scorecard(upto, more)
+    card[DOLLARS] = [
+        value if isinstance(value, str) else f"{value:.4f}" for value in card[DOLLARS]
+    ]
+    units = {"described": f"of {FILES} files", "facts": f"of {FACTS}"}
+    return as_table(card, units=units, mark=[card.index[-1]])
 
 
 def _better(before: Mapping[str, Any], row: Mapping[str, Any]) -> list[str]:
