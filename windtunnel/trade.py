@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
@@ -27,8 +28,15 @@ NEAR, FEW = 1.2, 12
 names."""
 Dots = Mapping[str, tuple[float, float]]
 """By name: the dollars of a run, and how much of the task is left."""
+EVIDENCE = "A system's name means its numbers, run in our agent by a scripted model"
+"""What a picture or a table with presets is evidence of. It says so itself."""
 _DOT = "#8A919B"
-_FAR = [(x, y) for far in (22, 35, 48) for x, y in product((9, -9, 0), (far, -far))]
+_FAR = [
+    (x, y) for far in (22, 35, 48, 61, 74) for x, y in product((9, -9, 0), (far, -far))
+]
+_SEEN_AT_ONCE = 8
+"""Places of `_SIDES` where no line has to lead from a name to its dot. Such a place is
+worth crossing an interval for, if there are many dots."""
 _SIDES = [*product((9, -9), (0,)), *product((0, 9, -9), (9, -9)), *_FAR]
 """Where a name may stand beside its dot, in points; the first free place is taken."""
 
@@ -115,11 +123,13 @@ def intervals(
 ) -> None:
     """Draw dots with their intervals across and upwards, and name them.
 
-    Names keep clear of dots, and of the intervals if there are at most `FEW` dots. Dots
-    at nearly the same place share the name of a red one or of the first, and say how
-    many more are here.
+    Names keep clear of dots, and of the intervals if there are at most `FEW` dots or if
+    there is room for that. Dots at
+    nearly the same place share the name of a red one or of the first, and say how many
+    more are here.
     """
     taken, places = list[Bbox](), dict[tuple[float, float], list[str]]()
+    crossed = list[Bbox]()
     has_room = len(dots) <= FEW
     for name, ((x, *across), (y, *up)) in dots.items():
         looks: Any = {"color": colours[name]}
@@ -127,17 +137,23 @@ def intervals(
         marks += axes.plot(
             x, y, "o", markersize=9 if name == largest or has_room else 7, **looks
         )
-        taken += [mark.get_window_extent() for mark in marks[0 if has_room else -1 :]]
+        taken.append(marks[-1].get_window_extent())
+        lines = [mark.get_window_extent() for mark in marks[:-1]]
+        (taken if has_room else crossed).extend(lines)
         near = (p for p in places if abs(p[0] - x) < NEAR and abs(p[1] - y) < NEAR)
         places.setdefault(next(near, (x, y)), []).append(name)
     halo: Any = {"path_effects": [withStroke(linewidth=2.5, foreground="white")]}
     halo |= {"fontsize": 9 if has_room else 8}
-    for place, names in places.items():
+    ordered = sorted(
+        places.items(), key=lambda each: RED not in {colours[name] for name in each[1]}
+    )
+    for place, names in ordered:
         first = next(
             (name for name in reversed(names) if colours[name] == RED), names[0]
         )
         more = f" + {len(names) - 1} here" if names[1:] else ""
-        name_dot(axes, first + more, place, taken, color=colours[first], **halo)
+        halo["color"] = colours[first]
+        name_dot(axes, first + more, place, taken, crossed, **halo)
 
 
 def _marked(axes: Axes, scale: Mapping[str, float]) -> None:
@@ -150,20 +166,58 @@ def _marked(axes: Axes, scale: Mapping[str, float]) -> None:
 
 
 def name_dot(
-    axes: Axes, name: str, dot: tuple[float, float], taken: list[Bbox], **looks: Any
+    axes: Axes,
+    name: str,
+    dot: tuple[float, float],
+    taken: list[Bbox],
+    crossed: Sequence[Bbox] = (),
+    **looks: Any,
 ) -> None:
     """Write a name beside its dot where nothing else stands, or else on the side with
     more room.
 
-    A line leads to a name that is far from its dot.
+    A line leads to a name that is far from its dot. A name stands on one of `crossed`
+    only if there is no other place for it.
     """
+    near = _SIDES[:_SEEN_AT_ONCE]
+    if crossed and _named(axes, name, dot, near, taken, [*taken, *crossed], **looks):
+        return
+    if _named(axes, name, dot, _SIDES, taken, taken, **looks):
+        return
+    x, across = (9, "left") if dot[0] < sum(axes.get_xlim()) / 2 else (-9, "right")
+    axes.annotate(
+        name, dot, xytext=(x, 0), textcoords="offset points", ha=across, **looks
+    )
+
+
+def _along(axes: Axes, dot: tuple[float, float], box: Bbox) -> list[Bbox]:
+    """Cover the line that leads from a dot to its name with small boxes, but for its
+    two ends."""
+    x, y = axes.transData.transform(dot)
+    end = (box.x0 + box.x1) / 2, box.y0 if box.y0 > y else box.y1
+    shares = np.linspace(0, 1, 12)[2:-1]
+    places = [(x + s * (end[0] - x), y + s * (end[1] - y)) for s in shares]
+    return [Bbox.from_bounds(left - 3, low - 3, 6, 6) for left, low in places]
+
+
+def _named(
+    axes: Axes,
+    name: str,
+    dot: tuple[float, float],
+    sides: Sequence[tuple[int, int]],
+    taken: list[Bbox],
+    avoided: Sequence[Bbox],
+    **looks: Any,
+) -> bool:
+    """Write a name on the first of these sides where it covers nothing of `avoided`, and
+    return whether there is one."""
     line: Any = {
         "arrowstyle": "-",
         "linewidth": 0.6,
         "color": looks["color"],
         "shrinkA": 0,
     }
-    for x, y in _SIDES:
+    for x, y in sides:
         across = "left" if x > 0 else "right" if x else "center"
         up = "bottom" if y > 0 else "top" if y else "center"
         place: Any = {
@@ -178,13 +232,16 @@ def name_dot(
         text.get_window_extent()  # puts it in its place, and has the line in it
         box = Text.get_window_extent(text)
         inside = (
-            axes.bbox.x0 < box.x0 and box.x1 < axes.bbox.x1 and axes.bbox.y0 < box.y0
+            axes.bbox.x0 < box.x0
+            and box.x1 < axes.bbox.x1
+            and axes.bbox.y0 < box.y0
+            and box.y1 < axes.bbox.y1 + 8
         )
-        if inside and not any(box.overlaps(other) for other in taken):
-            taken.append(box)
-            return
+        line_on = _along(axes, dot, box) if abs(y) > 9 else []
+        is_free = not any(box.overlaps(other) for other in avoided)
+        is_free &= not any(b.overlaps(other) for b in line_on for other in taken)
+        if inside and is_free:
+            taken += [box, *line_on]
+            return True
         text.remove()
-    x, across = (9, "left") if dot[0] < sum(axes.get_xlim()) / 2 else (-9, "right")
-    axes.annotate(
-        name, dot, xytext=(x, 0), textcoords="offset points", ha=across, **looks
-    )
+    return False

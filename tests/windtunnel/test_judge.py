@@ -182,7 +182,7 @@ def test_json_page_and_picture_hold_it(verdict, tmp_path):
     text = page(verdict, True)
     assert "<script" not in text
     assert "data:image/png;base64," in text
-    assert "equal: the spreads overlap".capitalize() in text
+    assert "not to be told apart: the spreads overlap".capitalize() in text
 
 
 def test_a_dearer_engine_does_not_pass_against_an_earlier_verdict(verdict):
@@ -253,7 +253,7 @@ def test_overlapping_spreads_are_called_equal_and_beat_nobody():
     a, b = at(50, 90), at(53, 88)
     assert compared(a, b) == EQUAL
     assert not beats(a, b)
-    assert compared(a, at(60, 90)) == "cheaper; equal in what is kept"
+    assert compared(a, at(60, 90)) == "cheaper; kept not to be told apart"
     assert compared(at(60, 99), a) == "more expensive; keeps more"
     assert beats(a, at(60, 90))
     assert not beats(at(40, 50), a)
@@ -354,7 +354,7 @@ def test_the_stored_field_is_clear_about_the_ends():
     assert front(spreads)[-1] == WHOLE
     assert (
         compared(spreads["spilled"], spreads["default"])
-        == "cheaper; equal in what is kept"
+        == "cheaper; kept not to be told apart"
     )
     equal = [
         name
