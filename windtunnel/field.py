@@ -20,6 +20,7 @@ COLOURS = (GREY, BLUE, "#8757A8", "#2F7F62", "#B9741A")
 """The families' colours, in their order. Red is for the engine that is looked at."""
 WIDEST = 126
 """The cost in percent at which the picture ends."""
+_where: Any = np.where
 _FOLD, _BELOW = 70, 0.36
 """Percent kept, below which the scale is closer, and the share of the height that it
 takes there. Most engines keep more, and need the room."""
@@ -94,14 +95,12 @@ def field(
 def _folded(kept: Any) -> Any:
     """Return the share of the height at which so many percent stand."""
     above = _BELOW + (1 - _BELOW) * (kept - _FOLD) / (100 - _FOLD)
-    shares: Any = np.where(kept < _FOLD, _BELOW * kept / _FOLD, above)
-    return shares
+    return _where(kept < _FOLD, _BELOW * kept / _FOLD, above)
 
 
 def _unfolded(height: Any) -> Any:
     above = _FOLD + (100 - _FOLD) * (height - _BELOW) / (1 - _BELOW)
-    kept: Any = np.where(height < _BELOW, _FOLD * height / _BELOW, above)
-    return kept
+    return _where(height < _BELOW, _FOLD * height / _BELOW, above)
 
 
 def place(dot: Spread) -> tuple[float, float]:

@@ -91,7 +91,7 @@ class Run:
         """Size of the prompt that the API refused as too long, 0 if it refused none.
 
         >>> words = "prompt is too long: 36535 tokens > 32000 maximum"
-        >>> Run(settings=Settings(), session=Session("1"), refused=words).refused_tokens
+        >>> Run(settings=Settings(), session=Session(session_id="1"), refused=words).refused_tokens
         36535
         """
         size = re.match(r"prompt is too long: (\d+) tokens", self.refused)

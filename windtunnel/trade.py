@@ -17,6 +17,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox
 
+from agentlib.presets import TITLES
 from session_report.style import DARK, GREY, RED, Chart, cents, plain
 
 Interval = Sequence[float]
@@ -60,7 +61,9 @@ def trade(
     `hollow` lost something that their height doesn't show. A ring marks the `best`.
     """
     chart = Chart(3.7, title)
-    axes = chart.frame(0.72, 0.55, 6.2, 2.6, xlabel="price of the task", ylabel=left)
+    low_edge = 0.55 + _with_evidence(chart, dots)
+    labels: Any = {"xlabel": "price of the task", "ylabel": left}
+    axes = chart.frame(0.72, low_edge, 6.2, 3.15 - low_edge, **labels)
     every = [*dots.values(), *trail.values()]
     low, high = min(x for x, _ in every), max(x for x, _ in every)
     wide = (high - low) or high or 1
@@ -83,7 +86,8 @@ def trade(
             )
         taken.append(mark.get_window_extent())
     for name, dot in {**trail, **dots}.items():
-        name_dot(axes, name, dot, taken, color=RED if name in trail else GREY)
+        colour = RED if name in trail else GREY
+        name_dot(axes, TITLES.get(name, name), dot, taken, color=colour)
     return chart
 
 
@@ -106,13 +110,27 @@ def policies(
     chart = Chart(4.4 if scale else 3.7, title)
     if scale:
         _marked(chart.frame(0.72, 3.5, 6.2, 0.3), scale)
-    axes = chart.frame(0.72, 0.55, 6.2, 2.6, ylabel="needed again, in 100 turns")
+    low_edge = 0.55 + _with_evidence(chart, dots)
+    above = "needed again, in 100 turns"
+    axes = chart.frame(0.72, low_edge, 6.2, 3.15 - low_edge, ylabel=above)
     lows, highs = ([across[end] for across, _ in dots.values()] for end in (1, 2))
     top = max(up[2] for _, up in dots.values())
     axes.set(xlim=(min(lows) - 6, max(highs) + 6), ylim=(-0.12 * top, 1.1 * top))
     axes.set(xlabel="dollars, % of what forgetting nothing costs")
-    intervals(axes, dots, {name: RED if name in mine else GREY for name in dots})
+    titles = {name: TITLES.get(name, name) for name in dots}
+    colours = {titles[name]: RED if name in mine else GREY for name in dots}
+    intervals(axes, {titles[name]: dot for name, dot in dots.items()}, colours)
     return chart
+
+
+def _with_evidence(chart: Chart, names: Collection[str]) -> float:
+    """Say at the foot what systems' names stand for, and return the inches it takes: 0
+    if there are none."""
+    if not any(name in TITLES and name != "default" for name in names):
+        return 0
+    small: Any = {"fontsize": 8, "color": GREY, "va": "bottom"}
+    chart.figure.text(0.014, 0.07 / chart.height, f"{EVIDENCE}.", **small)
+    return 0.2
 
 
 def intervals(
