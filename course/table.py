@@ -16,6 +16,8 @@ from typing import Any, cast
 
 from pandas import DataFrame, Index, MultiIndex, Series, option_context
 
+from session_report.style import wrapped
+
 DIGITS = 3
 """Digits that the largest number of a column shows. The others end at the same
 place."""
@@ -91,7 +93,8 @@ def as_table(
     with option_context("display.max_colwidth", None):
         text = "\n".join(map(str.rstrip, cells.to_string().splitlines()))
         html = _html(cells, marked, caption)
-    return Table(f"{caption}\n{text}" if caption else text, html)
+    above = f"{wrapped(caption)}\n" if caption else ""
+    return Table(above + text, html)
 
 
 def _frame(given: Any) -> Any:

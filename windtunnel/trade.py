@@ -252,7 +252,7 @@ def _named(
         inside = (
             axes.bbox.x0 < box.x0
             and box.x1 < axes.bbox.x1
-            and axes.bbox.y0 < box.y0
+            and axes.bbox.y0 + 6 < box.y0
             and box.y1 < axes.bbox.y1 + 8
         )
         line_on = _along(axes, dot, box) if abs(y) > 9 else []
