@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from pandas import DataFrame, Index, MultiIndex, Series, option_context
 
@@ -23,7 +23,7 @@ DIGITS = 3
 place."""
 MARK = "▶ "
 """Stands before the name of a marked row."""
-_RIGHT = '<tr style="text-align: right;">'
+_LINE = '<tr style="text-align: right;">'
 _HEADING = re.compile(r"<th(?=[ >])")
 
 
@@ -48,6 +48,7 @@ def as_table(
     digits: Mapping[Any, int] | None = None,
     mark: Collection[Any] = (),
     caption: str = "",
+    align: Literal["left", "right"] = "right",
 ) -> Table:
     """Lay out a frame, a series, or rows by name, for reading.
 
@@ -56,6 +57,7 @@ def as_table(
     a missing value stays empty. `units`: by column, what its numbers are in, for a
     second line of the heading. Without it, a name such as "kept, $" ends with its unit.
     `mark`: the rows that matter. A screen reader hears the mark before the row's name.
+    `align`: in HTML, left for a table of words.
     Raises ValueError for a column or a row that the frame doesn't have.
 
     >>> rows = {"a": {"sent": 1_085_278.0, "cost, $": 0.0067}, "b": {"sent": 9, "cost, $": 0.1967}}
@@ -92,7 +94,7 @@ def as_table(
         cells.columns = Index([name for name, _ in headings], name=top)
     with option_context("display.max_colwidth", None):
         text = "\n".join(map(str.rstrip, cells.to_string().splitlines()))
-        html = _html(cells, marked, caption)
+        html = _html(cells, marked, caption, align)
     above = f"{wrapped(caption)}\n" if caption else ""
     return Table(above + text, html)
 
@@ -158,7 +160,7 @@ def _cell(value: Any, decimals: int) -> str:
     return str(value)
 
 
-def _html(cells: Any, marked: list[bool], caption: str) -> str:
+def _html(cells: Any, marked: list[bool], caption: str, align: str) -> str:
     """Turn cells into HTML whose headings say what they are the heading of."""
     shown: Any = cells.map(escape).rename(index=_escaped, columns=_escaped)
     for row, is_marked in enumerate(marked):
@@ -166,10 +168,13 @@ def _html(cells: Any, marked: list[bool], caption: str) -> str:
             shown.iloc[row] = [f"<strong>{cell}</strong>" for cell in shown.iloc[row]]
     text: str = shown.to_html(border=0, escape=False)
     text = text.replace(' border="0"', "").replace(' valign="top"', "")
+    if align == "left":
+        text = text.replace("<td>", '<td style="text-align: left;">')
     head, body = text.split("<tbody>")
     if caption:
         head = head.replace("\n", f"\n  <caption>{escape(caption)}</caption>\n", 1)
-    head = head.replace("<th></th>", "<td></td>").replace("<tr>", _RIGHT)
+    head = head.replace("<th></th>", "<td></td>").replace("<tr>", _LINE)
+    head = head.replace("text-align: right;", f"text-align: {align};")
     head = _HEADING.sub('<th scope="col"', head)
     body = _HEADING.sub('<th scope="row"', body)
     return f"{head}<tbody>{body}"
