@@ -6,6 +6,7 @@ The lessons show presets in it, and the bench the learner's own trials.
 # pyright: reportUnknownMemberType=false
 # matplotlib leaves its keyword arguments without types.
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -33,8 +34,12 @@ EVIDENCE = "A system's name means its numbers, run in our agent by a scripted mo
 """What a picture or a table with presets is evidence of. It says so itself."""
 _DOT = "#8A919B"
 _FAR = [
-    (x, y) for far in (22, 35, 48, 61, 74) for x, y in product((9, -9, 0), (far, -far))
+    (x, y)
+    for far in (22, 35, 48, 61, 74)
+    for x, y in product((9, -9, 0, 30, -30), (far, -far))
 ]
+_CLEAR = 26
+"""Pixels from a dot's middle within which its own line is not looked at."""
 _SEEN_AT_ONCE = 8
 """Places of `_SIDES` where no line has to lead from a name to its dot. Such a place is
 worth crossing an interval for, if there are many dots."""
@@ -200,8 +205,9 @@ def name_dot(
     near = _SIDES[:_SEEN_AT_ONCE]
     if crossed and _named(axes, name, dot, near, taken, [*taken, *crossed], **looks):
         return
-    if _named(axes, name, dot, _SIDES, taken, taken, **looks):
-        return
+    for may_cross in (False, True):
+        if _named(axes, name, dot, _SIDES, taken, taken, may_cross, **looks):
+            return
     x, across = (9, "left") if dot[0] < sum(axes.get_xlim()) / 2 else (-9, "right")
     axes.annotate(
         name, dot, xytext=(x, 0), textcoords="offset points", ha=across, **looks
@@ -213,9 +219,13 @@ def _along(axes: Axes, dot: tuple[float, float], box: Bbox) -> list[Bbox]:
     two ends."""
     x, y = axes.transData.transform(dot)
     end = (box.x0 + box.x1) / 2, box.y0 if box.y0 > y else box.y1
-    shares = np.linspace(0, 1, 12)[2:-1]
+    shares = np.linspace(0, 1, 12)[:-1]
     places = [(x + s * (end[0] - x), y + s * (end[1] - y)) for s in shares]
-    return [Bbox.from_bounds(left - 3, low - 3, 6, 6) for left, low in places]
+    return [
+        Bbox.from_bounds(left - 3, low - 3, 6, 6)
+        for left, low in places
+        if math.hypot(left - x, low - y) > _CLEAR
+    ]
 
 
 def _named(
@@ -225,10 +235,14 @@ def _named(
     sides: Sequence[tuple[int, int]],
     taken: list[Bbox],
     avoided: Sequence[Bbox],
+    may_cross: bool = False,
     **looks: Any,
 ) -> bool:
     """Write a name on the first of these sides where it covers nothing of `avoided`, and
-    return whether there is one."""
+    return whether there is one.
+
+    `may_cross`: the line that leads to the name may cross something.
+    """
     line: Any = {
         "arrowstyle": "-",
         "linewidth": 0.6,
@@ -257,7 +271,8 @@ def _named(
         )
         line_on = _along(axes, dot, box) if abs(y) > 9 else []
         is_free = not any(box.overlaps(other) for other in avoided)
-        is_free &= not any(b.overlaps(other) for b in line_on for other in taken)
+        if not may_cross:
+            is_free &= not any(b.overlaps(other) for b in line_on for other in taken)
         if inside and is_free:
             taken += [box, *line_on]
             return True

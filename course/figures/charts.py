@@ -176,6 +176,7 @@ class _Run:
         """Write the name of a kind into its area, if it has room somewhere."""
         roof = self.threshold if 0 < self.threshold < self.window else self.window
         busy = np.cumsum(self.ends[-1] > self.window) > 0  # from the refused prompt on
+        busy |= self.asked > 0
         for n in self.compacted:
             busy[n : n + math.ceil(_GHOST / self.column)] = True
         span = math.ceil((points(NAMES[kind]) + 6) / self.column)

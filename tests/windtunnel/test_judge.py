@@ -19,8 +19,16 @@ from windtunnel import engines, judge
 from windtunnel.__main__ import main
 from windtunnel.judge import MINE, WHOLE, Verdict, field_of, stored
 from windtunnel.judge.protocol import broken, conversation, fault, refusal
-from windtunnel.judge.shown import page
-from windtunnel.judge.spreads import EQUAL, Spread, beats, compared, front, spread
+from windtunnel.judge.shown import lines, page
+from windtunnel.judge.spreads import (
+    EQUAL,
+    Spread,
+    alike,
+    beats,
+    compared,
+    front,
+    spread,
+)
 from windtunnel.tasks.generated import FIELD, NARROW, generated
 
 # -- the protocol ----------------------------------------------------------------------
@@ -371,3 +379,27 @@ def test_a_narrow_window_turns_the_order_round():
         for engine in ("default", "spilled")
     }
     assert (sum(rules["default"]), sum(rules["spilled"])) == (20, 5)
+
+
+def test_engines_that_no_task_tells_from_default_have_no_dot_but_a_name_below():
+    verdict = field_of("default")
+    silent = alike(verdict.spreads)
+    assert {"plan_put_back", "second_model"} <= {*silent}
+    assert "spilled" not in silent
+    chart = verdict.picture()
+    [axes] = chart.figure.axes
+    dots = " ".join(text.get_text() for text in axes.texts)
+    below = " ".join(text.get_text() for text in chart.figure.texts)
+    assert "plan put back" not in dots
+    assert "plan put back" in " ".join(below.split())
+
+
+def test_a_name_given_to_at_least_is_compared_task_by_task():
+    verdict = field_of("cleared_by_tokens")
+    words = [line for line in lines(verdict, True, "hermes") if "task by task" in line]
+    assert len(words) == 2
+    assert all("of 20" in line for line in words)
+    earlier = [{**row, "kept": 0.0} for row in verdict.rows]
+    [kept] = [line for line in lines(verdict, True, earlier) if ": kept" in line]
+    assert "less in 0" in kept
+    assert not any("task by task" in line for line in lines(verdict, True))
