@@ -97,7 +97,9 @@ class Settings:
     max_result_chars: int = 200
     """truncate: characters that are left of an older result (the Java agent)."""
     trim_over: int = 2_000
-    """trim: results of more characters than this lose their middle (Hermes)."""
+    """trim: results of more characters than this lose their middle (Hermes). With a
+    head or a tail, so do those that a summary is made of. A number that no result
+    reaches, such as DEFAULT's 10**9, trims nothing."""
     trim_keep: int = 800
     """trim: characters kept at each end (Hermes)."""
 

@@ -22,7 +22,8 @@ from agentlib.pipeline import ContextEngine, Now, compact
 from agentlib.settings import MODEL, Settings
 from agentlib.step import Step
 from agentlib.transcripts import Session
-from course.figures.climb import climb
+from course.figures.climb import FACTS, FILES, climb
+from course.table import Table, as_table
 from offline_api.model import HABITS, Habits
 from session_report.style import Chart
 from windtunnel.runner import Run, play
@@ -30,7 +31,14 @@ from windtunnel.tasks.generated import SWEEPS
 from windtunnel.tasks.scenarios import LONG, Scenario
 
 WINDOW = 32_000
-DOLLARS = f"$ {MODEL.removeprefix('claude-')}"
+
+
+def column_of(model: str) -> str:
+    """Return the name of the column of dollars at a model's prices."""
+    return f"$ {model.removeprefix('claude-')}"
+
+
+DOLLARS = column_of(MODEL)
 """The column of dollars, which names their model."""
 ROWS = SWEEPS.with_name("scorecard.csv")
 """The rows: files described of 24, planted facts kept of 4."""
@@ -109,26 +117,29 @@ def played(lesson: str, task: Scenario = LONG) -> Run:
     )
 
 
-def measures(run: Run) -> dict[str, Any]:
-    """What a run came to, by the scorecard's columns."""
+def measures(run: Run, model: str = MODEL) -> dict[str, Any]:
+    """What a run came to, by the scorecard's columns, at a model's prices."""
     ended = "stopped itself" if run.ended.startswith("stopped") else "refused"
     return {
         "turns": run.turns,
-        DOLLARS: round(run.dollars(MODEL), 4),
+        column_of(model): round(run.dollars(model), 4),
         "rule kept": "yes" if run.checks["rule kept"] else "no",
         **{name: run.checks[name] for name in ("described", "facts")},
         "done": "yes" if run.checks["done"] else ended if run.ended else "no",
     }
 
 
-def scorecard(upto: str, more: Mapping[str, Run] = NO_RUNS) -> DataFrame:
+def scorecard(
+    upto: str, more: Mapping[str, Run] = NO_RUNS, model: str = MODEL
+) -> DataFrame:
     """Return a row for each lesson from the first to `upto`, and one for each run of
     `more`.
 
-    ▲ marks what is better than in the row above. Raises ValueError if `upto` has no
-    row.
+    ▲ marks what is better than in the row above. `model`: whose prices to take. Raises
+    ValueError if `upto` has no row.
     """
-    rows = _rows(upto) | {name: measures(run) for name, run in more.items()}
+    rows = _rows(upto, model)
+    rows |= {name: measures(run, model) for name, run in more.items()}
     shown = {name: dict(row) for name, row in rows.items()}
     for (_, before), (name, row) in pairwise(rows.items()):
         for column in _better(before, row):
@@ -136,25 +147,47 @@ def scorecard(upto: str, more: Mapping[str, Run] = NO_RUNS) -> DataFrame:
     return DataFrame.from_dict(shown, orient="index").rename_axis("lesson")
 
 
+def table(upto: str, more: Mapping[str, Run] = NO_RUNS, model: str = MODEL) -> Table:
+    """Lay the scorecard out for reading, with a mark at its last row."""
+    card = scorecard(upto, more, model)
+    prices = column_of(model)
+    card[prices] = [
+        value if isinstance(value, str) else f"{value:.4f}" for value in card[prices]
+    ]
+    units = {"described": f"of {FILES} files", "facts": f"of {FACTS}"}
+    return as_table(card, units=units, mark=[card.index[-1]])
+
+
 def _better(before: Mapping[str, Any], row: Mapping[str, Any]) -> list[str]:
     """Name the columns in which a row is better than the one before it."""
+    [dollars] = [name for name in row if name.startswith("$ ")]
     more = [name for name in ("described", "facts") if row[name] > before[name]]
     kept = [
         name for name in ("rule kept", "done") if row[name] == "yes" != before[name]
     ]
-    cheaper = row[DOLLARS] < before[DOLLARS] and row["done"] == before["done"] == "yes"
-    return [*more, *kept, *[DOLLARS] * cheaper]
+    cheaper = row[dollars] < before[dollars] and row["done"] == before["done"] == "yes"
+    return [*more, *kept, *[dollars] * cheaper]
 
 
-def picture(upto: str) -> Chart:
-    """Draw the scorecard's rows up to a lesson: dollars against files described."""
-    return climb(_rows(upto), DOLLARS)
+def picture(upto: str, more: Mapping[str, Run] = NO_RUNS, model: str = MODEL) -> Chart:
+    """Draw the scorecard's rows up to a lesson, and the runs of `more`: dollars against
+    files described."""
+    rows = _rows(upto, model)
+    rows |= {name: measures(run, model) for name, run in more.items()}
+    return climb(rows, column_of(model))
 
 
-def _rows(upto: str) -> dict[str, dict[str, Any]]:
-    """Return the stored rows by lesson. Raises ValueError if `upto` has none."""
+def _rows(upto: str, model: str = MODEL) -> dict[str, dict[str, Any]]:
+    """Return the rows by lesson, stored for `MODEL`, or else run. Raises ValueError if
+    `upto` has none."""
     if upto not in STAGES:
         raise ValueError(f"no row for lesson {upto!r}; there are {', '.join(STAGES)}")
+    if model != MODEL:
+        return {
+            lesson: measures(played(lesson), model)
+            for lesson in STAGES
+            if lesson <= upto
+        }
     stored = (
         read_csv(ROWS, dtype={"policy": str}).set_index("policy").drop(columns="seed")
     )

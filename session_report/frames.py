@@ -49,6 +49,8 @@ class Frame:
     summary_request: int = 0
     """The prompt of the recorded request for the summary. 0: a stand-in, or no model
     was asked."""
+    summary_failed: bool = False
+    """Whether a model was asked for the summary and gave none."""
     kinds: Mapping[str, float]
     """The prompt by kind of block. The sum is `prompt_tokens`."""
 

@@ -264,6 +264,7 @@ class _Replay:
             compaction=compacted.compaction,
             replaced_tokens=replaced if compacted.compaction else 0,
             summary_request=self.summary_request,
+            summary_failed=bool(compacted.failure) and not compacted.rested,
             kinds=self.weights.kinds(tokens),
         )
         self.view = drop_newest_thinking(context) if self.changed else context
@@ -320,7 +321,8 @@ def table(frames: Sequence[Frame]) -> "pandas.DataFrame":
     `refused` says that the prompt is over the window. `need` counts the reply's texts
     and calls that quote what the context no longer has, and `reread` is the tokens to
     read that again. `replaced_tokens` is the prompt that was compacted,
-    `summary_request` that of its summary.
+    `summary_request` that of its summary, and `summary_failed` says that it brought
+    none.
     """
     import pandas
 
@@ -341,6 +343,7 @@ def _row(frame: Frame, need: Need) -> dict[str, object]:
         "compaction": frame.compaction,
         "replaced_tokens": frame.replaced_tokens,
         "summary_request": frame.summary_request,
+        "summary_failed": frame.summary_failed,
         "cleared": len(frame.step.cleared),
         "refused": frame.refused,
         "need": need.outputs,

@@ -8,6 +8,7 @@ are those of Okabe and Ito, which people can tell apart whatever their colour vi
 # matplotlib leaves its keyword arguments without types.
 
 import io
+import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
@@ -302,5 +303,13 @@ def cut(text: str, longest: int) -> str:
 
 def wrapped(text: str, indent: str = "") -> str:
     """Break a sentence into printed lines; those after the first begin with
-    `indent`."""
-    return textwrap.fill(text, LINE, subsequent_indent=indent, break_on_hyphens=False)
+    `indent`.
+
+    A number stays on the line of its sign.
+
+    >>> wrapped("x" * 69 + " 98 %") == "x" * 69 + "\\n98 %"
+    True
+    """
+    tied = re.sub(r"(?<=\d) (?=[%¢])", "\u00a0", text)
+    lines = textwrap.fill(tied, LINE, subsequent_indent=indent, break_on_hyphens=False)
+    return lines.replace("\u00a0", " ")

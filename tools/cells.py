@@ -211,7 +211,9 @@ def output(each: NotebookNode, markdown: Callable[[str], Markup]) -> Markup:
     if "text/markdown" in data:
         return markdown(data["text/markdown"])
     if "text/html" in data:
-        return Markup(data["text/html"])
+        html = Markup(data["text/html"])
+        is_table = html.startswith("<table")
+        return Markup('<div class="wide">{}</div>').format(html) if is_table else html
     text = str(escape(each.get("text", data.get("text/plain", ""))))
     return Markup(f"<pre>{COMPARED.sub(_marked, text)}</pre>")
 

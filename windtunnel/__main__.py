@@ -94,7 +94,7 @@ def command(
     if is_json:
         click.echo(json.dumps({**verdict.as_dict(), "passes": passes}, indent=1))
     else:
-        click.echo(text(verdict, passes))
+        click.echo(text(verdict, passes, least))
     return 0 if passes else BEATEN
 
 

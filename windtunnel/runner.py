@@ -89,6 +89,17 @@ class Run:
         return len(self.session.requests)
 
     @property
+    def refused_tokens(self) -> int:
+        """Size of the prompt that the API refused as too long, 0 if it refused none.
+
+        >>> words = "prompt is too long: 36535 tokens > 32000 maximum"
+        >>> Run(settings=Settings(), session=Session(session_id="1"), refused=words).refused_tokens
+        36535
+        """
+        size = re.match(r"prompt is too long: (\d+) tokens", self.refused)
+        return int(size[1]) if size else 0
+
+    @property
     def sizes(self) -> list[int]:
         """Tokens of each prompt, those of summary requests left out."""
         return [prompt_tokens(sent.usage) for sent in self.session.requests]

@@ -6,16 +6,19 @@ The lessons show presets in it, and the bench the learner's own trials.
 # pyright: reportUnknownMemberType=false
 # matplotlib leaves its keyword arguments without types.
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox
 
+from agentlib.presets import TITLES
 from session_report.style import DARK, GREY, RED, Chart, cents, plain
 
 Interval = Sequence[float]
@@ -27,8 +30,19 @@ NEAR, FEW = 1.2, 12
 names."""
 Dots = Mapping[str, tuple[float, float]]
 """By name: the dollars of a run, and how much of the task is left."""
+EVIDENCE = "A system's name means its numbers, run in our agent by a scripted model"
+"""What a picture or a table with presets is evidence of. It says so itself."""
 _DOT = "#8A919B"
-_FAR = [(x, y) for far in (22, 35, 48) for x, y in product((9, -9, 0), (far, -far))]
+_FAR = [
+    (x, y)
+    for far in (22, 35, 48, 61, 74)
+    for x, y in product((9, -9, 0, 30, -30), (far, -far))
+]
+_CLEAR = 26
+"""Pixels from a dot's middle within which its own line is not looked at."""
+_SEEN_AT_ONCE = 8
+"""Places of `_SIDES` where no line has to lead from a name to its dot. Such a place is
+worth crossing an interval for, if there are many dots."""
 _SIDES = [*product((9, -9), (0,)), *product((0, 9, -9), (9, -9)), *_FAR]
 """Where a name may stand beside its dot, in points; the first free place is taken."""
 
@@ -52,7 +66,9 @@ def trade(
     `hollow` lost something that their height doesn't show. A ring marks the `best`.
     """
     chart = Chart(3.7, title)
-    axes = chart.frame(0.72, 0.55, 6.2, 2.6, xlabel="price of the task", ylabel=left)
+    low_edge = 0.55 + _with_evidence(chart, dots)
+    labels: Any = {"xlabel": "price of the task", "ylabel": left}
+    axes = chart.frame(0.72, low_edge, 6.2, 3.15 - low_edge, **labels)
     every = [*dots.values(), *trail.values()]
     low, high = min(x for x, _ in every), max(x for x, _ in every)
     wide = (high - low) or high or 1
@@ -75,7 +91,8 @@ def trade(
             )
         taken.append(mark.get_window_extent())
     for name, dot in {**trail, **dots}.items():
-        name_dot(axes, name, dot, taken, color=RED if name in trail else GREY)
+        colour = RED if name in trail else GREY
+        name_dot(axes, TITLES.get(name, name), dot, taken, color=colour)
     return chart
 
 
@@ -98,13 +115,27 @@ def policies(
     chart = Chart(4.4 if scale else 3.7, title)
     if scale:
         _marked(chart.frame(0.72, 3.5, 6.2, 0.3), scale)
-    axes = chart.frame(0.72, 0.55, 6.2, 2.6, ylabel="needed again, in 100 turns")
+    low_edge = 0.55 + _with_evidence(chart, dots)
+    above = "needed again, in 100 turns"
+    axes = chart.frame(0.72, low_edge, 6.2, 3.15 - low_edge, ylabel=above)
     lows, highs = ([across[end] for across, _ in dots.values()] for end in (1, 2))
     top = max(up[2] for _, up in dots.values())
     axes.set(xlim=(min(lows) - 6, max(highs) + 6), ylim=(-0.12 * top, 1.1 * top))
     axes.set(xlabel="dollars, % of what forgetting nothing costs")
-    intervals(axes, dots, {name: RED if name in mine else GREY for name in dots})
+    titles = {name: TITLES.get(name, name) for name in dots}
+    colours = {titles[name]: RED if name in mine else GREY for name in dots}
+    intervals(axes, {titles[name]: dot for name, dot in dots.items()}, colours)
     return chart
+
+
+def _with_evidence(chart: Chart, names: Collection[str]) -> float:
+    """Say at the foot what systems' names stand for, and return the inches it takes: 0
+    if there are none."""
+    if not any(name in TITLES and name != "default" for name in names):
+        return 0
+    small: Any = {"fontsize": 8, "color": GREY, "va": "bottom"}
+    chart.figure.text(0.014, 0.07 / chart.height, f"{EVIDENCE}.", **small)
+    return 0.2
 
 
 def intervals(
@@ -115,11 +146,13 @@ def intervals(
 ) -> None:
     """Draw dots with their intervals across and upwards, and name them.
 
-    Names keep clear of dots, and of the intervals if there are at most `FEW` dots. Dots
-    at nearly the same place share the name of a red one or of the first, and say how
-    many more are here.
+    Names keep clear of dots, and of the intervals if there are at most `FEW` dots or if
+    there is room for that. Dots at
+    nearly the same place share the name of a red one or of the first, and say how many
+    more are here.
     """
     taken, places = list[Bbox](), dict[tuple[float, float], list[str]]()
+    crossed = list[Bbox]()
     has_room = len(dots) <= FEW
     for name, ((x, *across), (y, *up)) in dots.items():
         looks: Any = {"color": colours[name]}
@@ -127,17 +160,23 @@ def intervals(
         marks += axes.plot(
             x, y, "o", markersize=9 if name == largest or has_room else 7, **looks
         )
-        taken += [mark.get_window_extent() for mark in marks[0 if has_room else -1 :]]
+        taken.append(marks[-1].get_window_extent())
+        lines = [mark.get_window_extent() for mark in marks[:-1]]
+        (taken if has_room else crossed).extend(lines)
         near = (p for p in places if abs(p[0] - x) < NEAR and abs(p[1] - y) < NEAR)
         places.setdefault(next(near, (x, y)), []).append(name)
     halo: Any = {"path_effects": [withStroke(linewidth=2.5, foreground="white")]}
     halo |= {"fontsize": 9 if has_room else 8}
-    for place, names in places.items():
+    ordered = sorted(
+        places.items(), key=lambda each: RED not in {colours[name] for name in each[1]}
+    )
+    for place, names in ordered:
         first = next(
             (name for name in reversed(names) if colours[name] == RED), names[0]
         )
         more = f" + {len(names) - 1} here" if names[1:] else ""
-        name_dot(axes, first + more, place, taken, color=colours[first], **halo)
+        halo["color"] = colours[first]
+        name_dot(axes, first + more, place, taken, crossed, **halo)
 
 
 def _marked(axes: Axes, scale: Mapping[str, float]) -> None:
@@ -150,12 +189,59 @@ def _marked(axes: Axes, scale: Mapping[str, float]) -> None:
 
 
 def name_dot(
-    axes: Axes, name: str, dot: tuple[float, float], taken: list[Bbox], **looks: Any
+    axes: Axes,
+    name: str,
+    dot: tuple[float, float],
+    taken: list[Bbox],
+    crossed: Sequence[Bbox] = (),
+    **looks: Any,
 ) -> None:
     """Write a name beside its dot where nothing else stands, or else on the side with
     more room.
 
-    A line leads to a name that is far from its dot.
+    A line leads to a name that is far from its dot. A name stands on one of `crossed`
+    only if there is no other place for it.
+    """
+    near = _SIDES[:_SEEN_AT_ONCE]
+    if crossed and _named(axes, name, dot, near, taken, [*taken, *crossed], **looks):
+        return
+    for may_cross in (False, True):
+        if _named(axes, name, dot, _SIDES, taken, taken, may_cross, **looks):
+            return
+    x, across = (9, "left") if dot[0] < sum(axes.get_xlim()) / 2 else (-9, "right")
+    axes.annotate(
+        name, dot, xytext=(x, 0), textcoords="offset points", ha=across, **looks
+    )
+
+
+def _along(axes: Axes, dot: tuple[float, float], box: Bbox) -> list[Bbox]:
+    """Cover the line that leads from a dot to its name with small boxes, but for its
+    two ends."""
+    x, y = axes.transData.transform(dot)
+    end = (box.x0 + box.x1) / 2, box.y0 if box.y0 > y else box.y1
+    shares = np.linspace(0, 1, 12)[:-1]
+    places = [(x + s * (end[0] - x), y + s * (end[1] - y)) for s in shares]
+    return [
+        Bbox.from_bounds(left - 3, low - 3, 6, 6)
+        for left, low in places
+        if math.hypot(left - x, low - y) > _CLEAR
+    ]
+
+
+def _named(
+    axes: Axes,
+    name: str,
+    dot: tuple[float, float],
+    sides: Sequence[tuple[int, int]],
+    taken: list[Bbox],
+    avoided: Sequence[Bbox],
+    may_cross: bool = False,
+    **looks: Any,
+) -> bool:
+    """Write a name on the first of these sides where it covers nothing of `avoided`, and
+    return whether there is one.
+
+    `may_cross`: the line that leads to the name may cross something.
     """
     line: Any = {
         "arrowstyle": "-",
@@ -163,7 +249,7 @@ def name_dot(
         "color": looks["color"],
         "shrinkA": 0,
     }
-    for x, y in _SIDES:
+    for x, y in sides:
         across = "left" if x > 0 else "right" if x else "center"
         up = "bottom" if y > 0 else "top" if y else "center"
         place: Any = {
@@ -178,13 +264,17 @@ def name_dot(
         text.get_window_extent()  # puts it in its place, and has the line in it
         box = Text.get_window_extent(text)
         inside = (
-            axes.bbox.x0 < box.x0 and box.x1 < axes.bbox.x1 and axes.bbox.y0 < box.y0
+            axes.bbox.x0 < box.x0
+            and box.x1 < axes.bbox.x1
+            and axes.bbox.y0 + 6 < box.y0
+            and box.y1 < axes.bbox.y1 + 8
         )
-        if inside and not any(box.overlaps(other) for other in taken):
-            taken.append(box)
-            return
+        line_on = _along(axes, dot, box) if abs(y) > 9 else []
+        is_free = not any(box.overlaps(other) for other in avoided)
+        if not may_cross:
+            is_free &= not any(b.overlaps(other) for b in line_on for other in taken)
+        if inside and is_free:
+            taken += [box, *line_on]
+            return True
         text.remove()
-    x, across = (9, "left") if dot[0] < sum(axes.get_xlim()) / 2 else (-9, "right")
-    axes.annotate(
-        name, dot, xytext=(x, 0), textcoords="offset points", ha=across, **looks
-    )
+    return False

@@ -120,6 +120,9 @@ class _Run:
             table["summary_request"].to_numpy(),
             list(table["compaction"]),
         )
+        self.failed = table.get(
+            "summary_failed", table["summary_request"] < 0
+        ).to_numpy()
         self.compacted = np.flatnonzero(table["compaction"].isin(NOTES))
         self.window = float(table["window"].iloc[-1])
         self.threshold = float(table["threshold"].iloc[-1])
@@ -173,6 +176,7 @@ class _Run:
         """Write the name of a kind into its area, if it has room somewhere."""
         roof = self.threshold if 0 < self.threshold < self.window else self.window
         busy = np.cumsum(self.ends[-1] > self.window) > 0  # from the refused prompt on
+        busy |= self.asked > 0
         for n in self.compacted:
             busy[n : n + math.ceil(_GHOST / self.column)] = True
         span = math.ceil((points(NAMES[kind]) + 6) / self.column)
@@ -225,14 +229,19 @@ class _Run:
                 asked + 0.5 + 0.2 * wide, 0, self.asked[asked], linewidth=3, **looks
             )
         failed = np.flatnonzero([name == "failed" for name in self.names])
-        if len(failed):
+        # Cut to size after its request for a summary had failed, too.
+        cut = [n for n in self.compacted if self.failed[n] and self.asked[n]]
+        if len(failed) or cut:
             cross: Any = {
                 "color": RED,
                 "markersize": 9,
                 "mec": "w",
                 "label": "failed attempt",
             }
-            axes.plot(failed + 1, self.tokens[failed] + 7 * self.point, "X", **cross)
+            x = [*(failed + 1), *(n + 0.5 + 0.2 * wide for n in cut)]
+            heights = [*self.tokens[failed], *self.asked[cut]]
+            y = [height + 7 * self.point for height in heights]
+            axes.plot(x, y, "X", **cross)
 
     def _note(self, first: int) -> None:
         """Say above the window what the first ghost is."""

@@ -5,10 +5,11 @@ end."""
 # matplotlib leaves its keyword arguments without types.
 
 from collections.abc import Mapping
-from itertools import groupby
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import MaxNLocator
 
 from session_report.style import BLUE, GREY, RED, Chart, many, plain
 
@@ -27,24 +28,32 @@ def climb(rows: Mapping[str, Mapping[str, Any]], dollars: str) -> Chart:
     last, row = list(rows.items())[-1]
     kept = f"{row['described']} of {FILES} files, {row['facts']} of {FACTS} facts, "
     kept += "rule kept" if row["rule kept"] == "yes" else "rule lost"
-    title = (
-        f"Lesson {last}: {kept if row['done'] == 'yes' else 'the work is not finished'}"
-    )
+    of = f"Lesson {last}" if last.isdigit() else f"With {last}"
+    title = f"{of}: {kept if row['done'] == 'yes' else 'the work is not finished'}"
     chart = Chart(3.5, title)
+    # The same room in every lesson, so that the dots keep their places from one to the
+    # next. Another model's prices may need more.
+    right = max(0.23, 1.15 * max(each[dollars] for each in rows.values()))
     names = {"xlabel": "price of the session", "ylabel": "files described"}
     axes = chart.frame(0.72, 0.55, 6.2, 2.4, **names)
-    axes.set(xlim=(-0.005, 0.23), ylim=(-2, FILES + 4), yticks=range(0, FILES + 1, 6))
-    axes.set_xticks([0, 0.05, 0.1, 0.15, 0.2])
-    axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} ¢")
+    axes.set(
+        xlim=(-0.022 * right, right),
+        ylim=(-2, FILES + 4),
+        yticks=range(0, FILES + 1, 6),
+    )
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.xaxis.set_major_formatter(
+        lambda value, _: f"${value:g}" if right > 1 else f"{100 * value:.0f} ¢"
+    )
     done = [(r[dollars], r["described"]) for r in rows.values() if r["done"] == "yes"]
     axes.plot([x for x, _ in done], [y for _, y in done], color=GREY, linewidth=1)
     for each in rows.values():
         axes.plot(
             each[dollars], each["described"], markersize=10, mew=1.8, **_mark(each)
         )
-    _name(axes, rows, dollars)
+    _name(axes, rows, dollars, right)
     words = "● the rule is kept   ○ it is lost   × not finished"
-    axes.text(-0.002, FILES + 3.6, words, color=GREY, va="top")
+    axes.text(-0.009 * right, FILES + 3.6, words, color=GREY, va="top")
     return chart
 
 
@@ -56,20 +65,34 @@ def _mark(row: Mapping[str, Any]) -> dict[str, Any]:
     return {"marker": "o", **colours}
 
 
-def _name(axes: Axes, rows: Mapping[str, Mapping[str, Any]], dollars: str) -> None:
+def _name(
+    axes: Axes, rows: Mapping[str, Mapping[str, Any]], dollars: str, right: float
+) -> None:
     """Write lessons and facts over the dots that are higher than those before, else
     under them."""
     highest = 0
-    for _, group in groupby(rows.items(), lambda item: _place(item[1], dollars)):
-        lessons, same = zip(*group, strict=True)
-        files, facts = same[0]["described"], same[0]["facts"]
-        x = sum(row[dollars] for row in same) / len(same)
-        words = ", ".join(lessons) + (f": {many(facts, 'fact')}" if files else "")
+    halo: Any = {"path_effects": [withStroke(linewidth=2.5, foreground="white")]}
+    for lessons in _alike(rows, dollars, right / 12):
+        row = rows[lessons[0]]
+        files = row["described"]
+        x = sum(rows[lesson][dollars] for lesson in lessons) / len(lessons)
+        words = ", ".join(lessons)
+        words += f": {many(row['facts'], 'fact')}" if files else ""
         y, side = (1.2, "bottom") if files > highest or not files else (-1.4, "top")
-        axes.text(x, files + y, words, color=GREY, ha="center", va=side)
+        axes.text(x, files + y, words, color=GREY, ha="center", va=side, **halo)
         highest = max(highest, files)
 
 
-def _place(row: Mapping[str, Any], dollars: str) -> tuple[int, ...]:
-    """Return the same place for dots that can hardly be told apart."""
-    return round(row[dollars] / 0.02), row["described"], row["facts"]
+def _alike(
+    rows: Mapping[str, Mapping[str, Any]], dollars: str, near: float
+) -> list[list[str]]:
+    """Put neighbours together whose dots can hardly be told apart."""
+    groups = list[list[str]]()
+    for name, row in rows.items():
+        before: Mapping[str, Any] = rows[groups[-1][-1]] if groups else {}
+        same = all(before.get(each) == row[each] for each in ("described", "facts"))
+        if same and abs(before[dollars] - row[dollars]) < near:
+            groups[-1].append(name)
+        else:
+            groups.append([name])
+    return groups

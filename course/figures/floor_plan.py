@@ -5,6 +5,7 @@
 
 import textwrap
 from collections.abc import Mapping
+from itertools import count
 from typing import Any
 
 from matplotlib.patches import Rectangle
@@ -30,14 +31,15 @@ COSTS: Mapping[str, tuple[str, str]] = {
 }
 """What a mistake can cost, with a colour and a marker, in the order of the dots in a
 room."""
-LETTERS = 19
+LETTERS = 18
 """Characters of a line beside a dot."""
 
 
 @plain
 def floor_plan(rooms: Mapping[str, Mapping[str, str]], *, title: str) -> Chart:
-    """Draw a column for each room, with its exhibits by name, sorted by what each
-    costs."""
+    """Draw a column for each room, with its exhibits by number and name, in their
+    order."""
+    numbers = count(1)
     rows = max(map(len, rooms.values()))
     chart = Chart(0.36 * rows + 1.4, title)
     limits: Any = {"xlim": (0, len(rooms)), "ylim": (rows - 0.35, -1.6)}
@@ -56,15 +58,13 @@ def floor_plan(rooms: Mapping[str, Mapping[str, str]], *, title: str) -> Chart:
             color=DARK,
             va="center",
         )
-        ordered = sorted(
-            exhibits.items(), key=lambda exhibit: [*COSTS].index(exhibit[1])
-        )
-        for row, (name, cost) in enumerate(ordered):
+        for row, (name, cost) in enumerate(exhibits.items()):
             colour, marker = COSTS[cost]
             axes.scatter(
                 column + 0.1, row, 34, colour, marker=marker, linewidths=0, label=cost
             )
-            words = textwrap.fill(name, LETTERS, break_on_hyphens=False)
+            numbered = f"{next(numbers)} {name}"
+            words = textwrap.fill(numbered, LETTERS, break_on_hyphens=False)
             axes.text(column + 0.18, row, words, fontsize=7.5, color=DARK, va="center")
     chart.key(columns=len(COSTS))
     return chart

@@ -46,7 +46,7 @@ def moments(
         axes.plot(part.median(axis=1), color=BLUE, linewidth=3)
     axes.plot(auto["from_report"], auto["share"], "o", color=RED, markersize=5)
     axes.axvline(-0.5, color=DARK, linewidth=1, linestyle=":")
-    left = wide.index.min()
+    left = min(wide.index.min(), auto["from_report"].min()) - 0.5
     axes.set(ylim=(0, 108), xlim=(left, 1.5), xlabel="turns from the report")
     axes.set_ylabel("% of the files", labelpad=0)
     axes.locator_params(axis="x", nbins=6)

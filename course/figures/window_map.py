@@ -21,7 +21,7 @@ from agentlib.estimation import breakdown, message_tokens
 from agentlib.messages import Message, blocks, kinds_of
 from agentlib.transcripts import Session
 from session_report import style
-from session_report.style import DARK, GREY, LOOKS, NAMES, RED, Chart
+from session_report.style import DARK, GREY, LOOKS, NAMES, RED, WIDTH, Chart
 
 _GONE: Any = {
     "facecolor": "#FFFFFF",
@@ -149,9 +149,11 @@ def maps(rows: Mapping[str, Sequence[Tile]], window: int) -> Chart:
         }
         axes = chart.frame(0.15, bottom, 6.9, plot, name, **limits)
         axes.spines[["top", "right"]].set_visible(True)
-        read = f"row by row; thick line: window of {window:,}"
-        axes.set_title(read, loc="right", fontsize=9, color=GREY)
         _draw(axes, row, window)
+    # Below the last map, because a title may be as wide as the picture.
+    read = f"row by row; thick line: window of {window:,}"
+    place: Any = {"ha": "right", "va": "top", "fontsize": 9, "color": GREY}
+    chart.figure.text(7.05 / WIDTH, (foot + 0.06) / chart.height, read, **place)
     chart.key()
     return chart
 

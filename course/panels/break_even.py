@@ -14,7 +14,7 @@ from typing import Any
 
 from agentlib.spending import dollars, rates
 from course.figures import bills
-from course.panels.panel import Panel, slider
+from course.panels.panel import Drawing, Panel, slider
 from offline_api.cache import Part, PromptCache
 from session_report.style import wrapped
 
@@ -33,7 +33,7 @@ def break_even_panel(
     rate = rates(model)
 
     @lru_cache(maxsize=256)
-    def draw(cleared: int, behind: int) -> tuple[bytes, str]:
+    def draw(cleared: int, behind: int) -> Drawing:
         saved = saved_by_clearing(cleared, behind, model, REQUESTS)
         at = formula(behind, cleared, rate["cache_read"], rate["cache_write_5m"])
         text = f"{cleared:,} tokens cleared, {behind:,} behind them."
@@ -53,8 +53,9 @@ def break_even_panel(
 
 def paid(
     edit: str, saved: Sequence[float], at: float, text: str, **looks: Any
-) -> tuple[bytes, str]:
-    """Draw the cents saved so far by an edit, and say when it pays."""
+) -> Drawing:
+    """Draw the cents saved so far by an edit, and say when it pays. That request is the
+    drawing's number."""
     pays = next((n for n, cents in enumerate(saved, 1) if cents > -1e-9), None)
     when = (
         f"from request {pays} on"
@@ -64,7 +65,7 @@ def paid(
     turns = range(1, len(saved) + 1)
     chart = bills.savings(turns, saved, at, f"This {edit} pays {when}", **looks)
     rules = f"By the cache's rules it pays {when}; the formula says {at:.1f}."
-    return chart.png(), wrapped(f"{text} {rules}")
+    return Drawing(chart.png(), wrapped(f"{text} {rules}"), number=pays)
 
 
 def saved_by_clearing(cleared: int, behind: int, model: str, count: int) -> list[float]:

@@ -46,6 +46,8 @@ class Drawing(NamedTuple):
     sentence: str
     table: str = ""
     """HTML below the sentence."""
+    number: float | None = None
+    """The number that the sentence is about, for a cell to use."""
 
 
 def undrawn(error: Exception) -> Drawing:
@@ -79,6 +81,7 @@ class Panel(VBox):
         self.picture = Image(format="png", layout=natural)
         self.line, self.table = HTML(), HTML()
         self.png, self.text = b"", ""
+        self.number: float | None = None
         self._ahead: asyncio.TimerHandle | None = None
         self.bar = HBox(list(controls.values()), layout=Layout(flex_flow="row wrap"))
         super().__init__([self.bar, self.picture, self.line, self.table, *more])
@@ -113,6 +116,7 @@ class Panel(VBox):
         except Exception as error:  # shown, because the browser would drop it
             drawing = undrawn(error)
         self.png, self.text = drawing.png, drawing.sentence
+        self.number = drawing.number
         self.picture.value = drawing.png
         self.picture.layout.display = None if drawing.png else "none"
         self.table.value = drawing.table

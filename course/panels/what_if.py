@@ -371,7 +371,8 @@ def as_code(settings: Settings) -> str:
 def _as_table(trials: Mapping[str, Trial], now: str, model: str) -> str:
     """List all trials, the cheapest first, with a mark at the one that is shown."""
     names = sorted(trials, key=lambda name: trials[name].price[model])
-    prices = [cents(trials[name].price[model]) for name in names]
+    # A no-break space, or a narrow window puts number and sign on two lines.
+    prices = [cents(trials[name].price[model]).replace(" ", "\u00a0") for name in names]
     marked = [f"{'▶ ' * (name == now)}{name}" for name in names]
     lost = [trials[name].lost for name in names]
     table = DataFrame({"trial": marked, "price": prices, "lost": lost})

@@ -5,7 +5,6 @@
 # ipywidgets, matplotlib and pandas have no complete types.
 
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -26,7 +25,7 @@ from agentlib.transcripts import Session
 from course.checking import Answer, conversation, exercise, require
 from course.figures.bills import savings
 from course.panels.break_even import REQUESTS, paid, saved_by
-from course.panels.panel import Panel, slider
+from course.panels.panel import Drawing, Panel, slider
 from offline_api.cache import Bill, Part, PromptCache
 from session_report.bills import Billed, bills
 from session_report.one import responses
@@ -418,14 +417,6 @@ def print_prices(
             print(f"{name:18}{cells}")
 
 
-def reading(panel: Panel, words: str) -> int:
-    """Read a number off a panel's sentence."""
-    found = re.search(words, " ".join(panel.text.split()))
-    if not found:
-        raise ValueError(f"the panel gives no such number. It says: {panel.text}")
-    return int(found[1])
-
-
 def judged(sessions: Sequence[Session]) -> dict[str, DataFrame]:
     """Return each preset's dollars and need in the sessions, in a window of 32,000
     tokens."""
@@ -530,7 +521,7 @@ def compacting_panel(
     rate = rates(model)
 
     @lru_cache(maxsize=256)
-    def draw(left: int, size: int) -> tuple[bytes, str]:
+    def draw(left: int, size: int) -> Drawing:
         saved = saved_by_compacting(size, left / 100, model, REQUESTS)
         at = formula(
             left / 100, rate["cache_read"], rate["cache_write_5m"], rate["output"]
@@ -565,7 +556,8 @@ def alive_panel(
 ) -> Panel:
     """Show what repeats save in a pause, by its length, by the cache's rules.
 
-    The slider is `most`, the repeats after which the cache is given up. `formula`:
+    The slider is `most`, the repeats after which the cache is given up. The drawing's
+    number is the longest pause that pays, in minutes. `formula`:
     (pause, read, write) -> dollars per million tokens saved, if it isn't given up.
     `pauses`: seconds, to say what so many repeats save in all of them.
     """
@@ -573,7 +565,7 @@ def alive_panel(
     longest = longest_pause(formula, rate["cache_read"], rate["cache_write_5m"])
 
     @lru_cache(maxsize=64)
-    def draw(most: int) -> tuple[bytes, str]:
+    def draw(most: int) -> Drawing:
         curve = [saved_by_repeats(60 * m, most, model) for m in minutes]
         total = sum(saved_by_repeats(pause, most, model) for pause in pauses)
         title = (
@@ -588,7 +580,7 @@ def alive_panel(
         looks: Any = {"across": "minutes of the pause", "span": (-52, 52)}
         looks["words"] = "the formula,\nno limit"
         chart = savings(minutes, curve, longest, title, **looks)
-        return chart.png(), wrapped(text)
+        return Drawing(chart.png(), wrapped(text), number=even)
 
     meaning = "after so many repeats the cache is given up"
     return Panel({"most": slider("repeats", 24, (1, 40, 1), meaning)}, draw)

@@ -13,35 +13,43 @@ from session_report.style import wrapped
 
 PLAN = {
     "Counted wrong or never": {
-        "Nobody counts the system prompt": "wrong", "A list counts as one character": "wrong",
-        "More to say, less room": "wrong", "Two thresholds in one text": "wrong",
-        "It didn't help, so once more": "expensive", "A breaker that never counts": "expensive",
+        "Nobody counts the system prompt": "stopped",
+        "It didn't help, so once more": "expensive",
+        "A breaker that never counts": "expensive",
     },
     "Cut wrong": {
-        "Only 80,000 characters": "lost", "Chinese written as escapes": "lost",
-        "Cleared before it was seen": "lost",
-        "Cleared while it is needed": "wrong", "Cleared at every turn": "expensive",
-        "Keep zero keeps everything": "stopped", "A tail without its call": "stopped",
+        "Only 80,000 characters": "lost",
+        "Chinese written as escapes": "lost",
+        "Cleared before it was seen": "expensive",
+        "Cleared while it is needed": "wrong",
+        "Cleared at every turn": "expensive",
+        "Keep zero keeps everything": "stopped",
+        "A tail without its call": "stopped",
         "The last turn is everything": "stopped",
     },
     "Summarised wrong": {
-        "The assistant has the last word": "stopped", "The summary is left out": "lost",
-        "The focus goes nowhere": "lost", "The first block isn't the text": "stopped",
-        "A system prompt of its own": "expensive", "The summary gives orders": "unsafe",
-        "A summary of a summary": "lost", "A plan that never comes back": "lost",
+        "The assistant has the last word": "stopped",
+        "The summary is left out": "lost",
+        "The focus goes nowhere": "lost",
+        "The first block isn't the text": "stopped",
+        "A system prompt of its own": "expensive",
+        "The summary gives orders": "unsafe",
+        "A summary of a summary": "lost",
         "A summariser that reads nothing": "lost",
     },
     "Kept wrong on disk": {
-        "Saved after it was cleared": "lost", "Objects saved as their repr": "stopped",
-        "Named by the clock": "lost", "Emptied before it is written": "lost",
-        "Read back as dicts": "wrong",
+        "Saved after it was cleared": "lost",
+        "Objects saved as their repr": "stopped",
+        "Named by the clock": "lost",
+        "Emptied before it is written": "lost",
     },
     "Done wrong by tools": {
-        "Compact called beside a read": "stopped", "Characters called bytes": "wrong",
-        "The first of two places": "wrong", "A list of dangerous commands": "unsafe",
+        "Compact called beside a read": "stopped",
+        "The first of two places": "wrong",
+        "A list of dangerous commands": "unsafe",
         "Cut without a word": "lost",
     },
-}  # fmt: skip
+}
 """Each room's exhibits, by the headings of the notebook, and what the mistake costs."""
 
 

@@ -31,8 +31,9 @@ from course.panels.panel import Panel, choice, slider
 from course.rooms.the_wall import eight_lines
 from offline_api import client
 from offline_api.faults import Fault, Kind
+from session_report.style import many
 from windtunnel.parts import PartFailed
-from windtunnel.runner import Run, outcomes, play
+from windtunnel.runner import Run, asked_at, outcomes, play
 from windtunnel.tasks.scenarios import SURVEY, Scenario
 
 WINDOW = 32_000
@@ -466,10 +467,10 @@ def fault_panel(scenario: Scenario, settings: Settings) -> Panel:
         title = f"Tokens in each prompt, {rate} % of the summaries failing"
         chart = charts.turns(run.table(), title=title, **axes)
         counts = outcomes(run.session)
-        made = ", ".join(
-            f"{counts[name]} {name}" for name in ("done", "cut to size", "failed")
-        )
-        return chart.png(), run_sentence(run, f"compactions: {made}")
+        made = ", ".join(f"{counts[name]} {name}" for name in ("done", "cut to size"))
+        asked = len(asked_at(run.session))
+        failed = f"{asked - counts['done']} of {many(asked, 'summary request')} failed"
+        return chart.png(), run_sentence(run, f"compactions: {made}", failed)
 
     meaning = "share of the requests for a summary that fail, in percent"
     controls = {

@@ -1,15 +1,19 @@
 """Lesson 10: six kinds of thing, the pin, the threads of a summary, and the gate."""
 
+from collections import Counter
+from collections.abc import Sequence
 from itertools import permutations
 from typing import Any
 
-from agentlib.auto_compact import summary_message
+from agentlib.auto_compact import summary_message, summary_text
+from agentlib.estimation import estimate_tokens
 from agentlib.messages import Block, Message, blocks
+from agentlib.spending import PRICED_AS, dollars, rates
 from course.checking import Answer, call_block, exercise, require, result_block, shown
 from course.page import print_lines
 from offline_api.model.prompts import rules_in
 from windtunnel.runner import Run
-from windtunnel.tasks.kinds import claim, says, spoken
+from windtunnel.tasks.kinds import LINE, claim, says, spoken
 
 # -- the exercises ---------------------------------------------------------------------
 
@@ -322,3 +326,60 @@ def print_said(run: Run) -> None:
                     end="",
                 )
                 print_lines(f"> {text}", 3)
+
+
+def edited(run: Run) -> list[str]:
+    """Name the files below vendor/ that the run edited, in order."""
+    return [
+        call["input"]["path"]
+        for message in run.session.history
+        for call in blocks(message)
+        if _edits_vendor(call)
+    ]
+
+
+def _edits_vendor(call: Block) -> bool:
+    inputs = call.get("input", {})
+    return "new_text" in inputs and inputs["path"].startswith("vendor/")
+
+
+def print_work(run: Run) -> None:
+    """Print which files below vendor/ were edited, and what the agent said of the
+    renaming."""
+    print("\nedited below vendor/:", ", ".join(edited(run)) or "nothing")
+    texts = [text for message in run.session.history for _, text in spoken(message)]
+    print_lines(next(text for text in texts if text.startswith("Renamed")))
+
+
+def lines_of_summaries(run: Run) -> dict[str, dict[str, int]]:
+    """Count the lines of each summary by their kind, for a table."""
+    kinds = ("file", "ran", "fact", "rule", "request")
+    rows = dict[str, dict[str, int]]()
+    for number, compaction in enumerate(run.session.compactions, 1):
+        text = summary_text(compaction.message) if compaction.message else ""
+        counts = Counter(match[1] for match in LINE.finditer(text))
+        rows[f"summary {number}"] = {kind: counts[kind] for kind in kinds}
+    return rows
+
+
+def costs(pinned: Run, lines: Sequence[str], lost: Run) -> dict[str, dict[str, Any]]:
+    """Return what the lines of a pin cost in a run, and what the forbidden edits of
+    another cost.
+
+    Each request after the first compaction reads the lines from the cache, and each
+    compaction writes them to it.
+    """
+    tokens = estimate_tokens([said(*lines)])
+    rate = rates(PRICED_AS)
+    seen = [each.seen for each in pinned.session.compactions]
+    requests = sum(sent.seen >= seen[0] for sent in pinned.session.requests)
+    paid = requests * rate["cache_read"] + len(seen) * rate["cache_write_5m"]
+    edits = [
+        dollars(sent.usage, PRICED_AS)
+        for sent in lost.session.requests
+        if any(map(_edits_vendor, blocks(sent.reply)))
+    ]
+    return {
+        "pin": {"requests": requests, "cents": tokens * paid / 10_000},
+        "edits": {"requests": len(edits), "cents": 100 * sum(edits)},
+    }

@@ -7,6 +7,7 @@ import pytest
 
 from agentlib.messages import of_type
 from agentlib.settings import MODEL
+from course import scoreboard
 from course.figures.climb import climb
 from course.scoreboard import (
     DOLLARS,
@@ -117,3 +118,19 @@ def test_a_second_read_of_the_same_lines_counts_and_one_of_others_does_not():
 
     calls = [read("a"), read("b"), read("a", offset=9), read("a"), read("a")]
     assert repeated([{"role": "assistant", "content": calls}], "read_file") == 2
+
+
+def test_the_table_marks_the_last_row_and_has_units_and_one_price_list():
+    table = repr(scoreboard.table("03"))
+    assert table.splitlines()[-1].startswith("▶ 03")
+    assert "of 24 files" in table
+    assert max(map(len, table.splitlines())) <= 72
+    other = scorecard("00", model="claude-opus-5-5")
+    [prices] = [name for name in other.columns if name.startswith("$ ")]
+    assert prices == "$ opus-5-5"
+    assert other.loc["00", prices] > 10 * scorecard("00").loc["00", DOLLARS]
+
+
+def test_a_run_of_ones_own_is_in_the_picture_and_its_title():
+    chart = scoreboard.picture("00", {"mine": played("02", REVIEW)})
+    assert "mine" in chart.headline.get_text()

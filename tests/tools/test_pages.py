@@ -4,6 +4,7 @@
 looks.
 """
 
+import html
 import re
 from collections import Counter
 from pathlib import Path
@@ -98,7 +99,8 @@ def test_a_dead_link_is_an_error_that_names_it(href):
 def test_every_link_of_the_site_leads_to_a_file_and_to_a_place_in_it(site: Path):
     pages = texts(site)
     ids = {
-        name: set(re.findall(r' id="([^"]+)"', text)) for name, text in pages.items()
+        name: {html.unescape(each) for each in re.findall(r' id="([^"]+)"', text)}
+        for name, text in pages.items()
     }
     dead: list[str] = []
     for name, text in pages.items():

@@ -19,8 +19,16 @@ from windtunnel import engines, judge
 from windtunnel.__main__ import main
 from windtunnel.judge import MINE, WHOLE, Verdict, field_of, stored
 from windtunnel.judge.protocol import broken, conversation, fault, refusal
-from windtunnel.judge.shown import page
-from windtunnel.judge.spreads import EQUAL, Spread, beats, compared, front, spread
+from windtunnel.judge.shown import lines, page
+from windtunnel.judge.spreads import (
+    EQUAL,
+    Spread,
+    alike,
+    beats,
+    compared,
+    front,
+    spread,
+)
 from windtunnel.tasks.generated import FIELD, NARROW, generated
 
 # -- the protocol ----------------------------------------------------------------------
@@ -157,7 +165,7 @@ def test_json_page_and_picture_hold_it(verdict, tmp_path):
     text = page(verdict, True)
     assert "<script" not in text
     assert "data:image/png;base64," in text
-    assert "equal: the spreads overlap".capitalize() in text
+    assert "not to be told apart: the spreads overlap".capitalize() in text
 
 
 def test_a_dearer_engine_does_not_pass_against_an_earlier_verdict(verdict):
@@ -228,7 +236,7 @@ def test_overlapping_spreads_are_called_equal_and_beat_nobody():
     a, b = at(50, 90), at(53, 88)
     assert compared(a, b) == EQUAL
     assert not beats(a, b)
-    assert compared(a, at(60, 90)) == "cheaper; equal in what is kept"
+    assert compared(a, at(60, 90)) == "cheaper; kept not to be told apart"
     assert compared(at(60, 99), a) == "more expensive; keeps more"
     assert beats(a, at(60, 90))
     assert not beats(at(40, 50), a)
@@ -329,7 +337,7 @@ def test_the_stored_field_is_clear_about_the_ends():
     assert front(spreads)[-1] == WHOLE
     assert (
         compared(spreads["spilled"], spreads["default"])
-        == "cheaper; equal in what is kept"
+        == "cheaper; kept not to be told apart"
     )
     equal = [
         name
@@ -346,3 +354,27 @@ def test_a_narrow_window_turns_the_order_round():
         for engine in ("default", "spilled")
     }
     assert (sum(rules["default"]), sum(rules["spilled"])) == (20, 5)
+
+
+def test_engines_that_no_task_tells_from_default_have_no_dot_but_a_name_below():
+    verdict = field_of("default")
+    silent = alike(verdict.spreads)
+    assert {"plan_put_back", "second_model"} <= {*silent}
+    assert "spilled" not in silent
+    chart = verdict.picture()
+    [axes] = chart.figure.axes
+    dots = " ".join(text.get_text() for text in axes.texts)
+    below = " ".join(text.get_text() for text in chart.figure.texts)
+    assert "plan put back" not in dots
+    assert "plan put back" in " ".join(below.split())
+
+
+def test_a_name_given_to_at_least_is_compared_task_by_task():
+    verdict = field_of("cleared_by_tokens")
+    words = [line for line in lines(verdict, True, "hermes") if "task by task" in line]
+    assert len(words) == 2
+    assert all("of 20" in line for line in words)
+    earlier = [{**row, "kept": 0.0} for row in verdict.rows]
+    [kept] = [line for line in lines(verdict, True, earlier) if ": kept" in line]
+    assert "less in 0" in kept
+    assert not any("task by task" in line for line in lines(verdict, True))

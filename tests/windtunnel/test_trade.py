@@ -5,6 +5,7 @@ from itertools import combinations
 
 from matplotlib.text import Text
 
+from agentlib.presets import TITLES
 from session_report.style import Chart
 from windtunnel.trade import policies, trade
 
@@ -32,7 +33,7 @@ def test_every_run_is_named_and_no_name_covers_another_or_leaves_the_picture():
     boxes = {
         text.get_text(): Text.get_window_extent(text) for text in axes.texts
     }  # no lines
-    assert boxes.keys() >= {*DOTS, *TRAIL}
+    assert boxes.keys() >= {TITLES.get(name, name) for name in (*DOTS, *TRAIL)}
     assert [
         pair
         for pair in combinations(boxes, 2)
@@ -87,7 +88,7 @@ def test_a_policy_has_its_dot_at_its_means_and_lines_to_the_ends_of_its_interval
     assert dots[80.0, 2.0].get_color() != dots[100.0, 8.0].get_color()
     ends = {tuple(map(tuple, line.get_xydata())) for line in axes.lines}
     assert {((70.0, 2.0), (85.0, 2.0)), ((80.0, 0.0), (80.0, 3.0))} <= ends
-    assert [text.get_text() for text in axes.texts] == ["presets", "yours"]
+    assert {text.get_text() for text in axes.texts} == {"presets", "yours"}
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     assert left < 70 < 110 < right
     assert low < 0 < 10 < high

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from session_report.style import many
+
 RESAMPLED = 2_000
 MEASURES = (
     "cost",
@@ -18,7 +20,7 @@ MEASURES = (
     "again",
     "compactions",
 )
-EQUAL = "equal: the spreads overlap"
+EQUAL = "not to be told apart: the spreads overlap"
 
 Interval = tuple[float, float, float]
 """A mean, and the ends of its spread."""
@@ -77,18 +79,30 @@ def side(mine: Interval, other: Interval) -> int:
     return (mine[1] > other[2]) - (mine[2] < other[1])
 
 
+def counted(mine: Sequence[float], other: Sequence[float]) -> str:
+    """Say in how many tasks mine is larger and in how many it is smaller, task by task.
+
+    >>> counted([3, 3, 2], [1, 2, 4])
+    'more in 2 tasks, less in 1, of 3'
+    """
+    more = sum(one > two for one, two in zip(mine, other, strict=True))
+    less = sum(one < two for one, two in zip(mine, other, strict=True))
+    return f"more in {many(more, 'task')}, less in {less}, of {len(mine)}"
+
+
 def compared(mine: Spread, other: Spread) -> str:
     """Say how mine compares with another.
 
     >>> a, b = (Spread({}, (cost, cost - 1, cost + 1), (0.9, 0.8, 1.0)) for cost in (50, 60))
     >>> compared(a, b), compared(a, a)
-    ('cheaper; equal in what is kept', 'equal: the spreads overlap')
+    ('cheaper; kept not to be told apart', 'not to be told apart: the spreads overlap')
     """
     cost, kept = side(mine.cost, other.cost), side(mine.kept, other.kept)
     if not (cost or kept):
         return EQUAL
-    dollars = ("equal in cost", "more expensive", "cheaper")[cost]
-    return f"{dollars}; {('equal in what is kept', 'keeps more', 'keeps less')[kept]}"
+    dollars = ("cost not to be told apart", "more expensive", "cheaper")[cost]
+    keeps = ("kept not to be told apart", "keeps more", "keeps less")[kept]
+    return f"{dollars}; {keeps}"
 
 
 def beats(one: Spread, other: Spread) -> bool:
@@ -96,6 +110,17 @@ def beats(one: Spread, other: Spread) -> bool:
     in none."""
     sides = (-side(one.cost, other.cost), side(one.kept, other.kept))
     return max(sides) > 0 <= min(sides)
+
+
+def alike(spreads: Mapping[str, Any], name: str = "default") -> list[str]:
+    """Return those that came to just the same as the one of this name, so that nothing
+    here shows what they do.
+
+    >>> alike({"default": 1, "plan_put_back": 1, "spilled": 2})
+    ['plan_put_back']
+    """
+    usual = spreads.get(name)
+    return [other for other in spreads if other != name and spreads[other] == usual]
 
 
 def front(spreads: Mapping[str, Spread]) -> list[str]:

@@ -61,33 +61,8 @@ def fewer(n: int, factor: float = 1) -> Callable[[str, str], bool]:
     return lambda wrong, right: number(n, factor)(right, wrong)
 
 
-def shares(text: str) -> list[float]:
-    return [
-        guess / bill for guess, bill in zip(*[iter(numbers(text))] * 2, strict=True)
-    ]
-
-
-def far_off(wrong: str, right: str) -> bool:
-    return max(shares(wrong)) < 0.5 and all(
-        0.8 < share < 1.2 for share in shares(right)
-    )
-
-
-def falls(text: str) -> bool:
-    lengths = numbers(text)[1::2]
-    return lengths != sorted(lengths) or "None" in text
-
-
-def two_agents(wrong: str, right: str) -> bool:
-    low, high = numbers(wrong)[:2]
-    return low < high and numbers(right) == [85]
-
-
 HOLDS: dict[str, Callable[[str, str], bool]] = {
-    "Nobody counts the system prompt": far_off,
-    "A list counts as one character": number(0, 1_000),
-    "More to say, less room": lambda wrong, right: falls(wrong) and not falls(right),
-    "Two thresholds in one text": two_agents,
+    "Nobody counts the system prompt": says("prompt is too long", "done True"),
     "It didn't help, so once more": fewer(1, 2),
     "A breaker that never counts": fewer(1, 1.3),
     "Only 80,000 characters": lambda wrong, right: (
@@ -96,8 +71,8 @@ HOLDS: dict[str, Callable[[str, str], bool]] = {
         and "I see no request." in wrong
     ),
     "Chinese written as escapes": number(0, 5),
-    "Cleared before it was seen": lambda wrong, right: (
-        min(numbers(wrong)) < 100 < numbers(right)[0]
+    "Cleared before it was seen": lambda *pair: (
+        fewer(0, 1.3)(*pair) and fewer(1, 2)(*pair)
     ),
     "Cleared while it is needed": lambda wrong, right: (
         numbers(wrong)[2] > 0 == numbers(right)[2]
@@ -108,26 +83,21 @@ HOLDS: dict[str, Callable[[str, str], bool]] = {
     "The last turn is everything": says("Error code: 400", "done True"),
     "The assistant has the last word": says("prefill", "done True"),
     "The summary is left out": says("I see no request.", "I wrote REPORT.md: 19"),
-    "The focus goes nowhere": says("False", "True"),
+    "The focus goes nowhere": says("Report on", "for Ada"),
     "The first block isn't the text": says("no attribute 'text'", "## Accomplished"),
     "A system prompt of its own": lambda *pair: (
         number(0, 1_000)(*pair) and fewer(1, 5)(*pair)
     ),
     "The summary gives orders": says("`EF_ARM_ABIMASK` is set to", "I wrote REPORT.md"),
-    "A summary of a summary": says("False", "True"),
-    "A plan that never comes back": says("False", "True"),
+    "A summary of a summary": says("yes, no, no", "yes, yes, yes, yes, yes"),
     "A summariser that reads nothing": says("0 of 19", "19 of 19"),
-    "Saved after it was cleared": number(0, 3),
+    "Saved after it was cleared": lambda *pair: (
+        number(0, 3)(*pair) and says("found: False", "found: True")(*pair)
+    ),
     "Objects saved as their repr": says("400 messages.1.content.0", "bash"),
     "Named by the clock": says("files: 1", "files: 3"),
     "Emptied before it is written": says("left: ''", "'all of yesterday', mode 600"),
-    "Read back as dicts": says(
-        "used unknown], a list is cleared: False", "used read_file]"
-    ),
     "Compact called beside a read": says("refused, 400", "accepted"),
-    "Characters called bytes": lambda wrong, right: (
-        3 * numbers(wrong)[0] == numbers(right)[0]
-    ),
     "The first of two places": says(
         "False # in tests DEBUG = True # on the server", "more than once"
     ),
@@ -188,13 +158,13 @@ def test_an_exhibit_needs_only_the_cells_above_the_rooms():
     )
 
 
-def test_the_map_draws_a_dot_for_each_exhibit_and_sorts_a_room_by_cost():
+def test_the_map_draws_a_dot_for_each_exhibit_in_the_order_of_the_page():
     chart = floor_plan(
         {"One": {"b": "unsafe", "a": "lost"}, "Two": {"c": "lost"}}, title="Three"
     )
     assert [len(axes.collections) for axes in chart.figure.axes] == [3]
     words = [text.get_text() for axes in chart.figure.axes for text in axes.texts]
-    assert words == ["One", "a", "b", "Two", "c"]
+    assert words == ["One", "1 b", "2 a", "Two", "3 c"]
 
 
 def test_the_map_says_what_its_dots_show():
@@ -216,3 +186,11 @@ def test_what_is_sent_is_answered_or_refused_in_the_apis_words():
 def test_an_exhibit_keeps_the_lines_of_what_it_shows(capsys):
     exhibit("one\ntwo", 3)
     assert capsys.readouterr().out == "mistake  one\n         two\ncure     3\n"
+
+
+def test_each_exhibit_has_a_link_with_its_number_on_the_map():
+    prose = "\n".join(cell.source for cell in CELLS if cell.cell_type == "markdown")
+    links = re.findall(r"(\d+) \[([^]]+)\]\(#([^)]+)\)", prose)
+    assert [name for _, name, _ in links] == list(COSTS_OF)
+    assert [int(number) for number, _, _ in links] == list(range(1, len(COSTS_OF) + 1))
+    assert all(target == name.replace(" ", "-") for _, name, target in links)
