@@ -74,6 +74,17 @@ def reply(body: Mapping[str, Any], habits: Habits = HABITS) -> Reply:
     return stopped(chosen(theirs(answer, body), body), body.get("stop_sequences") or ())
 
 
+def asks_for_summary(body: Mapping[str, Any]) -> bool:
+    """Tell whether a request asks for a summary of its conversation.
+
+    >>> wish = "Write a detailed summary of our conversation so far, with all files."
+    >>> talk = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hi"}]
+    >>> asks_for_summary({"messages": [*talk, {"role": "user", "content": wish}]})
+    True
+    """
+    return conversation_of(ours(body))[0] is not None
+
+
 def _next(seen: View) -> Reply:
     """Take the next step of the task."""
     task = understand(seen.request)

@@ -104,7 +104,9 @@ def _notes_on(view: View, call: Call) -> str:
     if call.error:
         is_file = call.name == "read_file"
         return note("skipped", call.path, one_line(call.error, 100)) if is_file else ""
-    if not call.text or call.start != (before.upto if before else 0):
+    # A tool that counts lines from 1 without saying so shows one line twice.
+    upto = before.upto if before else 0
+    if not call.text or call.start not in (upto, max(0, upto - 1)):
         return ""
     if call.name == "outline":
         lines = [one_line(line, 80).replace(" | ", " ") for line in call.lines[:4]]

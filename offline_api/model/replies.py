@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentlib.messages import Block
+from offline_api.model.hands import acting
 from offline_api.model.notes import last, number
 from offline_api.model.view import View
 
@@ -94,7 +95,7 @@ def chosen(reply: Reply, body: Mapping[str, Any]) -> Reply:
         return reply
     # The hands come last: a tool that takes an answer is what a forced call is mostly
     # for.
-    hands = ("bash", "write_file", "edit_file", "Bash", "Write", "Edit")
+    hands = acting(body)
     tool = min(tools, key=lambda each: each["name"] in hands)
     return say(text, *(calls or [_least(tool, text)]))
 
