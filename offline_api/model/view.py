@@ -23,6 +23,10 @@ from offline_api.model.habits import Habits
 from offline_api.model.notes import Note, last, listed, note, notes_in, number, one_line
 
 NOTHING, NO_FOLDER = "(no output)", "no such directory"
+NOTHING_SHOWN = "Nothing of the conversation was shown to me."
+"""Stands in a summary of nothing."""
+_EARLIER = re.compile(r"<([\w-]*summary[\w-]*)>(.*?)</\1>", re.DOTALL | re.IGNORECASE)
+"""An earlier summary in a program's request for the next one."""
 _MARK = re.compile(r"\s*[\[<][^\n]*[\]>]\s*")
 _TRIMMED = re.compile(
     r"\[\.\.\. \d+ characters trimmed(?:; recall \S+ returns them)? \.\.\.\]"
@@ -341,11 +345,38 @@ def conversation_of(body: Mapping[str, Any]) -> tuple[str | None, list[Message]]
         before = msg.replaced([*before, messages[-1]])
     prompt, spoken = messages_in(text)
     if not spoken and notes_in(text):
-        return prompt[:2_000], [*before, {"role": "assistant", "content": text}]
-    earlier: list[Message] = (
-        [{"role": "user", "content": prompt}] if notes_in(prompt) else []
-    )
+        asked = [{"role": "user", "content": words} for words in _asked_in(text)]
+        said = {"role": "assistant", "content": text}
+        return prompt[:2_000], [*before, *asked[-1:], said]
+    prompt, summary = _parted(prompt)
+    earlier: list[Message] = [{"role": "user", "content": summary}] if summary else []
     return prompt, [*before, *earlier, *spoken]
+
+
+def _parted(prompt: str) -> tuple[str, str]:
+    """Return a program's prompt without the earlier summary in it, and that summary."""
+    if not notes_in(prompt):
+        return prompt, ""
+    if (tagged := _EARLIER.search(prompt)) and notes_in(tagged[2]):
+        return prompt[: tagged.start()] + prompt[tagged.end() :], tagged[2].strip()
+    lines = prompt.split("\n")
+    noted = [i for i, line in enumerate(lines) if notes_in(line)]
+    start, end = noted[0], noted[-1] + 1
+    if start and lines[start - 1].startswith("#"):
+        start -= 1
+    return "\n".join([*lines[:start], *lines[end:]]), "\n".join(lines[start:end])
+
+
+def _asked_in(text: str) -> Iterator[str]:
+    """Yield the requests in a conversation whose frame nobody knows: the lines that
+    are one of the tasks, behind whatever says who speaks."""
+    for line in text.split("\n"):
+        if 8 <= len(line) <= 400 and not notes_in(line):
+            words = re.sub(r"\A\W*[\w ]{0,20}[:：>|\]]+\W*", "", line).strip()
+            for each in dict.fromkeys((line.strip(), words)):
+                if prompts.understand(each).kind not in ("unknown", "rules"):
+                    yield each
+                    break
 
 
 def _wants_summary(body: Mapping[str, Any], text: str) -> bool:
