@@ -6,7 +6,7 @@ what it can see there. So what a layer takes away is gone for it, and it reads a
 gets things wrong. It is no language model, and its behaviour is no evidence about one.
 
     habits                     the numbers of its behaviour
-    hands                      the tools of other agents
+    hands, tools, results      the tools of other agents, and what they return
     conversation, view, notes  what it can see
     prompts                    what is asked of it
     reading, names             what it does next
@@ -47,7 +47,7 @@ from offline_api.model.prompts import Kind, Task, refusal, understand
 from offline_api.model.reading import read, until
 from offline_api.model.replies import Reply, answer, chosen, falls_short, say, stopped
 from offline_api.model.summary import open_question, pending, stale_question, summarise
-from offline_api.model.view import View, conversation_of, view
+from offline_api.model.view import View, asked_title, conversation_of, view
 
 HABITS = Habits()
 FOCUS = "rules and decisions of the user, facts"
@@ -66,6 +66,8 @@ def reply(body: Mapping[str, Any], habits: Habits = HABITS) -> Reply:
     'compact'
     """
     own = ours(body)
+    if title := asked_title(own):
+        return stopped(say(title), body.get("stop_sequences") or ())
     prompt, messages = conversation_of(own)
     seen = view(own, habits, messages)
     answer = (
@@ -82,7 +84,8 @@ def asks_for_summary(body: Mapping[str, Any]) -> bool:
     >>> asks_for_summary({"messages": [*talk, {"role": "user", "content": wish}]})
     True
     """
-    return conversation_of(ours(body))[0] is not None
+    own = ours(body)
+    return not asked_title(own) and conversation_of(own)[0] is not None
 
 
 def _next(seen: View) -> Reply:

@@ -256,7 +256,7 @@ def _shown(text: str, call: Block, hands: Mapping[str, Hand]) -> Shown:
     if call["name"] == "read_file" and isinstance(start, int) and isinstance(limit, int):
         first = hand.first if hand else 0
         return shown(text, reads=True, start=start, limit=limit, first=first)
-    return shown(text)
+    return shown(text, acts=call["name"] in ("write_file", "edit_file"))
 
 
 def _reading(path: str, start: str | None, limit: str | None) -> Block:

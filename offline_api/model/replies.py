@@ -10,6 +10,7 @@ from typing import Any
 from agentlib.messages import Block
 from offline_api.model.hands import acting
 from offline_api.model.notes import last, number
+from offline_api.model.results import is_stuck
 from offline_api.model.view import View
 
 Reply = dict[str, Any]
@@ -17,6 +18,8 @@ Reply = dict[str, Any]
 "refusal"}"""
 _FINDINGS = re.compile("file|outline|skipped|done|edit|left|set|command|tests|report")
 """The kinds of note that count as something new."""
+_ALIKE = 3
+"""Failures in the same words after which a tool counts as broken."""
 
 
 def say(text: str, *calls: Block) -> Reply:
@@ -59,6 +62,8 @@ def gives_up(view: View) -> str:
     if count and number(count.parts[1]) >= view.habits.standstill:
         times = view.habits.standstill
         return f"I stop here: {times} summaries in a row brought me no further ({count.parts[0]})."
+    if failed := _failed_alike(view):
+        return failed
     made = view.calls[-patience:]
     if any(call.interrupted for call in made):  # no fair try
         return ""
@@ -69,6 +74,26 @@ def gives_up(view: View) -> str:
     if len(made) == patience and not any(map(_FINDINGS.fullmatch, kinds)):
         return f"I stop here: {patience} calls in a row brought nothing new."
     return ""
+
+
+def _failed_alike(view: View) -> str:
+    """Return what to say if a tool that had worked fails for good, "" if none does.
+
+    A failure that names its file, or a reason that lies in the file, may end with it.
+    """
+    newest = view.calls[-_ALIKE:]
+    names, errors = {call.name for call in newest}, {call.error for call in newest}
+    if len(newest) < _ALIKE or len(names) + len(errors) > 2:
+        return ""
+    (name,), (error,) = names, errors
+    has_worked = any(c.name == name and c.succeeded for c in view.calls)
+    names_file = any(call.path and call.path in error for call in newest)
+    if not is_stuck(error) or names_file or not has_worked:
+        return ""
+    return (
+        f"I stop here: {name} had worked, and has now failed {_ALIKE} times in the same "
+        f"words: {error[:200]}"
+    )
 
 
 def chosen(reply: Reply, body: Mapping[str, Any]) -> Reply:

@@ -45,11 +45,17 @@ class Shown(NamedTuple):
 
 @lru_cache(maxsize=4_096)
 def shown(
-    text: str, *, reads: bool = False, start: int = 0, limit: int = 0, first: int = 0
+    text: str,
+    *,
+    reads: bool = False,
+    acts: bool = False,
+    start: int = 0,
+    limit: int = 0,
+    first: int = 0,
 ) -> Shown:
     """Return a result as our own tools would show it.
 
-    `reads`: it holds lines of a file. `start`, `limit`: the lines that were asked for.
+    `reads`: it holds lines of a file. `acts`: it says what became of a file. `start`, `limit`: the lines that were asked for.
     `first`: the number that the tool gives to the first line.
 
     >>> shown("<content>\\n3: x = 1\\n4: y = 2\\n(12 lines)\\n</content>", reads=True)
@@ -58,9 +64,8 @@ def shown(
     if _OURS.search(text):
         return Shown(text, start)
     inner, around, failed = _unwrapped(text)
-    failed = failed or (
-        len(inner) <= _SHORT and bool(_FORMS["failure"].match(inner)) and reads
-    )
+    if (reads or acts) and len(inner) <= _SHORT:
+        failed = failed or bool(_FORMS["failure"].match(inner))
     if failed or not reads:
         return Shown(inner, start, failed)
     lines, hints = _without_hints(inner)
@@ -71,6 +76,8 @@ def shown(
         lines = [_bare(line) for line in lines]
     if not (numbers or is_foreign):
         return Shown(inner, start)
+    if numbers and (stated := _stated_end("\n".join([*hints, around]))) > start:
+        del lines[stated - start :]
     end = start + len(lines)
     following = _following("\n".join([*hints, around]), end, first)
     if following is None:
@@ -95,6 +102,12 @@ def _total(told: str) -> int:
     if part:
         return int(part[3])
     return int(whole[1] or whole[2]) if whole else 0
+
+
+def _stated_end(told: str) -> int:
+    """Return the last line that is shown, as far as somebody says it, else 0."""
+    part = _FORMS["part"].search(told)
+    return int(part[2]) if part else _total(told)
 
 
 def _following(told: str, end: int, first: int) -> int | None:
