@@ -174,9 +174,9 @@ def title_of(words: str, form: str) -> str:
 
 # -- understanding ---------------------------------------------------------------------
 
-_GO_ON, _GO_ON_OPENS, _GO_ON_WORDS = (
+_GO_ON, _GO_ON_OPENS, _GO_ON_WORDS, _TOLD, _BY_PROGRAM = (
     re.compile(_any(TABLE["go_on"][name]), _FLAGS)
-    for name in ("phrases", "opens", "words")
+    for name in ("phrases", "opens", "words", "told", "by_program")
 )
 SUMMARY_WORD, SUMMARY_OF_TALK = (
     re.compile(_any(TABLE["summary"][name]), _FLAGS | re.DOTALL)
@@ -214,6 +214,11 @@ def only_goes_on(request: str) -> bool:
     if _GO_ON.fullmatch(request):
         return True
     if len(request) > _LONGEST or not _GO_ON_OPENS.search(request):
+        return False
+    if _BY_PROGRAM.search(request):
+        return True
+    *told, request = re.split(r"\n\s*\n", request)
+    if not all(map(_TOLD.search, told)):
         return False
     if re.search("[一-龥]", request):
         return not re.search(r"\w", _GO_ON_WORDS.sub("", request))

@@ -62,11 +62,11 @@ def gives_up(view: View) -> str:
     if count and number(count.parts[1]) >= view.habits.standstill:
         times = view.habits.standstill
         return f"I stop here: {times} summaries in a row brought me no further ({count.parts[0]})."
-    if failed := _failed_alike(view):
-        return failed
     made = view.calls[-patience:]
     if any(call.interrupted for call in made):  # no fair try
         return ""
+    if failed := _failed_alike(view):
+        return failed
     same = len(newest) == 3 and all(c.input == newest[0].input for c in newest)
     if same and all(c.name == "bash" or not c.text for c in newest):
         return "I stop here: three times the same call has shown me nothing."
@@ -87,6 +87,7 @@ def _failed_alike(view: View) -> str:
         return ""
     (name,), (error,) = names, errors
     has_worked = any(c.name == name and c.succeeded for c in view.calls)
+    has_worked = has_worked or (name == "read_file" and bool(view.files))
     names_file = any(call.path and call.path in error for call in newest)
     if not is_stuck(error) or names_file or not has_worked:
         return ""

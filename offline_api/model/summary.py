@@ -169,7 +169,8 @@ def _is_answered(view: View, text: str) -> bool:
 def _first(view: View, room: int, asked: Sequence[str]) -> list[Item]:
     """Return what comes first in every summary: task, what is done, questions,
     progress."""
-    lines = [note("task", one_line(view.request)), *_files_done(view, room)]
+    task = [note("task", one_line(view.request))] if view.request else []
+    lines = [*task, *_files_done(view, room)]
     lines += map(str, listed(view.own, "skipped")[-5:])
     lines += [str(n) for kind in ("set", "left") for n in listed(view.own, kind)]
     newest = (last(view.own, kind) for kind in ("command", "tests", "report"))

@@ -279,7 +279,10 @@ def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -
     at, whole = left[-1] if left else (-1, "")
     spoken = [_words(message) for message in messages]
     for i, message in enumerate(messages[1:]):
-        if message["role"] == "assistant" and (i + 1, _summary_in(message)) in left:
+        answers = message["role"] == "assistant" and (
+            (i + 1, _summary_in(message)) in left
+        )
+        if answers and prompts.understand("\n\n".join(spoken[i])).kind == "unknown":
             spoken[i] = []  # the program's own question, which the summary answers
     asked = [*map("\n\n".join, spoken), ""]
     new = [
