@@ -1,7 +1,7 @@
 """Serve the offline API over HTTP on this machine, for an agent in any language.
 
-    agentlib-api --port 8080 --window 32000
-    agentlib-api --model-window claude-opus-5-5=64000 --log requests.jsonl
+agentlib-api --port 8080 --window 32000
+agentlib-api --model-window claude-opus-5-5=64000 --log requests.jsonl
 """
 
 import re
@@ -190,7 +190,9 @@ def main(
             http = stack.enter_context(listen(answer, port))
         except OSError as error:
             hint = "choose another --port, or 0 for a free one"
-            raise click.ClickException(f"port {port}: {error.strerror}; {hint}") from None
+            raise click.ClickException(
+                f"port {port}: {error.strerror}; {hint}"
+            ) from None
         models = ", ".join(dict.fromkeys([MODEL, *windows]))
         click.echo(f"ANTHROPIC_BASE_URL=http://127.0.0.1:{http.server_port}")
         click.echo(

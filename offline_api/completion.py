@@ -77,7 +77,10 @@ def _beginning(content: Sequence[Block], limit: int) -> list[Block]:
     even for a `max_tokens` of 1.
     """
     texts = [block for block in content if block["type"] == "text"][:1]
-    return [{**each, "text": _cut(each["text"], limit) or each["text"][:1]} for each in texts]
+    return [
+        {**each, "text": _cut(each["text"], limit) or each["text"][:1]}
+        for each in texts
+    ]
 
 
 def _cut(text: str, limit: int) -> str:

@@ -73,7 +73,7 @@ class Record:
 
     def line(self) -> str:
         """Return the record as a line of JSON, without the bodies that it hasn't."""
-        values = {name: value for name, value in asdict(self).items()}
+        values = asdict(self)
         for name in ("request", "answer"):
             if values[name] is None:
                 del values[name]

@@ -31,7 +31,9 @@ _DUMPED = re.compile(
     rf"""\{{\s*["'](?:role|type|from|author)["']:\s*["'](?:{_WHO})["']"""
 )
 _FRAMES = [
-    re.compile(frame.format(rf"(?P<who>{_WHO})(?P<what>(?: [\w.#-]+){{0,4}})"), re.I | re.M)
+    re.compile(
+        frame.format(rf"(?P<who>{_WHO})(?P<what>(?: [\w.#-]+){{0,4}})"), re.I | re.M
+    )
     for frame in (
         r"^\[{}\](?: \([^)\n]*\))?[:：]?",
         r"^<message type=\"{}\">",
@@ -43,7 +45,9 @@ _FRAMES = [
 ]
 """How a text says who speaks. One conversation has one frame, because a file that
 somebody reads in it may hold lines of another."""
-_PASSED_OVER = re.compile(r"call|reason|think|thought|result|output|response|tool", re.I)
+_PASSED_OVER = re.compile(
+    r"call|reason|think|thought|result|output|response|tool", re.I
+)
 """Words behind a speaker of what nobody said."""
 _WRAPPED = re.compile(r"<([\w-]+)>\s*\[?\s*\Z")
 _TEMPLATE = re.compile(r"\n\n(?=[^\n]*\n+## )")
@@ -92,10 +96,13 @@ def _end(before: str, talk: str) -> int:
         closed = talk.rfind(f"</{wrapped[1]}>")
         if closed >= 0:
             return closed
+    if _DUMPED.match(talk):
+        return len(talk)
+    frame = _frame(talk)
     for template in _TEMPLATE.finditer(talk):
-        if SUMMARY_WORD.search(talk[template.end() :]) and not _DUMPED.match(talk):
-            if not any(_frame(talk).finditer(talk, template.end())):
-                return template.start()
+        is_last = not frame.search(talk, template.end())
+        if is_last and SUMMARY_WORD.search(talk[template.end() :]):
+            return template.start()
     return len(talk)
 
 

@@ -160,7 +160,9 @@ def _in_shell(path: str, content: str = "", offset: int = 0, limit: int = 0) -> 
 # -- messages --------------------------------------------------------------------------
 
 
-def _messages(messages: Sequence[Message], hands: Mapping[str, Hand]) -> Iterator[Message]:
+def _messages(
+    messages: Sequence[Message], hands: Mapping[str, Hand]
+) -> Iterator[Message]:
     """Yield the messages of the person and the model as ours."""
     results = {
         block.get("tool_use_id"): _bare(msg.result_text(block))
@@ -238,8 +240,7 @@ def _own_call(
         (
             each
             for each in hands.values()
-            if each.name == name
-            and each.fixed.items() <= given.items()
+            if each.name == name and each.fixed.items() <= given.items()
         ),
         works.get(name),
     )
@@ -253,7 +254,11 @@ def _shown(text: str, call: Block, hands: Mapping[str, Hand]) -> Shown:
     """Return the result of one of our calls as our tool would show it."""
     given, hand = call["input"], hands.get(call["name"])
     start, limit = given.get("offset") or 0, given.get("limit") or 0
-    if call["name"] == "read_file" and isinstance(start, int) and isinstance(limit, int):
+    if (
+        call["name"] == "read_file"
+        and isinstance(start, int)
+        and isinstance(limit, int)
+    ):
         first = hand.first if hand else 0
         return shown(text, reads=True, start=start, limit=limit, first=first)
     return shown(text, acts=call["name"] in ("write_file", "edit_file"))

@@ -55,8 +55,9 @@ def shown(
 ) -> Shown:
     """Return a result as our own tools would show it.
 
-    `reads`: it holds lines of a file. `acts`: it says what became of a file. `start`, `limit`: the lines that were asked for.
-    `first`: the number that the tool gives to the first line.
+    `reads`: it holds lines of a file. `acts`: it says what became of a file. `start`,
+    `limit`: the lines that were asked for. `first`: the number that the tool gives to
+    the first line.
 
     >>> shown("<content>\\n3: x = 1\\n4: y = 2\\n(12 lines)\\n</content>", reads=True)
     Shown(text='x = 1\\ny = 2\\n... (8 more lines; continue with offset=4)', start=2, failed=False)

@@ -179,7 +179,8 @@ def _first(view: View, room: int, asked: Sequence[str]) -> list[Item]:
         progress(view, understand(view.request).kind),
         last(view.own, "progress"),
     )
-    repeats = number(before.parts[1]) + 1 if before and before.parts[0] == grown else 0
+    is_repeated = before and before.parts[0] == grown and not view.partial
+    repeats = number(before.parts[1]) + 1 if before and is_repeated else 0
     return [
         *(Item(_TASK, line) for line in lines),
         *(Item(_QUESTIONS, note("request", text)) for text in asked),

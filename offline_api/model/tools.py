@@ -40,7 +40,9 @@ _WORDS = {
 """Words in a tool's name, or in the values of an input, that tell its work."""
 _OTHERWISE = re.compile("|".join(TABLE["other_works"]["phrases"]), re.IGNORECASE)
 """Words of tools that take the same inputs and do something else."""
-_FROM_ONE = re.compile(r"\b(?:1|one)[- ](?:indexed|based)|(?:start|begin)\w* (?:at|from) 1\b")
+_FROM_ONE = re.compile(
+    r"\b(?:1|one)[- ](?:indexed|based)|(?:start|begin)\w* (?:at|from) 1\b"
+)
 _FREE_TEXT = re.compile("descri|expla|reason|purpose|summary|title|instruct|thought")
 _FOLDER = re.compile("dir|cwd|folder|workspace|root")
 _HUNK = re.compile(r"\*\*\* (?:Update|Add) File: (.+)\n(?:@@.*\n)?((?:[-+ ].*\n?)*)")
@@ -80,11 +82,10 @@ class Hand:
         if self.form == "argv":
             inputs[self.inputs["command"]] = ["bash", "-lc", given["command"]]
         if self.form == "edits":
-            old, new = self.inputs["old_text"], self.inputs["new_text"]
-            inputs = {self.inputs["path"]: given["path"]}
-            inputs[self.inputs["edits"]] = [
-                {old: given["old_text"], new: given["new_text"]}
-            ]
+            names = (self.inputs["old_text"], self.inputs["new_text"])
+            edit = dict(zip(names, (given["old_text"], given["new_text"]), strict=True))
+            path = self.inputs["path"]
+            inputs = {path: given["path"], self.inputs["edits"]: [edit]}
         if self.form == "patch":
             inputs = {self.inputs["patch"]: _patch(given)}
         return {**self.fixed, **inputs}
@@ -92,7 +93,10 @@ class Hand:
     def ours(self, given: Body) -> Block:
         """Return the inputs of a call of the tool as ours. What ours lacks stays."""
         names = {theirs: own for own, theirs in self.inputs.items()}
-        own = {names.get(k, k): v for k, v in given.items() if k not in self.fixed}
+        own = Block()
+        for name, value in given.items():
+            if name not in self.fixed:
+                own[names.get(name, name)] = value
         if self.first and "offset" in own:
             own["offset"] = max(0, _number(own["offset"]) - self.first)
         if last := own.pop(self.last_line, None):
@@ -195,7 +199,9 @@ def _works(
     kinds: Mapping[str, str], properties: Mapping[str, Any], words: str
 ) -> list[str]:
     """Return the works that the inputs of a tool are enough for."""
-    values: Sequence[Any] = properties.get(kinds.get("command", ""), {}).get("enum") or ()
+    values: Sequence[Any] = (
+        properties.get(kinds.get("command", ""), {}).get("enum") or ()
+    )
     if values:  # an editor, whose command says what it does
         verbs = [
             work
@@ -205,7 +211,9 @@ def _works(
         return verbs if "path" in kinds else []
     if "command" in kinds:
         return ["bash"] if "path" not in kinds else []
-    if "path" in kinds and ({"old_text", "new_text"} <= kinds.keys() or "edits" in kinds):
+    if "path" in kinds and (
+        {"old_text", "new_text"} <= kinds.keys() or "edits" in kinds
+    ):
         return ["edit_file"]
     if "patch" in kinds and "path" not in kinds:
         return ["edit_file"] if "patch" in words.lower() else []
@@ -237,11 +245,17 @@ def _hand(work: str, name: str, schema: Body, kinds: Mapping[str, str]) -> Hand 
             inputs, form = {"patch": kinds["patch"]}, "patch"
         case _:
             pass
-    last_line = kinds.get("last", "") if work == "read_file" and "offset" in kinds else ""
+    last_line = (
+        kinds.get("last", "") if work == "read_file" and "offset" in kinds else ""
+    )
     fixed = _fixed(work, schema, {*inputs.values(), last_line})
     if fixed is None:
         return None
-    first = _first(properties[kinds["offset"]], kinds["offset"]) if "offset" in inputs else 0
+    first = (
+        _first(properties[kinds["offset"]], kinds["offset"])
+        if "offset" in inputs
+        else 0
+    )
     return Hand(name, work, inputs, fixed, first, last_line, form)
 
 
@@ -249,7 +263,9 @@ def _first(offset: Body, name: str) -> int:
     """Return the number that a tool gives to the first line: 0 unless it says 1."""
     told = str(offset.get("description", "")).lower()
     from_one = offset.get("minimum") == 1 or offset.get("default") == 1
-    is_line = "line" in name.lower() or told.startswith(("the line number", "line number"))
+    is_line = "line" in name.lower() or told.startswith(
+        ("the line number", "line number")
+    )
     from_zero = offset.get("minimum") == 0 or "0-" in told or "zero" in told
     return int(bool(_FROM_ONE.search(told)) or from_one or (is_line and not from_zero))
 
@@ -259,14 +275,19 @@ def _fixed(work: str, schema: Body, known: set[str]) -> Block | None:
     properties: Mapping[str, Any] = schema["properties"]
     fixed: Block = {}
     for name in properties:
-        values = properties[name].get("enum") or ()
+        values: Sequence[Any] = properties[name].get("enum") or ()
         fitting = [value for value in values if _WORDS[work].search(str(value))]
         is_required = name in (schema.get("required") or ())
         if name in known or not (is_required or (fitting and work == "glob")):
             continue
         kind = properties[name].get("type")
-        least = {"boolean": False, "integer": 0, "number": 0, "array": []}
-        if fitting or values:
+        least: Block = {
+            "boolean": False,
+            "integer": 0,
+            "number": 0,
+            "array": list[str](),
+        }
+        if values:
             fixed[name] = (fitting or values)[0]
         elif kind in least:
             fixed[name] = properties[name].get("default", least[kind])

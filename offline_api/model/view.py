@@ -27,7 +27,9 @@ NOTHING_SHOWN = "Nothing of the conversation was shown to me."
 """Stands in a summary of nothing."""
 _EARLIER = re.compile(r"<([\w-]*summary[\w-]*)>(.*?)</\1>", re.DOTALL | re.IGNORECASE)
 """An earlier summary in a program's request for the next one."""
-_MARK = re.compile(r"\s*[\[<][^\n]*[\]>]\s*")
+_MARK = re.compile(
+    r"\s*(?:[\[<][^\n]*[\]>]|\[\w+\] [^\n]*\b\d+ (?:chars|lines)\b[^\n]*)\s*"
+)
 _TRIMMED = re.compile(
     r"\[\.\.\. \d+ characters trimmed(?:; recall \S+ returns them)? \.\.\.\]"
 )
@@ -130,6 +132,8 @@ class View:
     compacted_at: int
     """0 if the system prompt names no compaction point."""
     max_tokens: int
+    partial: bool = False
+    """The conversation came as a text, which may be a part of it."""
     part: int = 48_000
     """Characters that one result of read_file can have."""
     said: str = ""
@@ -297,7 +301,7 @@ def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -
     is_about = (
         not request or one_line(task) == one_line(request)
         if task
-        else at > start >= 0 and bool(last(notes_in(summary), "progress"))
+        else at > start and bool(last(notes_in(summary), "progress"))
     )
     carried = bool(is_about) and request not in asked[max(at, 0) : max(start, 0)]
     work = messages[start + 1 :]
@@ -331,6 +335,8 @@ def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -
         window=number(told.get("context window", "")),
         compacted_at=number(told.get("compacted", "")),
         max_tokens=body.get("max_tokens", 4_096),
+        partial=not msg.asks_for_summary(body["messages"])
+        and not any(said is sent for said in messages for sent in body["messages"]),
         part=body.get("part", View.part),
     )
 
@@ -372,9 +378,16 @@ def _parted(prompt: str) -> tuple[str, str]:
     lines = prompt.split("\n")
     noted = [i for i, line in enumerate(lines) if notes_in(line)]
     start, end = noted[0], noted[-1] + 1
-    if start and lines[start - 1].startswith("#"):
+    # An earlier summary has headings with nothing below them, too.
+    while start and _is_heading(lines[start - 1]):
         start -= 1
+    while end < len(lines) and _is_heading(lines[end]):
+        end += 1
     return "\n".join([*lines[:start], *lines[end:]]), "\n".join(lines[start:end])
+
+
+def _is_heading(line: str) -> bool:
+    return not line.strip() or line.startswith("#")
 
 
 def _asked_in(text: str) -> Iterator[str]:
