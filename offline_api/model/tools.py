@@ -109,9 +109,10 @@ class Hand:
                     own["limit"] = _number(end) - own["offset"]
             case "argv", {"command": [*words]}:
                 own["command"] = words[-1] if len(words) == 3 else join(map(str, words))
-            case "edits", {"edits": [{**first}]}:
+            case "edits", {"edits": [{**edit}]}:
                 del own["edits"]
-                own |= {names.get(k, k): v for k, v in first.items()}
+                for name, value in edit.items():
+                    own[names.get(str(name), str(name))] = value
             case "patch", {"patch": str(patch)}:
                 own = _edit_in(patch)
             case _:
