@@ -97,6 +97,9 @@ def _end(before: str, talk: str) -> int:
         if closed >= 0:
             return closed
     if _DUMPED.match(talk):
+        *_, newest = _DUMPED.finditer(talk)
+        with suppress(ValueError):
+            return json.JSONDecoder().raw_decode(talk, newest.start())[1]
         return len(talk)
     frame = _frame(talk)
     for template in _TEMPLATE.finditer(talk):
@@ -108,7 +111,7 @@ def _end(before: str, talk: str) -> int:
 
 def _behind(text: str) -> str:
     """Return the words behind a conversation, without the tag that closes it."""
-    return re.sub(r"\A</[\w-]+>", "", text).strip()
+    return re.sub(r"\A[\s\]`]*(?:</[\w-]+>)?", "", text).strip()
 
 
 def _dumped(text: str) -> Iterator[Message]:

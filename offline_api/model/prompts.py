@@ -167,9 +167,12 @@ def title_of(words: str, form: str) -> str:
     title = " ".join(re.findall(r"[\w'./-]+", words)[:6])[:50] or "A conversation"
     if not _JSON.search(form):
         return title
-    key, truth = _TITLE_KEY.search(form), _TRUTH_KEY.search(form)
+    truth = _TRUTH_KEY.search(form)
+    keys = [
+        key for key in _TITLE_KEY.findall(form) if not _TRUTH_KEY.search(f"'{key}'")
+    ]
     value: dict[str, Any] = {truth[1]: True} if truth else {}
-    return json.dumps({**value, key[1] if key else "title": title}, ensure_ascii=False)
+    return json.dumps({**value, (keys or ["title"])[0]: title}, ensure_ascii=False)
 
 
 # -- understanding ---------------------------------------------------------------------

@@ -84,18 +84,15 @@ def shown(
     if following is None:
         following = end if numbers and limit and len(lines) >= limit else 0
     if following:
-        told = f"... ({max(1, following - end)} more lines; continue with offset={following})"
-        told = _counted(hints, around, end, following) or told
-        lines.append(told)
+        left = _left("\n".join([*hints, around]), end)
+        lines.append(f"... ({left} more lines; continue with offset={following})")
     return Shown("\n".join(lines), start)
 
 
-def _counted(hints: list[str], around: str, end: int, following: int) -> str:
-    """Return our hint with the number of lines that are left, "" if nobody says it."""
-    total = _total("\n".join([*hints, around]))
-    if total <= end:
-        return ""
-    return f"... ({total - end} more lines; continue with offset={following})"
+def _left(told: str, end: int) -> int:
+    """Return how many lines are left, 1 if nobody says it."""
+    rest = _FORMS["rest"].search(told)
+    return int(rest[1]) if rest else max(1, _total(told) - end)
 
 
 def _total(told: str) -> int:
@@ -139,7 +136,7 @@ def _unwrapped(text: str) -> tuple[str, str, bool]:
                 return text, "", False
     if text.startswith("<") and (tagged := _TAGGED.search(text)):
         around = f"{text[: tagged.start()]}\n{text[tagged.end() :]}"
-        outside = re.sub(r"<(\w+)[^>\n]*>[^<]*</\1>|</?\w+[^>\n]*>", "", around)
+        outside = re.sub(r"<(\w+)[^>\n]*>[^<\n]*</\1>|</?\w+[^>\n]*>", "", around)
         if not outside.strip() or _FORMS["hint"].search(outside):
             return tagged[2], outside.strip(), False
     if label := _FORMS["label"].match(text):

@@ -412,7 +412,7 @@ def asked_title(body: Mapping[str, Any]) -> str:
     system = "\n".join(_texts({"content": body.get("system") or ""}))
     said = [text for m in body["messages"] for text in _texts(m) if m["role"] == "user"]
     last = said[-1] if said else ""
-    is_summary = prompts.SUMMARY_OF_TALK.search(f"{system}\n{last[:600]}")
+    is_summary = "\n## " in last and prompts.SUMMARY_WORD.search(f"{system}\n{last}")
     asks = [text for text in said if prompts.wants_title(text[:600])]
     if not prompts.wants_title(system) and (is_summary or not asks):
         return ""
