@@ -21,6 +21,7 @@ from typing import IO, Any, cast
 
 from agentlib.messages import blocks, kinds_of
 from offline_api.model import asks_for_summary
+from offline_api.model.view import holds_summary
 from offline_api.server import Answer, Headers, Reply
 from offline_api.tokens import TOOL, block_tokens, pieces, text_tokens
 
@@ -170,15 +171,20 @@ def sizes(body: Body) -> dict[str, int]:
         if path.startswith("tools."):
             text = json.dumps(content, sort_keys=True, ensure_ascii=False)
             counted["tools"] += TOOL + text_tokens(text)
-        elif path.startswith("system.") or role == "system":
-            counted["system"] += block_tokens(content)
         else:
-            counted[_kind(role, content)] += block_tokens(content)
+            counted[_kind(path, role, content)] += block_tokens(content)
     return dict(counted)
 
 
-def _kind(role: str, block: Body) -> str:
-    """Return a block's kind. A result of several parts has the kind of its first."""
+def _kind(path: str, role: str, block: Body) -> str:
+    """Return a block's kind. A result of several parts has the kind of its first.
+
+    A summary is known by the offline model's notes, wherever a program puts it.
+    """
+    if block.get("type") == "text" and holds_summary(block["text"]):
+        return "summary"
+    if path.startswith("system.") or role == "system":
+        return "system"
     parts = kinds_of({"role": role, "content": [block]})
     return parts[0][0] if parts else "tool_result"
 

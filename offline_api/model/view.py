@@ -540,10 +540,10 @@ def _summaries(message: Message) -> list[Block]:
     """Return the texts in a user message that hold a summary, whichever agent put them
     there."""
     texts = msg.of_type(message, "text") if message["role"] == "user" else []
-    return [b for b in texts if msg.is_summary(b) or _holds_summary(b["text"])]
+    return [b for b in texts if msg.is_summary(b) or holds_summary(b["text"])]
 
 
-def _holds_summary(text: str) -> bool:
+def holds_summary(text: str) -> bool:
     """Tell whether a text holds notes that the model writes in summaries alone."""
     notes = notes_in(text)
     is_empty = not notes and NOTHING_SHOWN in text
@@ -556,7 +556,7 @@ def _summary_in(message: Message) -> str:
     Some programs put the summary into the model's mouth.
     """
     texts = (block["text"] for block in msg.of_type(message, "text"))
-    return next((text for text in texts if _holds_summary(text)), "")
+    return next((text for text in texts if holds_summary(text)), "")
 
 
 def _left(messages: Sequence[Message], system: str) -> list[tuple[int, str]]:
@@ -574,7 +574,7 @@ def _left(messages: Sequence[Message], system: str) -> list[tuple[int, str]]:
         for i, message in enumerate(messages)
         if message["role"] == "assistant" and (text := _summary_in(message))
     ]
-    return said or ([(-1, system)] if _holds_summary(system) else [])
+    return said or ([(-1, system)] if holds_summary(system) else [])
 
 
 def _texts(message: Message) -> list[str]:
@@ -583,7 +583,7 @@ def _texts(message: Message) -> list[str]:
 
 def _noted(messages: Sequence[Message], system: str = "") -> Iterator[Note]:
     """Yield the model's notes, in its own words and in summaries."""
-    if _holds_summary(system):
+    if holds_summary(system):
         yield from notes_in(system)
     for message in messages:
         is_own = message["role"] == "assistant"
