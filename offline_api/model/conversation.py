@@ -72,7 +72,8 @@ def messages_in(text: str) -> tuple[str, list[Message]]:
         starts = [match.start() for match in _frame(text).finditer(text)]
     if not starts:
         return text.strip(), []
-    before, talk = text[: starts[0]], text[starts[0] :]
+    before = text[: starts[0]]
+    talk = text[starts[0] :]
     end = _end(before, talk)
     bounds = [start - starts[0] for start in starts if start - starts[0] < end]
     parts = [talk[start:stop] for start, stop in pairwise([*bounds, end])]

@@ -138,7 +138,8 @@ def _own_tool(tool: Body, hand: Hand) -> Block:
 def _their_call(call: Block, hands: Mapping[str, Hand]) -> Block:
     """Return one of our calls as the foreign tool takes it. Only a shell: return it as
     a command."""
-    name, given = call["name"], call["input"]
+    name = call["name"]
+    given = call["input"]
     if name in hands:
         return {**call, "name": hands[name].name, "input": hands[name].theirs(given)}
     if name in _SHELL and "bash" in hands:
@@ -235,7 +236,8 @@ def _own_call(
     block: Block, hands: Mapping[str, Hand], works: Mapping[str, Hand]
 ) -> Block:
     """Return a call as ours."""
-    name, given = block["name"], block["input"]
+    name = block["name"]
+    given = block["input"]
     hand = next(
         (
             each
@@ -252,8 +254,10 @@ def _own_call(
 
 def _shown(text: str, call: Block, hands: Mapping[str, Hand]) -> Shown:
     """Return the result of one of our calls as our tool would show it."""
-    given, hand = call["input"], hands.get(call["name"])
-    start, limit = given.get("offset") or 0, given.get("limit") or 0
+    given = call["input"]
+    hand = hands.get(call["name"])
+    start = given.get("offset") or 0
+    limit = given.get("limit") or 0
     if (
         call["name"] == "read_file"
         and isinstance(start, int)

@@ -96,9 +96,9 @@ def _left(told: str, end: int) -> int:
 
 
 def _total(told: str) -> int:
-    part, whole = _FORMS["part"].search(told), _FORMS["whole"].search(told)
-    if part:
+    if part := _FORMS["part"].search(told):
         return int(part[3])
+    whole = _FORMS["whole"].search(told)
     return int(whole[1] or whole[2]) if whole else 0
 
 
@@ -165,7 +165,8 @@ def _in_object(values: dict[Any, Any]) -> tuple[str, str, bool] | None:
 
 def _without_hints(text: str) -> tuple[list[str], list[str]]:
     """Return the lines of a file, and the lines around them that tell about it."""
-    lines, hints = text.split("\n"), list[str]()
+    lines = text.split("\n")
+    hints = list[str]()
     while lines:
         rest = len(lines)
         while rest and not lines[rest - 1].strip():

@@ -303,7 +303,8 @@ def _fixed(work: str, schema: Body, known: set[str]) -> Block | None:
 
 def _fit(hand: Hand, tool: Body) -> int:
     """Return how well a tool fits a work. Below 0 it does something else."""
-    name, told = str(tool["name"]), str(tool.get("description", "")).split("\n")[0]
+    name = str(tool["name"])
+    told = str(tool.get("description", "")).split("\n")[0]
     same = 8 * (name == hand.work)
     named = 4 * bool(_WORDS[hand.work].search(name)) - 4 * bool(_OTHERWISE.search(name))
     pages = 2 * ("offset" in hand.inputs or hand.form == "range")

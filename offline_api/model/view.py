@@ -377,7 +377,8 @@ def _parted(prompt: str) -> tuple[str, str]:
         return prompt[: tagged.start()] + prompt[tagged.end() :], tagged[2].strip()
     lines = prompt.split("\n")
     noted = [i for i, line in enumerate(lines) if notes_in(line)]
-    start, end = noted[0], noted[-1] + 1
+    start = noted[0]
+    end = noted[-1] + 1
     # An earlier summary has headings with nothing below them, too.
     while start and _is_heading(lines[start - 1]):
         start -= 1
