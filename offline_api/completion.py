@@ -47,8 +47,9 @@ def finished(
     kept = fitting(content, limit)
     if kept == content:
         return content, reply["stop_reason"]
-    window_is_full = room < body["max_tokens"] and fault is None
-    return kept, "model_context_window_exceeded" if window_is_full else "max_tokens"
+    if room < body["max_tokens"] and fault is None:
+        return kept, "model_context_window_exceeded"
+    return kept or _beginning(content, limit), "max_tokens"
 
 
 def fitting(content: Sequence[Block], limit: int) -> list[Block]:
@@ -67,6 +68,19 @@ def fitting(content: Sequence[Block], limit: int) -> list[Block]:
         kept.append(block)
         limit -= size
     return kept
+
+
+def _beginning(content: Sequence[Block], limit: int) -> list[Block]:
+    """Return the first words of an answer for which there was hardly any room.
+
+    The API counts no tokens for a block beside its text, so it returns a first word
+    even for a `max_tokens` of 1.
+    """
+    texts = [block for block in content if block["type"] == "text"][:1]
+    return [
+        {**each, "text": _cut(each["text"], limit) or each["text"][:1]}
+        for each in texts
+    ]
 
 
 def _cut(text: str, limit: int) -> str:

@@ -10,7 +10,7 @@ messages alone can break.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -63,15 +63,21 @@ def _refuse_half_pairs(text: str) -> None:
         raise json.JSONDecodeError("no low surrogate in string", text, lone.end())
 
 
-def check(body: Body, *, counts_only: bool = False, betas: str = "") -> Body:
+def check(
+    body: Body,
+    models: Container[str] = (MODEL,),
+    *,
+    counts_only: bool = False,
+    betas: str = "",
+) -> Body:
     """Return a request's body as the model gets it: without nulls and unbound thinking.
 
-    Raises the Refusal of the first rule that the body breaks. `counts_only`: the body
-    is for count_tokens, which needs no max_tokens. `betas`: the header
-    `anthropic-beta`.
+    Raises the Refusal of the first rule that the body breaks. `models`: the names of
+    models that are known. `counts_only`: the body is for count_tokens, which needs no
+    max_tokens. `betas`: the header `anthropic-beta`.
     """
     check_shape(body)  # the checks after it rely on the shape
-    if body["model"] != MODEL:
+    if body["model"] not in models:
         raise Refusal(404, "not_found_error", f"model: {body['model']}")
     problem = next(_problems(body, counts_only, betas), None)
     body = since_compaction(_without_deferred(body))

@@ -55,10 +55,15 @@ class Reply(NamedTuple):
     body: bytes
 
 
+Answer = Callable[[str, str, Headers, bytes], Reply]
+"""method, path, headers, body -> response, such as a server's `answer`."""
+
+
 class Server:
     """One provider with one model and its prompt cache.
 
-    `window`: tokens of prompt and answer together. `key`: the one key accepted; None:
+    `window`: tokens of prompt and answer together. `windows`: the same for other names
+    of the model, which are then known to it. `key`: the one key accepted; None:
     any. `clock`: seconds, read once for each message request. Two fresh servers give
     the same bytes for the same requests. Ids never repeat, because each is a hash of
     the body and of how often this server has answered it.
@@ -69,15 +74,22 @@ class Server:
         model: Model,
         *,
         window: int = 200_000,
+        windows: Mapping[str, int] | None = None,
         key: str | None = None,
         faults: Sequence[Fault] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.model, self.clock = model, clock
-        self.window, self.key = window, key
+        self.windows = {MODEL: window, **(windows or {})}
+        self.key = key
         self._faults, self._cache = Faults(faults), PromptCache()
         self._times_answered: Counter[str] = Counter()
         self._requests = 0
+
+    @property
+    def window(self) -> int:
+        """The window of settings.MODEL."""
+        return self.windows[MODEL]
 
     def transport(self) -> httpx2.MockTransport:
         """Return this server as the transport of an `httpx2.Client`."""
@@ -122,6 +134,10 @@ class Server:
     def _route(
         self, method: str, path: str, headers: Headers, raw: bytes
     ) -> Body | str:
+        # Many endpoints speak this API below /anthropic, and some programs insist on it.
+        path = path.removeprefix("/anthropic")
+        if not path.startswith("/v1/"):
+            raise Refusal(404, "not_found_error", "Not Found")
         bearer = headers.get("authorization", "").removeprefix("Bearer").strip()
         key = headers.get("x-api-key", "").strip() or bearer
         if not key or self.key not in (None, key):
@@ -133,22 +149,23 @@ class Server:
             case "POST", "v1/messages/count_tokens":
                 return self._count(raw, betas)
             case "GET", "v1/models":
-                whole = {"data": [self._model()], "has_more": False}
-                return {**whole, "first_id": MODEL, "last_id": MODEL}
-            case "GET", path if path == f"v1/models/{MODEL}":
-                return self._model()
+                names = list(self.windows)
+                listed = {"data": [*map(self._model, names)], "has_more": False}
+                return {**listed, "first_id": names[0], "last_id": names[-1]}
+            case "GET", model if model.removeprefix("v1/models/") in self.windows:
+                return self._model(model.removeprefix("v1/models/"))
             case _, batches if batches.startswith("v1/messages/batches"):
                 raise not_simulated(batches, "batches")
             case _:
                 raise Refusal(404, "not_found_error", "Not Found")
 
-    def _model(self) -> Body:
-        sizes = {"max_input_tokens": self.window, "max_tokens": MAX_OUTPUT}
-        names = {"id": MODEL, "display_name": "The offline model"}
+    def _model(self, name: str) -> Body:
+        sizes = {"max_input_tokens": self.windows[name], "max_tokens": MAX_OUTPUT}
+        names = {"id": name, "display_name": "The offline model"}
         return {"type": "model", **names, "created_at": "2026-11-01T00:00:00Z", **sizes}
 
     def _count(self, raw: bytes, betas: str) -> Body:
-        body = check(read_body(raw), counts_only=True, betas=betas)
+        body = check(read_body(raw), self.windows, counts_only=True, betas=betas)
         counted: Body = {"input_tokens": lay_out(cleared(body)[0]).tokens}
         if edits_of(body):
             before = {"original_input_tokens": lay_out(body).tokens}
@@ -156,12 +173,13 @@ class Server:
         return counted
 
     def _message(self, raw: bytes, betas: str) -> Body | str:
-        now, body = self.clock(), check(read_body(raw), betas=betas)
+        now, body = self.clock(), check(read_body(raw), self.windows, betas=betas)
         streams = body.pop("stream", False)
         shown, applied = cleared(body)
         layout = lay_out(shown)
-        check_size(len(raw), layout.tokens, self.window)
-        fault = self._faults.strike(body["messages"], layout.tokens, self.window)
+        window = self.windows[body["model"]]
+        check_size(len(raw), layout.tokens, window)
+        fault = self._faults.strike(body["messages"], layout.tokens, window)
         same = sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
         seed = f"{same} {self._times_answered[same]}"
         self._times_answered[same] += 1
@@ -211,10 +229,13 @@ class Server:
         to `body`, which the client sends again.
         """
         reply = self.model(shown)
-        room = self.window - layout.tokens
+        room = self.windows[body["model"]] - layout.tokens
         content, stop = finished(reply, body, seed=seed, room=room, fault=fault)
         bill = self._cache.bill(layout.parts, layout.marks, now)
-        usage = bill.usage(sum(map(block_tokens, content)))
+        size = sum(map(block_tokens, content))
+        # A first word is returned even where its block counts for more.
+        size = min(size, body["max_tokens"]) if stop == "max_tokens" else size
+        usage = bill.usage(size)
         return content, stop, reply.get(stop), usage
 
     def _compaction(self, shown: Body, edit: Body, now: float) -> tuple[Block, Body]:

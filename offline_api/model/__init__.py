@@ -6,7 +6,7 @@ what it can see there. So what a layer takes away is gone for it, and it reads a
 gets things wrong. It is no language model, and its behaviour is no evidence about one.
 
     habits                     the numbers of its behaviour
-    hands                      the tools of other agents
+    hands, tools, results      the tools of other agents, and what they return
     conversation, view, notes  what it can see
     prompts                    what is asked of it
     reading, names             what it does next
@@ -48,7 +48,7 @@ from offline_api.model.prompts import Kind, Task, refusal, understand
 from offline_api.model.reading import read, until
 from offline_api.model.replies import Reply, answer, chosen, falls_short, say, stopped
 from offline_api.model.summary import open_question, pending, stale_question, summarise
-from offline_api.model.view import View, conversation_of, view
+from offline_api.model.view import View, asked_title, conversation_of, view
 
 HABITS = Habits()
 FOCUS = "rules and decisions of the user, facts"
@@ -67,12 +67,26 @@ def reply(body: Mapping[str, Any], habits: Habits = HABITS) -> Reply:
     'compact'
     """
     own = ours(body)
+    if title := asked_title(own):
+        return stopped(say(title), body.get("stop_sequences") or ())
     prompt, messages = conversation_of(own)
     seen = view(own, habits, messages)
     answer = (
         submitted(_next(seen), body) if prompt is None else say(summarise(seen, prompt))
     )
     return stopped(chosen(theirs(answer, body), body), body.get("stop_sequences") or ())
+
+
+def asks_for_summary(body: Mapping[str, Any]) -> bool:
+    """Tell whether a request asks for a summary of its conversation.
+
+    >>> wish = "Write a detailed summary of our conversation so far, with all files."
+    >>> talk = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hi"}]
+    >>> asks_for_summary({"messages": [*talk, {"role": "user", "content": wish}]})
+    True
+    """
+    own = ours(body)
+    return not asked_title(own) and conversation_of(own)[0] is not None
 
 
 def _next(seen: View) -> Reply:

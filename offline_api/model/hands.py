@@ -1,11 +1,10 @@
-"""Work with the tools of other agents: their names, inputs and results become the
-model's own.
+"""Work with the tools of other agents: their inputs and results become the model's own.
 
 `ours` translates a request before the model looks at it, and `theirs` translates the
-calls of its reply back. Claude Code calls the hands Bash, Read, Write and Edit. It
-counts lines from 1, so a line is read twice if a file comes in parts. An agent that has
-only bash gets its files by `cat`. What an agent's program adds around the conversation,
-such as reminders or a frame around the person's words, is left out.
+calls of its reply back. `tools` says which tool does which work, and `results` reads
+what they return. An agent that has only a shell gets its files by `cat`. What an
+agent's program adds around the conversation, such as reminders or a frame around the
+person's words, is left out.
 """
 
 import re
@@ -16,23 +15,15 @@ from typing import Any
 
 from agentlib import messages as msg
 from agentlib.messages import Block, Message
-from offline_api.model.conversation import literal, value_of
+from offline_api.model.conversation import literal
+from offline_api.model.results import Shown, shown
+from offline_api.model.tools import Hand, hands_of
 
 Body = Mapping[str, Any]
-_NAMES = {
-    "Bash": "bash",
-    "Read": "read_file",
-    "Write": "write_file",
-    "Edit": "edit_file",
-}
-"""Their names of tools, and ours."""
-_INPUTS = {"file_path": "path", "old_string": "old_text", "new_string": "new_text"}
-_SHELL = {
-    "part": 5_000,
-    "tools": [{"name": n} for n in ("bash", "read_file", "write_file")],
-}
-"""The tools of an agent that has only bash. `part`: characters of a file to ask for at
-once."""
+_SHELL = ("read_file", "write_file")
+"""What an agent does in its shell if it has no tool that reads."""
+_PART = 5_000
+"""Characters of a file to ask for at once in a shell."""
 _READS = re.compile(
     r"cat (?:-n )?([^\s']+|'[^']+')(?: \| tail -n \+(\d+) \| head -n (\d+))?"
 )
@@ -57,21 +48,22 @@ def ours(body: Body) -> dict[str, Any]:
     >>> ours({"tools": tools, "messages": []})["tools"]
     [{'name': 'read_file', 'input_schema': {'properties': {'path': {}}}}]
     """
-    own = {**body, "tools": [_own_tool(tool) for tool in body.get("tools") or ()]}
-    names = {tool["name"] for tool in own["tools"]}
-    only_bash = "bash" in names and "read_file" not in names
-    return {
-        **own,
-        **(_SHELL if only_bash else {}),
-        "messages": [*_messages(body["messages"])],
-    }
+    hands = hands_of(body.get("tools") or ())
+    own = {**body, "tools": _own_tools(body.get("tools") or (), hands)}
+    if "bash" in hands and "read_file" not in hands:
+        here = {tool["name"] for tool in own["tools"]}
+        added = [{"name": name} for name in _SHELL if name not in here]
+        own |= {"part": _PART, "tools": [*own["tools"], *added]}
+    return {**own, "messages": [*_messages(body["messages"], hands)]}
 
 
 def theirs(reply: dict[str, Any], body: Body) -> dict[str, Any]:
     """Return a reply with its calls under the names and inputs of the request's
     tools."""
+    hands = hands_of(body.get("tools") or ())
     calls = (
-        _their_call(b, body) if b["type"] == "tool_use" else b for b in reply["content"]
+        _their_call(b, hands) if b["type"] == "tool_use" else b
+        for b in reply["content"]
     )
     return {**reply, "content": list(calls)}
 
@@ -96,6 +88,16 @@ def submitted(reply: dict[str, Any], body: Body) -> dict[str, Any]:
     return {"content": [*reply["content"], call], "stop_reason": "tool_use"}
 
 
+def acting(body: Body) -> set[str]:
+    """Return the names of the tools that change something."""
+    hands = hands_of(body.get("tools") or ())
+    return {
+        hand.name
+        for work, hand in hands.items()
+        if work in ("bash", "write_file", "edit_file")
+    }
+
+
 # -- tools and calls -------------------------------------------------------------------
 
 
@@ -104,37 +106,46 @@ def _inputs(tool: Body) -> Body:
     return tool.get("input_schema", Block()).get("properties", Block())
 
 
-def _renamed(inputs: Body, names: Mapping[str, str] = _INPUTS) -> Block:
-    return {names.get(name, name): value for name, value in inputs.items()}
+def _own_tools(tools: Sequence[Body], hands: Mapping[str, Hand]) -> list[Block]:
+    """Return the tools as ours. A tool that does several works becomes several."""
+    own: list[Block] = []
+    for tool in tools:
+        mine = [hand for hand in hands.values() if hand.name == tool["name"]]
+        own += [_own_tool(tool, hand) for hand in mine]
+        # Another tool of ours' name would be taken for the hand.
+        own += [{**tool}] if not mine and tool["name"] not in hands else []
+    return own
 
 
-def _own_tool(tool: Body) -> Block:
-    schema = {
-        **tool.get("input_schema", Block()),
-        "properties": _renamed(_inputs(tool)),
+def _own_tool(tool: Body, hand: Hand) -> Block:
+    properties = _inputs(tool)
+    names = {theirs: ours for ours, theirs in hand.inputs.items()}
+    known = {
+        names.get(name, name): schema
+        for name, schema in properties.items()
+        if name not in hand.fixed and name != hand.last_line
     }
-    return {
-        **tool,
-        "name": _NAMES.get(tool["name"], tool["name"]),
-        "input_schema": schema,
-    }
+    if hand.last_line or hand.form == "range":
+        known |= {"offset": {}, "limit": {}}
+    if hand.form in ("edits", "patch"):
+        known |= {"path": {}, "old_text": {}, "new_text": {}}
+    own: Block = {**tool, "name": hand.work}
+    if "input_schema" in tool:
+        own["input_schema"] = {**tool["input_schema"], "properties": known}
+    return own
 
 
-def _their_call(call: Block, body: Body) -> Block:
-    """Return one of our calls as the foreign tool takes it. Only bash: return it as a
-    command."""
-    tools = {
-        _NAMES.get(tool["name"], tool["name"]): tool for tool in body.get("tools") or ()
-    }
-    if call["name"] not in tools and "bash" in tools:
-        return {
-            **call,
-            "name": tools["bash"]["name"],
-            "input": _in_shell(**call["input"]),
-        }
-    tool = tools.get(call["name"], call)
-    names = {_INPUTS.get(name, name): name for name in _inputs(tool)}
-    return {**call, "name": tool["name"], "input": _renamed(call["input"], names)}
+def _their_call(call: Block, hands: Mapping[str, Hand]) -> Block:
+    """Return one of our calls as the foreign tool takes it. Only a shell: return it as
+    a command."""
+    name = call["name"]
+    given = call["input"]
+    if name in hands:
+        return {**call, "name": hands[name].name, "input": hands[name].theirs(given)}
+    if name in _SHELL and "bash" in hands:
+        shell = hands["bash"]
+        return {**call, "name": shell.name, "input": shell.theirs(_in_shell(**given))}
+    return call
 
 
 def _in_shell(path: str, content: str = "", offset: int = 0, limit: int = 0) -> Block:
@@ -150,15 +161,23 @@ def _in_shell(path: str, content: str = "", offset: int = 0, limit: int = 0) -> 
 # -- messages --------------------------------------------------------------------------
 
 
-def _messages(messages: Sequence[Message]) -> Iterator[Message]:
+def _messages(
+    messages: Sequence[Message], hands: Mapping[str, Hand]
+) -> Iterator[Message]:
     """Yield the messages of the person and the model as ours."""
+    results = {
+        block.get("tool_use_id"): _bare(msg.result_text(block))
+        for message in messages
+        for block in msg.of_type(message, "tool_result")
+    }
+    works = {hand.name: hand for hand in hands.values()}
     ids: list[str] = []
+    calls = dict[str, Block]()
     for message in (each for each in messages if each["role"] != "system"):
-        own = [
-            _own_block(part)
-            for block in msg.blocks(message)
-            for part in _parts(block, ids)
-        ]
+        own: list[Block] = []
+        for block in msg.blocks(message):
+            for part in _parts(block, ids):
+                own.append(_own_block(part, hands, works, results, calls))
         ids = [*msg.tool_names([{"content": own}])]
         yield from [{**message, "content": own}] if own else []
 
@@ -188,35 +207,67 @@ def _parts(block: Block, ids: Sequence[str]) -> Iterator[Block]:
         yield {**block, "text": words}
 
 
-def _own_block(block: Block) -> Block:
-    """Return a call or a result as ours."""
-    match block:
-        case {"type": "tool_use", "name": name, "input": given}:
-            read = _READS.fullmatch(str(given.get("command")))
-            own = _reading(*read.groups()) if read else _renamed(given)
-            return {
-                **block,
-                "name": "read_file" if read else _NAMES.get(name, name),
-                "input": own,
-            }
-        case {"type": "tool_result"}:
-            return {**block, "content": _printed(_bare(msg.result_text(block)))}
-        case _:
-            return block
+def _own_block(
+    block: Block,
+    hands: Mapping[str, Hand],
+    works: Mapping[str, Hand],
+    results: Mapping[Any, str],
+    calls: dict[str, Block],
+) -> Block:
+    """Return a call or a result as ours. `calls`: the calls so far, by id."""
+    if block["type"] == "tool_use":
+        call = _own_call(block, hands, works)
+        told = results.get(block.get("id"))
+        if call["name"] == "read_file" and told is not None:
+            start = _shown(told, call, hands).start
+            if start != (call["input"].get("offset") or 0):
+                call["input"] = {**call["input"], "offset": start}
+        calls[str(block.get("id"))] = call
+        return call
+    if block["type"] == "tool_result":
+        call = calls.get(str(block.get("tool_use_id")), {"name": "", "input": {}})
+        result = _shown(_bare(msg.result_text(block)), call, hands)
+        own = {**block, "content": result.text}
+        return {**own, "is_error": True} if result.failed else own
+    return block
+
+
+def _own_call(
+    block: Block, hands: Mapping[str, Hand], works: Mapping[str, Hand]
+) -> Block:
+    """Return a call as ours."""
+    name = block["name"]
+    given = block["input"]
+    hand = next(
+        (
+            each
+            for each in hands.values()
+            if each.name == name and each.fixed.items() <= given.items()
+        ),
+        works.get(name),
+    )
+    own = hand.ours(given) if hand else given
+    if read := _READS.fullmatch(str(own.get("command"))):
+        return {**block, "name": "read_file", "input": _reading(*read.groups())}
+    return {**block, "name": hand.work if hand else name, "input": own}
+
+
+def _shown(text: str, call: Block, hands: Mapping[str, Hand]) -> Shown:
+    """Return the result of one of our calls as our tool would show it."""
+    given = call["input"]
+    hand = hands.get(call["name"])
+    start = given.get("offset") or 0
+    limit = given.get("limit") or 0
+    if (
+        call["name"] == "read_file"
+        and isinstance(start, int)
+        and isinstance(limit, int)
+    ):
+        first = hand.first if hand else 0
+        return shown(text, reads=True, start=start, limit=limit, first=first)
+    return shown(text, acts=call["name"] in ("write_file", "edit_file"))
 
 
 def _reading(path: str, start: str | None, limit: str | None) -> Block:
     part = {"offset": int(start or 1) - 1, "limit": int(limit)} if limit else {}
     return {"path": path.strip("'"), **part}
-
-
-def _printed(text: str) -> str:
-    """Return what a tool printed, of a result that was written as a dict or as a list
-    of paths."""
-    match value_of(text) if text.startswith(("{", "['/")) else text:
-        case {"returncode": _, **told}:
-            return str(told.get("output", "[too long to be shown]")).removesuffix("\n")
-        case [*paths]:
-            return "\n".join(map(str, paths))
-        case _:
-            return text

@@ -6,6 +6,7 @@ Any other word leads to a refusal that names it, because an exclusion or a secon
 request must never get lost. Rules are whole sentences. They are set aside first.
 """
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,8 @@ from typing import Any, Literal
 Kind = Literal[
     "report", "read", "until", "compact", "trace", "rename", "run", "rules", "unknown"
 ]
+_Sort = Kind | Literal["files"]
+"""A kind of task, or its form for files that the person names."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,8 @@ class Task:
     names: tuple[str, ...] = ()
     """trace: the name, none for the open question. rename: the old and the new one.
     run: the script."""
+    files: tuple[str, ...] = ()
+    """read, report: the files to read, if the person names them."""
     report: str = "REPORT.md"
     focus: str = ""
     """compact: what to keep. rules: "summary" or "all" if the person asks for more than
@@ -135,9 +140,47 @@ def _is_rule(part: str) -> bool:
     return bool(label) and not _DEED.search(rest)
 
 
+# -- titles ----------------------------------------------------------------------------
+
+_TITLE, _JSON, _TITLE_KEY, _TRUTH_KEY = (
+    re.compile(_any(TABLE["title"][name]), re.IGNORECASE if name != "truth" else 0)
+    for name in ("wanted", "json", "key", "truth")
+)
+
+
+def wants_title(text: str) -> bool:
+    """Tell whether a program asks for the title or the topic of a conversation.
+
+    >>> wants_title("Generate a title for this conversation:")
+    True
+    """
+    return bool(_TITLE.search(text))
+
+
+def title_of(words: str, form: str) -> str:
+    """Return a title of the person's words, as JSON if the program's text asks for
+    that.
+
+    >>> title_of("Read every file, then write a report", "Write a title.")
+    'Read every file then write a'
+    """
+    title = " ".join(re.findall(r"[\w'./-]+", words)[:6])[:50] or "A conversation"
+    if not _JSON.search(form):
+        return title
+    truth = _TRUTH_KEY.search(form)
+    keys = [
+        key for key in _TITLE_KEY.findall(form) if not _TRUTH_KEY.search(f"'{key}'")
+    ]
+    value: dict[str, Any] = {truth[1]: True} if truth else {}
+    return json.dumps({**value, (keys or ["title"])[0]: title}, ensure_ascii=False)
+
+
 # -- understanding ---------------------------------------------------------------------
 
-_GO_ON = re.compile(_any(TABLE["go_on"]["phrases"]), _FLAGS)
+_GO_ON, _GO_ON_OPENS, _GO_ON_WORDS, _TOLD, _BY_PROGRAM = (
+    re.compile(_any(TABLE["go_on"][name]), _FLAGS)
+    for name in ("phrases", "opens", "words", "told", "by_program")
+)
 SUMMARY_WORD, SUMMARY_OF_TALK = (
     re.compile(_any(TABLE["summary"][name]), _FLAGS | re.DOTALL)
     for name in ("word", "of_talk")
@@ -154,18 +197,36 @@ def _scanner(kind: str) -> re.Pattern[str]:
     phrases: Mapping[str, Sequence[str]] = (
         TABLE["task"][kind]["phrases"] if kind else {}
     )
+    if kind == "files":
+        reading = TABLE["task"]["read"]["phrases"]
+        about = {sort: reading[sort] for sort in ("report", "verb", "review", "manner")}
+        phrases = {**about, **phrases}
     groups = {**phrases, "filler": _PARTS["FILLER"]}.items()
     either = "|".join(f"(?P<{name}>{_any(forms)})" for name, forms in groups)
     return re.compile(f"{_START}(?:{either}){_END}", _FLAGS)
 
 
 def only_goes_on(request: str) -> bool:
-    """Tell whether a person asks for nothing new, only to go on.
+    """Tell whether a person, or a program, asks for nothing new, only to go on.
 
     >>> only_goes_on("Please continue."), only_goes_on("Continue with the tests.")
     (True, False)
+    >>> only_goes_on("Continue if you have next steps, or stop and ask if you are unsure.")
+    True
     """
-    return bool(_GO_ON.fullmatch(request))
+    if _GO_ON.fullmatch(request):
+        return True
+    if len(request) > _LONGEST or not _GO_ON_OPENS.search(request):
+        return False
+    if _BY_PROGRAM.search(request):
+        return True
+    *told, request = re.split(r"\n\s*\n", request)
+    if not all(map(_TOLD.search, told)):
+        return False
+    if re.search("[一-龥]", request):
+        return not re.search(r"\w", _GO_ON_WORDS.sub("", request))
+    words = re.findall(r"[\w'’]+", request)
+    return all(map(_GO_ON_WORDS.fullmatch, words))
 
 
 @lru_cache(maxsize=256)
@@ -185,14 +246,14 @@ def understand(request: str) -> Task:
     read = partial(_reading, asked=asked)
     known = (task for task in map(read, _KINDS) if not task.unknown)
     # A refusal names what follows the part that was understood.
-    best = next(known, None) or min(
-        map(read, _KINDS), key=lambda one: -asked.find(one.unknown[0])
-    )
+    best = next(known, None)
+    if not best and not (best := read("files")).files:
+        best = min(map(read, _KINDS), key=lambda one: -asked.find(one.unknown[0]))
     kept = {match[1] for rule in rules if (match := _UNTOUCHED.search(rule))}
     return Task("unknown", unknown=best.names) if kept & set(best.names) else best
 
 
-def _reading(kind: Kind, asked: str) -> Task:
+def _reading(kind: _Sort, asked: str) -> Task:
     """Read a request as one kind of task. Words that are left over make it unknown."""
     if left := _left(_scanner(kind), asked):
         return Task("unknown", unknown=left)
@@ -223,7 +284,7 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(word[:40] for word in words[:12])
 
 
-def _agree(kind: Kind, parts: Mapping[str, Sequence[str]]) -> bool:
+def _agree(kind: _Sort, parts: Mapping[str, Sequence[str]]) -> bool:
     """Tell whether the phrases go together and make a whole request."""
     return (
         all(parts.keys() & group for group in TABLE["task"][kind]["needs"])
@@ -233,8 +294,9 @@ def _agree(kind: Kind, parts: Mapping[str, Sequence[str]]) -> bool:
     )
 
 
-def _task(kind: Kind, parts: Mapping[str, Sequence[str]]) -> Task:
+def _task(sort: _Sort, parts: Mapping[str, Sequence[str]]) -> Task:
     folder, endings = ".", ()
+    kind: Kind = "read" if sort == "files" else sort
     for text in (*parts.get("object", ()), *parts.get("bare", ())):
         if re.fullmatch(_any(["{KIND_OF_FILE}"]), text, _FLAGS):
             endings = tuple(_ENDINGS[re.findall("[a-z]+", text.lower())[0]])
@@ -247,10 +309,17 @@ def _task(kind: Kind, parts: Mapping[str, Sequence[str]]) -> Task:
         names=tuple(
             text for sort in ("name", "names", "script") for text in parts.get(sort, ())
         ),
+        files=_file_names("".join(parts.get("files", ()))),
         report="".join(parts.get("report", ())) or "REPORT.md",
         focus=next((word for sort, word in _ASKED.items() if sort in parts), "")
         or "".join(parts.get("focus", ())).strip(),
     )
+
+
+def _file_names(text: str) -> tuple[str, ...]:
+    """Return the files that a text names, each once, as the workspace has them."""
+    names = re.findall(_any(["{FILE_NAME}"]), text, _FLAGS)
+    return tuple(dict.fromkeys(name.removeprefix("./") for name in names))
 
 
 def refusal(request: str, task: Task) -> str:

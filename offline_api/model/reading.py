@@ -61,8 +61,13 @@ def listing(view: View, task: Task) -> tuple[list[File], Reply | None]:
     """Return the files of the folder that the task names, or the reply that lists
     them."""
     if "bash" in view.tools:
-        call = view.use("bash", command=listing_command(task.folder, task.endings))
+        command = listing_command(task.folder, task.endings)
+        if task.files:
+            command = COMMANDS["sizes"].format(names=" ".join(map(quote, task.files)))
+        call = view.use("bash", command=command)
         rows, step = view.printed(call, _ROW)
+    elif task.files:
+        rows, step = [(1, _WIDTH, path) for path in task.files], None
     else:
         found, step = view.printed(view.use("glob", pattern=_pattern(task)), _FOUND)
         rows = [(1, _WIDTH, path) for path in found]
@@ -104,7 +109,9 @@ def _notes_on(view: View, call: Call) -> str:
     if call.error:
         is_file = call.name == "read_file"
         return note("skipped", call.path, one_line(call.error, 100)) if is_file else ""
-    if not call.text or call.start != (before.upto if before else 0):
+    # A tool that counts lines from 1 without saying so shows one line twice.
+    upto = before.upto if before else 0
+    if not call.text or call.start not in (upto, max(0, upto - 1)):
         return ""
     if call.name == "outline":
         lines = [one_line(line, 80).replace(" | ", " ") for line in call.lines[:4]]
@@ -167,11 +174,15 @@ def _read_on(
 ) -> Reply:
     """Read on; if everything is read, come to the `end`."""
     files, reply = listing(view, task)
+    missing = [] if reply else sorted({*task.files} - {file.path for file in files})
+    if missing and files:
+        return falls_short(view, f"I found no file {' and no file '.join(missing)}.")
     if left := [file for file in files if not view.is_done(file.path)]:
         room = min(view.part, int(view.window * view.habits.page * 3.5) or view.part)
         return answer(view, "", *_next_reads(view, left, room))
     if not files and not reply:
         kind = f".{task.endings[0]} file" if task.endings else "file"
+        kind = f"file {' or '.join(task.files)}" if task.files else kind
         place = "this workspace" if task.folder == "." else f"{task.folder}/"
         return falls_short(view, f"I found no {kind} in {place}.")
     return reply or end(view, task, files)

@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentlib.messages import Block
+from offline_api.model.hands import acting
 from offline_api.model.notes import last, number
+from offline_api.model.results import is_stuck
 from offline_api.model.view import View
 
 Reply = dict[str, Any]
@@ -16,6 +18,8 @@ Reply = dict[str, Any]
 "refusal"}"""
 _FINDINGS = re.compile("file|outline|skipped|done|edit|left|set|command|tests|report")
 """The kinds of note that count as something new."""
+_ALIKE = 3
+"""Failures in the same words after which a tool counts as broken."""
 
 
 def say(text: str, *calls: Block) -> Reply:
@@ -61,6 +65,8 @@ def gives_up(view: View) -> str:
     made = view.calls[-patience:]
     if any(call.interrupted for call in made):  # no fair try
         return ""
+    if failed := _failed_alike(view):
+        return failed
     same = len(newest) == 3 and all(c.input == newest[0].input for c in newest)
     if same and all(c.name == "bash" or not c.text for c in newest):
         return "I stop here: three times the same call has shown me nothing."
@@ -68,6 +74,27 @@ def gives_up(view: View) -> str:
     if len(made) == patience and not any(map(_FINDINGS.fullmatch, kinds)):
         return f"I stop here: {patience} calls in a row brought nothing new."
     return ""
+
+
+def _failed_alike(view: View) -> str:
+    """Return what to say if a tool that had worked fails for good, "" if none does.
+
+    A failure that names its file, or a reason that lies in the file, may end with it.
+    """
+    newest = view.calls[-_ALIKE:]
+    names, errors = {call.name for call in newest}, {call.error for call in newest}
+    if len(newest) < _ALIKE or len(names) + len(errors) > 2:
+        return ""
+    (name,), (error,) = names, errors
+    has_worked = any(c.name == name and c.succeeded for c in view.calls)
+    has_worked = has_worked or (name == "read_file" and bool(view.files))
+    names_file = any(call.path and call.path in error for call in newest)
+    if not is_stuck(error) or names_file or not has_worked:
+        return ""
+    return (
+        f"I stop here: {name} had worked, and has now failed {_ALIKE} times in the same "
+        f"words: {error[:200]}"
+    )
 
 
 def chosen(reply: Reply, body: Mapping[str, Any]) -> Reply:
@@ -94,7 +121,7 @@ def chosen(reply: Reply, body: Mapping[str, Any]) -> Reply:
         return reply
     # The hands come last: a tool that takes an answer is what a forced call is mostly
     # for.
-    hands = ("bash", "write_file", "edit_file", "Bash", "Write", "Edit")
+    hands = acting(body)
     tool = min(tools, key=lambda each: each["name"] in hands)
     return say(text, *(calls or [_least(tool, text)]))
 

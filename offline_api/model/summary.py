@@ -20,7 +20,7 @@ from offline_api.model.names import chain_of, next_name, progress
 from offline_api.model.notes import last, listed, note, notes_in, number, one_line
 from offline_api.model.prompts import TABLE, Task, understand
 from offline_api.model.reading import in_sight, take_notes
-from offline_api.model.view import View, rough_tokens
+from offline_api.model.view import NOTHING_SHOWN, View, rough_tokens
 
 _DONE = 0.6
 """Share of the room that the list of finished files may take before it becomes one
@@ -31,10 +31,10 @@ _FORMS = {
 }
 _EXAMPLE = re.compile(r"<example>.*?</example>", re.DOTALL)
 _HEADINGS = ["## Accomplished", "## Current state", "## Key decisions"]
-_TASK, _FILES = "", "file|state|artifact|文件|状态"
-_DECIDED = "decision|rule|决策|决定|规则"
-_QUESTIONS = "pending|question"
-_LEFT = "remaining|left|next|progress|to[ -]do|待办|剩余|下一步|进展"
+_TASK, _FILES = "", "file|state|artifact|文件|状态|产物"
+_DECIDED = "decision|rule|决策|决定|规则|约束"
+_QUESTIONS = "pending|question|待解决|待回答|未答|问题"
+_LEFT = "remaining|left|next|progress|to[ -]do|待办|剩余|下一步|进度|进展"
 """Words of the heading under which each sort of item goes; the first heading if none
 fits."""
 _ENDING = re.compile(r"(?:ations?|ions?|ings?|ies|ied|ers?|ed|es|s|y|e)$")
@@ -68,11 +68,13 @@ def summarise(view: View, prompt: str) -> str:
         or _HEADINGS
     )
     if not view.request and not view.known:
-        return f"{headings[0]}\nNothing of the conversation was shown to me."
+        return f"{headings[0]}\n{NOTHING_SHOWN}"
     view = in_sight(view if prompt.startswith(SUMMARY_WANTED) else take_notes(view))
     bounds = [int(view.habits.summary * view.size), view.max_tokens]
     if most := _FORMS["asked"].search(prompt):
         bounds.append(int(number(most[1]) * (1.3 if most[2] == "word" else 1)))
+    elif most := _FORMS["asked_in_chinese"].search(prompt):
+        bounds.append(number(most[1]))
     room = min(bounds)
     asked = (
         pending(view) if any(_is_under(_QUESTIONS, each) for each in headings) else []
@@ -168,7 +170,8 @@ def _is_answered(view: View, text: str) -> bool:
 def _first(view: View, room: int, asked: Sequence[str]) -> list[Item]:
     """Return what comes first in every summary: task, what is done, questions,
     progress."""
-    lines = [note("task", one_line(view.request)), *_files_done(view, room)]
+    task = [note("task", one_line(view.request))] if view.request else []
+    lines = [*task, *_files_done(view, room)]
     lines += map(str, listed(view.own, "skipped")[-5:])
     lines += [str(n) for kind in ("set", "left") for n in listed(view.own, kind)]
     newest = (last(view.own, kind) for kind in ("command", "tests", "report"))
@@ -177,7 +180,8 @@ def _first(view: View, room: int, asked: Sequence[str]) -> list[Item]:
         progress(view, understand(view.request).kind),
         last(view.own, "progress"),
     )
-    repeats = number(before.parts[1]) + 1 if before and before.parts[0] == grown else 0
+    is_repeated = before and before.parts[0] == grown and not view.partial
+    repeats = number(before.parts[1]) + 1 if before and is_repeated else 0
     return [
         *(Item(_TASK, line) for line in lines),
         *(Item(_QUESTIONS, note("request", text)) for text in asked),

@@ -23,7 +23,13 @@ from offline_api.model.habits import Habits
 from offline_api.model.notes import Note, last, listed, note, notes_in, number, one_line
 
 NOTHING, NO_FOLDER = "(no output)", "no such directory"
-_MARK = re.compile(r"\s*[\[<][^\n]*[\]>]\s*")
+NOTHING_SHOWN = "Nothing of the conversation was shown to me."
+"""Stands in a summary of nothing."""
+_EARLIER = re.compile(r"<([\w-]*summary[\w-]*)>(.*?)</\1>", re.DOTALL | re.IGNORECASE)
+"""An earlier summary in a program's request for the next one."""
+_MARK = re.compile(
+    r"\s*(?:[\[<][^\n]*[\]>]|\[\w+\] [^\n]*\b\d+ (?:chars|lines)\b[^\n]*)\s*"
+)
 _TRIMMED = re.compile(
     r"\[\.\.\. \d+ characters trimmed(?:; recall \S+ returns them)? \.\.\.\]"
 )
@@ -126,6 +132,8 @@ class View:
     compacted_at: int
     """0 if the system prompt names no compaction point."""
     max_tokens: int
+    partial: bool = False
+    """The conversation came as a text, which may be a part of it."""
     part: int = 48_000
     """Characters that one result of read_file can have."""
     said: str = ""
@@ -270,25 +278,35 @@ class View:
 def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -> View:
     """Return what a request shows. `messages`: its conversation, see
     `conversation_of`."""
+    system = "\n".join(_texts({"content": body.get("system") or ""}))
+    left = _left(messages, system)
+    at, whole = left[-1] if left else (-1, "")
     spoken = [_words(message) for message in messages]
+    for i, message in enumerate(messages[1:]):
+        answers = message["role"] == "assistant" and (
+            (i + 1, _summary_in(message)) in left
+        )
+        if answers and prompts.understand("\n\n".join(spoken[i])).kind == "unknown":
+            spoken[i] = []  # the program's own question, which the summary answers
     asked = [*map("\n\n".join, spoken), ""]
     new = [
         i for i, words in enumerate(asked) if words and not prompts.only_goes_on(words)
     ]
     start = new[-1] if new else -1
     request = asked[start]
-    left = [(i, b["text"]) for i, m in enumerate(messages) for b in _summaries(m)]
-    at, whole = left[-1] if left else (-1, "")
     summary = _alone(whole)
     task = _task(summary)
     # Only a summary that was made while this very request was active tells of its
-    # progress.
-    is_about = task and (not request or one_line(task) == one_line(request))
+    # progress. One that knew of no request was made after the words that still stand.
+    is_about = (
+        not request or one_line(task) == one_line(request)
+        if task
+        else at > start and bool(last(notes_in(summary), "progress"))
+    )
     carried = bool(is_about) and request not in asked[max(at, 0) : max(start, 0)]
     work = messages[start + 1 :]
     calls = list(_calls(work))
     replies = [message for message in work if message["role"] == "assistant"]
-    system = "\n".join(_texts({"content": body.get("system") or ""}))
     told = dict(
         re.findall(r"(context window|compacted) (?:is|at) ([\d,]+) tokens", system)
     )
@@ -305,7 +323,7 @@ def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -
         summary=summary,
         calls=(*(_put_back(whole) if carried else ()), *calls),
         own=(*(_progress(summary) if carried else ()), *_noted(replies)),
-        known=(*_noted(messages), *_searched(calls)),
+        known=(*_noted(messages, system), *_searched(calls)),
         summarised=carried,
         first=not replies,
         follows_work=start > 0 and _is_finished(messages[start - 1]),
@@ -317,6 +335,8 @@ def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -
         window=number(told.get("context window", "")),
         compacted_at=number(told.get("compacted", "")),
         max_tokens=body.get("max_tokens", 4_096),
+        partial=not msg.asks_for_summary(body["messages"])
+        and not any(said is sent for said in messages for sent in body["messages"]),
         part=body.get("part", View.part),
     )
 
@@ -341,11 +361,68 @@ def conversation_of(body: Mapping[str, Any]) -> tuple[str | None, list[Message]]
         before = msg.replaced([*before, messages[-1]])
     prompt, spoken = messages_in(text)
     if not spoken and notes_in(text):
-        return prompt[:2_000], [*before, {"role": "assistant", "content": text}]
-    earlier: list[Message] = (
-        [{"role": "user", "content": prompt}] if notes_in(prompt) else []
-    )
+        asked = [{"role": "user", "content": words} for words in _asked_in(text)]
+        said = {"role": "assistant", "content": text}
+        return prompt[:2_000], [*before, *asked[-1:], said]
+    prompt, summary = _parted(prompt)
+    earlier: list[Message] = [{"role": "user", "content": summary}] if summary else []
     return prompt, [*before, *earlier, *spoken]
+
+
+def _parted(prompt: str) -> tuple[str, str]:
+    """Return a program's prompt without the earlier summary in it, and that summary."""
+    if not notes_in(prompt):
+        return prompt, ""
+    if (tagged := _EARLIER.search(prompt)) and notes_in(tagged[2]):
+        return prompt[: tagged.start()] + prompt[tagged.end() :], tagged[2].strip()
+    lines = prompt.split("\n")
+    noted = [i for i, line in enumerate(lines) if notes_in(line)]
+    start = noted[0]
+    end = noted[-1] + 1
+    # An earlier summary has headings with nothing below them, too.
+    while start and _is_heading(lines[start - 1]):
+        start -= 1
+    while end < len(lines) and _is_heading(lines[end]):
+        end += 1
+    return "\n".join([*lines[:start], *lines[end:]]), "\n".join(lines[start:end])
+
+
+def _is_heading(line: str) -> bool:
+    return not line.strip() or line.startswith("#")
+
+
+def _asked_in(text: str) -> Iterator[str]:
+    """Yield the requests in a conversation whose frame nobody knows: the lines that
+    are one of the tasks, behind whatever says who speaks."""
+    for line in text.split("\n"):
+        if 8 <= len(line) <= 400 and not notes_in(line):
+            words = re.sub(r"\A\W*[\w ]{0,20}[:：>|\]]+\W*", "", line).strip()
+            for each in dict.fromkeys((line.strip(), words)):
+                if prompts.understand(each).kind not in ("unknown", "rules"):
+                    yield each
+                    break
+
+
+def asked_title(body: Mapping[str, Any]) -> str:
+    """Return the title that a program asks for, "" if it asks for none.
+
+    Programs name their sessions that way, without tools, and show the name in lists.
+    """
+    if body.get("tools"):
+        return ""
+    system = "\n".join(_texts({"content": body.get("system") or ""}))
+    said = [text for m in body["messages"] for text in _texts(m) if m["role"] == "user"]
+    last = said[-1] if said else ""
+    is_summary = "\n## " in last and prompts.SUMMARY_WORD.search(f"{system}\n{last}")
+    asks = [text for text in said if prompts.wants_title(text[:600])]
+    if not prompts.wants_title(system) and (is_summary or not asks):
+        return ""
+    if prompts.understand(last).kind not in ("unknown", "rules"):
+        return prompts.title_of(last, f"{system}\n{' '.join(asks)}")
+    told = [text for text in said if text not in asks] or said[:1]
+    asked = [words for text in said for words in _asked_in(text)]
+    words = (asked or ["\n".join(told).strip()])[0]
+    return prompts.title_of(words, f"{system}\n{' '.join(asks)}")
 
 
 def _wants_summary(body: Mapping[str, Any], text: str) -> bool:
@@ -464,15 +541,51 @@ def _summaries(message: Message) -> list[Block]:
     """Return the texts in a user message that hold a summary, whichever agent put them
     there."""
     texts = msg.of_type(message, "text") if message["role"] == "user" else []
-    return [b for b in texts if msg.is_summary(b) or last(notes_in(b["text"]), "task")]
+    return [b for b in texts if msg.is_summary(b) or holds_summary(b["text"])]
+
+
+def holds_summary(text: str) -> bool:
+    """Tell whether a text holds notes that the model writes in summaries alone."""
+    notes = notes_in(text)
+    is_empty = not notes and NOTHING_SHOWN in text
+    return is_empty or any(each.kind in ("task", "progress") for each in notes)
+
+
+def _summary_in(message: Message) -> str:
+    """Return the text of an assistant message that holds a summary, "" if none does.
+
+    Some programs put the summary into the model's mouth.
+    """
+    texts = (block["text"] for block in msg.of_type(message, "text"))
+    return next((text for text in texts if holds_summary(text)), "")
+
+
+def _left(messages: Sequence[Message], system: str) -> list[tuple[int, str]]:
+    """Return the summaries in a request, each with the number of its message, oldest
+    first.
+
+    One in the system prompt has the number -1. One in an assistant's message counts
+    only if no other stands there, because the model may have quoted that.
+    """
+    left = [(i, b["text"]) for i, m in enumerate(messages) for b in _summaries(m)]
+    if left:
+        return left
+    said = [
+        (i, text)
+        for i, message in enumerate(messages)
+        if message["role"] == "assistant" and (text := _summary_in(message))
+    ]
+    return said or ([(-1, system)] if holds_summary(system) else [])
 
 
 def _texts(message: Message) -> list[str]:
     return [block["text"] for block in msg.of_type(message, "text")]
 
 
-def _noted(messages: Sequence[Message]) -> Iterator[Note]:
+def _noted(messages: Sequence[Message], system: str = "") -> Iterator[Note]:
     """Yield the model's notes, in its own words and in summaries."""
+    if holds_summary(system):
+        yield from notes_in(system)
     for message in messages:
         is_own = message["role"] == "assistant"
         texts = (
@@ -517,12 +630,10 @@ def _progress(summary: str) -> Iterable[Note]:
     files is not.
     """
     notes = notes_in(summary)
-    if last(notes, "task"):
-        return [
-            n for n in notes if n.kind != "outline" and (n.kind != "file" or n.upto)
-        ]
     asked = last(notes, "request")
-    return notes[notes.index(asked) + 1 :] if asked else ()
+    if asked and not last(notes, "task"):
+        return notes[notes.index(asked) + 1 :]
+    return [n for n in notes if n.kind != "outline" and (n.kind != "file" or n.upto)]
 
 
 def _length(block: Block) -> int:

@@ -142,3 +142,35 @@ def test_each_sort_of_line_stands_under_its_heading_in_both_languages():
         assert "- [file]" in files
         assert rule in decided
         assert "- [progress]" in left
+
+
+@pytest.mark.parametrize(
+    "asked", ["最多 300 tokens", "不超过300个 token", "控制在 300 字以内"]
+)
+def test_the_length_that_a_chinese_prompt_asks_for_is_kept(asked: str):
+    wish = f"请总结以上对话的内容，{asked}。" + "保留所有文件。" * 20
+    said = words(answer(user(READ), *MANY, user(wish), tools=[]))
+    assert 200 < rough_tokens(said) <= 300
+
+
+@pytest.mark.parametrize(
+    "form", ["## {}", "1. {}：", "【{}】"], ids=["marks", "numbers", "brackets"]
+)
+def test_headings_of_a_chinese_prompt_get_the_notes_of_their_kind(form: str):
+    names = ("任务概述", "文件修改", "决策记录", "待办事项")
+    wish = (
+        "请总结以上对话，保留以下内容：\n"
+        + "\n".join(map(form.format, names))
+        + "\n" * 200
+    )
+    noted = f"{NOTED}\n- [fact] DECISION: retries are capped at 4."
+    pad = calls("", ("bash", {}, "x" * 9_000))
+    said = words(answer(user(READ), assistant(noted), *pad, user(wish), tools=[]))
+    under = dict(
+        zip(names, (part for part in said.split("\n\n") if part.strip()), strict=True)
+    )
+    assert all(name in part.split("\n")[0] for name, part in under.items())
+    assert f"- [task] {READ}" in under["任务概述"]
+    assert NOTED in under["文件修改"]
+    assert "- [fact]" in under["决策记录"]
+    assert "- [progress]" in under["待办事项"]

@@ -37,7 +37,7 @@ def told(task: Task) -> str:
     """A task in one line, as the table has it."""
     if task.kind in ("report", "read", "until"):
         report = () if task.report == "REPORT.md" else (task.report,)
-        return " ".join([task.kind, task.folder, *task.endings, *report])
+        return " ".join([task.kind, task.folder, *task.endings, *task.files, *report])
     return " ".join([task.kind, *task.names, task.focus]).strip()
 
 

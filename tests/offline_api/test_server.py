@@ -155,3 +155,13 @@ def test_an_error_names_its_request():
     body = json.loads(refused.body)
     assert body["type"] == "error"
     assert body["request_id"] == refused.headers["request-id"]
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 9])
+def test_a_reply_that_max_tokens_cuts_comes_with_its_beginning(most: int):
+    answer = ask(offline(), max_tokens=most)
+    assert answer.stop_reason == "max_tokens"
+    assert answer.usage.output_tokens <= most
+    (text,) = [block.text for block in answer.content if block.type == "text"]
+    assert text
+    assert "I read both files.".startswith(text.strip())

@@ -1,0 +1,311 @@
+"""Know an agent's tools by what they are: by their inputs, and not by their names.
+
+A tool that takes a command is a shell. One that takes a path reads, one that takes a
+path and a content writes, one that takes a path, an old text and a new one edits, and
+one that takes a pattern searches. Names and descriptions decide only between tools that
+take the same. `hands_of` says which tool does which work, and a `Hand` translates calls
+in both directions.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from shlex import join
+from typing import Any
+
+from agentlib.messages import Block
+from offline_api.model.prompts import TABLE
+
+Body = Mapping[str, Any]
+BY_NAME = ("compact", "recall", "outline", "submit", "final_answer")
+"""Tools that nothing but their name tells."""
+_TAKES = {
+    "bash": ("command",),
+    "read_file": ("path", "offset", "limit"),
+    "write_file": ("path", "content"),
+    "edit_file": ("path", "old_text", "new_text"),
+    "glob": ("pattern", "path"),
+    "grep": ("pattern", "path"),
+}
+"""The inputs of our tools."""
+_INPUTS: Mapping[str, str] = {
+    name: kind for kind, names in TABLE["inputs"].items() for name in names
+}
+_WORDS = {
+    work: re.compile("|".join(words), re.IGNORECASE)
+    for work, words in TABLE["works"].items()
+}
+"""Words in a tool's name, or in the values of an input, that tell its work."""
+_OTHERWISE = re.compile("|".join(TABLE["other_works"]["phrases"]), re.IGNORECASE)
+"""Words of tools that take the same inputs and do something else."""
+_FROM_ONE = re.compile(
+    r"\b(?:1|one)[- ](?:indexed|based)|(?:start|begin)\w* (?:at|from) 1\b"
+)
+_FREE_TEXT = re.compile("descri|expla|reason|purpose|summary|title|instruct|thought")
+_FOLDER = re.compile("dir|cwd|folder|workspace|root")
+_HUNK = re.compile(r"\*\*\* (?:Update|Add) File: (.+)\n(?:@@.*\n)?((?:[-+ ].*\n?)*)")
+
+
+@dataclass(frozen=True)
+class Hand:
+    """A tool of an agent's that does the work of one of ours."""
+
+    name: str
+    """Its name."""
+    work: str
+    """The name of our tool that does the same."""
+    inputs: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Our inputs, and what it calls them."""
+    fixed: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What it must be told besides."""
+    first: int = 0
+    """The number that its offset gives to the first line."""
+    last_line: str = ""
+    """Its input for the last line, if it takes that instead of a number of lines."""
+    form: str = ""
+    """How it takes the rest: "argv", "range", "edits", "patch", or "" for plainly."""
+
+    def theirs(self, given: Body) -> Block:
+        """Return the inputs of one of our calls as the tool takes them."""
+        inputs = {self.inputs[k]: v for k, v in given.items() if k in self.inputs}
+        start, limit = given.get("offset") or 0, given.get("limit")
+        if "offset" in given and "offset" in self.inputs:
+            inputs[self.inputs["offset"]] = start + self.first
+        if self.last_line and limit:
+            inputs[self.inputs["offset"]] = start + self.first
+            inputs[self.last_line] = start + limit - 1 + self.first
+        if self.form == "range" and (limit or start):
+            end = start + limit if limit else -1
+            inputs[self.inputs["range"]] = [start + 1, end]
+        if self.form == "argv":
+            inputs[self.inputs["command"]] = ["bash", "-lc", given["command"]]
+        if self.form == "edits":
+            names = (self.inputs["old_text"], self.inputs["new_text"])
+            edit = dict(zip(names, (given["old_text"], given["new_text"]), strict=True))
+            path = self.inputs["path"]
+            inputs = {path: given["path"], self.inputs["edits"]: [edit]}
+        if self.form == "patch":
+            inputs = {self.inputs["patch"]: _patch(given)}
+        return {**self.fixed, **inputs}
+
+    def ours(self, given: Body) -> Block:
+        """Return the inputs of a call of the tool as ours. What ours lacks stays."""
+        names = {theirs: own for own, theirs in self.inputs.items()}
+        own = Block()
+        for name, value in given.items():
+            if name not in self.fixed:
+                own[names.get(name, name)] = value
+        if self.first and "offset" in own:
+            own["offset"] = max(0, _number(own["offset"]) - self.first)
+        if last := own.pop(self.last_line, None):
+            own["limit"] = _number(last) + 1 - self.first - _number(own.get("offset"))
+        match self.form, own:
+            case "range", {"range": [start, end]}:
+                del own["range"]
+                own["offset"] = max(0, _number(start) - 1)
+                if _number(end) > 0:
+                    own["limit"] = _number(end) - own["offset"]
+            case "argv", {"command": [*words]}:
+                own["command"] = words[-1] if len(words) == 3 else join(map(str, words))
+            case "edits", {"edits": [{**edit}]}:
+                del own["edits"]
+                for name, value in edit.items():
+                    own[names.get(str(name), str(name))] = value
+            case "patch", {"patch": str(patch)}:
+                own = _edit_in(patch)
+            case _:
+                pass
+        return own
+
+
+def _number(value: object) -> int:
+    """Return a number that a call holds, 0 for anything else."""
+    return int(value) if isinstance(value, int | float) else 0
+
+
+def _patch(given: Body) -> str:
+    """Write an edit as a patch, in the form that coding agents take."""
+    old = [f"-{line}" for line in str(given["old_text"]).split("\n")]
+    new = [f"+{line}" for line in str(given["new_text"]).split("\n")]
+    lines = ["*** Begin Patch", f"*** Update File: {given['path']}", "@@", *old, *new]
+    return "\n".join([*lines, "*** End Patch"])
+
+
+def _edit_in(patch: str) -> Block:
+    """Return the first edit of a patch."""
+    hunk = _HUNK.search(patch)
+    if not hunk:
+        return {"patch": patch}
+    lines = hunk[2].rstrip("\n").split("\n")
+    old, new = (
+        "\n".join(line[1:] for line in lines if line[:1] != sign) for sign in "+-"
+    )
+    return {"path": hunk[1], "old_text": old, "new_text": new}
+
+
+# -- which tool does which work --------------------------------------------------------
+
+
+def hands_of(tools: Iterable[Body]) -> dict[str, Hand]:
+    """Return the hands that an agent offers, by the names of our tools.
+
+    >>> schema = {"properties": {"file_path": {}, "content": {}}}
+    >>> hands_of([{"name": "Save", "input_schema": schema}])["write_file"].inputs
+    {'path': 'file_path', 'content': 'content'}
+    """
+    return _hands_of(json.dumps([*tools]))
+
+
+@lru_cache(maxsize=64)
+def _hands_of(tools: str) -> dict[str, Hand]:
+    best: dict[str, tuple[int, Hand]] = {}
+    for tool in json.loads(tools):
+        for fit, hand in _possible(tool):
+            if hand.work not in best or fit > best[hand.work][0]:
+                best[hand.work] = (fit, hand)
+    return {work: hand for work, (_, hand) in best.items()}
+
+
+def _possible(tool: Body) -> list[tuple[int, Hand]]:
+    """Return the works that a tool may do, and how well it fits each."""
+    name = tool["name"]
+    if name in BY_NAME:
+        return []
+    schema: Body = tool.get("input_schema") or {}
+    properties: Mapping[str, Any] = schema.get("properties") or {}
+    if not properties:
+        same = {own: own for own in _TAKES.get(name, ())}
+        return [(0, Hand(name, name, same))] if same else []
+    kinds = _kinds(properties)
+    hands = [
+        hand
+        for work in _works(kinds, properties, f"{name} {tool.get('description', '')}")
+        if (hand := _hand(work, name, schema, kinds))
+    ]
+    return [(_fit(hand, tool), hand) for hand in hands]
+
+
+def _kinds(properties: Mapping[str, Any]) -> dict[str, str]:
+    """Return the inputs of a tool by their kind, the first of each."""
+    kinds: dict[str, str] = {}
+    for name in properties:
+        if kind := _INPUTS.get(re.sub("[^a-z]", "", name.lower())):
+            kinds.setdefault(kind, name)
+    return kinds
+
+
+def _works(
+    kinds: Mapping[str, str], properties: Mapping[str, Any], words: str
+) -> list[str]:
+    """Return the works that the inputs of a tool are enough for."""
+    values: Sequence[Any] = (
+        properties.get(kinds.get("command", ""), {}).get("enum") or ()
+    )
+    if values:  # an editor, whose command says what it does
+        verbs = [
+            work
+            for work in ("read_file", "write_file", "edit_file")
+            if any(_WORDS[work].search(str(value)) for value in values)
+        ]
+        return verbs if "path" in kinds else []
+    if "command" in kinds:
+        return ["bash"] if "path" not in kinds else []
+    if "path" in kinds and (
+        {"old_text", "new_text"} <= kinds.keys() or "edits" in kinds
+    ):
+        return ["edit_file"]
+    if "patch" in kinds and "path" not in kinds:
+        return ["edit_file"] if "patch" in words.lower() else []
+    if "pattern" in kinds:
+        return ["glob" if _WORDS["glob"].search(words) else "grep"]
+    if {"path", "content"} <= kinds.keys():
+        return ["write_file"]
+    return ["read_file"] if "path" in kinds and "old_text" not in kinds else []
+
+
+def _hand(work: str, name: str, schema: Body, kinds: Mapping[str, str]) -> Hand | None:
+    """Return a tool as a hand, None if it must be told what nobody can know."""
+    properties: Mapping[str, Any] = schema["properties"]
+    inputs = {own: kinds[own] for own in _TAKES[work] if own in kinds}
+    form = ""
+    match work:
+        case "bash" if properties[kinds["command"]].get("type") == "array":
+            form = "argv"
+        case "read_file" if "range" in kinds:
+            inputs["range"], form = kinds["range"], "range"
+        case "edit_file" if "edits" in kinds and "old_text" not in kinds:
+            items: Body = properties[kinds["edits"]].get("items") or {}
+            within = _kinds(items.get("properties") or {})
+            if not {"old_text", "new_text"} <= within.keys():
+                return None
+            inputs |= {own: within[own] for own in ("old_text", "new_text")}
+            inputs["edits"], form = kinds["edits"], "edits"
+        case "edit_file" if "old_text" not in kinds:
+            inputs, form = {"patch": kinds["patch"]}, "patch"
+        case _:
+            pass
+    last_line = (
+        kinds.get("last", "") if work == "read_file" and "offset" in kinds else ""
+    )
+    fixed = _fixed(work, schema, {*inputs.values(), last_line})
+    if fixed is None:
+        return None
+    first = (
+        _first(properties[kinds["offset"]], kinds["offset"])
+        if "offset" in inputs
+        else 0
+    )
+    return Hand(name, work, inputs, fixed, first, last_line, form)
+
+
+def _first(offset: Body, name: str) -> int:
+    """Return the number that a tool gives to the first line: 0 unless it says 1."""
+    told = str(offset.get("description", "")).lower()
+    from_one = offset.get("minimum") == 1 or offset.get("default") == 1
+    is_line = "line" in name.lower() or told.startswith(
+        ("the line number", "line number")
+    )
+    from_zero = offset.get("minimum") == 0 or "0-" in told or "zero" in told
+    return int(bool(_FROM_ONE.search(told)) or from_one or (is_line and not from_zero))
+
+
+def _fixed(work: str, schema: Body, known: set[str]) -> Block | None:
+    """Return values for what else a tool requires, None if one can't be known."""
+    properties: Mapping[str, Any] = schema["properties"]
+    fixed: Block = {}
+    for name in properties:
+        values: Sequence[Any] = properties[name].get("enum") or ()
+        fitting = [value for value in values if _WORDS[work].search(str(value))]
+        is_required = name in (schema.get("required") or ())
+        if name in known or not (is_required or (fitting and work == "glob")):
+            continue
+        kind = properties[name].get("type")
+        least: Block = {
+            "boolean": False,
+            "integer": 0,
+            "number": 0,
+            "array": list[str](),
+        }
+        if values:
+            fixed[name] = (fitting or values)[0]
+        elif kind in least:
+            fixed[name] = properties[name].get("default", least[kind])
+        elif _FREE_TEXT.search(name.lower()):
+            fixed[name] = f"Use {work}"
+        elif _FOLDER.search(name.lower()):
+            fixed[name] = "."
+        else:
+            return None
+    return fixed
+
+
+def _fit(hand: Hand, tool: Body) -> int:
+    """Return how well a tool fits a work. Below 0 it does something else."""
+    name = str(tool["name"])
+    told = str(tool.get("description", "")).split("\n")[0]
+    same = 8 * (name == hand.work)
+    named = 4 * bool(_WORDS[hand.work].search(name)) - 4 * bool(_OTHERWISE.search(name))
+    pages = 2 * ("offset" in hand.inputs or hand.form == "range")
+    return same + named + pages + bool(_WORDS[hand.work].search(told))
