@@ -19,7 +19,7 @@ from agentlib.spending import price_list
 from agentlib.transcripts import Session
 from session_report import PROJECTS, files, load, report
 from session_report.answer import answer
-from session_report.overview import overview, project_of
+from session_report.overview import overview
 from session_report.terminal import run
 from session_report.what_if import LARGE, SMALL, choices, what_if
 
@@ -105,8 +105,8 @@ def command(
     if alone:
         if not given["no_text"]:
             days = [row["day"] for row in tables["days"][:1]]
-            title = [plain(" · ".join([found[0].stem, *days, project_of(found[0])]))]
-        tables = {name: tables[name] for name in tables if name not in _ALONE}
+            names = [row["project"] for row in tables["projects"][:1]]
+            title = [plain(" · ".join([found[0].stem, *days, *names]))]
         tables |= report.of_session(alone)
     if own or given["is_asked"]:
         known: Any = {name: given[name] for name in ("window", "price_as", "jobs")}

@@ -48,7 +48,8 @@ _KNOWN = {*WORDS["known"]["words"], *price_list()["models"]}
 
 def of_overview(tables: Mapping[str, DataFrame]) -> Report:
     """Say what all sessions together cost, and what filled their windows."""
-    report = {name: _rows(tables[name]) for name in ("not counted", "unread")}
+    listed = ("not priced", "not counted", "unread")
+    report = {name: _rows(tables[name]) for name in listed}
     for name, spec in WORDS["tables"].items():
         if "by" in spec and not tables[spec["from"]].empty:
             report[name] = _rows(_summed(tables[spec["from"]], **spec))
@@ -62,7 +63,7 @@ def _summed(table: DataFrame, by: list[str], sums: list[str], **spec: str) -> Da
     columns: Any = {
         name: groups[name].sum(min_count=1) for name in sums if name in table
     }
-    counted = {"sessions": "session", "responses": "response"}
+    counted = {"sessions": "conversation", "responses": "response"}
     columns |= {
         name: groups[counted[name]].nunique() for name in sums if name in counted
     }

@@ -26,9 +26,10 @@ from agentlib.transcripts import Session
 from offline_api.cache import LONG, SHORT
 from session_report import PROJECTS, files, load
 from session_report.bills import bills, lasting, lifetime
+from session_report.formats.claude_code import kind_of
 from session_report.need import needs
 from session_report.one import Row, model_of
-from session_report.overview import each, kind_of
+from session_report.overview import each
 from session_report.playback import Frame, replay
 
 BASELINE = "claude-code"
