@@ -312,7 +312,8 @@ def _originals(spent: DataFrame) -> set[str]:
     )
     has_name = ~rows["key"].str.startswith("0.0 ")
     rows = rows[~(rows.duplicated(["key", "model"]) & has_name)]
-    rows = rows.assign(family=_families(rows))
+    rows = rows.assign(family=_families(rows), is_fork=rows["parent"] != "")
+    rows = rows.sort_values("is_fork", kind="stable")  # the parent keeps what it paid
     is_named = (rows["family"] != "") & (rows["origin"] != "")
     return {*rows[~(rows.duplicated(["family", "origin"]) & is_named)]["response"]}
 
