@@ -15,6 +15,7 @@ branch. Its messages stay in the context here, and the usages of its responses h
 number of that "branch".
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -37,7 +38,14 @@ from session_report.usages import calls_of
 
 _NEEDED = ("message", "compactMetadata", "microcompactMetadata", "costUSD", "isMeta")
 _MARKS = (file.COMPACT, file.MICRO)
+_END_OF_TIME = 32_503_680_000.0
+"""The year 3000. A later time is a mistake, and few calendars know it."""
 _NO_SUMMARY = "[a summary that is not in the file]"
+_PROGRAMS = re.compile(
+    r"\s*(?:<(?:command-|local-command-|bash-|task-notification|system-reminder)"
+    r"|\[Request interrupted|Caveat:|Stop hook feedback|# AGENTS\.md instructions"
+    r"|Implement the following plan|\[a message that is not in the file\])"
+)
 _WRITTEN = ("text", "thinking", "redacted_thinking", "tool_use", "server_tool_use")
 """Blocks that the model writes itself. Results of the server's tools, an advisor's
 words among them, come from elsewhere."""
@@ -61,6 +69,8 @@ class Recorded(Session):
     """Conversations of sub-agents that stand in the session's own file."""
     person: set[int] = field(default_factory=set[int])
     """Which messages of the history are the person's words."""
+    is_cut: bool = False
+    """Whether the file begins in the middle: its first message follows another."""
     queued: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
     """Words that the person typed while the agent worked, with the length of the
     history then."""
@@ -131,6 +141,7 @@ class Gathered:
         self._keys, self._words = dict[str, list[str]](), 0
         """The keys of the responses with an id, and how many words the person said."""
         self._pending, self._queued = list[str](), list[_Event]()
+        self._is_cut: bool | None = None
 
     def session(self, name: str, about: About | None = None) -> Recorded:
         """Make the session. What breaks a rule is left out, and `damage` tells.
@@ -139,6 +150,7 @@ class Gathered:
         message.
         """
         session = Recorded(session_id=name, about=about or About())
+        session.is_cut = bool(self._is_cut)
         past, events = list[_Event](), list(self._events.values())
         self._number_branches()
         self._identify()
@@ -178,6 +190,9 @@ class Gathered:
         if line.get("isSidechain") and not self._subagent and is_message(line):
             self._aside(line, name).add(line, name)
             return
+        if self._is_cut is None and is_message(line):
+            parent = line.get("parentUuid")
+            self._is_cut = bool(parent) and parent not in self._places
         kind, uuid = _kind(line, self._subagent), line.get("uuid") or name
         at = _seconds(line) or self._newest
         is_new = uuid not in self._seen  # a resume or a fork copies lines
@@ -272,7 +287,7 @@ class Gathered:
         """Note words that wait until the agent has time for them, or that go to it."""
         match line:
             case {"operation": "enqueue", "content": str(text)}:
-                self._pending.append(text)
+                self._pending += [] if is_programs(text) else [text]
             case {"operation": "popAll"}:
                 self._pending = []
             case {"operation": "remove" | "dequeue"} if self._pending:
@@ -355,6 +370,15 @@ def _is_message(message: Any) -> bool:
     )
 
 
+def is_programs(text: str) -> bool:
+    """Return whether a program put a text where the person's words stand.
+
+    >>> is_programs("<task-notification>Done.</task-notification>"), is_programs("Go.")
+    (True, False)
+    """
+    return bool(_PROGRAMS.match(text))
+
+
 def _is_said(line: Line) -> bool:
     """Return whether a user's line has words of the person, and no results. A text
     beside a result is a program's reminder."""
@@ -397,8 +421,9 @@ def _is_block(block: Any) -> bool:
 
 def _seconds(line: Line) -> float:
     try:
-        return file.seconds(line["timestamp"])
-    except (KeyError, TypeError, ValueError):
+        at = file.seconds(line["timestamp"])
+        return at if 0 < at < _END_OF_TIME else 0.0
+    except (KeyError, TypeError, ValueError, ArithmeticError):
         return 0.0
 
 

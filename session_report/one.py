@@ -186,17 +186,16 @@ def _response(
 def _copy_key(request: Request) -> str:
     """Return what a copy of a response in another file has, too.
 
-    The ids of message and request say it. An id of a message alone may be a relay's, so
-    the prompt and the beginning of the reply have to be the same as well. Without an id
-    the time stands for it.
+    The ids of message and request say it, and the beginning of the reply. An id of a
+    message alone may be a relay's, so the prompt has to be the same as well. Without an
+    id the time stands for it.
     """
-    name = str(request.usage.get("id") or request.at)
-    if " " in name:
-        return name
+    name, prompt = request.usage.get("id"), prompt_tokens(request.usage)
+    if not name:
+        return f"{request.at} {prompt}"
     first, *_ = [*blocks(request.reply), Block()]
     text = first.get("id") or first.get("text") or first.get("thinking") or ""
-    begin = text[:60] if request.usage.get("id") else ""
-    return f"{name} {prompt_tokens(request.usage)} {begin}"
+    return f"{name} {'' if ' ' in name else prompt} {text[:60]}"
 
 
 def _left_out(usage: Usage, model: str) -> dict[str, int]:

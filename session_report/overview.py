@@ -19,7 +19,7 @@ from pandas import DataFrame
 
 from agentlib.spending import own_prices
 from agentlib.transcripts import Session
-from session_report import PROJECTS, files, load
+from session_report import PROJECTS, files, kept, load
 from session_report.formats import About
 from session_report.formats.claude_code import kind_of, project_of
 from session_report.gathered import Recorded
@@ -172,6 +172,7 @@ def _tables(
         "files": files_read(session),
         "events": sums,
         "again": calls_again(session),
+        "kept": kept.sums(session) if session.compactions else [],
         "left out": [{"damaged": damaged, "failed": about.failed}],
     }
     names = {
@@ -183,7 +184,23 @@ def _tables(
         "thread": about.thread,
         "parent": about.parent,
     }
-    return {name: DataFrame(rows).assign(**names) for name, rows in tables.items()}
+    rows = {name: [_clean(row) for row in rows] for name, rows in tables.items()}
+    names = _clean(names)
+    return {name: DataFrame(each).assign(**names) for name, each in rows.items()}
+
+
+def _clean(row: Row) -> Row:
+    """Write half a surrogate pair, which no encoding takes, as a backslash escape."""
+    return {n: plain_text(v) if isinstance(v, str) else v for n, v in row.items()}
+
+
+def plain_text(text: str) -> str:
+    """Return a text that can be written in UTF-8.
+
+    >>> plain_text("a" + chr(0xD800))
+    'a\\\\ud800'
+    """
+    return text.encode("utf-8", errors="backslashreplace").decode()
 
 
 def _places(row: Row) -> list[Row]:
@@ -233,6 +250,7 @@ def overview(
     - again: each call that was made before
     - events: silent falls of the prompt, and what compactions lost that was asked for
       again
+    - kept: how much of each kind the compactions kept, see `kept`
     - not priced: what the dollars leave out, such as another service tier
     - not counted: what is not in the sums or only once, and what is though it was left
     - unread: which files couldn't be read, and why
@@ -250,7 +268,8 @@ def overview(
     failed = {path: reason for path, reason in failed.items() if not _is_note(path)}
     if not found:
         reasons = [f"{path}: {reason}" for path, reason in failed.items()]
-        raise ValueError("\n".join(["no session could be read", *reasons[:9]]))
+        text = "\n".join(["no session could be read", *reasons[:9]])
+        raise ValueError(plain_text(text))
     names = next(iter(found.values()))
     tables = {
         n: pandas.concat([t[n] for t in found.values()], ignore_index=True)
@@ -259,7 +278,7 @@ def overview(
     spent, filled = tables["spent"], tables["window"]
     is_copy = ~spent["response"].isin(_originals(spent))
     spent["day"] = _days(spent["at"], timezone)
-    filled["share"] = filled["tokens"] / filled["tokens"].sum()
+    filled["share"] = filled["tokens"] / (filled["tokens"].sum() or 1.0)
     servers = filled[filled["tool"].str.startswith("mcp__")]
     is_left = ~is_copy & (spent["branch"] > 0)
     counts = {
@@ -281,6 +300,7 @@ def overview(
     tables["spent"] = counted = spent[~is_copy]
     has_price = counted["dollars"].notna()
     tables["priced"] = counted[has_price] if has_price.any() else counted
+    tables["kept"] = _kept(tables["kept"])
     tables["servers"] = servers.assign(server=servers["tool"].str.split("__").str[1])
     aside = [(what, number) for what, number in numbers.items() if number]
     tables["not counted"] = DataFrame(aside, columns=["what", "number"])
@@ -291,9 +311,26 @@ def overview(
     ]
     tables["not priced"] = DataFrame(unpriced, columns=["what", "number"])
     tables["unread"] = DataFrame(
-        {"file": map(str, failed), "reason": [*failed.values()]}
+        {
+            "file": [plain_text(str(path)) for path in failed],
+            "reason": [plain_text(reason) for reason in failed.values()],
+        }
     )
     return tables
+
+
+def _kept(rows: DataFrame) -> DataFrame:
+    """Add up what compactions kept, a row for each kind. Copies count once."""
+    columns = ["what", "kept", "of", "share"]
+    if rows.empty:
+        return DataFrame(columns=columns)
+    sums = (
+        rows.drop_duplicates(["key", "what"])
+        .groupby("what", sort=False)[["kept", "of"]]
+        .sum()
+        .reset_index()
+    )
+    return sums.assign(share=sums["kept"] / sums["of"])[columns]
 
 
 def _is_note(path: Path) -> bool:
@@ -343,6 +380,20 @@ def _added(notes: DataFrame, counted: DataFrame) -> dict[str, int]:
         "what", sort=False
     )
     return {str(what): int(number) for what, number in sums["number"].sum().items()}
+
+
+def zone_name(timezone: tzinfo | None) -> str:
+    """Say whose days are counted.
+
+    >>> from datetime import UTC
+    >>> zone_name(UTC)
+    'UTC'
+    """
+    name = (
+        getattr(timezone, "key", None)
+        or datetime.now(timezone).astimezone(timezone).tzname()
+    )
+    return str(name) if timezone else f"local time, {name}"
 
 
 def _days(times: "Series[float]", timezone: tzinfo | None) -> list[str]:
