@@ -137,7 +137,7 @@ def _report(
         _print_kept(found, given)
         return
     alone = _loaded(found[0]) if len(found) == 1 else None
-    options = {"jobs": given["jobs"], "track": _bar, "prices": prices}
+    options: Any = {"jobs": given["jobs"], "track": _bar, "prices": prices}
     tables = report.of_overview(
         overview(found, session=alone, timezone=zone, **options)
     )

@@ -80,12 +80,9 @@ def each(
         with _pool(max(1, min(jobs or os.cpu_count() or 1, len(paths)))) as own:
             found, failed = each(function, paths, executor=own, track=track)
         broken = [path for path in paths if failed.get(path) == _BROKEN]
-        for path in broken:  # one of them ended the process that all shared
-            with _pool(1, is_apart=True) as own:
-                more = each(function, [path], executor=own)
-            found |= more[0]
-            failed = {other: failed[other] for other in failed if other != path}
-            failed |= dict.fromkeys(more[1], _ENDED)
+        more = _one_by_one(function, broken)
+        failed = {path: failed[path] for path in failed if path not in broken}
+        found, failed = found | more[0], failed | more[1]
         return {path: found[path] for path in paths if path in found}, failed
     under_way = dict[futures.Future[Result], Item]()
     found, failed = dict[Item, Result](), dict[Item, str]()
@@ -104,6 +101,27 @@ def each(
         for future in under_way:
             future.cancel()
     return {path: found[path] for path in paths if path in found}, failed
+
+
+def _one_by_one(
+    function: Callable[[Item], Result], paths: Sequence[Item]
+) -> tuple[dict[Item, Result], dict[Item, str]]:
+    """Do what `each` does after a process has ended: with one process for one file
+    after the other, so that it is known which file ends it."""
+    found, failed, rest = dict[Item, Result](), dict[Item, str](), [*paths]
+    while rest:
+        with _pool(1, is_apart=True) as own:
+            while rest:
+                path = rest.pop(0)
+                error = (future := own.submit(function, path)).exception()
+                if error is None:
+                    found[path] = future.result()
+                elif isinstance(error, futures.BrokenExecutor):
+                    failed[path] = _ENDED
+                    break
+                else:
+                    failed[path] = f"{type(error).__name__}: {error}"
+    return found, failed
 
 
 def _pool(jobs: int, *, is_apart: bool = False) -> futures.Executor:
