@@ -19,7 +19,7 @@ export PYTHONUTF8 = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test test-solved test-browser test-adapters test-local browser lint format notebooks html address lock bench bench-panels bench-faults compare sweeps stress reset clean
+.PHONY: help setup lab test test-solved test-browser test-adapters test-local browser lint format notebooks html address lock prices bench bench-panels bench-faults compare sweeps stress reset clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' Makefile | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -81,6 +81,9 @@ html: $(STAMP) ## make the web pages, in build/html; this runs every notebook th
 
 address: $(STAMP) ## write the links to your copy on GitHub into the README (REPO=owner/name)
 	@$(PY) -m tools.address $(REPO)
+
+prices: $(STAMP) ## renew agentlib/prices.json from the newest release of litellm
+	@$(PY) -m tools.prices
 
 lock: $(STAMP) ## write requirements.lock from pyproject.toml (ARGS="--upgrade" takes the newest versions)
 	$(PY) -m uv pip compile pyproject.toml $(UV_FLAGS) --custom-compile-command "make lock" --quiet $(ARGS) -o requirements.lock

@@ -124,23 +124,29 @@ def numbered(
     if path.exists() and not path.is_file():
         raise ValueError(f"{path} is not a regular file")
     with path.open("rb") as file:
-        for number, raw in enumerate(map(see, file), 1):
-            text, at = raw.decode("utf-8-sig", errors="replace").strip(), 0
-            while at < len(text):
-                try:
-                    value, end = _DECODER.raw_decode(text, at)
-                except (
-                    ValueError,
-                    RecursionError,
-                ):  # a number or a nesting can be too long, too
-                    value, end = None, len(text)
-                part = text[at:end]
-                is_line = isinstance(value, dict)
-                yield number, _checked(cast(Line, value), part) if is_line else part
-                at = next(
-                    (i for i in range(end, len(text)) if not text[i].isspace()),
-                    len(text),
-                )
+        yield from parts(map(see, file))
+
+
+def parts(lines: Iterable[bytes]) -> Iterator[tuple[int, Line | str]]:
+    """Yield the JSON objects of these lines and the texts between them, as `numbered`
+    does."""
+    for number, raw in enumerate(lines, 1):
+        text, at = raw.decode("utf-8-sig", errors="replace").strip(), 0
+        while at < len(text):
+            try:
+                value, end = _DECODER.raw_decode(text, at)
+            except (
+                ValueError,
+                RecursionError,
+            ):  # a number or a nesting can be too long, too
+                value, end = None, len(text)
+            part = text[at:end]
+            is_line = isinstance(value, dict)
+            yield number, _checked(cast(Line, value), part) if is_line else part
+            at = next(
+                (i for i in range(end, len(text)) if not text[i].isspace()),
+                len(text),
+            )
 
 
 @contextmanager

@@ -1,20 +1,21 @@
 """Turn usages into dollars, and hold a cap on what a live run may spend.
 
 `prices.json` says when its prices were collected and from where. A model that it does
-not name has no price here, unless you name one with `own_price`. Batches, fast mode and
-regional surcharges are not priced.
+not name has no price here, unless you name one with `own_price`. Fast mode, requests
+that stay in the US and web searches cost what the file says of the model. `unpriced`
+names what a usage has and the file doesn't price.
 """
 
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from email.utils import mktime_tz, parsedate_tz
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, cast
 
 from agentlib.estimation import prompt_tokens
 from agentlib.messages import MOST_TOKENS
@@ -36,6 +37,9 @@ GATEWAY = (502, 504, 520, 524)
 reply came in time."""
 Usage = Mapping[str, Any]
 _KINDS = ("input", "cache_write_5m", "cache_write_1h", "cache_read")
+_HOUR_TO_SHORT = 1.6
+"""Writing to the cache for an hour costs so many times writing for five minutes: twice
+the prompt, in place of 1.25 times."""
 _own: dict[str, dict[str, Any]] = {}
 """Prices that a person named for this process, by model."""
 
@@ -59,41 +63,86 @@ def price_list() -> dict[str, Any]:
     return json.loads((files("agentlib") / "prices.json").read_text(encoding="utf-8"))
 
 
-def own_price(model: str, price: str) -> None:
-    """Take "IN,OUT" as the price of a model in this process, in dollars per million
-    tokens.
+def own_price(model: str, price: str, *, instead: bool = False) -> None:
+    """Take "IN,OUT" or "IN,OUT,READ,WRITE" as the price of a model in this process, in
+    dollars per million tokens.
 
-    A model that the file names keeps the file's price, or offline bills would change.
-    The prompt cache costs what the prompt costs. Raises ValueError for another text.
+    A model that the file names keeps the file's price, or offline bills would change,
+    unless this one is to count `instead`. Without READ and WRITE the prompt cache costs
+    what the prompt costs. WRITE is for five minutes; an hour costs 1.6 times as much,
+    as in the file. Raises ValueError for another text.
 
     >>> own_price("tiny", "0.5, 2")
     >>> dollars({"input_tokens": 1_000_000, "output_tokens": 1_000_000}, "tiny")
     2.5
     """
     amounts = price.split(",")
-    if len(amounts) != 2 or not all(
+    if len(amounts) not in (2, 3, 4) or not all(
         re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*", n) for n in amounts
     ):
         raise ValueError(
-            f"price={price!r}; write IN,OUT in dollars per million tokens, such as 0,0"
+            f"price={price!r}; write IN,OUT or IN,OUT,READ,WRITE in dollars per million "
+            "tokens, such as 0,0"
         )
-    read, written = map(float, amounts)
-    _own[model] = {**dict.fromkeys(_KINDS, read), "output": written, "own": True}
+    given, output, *cached = map(float, amounts)
+    own = {**dict.fromkeys(_KINDS, given), "output": output, "own": True}
+    own |= dict(zip(("cache_read", "cache_write_5m"), cached, strict=False))
+    if len(cached) == 2:
+        own["cache_write_1h"] = _HOUR_TO_SHORT * cached[1]
+    _own[model] = {**own, "instead": instead}
+
+
+@contextmanager
+def own_prices(prices: Iterable[tuple[str, str]]) -> Generator[None]:
+    """Let prices of one's own count, in place of the file's, for as long as the block
+    runs: a model and its price as `own_price` takes it."""
+    before = dict(_own)
+    try:
+        for model, price in prices:
+            own_price(model, price, instead=True)
+        yield
+    finally:
+        _own.clear()
+        _own.update(before)
+
+
+def listed_name(model: str) -> str:
+    """Return a model's name as the file writes it, from the name of another service.
+
+    Bedrock, Vertex and gateways put a region, an owner, a date or a version around the
+    name. A name that has anything else stays another name.
+
+    >>> listed_name("us.anthropic.claude-opus-4-5-20251101-v1:0")
+    'claude-opus-4-5'
+    >>> listed_name("openrouter/anthropic/claude-opus-4.5"), listed_name("claude-4.5-opus")
+    ('claude-opus-4-5', 'claude-opus-4-5')
+    """
+    name = _OWNERS.sub("", model.strip().lower())
+    name = _ENDINGS.sub("", name).replace(".", "-")
+    if turned := re.fullmatch(r"claude-(\d+(?:-\d+)?)-([a-z]+)", name):
+        name = f"claude-{turned[2]}-{turned[1]}"
+    return name
+
+
+_OWNERS = re.compile(r"^(?:.*/)?(?:[a-z]{2,6}\.)?(?:anthropic(?:\.|--))?(?=claude-)")
+"""What stands before a model's name: a path, a region, the owner."""
+_ENDINGS = re.compile(
+    r"(?:-thinking)?(?:@default|@latest|[@-]20\d{6})?(?:-v\d+)?(?::[a-z0-9]+)?"
+    r"(?:-thinking)?(?:\[\d+[km]\])?$"
+)
+"""What stands behind it: a date, a version, and how much of the window is used."""
 
 
 def model_facts(model: str) -> dict[str, Any]:
-    """Return prices (USD per million tokens) and sizes of a model; a dated id finds its
-    model.
+    """Return prices (USD per million tokens) and sizes of a model.
 
-    A price of one's own counts if the file has none. Raises NoPrice, which is a
-    ValueError.
+    A name with a date, or of another service, finds its model by `listed_name`. A price
+    of one's own counts if the file has none. Raises NoPrice, which is a ValueError.
     """
-    models = price_list()["models"]
-    facts = (
-        models.get(model)
-        or models.get(re.sub(r"-20\d{6}$", "", model))
-        or _own.get(model)
-    )
+    models, own = price_list()["models"], _own.get(model)
+    if own and own["instead"]:
+        return own
+    facts = models.get(model) or models.get(listed_name(model)) or own
     if facts is None:
         raise NoPrice(f"no price is known for the model {model!r}")
     return facts
@@ -132,23 +181,62 @@ def priced(usage: Usage, model: str) -> dict[str, tuple[int, float]]:
 
     The kinds are `read` from the cache, `written` to it, `uncached`, and `answers`.
     Missing and null counts are 0. `usage["cache_creation"]` says how many of the tokens
-    written to the cache live an hour, and those cost more.
+    written to the cache live an hour, and those cost more. If there were web searches,
+    `searches` has their price, and 0 tokens.
     """
-    rate = rates(model, prompt_tokens(usage))
+    rate, facts = rates(model, prompt_tokens(usage)), model_facts(model)
     split: Usage = usage.get("cache_creation") or {}
-    hour = split.get("ephemeral_1h_input_tokens") or 0
     read = usage.get("cache_read_input_tokens") or 0
     written = usage.get("cache_creation_input_tokens") or 0
+    # Some programs split another number than they sum up.
+    hour = min(split.get("ephemeral_1h_input_tokens") or 0, written)
     uncached, answers = (
         usage.get(name) or 0 for name in ("input_tokens", "output_tokens")
     )
+    times = _surcharge(usage, facts) / MILLION
     writing = rate["cache_write_5m"] * (written - hour) + rate["cache_write_1h"] * hour
-    return {
-        "read": (read, rate["cache_read"] * read / MILLION),
-        "written": (written, writing / MILLION),
-        "uncached": (uncached, rate["input"] * uncached / MILLION),
-        "answers": (answers, rate["output"] * answers / MILLION),
+    bill = {
+        "read": (read, rate["cache_read"] * read * times),
+        "written": (written, writing * times),
+        "uncached": (uncached, rate["input"] * uncached * times),
+        "answers": (answers, rate["output"] * answers * times),
     }
+    searches = _searches(usage)
+    if searches and "web_search" in facts:
+        bill["searches"] = (0, searches * facts["web_search"])
+    return bill
+
+
+def _surcharge(usage: Usage, facts: Mapping[str, Any]) -> float:
+    """Return how many times the list price a response costs."""
+    fast = facts.get("fast", 1) if usage.get("speed") == "fast" else 1
+    return fast * (facts.get("us", 1) if usage.get("inference_geo") == "us" else 1)
+
+
+def _searches(usage: Usage) -> int:
+    used = usage.get("server_tool_use")
+    count = cast(Usage, used).get("web_search_requests") if used else 0
+    return count if isinstance(count, int) and 0 < count < MILLION else 0
+
+
+def unpriced(usage: Usage, model: str) -> dict[str, int]:
+    """Count what a usage has that its price leaves out.
+
+    Raises NoPrice if the model has no price at all.
+
+    >>> unpriced({"speed": "fast", "service_tier": "priority"}, "claude-haiku-4-5")
+    {'responses in fast mode': 1, 'responses of another service tier': 1}
+    """
+    facts, geo = model_facts(model), usage.get("inference_geo")
+    tier = usage.get("service_tier")
+    found = {
+        "responses in fast mode": usage.get("speed") == "fast" and "fast" not in facts,
+        "responses in a region that costs more": (geo == "us" and "us" not in facts)
+        or geo not in (None, "", "us", "global", "not_available"),
+        "responses of another service tier": tier not in (None, "", "standard"),
+        "web searches": 0 if "web_search" in facts else _searches(usage),
+    }
+    return {what: int(count) for what, count in found.items() if count}
 
 
 def dollars(usage: Usage, model: str) -> float:

@@ -1,7 +1,8 @@
 """What recorded sessions cost and lost, and what other settings would have cost (lesson 09).
 
     load, files     read a session file of Claude Code, another agent or ours, and find them
-    claude_code, codex, gemini, pi    what each program's lines mean
+    formats         what each program's lines mean, a module each
+    kept            what each compaction kept, by kind
     playback        `replay` a session under other settings, and its `table`
     weights, bills, need, policies, put_back    what a replay weighed, cost and needed again
     one, overview   one session, and many
@@ -13,16 +14,16 @@ In a terminal: `agentlib-sessions`, or `python -m session_report`. `load` tells 
 apart by what is in the file.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from agentlib import session_file as file
 from agentlib import transcripts
 from agentlib.session_file import Line
 from agentlib.transcripts import MISSING, Session
-from session_report import codex, gemini, pi
-from session_report.claude_code import BROKEN, Gathered, is_message
+from session_report.formats import Format, Reader, claude_code, codex, gemini, ours, pi
+from session_report.formats.claude_code import PROJECTS
+from session_report.gathered import BROKEN, Gathered
+from session_report.objects import TORN, objects
 from session_report.playback import replay, table
 
 __all__ = [
@@ -36,34 +37,12 @@ __all__ = [
     "table",
 ]
 
-PROJECTS = Path.home() / ".claude" / "projects"
-"""Where Claude Code keeps its session files."""
-_PATTERNS = ("*.jsonl", "session-*.json")
-
-Reader = Callable[[str, Line], Iterable[Line]]
-"""(number, object of a file) -> the same in lines of Claude Code's. Called for one by
-one."""
-
-FORMATS: dict[str, tuple[str, Callable[[Line], bool], Callable[[], Reader] | None]] = {
-    "ours": (
-        '"version": "agentlib"',
-        lambda line: line.get("version") == "agentlib",
-        None,
-    ),
-    "Claude Code": (
-        '"type": "user", "message"',
-        is_message,
-        lambda: lambda number, line: [line],
-    ),
-    "pi": ('"type": "session", "cwd"', pi.knows, pi.Reader),
-    "Codex": ('"type": "response_item", "payload"', codex.knows, codex.Reader),
-    "gemini-cli": ('"sessionId", "projectHash"', gemini.knows, gemini.Reader),
+FORMATS: dict[str, Format] = {
+    module.FORMAT.name: module.FORMAT
+    for module in (ours, claude_code, pi, codex, gemini)
 }
-"""For each agent: what an object of its files has, how one is known, and what begins to
-read them.
-
-`transcripts` reads ours.
-"""
+"""The formats that can be read, by the agent's name. A line is of the first that knows
+it."""
 
 
 def files(paths: Iterable[Path | str] = (PROJECTS,)) -> list[Path]:
@@ -80,7 +59,8 @@ def files(paths: Iterable[Path | str] = (PROJECTS,)) -> list[Path]:
             raise FileNotFoundError(
                 f"{path} does not exist; name a session file or a folder"
             )
-        inside = (each for pattern in _PATTERNS for each in path.rglob(pattern))
+        patterns = dict.fromkeys(p for form in FORMATS.values() for p in form.patterns)
+        inside = {each for pattern in patterns for each in path.rglob(pattern)}
         found += (
             sorted(each for each in inside if each.is_file())
             if path.is_dir()
@@ -113,57 +93,55 @@ def load(path: Path | str, progress: Callable[[int], object] = int) -> Session:
         )
     skipped, damage = list[str](), list[str]()
     try:
-        begin = _reader(path)
-        if not begin:
+        form = _format(path)
+        if not form.reader:
             progress(path.stat().st_size)
             return transcripts.load(path)
-        objects = _objects(path, skipped, progress)
-        session = _gathered(objects, begin(), damage).session(path.stem)
+        reader = form.reader()
+        gathered = _gathered(objects(path, skipped, progress), reader, damage)
+        session = gathered.session(path.stem.removesuffix(".jsonl"), reader.about)
     except BROKEN as error:
         raise ValueError(f"{path} can't be read: {error}") from error
+    session.about.project = session.about.project or form.project(path)
+    session.about.kind = session.about.kind or form.kind(path)
+    for aside in session.asides:
+        aside.about.project = session.about.project
     session.skipped, session.damage = skipped, damage + session.damage
     return session
 
 
-def _reader(path: Path) -> Callable[[], Reader] | None:
-    for line in _objects(path, []):
-        for _, knows, begin in FORMATS.values():
-            if knows(line):
-                return begin
-    signs = "; ".join(f"{sign} ({name})" for name, (sign, *_) in FORMATS.items())
+def _format(path: Path) -> Format:
+    skipped = list[str]()
+    for line in objects(path, skipped):
+        for form in FORMATS.values():
+            if form.knows(line):
+                return form
+    signs = "; ".join(f"{form.sign} ({name})" for name, form in FORMATS.items())
     raise ValueError(
         f"it holds no conversation: no JSON object in it has one of {signs}"
+        + "".join(f" {text}" for text in skipped[-1:] if text == TORN)
     )
 
 
-def _objects(
-    path: Path, skipped: list[str], progress: Callable[[int], object] = int
-) -> Iterator[Line]:
-    """Yield the JSON objects of a file. The beginnings of other texts in it go to
-    `skipped`."""
-
-    def see(raw: bytes) -> bytes:
-        progress(len(raw))
-        return raw
-
-    for number, part in file.numbered(path, see):
-        if isinstance(part, dict):
-            yield from gemini.objects(part)
-        elif number == 1 and part == "{":  # one object on many lines
-            yield from gemini.objects(json.loads(see(path.read_bytes())))
-            return
-        else:
-            skipped.append(part[:200])
-
-
-def _gathered(objects: Iterable[Line], read: Reader, damage: list[str]) -> Gathered:
+def _gathered(lines: Iterable[Line], reader: Reader, damage: list[str]) -> Gathered:
     gathered = Gathered()
-    for number, line in enumerate(objects):
+    for number, (line, translated) in enumerate(_translated(lines, reader)):
         try:
-            for ours in read(str(number), line):
+            for ours in translated:
                 gathered.add(
                     {"timestamp": line.get("timestamp"), **ours}, f"object {number}"
                 )
         except BROKEN as error:
             damage.append(f"object {number} is left out: {error!r:.200}")
     return gathered
+
+
+def _translated(
+    lines: Iterable[Line], reader: Reader
+) -> Iterator[tuple[Line, Iterable[Line]]]:
+    """Yield each line with the lines that it stands for, and the last one again with
+    what is due at the end."""
+    line = Line()
+    for number, line in enumerate(lines):
+        yield line, reader(str(number), line)
+    yield line, reader.finish()

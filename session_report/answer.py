@@ -4,24 +4,30 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
 
+from session_report.kept import EDITED, MESSAGES, NUMBERS, RULES_AT_END
 from session_report.one import PAUSE, WARM, Row
-from session_report.overview import COPIED, LOST
+from session_report.overview import COPIED, ESTIMATED, LOST, STATED, UNCOUNTED
 from session_report.style import many
 from session_report.what_if import BASELINE, FEW
 
 Report = Mapping[str, Sequence[Row]]
+_MOST = 10
+_MISSES = {PAUSE: "Pauses that outlived the cache", WARM: "Other misses of the cache"}
+"""Places of dollars that have a line of their own."""
 
 
 def answer(report: Report) -> list[str]:
     """Return the lines that come first, from the tables of a report, whose words may be
     masked.
 
-    What was spent and on what, what the pauses cost, what left the window silently,
-    what the compactions lost, what fills the window, and which line to set.
+    What was spent and on what, what that leaves out, what the pauses cost, what left
+    the window silently, what the compactions kept and lost, what fills the window, and
+    which line to set. If there are more than ten, those about files and the window go.
     """
-    return [*_spent(report), *_happened(report), *_filled(report), *_advice(report)][
-        :10
-    ]
+    first = [*_spent(report), *_left_out(report), *_happened(report)]
+    advice, filled = list(_advice(report)), list(_filled(report))
+    room = max(0, _MOST - len(first) - len(advice))
+    return [*first, *filled[:room], *advice][:_MOST]
 
 
 def _total(rows: Sequence[Row], column: str) -> float:
@@ -37,34 +43,69 @@ def _spent(report: Report) -> Iterator[str]:
     count, usd = _total(kinds, "responses"), _total(kinds, "dollars")
     unpriced = _total([row for row in models if row["dollars"] is None], "responses")
     files = ", ".join(many(row["sessions"], row["kind"]) for row in kinds)
-    copied = [
-        row["number"] for row in report.get("not counted", ()) if row["what"] == COPIED
-    ]
+    copied = _noted(report, COPIED)
     once = (
-        f" {copied[0]:,.0f} more are copies by /resume and don't count."
+        f" {copied:,.0f} more are copies by /resume or a fork and don't count."
         if copied
         else ""
     )
     of = f"{count - unpriced:,.0f} of {count:,.0f}" if unpriced else f"{count:,.0f}"
     rest = f"; {unpriced:,.0f} have no price" if unpriced else ""
-    if unpriced == count:
+    if unpriced and unpriced == count:
         yield f"No price is known for the model of these {count:,.0f} responses, {files}.{once}"
         return
     yield f"${usd:,.2f} at list prices for {of} responses, {files}{rest}.{once}"
     shares = (
-        f"{(row['dollars'] or 0) / (usd or 1):.0%} {row['where']}" for row in where[:5]
+        f"{(row['dollars'] or 0) / (usd or 1):.0%} {row['where']}"
+        for row in where
+        if row["where"] not in _MISSES and row["dollars"]
     )
-    yield from [f"Of this {', '.join(shares)}."] if where and usd else []
+    yield from [f"Of this {', '.join([*shares][:5])}."] if where and usd else []
+
+
+def _noted(report: Report, what: str) -> float:
+    notes = report.get("not counted", ())
+    return sum(row["number"] for row in notes if row["what"] == what)
+
+
+def _left_out(report: Report) -> Iterator[str]:
+    """Say what the dollars leave out, and how sure they are."""
+    parts = [_said_of(row) for row in report.get("not priced", ())]
+    if parts:
+        yield f"Not priced: {', '.join(parts)}."
+    notes = {
+        ESTIMATED: ("has an estimated answer", "have an estimated answer"),
+        UNCOUNTED: ("has no token count", "have no token count"),
+        STATED: ("costs what its file states", "cost what their file states"),
+    }
+    numbers = {what: _noted(report, what) for what in notes}
+    doubts = [f"{n:,.0f} {notes[w][n != 1]}" for w, n in numbers.items() if n]
+    if doubts:
+        yield f"Of the responses {', and '.join(doubts)}."
+
+
+def _said_of(row: Row) -> str:
+    """Say a number of things.
+
+    >>> _said_of({"what": "web searches", "number": 1})
+    '1 web search'
+    """
+    first, *rest = row["what"].split(" ")
+    if row["number"] != 1:
+        return f"{row['number']:,.0f} {row['what']}"
+    is_last = first == "web"
+    words = [first, *(word.removesuffix("es") for word in rest)] if is_last else []
+    return f"1 {' '.join(words or [first.removesuffix('s'), *rest])}"
 
 
 def _happened(report: Report) -> Iterator[str]:
     usd = _total(report["kinds"], "dollars") or 1.0
-    said = {PAUSE: "Pauses that outlived the cache", WARM: "Other misses of the cache"}
     for row in sorted(report.get("where", ()), key=lambda row: row["where"]):
-        if row["where"] in said and row["dollars"]:
+        if row["where"] in _MISSES and row["dollars"]:
             paid = f"${row['dollars']:,.2f}, {row['dollars'] / usd:.0%}"
-            yield f"{said[row['where']]}: {row['responses']:,.0f}. They cost {paid}."
+            yield f"{_MISSES[row['where']]}: {row['responses']:,.0f}. They cost {paid}."
     yield from _compacted(report.get("compactions", ()), report.get("lost", ()))
+    yield from _kept({row["what"]: row for row in report.get("kept", ())})
     for row in report.get("events", ()):
         if not (row["what"] == LOST and "compactions" in report):
             tokens = f"{row['number']:,.0f}, of {row['tokens']:,.0f} tokens"
@@ -83,6 +124,25 @@ def _compacted(compactions: Sequence[Row], lost: Sequence[Row]) -> Iterator[str]
         often = "".join(f", most often {name}" for name, _ in names.most_common(1))
         largest = f"Compactions: {len(compactions)}, the largest from {sizes}."
         yield f"{largest} Asked for again: {pieces}{often}."
+
+
+def _kept(rows: Mapping[str, Row]) -> Iterator[str]:
+    """Say what the compactions kept word for word, and how many rules are gone."""
+    names = {MESSAGES: "of your messages", NUMBERS: "numbers", EDITED: "edited files"}
+    parts = [
+        f"{rows[what]['kept']:,.0f} of {rows[what]['of']:,.0f} {names[what]}"
+        for what in names
+        if what in rows
+    ]
+    if not parts:
+        return
+    text = f"Compactions kept {' and '.join(parts[:2])} word for word"
+    rules = rows.get(RULES_AT_END)
+    if rules:
+        gone = rules["of"] - rules["kept"]
+        are = "is" if gone == 1 else "are"
+        text += f"; {gone:,.0f} of your {many(rules['of'], 'rule')} {are} gone"
+    yield f"{text}."
 
 
 def _name(row: Row) -> str:
@@ -124,11 +184,13 @@ def _advice(report: Report) -> Iterator[str]:
 
 
 def _compared(row: Row, today: Row) -> str:
-    """Say what a line would have done, as no more than a comparison of simulated
+    """Say what a line would have saved, as no more than a comparison of simulated
     bills."""
-    usd = f"${row['dollars']:,.2f} in place of ${today['dollars']:,.2f}"
     need = f"{_often(row['need'])}, in place of {today['need']:.1f}"
-    return f"replayed with {row['line']}, these days would have cost {usd}, and {need}."
+    return (
+        f"replayed with {row['line']}, these days would have cost "
+        f"{-row['percent']:.1f} % less, and {need}."
+    )
 
 
 def _often(need: float) -> str:

@@ -40,12 +40,26 @@ def compaction(
     return [boundary, {**text, "isCompactSummary": True}]
 
 
-def bill(*counts: int | None) -> Block:
+def bill(*counts: int | None, hour: int | None = None) -> Block:
     """Make the usage of a response: tokens that are uncached, written, read, and of the
-    answer."""
-    return {
+    answer. `hour`: how many of the written ones live an hour."""
+    usage: Block = {
         name: max(count or 0, 0) for name, count in zip(_COUNTS, counts, strict=True)
     }
+    return (
+        {**usage, "cache_creation": {"ephemeral_1h_input_tokens": hour}}
+        if hour
+        else usage
+    )
+
+
+def has_tokens(usage: Block) -> bool:
+    """Return whether a bill counts any token.
+
+    >>> has_tokens(bill(0, 0, 0, 0)), has_tokens(bill(0, 0, 9, 0))
+    (False, True)
+    """
+    return any(usage.get(name) for name in _COUNTS)
 
 
 def result(name: str, content: Any, *, failed: object = False) -> Block:

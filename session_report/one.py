@@ -31,7 +31,7 @@ from agentlib.messages import (
 )
 from agentlib.session_file import Request
 from agentlib.settings import MODEL
-from agentlib.spending import Usage, priced
+from agentlib.spending import Usage, priced, unpriced
 from agentlib.transcripts import Session
 from session_report.bills import lifetime
 from session_report.need import lost_quotes, named_blocks
@@ -50,11 +50,21 @@ PAUSE, WARM, COMPACTION = (
     "rewritten without pause",
     "compactions",
 )
-"""Where dollars go. FIRST: what was new in the first prompt. COMPACTION: the requests
-for summaries, if the file has them, and what was new in the prompts after them."""
+BESIDE = "other calls"
+NOT_COUNTED = "no token count"
+"""Where dollars go.
+
+FIRST: what was new in the first prompt. COMPACTION: the requests for summaries, if the
+file has them, and what was new in the prompts after them. BESIDE: the prompts of
+advisors, fallbacks and whatever else was asked for one response, and web searches, if
+the file has their bills. NOT_COUNTED: responses whose file has no token count, so they
+cost what nobody knows.
+"""
 _LEAST, _SHARE, _FALL = 1_000, 0.05, 0.97
 """Fewer tokens than this, or than this share of the prompt, count as new. A prompt that
 is smaller than this share of the last one has lost something."""
+_USUAL = {READS: 0.1, ANSWERS: 5.0}
+"""What a token costs against one of the prompt, where only a sum is known."""
 BASE = "system prompt and tools"
 WHATS = {
     "user": "the person's words",
@@ -76,9 +86,12 @@ def responses(session: Session) -> list[Row]:
     `at` is when its request was sent, in seconds since the epoch, and `minutes` how
     long the cache had not been used. `why` says what was new in the prompt, and `gone`
     counts tokens that left the prompt while nothing in the file says so. `branch` is
-    the number of the branch that a rewind left with the response on it, and `key` what
-    a copy of the response has, too. `spent` maps each place to its tokens and dollars,
-    which are NaN if no price is known for the `model`.
+    the number of the branch that a rewind left with the response on it. `key` is what a
+    copy of the response has, too, and `origin` what a copy in a fork has, even if its
+    time is another. `spent` maps each place to its tokens and dollars, which are NaN if
+    no price is known for the `model`, and `beside` has rows for calls of other models.
+    `unpriced` counts what the dollars leave out. `is_estimated`: the file has no final
+    count of the answer. `is_stated`: the dollars are the file's own.
 
     On paper: a prompt of 10,000 tokens is written to the cache. Ten minutes later the
     next one has 10,500 and reads nothing, so 500 tokens are new and 10,000 rewritten
@@ -109,10 +122,14 @@ def _response(
     ]
     idle = request.at - max(each.at for each in [*repeats, before or request])
     compactions = [c for c in session.compactions if start < c.seen <= request.seen]
-    bill, prompt = _bill([usage], model), prompt_tokens(usage)
-    new = bill["written"] + bill["uncached"]
-    again = min(new[0], max(0, min(old, prompt) - bill["read"][0]))
-    share = again / (new[0] or 1) * (again > max(_LEAST, _SHARE * prompt))
+    calls: list[Usage] = usage.get("calls") or []
+    own = [*(call for call in calls if call.get("type") == ""), usage]
+    bills, prompt = [_bill([each], model) for each in own], prompt_tokens(usage)
+    new = [bill["written"] + bill["uncached"] for bill in bills]
+    # Only the first call of a response can miss what the response before has written.
+    first = prompt_tokens(own[0])
+    again = min(new[0][0], max(0, min(old, first) - bills[0]["read"][0]))
+    share = again / (new[0][0] or 1) * (again > max(_LEAST, _SHARE * first))
     why = (PAUSE if idle > life else WARM) if share else GROWTH
     if before is None or any(
         start < place <= request.seen for place in session.cleared
@@ -120,48 +137,106 @@ def _response(
         why, share = FIRST, 1
     elif any(compaction.message for compaction in compactions):
         why, share = COMPACTION, 1
-    spent = {where: np.zeros(2) for where in (READS, GROWTH, ANSWERS, COMPACTION, why)}
+    places = (READS, GROWTH, ANSWERS, COMPACTION, BESIDE, why)
+    spent = {where: np.zeros(2) for where in places}
     summaries = _bill((usage for c in compactions for usage in c.usage), model)
-    spent[READS] += bill["read"] + sum(
-        _bill((each.usage for each in repeats), model).values()
-    )
-    spent[ANSWERS] += bill["answers"]
+    spent[READS] += sum(bill["read"] for bill in bills)
+    spent[READS] += sum(_bill((each.usage for each in repeats), model).values())
+    spent[ANSWERS] += sum(bill["answers"] for bill in bills)
     spent[COMPACTION] += sum(summaries.values())
-    spent[GROWTH] += (1 - share) * new
-    spent[why] += share * new
+    spent[GROWTH] += (1 - share) * new[0] + sum(new[1:], np.zeros(2))
+    spent[why] += share * new[0]
+    spent[BESIDE] += sum(bill["searches"] for bill in bills)
+    beside, unknown = list[Row](), Counter[str]()
+    for call in (call for call in calls if call.get("type") != ""):
+        name = call.get("model") or model
+        where = COMPACTION if call.get("type") == "compaction" else BESIDE
+        bill = _bill([call], name)
+        answered = bill.pop("answers")
+        asked = sum(bill.values(), np.zeros(2))
+        for place, sums in ((where, asked), (ANSWERS, answered)):
+            if name == model:
+                spent[place] += sums
+            elif sums[0]:
+                beside.append({"model": name, "where": place, "sums": tuple(sums)})
+        unknown.update(_left_out(call, name))
+    for each in own:
+        unknown.update(_left_out(each, model))
+    stated = usage.get("stated")
+    is_stated = bool(stated) and np.isnan(sum(sums[1] for sums in spent.values()))
+    if stated and is_stated:
+        spent = _stated(spent, stated)
     branch, old_branch = (
         r.usage.get("branch", 0) if r else 0 for r in (request, before)
     )
     is_shrunk = 0 < prompt < _FALL * old and _goes_on(before, request)
+    answer = sum(bill["answers"][0] for bill in bills)
     return {
         "turn": turn, "at": request.at, "model": model, "prompt": prompt, "why": why,
-        "answer": usage.get("output_tokens") or 0, "minutes": idle / 60,
+        "answer": int(answer), "minutes": idle / 60,
         "gone": old - prompt if is_shrunk and old_branch in (0, branch) else 0,
-        "branch": branch, "key": f"{usage.get('id') or request.at} {prompt}",
-        "spent": {where: tuple(sums) for where, sums in spent.items() if sums[0]},
+        "branch": branch, "key": _copy_key(request), "origin": usage.get("origin", ""),
+        "spent": {where: tuple(sums) for where, sums in spent.items() if sums[0]
+                  or sums[1]},
+        "beside": beside, "unpriced": unknown, "is_stated": is_stated,
+        "is_estimated": bool(usage.get("is_estimated")),
     }  # fmt: skip
+
+
+def _copy_key(request: Request) -> str:
+    """Return what a copy of a response in another file has, too.
+
+    The ids of message and request say it, and the beginning of the reply. An id of a
+    message alone may be a relay's, so the prompt has to be the same as well. Without an
+    id the time stands for it.
+    """
+    name, prompt = request.usage.get("id"), prompt_tokens(request.usage)
+    if not name:
+        return f"{request.at} {prompt}"
+    first, *_ = [*blocks(request.reply), Block()]
+    text = first.get("id") or first.get("text") or first.get("thinking") or ""
+    return f"{name} {'' if ' ' in name else prompt} {text[:60]}"
+
+
+def _left_out(usage: Usage, model: str) -> dict[str, int]:
+    """Count what the dollars of a usage leave out. Without a price it is all of it."""
+    try:
+        return unpriced(usage, model)
+    except ValueError:
+        return {}
+
+
+def _stated(spent: "dict[str, np.ndarray[Any, Any]]", usd: float) -> "dict[str, Any]":
+    """Divide the dollars that a file states among the places, by usual prices."""
+    weights = {where: sums[0] * _USUAL.get(where, 1.0) for where, sums in spent.items()}
+    total = sum(weights.values()) or 1.0
+    return {
+        where: np.array([sums[0], usd * weights[where] / total])
+        for where, sums in spent.items()
+    }
+
+
+def _bill(usages: Iterable[Usage], model: str) -> "dict[str, np.ndarray[Any, Any]]":
+    """Add up usages: for each way of billing its tokens and dollars, NaN without a
+    price."""
+    kinds = ("read", "written", "uncached", "answers", "searches")
+    total = {kind: np.zeros(2) for kind in kinds}
+    for usage in usages:
+        try:
+            bill = priced(usage, model)
+        except ValueError:
+            bill = {
+                kind: (tokens, nan if tokens else 0.0)
+                for kind, (tokens, _) in priced(usage, MODEL).items()
+            }
+        total = {kind: total[kind] + bill.get(kind, (0, 0.0)) for kind in kinds}
+    return total
 
 
 def _goes_on(before: Request | None, request: Request) -> bool:
     """Tell whether the messages of the last request are all there, as they were."""
     old = before.context if before else []
     return len(old) <= len(request.context) and all(map(is_, old, request.context))
-
-
-def _bill(usages: Iterable[Usage], model: str) -> "dict[str, np.ndarray[Any, Any]]":
-    """Add up usages: for each way of billing its tokens and dollars, NaN without a
-    price."""
-    total = {kind: np.zeros(2) for kind in ("read", "written", "uncached", "answers")}
-    for usage in usages:
-        try:
-            bill = priced(usage, model)
-        except ValueError:
-            bill = {
-                kind: (tokens, nan)
-                for kind, (tokens, _) in priced(usage, MODEL).items()
-            }
-        total = {kind: total[kind] + bill[kind] for kind in total}
-    return total
 
 
 # -- what was in the window ------------------------------------------------------------

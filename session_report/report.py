@@ -23,12 +23,14 @@ from agentlib.cli.render import plain, short
 from agentlib.messages import of_type
 from agentlib.spending import price_list
 from agentlib.transcripts import Session
-from session_report import pictures
+from session_report import kept, pictures
 from session_report.answer import answer
 from session_report.one import PAUSE, WARM, Row, compactions, losses, responses
 from session_report.tools import kind_of
 from session_report.what_if import FEW, set_this
 
+VERSION = 1
+"""Of the JSON. A new one means that a field went or means something else."""
 Report = dict[str, list[Row]]
 """Tables by name, each a list of rows."""
 _HERE = files("session_report")
@@ -48,7 +50,8 @@ _KNOWN = {*WORDS["known"]["words"], *price_list()["models"]}
 
 def of_overview(tables: Mapping[str, DataFrame]) -> Report:
     """Say what all sessions together cost, and what filled their windows."""
-    report = {name: _rows(tables[name]) for name in ("not counted", "unread")}
+    listed = ("kept", "not priced", "not counted", "unread")
+    report = {name: _rows(tables[name]) for name in listed}
     for name, spec in WORDS["tables"].items():
         if "by" in spec and not tables[spec["from"]].empty:
             report[name] = _rows(_summed(tables[spec["from"]], **spec))
@@ -62,7 +65,7 @@ def _summed(table: DataFrame, by: list[str], sums: list[str], **spec: str) -> Da
     columns: Any = {
         name: groups[name].sum(min_count=1) for name in sums if name in table
     }
-    counted = {"sessions": "session", "responses": "response"}
+    counted = {"sessions": "conversation", "responses": "response"}
     columns |= {
         name: groups[counted[name]].nunique() for name in sums if name in counted
     }
@@ -78,7 +81,8 @@ def of_session(session: Session) -> Report:
     prompts = [{name: row[name] for name in ("turn", "prompt")} for row in every]
     for row, request in zip(every, session.requests, strict=True):
         row["rewritten"], row["dollars"] = row["spent"].get(row["why"], (0, 0.0))
-        is_result = of_type(request.context[-1], "tool_result")
+        newest = request.context[-1:]
+        is_result = any(of_type(message, "tool_result") for message in newest)
         row["when"] = "in mid-turn" if is_result else "at a person's words"
     shown = ("turn", "minutes", "prompt", "rewritten", "dollars")
     why, gone = ("why", *shown), (*shown, "gone", "when")
@@ -88,6 +92,7 @@ def of_session(session: Session) -> Report:
         ],
         "clearings": [{n: row[n] for n in gone} for row in every if row["gone"]],
         "compactions": compactions(session),
+        "kept each": kept.rows(session),
         "lost": losses(session),
         "prompts": prompts,
     }
@@ -170,16 +175,33 @@ def cell(column: str, value: Any) -> str:
     return form.format(value)
 
 
-def as_text(report: Report, width: int = 80, most: int = 12) -> Iterator[Table]:
+def as_json(report: Report, answer: list[str], zone: str) -> dict[str, Any]:
+    """Return the report as `report.schema.json` says, which stands beside this file.
+
+    `zone`: whose days are counted.
+    """
+    return {"version": VERSION, "timezone": zone, "answer": answer, **report}
+
+
+def _titles(zone: str) -> dict[str, str]:
+    """Return the title of each table. That of the days says whose they are."""
+    titles = {name: spec["title"] for name, spec in WORDS["tables"].items()}
+    return titles | {"days": f"{titles['days']} ({zone})" if zone else titles["days"]}
+
+
+def as_text(
+    report: Report, width: int = 80, most: int = 12, *, zone: str = ""
+) -> Iterator[Table]:
     """Yield the tables for a terminal, `most` rows of each. No number in them is ever
-    cut."""
+    cut. `zone`: whose days are counted."""
+    titles = _titles(zone)
     for name, spec in WORDS["tables"].items():
         if rows := report.get(name):
             rest = f"{len(rows) - most} more rows with --html or --json. " * (
                 len(rows) > most
             )
             table = Table(
-                title=spec["title"], caption=rest + _note(spec, rows), box=SIMPLE
+                title=titles[name], caption=rest + _note(spec, rows), box=SIMPLE
             )
             table.title_justify = table.caption_justify = "left"
             columns = _columns(rows[:most], width)
@@ -236,9 +258,13 @@ def _cut(column: str, text: str, most: int) -> str:
 
 
 def as_page(
-    report: Report, title: str = "What your sessions cost, and what filled them"
+    report: Report,
+    title: str = "What your sessions cost, and what filled them",
+    *,
+    zone: str = "",
 ) -> str:
-    """Write the report as one page of HTML that loads nothing."""
+    """Write the report as one page of HTML that loads nothing. `zone`: whose days are
+    counted."""
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     template = environment.from_string(
         (_HERE / "page.html.j2").read_text(encoding="utf-8")
@@ -247,4 +273,5 @@ def as_page(
         pictures.prompts(report) if "prompts" in report else pictures.sessions(report)
     )
     shown = {"report": report, "tables": WORDS["tables"], "answer": answer(report)}
+    shown["titles"] = _titles(zone)
     return template.render(**shown, cell=cell, note=_note, plot=plot, title=title)

@@ -1,10 +1,13 @@
 """What the commands share in a terminal: how they end."""
 
 import multiprocessing
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 
 import click
+from rich.console import Console
 
 from agentlib.cli.program import typed
 
@@ -36,3 +39,23 @@ def run(
     except (ValueError, OSError) as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(failed)
+
+
+class Whole(Console):
+    """A console that leaves it to `quiet_pipe` when its reader goes away."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise BrokenPipeError, where rich would end the program with 1."""
+        raise BrokenPipeError
+
+
+@contextmanager
+def quiet_pipe() -> Generator[None]:
+    """End the block without an error if the reader of the output goes away, as `head`
+    does."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What is left must not raise again when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

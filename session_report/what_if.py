@@ -21,14 +21,15 @@ from pandas import DataFrame
 from agentlib import presets
 from agentlib.estimation import prompt_tokens
 from agentlib.settings import Settings
-from agentlib.spending import MILLION, dollars, model_facts, rates
+from agentlib.spending import MILLION, dollars, model_facts, own_prices, rates
 from agentlib.transcripts import Session
 from offline_api.cache import LONG, SHORT
 from session_report import PROJECTS, files, load
 from session_report.bills import bills, lasting, lifetime
+from session_report.formats.claude_code import kind_of
 from session_report.need import needs
 from session_report.one import Row, model_of
-from session_report.overview import each, kind_of
+from session_report.overview import Prices, each
 from session_report.playback import Frame, replay
 
 BASELINE = "claude-code"
@@ -100,6 +101,7 @@ def what_if(
     *,
     window: int | None = None,
     price_as: str | None = None,
+    prices: Prices = (),
     **options: Any,
 ) -> DataFrame:
     """Try choices on all session files among these paths. Returns a row for each,
@@ -118,13 +120,15 @@ def what_if(
 
     `window`: the tokens of every session's window. By default 200,000, or 1,000,000 if
     a prompt was larger. `price_as`: the model whose prices to take. By default that is
-    the one that answered most often, and a session without a price is left out. The
+    the one that answered most often, and a session without a price is left out.
+    `prices`: as `overview` takes them. The
     options are those of `overview.each`. Raises ValueError if no session could be
     tried.
     """
     every = {BASELINE: Choice(presets.CLAUDE_CODE), **(every or choices())}
     found = [path for path in files(paths) if kind_of(path) != "compaction call"]
-    call = partial(tried, every=every, window=window, price_as=price_as)
+    own = {"window": window, "price_as": price_as, "prices": tuple(prices)}
+    call = partial(tried, every=every, **own)
     results, unread = each(call, found, **options)
     if not results:
         reason = next(iter(unread.values()), "there is no file")
@@ -176,11 +180,24 @@ def set_this(table: DataFrame) -> DataFrame:
 
 
 def tried(
-    path: Path, every: Mapping[str, Choice], window: int | None, price_as: str | None
+    path: Path,
+    every: Mapping[str, Choice],
+    window: int | None,
+    price_as: str | None,
+    prices: Prices = (),
 ) -> DataFrame:
     """Replay one file under each choice, a row for each. Raises ValueError without a
     price."""
-    session = load(path)
+    with own_prices(prices):
+        return _tried(load(path), every, window, price_as)
+
+
+def _tried(
+    session: Session,
+    every: Mapping[str, Choice],
+    window: int | None,
+    price_as: str | None,
+) -> DataFrame:
     usual = Counter(model_of(session, request.usage) for request in session.requests)
     model = price_as or max(usual, key=lambda name: usual[name], default="")
     model_facts(model)

@@ -6,6 +6,7 @@ press."""
 
 from collections.abc import Iterable
 from contextlib import suppress
+from datetime import UTC
 from functools import lru_cache
 from html import escape
 from pathlib import Path
@@ -89,10 +90,10 @@ def own_sessions_panel(rule: Score) -> Panel:
                 b"", f"There is no session file in {folder.strip() or PROJECTS}."
             )
         newest = sorted(every, key=lambda path: path.stat().st_mtime)[-NEWEST:]
-        report = of_overview(overview(newest, track=tell))
+        report = of_overview(overview(newest, timezone=UTC, track=tell))
         with suppress(ValueError):  # no model of them has a known price
             report |= of_what_if(what_if(newest, choices(), track=tell))
-        page = escape(as_page(shareable(report)))
+        page = escape(as_page(shareable(report), zone="UTC"))
         frame = f'<iframe title="the report" srcdoc="{page}" width="100%" height="640"></iframe>'
         return Drawing(
             b"", f"{_judged(rule, newest)} Of {many(len(newest), 'file')}:", frame

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import date
 from email.utils import formatdate
 from typing import Any
 
@@ -25,12 +26,16 @@ from agentlib.spending import (
     Cap,
     CapReached,
     LiveError,
+    NoPrice,
     dollars,
     guard,
     model_facts,
     own_price,
+    own_prices,
     price_list,
+    priced,
     rates,
+    unpriced,
 )
 from offline_api.cache import PromptCache
 from offline_api.server import Reply, Server
@@ -101,15 +106,92 @@ def test_a_price_of_ones_own_is_for_other_models_than_the_files_and_may_be_nothi
     assert dollars(usage, OPUS) > 0
 
 
-@pytest.mark.parametrize("price", ["0", "1,2,3", "a,b", "-1,2", "nan,1", "1,inf", ","])
+def test_a_price_may_say_what_the_cache_costs_and_count_instead_of_the_files():
+    own_price("own-model", "1, 5, 0.1, 1.25")
+    hour = {"ephemeral_1h_input_tokens": MILLION}
+    read = {"cache_read_input_tokens": MILLION}
+    assert dollars(read, "own-model") == pytest.approx(0.1)
+    short = {"cache_creation_input_tokens": MILLION}
+    assert dollars(short, "own-model") == pytest.approx(1.25)
+    assert dollars({**short, "cache_creation": hour}, "own-model") == pytest.approx(2)
+    with own_prices([("claude-opus-4-5", "0,0")]):
+        assert dollars(short, "claude-opus-4-5") == 0
+    assert dollars(short, "claude-opus-4-5") == pytest.approx(6.25)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "claude-opus-4-5-20251101",
+        "claude-opus-4-5[1m]",
+        "us.anthropic.claude-opus-4-5-20251101-v1:0",
+        "eu.anthropic.claude-opus-4-5-20251101-v1:0",
+        "anthropic.claude-opus-4-5-20251101-v1:0",
+        "arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude-opus-4-5-v1:0",
+        "claude-opus-4-5@20251101",
+        "claude-opus-4-5@default",
+        "vertex_ai/claude-opus-4-5@20251101",
+        "anthropic/claude-opus-4.5",
+        "openrouter/anthropic/claude-opus-4.5:beta",
+        "anthropic/claude-4.5-opus",
+        "anthropic--claude-4.5-opus",
+        "claude-opus-4-5-thinking",
+        "Claude-Opus-4-5",
+    ],
+)
+def test_a_name_of_another_service_finds_its_model(name: str):
+    assert model_facts(name) == model_facts("claude-opus-4-5")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["claude-opus-4-5-mini", "my-claude-opus-4-5", "claude-opus", "claude-opus-4-", ""],
+)
+def test_a_name_with_anything_else_is_another_model(name: str):
+    with pytest.raises(NoPrice):
+        model_facts(name)
+
+
+def test_fast_mode_the_us_and_searches_cost_more_and_what_is_unknown_is_named():
+    usage = {"input_tokens": 1_000, "output_tokens": 2_000}
+    assert dollars({**usage, "speed": "fast"}, OPUS) == pytest.approx(0.088)
+    assert dollars({**usage, "inference_geo": "us"}, OPUS) == pytest.approx(0.0484)
+    searched = {**usage, "server_tool_use": {"web_search_requests": 3}}
+    assert dollars(searched, OPUS) == pytest.approx(0.074)
+    odd = {
+        **searched,
+        "speed": "fast",
+        "service_tier": "batch",
+        "inference_geo": "mars",
+    }
+    assert unpriced(usage, OPUS) == unpriced(searched, OPUS) == {}
+    assert len(unpriced(odd, OPUS)) == 2
+    assert unpriced(odd, "claude-haiku-4-5")["web searches"] == 3
+    assert len(unpriced(odd, "claude-haiku-4-5")) == 4
+
+
+@pytest.mark.parametrize("split", [800, 600, 0])
+def test_a_split_over_its_sum_makes_no_negative_write(split: int):
+    usage = {"cache_creation_input_tokens": 600}
+    bill = priced(
+        {**usage, "cache_creation": {"ephemeral_1h_input_tokens": split}}, OPUS
+    )
+    expected = min(split, 600) * 8 + (600 - min(split, 600)) * 5
+    assert bill["written"] == (600, pytest.approx(expected / MILLION))
+
+
+@pytest.mark.parametrize(
+    "price", ["0", "1,2,3,4,5", "a,b", "-1,2", "nan,1", "1,inf", ","]
+)
 def test_another_text_is_no_price(price: str):
-    with pytest.raises(ValueError, match="write IN,OUT in dollars per million tokens"):
+    with pytest.raises(ValueError, match="write IN,OUT or"):
         own_price("own-model", price)
 
 
 def test_the_price_file_is_dated_whole_and_knows_the_model():
     prices = price_list()
-    assert prices["collected"] == "2026-11-21"
+    assert date.fromisoformat(prices["collected"]) >= date(2026, 11, 26)
+    assert {type(source) for source in prices["sources"]} == {str}
     assert MODEL in prices["models"]
     for facts in prices["models"].values():
         assert facts["cache_write_5m"] == pytest.approx(1.25 * facts["input"])

@@ -37,6 +37,7 @@ def by_reader(path: Path) -> Counter[str]:
     session, counts = sessions.load(path), Counter[str]()
     counts["responses"] = len(session.requests)
     usages = [request.usage for request in session.requests]
+    usages += [call for usage in usages for call in usage.get("calls") or ()]
     usages += [
         usage for compaction in session.compactions for usage in compaction.usage
     ]
@@ -112,16 +113,20 @@ def _claude_code(objects: list[Line]) -> Counter[str]:
 
 def _pi(objects: list[Line]) -> Counter[str]:
     messages = [each["message"] for each in objects if each.get("type") == "message"]
+    sent = ("stop", "length", "toolUse")
+    names = ("input", "cacheWrite", "cacheRead")
     replies = [
-        m for m in messages if m.get("stopReason") in ("stop", "length", "toolUse")
+        m
+        for m in messages
+        if m.get("stopReason") in sent
+        or (m.get("stopReason") and any(map(m["usage"].get, (*names, "output"))))
     ]
-    calls = [b["id"] for m in replies for b in m["content"] if b["type"] == "toolCall"]
+    kept = [m for m in replies if m["stopReason"] in sent]
+    calls = [b["id"] for m in kept for b in m["content"] if b["type"] == "toolCall"]
     results = {m["toolCallId"] for m in messages if m["role"] == "toolResult"}
     compactions = [each for each in objects if each.get("type") == "compaction"]
     usages = [each["usage"] for each in (*replies, *compactions) if each.get("usage")]
-    tokens = (
-        sum(u[name] for u in usages) for name in ("input", "cacheWrite", "cacheRead")
-    )
+    tokens = (sum(u[name] for u in usages) for name in names)
     known = len(results & {*calls})
     return _counts(len(replies), *tokens, len(calls), known, len(compactions))
 

@@ -225,7 +225,7 @@ def test_the_cap_is_held_to_within_one_request(wire: Wire):
 def test_the_price_is_said_with_its_date_and_the_cap():
     assert price_notice(MODEL, 0.5) == (
         f"{MODEL}: $0.10 in, $0.50 out, $0.01 from the cache (per million tokens, 5 times that "
-        "for long prompts; prices of 2026-11-21). The run stops once $0.50 are spent."
+        "for long prompts; prices of 2026-11-26). The run stops once $0.50 are spent."
     )
     assert price_notice("claude-opus-5-5").endswith("There is no cap.")
 

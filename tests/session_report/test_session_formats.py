@@ -148,12 +148,15 @@ def test_pi_says_what_it_sent_and_paid(tmp_path: Path) -> None:
     session = load(tmp_path, *PI)
     assert contexts(session) == [
         [["Fix it."]],
-        [["Fix it."], [None, "Look.", "t1"], ["t1"], ["Ran `ls`\na.py"]],
+        *[[["Fix it."], [None, "Look.", "t1"], ["t1"], ["Ran `ls`\na.py"]]] * 2,
         ["summary: Short.", ["t3"], ["t3"]],
     ]
-    assert paid(session) == [(3, 7, 90, 5)] * 3
-    assert [request.stop_reason for request in session.requests] == ["tool_use"] * 2 + [
-        "end_turn"
+    assert paid(session) == [(3, 7, 90, 5)] * 4
+    assert [request.stop_reason for request in session.requests] == [
+        "tool_use",
+        "aborted",
+        "tool_use",
+        "end_turn",
     ]
     assert session.requests[0].usage["model"] == "m"
     thinking, *_ = session.history[1]["content"]
@@ -161,7 +164,7 @@ def test_pi_says_what_it_sent_and_paid(tmp_path: Path) -> None:
     (kept,) = of_type(session.history[2], "tool_result")
     assert result_text(kept) == "x = 1\n[image]"
     assert session.compactions[0].tokens_before == 99
-    assert [request.at % 60 for request in session.requests] == [1, 5, 11]
+    assert [request.at % 60 for request in session.requests] == [1, 5, 8, 11]
 
 
 def test_pi_version_1_names_what_it_kept_by_a_number(tmp_path: Path) -> None:

@@ -13,9 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import psutil
 import pytest
 from rich.cells import cell_len
@@ -42,7 +44,13 @@ from session_report.one import (
     window,
 )
 from session_report.overview import COPIED, overview
-from session_report.report import WORDS, of_overview, of_what_if, shareable
+from session_report.report import (
+    VERSION,
+    WORDS,
+    of_overview,
+    of_what_if,
+    shareable,
+)
 from session_report.what_if import FEW, Choice, choices, set_this, what_if
 from tests.real_sessions import FILES
 from tests.runs import ctrl_c
@@ -631,7 +639,8 @@ def test_few_sessions_get_a_comparison_and_no_advice() -> None:
     assert said.startswith(
         "Too few to choose a setting by (7 files of at least 10): replayed with"
     )
-    assert "$24.53 in place of $25.39" in said
+    assert "3.4 % less" in said
+    assert "$" not in said, "simulated dollars beside real ones are no comparison"
 
 
 def test_of_many_sessions_each_is_a_mark_and_without_texts_no_name_is_there(
@@ -653,9 +662,99 @@ def test_of_many_sessions_each_is_a_mark_and_without_texts_no_name_is_there(
 
 def test_the_json_has_the_tables_that_the_words_name(tmp_path: Path) -> None:
     told = json.loads(run(written(tmp_path, *a_day()), "--json", "--what-if").stdout)
-    assert set(told) <= {*WORDS["tables"], "prompts"}  # which the page draws
-    assert all(rows[0].keys() == row.keys() for rows in told.values() for row in rows)
+    head = {"version", "timezone", "answer"}
+    assert set(told) - head <= {*WORDS["tables"], "prompts"}  # which the page draws
+    tables = [told[name] for name in told if name not in head]
+    assert all(rows[0].keys() == row.keys() for rows in tables for row in rows)
     assert sum(row["dollars"] for row in told["where"]) == pytest.approx(0.346)
+
+
+@pytest.mark.parametrize(
+    "form", [[], ["--what-if", "--price-as", MODEL], ["--no-text"]]
+)
+def test_the_json_is_as_its_schema_says(tmp_path: Path, form: list[str]) -> None:
+    place = files("session_report") / "report.schema.json"
+    schema = json.loads(place.read_text(encoding="utf-8"))
+    home = projects(tmp_path / "home")
+    for path in (home, written(tmp_path, *a_day())):
+        told = json.loads(run(path, "--json", *form).stdout)
+        jsonschema.validate(told, schema)
+        assert set(told) <= set(schema["properties"])
+        assert told["version"] == VERSION
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**told, "kinds": [{"kind": "session"}]}, schema)
+
+
+# -- the terminal ----------------------------------------------------------------------
+
+
+def test_a_price_of_ones_own_is_taken_and_a_wrong_one_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, words(0, "Go."), reply(1, text("a"), new=9_000, model="m"))
+    told = json.loads(run(path, "--json", "--price", "m=1,10,0.1,2").stdout)
+    assert told["kinds"][0]["dollars"] == pytest.approx(0.018 + 0.01)
+    for price in ("m", "m=1", "=1,2", "m=a,b", "m=1,2,3,4,5"):
+        assert run(path, "--price", price).exit_code == 2
+
+
+def test_days_are_those_of_the_time_zone(tmp_path: Path) -> None:
+    path = written(tmp_path, words(0, "Go."), reply(3_600, text("a"), new=9_000))
+    days = {
+        zone: json.loads(run(path, "--json", "--timezone", zone).stdout)["days"][0][
+            "day"
+        ]
+        for zone in ("UTC", "America/Los_Angeles", "Asia/Tokyo")
+    }
+    assert [*days.values()] == ["2026-01-01", "2025-12-31", "2026-01-01"]
+    home = projects(tmp_path)
+    assert (
+        "By day (Asia/Tokyo)"
+        in run(home, "--tables", "--timezone", "Asia/Tokyo").stdout
+    )
+    wrong = run(path, "--timezone", "America/Los_Angles")
+    assert wrong.exit_code == 2
+    assert "America/Los_Angeles" in wrong.stderr
+
+
+def test_the_page_comes_with_the_answer_in_the_terminal(tmp_path: Path) -> None:
+    path = written(tmp_path, *a_day())
+    assert (
+        run(path).stdout.split("--tables")[0]
+        in run(path, "--html", tmp_path / "page.html").stdout.partition("\n")[2]
+    )
+
+
+def test_an_id_that_nobody_has_leads_to_the_nearest(tmp_path: Path) -> None:
+    for name in ("5f1c-a", "5f1d-b", "77aa-c"):
+        written(tmp_path, *a_day(), name=name)
+    none = run(tmp_path, "--session", "5f1x")
+    assert none.exit_code == 2
+    assert none.stderr.index("5f1c-a") < none.stderr.index("77aa-c")
+    several = run(tmp_path, "--session", "5f1")
+    assert "77aa" not in several.stderr
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    path = written(tmp_path, *a_day())
+    for form in (["--json"], ["--tables"], []):
+        command = [sys.executable, "-m", "session_report", str(path), *form]
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout
+            assert process.stderr
+            process.stdout.close()
+            errors = process.stderr.read()
+        assert "Error" not in errors
+        assert "Broken" not in errors
+        assert process.returncode == 0
+
+
+def test_a_line_that_says_the_share_of_misses_is_not_there_twice(
+    tmp_path: Path,
+) -> None:
+    lines = answer(shareable(of_overview(overview([projects(tmp_path)], jobs=1))))
+    assert sum("cache reads" in line for line in lines) == 1
+    assert sum("rewritten" in line for line in lines) == 0
 
 
 def test_a_folder_is_told_in_a_terminal(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from agentlib.settings import Settings
 from agentlib.transcripts import INTERRUPTED, Session
 from offline_api import violation
 from session_report import MISSING
-from session_report.claude_code import SUBAGENT
+from session_report.gathered import Recorded
 from session_report.playback import replay
 from session_report.tools import files_of, kind_of
 from tests.real_sessions import FILES
@@ -303,15 +303,26 @@ def test_calls_at_once_and_a_cleared_conversation_are_no_branches(
     assert set(branches(load(tmp_path, *calls)).values()) == {0}
 
 
-def test_a_response_of_a_subagent_in_the_sessions_own_file_is_told(
+def test_a_subagent_in_the_sessions_own_file_is_a_conversation_beside_it(
     tmp_path: Path,
 ) -> None:
     side = [
         user("s", "sub", isSidechain=True),
         reply("msg_s", text("sub"), isSidechain=True),
     ]
-    session = load(tmp_path, user("u", "go"), *side, reply("msg_1", text("ok"), 9))
-    assert [f"{SUBAGENT}msg_s"] == session.damage
+    other = [
+        user("o", "try", isSidechain=True, agentId="b"),
+        reply("msg_o", text("no"), isSidechain=True, agentId="b"),
+    ]
+    main = [user("u", "go"), reply("msg_1", text("ok"), 9)]
+    session = load(tmp_path, *side, main[0], *other, main[1])
+    assert isinstance(session, Recorded)
+    assert list(map(brief, session.history)) == [("u", "go"), ("a", text("ok"))]
+    assert [list(map(brief, aside.history)) for aside in session.asides] == [
+        [("u", "sub"), ("a", text("sub"))],
+        [("u", "try"), ("a", text("no"))],
+    ]
+    assert session.damage == []
 
 
 def test_a_count_of_the_beginning_of_a_stream_is_replaced_by_the_answers_size(

@@ -8,10 +8,13 @@ back (`$rewindTo`) stays in the context here.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from agentlib.messages import Block, result_text
 from agentlib.session_file import Line
 from session_report import lines
+from session_report.formats import About, Format
+from session_report.formats import Reader as Base
 
 _COUNTS = "input", "tool", "output", "thoughts", "cached"
 
@@ -31,15 +34,29 @@ def objects(line: Line) -> list[Line]:
     )
 
 
-class Reader:
+def project_of(path: Path) -> str:
+    """Name the project of a file: the folder that has its `chats`.
+
+    >>> project_of(Path("/home/ada/.gemini/tmp/shop/chats/5f1c/agent.jsonl"))
+    'shop'
+    """
+    parts = path.resolve().parent.parts
+    return parts[parts.index("chats") - 1] if "chats" in parts[2:] else parts[-1]
+
+
+class Reader(Base):
     """Turns one line after the other into lines of Claude Code's."""
 
     def __init__(self) -> None:
+        super().__init__(About())
         self.names = set[str]()
         """The messages in the context."""
 
     def __call__(self, number: str, line: Line) -> Iterator[Line]:
         name = str(line.get("id") or number)
+        if "projectHash" in line:
+            self.about.thread = str(line.get("sessionId") or "")
+            self.about.kind = "subagent" if line.get("kind") == "subagent" else ""
         match line:
             case {"$set": {"messages": records}}:
                 yield from self._snapshot(number, records)
@@ -98,3 +115,13 @@ def _reply(line: Line) -> Iterator[Block]:
             "name": call["name"],
             "input": call["args"],
         }
+
+
+FORMAT = Format(
+    "gemini-cli",
+    '"sessionId", "projectHash"',
+    ("*.jsonl", "session-*.json"),
+    knows,
+    Reader,
+    project_of,
+)

@@ -11,10 +11,12 @@ from typing import Any
 from agentlib.messages import Block
 from agentlib.session_file import Line
 from session_report import lines
+from session_report.formats import About, Format
+from session_report.formats import Reader as Base
 
 _STOPS = {"stop": "end_turn", "length": "max_tokens", "toolUse": "tool_use"}
 """Reasons to stop. A reply that failed or was aborted has another one, and is sent to
-no model."""
+no model. It was billed if it has tokens."""
 
 
 def knows(line: Line) -> bool:
@@ -25,37 +27,31 @@ def knows(line: Line) -> bool:
     )
 
 
-class Reader:
+class Reader(Base):
     """Turns one entry after the other into lines of Claude Code's."""
 
     def __init__(self) -> None:
+        super().__init__(About())
         self.names = list[str]()
         """The id of each entry. Version 1 has none, there it is the entry's number."""
 
-    def __call__(self, number: str, entry: Line) -> Iterator[Line]:
-        name = str(entry.get("id") or number)
+    def __call__(self, number: str, line: Line) -> Iterator[Line]:
+        name = str(line.get("id") or number)
         self.names.append(name)
-        match entry:
+        match line:
             case {
                 "type": "message",
                 "message": {"role": "assistant", "stopReason": stop} as reply,
             }:
-                if stop in _STOPS:
-                    content, bill = list(map(_block, reply["content"])), _bill(reply)
-                    more = {
-                        "id": name,
-                        "model": reply.get("model"),
-                        "stop_reason": _STOPS[stop],
-                    }
-                    yield lines.message(name, "assistant", content, usage=bill, **more)
+                yield from self._reply(name, stop, reply)
             case {"type": "compaction", "summary": str(summary)}:
-                first: Any = entry.get("firstKeptEntryId")
+                first: Any = line.get("firstKeptEntryId")
                 place = (
-                    self.names.index(first) if first else entry["firstKeptEntryIndex"]
+                    self.names.index(first) if first else line["firstKeptEntryIndex"]
                 )
                 details: Block = {
-                    "preTokens": entry.get("tokensBefore"),
-                    "usage": [_bill(entry)],
+                    "preTokens": line.get("tokensBefore"),
+                    "usage": [_bill(line)],
                 }
                 yield from lines.compaction(
                     name, summary, self.names[place:], **details
@@ -69,10 +65,28 @@ class Reader:
             case _:
                 pass
 
+    def _reply(self, name: str, stop: str, reply: Block) -> Iterator[Line]:
+        bill, is_sent = _bill(reply), stop in _STOPS
+        if not is_sent and not lines.has_tokens(bill):
+            self.about.failed += 1
+            return
+        content = list(map(_block, reply["content"]))
+        more = {
+            "id": name,
+            "model": reply.get("model"),
+            "stop_reason": _STOPS.get(stop, stop),
+            "unsent": not is_sent,
+        }
+        yield lines.message(name, "assistant", content, usage=bill, **more)
+
 
 def _bill(entry: Block) -> Block:
+    """Read a bill with the tokens written for an hour, and the dollars that it says."""
     usage: Block = entry.get("usage") or {}
-    return lines.bill(*map(usage.get, ("input", "cacheWrite", "cacheRead", "output")))
+    counts = map(usage.get, ("input", "cacheWrite", "cacheRead", "output"))
+    bill = lines.bill(*counts, hour=usage.get("cacheWrite1h"))
+    cost: Block = usage.get("cost") or {}
+    return {**bill, "stated": cost["total"]} if cost.get("total") else bill
 
 
 def _content(message: Block) -> Any:
@@ -98,3 +112,6 @@ def _block(block: Block) -> Block:
             return {**block, "signature": block.get("thinkingSignature") or ""}
         case _:
             return block
+
+
+FORMAT = Format("pi", '"type": "session", "cwd"', ("*.jsonl",), knows, Reader)

@@ -1,0 +1,236 @@
+"""What compactions kept, counted on sessions that can be counted by hand. All content
+is invented."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import session_report as sessions
+from session_report import kept
+from session_report.answer import answer
+from session_report.kept import (
+    COMMANDS,
+    EARLIER,
+    EARLIER_RULES,
+    EDITED,
+    ERRORS,
+    MESSAGES,
+    NUMBERS,
+    QUOTES,
+    READ,
+    RULES,
+    STILL,
+    TODOS,
+    compacted,
+    pooled,
+)
+from session_report.overview import overview
+from session_report.report import of_overview, shareable
+from tests.real_sessions import FILES
+from tests.session_report.test_session_report import (
+    boundary,
+    reply,
+    run,
+    words,
+    written,
+)
+from tests.strategies import result, text, use
+
+Line = dict[str, Any]
+ERROR = "ValueError: the price of a book must not be below zero, but it is -3"
+FIRST = [
+    words(0, "Mend the prices of the shop. You must never touch main.py again!"),
+    reply(1, {**use("t1", "Read"), "input": {"file_path": "/shop/prices.py"}}),
+    words(2, [result("t1", "PRICE = 1")]),
+    reply(3, {**use("t2", "Edit"), "input": {"file_path": "/shop/book.py"}}),
+    words(4, [result("t2", "done")]),
+    reply(5, {**use("t3", "Bash"), "input": {"command": "cd /shop && make test"}}),
+    words(6, [{**result("t3", f"\x1b[31m{ERROR}\x1b[0m\nok"), "is_error": True}]),
+    words(6.5, "<system-reminder>Never mind.</system-reminder>", isMeta=True),
+    words(7, "Don't round the sums, please. There are 1,234 books."),
+    reply(8, text("I see 1234 books and 567 pens.")),
+    reply(
+        9,
+        {
+            **use("t4", "TodoWrite"),
+            "input": {
+                "todos": [
+                    {"content": "Mend the pens", "status": "pending"},
+                    {"content": "Count the books", "status": "in_progress"},
+                    {"content": "Read the prices", "status": "completed"},
+                ]
+            },
+        },
+    ),
+    words(10, [result("t4", "ok")]),
+]
+SUMMARY = """The user said "Mend the prices of the shop. You must never touch
+main.py again!" and wants to mend the pens. book.py was edited. There are 1234 books.
+It also said "Please add a button that prints the whole list." and then stopped.
+"""
+
+
+def load(folder: Path, *lines: Line) -> Any:
+    return sessions.load(written(folder, *lines))
+
+
+def counted(one: kept.Compacted) -> dict[str, tuple[int, int]]:
+    return {kind: (sum(flags), len(flags)) for kind, flags in one.kept.items() if flags}
+
+
+def test_each_kind_is_counted_as_the_rules_say(tmp_path: Path) -> None:
+    session = load(tmp_path, *FIRST, *boundary(20, SUMMARY), reply(30, text("On.")))
+    (one,) = compacted(session)
+    assert counted(one) == {
+        MESSAGES: (1, 2),
+        RULES: (1, 2),
+        EDITED: (1, 1),
+        READ: (0, 1),
+        NUMBERS: (1, 2),
+        ERRORS: (0, 1),
+        COMMANDS: (0, 1),
+        TODOS: (0, 2),  # "mend" is not "Mend"
+        QUOTES: (0, 1),
+    }
+    assert one.items[RULES] == [
+        "You must never touch main.py again!",
+        "Don't round the sums, please.",
+    ]
+    assert one.items[COMMANDS] == ["make test"]
+    assert one.items[ERRORS] == [ERROR]
+
+
+def test_a_quote_is_found_wherever_it_stands_and_however_it_is_cut(
+    tmp_path: Path,
+) -> None:
+    summary = (
+        '- "Mend the prices … You must NEVER touch `main.py` again"\n'
+        '- "The price of a book must not be below zero, but it is -3"\n'
+        '- "Mend the prices [of everything there is] and sing about it"\n'
+    )
+    session = load(tmp_path, *FIRST, *boundary(20, summary), reply(30, text("On.")))
+    (one,) = compacted(session)
+    assert [*one.kept[QUOTES]] == [True, True, False]
+
+
+def test_the_next_summary_is_asked_for_what_the_one_before_had(tmp_path: Path) -> None:
+    second = [words(21, "Sell the pens."), reply(22, text("Sold."))]
+    lines = [*FIRST, *boundary(20, SUMMARY), *second]
+    lines += [*boundary(30, "Sell the pens. All sold."), reply(40, text("On."))]
+    _, two = compacted(load(tmp_path, *lines))
+    numbers = counted(two)
+    assert numbers[MESSAGES] == (1, 1)
+    assert numbers[EARLIER] == (0, 2)
+    assert numbers[STILL] == (0, 1)
+    assert numbers[EARLIER_RULES] == (0, 2)
+    assert RULES not in numbers
+
+
+def test_messages_that_stay_are_not_compacted(tmp_path: Path) -> None:
+    stays = {"preservedMessages": {"uuids": ["u7"]}}
+    lines = [*FIRST, *boundary(20, "Short.", **stays), reply(30, text("On."))]
+    (one,) = compacted(load(tmp_path, *lines))
+    assert counted(one)[MESSAGES] == (0, 1)
+
+
+def test_words_that_waited_for_the_agent_are_the_persons(tmp_path: Path) -> None:
+    queue: Line = {"type": "queue-operation", "timestamp": FIRST[0]["timestamp"]}
+    waiting = [
+        {**queue, "operation": "enqueue", "content": "<task-notification>x"},
+        {**queue, "operation": "enqueue", "content": "Also mend the lamps."},
+        {**queue, "operation": "remove"},
+        {**queue, "operation": "enqueue", "content": "Taken back."},
+        {**queue, "operation": "popAll"},
+    ]
+    lines = [*FIRST[:2], *waiting, *FIRST[2:], *boundary(20, "Also mend the lamps.")]
+    (one,) = compacted(load(tmp_path, *lines, reply(30, text("On."))))
+    assert counted(one)[MESSAGES] == (1, 3)
+
+
+def test_a_compaction_that_the_file_has_half_of_is_left_out(tmp_path: Path) -> None:
+    lines = [{**FIRST[0], "parentUuid": "elsewhere"}, *FIRST[1:]]
+    lines += [*boundary(20, SUMMARY), reply(30, text("On."))]
+    assert compacted(load(tmp_path, *lines)) == []
+
+
+@pytest.mark.parametrize(
+    ("item", "summary", "is_kept"),
+    [
+        ("Go on.", "said: Go  on.", True),
+        ("Go on", "Go once", False),
+        ("cat", "concat", False),
+        ("It’s “so”", 'It\'s "so"!', True),
+        ("a_b", "x_a_b", False),
+        ("不要改", "他说:不要改。", True),
+    ],
+)
+def test_whole_is_not_inside_a_word(
+    tmp_path: Path, item: str, summary: str, is_kept: bool
+):
+    lines = [words(0, item), reply(1, text("."))]
+    lines += [*boundary(20, summary), reply(30, text("On."))]
+    (one,) = compacted(load(tmp_path, *lines))
+    assert [*one.kept[MESSAGES]] == [is_kept]
+
+
+def test_the_report_says_it_in_the_answer_and_without_texts(tmp_path: Path) -> None:
+    path = written(tmp_path, *FIRST, *boundary(20, SUMMARY), reply(30, text("On.")))
+    lines = answer(shareable(of_overview(overview([path], jobs=1))))
+    (line,) = [line for line in lines if line.startswith("Compactions kept")]
+    assert "1 of 2 of your messages" in line
+    assert "1 of 2 numbers" in line
+    assert "1 of your 2 rules is gone" in line
+    told = json.loads(run(path, "--json").stdout)
+    missing = {row["what"]: row["missing"] for row in told["kept each"]}
+    assert missing[RULES] == "Don't round the sums, please."
+    assert "button" in missing[QUOTES]
+    hidden = run(path, "--json", "--no-text").stdout
+    assert "round the sums" not in hidden
+    assert [row["kept"] for row in json.loads(hidden)["kept each"]] == [
+        row["kept"] for row in told["kept each"]
+    ]
+
+
+def test_a_copy_of_a_session_counts_once(tmp_path: Path) -> None:
+    lines = [*FIRST, *boundary(20, SUMMARY), reply(30, text("On."))]
+    for name in ("a", "b"):
+        written(tmp_path, *lines, name=name)
+    rows = of_overview(overview([tmp_path], jobs=1))["kept"]
+    assert next(row for row in rows if row["what"] == MESSAGES)["of"] == 2
+
+
+def test_many_files_are_pooled_with_chance_beside_them(tmp_path: Path) -> None:
+    one = load(tmp_path, *FIRST, *boundary(20, SUMMARY), reply(30, text("On.")))
+    two = load(
+        tmp_path,
+        words(0, "Don't round the sums, please. There are 1,234 books."),
+        reply(1, text("12345")),
+        *boundary(20, "Nothing."),
+        reply(30, text("On.")),
+    )
+    table = {row["what"]: row for row in pooled([compacted(one), compacted(two)])}
+    row = table[MESSAGES]
+    assert (row["compactions"], row["items"], row["pooled"]) == (2, 3, 1 / 3)
+    assert (row["q1"], row["median"], row["q3"]) == (0.125, 0.25, 0.375)
+    assert row["chance"] == 0
+    assert table["messages of 40 to 199 characters"]["items"] == 3
+    assert table[NUMBERS]["chance"] == pytest.approx(1 / 4)
+
+
+def test_the_command_prints_the_table_and_its_rules(tmp_path: Path) -> None:
+    path = written(tmp_path, *FIRST, *boundary(20, SUMMARY), reply(30, text("On.")))
+    shown = run(path, "--kept").stdout
+    assert f"| {MESSAGES} | 1 | 2 |" in shown
+    assert "stands whole in the summary" in shown
+    rows = json.loads(run(path, "--kept", "--json").stdout)["kept"]
+    assert {row["what"] for row in rows} >= {MESSAGES, RULES}
+    bare = written(tmp_path, *FIRST, name="bare")
+    assert run(bare, "--kept").exit_code == 1
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_real_files_have_no_more_kept_than_there_was(path: Path) -> None:
+    for row in kept.rows(sessions.load(path)):
+        assert 0 <= row["kept"] <= row["of"]
