@@ -10,10 +10,12 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from agentlib.transcripts import load
+from tools import conversation
 
 ROOT = Path(__file__).parent.parent
 TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -122,3 +124,21 @@ def test_the_readme_lists_the_tasks_of_the_help():
     rows = re.findall(r'^\| [^|]+ \| "(.+)" \|$', text, re.M)
     assert len(rows) == 7
     assert [row for row in rows if row not in help_text] == []
+
+
+def test_the_recording_is_of_a_conversation_and_loads_nothing():
+    text = (ROOT / "docs/conversation.svg").read_text(encoding="utf-8")
+    words = " ".join(ElementTree.fromstring(text).itertext()).replace("\xa0", " ")
+    for line in (*conversation.TYPED, "[auto_compact triggered]", "--resume"):
+        assert line in words
+    assert not re.search(r"""(?:href|src)=|url\((?!#)""", text)
+    assert str(ROOT) not in text
+
+
+def test_a_long_answer_is_shown_by_its_ends_and_its_first_compaction(tmp_path: Path):
+    lines = [f"> read {n}" for n in range(40)]
+    lines[20:20] = ["[auto_compact triggered]", "[transcript saved]"]
+    shown = conversation.abridged("\r\n".join(lines), tmp_path)
+    assert len(shown) < 12
+    assert "[auto_compact triggered]" in shown
+    assert (shown[0], shown[-1]) == ("> read 0", "> read 39")

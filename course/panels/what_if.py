@@ -223,7 +223,7 @@ class WhatIf(Panel):
         if change and isinstance(change["owner"], IntSlider):
             self._run_ahead(change["owner"], change["new"] - change["old"])
 
-    def _run_ahead(self, moved: IntSlider, step: int) -> None:
+    def _run_ahead(self, moved: Any, step: int) -> None:
         """Let the agent do the next step's trial while the reader looks at this one.
 
         The run is remembered, so the trial only has to be drawn. Without an event loop,
