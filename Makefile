@@ -19,7 +19,7 @@ export PYTHONUTF8 = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test test-solved test-browser test-adapters test-local browser lint format notebooks html address lock prices bench bench-panels bench-faults compare sweeps stress reset clean
+.PHONY: help setup lab test test-solved test-browser test-adapters test-local browser lint format notebooks html address lock prices bench bench-panels bench-faults compare sweeps stress handout returned reset clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' Makefile | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -76,7 +76,9 @@ format: $(STAMP) ## let ruff fix and format code and notebooks
 notebooks: $(STAMP) ## run the notebooks and store their outputs, normalised (ARGS="--check" only compares)
 	@$(PY) -m tools.notebooks $(ARGS)
 
-html: $(STAMP) ## make the web pages, in build/html; this runs every notebook that has changed
+html: $(STAMP) ## make the web pages, in build/html; the first time takes two to four minutes
+	@echo "Making the web pages. Notebooks that have changed are run, two at a time: seconds if"
+	@echo "none has, and two to four minutes if all have."
 	@$(PY) -m tools.pages
 
 address: $(STAMP) ## write the links to your copy on GitHub into the README (REPO=owner/name)
@@ -107,6 +109,12 @@ stress: $(STAMP) ## run the agent far past its window, damage its files, and kil
 	@$(PY) -m tests.benchmarks.stress $(ARGS)
 	@$(PY) -m tests.benchmarks.fuzz
 	@$(PY) -m tests.benchmarks.kills
+
+handout: $(STAMP) ## make a folder for a class: the lessons without outputs and solutions (TO=../class)
+	@$(PY) -m tools.handout $(TO)
+
+returned: $(STAMP) ## check a class's workbooks, and write a table of what passed (FROM=submitted)
+	@$(PY) -m tools.returned $(FROM) $(ARGS)
 
 reset: $(STAMP) ## start one lesson of the workbook again (LESSON=03)
 	@$(PY) -m tools.reset $(LESSON)

@@ -74,8 +74,11 @@ def create_first(folder: Path, names: Iterable[str]) -> Path:
     raise FileExistsError(f"{path} is there already; take another name, or resume it")
 
 
-def append(path: Path, lines: Sequence[Line]) -> None:
+def append(path: Path, lines: Sequence[Line], *, durable: bool = True) -> None:
     """Add lines at the end of the file. They are on the disk when this returns.
+
+    Not `durable`: the system may still hold them, so a power cut could lose them, but
+    no end of this process. Waiting for a disk takes milliseconds a line.
 
     Adds all of them or none: if the disk is full, the file stays as it was.
     """
@@ -91,7 +94,8 @@ def append(path: Path, lines: Sequence[Line]) -> None:
         try:
             while rest:
                 rest = rest[file.write(rest) :]
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         except OSError:
             file.truncate(size)
             raise

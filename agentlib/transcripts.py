@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from agentlib import messages
 from agentlib import session_file as file
@@ -42,6 +42,8 @@ class Session:
     """A conversation: `history` is everything said, `context` what the next request
     sends."""
 
+    durable: ClassVar[bool] = True
+    """Whether each line is on the disk before the session goes on."""
     session_id: str
     path: Path | None = None
     """The session file. None: in memory, and `archive` writes snapshots to
@@ -273,7 +275,8 @@ class Session:
             parent = whole[-1]["uuid"]
         with file.defer_ctrl_c():
             if self.path:
-                file.append(self.path, [file.summed(line) for line in whole])
+                summed = [file.summed(line) for line in whole]
+                file.append(self.path, summed, durable=self.durable)
             self.count += len(whole)
             for line in whole:
                 self.fold(line)

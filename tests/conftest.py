@@ -70,7 +70,7 @@ def session(tmp_path: Path) -> "Session":
 def pytest_collection_finish() -> None:
     """Prepare the process that runs the tests. One that only hands them out imports
     little."""
-    from tests import warm_kernel
+    from tools import warm_kernel
 
     warm_kernel.install()
     gc.freeze()  # what was imported is never looked at again

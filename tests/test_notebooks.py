@@ -150,7 +150,7 @@ def test_a_notebook_breaks_no_rule_and_is_stored_normalised(path: Path):
     assert difference(path, dumps(normalise(notebook))) == ""
 
 
-FOLD = re.compile(r"<details>.*?</details>", re.DOTALL)
+FOLD = re.compile(r"<details.*?</details>", re.DOTALL)
 LIMITS = {"words": 1_600, "cells": 24, "exercises": 4, "predictions": 5, "minutes": 50}
 
 

@@ -166,16 +166,17 @@ def _field(name: str, values: dict[str, str], offered: tuple[str, ...]) -> Field
 def _code(cell: NotebookNode, markdown: Callable[[str], Markup], answers: str) -> Part:
     exercise = EXERCISE.search(cell.source)
     words = printed(cell)
+    tags = cell.metadata.get("tags", [])
     return Part(
         cell.id,
         source=coloured(cell.source),
         outputs=tuple(
-            figure(each, f"{cell.id}-{n}", words)
+            figure(each, f"{cell.id}-{n}", words, wide="wide" in tags)
             if is_figure(each)
             else output(each, markdown)
             for n, each in enumerate(cell.outputs)
         ),
-        setup="setup" in cell.metadata.get("tags", []),
+        setup="setup" in tags,
         hints=find(exercise[1]).hints if exercise else (),
         answers=answers,
     )

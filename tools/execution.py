@@ -8,6 +8,8 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from nbformat.validator import normalize
 
+from tools.folds import spaced
+
 WIDGET = "application/vnd.jupyter.widget-view+json"
 PICTURE = "image/png"
 KERNEL = {
@@ -49,7 +51,10 @@ def execute(
 
 
 def normalise(notebook: NotebookNode) -> NotebookNode:
-    """Remove everything that differs from run to run or from machine to machine."""
+    """Remove everything that differs from run to run or from machine to machine.
+
+    Folds get the gap that JupyterLab doesn't give them.
+    """
     clean = nbformat.from_dict(notebook)
     language = {
         k: v
@@ -65,6 +70,8 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
     ):  # a cell that shares its id gets a new one
         _, clean = normalize(clean)
     for cell in clean.cells:
+        if cell.cell_type == "markdown":
+            cell.source = spaced(cell.source)
         for name in PASSING_METADATA:
             cell.metadata.pop(name, None)
         for output in cell.get("outputs", []):

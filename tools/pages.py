@@ -33,7 +33,10 @@ SITE = Path(__file__).with_name("site")
 PLAYER = (Path(__file__).with_name("play.js"), Path(__file__).with_name("play.css"))
 STATIC = (*(SITE / name for name in ("site.css", "site.js", "icon.svg")), *PLAYER)
 LINK = re.compile(r'( (?:href|src)=")(?![a-z]+:|#)([^"#]+)(?=["#])')
-LINKS = "[all lessons](notebooks/index.ipynb) · [glossary](notebooks/GLOSSARY.md)"
+LINKS = (
+    "[README](README.md) · [all lessons](notebooks/index.ipynb)"
+    " · [glossary](notebooks/GLOSSARY.md)"
+)
 """The row of links on a page whose source has none."""
 LESSON = re.compile(r"\d\d_")
 
@@ -63,6 +66,7 @@ def sources() -> list[Path]:
         *sorted(NOTEBOOKS.glob("*.ipynb")),
         NOTEBOOKS / "GLOSSARY.md",
         *sorted(ROOT.glob("*.md")),
+        *sorted((ROOT / "docs").glob("*.md")),
     ]
 
 
@@ -158,7 +162,8 @@ def place(path: Path) -> Path:
     """Return a file's path in the site. Source files end in .txt, so that browsers show
     them."""
     name = Path("files") / path.relative_to(ROOT)
-    return name if name.suffix == ".png" else name.with_name(f"{name.name}.txt")
+    is_picture = name.suffix in (".png", ".svg")
+    return name if is_picture else name.with_name(f"{name.name}.txt")
 
 
 @cache

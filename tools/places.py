@@ -10,15 +10,15 @@ import gzip
 import hashlib
 import html
 import json
-import time
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 
+from tools import warm_kernel
 from tools.execution import execute, normalise
 from tools.recorder import MIME, packed
 from tools.runs import ROOT, source
@@ -44,15 +44,18 @@ def embed(
     *,
     moves: bool = False,
     still: bool = False,
+    wide: bool = False,
 ) -> str:
     """Make the HTML of a recording. `name` is unique in the page, of letters, digits
     and hyphens.
 
     `label`: the words of a chart for a screen reader. `moves`: the panel plays by
-    itself once. `still`: only the picture of the panel's first place.
+    itself once. `still`: only the picture of the panel's first place. `wide`: on a
+    phone it scrolls sideways, and keeps its size.
     """
     words = html.escape(play["sentence"] or label)
     flags = f' data-label="{words}"' + " data-moves" * moves + " data-still" * still
+    flags += " data-wide" * wide
     data = packed(first(unpacked(play))) if still else play["data"]
     return (
         f'<figure class="play" data-play="{name}"{flags} style="--high:{play["high"]:g}">'
@@ -83,8 +86,14 @@ def record(paths: Iterable[Path]) -> dict[Path, NotebookNode]:
     The slowest come first, because two run at a time.
     """
     queue = sorted(paths, key=lambda path: path.stem not in SLOWEST)
-    with ProcessPoolExecutor(PROCESSES) as pool:
-        return dict(zip(queue, pool.map(recorded, queue), strict=True))
+    notebooks: dict[Path, NotebookNode] = {}
+    with ProcessPoolExecutor(PROCESSES, initializer=warm_kernel.install) as pool:
+        works = {pool.submit(recorded, path): path for path in queue}
+        for number, work in enumerate(as_completed(works), 1):
+            path = works[work]
+            notebooks[path] = work.result()
+            print(f"{number} of {len(queue)} notebooks: {path.stem}", flush=True)
+    return {path: notebooks[path] for path in queue}
 
 
 def recorded(path: Path) -> NotebookNode:
@@ -93,9 +102,7 @@ def recorded(path: Path) -> NotebookNode:
     notebook = nbformat.read(path, as_version=4)
     file = KEPT / f"{path.stem}-{fingerprint(notebook, path.stem)}.ipynb"
     if not file.is_file():
-        began = time.monotonic()
         keep(path, run(notebook, path), file)
-        print(f"{path.name}: recorded in {time.monotonic() - began:.0f} s", flush=True)
     codes = (
         cell
         for cell in nbformat.read(file, as_version=4).cells

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, ClassVar, TypedDict
 
 from agentlib import pipeline
 from agentlib.auto_compact import Summarize, SummaryFailed
@@ -92,7 +92,12 @@ def failed(
 
 
 class OpenSession(Session):
-    """A session whose view may be anything, as a learner's function makes it."""
+    """A session whose view may be anything, as a learner's function makes it.
+
+    Its file lies in a folder that is removed after the run, so nobody waits for a disk.
+    """
+
+    durable: ClassVar[bool] = False
 
     def show(self, messages: Sequence[Message]) -> None:
         """Send these messages next, whatever the history says."""

@@ -1,14 +1,18 @@
 """Define the command line of `python -m agentlib`, and derive the settings from it."""
 
+import os
+import shlex
+import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import click
 
 from agentlib import pipeline, presets
-from agentlib.cli.program import engine_named
+from agentlib.cli.program import engine_named, started_by
 from agentlib.pipeline import ContextEngine
 from agentlib.settings import MODEL, Settings
 from agentlib.spending import repeats_that_pay
@@ -145,3 +149,51 @@ def options() -> list[click.Parameter]:
         )
         for name, (kind, text) in ((name, hint.__metadata__) for name, hint in fields)
     ]
+
+
+TYPED = "agentlib.typed"
+"""Where a click context keeps the options as they were typed."""
+_GIVEN_AGAIN = (
+    "in_place",
+    "engine",
+    "live",
+    "env",
+    "model",
+    "price",
+    "max_usd",
+    "keep_alive",
+)
+"""Options that a session's file doesn't keep, so that each run names them again."""
+
+
+class AgentCommand(Command):
+    """A command that remembers its options as they were typed."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words, and note the options without the types of their values."""
+        words = list(args)
+        rest = super().parse_args(ctx, args)
+        ctx.meta[TYPED] = self.make_parser(ctx).parse_args(words)[0]
+        return rest
+
+
+def to_resume(file: Path, folder: Path | None, typed_options: Mapping[str, Any]) -> str:
+    """Return the command that goes on with a session, to paste into a shell.
+
+    `folder`: the one that the agent works in, None for its copy, which is found by
+    itself. Paths below the current folder are written from there.
+    """
+    words = [*started_by("agentlib", "agentlib"), "--resume", _from_here(file)]
+    if folder:
+        words += ["--workspace", _from_here(folder)]
+    for name in _GIVEN_AGAIN:
+        if name in typed_options:
+            value = typed_options[name]
+            words.append(f"--{name}".replace("_", "-"))
+            words += [] if value is True else [str(value)]
+    return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
+
+
+def _from_here(path: Path) -> str:
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)

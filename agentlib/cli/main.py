@@ -9,7 +9,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from hashlib import sha256
@@ -21,7 +21,7 @@ import click
 
 from agentlib import shell
 from agentlib.cli import render
-from agentlib.cli.arguments import Arguments, Command, options
+from agentlib.cli.arguments import TYPED, AgentCommand, Arguments, options, to_resume
 from agentlib.cli.program import typed
 from agentlib.cli.undo import Before
 from agentlib.cli.working_copy import copy_folder
@@ -72,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 @click.command(
-    cls=Command, params=[click.Argument(["prompt"], required=False), *options()]
+    cls=AgentCommand, params=[click.Argument(["prompt"], required=False), *options()]
 )
 @click.version_option(package_name="agentlib-course", message="agentlib %(version)s")
 def command(**given: Any) -> int:
@@ -132,7 +132,8 @@ def command(**given: Any) -> int:
     arguments = Arguments(
         **{name: value for name, value in given.items() if value is not None}
     )
-    with closing(Terminal(arguments)) as terminal:
+    typed_options = click.get_current_context().meta[TYPED]
+    with closing(Terminal(arguments, typed_options)) as terminal:
         terminal.enter(
             arguments.workspace or (None if arguments.resume else Path.cwd())
         )
@@ -155,12 +156,17 @@ class Terminal:
     conversation.
     """
 
-    def __init__(self, arguments: Arguments) -> None:
+    def __init__(
+        self, arguments: Arguments, typed_options: Mapping[str, Any] | None = None
+    ) -> None:
         """Open the session and the client that the arguments name, and print the price.
 
+        `typed_options` are the options as the person typed them, for the command that
+        goes on with the session.
         Raises ValueError or OSError for wrong arguments, LiveError if there is no key,
         SessionInUse if another process has the session.
         """
+        self.typed_options = typed_options or {}
         # How many requests there were when Ctrl-C ended the keeping alive, and what
         # repeats them.
         self.left_alone, self.repeating = -1, threading.Thread()
@@ -200,6 +206,7 @@ class Terminal:
         `source`."""
         assert self.session.path, "a terminal's session has a file"
         self.file = self.session.path
+        self.folder: Path | None = None  # the person's own, if it works there
         self.hold = hold(self.file)
         self.copy = root = self.file.with_suffix(".workspace")
         live, in_place, boxed = (
@@ -208,6 +215,7 @@ class Terminal:
             shell.confines(),
         )
         if source and (live or in_place):
+            self.folder = source
             root, note = (
                 source,
                 f"working in {source} itself; /undo-files puts back what it edits",
@@ -270,6 +278,7 @@ class Terminal:
                 __import__("readline")  # lets the person edit a line
             click.echo("/help lists the commands; an empty line quits.")
         line = ""
+        is_warned = False
         with suppress(EOFError):
             while is_person or worst != STOPPED:
                 try:
@@ -277,9 +286,12 @@ class Terminal:
                         line = input("agent> " if is_person else "").strip()
                 except KeyboardInterrupt:
                     self.left_alone = len(self.session.requests)
-                    if not is_person or line == "/help":
+                    if not is_person or is_warned:
                         raise
-                    line = "/help"  # says how to quit, and a second Ctrl-C does
+                    is_warned = True
+                    click.echo("\n[Ctrl-C again quits; /help lists the commands]")
+                    continue
+                is_warned = False
                 if line.lower().removeprefix("/") in ("", "q", "exit", "quit"):
                     break
                 if line != "/help":
@@ -422,11 +434,18 @@ class Terminal:
                     self.enter(self.workspace.root)
                 yield f"[new session: {self.name}]"
             case "undo-files":
-                yield f"[put back: {render.plain(', '.join(self.undo())) or 'nothing, none kept'}]"
+                yield f"[{render.plain(self._put_back())}]"
             case "help":
                 yield f"\n{Terminal.__doc__}"
             case _:
                 raise ValueError(f"there is no command /{name}; /help lists them")
+
+    def _put_back(self) -> str:
+        """Put back what the agent changed, and say what became of the folder."""
+        if self.folder is None:
+            return f"your folder is untouched; the agent works on a copy, {self.copy}"
+        names = ", ".join(self.undo())
+        return f"put back: {names or 'nothing; no change of the agent is left'}"
 
     def close(self) -> None:
         """Let go of the session, and print where it is, or remove a new one without a
@@ -438,7 +457,9 @@ class Terminal:
         if self.hold:
             self.hold.release()
         if self.file == self.arguments.resume or load(self.file).history:
-            click.echo(f"[session: {self.name} (go on with --resume)]")
+            click.echo("[the session is kept; this command goes on with it:]")
+            command = to_resume(self.file, self.folder, self.typed_options)
+            click.echo(render.plain(command))
         else:
             self.file.unlink()
             rmtree(self.copy, ignore_errors=True)

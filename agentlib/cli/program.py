@@ -18,6 +18,21 @@ def typed(module: str, script: str) -> str:
     return f"python -m {module}" if is_module else script
 
 
+def started_by(module: str, script: str) -> list[str]:
+    """Return the words that start this program again, whichever Python is on the PATH.
+
+    A program below the current folder is named from there: `.venv/bin/python`.
+    """
+    is_module = Path(sys.argv[0]).name == "__main__.py"
+    program = Path(sys.executable if is_module else sys.argv[0]).absolute()
+    if not is_module and program.stem != script:
+        return [script]  # another program called this one
+    here = Path.cwd()
+    is_below = program.is_relative_to(here) and program.parent != here
+    name = str(program.relative_to(here) if is_below else program)
+    return [name, "-m", module] if is_module else [name]
+
+
 def engine_named(name: str) -> ContextEngine:
     """Import `module:function` or `path/to/file.py:function`; `compact` if none is named.
 

@@ -8,7 +8,9 @@ agent would have done, so the picture counts the turns that quote nothing forgot
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
 # ipywidgets has no types.
 
+import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from html import escape
@@ -16,7 +18,7 @@ from itertools import pairwise
 from textwrap import shorten
 from typing import Any
 
-from ipywidgets import HTML, HBox, Image, Layout
+from ipywidgets import HTML, HBox, Image, IntSlider, Layout
 from pandas import DataFrame, read_csv
 
 from agentlib import presets
@@ -24,7 +26,15 @@ from agentlib.settings import Settings
 from agentlib.spending import dollars
 from agentlib.transcripts import Session
 from course.figures import charts
-from course.panels.panel import ONE_AT_A_TIME, Drawing, Panel, choice, scrolling, slider
+from course.panels.panel import (
+    ONE_AT_A_TIME,
+    PAUSE,
+    Drawing,
+    Panel,
+    choice,
+    scrolling,
+    slider,
+)
 from offline_api.model import HABITS, Habits
 from session_report import bills
 from session_report.need import needs
@@ -167,6 +177,7 @@ class WhatIf(Panel):
         }
         self.known = {name: (name, settings) for name, settings in self.starts.items()}
         self.tried: dict[str, Trial] = {}
+        self.turns: dict[str, tuple[Sequence[Frame], bytes]] = {}
         self.why, self.below = HTML(), Image(format="png")
         super().__init__(_controls(self.starts, source.window), self._draw)
         self.below.layout = self.picture.layout
@@ -209,6 +220,27 @@ class WhatIf(Panel):
         self.line.value = "Running …"
         super()._moved(change)
         self._show_turns()
+        if change and isinstance(change["owner"], IntSlider):
+            self._run_ahead(change["owner"], change["new"] - change["old"])
+
+    def _run_ahead(self, moved: Any, step: int) -> None:
+        """Let the agent do the next step's trial while the reader looks at this one.
+
+        The run is remembered, so the trial only has to be drawn. Without an event loop,
+        as in a script, do nothing.
+        """
+        to = moved.value + step
+        if not (step and moved.min <= to <= moved.max):
+            return
+        field = next(name for name, each in self.controls.items() if each is moved)
+        settings = settings_at(self.starts, {**self.values, field: to})
+
+        def run() -> None:
+            with ONE_AT_A_TIME, suppress(Exception):  # raised again if it is wanted
+                self.source.tried(settings)
+
+        with suppress(RuntimeError):
+            self._ahead = asyncio.get_running_loop().call_later(PAUSE, run)
 
     def _draw(self, model: str, **values: Any) -> Drawing:
         """Make the trial that the controls stand for, if it is new, and draw all."""
@@ -225,7 +257,7 @@ class WhatIf(Panel):
         )
         title = f"Cheapest that loses nothing: {price}"
         start = f"from {preset}, " * (name != preset) + f"at the prices of {model}"
-        turns = many(len(self.source.frames(settings)), "turn")
+        turns = many(len(self._turns_of(name, settings)[0]), "turn")
         text = f"{name}, {cents(trial.price[model])} ({start}). {turns}. Lost: {trial.lost}."
         text = f"{wrapped(text + self.source.note)}\nCheapest so far that loses nothing: {price}."
         return Drawing(
@@ -253,13 +285,22 @@ class WhatIf(Panel):
         hollow = {labels[name] for name, each in trials.items() if each.is_hollow}
         return trade(dots, trail, hollow=hollow, best=labels[best], **looks).png()
 
+    def _turns_of(self, name: str, settings: Settings) -> tuple[Sequence[Frame], bytes]:
+        """Return the turns of a trial and their picture, drawn once it is shown."""
+        if name not in self.turns:
+            self.turns[name] = self.source.frames(settings), b""
+        return self.turns[name]
+
     def _show_turns(self) -> None:
         """Draw the turns of this trial, and grey the controls that can't change it."""
         name, settings = self.name, self.settings
         with ONE_AT_A_TIME:
-            frames = self.source.frames(settings)
-            chart = charts.turns(table(frames), title=f"Turns: {shorten(name, 50)}")
-            self.below.value = chart.png()
+            frames, png = self._turns_of(name, settings)
+            if not png:
+                title = f"Turns: {shorten(name, 50)}"
+                png = charts.turns(table(frames), title=title).png()
+                self.turns[name] = frames, png
+            self.below.value = png
         reasons = without_effect(settings, frames)
         for field, control in self.controls.items():
             control.disabled = field in reasons
@@ -375,6 +416,8 @@ def _as_table(trials: Mapping[str, Trial], now: str, model: str) -> str:
     prices = [cents(trials[name].price[model]).replace(" ", "\u00a0") for name in names]
     marked = [f"{'▶ ' * (name == now)}{name}" for name in names]
     lost = [trials[name].lost for name in names]
+    # A price stays in one line beside its unit, however narrow the table is.
+    prices = [price.replace(" ", "\N{NO-BREAK SPACE}") for price in prices]
     table = DataFrame({"trial": marked, "price": prices, "lost": lost})
     return scrolling(table, "table of the trials", "left")
 

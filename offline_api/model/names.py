@@ -96,9 +96,10 @@ def trace(view: View, task: Task) -> Reply:
             return step
         place = _setting(hits, name)
         if place is None:
-            return falls_short(
-                view, f"Nothing in the files sets `{name}`.\n{_told(chain)}"
-            )
+            unset = f"Nothing in the files sets `{name}`."
+            if chain:
+                return answer(view, f"{_answer(chain)}\n{unset}")
+            return falls_short(view, f"{unset}\n")
         expression = _expression(view, place, name)
         if expression is None:
             return answer(view, "", view.again(view.use("read_file", path=place.path)))
@@ -120,8 +121,10 @@ def chain_of(view: View, name: str) -> list[Note]:
 def next_name(chain: Sequence[Note]) -> str | None:
     """Return the name that the last expression depends on, None for a value or a
     circle."""
-    plain = re.sub(r"([\"'])(?:\\.|(?!\1).)*\1", "", chain[-1].parts[3])
-    words = re.findall(r"(?<![\w.])[A-Za-z_][\w.]*", plain)
+    text = r"(?:\b(?i:[rbuf]{1,2}))?([\"'])(?:\\.|(?!\1).)*\1"
+    plain = re.sub(text, "", chain[-1].parts[3])
+    # A name before a parenthesis is a function, and no value.
+    words = re.findall(r"(?<![\w.])[A-Za-z_][\w.]*+(?!\s*\()", plain)
     names = [word for word in words if not _NO_NAME.fullmatch(word)]
     name = names[-1].rpartition(".")[2] if names else None
     return None if name in {link.parts[0] for link in chain} else name
@@ -183,7 +186,8 @@ def _answer(chain: Sequence[Note]) -> str:
     if values[first] is None:
         return f"`{first}` comes from `{chain[-1].parts[3]}`, no plain value:\n{_told(chain)}"
     files = len({link.parts[1] for link in chain})
-    return f"`{first}` is {values[first]!r}, set through {files} files:\n{_told(chain)}"
+    where = f"through {files} files" if files > 1 else "in one file"
+    return f"`{first}` is {values[first]!r}, set {where}:\n{_told(chain)}"
 
 
 def value(expression: str, known: Mapping[str, object]) -> object:

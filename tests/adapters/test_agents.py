@@ -43,13 +43,3 @@ def test_an_agent_of_others_reports_on_every_file(agent: str, tmp_path: Path):
     files = sorted(path.name for path in tmp_path.glob("*.py"))
     report = (tmp_path / "REPORT.md").read_text()
     assert re.findall(r"^## (\S+)\nPurpose: ", report, re.MULTILINE) == files
-
-
-def test_the_readme_names_the_versions_that_were_tried():
-    tried = (ROOT / "tests/adapters/requirements.txt").read_text()
-    readme = (ROOT / "README.md").read_text()
-    for name, version in re.findall(
-        r"^([\w-]+)(?:\[\w+\])?==(\S+)", tried, re.MULTILINE
-    ):
-        if not name.startswith("langchain-"):
-            assert re.search(rf"`{name}` {re.escape(version)}", readme), name

@@ -18,7 +18,6 @@ from tests.loopback import served
 
 ASKED = "Read every Python file one by one and write a report"
 PACKAGE = ROOT / "offline_api"
-README = ROOT / "README.md"
 AGENTS = ROOT / "tests/adapters/agents"
 FRAMEWORKS = {
     "langchain": 16_000,
@@ -136,12 +135,3 @@ def test_langchains_bill_says_what_was_written_to_the_cache(
         "cache_read_input_tokens": 6_679,
         "cache_creation_input_tokens": written,
     }
-
-
-def test_the_readme_has_the_example_of_the_adapter():
-    adapter = (ROOT / "agentlib/adapters/langchain.py").read_text()
-    (shown,) = re.findall(
-        r"```python\n(from glob.*?)```", README.read_text(), re.DOTALL
-    )
-    lines = re.findall(r"^(?:>>>|\.\.\.) (.*)", adapter, re.MULTILINE)
-    assert lines == [*filter(None, shown.splitlines())]

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import runpy
+import shlex
 import shutil
 import signal
 import subprocess
@@ -36,6 +37,14 @@ from tests.runs import ctrl_c
 ROOT = Path(__file__).parents[2]
 REPORT = "Read every Python file in this directory one by one and write a report"
 posix = pytest.mark.skipif(sys.platform == "win32", reason="pty and links are POSIX's")
+
+
+def goes_on(printed: str) -> Path:
+    """Return the session that the command in the last line resumes."""
+    words = shlex.split(printed.splitlines()[-1])
+    return Path(words[words.index("--resume") + 1])
+
+
 AT_A_TERMINAL = """
 import os, pty, sys
 sys.exit(os.waitstatus_to_exitcode(pty.spawn([sys.executable, "-m", "agentlib", *sys.argv[1:]])))
@@ -84,7 +93,7 @@ def test_a_prompt_is_worked_on_in_a_copy(here, capsys):
     assert re.search(
         r"\[turns: \d+; tokens sent: [\d,]+, .* would have cost \$0\.\d{4} at ", said
     )
-    assert f"[session: {only(here / 't', '*.jsonl')} (go on with --resume)]" in said
+    assert goes_on(said) == only(here / "t", "*.jsonl")
     assert "\x1b" not in said
     assert files(here / "project") == ["a.py", "b.py", "c.py"]
     assert files(copy) == ["REPORT.md", "a.py", "b.py", "c.py"]
@@ -332,7 +341,7 @@ def test_a_signal_that_ends_it_unwinds_like_ctrl_c(here, capsys, monkeypatch, wo
         signal.signal(*each)
     assert end.value.code == 128 + signal.SIGTERM
     said = capsys.readouterr()
-    assert f"[session: {file} (go on with --resume)]" in said.out
+    assert goes_on(said.out) == file
     assert said.err == ""
     assert not (here / "t" / f"{file.stem}.lock").exists()
 
@@ -636,9 +645,37 @@ def test_what_the_agent_wrote_in_the_folder_itself_is_put_back(
     said = capsys.readouterr().out
     assert "; /undo-files puts back what it edits]" in said
     assert "[put back: a.py, new/b.py]" in said
-    assert "[put back: nothing, none kept]" in said
+    assert said.count("[put back: ") == 2
     assert (here / "project/a.py").read_text() == before
     assert not (here / "project/new/b.py").exists()
+
+
+def test_undo_files_says_that_a_copy_leaves_the_folder_alone(here, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{REPORT}\n/undo-files\n"))
+    assert main(["--workspace", str(here / "project")]) == 0
+    copy = only(here / "cwd/.transcripts", "*.workspace")
+    assert f"your folder is untouched; the agent works on a copy, {copy}" in (
+        capsys.readouterr().out
+    )
+    assert (copy / "REPORT.md").exists()
+
+
+@pytest.mark.parametrize(
+    "more", [[], ["--in-place"], ["--engine", "agentlib.pipeline:compact"]]
+)
+def test_the_last_line_is_a_command_that_goes_on_with_the_session(here, capsys, more):
+    start = [sys.executable, "-m", "agentlib"]
+    first = [*start, REPORT, "--workspace", here / "project", *more]
+    done = subprocess.run(first, capture_output=True, text=True, check=True)
+    file = here / "cwd" / goes_on(done.stdout)
+    turns = len(load(file).requests)
+    command = f"{done.stdout.splitlines()[-1]} {shlex.quote(REPORT)}"
+    again = subprocess.run(
+        command, shell=True, capture_output=True, text=True, check=True
+    )
+    assert len(load(file).requests) > turns
+    assert again.stdout.splitlines()[-1] == done.stdout.splitlines()[-1]
+    assert all(word in again.stdout for word in more)
 
 
 def test_what_was_changed_in_one_folder_is_not_put_back_in_another(
@@ -652,7 +689,7 @@ def test_what_was_changed_in_one_folder_is_not_put_back_in_another(
     resumed = ("--resume", str(file), "--workspace", str(other), "--in-place")
     assert main([*resumed, "--transcripts", str(here / "t")]) == 0
     assert (other / "REPORT.md").read_text() == "mine"
-    assert "[put back: nothing, none kept]" in capsys.readouterr().out
+    assert "[put back: nothing" in capsys.readouterr().out
 
 
 @posix
@@ -785,7 +822,7 @@ def test_a_person_confirms_commands_and_stops_what_takes_too_long(here, key):
         assert "Here I am." in person.reads("agent> ")
         time.sleep(0.5)  # readline overlooks a signal that comes right after its prompt
         person.types("\x03")
-        assert "or Ctrl-C twice ends the" in person.reads("agent> ")
+        assert "Ctrl-C again quits" in person.reads("agent> ")
         time.sleep(0.5)
         person.types("\x03")
         assert person.leaves() == 130
@@ -1063,7 +1100,7 @@ def test_a_long_error_is_cut():
 
 
 def test_an_error_of_the_disk_names_the_file(desk, monkeypatch):
-    def full(*_):
+    def full(*_, **__):
         raise OSError(28, "No space left on device")
 
     here = desk()

@@ -433,3 +433,16 @@ def test_claude_code_log_shows_everything(tmp_path):
         assert summary.split("\n")[0] in page
         assert summary.split("\n")[-1] in page
     assert [first for first in firsts if first not in page] == []
+
+
+def test_only_a_durable_line_waits_for_the_disk(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    path = tmp_path / "a.jsonl"
+    path.touch()
+    append(path, [{"a": 1}], durable=False)
+    assert synced == []
+    append(path, [{"b": 2}])
+    assert len(synced) == 1
+    assert len(path.read_text().splitlines()) == 2
+    assert Session.durable

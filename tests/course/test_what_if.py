@@ -1,6 +1,7 @@
 """The bench is tested as a learner uses it: controls are moved, and the picture is
 read."""
 
+import asyncio
 from dataclasses import replace
 from datetime import date
 from random import Random
@@ -11,6 +12,7 @@ import pytest
 from agentlib.settings import MODEL, Settings
 from agentlib.transcripts import Session
 from course.panels import what_if as bench
+from course.panels.panel import PAUSE
 from course.panels.what_if import (
     PRESETS,
     Played,
@@ -79,6 +81,41 @@ def test_a_trial_says_what_it_lost_and_the_cheapest_that_loses_nothing_is_kept(p
     assert (facts > 0) == panel.tried[panel.name].is_hollow
     assert panel.tried[panel.name].price[MODEL] < panel.tried[best].price[MODEL]
     assert "loses nothing: trial 1, " in text
+
+
+def test_the_next_step_is_run_while_the_reader_looks(unpainted, monkeypatch):
+    source = Played(REVIEW)
+    tried: list[int] = []
+    run = source.tried
+    monkeypatch.setattr(
+        Played, "tried", lambda self, each: tried.append(each.keep_recent) or run(each)
+    )
+
+    async def move() -> None:
+        panel = what_if()
+        panel.keep_recent.value = 6
+        assert tried[-1] == 6
+        await asyncio.sleep(4 * PAUSE)
+        assert tried[-1] == 7
+        assert [*panel.tried][-1] == "1 · KEEP_RECENT 6"
+        panel.keep_recent.value = 20
+        await asyncio.sleep(4 * PAUSE)
+        assert tried[-1] == 20  # the slider's end
+
+    asyncio.run(move())
+
+
+def test_a_trial_is_drawn_again_without_a_run_or_a_replay(
+    unpainted, panel, monkeypatch
+):
+    panel.move(keep_recent=6)
+    panel.move(keep_recent=7)
+    shown = bytes(panel.below.value)
+    for name in ("tried", "frames"):
+        monkeypatch.setattr(Played, name, lambda *_: pytest.fail("it ran again"))
+    panel.move(keep_recent=6)
+    panel.move(keep_recent=7)
+    assert bytes(panel.below.value) == shown
 
 
 def test_of_equally_cheap_trials_the_one_shown_is_named():

@@ -1,13 +1,16 @@
 """What the offline model does with a rule, a permission and a finished step, as it sees
 them."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentlib.auto_compact import summary_message
+from agentlib.loop import run
 from agentlib.messages import SUMMARY_WANTED
 from agentlib.settings import MODEL
+from agentlib.tools import Workspace
 from offline_api import client
 from offline_api.faults import INVENTED, Fault
 from offline_api.model import Habits
@@ -131,3 +134,24 @@ def test_an_invention_comes_only_when_it_is_asked_for_and_only_in_the_summary():
         fault: Any = Fault(kind, only="summary")
         assert text(asked, fault) == f"{text(asked)}\n{line}"
         assert text(asked[:1], fault) == text(asked[:1])
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ('NLCRE = re.compile(r"a|b")', 're.compile(r"a|b")'),
+        ('NLCRE = re.compile(rb"a", re.IGNORECASE)', "no plain value"),
+        ("NLCRE = load()", "load()"),
+        ('NLCRE = b"a"', "b"),
+    ],
+)
+def test_a_value_that_is_a_call_or_has_a_prefix_ends_the_search(
+    line: str, value: str, tmp_path: Path
+):
+    (tmp_path / "x.py").write_text(f"import re\n{line}\n", encoding="utf-8")
+    turns = list(run(client(), "Where is NLCRE set?", Workspace(tmp_path)))
+    assert turns[-1].stop_reason == "end_turn"
+    said = str(turns[-1].messages[0]["content"])
+    assert value in said
+    assert "sets `r`" not in said
+    assert "1 files" not in said

@@ -7,7 +7,7 @@ import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import KernelManager, start_new_kernel
 
-from tests import warm_kernel
+from tools import warm_kernel
 
 NAMES = "'pandas' in globals(), 'pandas' in sys.modules, 'course' in sys.modules"
 

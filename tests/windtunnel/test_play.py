@@ -2,6 +2,7 @@
 function."""
 
 import json
+import os
 from dataclasses import replace
 from functools import partial
 from random import Random
@@ -459,3 +460,9 @@ def test_a_keeper_is_asked_for_each_offline_run_that_can_be_kept(monkeypatch):
     assert play(TRACE, settings) is play(TRACE, settings)
     play(TRACE, settings, layer=lambda messages: list(messages))
     assert [arguments[:2] for arguments in kept] == [(TRACE, settings)]
+
+
+def test_a_run_waits_for_no_disk(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(os, "fsync", lambda _: pytest.fail("it waits for the disk"))
+    run = play(TRACE, Settings(keep_recent=17).scaled(32_000))
+    assert run.session.requests

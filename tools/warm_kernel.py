@@ -1,4 +1,4 @@
-"""Fork the kernels of nbval from a process that has imported what every lesson imports.
+"""Fork kernels from a process that has imported what every lesson imports.
 
 Of a lesson's seconds three went into these imports. Nothing of agentlib is among them.
 A kernel's namespace is as empty as ever, so a notebook that forgets an import still
@@ -7,9 +7,11 @@ kernels start as usual.
 """
 
 import gc
+import io
 import multiprocessing
 import os
 import signal
+import sys
 from importlib.metadata import EntryPoint
 from multiprocessing.context import ForkServerProcess
 from typing import Any
@@ -43,9 +45,10 @@ class Forked(LocalProvisioner):
     async def launch_kernel(self, cmd: list[str], **given: Any) -> Any:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([*IMPORTED, __name__])
-        file = self.parent.connection_file
+        options = cmd[cmd.index("-f") :] if "-f" in cmd else []
+        options = options or ["-f", self.parent.connection_file]
         child = context.Process(
-            target=serve, args=(file, given["env"], given.get("cwd") or ".")
+            target=serve, args=(options, given["env"], given.get("cwd") or ".")
         )
         child.start()
         self.process, self.pid, self.pgid = Popen(child), child.pid, child.pid
@@ -71,7 +74,7 @@ class Popen:
         os.kill(self.child.pid, number)
 
 
-def serve(connection_file: str, environment: dict[str, str], folder: str) -> None:
+def serve(options: list[str], environment: dict[str, str], folder: str) -> None:
     """Be a kernel until it is shut down."""
     from ipykernel.kernelapp import IPKernelApp
 
@@ -80,6 +83,7 @@ def serve(connection_file: str, environment: dict[str, str], folder: str) -> Non
     os.environ.clear()
     os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.__stdout__ = io.StringIO()  # it would print how to connect
     gc.freeze()  # what was imported is never looked at again
     gc.set_threshold(10_000, 20, 100)
-    IPKernelApp.launch_instance(["-f", connection_file])
+    IPKernelApp.launch_instance(options)

@@ -1,0 +1,144 @@
+"""The README and the pages of docs/: their examples run as they stand.
+
+`tests/adapters/test_docs.py` runs those of docs/your-agent.md, which need frameworks.
+"""
+
+import contextlib
+import io
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from agentlib.transcripts import load
+from tools import conversation
+
+ROOT = Path(__file__).parent.parent
+TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"(<!-- not run -->\n)?^```(\w*)\n(.*?)^```", re.M | re.S)
+PROGRAMS = {
+    "python -m agentlib": "agentlib",
+    "agentlib": "agentlib",
+    "agentlib-api": "offline_api",
+    "agentlib-judge": "windtunnel",
+    "agentlib-sessions": "session_report",
+}
+
+
+def blocks(path: Path) -> list[tuple[str, str]]:
+    """List the fenced blocks of a page that aren't excepted: their language and text."""
+    found = BLOCK.findall(path.read_text(encoding="utf-8"))
+    return [(language, text) for excepted, language, text in found if not excepted]
+
+
+def commands(path: Path) -> list[str]:
+    """List the commands of a page, each in one line, without what follows a `#`."""
+    shown = [text for name, text in blocks(path) if name in ("bash", "console")]
+    lines = "".join(shown).replace("\\\n", " ").splitlines()
+    return [line.split("  #")[0].strip() for line in lines if line.strip()]
+
+
+def here(folder: Path) -> Path:
+    """Make a folder look like the clone: its `.venv/bin`, and its packages."""
+    (folder / ".venv").symlink_to(sys.prefix)
+    (folder / "agentlib").symlink_to(ROOT / "agentlib")
+    return folder
+
+
+def test_the_taste_prints_what_the_readme_shows():
+    examples = blocks(TEXTS[0])
+    [at] = [number for number, (name, _) in enumerate(examples) if name == "python"]
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(examples[at][1], {})
+    assert printed.getvalue() == examples[at + 1][1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the README is written for a shell")
+def test_the_first_command_compacts_and_its_last_line_goes_on(tmp_path: Path):
+    [command] = [text for name, text in blocks(TEXTS[0]) if name == "bash"]
+    folder = here(tmp_path)
+    done = subprocess.run(
+        command, shell=True, cwd=folder, capture_output=True, text=True, check=True
+    )
+    [session] = (load(path) for path in folder.glob(".transcripts/*.jsonl"))
+    assert len(session.compactions) >= 3
+    assert (folder / ".transcripts").is_dir()
+    last = done.stdout.splitlines()[-1]
+    assert last.startswith(".venv/bin/python -m agentlib --resume .transcripts/")
+    again = f"printf '/context\\n' | {last}"
+    subprocess.run(again, shell=True, cwd=folder, check=True, capture_output=True)
+
+
+def test_the_commands_of_a_conversation_are_those_of_the_readme(tmp_path: Path):
+    rows = re.findall(r"^\| `(/[^`]+)` \|", TEXTS[0].read_text("utf-8"), re.M)
+    assert len(rows) >= 5
+    (tmp_path / "a.py").write_text("x = 1\n", encoding="utf-8")
+    typed = ["Read every Python file one by one and write a report", *rows]
+    done = subprocess.run(
+        [sys.executable, "-m", "agentlib", "--workspace", tmp_path],
+        input="\n".join(typed),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert "there is no command" not in done.stderr
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
+def test_every_option_of_a_command_is_one_that_the_program_has(path: Path):
+    for command in commands(path):
+        found = re.match(
+            r"(?:.*?\s)?(?:\.venv/bin/)?(python -m agentlib|agentlib[\w-]*)(\s.*)?$",
+            command,
+        )
+        if not found or found[1] not in PROGRAMS:
+            continue
+        words = shlex.split(found[2] or "")
+        named = {word for word in words if word.startswith("--")}
+        program = [sys.executable, "-m", PROGRAMS[found[1]], "--help"]
+        text = subprocess.check_output(program, text=True)
+        assert named <= set(re.findall(r"--[\w-]+", text)), command
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
+def test_every_make_target_that_a_page_names_is_there(path: Path):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.M))
+    text = " ".join(path.read_text(encoding="utf-8").split())
+    named = re.findall(r"`make ([a-z-]+)|^make ([a-z-]+)", text)
+    assert {one or other for one, other in named} <= targets
+
+
+def test_the_readme_lists_the_tasks_of_the_help():
+    text = TEXTS[0].read_text(encoding="utf-8")
+    help_text = " ".join(
+        subprocess.check_output(
+            [sys.executable, "-m", "agentlib", "--help"], text=True
+        ).split()
+    )
+    rows = re.findall(r'^\| [^|]+ \| "(.+)" \|$', text, re.M)
+    assert len(rows) == 7
+    assert [row for row in rows if row not in help_text] == []
+
+
+def test_the_recording_is_of_a_conversation_and_loads_nothing():
+    text = (ROOT / "docs/conversation.svg").read_text(encoding="utf-8")
+    words = " ".join(ElementTree.fromstring(text).itertext()).replace("\xa0", " ")
+    for line in (*conversation.TYPED, "[auto_compact triggered]", "--resume"):
+        assert line in words
+    assert not re.search(r"""(?:href|src)=|url\((?!#)""", text)
+    assert str(ROOT) not in text
+
+
+def test_a_long_answer_is_shown_by_its_ends_and_its_first_compaction(tmp_path: Path):
+    lines = [f"> read {n}" for n in range(40)]
+    lines[20:20] = ["[auto_compact triggered]", "[transcript saved]"]
+    shown = conversation.abridged("\r\n".join(lines), tmp_path)
+    assert len(shown) < 12
+    assert "[auto_compact triggered]" in shown
+    assert (shown[0], shown[-1]) == ("> read 0", "> read 39")

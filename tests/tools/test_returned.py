@@ -1,0 +1,140 @@
+"""A class: what is handed out has no solutions, and what comes back gets a table."""
+
+import csv
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tools import handout, returned
+from tools.recheck import NOT_TRIED
+from tools.workbook import ROOT
+
+LESSON = ROOT / "notebooks/01_estimation.ipynb"
+CHARS = 'def chars4(messages):\n    return len(str(messages)) // 4\n\n\ncheck("01.1", chars4)'
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("class") / "handout"
+    assert handout.main(str(place)) == 0
+    return place
+
+
+def test_what_is_handed_out_has_no_outputs_and_no_solutions(folder: Path):
+    names = {path.name for path in folder.glob("*.ipynb")}
+    assert names == {path.name for path in (ROOT / "notebooks").glob("*.ipynb")}
+    for path in folder.glob("*.ipynb"):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"<summary>(Solution|Show me a way)</summary>", text)
+        cells = nbformat.read(path, as_version=4).cells
+        assert all(not cell.get("outputs") for cell in cells)
+        original = nbformat.read(ROOT / "notebooks" / path.name, as_version=4).cells
+        exercises = [each.source for each in original if "check(" in each.source]
+        assert [each.source for each in cells if "check(" in each.source] == exercises
+
+
+def test_every_link_of_the_folder_leads_to_a_file_in_it(folder: Path):
+    for path in folder.glob("*.ipynb"):
+        for cell in nbformat.read(path, as_version=4).cells:
+            if cell.cell_type == "markdown":
+                for link in re.findall(r"\]\(([^)#\s:]+)(?:#[^)]*)?\)", cell.source):
+                    assert (folder / link).is_file(), (path.name, link)
+
+
+def test_a_folder_with_something_in_it_and_an_unknown_lesson_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/work.txt").write_text("mine")
+    assert handout.main(str(tmp_path / "mine")) == 2
+    assert handout.main(str(tmp_path / "new"), "77") == 2
+    said = capsys.readouterr().err
+    assert "isn't empty" in said
+    assert "77" in said
+    assert not (tmp_path / "new").exists()
+    assert handout.main(str(tmp_path / "new"), "01") == 0
+    assert not (tmp_path / "new/00_the_wall.ipynb").exists()
+
+
+def hand_in(place: Path, sources: dict[str, str]) -> None:
+    """Write lesson 01 with other sources in the cells of some exercises."""
+    notebook = nbformat.read(LESSON, as_version=4)
+    for cell in notebook.cells:
+        for exercise, source in sources.items():
+            if f'check("{exercise}"' in cell.source:
+                cell.source = source
+    place.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, place)
+
+
+def table(place: Path, **options: float) -> dict[tuple[str, str], str]:
+    """Run the command. Return the result of each student and exercise."""
+    file = place.with_suffix(".csv")
+    more = [word for name in options for word in (f"--{name}", str(options[name]))]
+    command = [sys.executable, "-m", "tools.returned", place, "--csv", file, *more]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    rows = csv.DictReader(file.read_text(encoding="utf-8").splitlines())
+    return {
+        (row["student"], row["exercise"] or row["file"]): row["result"] for row in rows
+    }
+
+
+def test_a_table_says_what_passed_and_what_was_wrong_with_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-planted")
+    place = tmp_path / "submitted"
+    wrong = CHARS.replace("// 4", "// 3")
+    spy = """import os
+raise OSError(os.environ.get("ANTHROPIC_API_KEY"))
+check("01.2", rings)"""
+    late = (
+        'def chars4(messages):\n    return helper(messages)\n\n\ncheck("01.1", chars4)'
+    )
+    hand_in(place / "ada/01/01_estimation.ipynb", {"01.1": CHARS})
+    hand_in(place / "bob/renamed.ipynb", {"01.1": wrong, "01.2": spy})
+    hand_in(place / "cleo.ipynb", {"01.1": late})
+    (place / "dora").mkdir()
+    (place / "dora/my_agent.py").write_text(CHARS.partition("\n\n\n")[0])
+    (place / "dora/01_estimation.ipynb").write_text("{broken")
+    (place / "eve").mkdir()
+    (place / "eve/01_estimation.ipynb").symlink_to(LESSON)
+    results = table(place)
+    assert results["ada", "01.1"] == results["dora", "01.1"] == "passed"
+    assert results["ada", "01.2"] == NOT_TRIED
+    assert results["bob", "01.1"] not in ("passed", NOT_TRIED)
+    assert "OSError" in results["bob", "01.2"]
+    assert "planted" not in results["bob", "01.2"]
+    assert "helper" in results["cleo", "01.1"]
+    assert "can't be read" in results["dora", "01_estimation.ipynb"]
+    assert "link" in results["eve", "01_estimation.ipynb"]
+
+
+def test_a_file_that_never_ends_keeps_what_it_had(tmp_path: Path):
+    place = tmp_path / "submitted"
+    endless = 'while True:\n    pass\ncheck("01.2", None)'
+    hand_in(place / "ada/01.ipynb", {"01.1": CHARS, "01.2": endless})
+    results = table(place, seconds=20)
+    assert results["ada", "01.1"] == "passed"
+    assert "20 seconds" in results["ada", "01.2"]
+
+
+def test_a_text_from_a_student_is_no_formula_and_moves_no_cursor():
+    assert returned.one_line("=HYPERLINK(1)\x1b[2J\nx") == "'=HYPERLINK(1) [2J x"
+
+
+def test_a_cell_before_the_exercise_runs_if_the_answer_needs_it(tmp_path: Path):
+    notebook = nbformat.read(LESSON, as_version=4)
+    at = next(
+        n for n, cell in enumerate(notebook.cells) if 'check("01.1"' in cell.source
+    )
+    notebook.cells[at].source = CHARS.replace("4\n", "four\n")
+    notebook.cells.insert(at, nbformat.v4.new_code_cell("four = 4"))
+    place = tmp_path / "submitted"
+    (place / "ada").mkdir(parents=True)
+    nbformat.write(notebook, place / "ada/01.ipynb")
+    assert table(place)["ada", "01.1"] == "passed"
