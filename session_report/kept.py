@@ -87,6 +87,8 @@ _ERROR = re.compile(r"Error|Exception|failed")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _STAMP = re.compile(r"^\[?\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\]?\s*")
 _AROUND = re.compile(r"( 2>&1)?( \| (tail|head|grep)\b[^|]*)+$| 2>&1$")
+_ARROWS = re.compile(r"^\s*\d+[→\t]", re.MULTILINE)
+"""What a tool puts before each line of a file."""
 _FENCE = re.compile(r"```.*?```", re.DOTALL)
 _CUT = re.compile(r"\.\.\.|…|\[[^\]]{8,}\]")
 _HEAD = re.compile(r"^\s*This session is being continued[^\n]*\n")
@@ -364,7 +366,8 @@ def _errors(message: Message, calls: Mapping[str, Any]) -> Iterator[str]:
         is_shell = call is not None and kind_of(call) == "shell"
         if is_shell or block.get("is_error"):
             result = result_text(block)
-            lines = result.split("\n") if _ERROR.search(result) else ()
+            has_error = any(word in result for word in _ERROR.pattern.split("|"))
+            lines = result.split("\n") if has_error else ()
             for line in filter(_ERROR.search, lines):
                 text = normal(_STAMP.sub("", _COLOURS.sub("", line)))
                 if 30 <= len(text) <= 400 and _ERROR.search(text):
@@ -548,7 +551,9 @@ def _texts(
 def _text(block: Mapping[str, Any]) -> str:
     match block:
         case {"type": "tool_result"}:
-            return re.sub(r"(?m)^\s*\d+[→\t]", "", result_text(dict(block)))
+            text = result_text(dict(block))
+            is_numbered = "→" in text or "\t" in text
+            return _ARROWS.sub("", text) if is_numbered else text
         case {"type": "tool_use" | "server_tool_use", "input": given}:
             return json.dumps(given, ensure_ascii=False).replace("\\n", "\n")
         case _:
