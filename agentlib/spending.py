@@ -81,8 +81,8 @@ def own_price(model: str, price: str, *, instead: bool = False) -> None:
         re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*", n) for n in amounts
     ):
         raise ValueError(
-            f"price={price!r}; write IN,OUT or IN,OUT,READ,WRITE in dollars per million "
-            "tokens, such as 0,0"
+            f"price={price!r}; write IN,OUT in dollars per million tokens, such as 0,0, "
+            "or IN,OUT,READ,WRITE"
         )
     given, output, *cached = map(float, amounts)
     own = {**dict.fromkeys(_KINDS, given), "output": output, "own": True}

@@ -87,6 +87,8 @@ _ERROR = re.compile(r"Error|Exception|failed")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _STAMP = re.compile(r"^\[?\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\]?\s*")
 _AROUND = re.compile(r"( 2>&1)?( \| (tail|head|grep)\b[^|]*)+$| 2>&1$")
+_ARROWS = re.compile(r"^\s*\d+[→\t]", re.MULTILINE)
+"""What a tool puts before each line of a file."""
 _FENCE = re.compile(r"```.*?```", re.DOTALL)
 _CUT = re.compile(r"\.\.\.|…|\[[^\]]{8,}\]")
 _HEAD = re.compile(r"^\s*This session is being continued[^\n]*\n")
@@ -94,6 +96,8 @@ _FOOT = re.compile(
     r"\n\s*(?:If you need specific details from before|Please continue the conver).*$",
     re.DOTALL,
 )
+_STRIDE = 16
+"""Letters from one piece of a text that is looked up to the next."""
 _QUOTE, _PIECE, _STEP, _SPECIFIC, _SHORTEST_COMMAND = 30, 10, 8, 30, 6
 
 
@@ -136,11 +140,11 @@ def compacted(session: Session) -> list[Compacted]:
         items = _items(talk, start, compaction)
         earlier = talk.messages(0, start)
         items[EARLIER] = earlier
-        items[STILL] = [text for text in earlier if before and _stands(text, before)]
+        items[STILL] = [text for text in earlier if _whole(normal(text), before)]
         items[EARLIER_RULES] = _rules(earlier)
         items[QUOTES] = _quotes(summary)
         measured.append(_Measured(number, end, items, summary))
-        start, before = end, summary
+        start, before = end, normal(summary)
     unsaid = _unsaid(session, measured)
     if measured and isinstance(session, Recorded) and session.is_cut:
         measured = [each for each in measured if each.end != measured[0].end]
@@ -226,6 +230,7 @@ class _Talk:
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        self.places = [request.seen for request in session.requests]
         self.calls = dict[str, Any]()
         """Each call by its id."""
         self.lists = list[tuple[int, Any]]()
@@ -235,7 +240,9 @@ class _Talk:
         for place, message in enumerate(session.history):
             if _is_person(session, place, message):
                 keys = {key for key, _ in named_blocks(message)}
-                self._said.append((place, _words(message), keys))
+                text = _TAGS.sub("", _words(message)).strip()
+                if text and not is_programs(text):
+                    self._said.append((place, text, keys))
             for block in blocks(message):
                 if block["type"] == "tool_use":
                     self.calls[block["id"]] = block
@@ -251,23 +258,24 @@ class _Talk:
             for place, text, keys in self._said
             if start <= place < end and stayed.isdisjoint(keys)
         ]
-        if isinstance(self.session, Recorded):
+        queued = self.session.queued if isinstance(self.session, Recorded) else []
+        if queued:
             known = {normal(text) for _, text in found}
             found += [
-                (place, text)
-                for place, text in self.session.queued
+                (place, text.strip())
+                for place, text in queued
                 if start <= place < end
                 and normal(text) not in known
+                and text.strip()
                 and text[:1] != "/"
             ]
-        kept = (_TAGS.sub("", text).strip() for _, text in sorted(found))
-        return _once([text for text in kept if text and not is_programs(text)])
+        return _once([text for _, text in sorted(found)])
 
 
 def _items(talk: _Talk, start: int, compaction: Compaction) -> dict[str, list[str]]:
     """Return the texts of each kind that a compaction replaced."""
     end, session = compaction.seen, talk.session
-    stayed = _stayed(session, compaction)
+    stayed = _stayed(talk, compaction)
     replaced = [
         message
         for message in session.history[start:end]
@@ -302,14 +310,13 @@ def _once(texts: Iterator[str] | Sequence[str]) -> list[str]:
     return list(dict.fromkeys(texts))
 
 
-def _stayed(session: Session, compaction: Compaction) -> set[int]:
+def _stayed(talk: "_Talk", compaction: Compaction) -> set[int]:
     """Return the ids of the blocks that the first prompt after a compaction still
     has."""
-    places = [request.seen for request in session.requests]
-    place = bisect_right(places, compaction.seen - 1)
-    if place == len(places):
+    place = bisect_right(talk.places, compaction.seen - 1)
+    if place == len(talk.places):
         return set()
-    context = session.requests[place].context
+    context = talk.session.requests[place].context
     return {key for message in context for key, _ in named_blocks(message)}
 
 
@@ -358,8 +365,11 @@ def _errors(message: Message, calls: Mapping[str, Any]) -> Iterator[str]:
         call = calls.get(block["tool_use_id"])
         is_shell = call is not None and kind_of(call) == "shell"
         if is_shell or block.get("is_error"):
-            for line in _COLOURS.sub("", result_text(block)).split("\n"):
-                text = normal(_STAMP.sub("", line))
+            result = result_text(block)
+            has_error = any(word in result for word in _ERROR.pattern.split("|"))
+            lines = result.split("\n") if has_error else ()
+            for line in filter(_ERROR.search, lines):
+                text = normal(_STAMP.sub("", _COLOURS.sub("", line)))
                 if 30 <= len(text) <= 400 and _ERROR.search(text):
                     yield text
 
@@ -441,12 +451,9 @@ def normal(text: str) -> str:
 _STRAIGHT = str.maketrans("“”‘’", "\"\"''")
 
 
-def _stands(text: str, summary: str) -> bool:
-    """Return whether a text stands whole in a summary, and not inside a word."""
-    return _whole(normal(text), normal(summary))
-
-
 def _whole(text: str, within: str) -> bool:
+    """Return whether a text stands whole in another, and not inside a word. Both are
+    `normal`."""
     at = within.find(text)
     while text and at >= 0:
         before, after = within[at - 1 : at], within[at + len(text) : at + len(text) + 1]
@@ -497,8 +504,8 @@ def _unsaid(session: Session, measured: Sequence[_Measured]) -> set[tuple[int, s
     """Return the quotes of summaries that stand nowhere before, with the place of the
     compaction.
 
-    The file is searched once. Each text is cut into pieces of eight letters, one after
-    the other, and a long quote that stands in it has one of them whole.
+    The file is searched once. Of each text a piece of eight letters is looked up every
+    sixteen letters, and a long quote that stands in it has one of them whole.
     """
     wanted = dict[str, set[tuple[int, str, str]]]()
     missing, short = set[tuple[int, str, str]](), set[tuple[int, str, str]]()
@@ -509,14 +516,14 @@ def _unsaid(session: Session, measured: Sequence[_Measured]) -> set[tuple[int, s
                 if len(part.strip()) >= _PIECE and len(piece) >= _STEP:
                     sought = each.end, quote, piece
                     missing.add(sought)
-                    if len(piece) < 2 * _STEP:
+                    if len(piece) < _STRIDE + _STEP:
                         short.add(sought)
                         continue
-                    for at in range(_STEP):
+                    for at in range(_STRIDE):
                         wanted.setdefault(piece[at : at + _STEP], set()).add(sought)
     for place, text in _texts(session, measured) if missing else ():
         plain = bare(text)
-        starts = {plain[at : at + _STEP] for at in range(0, len(plain), _STEP)}
+        starts = {plain[at : at + _STEP] for at in range(0, len(plain), _STRIDE)}
         likely = [short, *(wanted[start] for start in starts & wanted.keys())]
         missing -= {
             sought
@@ -544,7 +551,9 @@ def _texts(
 def _text(block: Mapping[str, Any]) -> str:
     match block:
         case {"type": "tool_result"}:
-            return re.sub(r"(?m)^\s*\d+[→\t]", "", result_text(dict(block)))
+            text = result_text(dict(block))
+            is_numbered = "→" in text or "\t" in text
+            return _ARROWS.sub("", text) if is_numbered else text
         case {"type": "tool_use" | "server_tool_use", "input": given}:
             return json.dumps(given, ensure_ascii=False).replace("\\n", "\n")
         case _:

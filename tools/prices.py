@@ -1,6 +1,6 @@
 """Renew `agentlib/prices.json` from litellm's list: `make prices`.
 
-litellm (https://pypi.org/project/litellm, MIT) keeps the list prices of all models in
+litellm (https://github.com/BerriAI/litellm, MIT) keeps the list prices of all models in
 one file, and each release has it. This takes the newest release from the package
 registry, and from its file the models that our list has and any newer Claude model. A
 model that litellm doesn't have keeps its row. `genai-prices` was looked at, too: it has

@@ -253,7 +253,7 @@ def test_a_final_count_stays_however_small(tmp_path: Path) -> None:
 
 
 def test_dollars_of_a_file_count_where_the_list_has_none(tmp_path: Path) -> None:
-    stated = reply(5, counts(1_000, 100), model="own-model", costUSD=0.0045)
+    stated = reply(5, counts(1_000, 100), model="house-model", costUSD=0.0045)
     listed = reply(25, counts(1_000, 100), costUSD=7.0)
     row = sums(written(tmp_path, said(0), stated, said(20), listed))
     assert row["dollars"] == pytest.approx(0.0045 + 0.006)
@@ -273,9 +273,9 @@ def test_what_is_not_priced_is_counted_where_the_copies_are_not(tmp_path: Path) 
 
 
 def test_a_price_of_ones_own_counts_in_place_of_the_lists(tmp_path: Path) -> None:
-    other = reply(25, counts(1_000, 100), model="own-model")
+    other = reply(25, counts(1_000, 100), model="house-model")
     path = written(tmp_path, said(0), reply(5, counts(1_000, 100)), said(20), other)
-    prices = [("own-model", "1,10"), (OPUS, "2,10")]
+    prices = [("house-model", "1,10"), (OPUS, "2,10")]
     assert sums(path, prices=prices)["dollars"] == pytest.approx(0.002 + 0.003)
     assert sums(path)["dollars"] == pytest.approx(0.006)
 
