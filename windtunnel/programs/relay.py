@@ -36,8 +36,7 @@ def carry(listener: socket.socket, reach: Callable[[], socket.socket]) -> None:
             except OSError:
                 near.close()
                 continue
-            for pair in ((near, far), (far, near)):
-                threading.Thread(target=_pump, args=pair, daemon=True).start()
+            threading.Thread(target=_join, args=(near, far), daemon=True).start()
 
 
 def reach_socket(path: str) -> socket.socket:
@@ -45,6 +44,15 @@ def reach_socket(path: str) -> socket.socket:
     far = socket.socket(socket.AF_UNIX)
     far.connect(path)
     return far
+
+
+def _join(near: socket.socket, far: socket.socket) -> None:
+    """Carry both ways until both ends are done, then close them."""
+    with near, far:
+        back = threading.Thread(target=_pump, args=(far, near), daemon=True)
+        back.start()
+        _pump(near, far)
+        back.join()
 
 
 def _pump(source: socket.socket, target: socket.socket) -> None:

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -216,7 +216,7 @@ def _shared(value: Any, known: dict[str, str]) -> Any:
 
 
 @contextmanager
-def _folder() -> Iterator[str]:
+def _folder() -> Generator[str]:
     """Make a folder for a run, and remove it afterwards, whatever stands in it."""
     place = tempfile.mkdtemp(prefix="windtunnel-")
     try:
@@ -226,7 +226,7 @@ def _folder() -> Iterator[str]:
 
 
 @contextmanager
-def _served(answer: Answer) -> Iterator[int]:
+def _served(answer: Answer) -> Generator[int]:
     """Answer on a free port of this machine as long as the block runs."""
     http = listen(answer)
     thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
@@ -243,7 +243,7 @@ def _served(answer: Answer) -> Iterator[int]:
 
 
 @contextmanager
-def _wall(port: int, place: Path) -> Iterator[Any]:
+def _wall(port: int, place: Path) -> Generator[Any]:
     """Offer the server to the inside of bubblewrap, and return what makes a command run
     there."""
     path = place / "server"
@@ -295,7 +295,7 @@ def _no_wall(words: Sequence[str], folder: Path, told: int, search: str) -> list
 
 
 @contextmanager
-def _proxy(hosts: list[str]) -> Iterator[dict[str, str]]:
+def _proxy(hosts: list[str]) -> Generator[dict[str, str]]:
     """Refuse every host but this machine, and note which were asked for."""
 
     def refuse(method: str, path: str, headers: Headers, raw: bytes) -> Reply:
@@ -327,36 +327,32 @@ def _command(
     search = environment["PATH"]
     words = [shutil.which(words[0], path=search) or words[0], *words[1:]]
     began = time.monotonic()
-    process: subprocess.Popen[str] | None = None
     stopped = ""
+    process = subprocess.Popen(
+        wall(words, folder, writing, search),
+        cwd=folder,
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        start_new_session=True,
+        pass_fds=(writing,) if wall is not _no_wall else (),
+    )
+    reader = threading.Thread(target=_drain, args=(process.stdout, output), daemon=True)
     try:
-        process = subprocess.Popen(
-            wall(words, folder, writing, search),
-            cwd=folder,
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            errors="replace",
-            start_new_session=True,
-            pass_fds=(writing,) if wall is not _no_wall else (),
-        )
-        reader = threading.Thread(
-            target=_drain, args=(process.stdout, output), daemon=True
-        )
         reader.start()
         while process.poll() is None and not stopped:
-            stopped = _limit(
-                time.monotonic() - began, time_limit, len(records), output.size
-            )
+            seconds = time.monotonic() - began
+            stopped = _limit(seconds, time_limit, len(records), output.size)
             time.sleep(_LOOK)
-        seconds = time.monotonic() - began
     finally:
+        left = _end(process, home)
         os.close(writing)
-        left = _end(process, home) if process else 0
         told = os.read(reading, 20)
         os.close(reading)
+    seconds = time.monotonic() - began
     reader.join(timeout=2.0)
     code = process.returncode
     return {

@@ -116,9 +116,7 @@ def result(task: Task, prompt: int, folder: Path) -> Result:
     )
 
 
-def _folder(
-    rng: Random, name: str, tokens: float, largest: float
-) -> dict[str, str]:
+def _folder(rng: Random, name: str, tokens: float, largest: float) -> dict[str, str]:
     """Make files of about so many tokens in all."""
     files: dict[str, str] = {}
     room = tokens * CHARS_PER_TOKEN

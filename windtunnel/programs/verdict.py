@@ -23,6 +23,7 @@ from windtunnel.programs.run import Run, Step
 Kind = Literal[
     "not judged",
     "refused",
+    "unknown to the server",
     "grew",
     "tools failed",
     "no report",
@@ -34,8 +35,14 @@ Kind = Literal[
     "rule lost",
     "edited",
 ]
-QUIET: tuple[Kind, ...] = ("called again", "left processes")
-"""Findings that are told and fail nothing."""
+QUIET: tuple[Kind, ...] = (
+    "called again",
+    "left processes",
+    "rule lost",
+    "unknown to the server",
+)
+"""Findings that are told and fail nothing: they cost, or depend on the scripted model
+or on what the offline server knows."""
 NOTICED = 2_000
 """Characters that must have gone from the conversation before that is noticed."""
 _LINE = 12
@@ -43,6 +50,7 @@ _LINE = 12
 _NUMBER = re.compile(r"^\s*\d+(?:\t|→|: ?|\|)")
 _FAILED = re.compile(r"\A\W*(?:tool\W)?(?:error|exception|failed|failure)\b", re.I)
 _NO_TERMINAL = re.compile(r"not a (?:tty|terminal)|raw mode|terminal|\btty\b", re.I)
+_UNKNOWN = "Extra inputs are not permitted"
 _NOT_UNDERSTOOD = "I am the offline model, and I did not understand"
 
 
@@ -126,9 +134,7 @@ class Reading:
     @cached_property
     def summaries(self) -> list[tuple[int, Record]]:
         """The requests for summaries that were answered."""
-        return [
-            (n, r) for n, r in self.asked if r.asks_for_summary and r.status == 200
-        ]
+        return [(n, r) for n, r in self.asked if r.asks_for_summary and r.status == 200]
 
     @cached_property
     def compactions(self) -> list[Compaction]:
@@ -214,7 +220,9 @@ class Reading:
     def _not_judged(self) -> Iterator[Finding]:
         for step in self.run.steps:
             if step.stopped:
-                yield Finding("not judged", step.last, f"It was stopped: {step.stopped}.")
+                yield Finding(
+                    "not judged", step.last, f"It was stopped: {step.stopped}."
+                )
         if not self.asked:
             output = self.run.steps[-1].output.strip()
             says = output.splitlines()[-1][:200] if output else "nothing"
@@ -249,7 +257,12 @@ class Reading:
                 kinds.setdefault(rule, []).append(number)
         for numbers in kinds.values():
             words = self.run.records[numbers[0] - 1].broke[:200]
-            yield Finding("refused", numbers[0], f"{_requests(numbers)} refused: {words}")
+            text = f"{_requests(numbers)} refused: {words}"
+            if _UNKNOWN in words:
+                text += ". The API itself may know that key."
+                yield Finding("unknown to the server", numbers[0], text)
+            else:
+                yield Finding("refused", numbers[0], text)
 
     def _compacted_badly(self) -> Iterator[Finding]:
         for each in self.compactions:
@@ -310,7 +323,9 @@ class Reading:
         seen = set[str]()
         for number, record in self.main:
             messages = _messages(record)
-            names = {c["id"]: c["name"] for m in messages for c in of_type(m, "tool_use")}
+            names = {
+                c["id"]: c["name"] for m in messages for c in of_type(m, "tool_use")
+            }
             for message in messages:
                 for result in of_type(message, "tool_result"):
                     if result["tool_use_id"] not in seen:
@@ -343,8 +358,8 @@ class Reading:
                 yield Finding(
                     "rule lost",
                     step.last,
-                    f"The {which} report doesn't begin with the line that the rule asks "
-                    "for.",
+                    f"The {which} report of the scripted model doesn't begin with the "
+                    "line that the rule asks for.",
                 )
             if step.result.edited:
                 yield Finding(
@@ -374,7 +389,9 @@ class Reading:
         answers = [_answer_text(r) for _, r in self.summaries] + [
             text for _, text in _pieces(earlier[-1])
         ]
-        lines = {line for text in answers for line in text.splitlines() if len(line) > 40}
+        lines = {
+            line for text in answers for line in text.splitlines() if len(line) > 40
+        }
         everything = json.dumps(record.request, ensure_ascii=False)
         knows = self.run.task.prompts[0] in said or any(
             json.dumps(line, ensure_ascii=False)[1:-1] in everything
@@ -390,7 +407,9 @@ class Reading:
         made, again = dict[str, int](), list[int]()
         compacted = [each.request for each in self.compactions]
         for number, record in self.main:
-            for call in of_type({"content": (record.answer or {}).get("content") or []}, "tool_use"):
+            for call in of_type(
+                {"content": (record.answer or {}).get("content") or []}, "tool_use"
+            ):
                 key = json.dumps([call["name"], call["input"]], sort_keys=True)
                 if key in made and any(made[key] < n <= number for n in compacted):
                     again.append(number)
@@ -507,7 +526,9 @@ def _outside_results(record: Record) -> str:
     """Return all that is said in a request: the system prompt and every text, without
     results."""
     body = record.request or {}
-    texts = [block.get("text", "") for block in blocks({"content": body.get("system") or ""})]
+    texts = [
+        block.get("text", "") for block in blocks({"content": body.get("system") or ""})
+    ]
     for message in _messages(record):
         texts += [block["text"] for block in of_type(message, "text")]
     return "\n".join(texts)
@@ -553,7 +574,9 @@ def _shown(results: Sequence[str], requests: Sequence[Record]) -> float | None:
         texts = [text for _, text in _pieces(record)]
         texts += [_outside_results(record)]
         for text in texts:
-            unescaped = text.replace("\\n", "\n").replace('\\"', '"').replace("\\t", "\t")
+            unescaped = (
+                text.replace("\\n", "\n").replace('\\"', '"').replace("\\t", "\t")
+            )
             for version in (text, unescaped):
                 known |= {_plain(line) for line in version.splitlines()}
     unescaped_results = (

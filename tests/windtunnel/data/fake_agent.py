@@ -63,10 +63,11 @@ def compact(messages: list, prompt: str) -> list:
 
 
 def work() -> None:
-    messages = json.loads(SESSION.read_text()) if SESSION.exists() else []
+    is_old = SESSION.exists() and FAULT != "new"
+    messages = json.loads(SESSION.read_text()) if is_old else []
     compacted = False
     messages.append({"role": "user", "content": PROMPT})
-    while True:
+    while FAULT != "stops" or len(messages) < 9:
         if len(json.dumps(messages)) / 3 > 0.6 * WINDOW and FAULT != "never":
             messages, compacted = compact(messages, PROMPT), True
         answer = ask(messages)
