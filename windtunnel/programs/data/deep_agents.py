@@ -2,12 +2,17 @@
 window, prompt."""
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 from deepagents import create_deep_agent
 from deepagents.backends import FilesystemBackend
 from langchain_anthropic import ChatAnthropic
-from langgraph.checkpoint.sqlite import SqliteSaver
+
+try:
+    from langgraph.checkpoint.sqlite import SqliteSaver
+except ModuleNotFoundError:  # then there is one prompt and no session
+    SqliteSaver = None
 
 address, window, prompt = sys.argv[1:]
 model = ChatAnthropic(
@@ -18,7 +23,9 @@ model = ChatAnthropic(
     profile={"max_input_tokens": int(window), "tool_calling": True},
 )
 backend = FilesystemBackend(root_dir=".", virtual_mode=True)
-with SqliteSaver.from_conn_string(str(Path.home() / "session.db")) as saver:
+session = str(Path.home() / "session.db")
+opened = SqliteSaver.from_conn_string(session) if SqliteSaver else nullcontext()
+with opened as saver:
     agent = create_deep_agent(model=model, backend=backend, checkpointer=saver)
     asked = {"messages": [{"role": "user", "content": prompt}]}
     settings = {"recursion_limit": 2_000, "configurable": {"thread_id": "one"}}
