@@ -52,7 +52,7 @@ $(OTHERS)/installed: tests/adapters/requirements.txt $(STAMP)
 	@touch $@
 
 test-adapters: $(OTHERS)/installed ## other agents, Claude Code too, against the offline API; installs them apart
-	@$(PY) -m pytest tests/adapters -p no:nbval -n logical --dist=loadfile --override-ini addopts=--import-mode=importlib --override-ini 'pythonpath=.' $(ARGS)
+	@$(PY) -m pytest tests/adapters -p no:nbval -n logical --dist=loadfile --override-ini addopts=--import-mode=importlib --override-ini 'pythonpath=. tests/adapters' $(ARGS)
 
 LOCAL := $(CURDIR)/build/local
 test-local: $(STAMP) ## the agent with a real model of 98 MB in build/local; not in CI, because a busy machine slows it
