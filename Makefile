@@ -19,7 +19,7 @@ export PYTHONUTF8 = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test test-solved test-browser test-adapters test-local browser lint format notebooks html address lock prices bench bench-panels bench-faults compare sweeps stress handout returned reset clean
+.PHONY: help setup lab test test-solved test-browser test-adapters test-local browser lint format notebooks html address lock prices programs bench bench-panels bench-faults compare sweeps stress handout returned reset clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' Makefile | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -89,6 +89,9 @@ prices: $(STAMP) ## renew agentlib/prices.json from the newest release of litell
 
 lock: $(STAMP) ## write requirements.lock from pyproject.toml (ARGS="--upgrade" takes the newest versions)
 	$(PY) -m uv pip compile pyproject.toml $(UV_FLAGS) --custom-compile-command "make lock" --quiet $(ARGS) -o requirements.lock
+
+programs: $(STAMP) ## agents of others, installed in build/programs, in the wind tunnel; 30 minutes (NAME=pi: one of them)
+	@$(PY) -m tools.programs $(NAME)
 
 bench: $(STAMP) ## time the layers, beside the code they were learned from, and every import
 	@$(PY) tests/benchmarks/bench.py $(ARGS)

@@ -70,7 +70,8 @@ class Record:
     @property
     def is_message(self) -> bool:
         """Whether the request asks the model for a message."""
-        return (self.method, self.path.rstrip("/")) == ("POST", "/v1/messages")
+        path = self.path.removeprefix("/anthropic").rstrip("/")
+        return (self.method, path) == ("POST", "/v1/messages")
 
     def line(self) -> str:
         """Return the record as a line of JSON, without the bodies that it hasn't."""

@@ -33,6 +33,13 @@ uncounted."""
 _SURROGATE = re.compile(r"\\\\|\\ud[89ab]..\\ud[c-f]..|(\\ud[89a-f]..)", re.IGNORECASE)
 """An escaped backslash, an escaped pair, or (group 1) one half of a pair alone."""
 _TOP = ("anyOf", "oneOf", "allOf")
+EFFORT_BETAS = (
+    "mid-conversation-output-config-2026-07-01",
+    "per-turn-control-2026-07-01",
+)
+"""Each lets a system message among the others change the effort. The second one is what
+Claude Code 2.1.332 sends.
+https://platform.claude.com/docs/en/build-with-claude/effort-per-message"""
 _NO_COUNT = ("max_tokens", "stream", "stop_sequences", "metadata", "service_tier")
 _JsonType = Literal["object", "array", "string", "number", "integer", "boolean", "null"]
 
@@ -159,6 +166,12 @@ def _problems(body: Body, counts_only: bool, betas: str) -> Iterator[str]:
     yield from _tools(body.get("tools") or ())
     yield from _tool_choice(body)
     yield from _texts(body)
+    for i, message in enumerate(body["messages"]):
+        is_known = message["role"] == "system" and any(
+            beta in betas for beta in EFFORT_BETAS
+        )
+        if "output_config" in message and not is_known:
+            yield f"messages.{i}.output_config: Extra inputs are not permitted"
     yield from _cache_marks(body)
     yield from broken_edits(body, betas)
 

@@ -17,6 +17,7 @@ from agentlib.spending import price_list
 from session_report.terminal import run
 from windtunnel.judge import OTHERS, SEEDS, WINDOW, judge
 from windtunnel.judge.shown import page, text
+from windtunnel.programs.command import chosen, judge_program
 
 BEATEN, WRONG = 1, 2
 """Exit codes."""
@@ -38,7 +39,31 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 @click.command(cls=Command)
-@click.argument("engine")
+@click.argument("engine", default="")
+@click.option(
+    "--program",
+    metavar="NAME|COMMAND",
+    default="",
+    help="Judge a program instead, such as pi or 'myagent run {prompt}'.",
+)
+@click.option("--again", default="", help="Its command for a second prompt.")
+@click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set it for it.")
+@click.option(
+    "--home",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Copy these files into its HOME.",
+)
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Keep its requests, its output and a picture here.",
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(1),
+    default=600.0,
+    help="Its seconds a prompt.",
+)
 @click.option(
     "--at-least", default="", metavar="NAME|FILE", help="Exit with 1 if this beats it."
 )
@@ -56,10 +81,20 @@ def main(argv: Sequence[str] | None = None) -> None:
     "--jobs", type=click.IntRange(0), default=0, help="Processes. Default: one a core."
 )
 def command(
-    engine: str, at_least: str, html: Path | None, is_json: bool, **given: Any
+    engine: str,
+    program: str,
+    again: str,
+    env: Sequence[str],
+    home: Path | None,
+    keep: Path | None,
+    time_limit: float,
+    at_least: str,
+    html: Path | None,
+    is_json: bool,
+    **given: Any,
 ) -> int:
     """Judge an engine: MODULE:FUNCTION with the signature of
-    `agentlib.pipeline.compact`.
+    `agentlib.pipeline.compact`. Or judge an agent's program, with --program.
 
     It tries random conversations, runs generated tasks with the offline model, and
     compares what they cost and what was kept with presets and with other systems'
@@ -72,9 +107,35 @@ def command(
       agentlib-judge mine:compact --json > before.json
       agentlib-judge mine:compact --at-least before.json
 
+    A program gets a task of three windows of text, and a server of its own. {url},
+    {model}, {window} and {prompt} are filled in.
+
+    \b
+    Examples:
+      python -m windtunnel --program pi --window 100000 --seeds 1-5
+      python -m windtunnel --program 'myagent run {prompt}' \\
+        --again 'myagent run -c {prompt}' --env ANTHROPIC_BASE_URL={url} --home config/
+
     Exit codes: 0 nothing is broken, and NAME or the verdict in FILE doesn't beat it, 1
     otherwise, 2 a wrong argument, 130 Ctrl-C.
     """
+    if program:
+        if engine or at_least or html or given["sessions"]:
+            raise click.UsageError(
+                "--program goes with --again, --env, --home, --keep, --window, --seeds, "
+                "--price-as, --time-limit and --json alone"
+            )
+        return judge_program(
+            chosen(program, again, env, home),
+            given["window"],
+            given["seeds"],
+            model=given["price_as"],
+            keep=keep,
+            time_limit=time_limit,
+            is_json=is_json,
+        )
+    if not engine:
+        raise click.UsageError("name an engine as MODULE:FUNCTION, or a --program")
     least: Any = at_least
     if at_least and at_least not in OTHERS:
         try:

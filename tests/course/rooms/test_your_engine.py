@@ -343,7 +343,7 @@ def test_pairs_say_what_may_be_claimed_and_count_the_tasks():
     assert rows["claim"].tolist() == ["less", "less"]
     assert rows["less/more"].tolist() == ["20/0", "15/0"]
     assert compared(FIELD.spreads["hermes"], FIELD.spreads["default"]).startswith(
-        "equal"
+        "not to be told apart"
     )
 
 

@@ -1,0 +1,104 @@
+"""An agent with a compaction of its own, and faults that it can be told to have.
+
+python fake_agent.py ADDRESS WINDOW FAULT PROMPT      its session is in HOME
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+ADDRESS, WINDOW, FAULT, PROMPT = sys.argv[1], int(sys.argv[2]), *sys.argv[3:]
+SESSION = Path.home() / "session.json"
+BASH = {
+    "name": "bash",
+    "description": "Run a command.",
+    "input_schema": {
+        "type": "object",
+        "properties": {"command": {"type": "string"}},
+        "required": ["command"],
+    },
+}
+WISH = (
+    "Write a detailed summary of our conversation so far, with all files and rules, so "
+    "that you can go on with nothing but your summary."
+)
+
+
+def ask(messages: list) -> dict:
+    """Send a request and return the answer."""
+    body = {"model": "claude-haiku-5-5", "max_tokens": 1_500, "messages": messages}
+    body["tools"] = [BASH]
+    headers = {"x-api-key": "any", "anthropic-version": "2023-06-01"}
+    request = urllib.request.Request(
+        f"{ADDRESS}/v1/messages", json.dumps(body).encode(), headers
+    )
+    with urllib.request.urlopen(request) as response:
+        return json.load(response)
+
+
+def bash(command: str, compacted: bool) -> str:
+    if FAULT == "tools" and compacted:
+        return "Error: this tool is gone"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    return (done.stdout + done.stderr)[:40_000] or "(no output)"
+
+
+def compact(messages: list, prompt: str) -> list:
+    if FAULT == "cuts":
+        return [{"role": "user", "content": "Go on."}]
+    shown = messages[:1] if FAULT == "blind" else messages
+    answer = ask([*shown, {"role": "user", "content": WISH}])
+    summary = "".join(block.get("text", "") for block in answer["content"])
+    words = f"<summary>\n{summary}\n</summary>\n\n"
+    if FAULT == "grows":
+        words += "Remember this well. " * WINDOW
+    content = [{"type": "text", "text": words}]
+    if FAULT != "forgets":
+        content.append({"type": "text", "text": prompt})
+    return [{"role": "user", "content": content}]
+
+
+def work() -> None:
+    is_old = SESSION.exists() and FAULT != "new"
+    messages = json.loads(SESSION.read_text()) if is_old else []
+    compacted = False
+    messages.append({"role": "user", "content": PROMPT})
+    while FAULT != "stops" or len(messages) < 9:
+        if len(json.dumps(messages)) / 3 > 0.6 * WINDOW and FAULT != "never":
+            messages, compacted = compact(messages, PROMPT), True
+        answer = ask(messages)
+        messages.append({"role": "assistant", "content": answer["content"]})
+        calls = [block for block in answer["content"] if block["type"] == "tool_use"]
+        results = [
+            {
+                "type": "tool_result",
+                "tool_use_id": call["id"],
+                "content": bash(call["input"]["command"], compacted),
+            }
+            for call in calls
+        ]
+        SESSION.write_text(json.dumps(messages))
+        if not calls:
+            return
+        messages.append({"role": "user", "content": results})
+
+
+if FAULT == "silent":
+    print("I need a terminal")
+elif FAULT == "hangs":
+    time.sleep(600)
+elif FAULT == "floods":
+    while True:
+        print("again and again" * 100)
+elif FAULT == "leaves":
+    subprocess.Popen(["sleep", "613"], start_new_session=True)
+    work()
+elif FAULT == "nosy":
+    Path(os.environ["PLACE"]).write_text("I was here")
+    work()
+else:
+    work()

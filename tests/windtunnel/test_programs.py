@@ -1,0 +1,278 @@
+"""A program in the wind tunnel: what it decided, what it broke, and that nothing of it
+is left."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentlib.shell import confines
+from windtunnel.__main__ import main
+from windtunnel.programs.command import chosen, judged, text
+from windtunnel.programs.field import rows, stored, table
+from windtunnel.programs.picture import prompts
+from windtunnel.programs.program import (
+    Program,
+    from_command,
+    from_known,
+    furnish,
+    known,
+)
+from windtunnel.programs.run import Run, run
+from windtunnel.programs.task import make, result, task
+from windtunnel.programs.verdict import Reading
+
+FAKE = Path(__file__).with_name("data") / "fake_agent.py"
+WINDOW = 12_000
+NO_WALL = pytest.mark.skipif(not confines(), reason="no bubblewrap")
+WALLS = [False, pytest.param(True, marks=NO_WALL)]
+
+
+def fake(fault: str, **options: Any) -> Program:
+    command = f"{sys.executable} {FAKE} {{url}} {{window}} {fault} {{prompt}}"
+    return from_command(command, command, **options)
+
+
+def ran(fault: str, wall: bool = False, **options: Any) -> Run:
+    return run(fake(fault), task(1, WINDOW), WINDOW, confined=wall, **options)
+
+
+def kinds(reading: Reading) -> set[str]:
+    return {each.kind for each in reading.findings}
+
+
+def sleeping() -> bool:
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True)
+    return "sleep 613" in listed.stdout
+
+
+# -- the task --------------------------------------------------------------------------
+
+
+def test_the_task_holds_three_windows_in_two_folders(tmp_path: Path):
+    made = task(3, 20_000)
+    make(made, tmp_path)
+    files = list(tmp_path.rglob("*.py"))
+    assert len(files) == len(made.files)
+    assert 2.7 * 20_000 < sum(map(len, made.files.values())) / 2.4 < 3.6 * 20_000
+    assert made.rule in made.prompts[0]
+    assert made == task(3, 20_000)
+
+
+def test_a_file_that_was_changed_is_noticed(tmp_path: Path):
+    made = task(3, 8_000)
+    make(made, tmp_path)
+    assert result(made, 0, tmp_path).edited == ()
+    path = next(iter(made.files))
+    (tmp_path / path).write_text("x = 1\n")
+    assert result(made, 0, tmp_path).edited == (path,)
+
+
+# -- a sound program -------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def sound() -> Reading:
+    return Reading(ran("none"))
+
+
+def test_each_compaction_is_seen_with_its_sizes(sound: Reading):
+    made = sound.compactions
+    assert len(made) >= 2
+    assert all(each.by == "summary" and each.helped for each in made)
+    assert all(each.after < each.before < WINDOW for each in made)
+    assert all(each.summaries[0] == each.request - 1 for each in made)
+
+
+def test_what_the_summariser_saw_and_what_stays_is_seen(sound: Reading):
+    first = sound.compactions[0]
+    assert first.shown == 1.0
+    assert first.put_back == "user"
+    assert (first.words, first.words_kept) == ("kept", 1)
+    assert first.asked_as == "conversation"
+
+
+def test_both_reports_are_looked_at(sound: Reading):
+    assert [step.exit_code for step in sound.run.steps] == [0, 0]
+    assert all(
+        step.result.report and not step.result.edited for step in sound.run.steps
+    )
+    assert not kinds(sound) & {"refused", "grew", "tools failed", "no report"}
+
+
+def test_a_row_is_plain_json_and_a_picture(sound: Reading):
+    row = json.loads(json.dumps(sound.row("claude-haiku-5-5")))
+    assert row["requests"] == len(row["prompts"]) == len(row["kinds"])
+    assert row["dollars"] > 0
+    assert prompts(row).png()[:4] == b"\x89PNG"
+    assert text(row).count("by summary") == len(row["compactions"])
+
+
+# -- faults ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        ("grows", "grew"),
+        ("tools", "tools failed"),
+        ("never", "refused"),
+        ("cuts", "words missing"),
+        ("stops", "no report"),
+        ("new", "new session"),
+    ],
+)
+def test_a_fault_is_found_with_the_number_of_its_request(fault: str, kind: str):
+    reading = Reading(ran(fault))
+    (first, *_) = [each for each in reading.findings if each.kind == kind]
+    assert reading.run.records[first.request - 1].is_message
+    assert not reading.passes()
+
+
+def test_words_that_only_the_summary_holds_are_told_apart():
+    made = Reading(ran("forgets")).compactions
+    assert made[0].words == "in the summary"
+    assert made[0].words_kept == 0
+
+
+def test_a_summariser_that_sees_little_is_noticed():
+    assert (Reading(ran("blind")).compactions[0].shown or 0) < 0.5
+
+
+@pytest.mark.parametrize("wall", WALLS)
+@pytest.mark.parametrize("fault", ["silent", "hangs", "floods"])
+def test_a_program_that_never_works_gets_one_line(fault: str, wall: bool):
+    began = time.monotonic()
+    reading = Reading(ran(fault, wall, time_limit=2))
+    assert time.monotonic() - began < 20
+    assert kinds(reading) == {"not judged"}
+    assert not reading.passes()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
+@pytest.mark.parametrize("wall", WALLS)
+def test_no_process_is_left(wall: bool):
+    reading = Reading(ran("leaves", wall))
+    assert reading.run.steps[0].left == 1
+    assert "left processes" in kinds(reading)
+    assert not sleeping()
+
+
+@NO_WALL
+def test_behind_the_wall_it_writes_and_reaches_nothing_else(tmp_path: Path):
+    outside = Path(__file__).with_name("was_here")
+    inside = fake("nosy", env=[f"PLACE={outside}"])
+    reading = Reading(run(inside, task(1, WINDOW), WINDOW, confined=True))
+    assert not outside.exists()
+    assert "not judged" in kinds(reading)
+    assert reading.run.unconfined == ""
+
+
+def test_without_the_wall_the_verdict_says_so(sound: Reading):
+    assert sound.run.unconfined
+    assert "Not confined" in text(sound.row("claude-haiku-5-5"))
+
+
+# -- programs by name and by command ---------------------------------------------------
+
+
+def test_a_program_that_is_not_there_is_named():
+    with pytest.raises(FileNotFoundError, match="nowhere-at-all"):
+        run(from_command("nowhere-at-all {prompt}"), task(1, WINDOW), WINDOW)
+
+
+def test_home_is_copied_and_filled_in(tmp_path: Path):
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/it.json").write_text('{"url": "{url}", "size": {window}}')
+    (tmp_path / "config/picture").write_bytes(b"\xff\x00{url}")
+    home = tmp_path / "home"
+    home.mkdir()
+    program = Program(name="x", run=("x",), home=tmp_path / "config")
+    furnish(program, home, {"{url}": "http://here", "{window}": "9"})
+    assert json.loads((home / "it.json").read_text()) == {
+        "url": "http://here",
+        "size": 9,
+    }
+    assert (home / "picture").read_bytes() == b"\xff\x00{url}"
+
+
+@pytest.mark.parametrize("name", known())
+def test_a_known_program_has_all_that_it_needs(name: str):
+    program = from_known(name)
+    assert any("{prompt}" in word for word in program.run)
+    assert program.version
+    assert program.about
+    values = " ".join([*program.run, *program.env.values(), *program.files.values()])
+    assert "{url}" in values
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("pi", "again {prompt}", [], None),
+        ("unheard-of", "", [], None),
+        ("myagent {prompt}", "", ["NAME"], None),
+        ("myagent '{prompt}", "", [], None),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(options: Any):
+    with pytest.raises(ValueError, match=r"--\w+"):
+        chosen(*options)
+
+
+def test_kept_files_hold_the_requests(tmp_path: Path):
+    (row,) = judged(
+        fake("none"), WINDOW, [2], model="claude-haiku-5-5", keep=tmp_path / "kept"
+    )
+    lines = (tmp_path / "kept/2/requests.jsonl").read_text().splitlines()
+    assert len(lines) == row["requests"]
+    assert json.loads(lines[0])["request"]["messages"]
+    assert (tmp_path / "kept/2/prompts.png").exists()
+
+
+def test_the_command_exits_with_1_if_something_is_broken(capsys: Any):
+    command = f"{sys.executable} {FAKE} {{url}} {{window}} never {{prompt}}"
+    with pytest.raises(SystemExit) as ended:
+        main(["--program", command, "--window", "12000", "--seeds", "1", "--json"])
+    assert ended.value.code == 1
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row["findings"]
+
+
+def test_an_engine_and_a_program_are_not_judged_together():
+    with pytest.raises(SystemExit) as ended:
+        main(["mine:compact", "--program", "pi"])
+    assert ended.value.code == 2
+
+
+# -- the stored field ------------------------------------------------------------------
+
+
+def test_stored_rows_hold_no_text_of_a_program(sound: Reading):
+    row = stored(sound.row("claude-haiku-5-5"), "2026-11-26")
+    assert all(isinstance(number, int) for _, number in row["findings"])
+    longest = max(len(each) for each in texts(row))
+    assert longest < 100
+
+
+def texts(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        return [text for each in value.values() for text in texts(each)]
+    if isinstance(value, list):
+        return [text for each in value for text in texts(each)]
+    return [value] if isinstance(value, str) else []
+
+
+def test_the_field_names_each_program_with_its_version():
+    stored_rows = rows()
+    assert {row["program"] for row in stored_rows} <= set(known())
+    for row in stored_rows:
+        assert row["version"] == from_known(row["program"]).version
+        assert row["date"]
+    assert (
+        table(stored_rows).count("\n") == len({r["program"] for r in stored_rows}) + 1
+    )
