@@ -62,7 +62,7 @@ def field(
     axes.set_yticks([0, 20, 40, 60, 70, 80, 90, 100])
     axes.axhspan(0, _FOLD, color="#F3F4F5", zorder=0)
     words = f"below {_FOLD} % the scale is closer"
-    axes.text(low - 3, _FOLD - 3, words, color=GREY, fontsize=8, va="top")
+    axes.text(low - 3, 2, words, color=GREY, fontsize=8, va="bottom")
     colours = {
         n: c
         for c, names in zip(COLOURS, families.values(), strict=False)
