@@ -32,14 +32,12 @@ def spaced(text: str) -> str:
 
 
 def main() -> int:
-    from tools.notebooks import dumps
-
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         notebook = nbformat.read(path, as_version=4)
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
                 cell.source = spaced(cell.source)
-        write(path, dumps(notebook))
+        write(path, nbformat.writes(notebook).rstrip("\n") + "\n")
     return 0
 
 
