@@ -23,6 +23,9 @@ MIME = "application/vnd.agent-course.play+json"
 MOST = 2_000
 """Places that a page can hold of one panel."""
 
+PARTS = re.compile(r"(?=<tr)|(?=<details)|(?<=</details>)")
+"""Where a table is cut, so that a page holds each row and each long text in it once."""
+
 
 def install(stem: str) -> None:
     """Let this kernel add a recording to the outputs of each chart and each panel."""
@@ -64,7 +67,7 @@ def panel(shown: Any, stops: Mapping[str, Any]) -> dict[str, Any]:
     sheet, places, chunks = Sheet(), list[Any](), dict[str, int]()
     for at in product(*values):
         picture, drawing = drawn(shown, dict(zip(controls, at, strict=True)), sheet)
-        parts = re.split(r"(?=<tr)", drawing.table) if drawing.table else []
+        parts = PARTS.split(drawing.table) if drawing.table else []
         table = [chunks.setdefault(part, len(chunks)) for part in parts]
         places.append([picture, unwrapped(drawing.sentence), table])
     if len(places) > MOST:
