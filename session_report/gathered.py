@@ -608,8 +608,10 @@ def _usage(event: _Event) -> Block:
     for call in earlier:
         other = str(call.get("model") or model)
         is_same = listed_name(other) == listed_name(model)
-        own = {"model": model, "type": ""} if is_same else {"model": other}
-        calls.append({**call, **own})
+        if is_same:  # what it wrote is a part of this reply
+            last["output_tokens"] += call.get("output_tokens") or 0
+            call = {**call, "output_tokens": 0, "type": ""}
+        calls.append({**call, "model": model if is_same else other})
     usage: Block = {**last, "model": model}
     origins = [part["origin"] for part in parts if part.get("origin")]
     usage |= {} if is_exact else {"id": event.identity or None}

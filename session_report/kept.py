@@ -523,8 +523,10 @@ def _unsaid(session: Session, measured: Sequence[_Measured]) -> set[tuple[int, s
                         wanted.setdefault(piece[at : at + _STEP], set()).add(sought)
     for place, text in _texts(session, measured) if missing else ():
         plain = bare(text)
-        starts = {plain[at : at + _STEP] for at in range(0, len(plain), _STRIDE)}
-        likely = [short, *(wanted[start] for start in starts & wanted.keys())]
+        starts = {*_PIECES.findall(plain)} & wanted.keys()
+        likely = [*([short] if short else []), *(wanted[start] for start in starts)]
+        if not likely:
+            continue
         missing -= {
             sought
             for several in likely
@@ -571,6 +573,7 @@ def bare(text: str) -> str:
     return _NO_LETTER.sub("", text).lower()
 
 
+_PIECES = re.compile(rf"(.{{{_STEP}}}).{{0,{_STRIDE - _STEP}}}", re.DOTALL)
 _NO_LETTER = re.compile(r"[\W_]+")
 _NO_LETTERS = bytes(n for n in range(128) if not chr(n).isalnum())
 

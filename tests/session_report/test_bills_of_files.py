@@ -100,6 +100,8 @@ def test_an_advisor_is_paid_beside_the_model_that_answers(tmp_path: Path) -> Non
     assert row["responses"] == 1
     assert row["where"]["answers"] == 440 + 900
     assert row["where"]["other calls"] == 50_000
+    (request,) = sessions.load(path).requests
+    assert request.usage["output_tokens"] == 440, "the reply's own"
     models = {each["model"]: each["tokens"] for each in row["report"]["models"]}
     assert models["claude-opus-4-7"] == 50_900
 
