@@ -106,7 +106,7 @@ def test_no_cap_is_infinite():
         (["--model", "other"], "to ask 'other' add --live"),
         (
             ["--live", "--model", "other", "--price", "free"],
-            "price='free'; write IN,OUT or ",
+            "price='free'; write IN,OUT",
         ),
         (["--live", "--model", "other"], "name one with --price IN,OUT or MODEL_PRICE"),
     ],
