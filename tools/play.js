@@ -259,13 +259,13 @@ class Trail {
     const isLess = ([one, last], [other, first]) => one < other || (one === other && last < first);
     const [best, its] = whole.reduce(
       (least, each) => least && !isLess(costs(each), costs(least)) ? least : each, null) || [''];
-    const short = name => name.split(' · ')[0];
+    const short = name => name.split(' · ')[0], titled = name => this.data.titles[name] ?? name;
     const cheapest = best ?
       `${short(best) === best ? '' : 'trial '}${short(best)}, ${its.prices[model]}` : 'none yet';
     this.say(now, run, cheapest, every, model);
     const path = [...this.tried.keys()].filter(name => this.known.get(name).preset === this.preset).slice(-6);
     const dots = [...path, ...[...every.keys()].filter(name => !path.includes(name))].map(name => ({
-      words: name === now ? shorten(name, 36) : short(name), at: [every.get(name).dollars[model], every.get(name).kept],
+      words: titled(name === now ? shorten(name, 36) : short(name)), at: [every.get(name).dollars[model], every.get(name).kept],
       hollow: every.get(name).hollow, onTrail: path.includes(name), now: name === now, best: name === best}));
     const title = `Cheapest that loses nothing: ${cheapest}`;
     this.picture.innerHTML = trade(dots, {...this.data, title, label: this.line.textContent});
@@ -320,7 +320,7 @@ const SIDES = [[9, 0], [-9, 0], [0, 9], [0, -9], [9, 9], [9, -9], [-9, 9], [-9, 
 const measure = document.createElement('canvas').getContext('2d');
 
 /** Draws each run as a named dot: the price to the right, what is left of the task upwards. */
-function trade(dots, {title, left, most, label}) {
+function trade(dots, {title, left, most, evidence, label}) {
   const [x0, y0, wide, high] = [720, 3150, 6200, 2600];
   const prices = dots.map(each => each.at[0]);
   const low = Math.min(...prices), top = Math.max(...prices), span = top - low || top || 1;
@@ -343,7 +343,8 @@ function trade(dots, {title, left, most, label}) {
   under.push(line(`M${x0} ${y0 - high}V${y0}h${wide}`, QUIET, 11),
     words('price of the task', x0 + wide / 2, y0 + 400, QUIET, 10, 'middle'),
     words(`${left}, of ${most}`, 200, y0 - high / 2, QUIET, 10, 'middle', `transform="rotate(-90 200 ${y0 - high / 2})"`),
-    words(title, 100, 280, DARK, 13, 'start', 'font-weight="bold"'));
+    words(title, 100, 280, DARK, 13, 'start', 'font-weight="bold"'),
+    words(evidence, 100, 3660, QUIET, 8, 'start'));
   const hints = ['↖ cheaper, and less lost', ...dots.some(each => each.hollow) ? ['○ the rule or a fact is lost'] : []];
   hints.forEach((text, n) => over.push(
     words(text, x(top), y(most / 2) - 40 - 165 * (hints.length - 1 - n), DOT, 9, 'end')));

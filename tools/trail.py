@@ -11,12 +11,14 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from agentlib.presets import TITLES
 from course.figures import charts
 from course.panels.what_if import WhatIf, models, positions, settings_at, without_effect
 from session_report.playback import table
 from session_report.style import cents
 from tools.drawing import Sheet
 from tools.stops import with_own
+from windtunnel.trade import EVIDENCE
 
 
 class Bench:
@@ -95,6 +97,8 @@ def trail(shown: WhatIf, stops: Mapping[str, Any]) -> tuple[Sheet, dict[str, Any
         "dots": {name: judged(trial) for name, trial in shown.presets.items()},
         "most": int(next(iter(shown.presets.values())).most),
         "left": shown.source.left,
+        "titles": dict(TITLES),
+        "evidence": f"{EVIDENCE}.",
         "note": shown.source.note,
         "fields": fields,
     }

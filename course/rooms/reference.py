@@ -76,7 +76,9 @@ def settings_table() -> Table:
         }
         for row in found
     }
-    return Table("\n".join(map(_paragraph, found)), as_table(frame, align="left").html)
+    html = as_table(frame, align="left").html
+    wide = f'<div style="overflow-x: auto">{html}</div>'  # or a narrow page cuts it off
+    return Table("\n".join(map(_paragraph, found)), wide)
 
 
 def _paragraph(row: Setting) -> str:

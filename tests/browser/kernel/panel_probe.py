@@ -92,7 +92,7 @@ def stale(panel: Any) -> Iterator[str]:
             draw = getattr(panel.draw, "__wrapped__", panel.draw)
             picture, text, *_ = draw(**panel.values)
     except Exception as error:  # a panel says why in place of a picture
-        picture, text, _ = undrawn(error)
+        picture, text, *_ = undrawn(error)
     if text != panel.text:
         yield f"at {panel.values} it says {panel.text!r} and not {text!r}"
     if digest(picture) != digest(panel.picture.value):
