@@ -153,7 +153,9 @@ def agree(
     for picture in pictures[
         :-1
     ]:  # the page draws it itself, and may choose other ticks
-        assert names(state["pictures"][0]["words"]) == names(recorded(picture)[1])
+        shown = names(state["pictures"][0]["words"])
+        differ = shown ^ names(recorded(picture)[1])
+        assert differ == set(), differ
 
 
 def names(words: list[str]) -> set[str]:

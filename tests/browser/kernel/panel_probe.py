@@ -75,6 +75,7 @@ def moved(panel: Any, values: dict[str, Any]) -> tuple[str, list[Any], str]:
     draw, panel.draw = panel.draw, getattr(panel.draw, "__wrapped__", panel.draw)
     with recording(sheet, pictures):
         if isinstance(panel, WhatIf):
+            panel.turns.clear()  # or a trial made before would draw nothing again
             for name, value in values.items():
                 known = [*panel.known]
                 panel.controls[name].value = known[value] if name == "trial" else value
