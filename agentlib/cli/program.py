@@ -36,8 +36,8 @@ def started_by(module: str, script: str) -> list[str]:
 def engine_named(name: str) -> ContextEngine:
     """Import `module:function` or `path/to/file.py:function`; `compact` if none is named.
 
-    The current folder is searched, too, and after all else, so that a `random.py` there
-    takes nobody's place. Raises ValueError with what is wrong about the name.
+    The current folder is searched last, so that a `random.py` there doesn't hide the
+    library's. Raises ValueError with what is wrong about the name.
     """
     place, colon, attribute = name.rpartition(":")
     if not colon or attribute.endswith((".py", "\\")) or "/" in attribute:

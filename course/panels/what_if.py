@@ -416,8 +416,6 @@ def _as_table(trials: Mapping[str, Trial], now: str, model: str) -> str:
     prices = [cents(trials[name].price[model]).replace(" ", "\u00a0") for name in names]
     marked = [f"{'▶ ' * (name == now)}{name}" for name in names]
     lost = [trials[name].lost for name in names]
-    # A price stays in one line beside its unit, however narrow the table is.
-    prices = [price.replace(" ", "\N{NO-BREAK SPACE}") for price in prices]
     table = DataFrame({"trial": marked, "price": prices, "lost": lost})
     return scrolling(table, "table of the trials", "left")
 
