@@ -1,0 +1,364 @@
+"""`workbook/my_agent.py`: the file that a learner writes by passing exercises.
+
+When an exercise that is a part of an engine passes, its function goes into the file,
+under a heading with the lesson it is from and whose it is. At the end stands the
+`compact` that puts the parts together, written by the course until the learner changes
+it. The file is written in a workbook and nowhere else: not in `notebooks/`, not in CI,
+not by a web page.
+"""
+
+import ast
+import linecache
+import os
+import re
+import types
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from course.part_source import CannotStand, names_used, source_of
+from course.parts_list import (
+    COMPACT_IMPORTS,
+    NUMBERS,
+    PARTS,
+    compact_of,
+    numbers_of,
+)
+from course.rooms import find
+
+FILE = "my_agent.py"
+MARK = ".copied.json"
+"""A folder with this file is a workbook."""
+COMPACT = "compact"
+_HEADING = re.compile(r"^# -- (\d\d\.\d|NUMBERS|compact)\b.*$", re.MULTILINE)
+_TITLE = (
+    '"""My agent, as far as I have come.\n\n'
+    'agentlib --engine workbook/my_agent.py:compact "Read every Python file and report"\n"""'
+)
+
+
+@dataclass
+class AgentFile:
+    """`my_agent.py` in its sections. `text` is the file again."""
+
+    sections: dict[str, str] = field(default_factory=dict[str, str])
+    """The code below each heading, by the heading's first word, such as "02.2"."""
+    imports: dict[str, str] = field(default_factory=dict[str, str])
+    """The import statement of each name."""
+    own_lines: str = ""
+    """What the learner wrote above the first heading, imports apart."""
+
+    @property
+    def parts(self) -> list[str]:
+        """The exercises that are in the file, in its order."""
+        return [name for name in PARTS if name in self.sections]
+
+    @property
+    def has_own_compact(self) -> bool:
+        """Whether the learner changed the `compact` that the course wrote."""
+        written = compact_of(self.parts, NUMBERS in self.sections)
+        return self.sections.get(COMPACT, written).strip() != written.strip()
+
+    def text(self) -> str:
+        """Return the file: imports that are needed, numbers, parts, and `compact`."""
+        order = [NUMBERS, *PARTS, COMPACT]
+        code = [(name, self.sections[name]) for name in order if name in self.sections]
+        used = {each for _, text in code for each in names_used(text)}
+        used |= {*names_used(self.own_lines)} if self.own_lines else set()
+        lines = {self.imports[name] for name in used if name in self.imports}
+        top = [_TITLE, _grouped(lines), self.own_lines.strip()]
+        blocks = [f"{_heading(name)}\n\n\n{text.strip()}" for name, text in code]
+        return "\n\n\n".join(["\n\n".join(filter(None, top)), *blocks]) + "\n"
+
+
+def parsed(text: str) -> AgentFile:
+    """Read the text of a file into its sections. A slip in one leaves the others whole."""
+    marks = [*_HEADING.finditer(text)]
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    above = text[: marks[0].start()] if marks else text
+    file = AgentFile()
+    for mark, end in zip(marks, ends, strict=True):
+        file.sections[mark[1]] = text[mark.end() : end].strip() + "\n"
+    file.imports = imports_in(above)
+    file.own_lines = _without_imports(above)
+    return file
+
+
+def imports_in(text: str) -> dict[str, str]:
+    """Return a statement for each name that the import lines of a text bring in.
+
+    >>> imports_in("from a.b import c, d as e")
+    {'c': 'from a.b import c', 'e': 'from a.b import d as e'}
+    """
+    found: dict[str, str] = {}
+    for node in _statements(text):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for alias in node.names:
+                one = f"{alias.name} as {alias.asname}" if alias.asname else alias.name
+                place = (
+                    f"from {node.module} " if isinstance(node, ast.ImportFrom) else ""
+                )
+                found[alias.asname or alias.name] = f"{place}import {one}"
+    return found
+
+
+def _statements(text: str) -> list[ast.stmt]:
+    try:
+        return ast.parse(text).body
+    except SyntaxError:
+        return []
+
+
+def _without_imports(text: str) -> str:
+    """Return what stands above the first heading, without docstring and imports."""
+    lines = text.splitlines()
+    for node in _statements(text):
+        is_docstring = isinstance(node, ast.Expr) and node.lineno == 1
+        if is_docstring or isinstance(node, ast.Import | ast.ImportFrom):
+            for number in range(node.lineno - 1, node.end_lineno or node.lineno):
+                lines[number] = ""
+    return "\n".join(line for line in lines if line.strip())
+
+
+def _grouped(statements: Iterable[str]) -> str:
+    """Write import statements as ruff does: sorted, one for each module, 88 wide.
+
+    >>> print(_grouped(["from a import c", "from a import b", "import re"]))
+    import re
+    <BLANKLINE>
+    from a import b, c
+    """
+    plain = sorted(each for each in statements if each.startswith("import "))
+    names: dict[str, list[str]] = {}
+    for each in statements:
+        if each.startswith("from "):
+            module, _, name = each.removeprefix("from ").partition(" import ")
+            names.setdefault(module, []).append(name)
+    theirs = [*plain]
+    ours: list[str] = []
+    for module in sorted(names):
+        listed = sorted(names[module], key=lambda name: (not name.isupper(), name))
+        line = f"from {module} import {', '.join(listed)}"
+        if len(line) > 88:
+            line = f"from {module} import (\n    " + ",\n    ".join(listed) + ",\n)"
+        (ours if module.startswith("agentlib") else theirs).append(line)
+    return "\n\n".join(filter(None, ["\n".join(theirs), "\n".join(ours)]))
+
+
+def _heading(name: str) -> str:
+    """Return the line above a section."""
+    if name == NUMBERS:
+        return "# -- NUMBERS My agent's own numbers (yours)"
+    if name == COMPACT:
+        return "# -- compact What the next request sends (the course's, until you change it)"
+    return f"# -- {name} {PARTS[name].title} (yours)"
+
+
+# -- the file on disk ------------------------------------------------------------------
+
+
+def workbook() -> Path | None:
+    """Return the workbook that this notebook stands in, None anywhere else."""
+    folder = Path.cwd()
+    return folder if (folder / MARK).is_file() and "CI" not in os.environ else None
+
+
+def read(folder: Path | None) -> AgentFile:
+    """Read a workbook's file. Without one there are no sections."""
+    path = folder / FILE if folder else None
+    if path is None or not path.is_file():
+        return AgentFile()
+    return parsed(path.read_text(encoding="utf-8"))
+
+
+def keep(exercise: str, answer: Any) -> str:
+    """Put a right answer into the workbook's file, and return a line about it.
+
+    The line is "" where nothing is kept: outside a workbook, for an exercise that is no
+    part of an agent, for the course's own function, and for one that is there already.
+    """
+    folder = workbook()
+    if folder is None or not (exercise in PARTS or numbers_of(exercise, answer)):
+        return ""
+    if exercise in PARTS and _is_the_courses(answer):
+        return ""
+    with FileLock(folder / f".{FILE}.lock", timeout=10):
+        file = read(folder)
+        before = file.text() if file.sections else ""
+        try:
+            _put(file, exercise, answer)
+        except CannotStand as reason:
+            kept = " The one from before stays." if exercise in file.sections else ""
+            return f"It is not in {FILE}, because {reason}.{kept}"
+        text = file.text()
+        if text == before:
+            return ""
+        _write(folder / FILE, text)
+    return f"It stands in workbook/{FILE}{_about_compact(file, exercise)}."
+
+
+def _put(file: AgentFile, exercise: str, answer: Any) -> None:
+    is_theirs = file.has_own_compact
+    if numbers := numbers_of(exercise, answer):
+        known = _numbers_in(file) | numbers
+        lines = "".join(f"    {name!r}: {value!r},\n" for name, value in known.items())
+        file.sections[NUMBERS] = f"NUMBERS = {{\n{lines}}}\n".replace("'", '"')
+    else:
+        others = frozenset(PARTS[name].name for name in PARTS)
+        source = source_of(answer, PARTS[exercise].name, others)
+        file.sections[exercise] = source.text
+        file.imports |= source.imports
+    if not is_theirs and any(PARTS[name].is_of_engine for name in file.parts):
+        file.sections[COMPACT] = compact_of(file.parts, NUMBERS in file.sections)
+        file.imports |= imports_in(COMPACT_IMPORTS)
+
+
+def _numbers_in(file: AgentFile) -> dict[str, Any]:
+    for node in _statements(file.sections.get(NUMBERS, "")):
+        if isinstance(node, ast.Assign):
+            return ast.literal_eval(node.value)
+    return {}
+
+
+def _about_compact(file: AgentFile, exercise: str) -> str:
+    if file.has_own_compact and exercise in PARTS and PARTS[exercise].is_of_engine:
+        return f"; `compact` there is yours, so call `{PARTS[exercise].name}` in it yourself"
+    return ""
+
+
+def _is_the_courses(answer: Any) -> bool:
+    return str(getattr(answer, "__module__", "")).partition(".")[0] in (
+        "course",
+        "agentlib",
+    )
+
+
+def _write(path: Path, text: str) -> None:
+    """Write under another name and rename, so that a reader sees the old or the new."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_text(text, encoding="utf-8", newline="\n")
+    draft.replace(path)
+
+
+# -- the file at work ------------------------------------------------------------------
+
+
+@dataclass
+class Loaded:
+    """What could be taken from a learner's file."""
+
+    functions: dict[str, Callable[..., Any]] = field(
+        default_factory=dict[str, Callable[..., Any]]
+    )
+    """The learner's functions by exercise, those that pass its check."""
+    problems: list[str] = field(default_factory=list[str])
+    """A line for each section that could not be taken, with its place in the file."""
+    engine: Callable[..., Any] | None = None
+    """The file's `compact`, with the course's function where a part can't be taken."""
+
+    @property
+    def count(self) -> tuple[int, int]:
+        """Parts of the engine that are the learner's, and all of them."""
+        engine = [name for name, part in PARTS.items() if part.is_of_engine]
+        return len([name for name in engine if name in self.functions]), len(engine)
+
+    @property
+    def whose(self) -> str:
+        """Say in one line whose each part of the engine is."""
+        engine = [name for name, part in PARTS.items() if part.is_of_engine]
+        mine = [name for name in engine if name in self.functions]
+        others = [name for name in engine if name not in self.functions]
+        if not mine:
+            return "All parts are the course's."
+        rest = f"; {_listed(others)} the course's" if others else ""
+        return f"{_listed(mine)} yours{rest}."
+
+
+def _listed(names: list[str]) -> str:
+    if len(names) == 1:
+        return f"{names[0]} is"
+    return f"{', '.join(names[:-1])} and {names[-1]} are"
+
+
+def load(folder: Path | None, passes: Callable[[str, Any], bool]) -> Loaded:
+    """Take what can be taken from a workbook's file; `passes` runs an exercise's check.
+
+    A section with a slip, a bad import or an answer that no longer passes is named with
+    its line, and the course's function stands in for it. The others still run.
+    """
+    loaded = Loaded()
+    path = folder / FILE if folder else None
+    if path is None or not path.is_file():
+        return loaded
+    text = path.read_text(encoding="utf-8")
+    module = types.ModuleType("my_agent")
+    module.__file__ = str(path)
+    linecache.checkcache(str(path))
+    marks = [*_HEADING.finditer(text)]
+    _run(text[: marks[0].start()] if marks else text, 0, module, loaded)
+    for mark, end in _spans(marks, len(text)):
+        name = mark[1]
+        line = text.count("\n", 0, mark.end())
+        has_run = _run(text[mark.end() : end], line, module, loaded)
+        if name in PARTS:
+            _take(name, has_run, line, module, loaded, passes)
+        elif name == COMPACT and has_run:
+            loaded.engine = getattr(module, COMPACT, None)
+    return loaded
+
+
+def _spans(marks: list[re.Match[str]], end: int) -> Iterable[tuple[re.Match[str], int]]:
+    return zip(marks, [mark.start() for mark in marks[1:]] + [end], strict=True)
+
+
+def _run(code: str, line: int, module: types.ModuleType, loaded: Loaded) -> bool:
+    """Run a section in the file's module. `line` lines of the file stand above it."""
+    path = str(module.__file__)
+    try:
+        tree = ast.parse(code, path)
+        ast.increment_lineno(tree, line)
+        for statement in tree.body:
+            one = ast.Module([statement], [])
+            exec(compile(one, path, "exec"), module.__dict__)
+    except SyntaxError as error:
+        loaded.problems.append(
+            f"{FILE}, line {line + (error.lineno or 1)}: {error.msg}"
+        )
+        return False
+    except Exception as error:  # an import, or whatever the learner put there
+        loaded.problems.append(f"{FILE}, line {_line_of(error, path, line)}: {error}")
+        return False
+    return True
+
+
+def _line_of(error: Exception, path: str, line: int) -> int:
+    trace = error.__traceback__
+    while trace:
+        if trace.tb_frame.f_code.co_filename == path:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
+
+
+def _take(
+    exercise: str,
+    has_run: bool,
+    line: int,
+    module: types.ModuleType,
+    loaded: Loaded,
+    passes: Callable[[str, Any], bool],
+) -> None:
+    """Take one part if it passes, or else put the course's function in its place."""
+    part = PARTS[exercise]
+    function = getattr(module, part.name, None) if has_run else None
+    if function is not None and passes(exercise, function):
+        loaded.functions[exercise] = function
+        return
+    if has_run:
+        loaded.problems.append(
+            f"{FILE}, line {line + 1}: `{part.name}` doesn't pass {exercise}"
+        )
+    setattr(module, part.name, find(exercise).finished)
