@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
+from agentlib.pipeline import ContextEngine
 from course import yours
 from course.asked import is_label, settled
 from course.checking import Answer, Wrong
@@ -140,6 +141,16 @@ def agent() -> yours.Loaded:
             print(problem)
             _said.add(problem)
     return loaded
+
+
+def so_far(lesson: str) -> ContextEngine:
+    """Return the engine that the learner has built before this lesson.
+
+    Print in one line whose each part is. Without a part of theirs it is the course's.
+    """
+    engine, whose = yours.engine_before(lesson, agent().functions)
+    print(whose)
+    return engine
 
 
 _said: set[str] = set()

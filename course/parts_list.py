@@ -39,6 +39,8 @@ PARTS = {
 }
 """By exercise, in the order in which an engine needs them."""
 
+FILLED = ("02.2", "03.2")
+"""Parts that no agent of a lesson does without: unsolved, the finished function runs."""
 _SHARES = ("threshold", "summary_tokens")
 
 
@@ -79,8 +81,9 @@ def _compact(has: set[str], has_numbers: bool) -> str:
     if "clear_view" in has:
         lines += [
             "    if now.may_clear:",
-            "        keep_recent, min_chars = now.settings.keep_recent, now.settings.min_chars",
-            "        step = now.cleared(clear_view(now.messages, keep_recent, min_chars))",
+            "        recent, length = now.settings.keep_recent, now.settings.min_chars",
+            "        view = clear_view(now.messages, keep_recent=recent, min_chars=length)",
+            "        step = now.cleared(view)",
         ]
     if not has & {"keep_last", "with_head"}:
         return "\n".join([*lines, "    return step"])
@@ -92,8 +95,7 @@ def _compact(has: set[str], has_numbers: bool) -> str:
     lines += _wishes(has)
     no_wish = " and wish is None" if has & {"focus_of", "finished"} else ""
     lines += [
-        "    is_full = now.settings.auto and size > now.settings.threshold_tokens",
-        f'    if now.reason == "auto"{no_wish} and not is_full:',
+        f'    if now.reason == "auto"{no_wish} and not now.is_full(size):',
         "        return step",
         "    if len(exchanges(messages)) < 2:  # nothing to put a summary in place of",
         "        return step",

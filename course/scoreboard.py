@@ -23,6 +23,7 @@ from agentlib.settings import MODEL, Settings
 from agentlib.step import Step
 from agentlib.transcripts import Session
 from course import agent
+from course import yours as own
 from course.figures.climb import FACTS, FILES, climb
 from course.table import Table, as_table
 from offline_api.model import HABITS, Habits
@@ -135,6 +136,11 @@ def yours(lesson: str) -> dict[str, Run]:
     return {name: play(replace(LONG, name=name), settings, engine=loaded.engine)}
 
 
+def contents() -> str:
+    """Return the table of contents of the learner's `my_agent.py`."""
+    return own.contents(own.workbook())
+
+
 def measures(run: Run, model: str = MODEL) -> dict[str, Any]:
     """What a run came to, by the scorecard's columns, at a model's prices."""
     ended = "stopped itself" if run.ended.startswith("stopped") else "refused"
@@ -196,8 +202,8 @@ def _with_runs(
 ) -> dict[str, dict[str, Any]]:
     """Return the lessons' rows, those of `more`, and the learner's own."""
     runs = {**more, **yours(upto)}
-    own = {name: measures(run, model) for name, run in runs.items()}
-    return _rows(upto, model) | own
+    rows = {name: measures(run, model) for name, run in runs.items()}
+    return _rows(upto, model) | rows
 
 
 def _rows(upto: str, model: str = MODEL) -> dict[str, dict[str, Any]]:

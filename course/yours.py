@@ -12,16 +12,19 @@ import linecache
 import os
 import re
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
 
+from agentlib import pipeline
+from agentlib.pipeline import ContextEngine
 from course.part_source import CannotStand, names_used, source_of
 from course.parts_list import (
     COMPACT_IMPORTS,
+    FILLED,
     NUMBERS,
     PARTS,
     compact_of,
@@ -275,6 +278,57 @@ class Loaded:
             return "All parts are the course's."
         rest = f"; {_listed(others)} the course's" if others else ""
         return f"{_listed(mine)} yours{rest}."
+
+
+def contents(folder: Path | None) -> str:
+    """Return the table of contents of a workbook's file: a line for each part."""
+    file = read(folder)
+    if not file.parts:
+        return f"Your agent has no part yet. In the workbook, {FILE} gets what passes."
+    lines = file.text().count("\n")
+    rows = [f"Your agent so far, workbook/{FILE}, {lines} lines:"]
+    rows += [
+        f"  {name}  {PARTS[name].name:12} {PARTS[name].title}" for name in file.parts
+    ]
+    if COMPACT in file.sections:
+        whose = "yours" if file.has_own_compact else "written by the course"
+        rows.append(f"        {COMPACT:12} What the next request sends ({whose})")
+    return "\n".join(rows)
+
+
+def engine_before(
+    lesson: str, functions: Mapping[str, Callable[..., Any]]
+) -> tuple[ContextEngine, str]:
+    """Put the learner's parts of earlier lessons together, and say whose each part is.
+
+    `functions` are the learner's by exercise. Where clearing or what stays isn't
+    solved, the finished function is in its place. Other parts are then absent, because
+    the template does without them. With no part of the learner's it is the course's
+    own engine.
+    """
+    earlier = [name for name in PARTS if PARTS[name].is_of_engine and name < lesson]
+    mine = [name for name in earlier if name in functions]
+    others = [name for name in earlier if name not in functions]
+    if not mine:
+        return pipeline.compact, f"{_listed(others)} the course's."
+    filled = [name for name in others if name in FILLED]
+    absent = [name for name in others if name not in FILLED]
+    chosen = {name: functions.get(name, find(name).finished) for name in earlier}
+    names = {PARTS[name].name: chosen[name] for name in (*mine, *filled)}
+    module: dict[str, Any] = {"__name__": "my_agent"}
+    exec(COMPACT_IMPORTS, module)
+    module |= names
+    exec(compile(compact_of([*mine, *filled], False), FILE, "exec"), module)
+    says = [
+        f"{_listed(group)} {whose}"
+        for group, whose in (
+            (mine, "yours"),
+            (filled, "the course's"),
+            (absent, "not in it"),
+        )
+        if group
+    ]
+    return module[COMPACT], "; ".join(says) + "."
 
 
 def _listed(names: list[str]) -> str:
