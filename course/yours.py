@@ -11,6 +11,7 @@ import ast
 import linecache
 import os
 import re
+import textwrap
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -33,6 +34,7 @@ from course.parts_list import (
 from course.rooms import find
 
 FILE = "my_agent.py"
+LOCK = f".{FILE}.lock"
 MARK = ".copied.json"
 """A folder with this file is a workbook."""
 COMPACT = "compact"
@@ -73,7 +75,7 @@ class AgentFile:
         used |= {*names_used(self.own_lines)} if self.own_lines else set()
         lines = {self.imports[name] for name in used if name in self.imports}
         top = [_TITLE, _grouped(lines), self.own_lines.strip()]
-        blocks = [f"{_heading(name)}\n\n\n{text.strip()}" for name, text in code]
+        blocks = [f"{_heading(name)}\n{text.strip()}" for name, text in code]
         return "\n\n\n".join(["\n\n".join(filter(None, top)), *blocks]) + "\n"
 
 
@@ -127,7 +129,7 @@ def _without_imports(text: str) -> str:
 
 
 def _grouped(statements: Iterable[str]) -> str:
-    """Write import statements as ruff does: sorted, one for each module, 88 wide.
+    """Write import statements: sorted, with as many names in a line as fit into 88.
 
     >>> print(_grouped(["from a import c", "from a import b", "import re"]))
     import re
@@ -144,10 +146,10 @@ def _grouped(statements: Iterable[str]) -> str:
     ours: list[str] = []
     for module in sorted(names):
         listed = sorted(names[module], key=lambda name: (not name.isupper(), name))
-        line = f"from {module} import {', '.join(listed)}"
-        if len(line) > 88:
-            line = f"from {module} import (\n    " + ",\n    ".join(listed) + ",\n)"
-        (ours if module.startswith("agentlib") else theirs).append(line)
+        lines = ours if module.startswith("agentlib") else theirs
+        start = f"from {module} import "
+        wrapped = textwrap.wrap(", ".join(listed), 88 - len(start))
+        lines += [start + line.rstrip(",") for line in wrapped]
     return "\n\n".join(filter(None, ["\n".join(theirs), "\n".join(ours)]))
 
 
@@ -188,11 +190,11 @@ def keep(exercise: str, answer: Any) -> str:
         return ""
     if exercise in PARTS and _is_the_courses(answer):
         return ""
-    with FileLock(folder / f".{FILE}.lock", timeout=10):
+    with FileLock(folder / LOCK, timeout=10):
         file = read(folder)
         before = file.text() if file.sections else ""
         try:
-            _put(file, exercise, answer)
+            put(file, exercise, answer)
         except CannotStand as reason:
             kept = " The one from before stays." if exercise in file.sections else ""
             return f"It is not in {FILE}, because {reason}.{kept}"
@@ -203,7 +205,28 @@ def keep(exercise: str, answer: Any) -> str:
     return f"It stands in workbook/{FILE}{_about_compact(file, exercise)}."
 
 
-def _put(file: AgentFile, exercise: str, answer: Any) -> None:
+def remove(folder: Path, exercises: Iterable[str]) -> None:
+    """Take parts out of a workbook's file, with their lines in `compact`."""
+    with FileLock(folder / LOCK, timeout=10):
+        file = read(folder)
+        is_theirs = file.has_own_compact
+        for exercise in exercises:
+            file.sections.pop(exercise, None)
+        if not is_theirs:
+            _rewrite_compact(file)
+        _write(folder / FILE, file.text())
+
+
+def _rewrite_compact(file: AgentFile) -> None:
+    """Write the `compact` that fits the parts. Without a part there is none."""
+    file.sections.pop(COMPACT, None)
+    if any(PARTS[name].is_of_engine for name in file.parts):
+        file.sections[COMPACT] = compact_of(file.parts, NUMBERS in file.sections)
+        file.imports |= imports_in(COMPACT_IMPORTS)
+
+
+def put(file: AgentFile, exercise: str, answer: Any) -> None:
+    """Put an answer into its section. Raises CannotStand if it can't stand in a file."""
     is_theirs = file.has_own_compact
     if numbers := numbers_of(exercise, answer):
         known = _numbers_in(file) | numbers
@@ -212,11 +235,18 @@ def _put(file: AgentFile, exercise: str, answer: Any) -> None:
     else:
         others = frozenset(PARTS[name].name for name in PARTS)
         source = source_of(answer, PARTS[exercise].name, others)
+        used = names_used(source.text)
+        absent = [name for name, part in PARTS.items() if part.name in used]
+        absent = [name for name in absent if name not in (exercise, *file.sections)]
+        if absent:
+            raise CannotStand(
+                f"it uses `{PARTS[absent[0]].name}`, and {absent[0]} isn't in the file "
+                f"yet; solve that, and then check {exercise} again"
+            )
         file.sections[exercise] = source.text
         file.imports |= source.imports
-    if not is_theirs and any(PARTS[name].is_of_engine for name in file.parts):
-        file.sections[COMPACT] = compact_of(file.parts, NUMBERS in file.sections)
-        file.imports |= imports_in(COMPACT_IMPORTS)
+    if not is_theirs:
+        _rewrite_compact(file)
 
 
 def _numbers_in(file: AgentFile) -> dict[str, Any]:
@@ -369,23 +399,25 @@ def _spans(marks: list[re.Match[str]], end: int) -> Iterable[tuple[re.Match[str]
 
 
 def _run(code: str, line: int, module: types.ModuleType, loaded: Loaded) -> bool:
-    """Run a section in the file's module. `line` lines of the file stand above it."""
+    """Run a section in the file's module, and note what fails. `line` lines of the file
+    stand above it."""
     path = str(module.__file__)
     try:
         tree = ast.parse(code, path)
-        ast.increment_lineno(tree, line)
-        for statement in tree.body:
-            one = ast.Module([statement], [])
-            exec(compile(one, path, "exec"), module.__dict__)
     except SyntaxError as error:
-        loaded.problems.append(
-            f"{FILE}, line {line + (error.lineno or 1)}: {error.msg}"
-        )
+        place = line + (error.lineno or 1)
+        loaded.problems.append(f"{FILE}, line {place}: {error.msg}")
         return False
-    except Exception as error:  # an import, or whatever the learner put there
-        loaded.problems.append(f"{FILE}, line {_line_of(error, path, line)}: {error}")
-        return False
-    return True
+    ast.increment_lineno(tree, line)
+    has_run = True
+    for statement in tree.body:
+        try:
+            exec(compile(ast.Module([statement], []), path, "exec"), module.__dict__)
+        except Exception as error:  # an import, or whatever the learner put there
+            place = _line_of(error, path, statement.lineno)
+            loaded.problems.append(f"{FILE}, line {place}: {error}")
+            has_run = False
+    return has_run
 
 
 def _line_of(error: Exception, path: str, line: int) -> int:
@@ -412,7 +444,8 @@ def _take(
         loaded.functions[exercise] = function
         return
     if has_run:
+        place = function.__code__.co_firstlineno if function else line + 1
         loaded.problems.append(
-            f"{FILE}, line {line + 1}: `{part.name}` doesn't pass {exercise}"
+            f"{FILE}, line {place}: `{part.name}` doesn't pass {exercise}"
         )
     setattr(module, part.name, find(exercise).finished)
