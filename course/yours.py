@@ -38,6 +38,8 @@ LOCK = f".{FILE}.lock"
 MARK = ".copied.json"
 """A folder with this file is a workbook."""
 COMPACT = "compact"
+ENGINE = "11.1"
+"""The exercise that the file's `compact` may answer."""
 _HEADING = re.compile(r"^# -- (\d\d\.\d|NUMBERS|compact)\b.*$", re.MULTILINE)
 _TITLE = (
     '"""My agent, as far as I have come.\n\n'

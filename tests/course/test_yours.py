@@ -359,3 +359,10 @@ def test_parts_are_taken_out_with_their_lines(workbook: Path):
     assert "focus_of" not in text(workbook)
     assert "wish is None" not in text(workbook)
     assert yours.read(workbook).parts == [n for n in PARTS if n not in ("04.1", "04.4")]
+
+
+def test_lesson_11_begins_from_the_file(workbook: Path):
+    (workbook / yours.FILE).write_text(my_agent.written(), "utf-8")
+    mine = use("11.1", lambda now: None)
+    assert mine.__module__ == "my_agent"
+    assert mine.__name__ == "compact"
