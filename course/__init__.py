@@ -160,7 +160,7 @@ def so_far(lesson: str) -> ContextEngine:
     Print in one line whose each part is. Without a part of theirs it is the course's.
     """
     engine, whose = yours.engine_before(lesson, agent().functions)
-    print(whose)
+    print(_wrapped(whose))
     return engine
 
 

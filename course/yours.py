@@ -316,7 +316,7 @@ def contents(folder: Path | None) -> str:
     """Return the table of contents of a workbook's file: a line for each part."""
     file = read(folder)
     if not file.parts:
-        return f"Your agent has no part yet. In the workbook, {FILE} gets what passes."
+        return f"Your agent has no part yet. What passes goes into workbook/{FILE}."
     lines = file.text().count("\n")
     rows = [f"Your agent so far, workbook/{FILE}, {lines} lines:"]
     rows += [
