@@ -135,7 +135,6 @@ def _grouped(statements: Iterable[str]) -> str:
 
     >>> print(_grouped(["from a import c", "from a import b", "import re"]))
     import re
-    <BLANKLINE>
     from a import b, c
     """
     plain = sorted(each for each in statements if each.startswith("import "))
