@@ -236,10 +236,10 @@ class Gathered:
         message, request = line["message"], line.get("requestId")
         if message.get("exact") or (request and event.request == request):
             return True
-        if any(message == known["message"] for known in event.lines):
-            return True  # a copy
         if request and event.request:
             return False
+        if any(message == known["message"] for known in event.lines):
+            return True  # a copy
         prompts = [
             _prompt(each)
             for each in (message, *(known["message"] for known in event.lines))

@@ -18,7 +18,7 @@ import json
 from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import blake2b
-from pathlib import Path
+from pathlib import PureWindowsPath
 from typing import Any, cast
 
 from agentlib.messages import Block, result_text
@@ -65,6 +65,8 @@ class Reader(Base):
         """The usage of the newest record, and of a count that no record has repeated."""
         self.response = ""
         """The id of the response of the newest record."""
+        self.responses = set[str]()
+        """The ids of all records. One that is written again was paid once."""
         self.orphans = list[Block]()
         """Bills of requests that the file doesn't show."""
         self.places = dict[str, str]()
@@ -105,7 +107,8 @@ class Reader(Base):
         """Note the session's own head. A fork repeats its parent's after it."""
         about, source = self.about, meta.get("source")
         about.thread = str(meta.get("id") or meta.get("session_id") or "")
-        about.project = Path(str(meta.get("cwd") or "")).name
+        about.project = PureWindowsPath(str(meta.get("cwd") or "")).as_posix()
+        about.project = "" if about.project == "." else about.project
         parent = meta.get("forked_from_id") or meta.get("parent_thread_id")
         is_spawned = isinstance(source, dict) and "subagent" in source
         if is_spawned and not parent:
@@ -118,9 +121,11 @@ class Reader(Base):
 
     def _recorded(self, number: str, record: Block) -> Iterator[Line]:
         """Read a `token_usage_record`, unless it repeats the count before it."""
-        is_known = record["usage"] == self.counted
+        response = str(record.get("response_id") or "")
+        is_known = record["usage"] == self.counted or response in self.responses
         self.recorded, self.counted = record["usage"], None
-        self.response = str(record.get("response_id") or "")
+        self.response = response
+        self.responses |= {response} - {""}
         if not is_known:
             yield from self._paid(number, _bill(self.recorded))
 

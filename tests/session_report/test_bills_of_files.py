@@ -192,6 +192,18 @@ def test_a_relays_one_id_for_all_makes_no_response_of_a_session(tmp_path: Path) 
     assert (sums(tmp_path)["responses"], sums(tmp_path)["tokens"]) == (6, 6_900)
 
 
+def test_equal_replies_of_two_requests_are_two_responses(tmp_path: Path) -> None:
+    lines = [
+        line
+        for second, request in ((0, "r1"), (2, "r2"))
+        for line in (
+            said(second),
+            reply(second + 1, counts(100, 10), name="x", requestId=request),
+        )
+    ]
+    assert sums(written(tmp_path, *lines))["responses"] == 2
+
+
 def test_lines_of_one_request_are_one_response_without_a_message_id(
     tmp_path: Path,
 ) -> None:

@@ -301,6 +301,12 @@ def test_a_record_and_its_count_are_one_bill(tmp_path: Path, order: str) -> None
     assert sums(write(tmp_path / "r.jsonl", *head("p"), *lines)) == (2, 2_100)
 
 
+def test_a_record_that_is_written_twice_was_paid_once(tmp_path: Path) -> None:
+    lines = [*turn(1, "one", 0, 0)[:2], *[record(1.3, "r1", usage(1_000, 50))] * 2]
+    lines += [*turn(2, "two", 0, 0)[:2], record(2.3, "r2", usage(1_000, 50))]
+    assert sums(write(tmp_path / "r.jsonl", *head("p"), *lines)) == (2, 2_100)
+
+
 def test_a_compaction_is_paid_by_its_record_and_so_is_what_nobody_shows(
     tmp_path: Path,
 ) -> None:
@@ -332,6 +338,15 @@ def test_a_project_is_the_folder_that_codex_worked_in(tmp_path: Path) -> None:
         lines = [*head(name, f"/home/ada/{name}"), *stamped(month, PARENT)]
         write(folder / f"rollout-{name}.jsonl", *lines)
     assert {row["project"] for row in report(tmp_path)["projects"]} == {"shop", "bank"}
+
+
+def test_projects_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    places = ("/home/ada/shop", "/home/bob/shop", "C:\\Users\\ada\\bank\\", "")
+    for number, place in enumerate(places):
+        lines = [*head(f"{number}", place), *stamped(number, PARENT)]
+        write(tmp_path / f"here/rollout-{number}.jsonl", *lines)
+    names = {row["project"] for row in report(tmp_path)["projects"]}
+    assert names == {"ada/shop", "bob/shop", "bank", "here"}
 
 
 def test_a_compressed_rollout_is_listed_and_read(tmp_path: Path) -> None:

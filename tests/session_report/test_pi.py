@@ -166,6 +166,14 @@ def answer(
     return said(number, "assistant", "Yes.", model=model, stopReason=stop, usage=bill)
 
 
+def test_pi_may_state_its_dollars_in_parts(tmp_path: Path) -> None:
+    cost = {"input": 0.1, "output": 0.2, "cacheRead": None, "cacheWrite": "x"}
+    bill = answer(2, "stop", "own", input=1_000, output=500, cost=cost)
+    path = write(tmp_path / "p.jsonl", HEADER, said(1, "user", "Go."), bill)
+    (row,) = report(path)["kinds"]
+    assert row["dollars"] == pytest.approx(0.3)
+
+
 @pytest.mark.parametrize("stop", ["aborted", "error", "something new"])
 def test_a_reply_of_pi_that_ended_early_is_paid_and_not_sent_again(
     tmp_path: Path, stop: str
