@@ -345,17 +345,21 @@ def _rules(texts: Sequence[str]) -> list[str]:
     >>> _rules(["Please go on.\\n- You must never push to main!", "Never."])
     ['You must never push to main!']
     """
-    sentences = (
-        normal(_BULLET.sub("", sentence))
-        for text in texts
-        if len(text) < _LONGEST_WITH_RULE
-        for sentence in _SENTENCE.split(text)
-    )
-    return [
+    return [rule for text in texts for rule in _rules_of(text)]
+
+
+@lru_cache(maxsize=10_000)
+def _rules_of(text: str) -> tuple[str, ...]:
+    """Return the rules of one message. Each compaction asks for those of all messages
+    before it, so they are remembered."""
+    if len(text) >= _LONGEST_WITH_RULE:
+        return ()
+    sentences = (normal(_BULLET.sub("", part)) for part in _SENTENCE.split(text))
+    return tuple(
         sentence
         for sentence in sentences
         if len(sentence) >= _SHORTEST_RULE and _RULE.search(sentence)
-    ]
+    )
 
 
 def _numbers(text: str) -> Iterator[str]:
@@ -475,6 +479,7 @@ def _whole(text: str, within: str) -> bool:
     return False
 
 
+@lru_cache(maxsize=2)
 def _stands_in(within: str) -> Callable[[str], bool]:
     """Return what tells whether a text stands whole in another, or a run of it does.
 
