@@ -61,8 +61,10 @@ class Reader(Base):
         """A bill that waits for its reply."""
         self.total = cast(Any, None)
         """The newest sum of all bills."""
-        self.recorded, self.counted = cast(Any, None), cast(Any, None)
-        """The usage of the newest record, and of a count that no record has repeated."""
+        self.recorded: Any = None
+        """The usage of the newest record."""
+        self.counted: Any = None
+        """The usage of a count that no record has repeated."""
         self.response = ""
         """The id of the response of the newest record."""
         self.responses = set[str]()
@@ -125,7 +127,8 @@ class Reader(Base):
         is_known = record["usage"] == self.counted or response in self.responses
         self.recorded, self.counted = record["usage"], None
         self.response = response
-        self.responses |= {response} - {""}
+        if response:
+            self.responses.add(response)
         if not is_known:
             yield from self._paid(number, _bill(self.recorded))
 
