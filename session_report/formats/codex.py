@@ -62,9 +62,9 @@ class Reader(Base):
         self.total = cast(Any, None)
         """The newest sum of all bills."""
         self.recorded: Any = None
-        """The usage of the newest record."""
+        """The bill of the newest record."""
         self.counted: Any = None
-        """The usage of a count that no record has repeated."""
+        """The bill of a count that no record has repeated."""
         self.response = ""
         """The id of the response of the newest record."""
         self.responses = set[str]()
@@ -124,13 +124,14 @@ class Reader(Base):
     def _recorded(self, number: str, record: Block) -> Iterator[Line]:
         """Read a `token_usage_record`, unless it repeats the count before it."""
         response = str(record.get("response_id") or "")
-        is_known = record["usage"] == self.counted or response in self.responses
-        self.recorded, self.counted = record["usage"], None
+        bill = _bill(record["usage"])
+        is_known = bill == self.counted or response in self.responses
+        self.recorded, self.counted = bill, None
         self.response = response
         if response:
             self.responses.add(response)
         if not is_known:
-            yield from self._paid(number, _bill(self.recorded))
+            yield from self._paid(number, bill)
 
     def _counted(self, number: str, info: Block) -> Iterator[Line]:
         """Read a `token_count`, unless it repeats a record or the count before it."""
@@ -138,11 +139,11 @@ class Reader(Base):
         before, self.total = self.total, total or self.total
         if usage is None and total:
             usage = _difference(total, before or {})
-        is_known = usage == self.recorded or (total is not None and total == before)
+        bill = _bill(usage) if usage else Block()
+        is_known = bill == self.recorded or (total is not None and total == before)
         if usage and not is_known:
-            self.recorded = None
-            self.counted = usage
-            yield from self._paid(number, _bill(usage))
+            self.recorded, self.counted = None, bill
+            yield from self._paid(number, bill)
 
     def _paid(self, number: str, bill: Block) -> Iterator[Line]:
         if not lines.has_tokens(bill):

@@ -148,6 +148,18 @@ def test_a_fallback_that_the_counts_are_of_is_paid_once(tmp_path: Path) -> None:
     assert row["dollars"] == pytest.approx(first + (1_000 * 4 + 400 * 20) / 1e6)
 
 
+def test_calls_of_two_models_that_the_counts_sum_up_have_their_own_prices(
+    tmp_path: Path,
+) -> None:
+    refused = {"type": "message", "model": "claude-opus-5", **counts(1_000, 100)}
+    served = {"type": "fallback_message", "model": OPUS, **counts(2_000, 400)}
+    usage = {**counts(3_000, 500), "iterations": [refused, served]}
+    row = sums(written(tmp_path, said(0), reply(5, usage)))
+    first = (1_000 * 5 + 100 * 25) / 1e6
+    assert row["dollars"] == pytest.approx(first + (2_000 * 4 + 400 * 20) / 1e6)
+    assert row["tokens"] == 3_500
+
+
 @pytest.mark.parametrize(
     "listed",
     [[], None, "?", [None, 7], [{}], [{"type": "message"}], [{"input_tokens": "x"}]],

@@ -287,14 +287,17 @@ def test_a_bill_with_nothing_but_a_sum_counts_as_a_prompt(tmp_path: Path) -> Non
     assert sums(write(tmp_path / "r.jsonl", *head("p"), *lines)) == (1, 51_293)
 
 
+@pytest.mark.parametrize("more", [{}, {"reasoning_output_tokens": 20}])
 @pytest.mark.parametrize("order", ["record first", "count first", "record alone"])
-def test_a_record_and_its_count_are_one_bill(tmp_path: Path, order: str) -> None:
+def test_a_record_and_its_count_are_one_bill(
+    tmp_path: Path, order: str, more: Line
+) -> None:
     lines = list[Line]()
     for number, minute in enumerate((1, 3)):
         used, total = usage(1_000, 50), usage(1_000 * (number + 1), 50 * (number + 1))
         both = [
             record(minute + 0.3, f"r{number}", used),
-            bill(minute + 0.3, used, total),
+            bill(minute + 0.3, {**used, **more}, total),
         ]
         both = {"record first": both, "count first": both[::-1]}.get(order, both[:1])
         lines += [*turn(minute, f"{minute}", 0, 0)[:2], *both]
