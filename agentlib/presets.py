@@ -63,8 +63,8 @@ context is cut to size whatever happens.
 Beside the program: version 0.19.0, run offline on five tasks in a window of 100,000
 tokens, compacted at 75,000 to 82,000 tokens and came down to no less than 46,000, so it
 protected far more than a tail of 16,000. Its summariser was shown 2,000 to 10,000
-tokens, because results are cut to a line before. The person's words stay beside the summary in both.
-This preset keeps the numbers of the chapter."""
+tokens, because results are cut to a line before. The person's words stay beside the
+summary in both. This preset keeps the numbers of the chapter."""
 
 CLAUDE_CODE = Settings(
     output_reserve=20_000,
@@ -82,9 +82,10 @@ most 5,000 tokens of each.
 
 Beside the program: version 2.1.332, run offline on five tasks in a window of 100,000
 tokens, asked for its summaries with prompts of 64,000 to 71,000 tokens, where this
-preset has its threshold at 67,000. It sent the conversation itself, with its tools, and read most of
-that from the cache. It put files back, as this preset does. The person's words stood
-afterwards in the summary alone, and here they stay word for word beside it."""
+preset has its threshold at 67,000. It sent the conversation itself, with its tools, and
+read most of that from the cache. It put files back, as this preset does. The person's
+words stood afterwards in the summary alone, and here they stay word for word beside
+it."""
 
 DEFAULT = Settings(
     threshold_pct=75,
