@@ -60,11 +60,11 @@ by the next, and is written by the session's own model. A trimmed result of over
 characters keeps 800 at each end. The tiers are at 65, 75, 85 and 95 %, and at 95 % the
 context is cut to size whatever happens.
 
-Beside the program: version 0.19.0, run offline in a window of 100,000 tokens, compacted
-at 75,000 to 82,000 tokens and came down to no less than 47,000, so it protected far
-more than a tail of 16,000. Its summariser was shown 2,000 to 8,000 tokens, because
-results are cut to a line before. The person's words stay beside the summary in both.
-This preset keeps the numbers of the chapter."""
+Beside the program: version 0.19.0, run offline on five tasks in a window of 100,000
+tokens, compacted at 75,000 to 82,000 tokens and came down to no less than 46,000, so it
+protected far more than a tail of 16,000. Its summariser was shown 2,000 to 10,000
+tokens, because results are cut to a line before. The person's words stay beside the
+summary in both. This preset keeps the numbers of the chapter."""
 
 CLAUDE_CODE = Settings(
     output_reserve=20_000,
@@ -80,11 +80,12 @@ CLAUDE_CODE = Settings(
 are cleared once the cache has been cold for an hour. The last 5 files are put back, at
 most 5,000 tokens of each.
 
-Beside the program: version 2.1.332, run offline in a window of 100,000 tokens, asked
-for its summaries with prompts of 65,000 to 71,000 tokens, where this preset has its
-threshold at 67,000. It sent the conversation itself, with its tools, and read most of
-that from the cache. It put files back, as this preset does. The person's words stood
-afterwards in the summary alone, and here they stay word for word beside it."""
+Beside the program: version 2.1.332, run offline on five tasks in a window of 100,000
+tokens, asked for its summaries with prompts of 64,000 to 71,000 tokens, where this
+preset has its threshold at 67,000. It sent the conversation itself, with its tools, and
+read most of that from the cache. It put files back, as this preset does. The person's
+words stood afterwards in the summary alone, and here they stay word for word beside
+it."""
 
 DEFAULT = Settings(
     threshold_pct=75,

@@ -124,10 +124,12 @@ def listed_name(model: str) -> str:
     return name
 
 
-_OWNERS = re.compile(r"^(?:.*/)?(?:[a-z]{2,6}\.)?(?:anthropic(?:\.|--))?(?=claude-)")
+_OWNERS = re.compile(
+    r"^(?:.*/)?(?:[a-z-]{2,7}\.)?(?:anthropic(?:\.|--)|databricks-)?(?=claude-)"
+)
 """What stands before a model's name: a path, a region, the owner."""
 _ENDINGS = re.compile(
-    r"(?:-thinking)?(?:@default|@latest|[@-]20\d{6})?(?:-v\d+)?(?::[a-z0-9]+)?"
+    r"(?:-thinking)?(?:@default|[@-]latest|[@-]20\d{6})?(?:-v\d+)?(?::[a-z0-9]+)?"
     r"(?:-thinking)?(?:\[\d+[km]\])?$"
 )
 """What stands behind it: a date, a version, and how much of the window is used."""

@@ -236,10 +236,10 @@ class Gathered:
         message, request = line["message"], line.get("requestId")
         if message.get("exact") or (request and event.request == request):
             return True
-        if any(message == known["message"] for known in event.lines):
-            return True  # a copy
         if request and event.request:
             return False
+        if any(message == known["message"] for known in event.lines):
+            return True  # a copy
         prompts = [
             _prompt(each)
             for each in (message, *(known["message"] for known in event.lines))
@@ -599,7 +599,7 @@ def _usage(event: _Event) -> Block:
         prompts = [prompt_tokens(usage) for usage in usages]
         top = [u for u, n in zip(usages, prompts, strict=True) if n == max(prompts)][-1]
     count, is_estimated = _answer(event, usages)
-    last, earlier, beside = calls_of(top)
+    last, earlier, beside = calls_of(top, model)
     last["output_tokens"] = (last.get("output_tokens") or 0) + max(
         0, count - (top.get("output_tokens") or 0)
     )

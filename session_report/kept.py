@@ -16,7 +16,8 @@ The rules are small enough to check by hand:
 - Commands: without a `cd` before and a `tail`, `head` or `grep` behind.
 - Open todos: of the newest list.
 - Your messages from before: those that an earlier compaction had seen, and of these
-  those that the summary before this one still had.
+  those that the summary before this one still had. Here a message is kept if it stands
+  whole, or if 40 characters of it in a row do.
 - Its quotes: of 30 characters or more in the summary's double quotes. Found if each
   piece between "..." stands somewhere in the file before, letters and digits compared.
 
@@ -72,20 +73,24 @@ _LENGTHS = {"under 40": 40, "of 40 to 199": 200, "of 200 to 999": 1_000}
 _LONGER = "of 1,000 or more"
 
 _TAGS = re.compile(
-    r"<(system-reminder|ide_\w+|environment_context|user_instructions)>.*?</\1>",
+    r"<(system-reminder|ide_\w+|user-prompt-submit-hook|environment_context"
+    r"|user_instructions)>.*?</\1>|\[Image[^\]]*\]",
     re.DOTALL,
 )
 _RULE = re.compile(
-    r"\b(?:do not|don't|never|always|must|only|instead|should not|no longer|avoid"
-    r"|make sure)\b|不要|别|必须|只|永远|总是|禁止|而不是",
+    r"\b(?:do not|don'?t|never|always|must|only|instead|should not|shouldn'?t"
+    r"|no longer|avoid|make sure)\b|不要|别|必须|只|永远|总是|禁止|而不是",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+|(?<=[。！？])")
+_BULLET = re.compile(r"^[\s*\-\d.)]+")
 _SHORTEST_RULE, _LONGEST_WITH_RULE = 15, 400
-_NUMBER = re.compile(r"(?<![\w.,])(?:\d{1,3}(?:,\d{3})+|\d{3,})(?![\w]|[.,]\d)")
-_ERROR = re.compile(r"Error|Exception|failed")
+_NUMBER = re.compile(r"(?<![\w.#-])(?:\d{1,3}(?:,\d{3})+|\d{3,})(?!\w|\.\d)")
+_ERROR = re.compile(r"\b\w*(?:Error|Exception)\b|\b[Ff]ailed\b")
+_ERROR_WORDS = ("Error", "Exception", "ailed")
+"""Every text that `_ERROR` finds has one. They are looked for first, which is quick."""
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-_STAMP = re.compile(r"^\[?\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\]?\s*")
+_STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ][\d:.]+Z?|\b\d\d:\d\d:\d\d(?:\.\d+)?")
 _AROUND = re.compile(r"( 2>&1)?( \| (tail|head|grep)\b[^|]*)+$| 2>&1$")
 _ARROWS = re.compile(r"^\s*\d+[→\t]", re.MULTILINE)
 """What a tool puts before each line of a file."""
@@ -99,6 +104,8 @@ _FOOT = re.compile(
 _STRIDE = 16
 """Letters from one piece of a text that is looked up to the next."""
 _QUOTE, _PIECE, _STEP, _SPECIFIC, _SHORTEST_COMMAND = 30, 10, 8, 30, 6
+_RUN = 40
+"""Characters in a row by which a message from before is known again."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +147,8 @@ def compacted(session: Session) -> list[Compacted]:
         items = _items(talk, start, compaction)
         earlier = talk.messages(0, start)
         items[EARLIER] = earlier
-        items[STILL] = [text for text in earlier if _whole(normal(text), before)]
+        stands = _stands_in(before)
+        items[STILL] = [text for text in earlier if stands(text)]
         items[EARLIER_RULES] = _rules(earlier)
         items[QUOTES] = _quotes(summary)
         measured.append(_Measured(number, end, items, summary))
@@ -269,7 +277,7 @@ class _Talk:
                 and text.strip()
                 and text[:1] != "/"
             ]
-        return _once([text for _, text in sorted(found)])
+        return [text for _, text in sorted(found)]
 
 
 def _items(talk: _Talk, start: int, compaction: Compaction) -> dict[str, list[str]]:
@@ -334,17 +342,23 @@ def _words(message: Message) -> str:
 def _rules(texts: Sequence[str]) -> list[str]:
     """Return the sentences with a rule, of messages that are no paste.
 
-    >>> _rules(["Please go on. You must never push to main!", "Never."])
+    >>> _rules(["Please go on.\\n- You must never push to main!", "Never."])
     ['You must never push to main!']
     """
-    return _once(
-        [
-            sentence.strip()
-            for text in texts
-            if len(text) < _LONGEST_WITH_RULE
-            for sentence in _SENTENCE.split(text)
-            if len(sentence.strip()) >= _SHORTEST_RULE and _RULE.search(sentence)
-        ]
+    return [rule for text in texts for rule in _rules_of(text)]
+
+
+@lru_cache(maxsize=10_000)
+def _rules_of(text: str) -> tuple[str, ...]:
+    """Return the rules of one message. Each compaction asks for those of all messages
+    before it, so they are remembered."""
+    if len(text) >= _LONGEST_WITH_RULE:
+        return ()
+    sentences = (normal(_BULLET.sub("", part)) for part in _SENTENCE.split(text))
+    return tuple(
+        sentence
+        for sentence in sentences
+        if len(sentence) >= _SHORTEST_RULE and _RULE.search(sentence)
     )
 
 
@@ -366,7 +380,7 @@ def _errors(message: Message, calls: Mapping[str, Any]) -> Iterator[str]:
         is_shell = call is not None and kind_of(call) == "shell"
         if is_shell or block.get("is_error"):
             result = result_text(block)
-            has_error = any(word in result for word in _ERROR.pattern.split("|"))
+            has_error = any(word in result for word in _ERROR_WORDS)
             lines = result.split("\n") if has_error else ()
             for line in filter(_ERROR.search, lines):
                 text = normal(_STAMP.sub("", _COLOURS.sub("", line)))
@@ -465,6 +479,29 @@ def _whole(text: str, within: str) -> bool:
     return False
 
 
+@lru_cache(maxsize=2)
+def _stands_in(within: str) -> Callable[[str], bool]:
+    """Return what tells whether a text stands whole in another, or a run of it does.
+
+    A run of 40 characters holds a piece of 20 of the text whole, if that is cut into
+    such pieces. So only texts with such a piece are searched run by run.
+    """
+    size = _RUN // 2
+    pieces = {within[at : at + size] for at in range(len(within) - size + 1)}
+
+    def stands(text: str) -> bool:
+        sought = normal(text)
+        if len(sought) < _RUN:
+            return _whole(sought, within)
+        starts = range(0, len(sought) - size + 1, size)
+        if not any(sought[at : at + size] in pieces for at in starts):
+            return False
+        runs = (sought[at : at + _RUN] for at in range(len(sought) - _RUN + 1))
+        return any(run in within for run in runs)
+
+    return stands
+
+
 def _tested(kind: str, texts: Sequence[str], summary: str) -> list[bool]:
     """Tell for each text of a kind whether a summary keeps it."""
     if not texts:
@@ -480,6 +517,8 @@ def _tested(kind: str, texts: Sequence[str], summary: str) -> list[bool]:
         RULES: lambda text: normal(text).rstrip(".!? ") in within,
         EARLIER_RULES: lambda text: normal(text).rstrip(".!? ") in within,
     }
+    if kind in (EARLIER, STILL):
+        tests[kind] = _stands_in(within)
     test = tests.get(kind, lambda text: _whole(normal(text), within))
     return [test(text) for text in texts]
 

@@ -8,7 +8,7 @@ quoted.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -22,6 +22,9 @@ QUOTED = 40
 _PIECE = QUOTED // 2
 """Every quote holds a whole piece of its source, if the source is cut into pieces of
 this size."""
+_ROOM = 2**40
+"""A piece's place is one number: its text's number times this, plus its offset. A large
+file has millions of them, and as tuples in lists they take twice the memory."""
 _QUOTE_MARK = re.compile("^> ", re.MULTILINE)
 """What stands before each line of a text that was put back."""
 
@@ -156,7 +159,8 @@ class _Index:
         self._newest: list[
             tuple[str, int, int]
         ] = []  # by number: text, newest block id, tokens
-        self._places: dict[str, list[tuple[int, int]]] = {}  # piece -> (number, offset)
+        self._first: dict[str, int] = {}  # piece -> its first place
+        self._others: dict[str, list[int]] = {}  # piece -> its later places
         self._order: dict[int, int] = {}  # number -> when it was said last
 
     def add(self, message: Message) -> None:
@@ -168,12 +172,23 @@ class _Index:
             number = self._texts.setdefault(text, len(self._texts))
             if number == len(self._newest):
                 self._newest.append(newest)
+                start = number * _ROOM
                 for at in range(0, len(text) - _PIECE + 1, _PIECE):
-                    self._places.setdefault(text[at : at + _PIECE], []).append(
-                        (number, at)
-                    )
+                    piece = text[at : at + _PIECE]
+                    place = start + at
+                    if self._first.setdefault(piece, place) != place:
+                        self._others.setdefault(piece, []).append(place)
             self._newest[number], self.numbers[key] = newest, number
             self._order[number] = len(self.numbers)
+
+    def _places(self, piece: str) -> Iterator[tuple[int, int]]:
+        """Yield the text's number and the offset of each place of a piece, in their
+        order."""
+        first = self._first.get(piece)
+        if first is not None:
+            yield divmod(first, _ROOM)
+            for place in self._others.get(piece, ()):
+                yield divmod(place, _ROOM)
 
     def quotes(self, block: Block) -> list[Quote]:
         """Find what a block repeats, from its beginning on, each time as much as
@@ -181,7 +196,8 @@ class _Index:
         text = said(block)
         found, start, at = list[Quote](), 0, 0
         while at <= len(text) - _PIECE:
-            span = self._longest(text, start, at)
+            is_known = text[at : at + _PIECE] in self._first
+            span = self._longest(text, start, at) if is_known else None
             if span is None:
                 at += 1
                 continue
@@ -195,7 +211,7 @@ class _Index:
         numbers = {
             number
             for at in range(_PIECE)
-            for number, begin in self._places.get(quoted[at : at + _PIECE], ())
+            for number, begin in self._places(quoted[at : at + _PIECE])
             if begin >= at and self._newest[number][0].startswith(quoted, begin - at)
         }
         _, source, tokens = self._newest[max(numbers, key=self._order.__getitem__)]
@@ -204,7 +220,7 @@ class _Index:
     def _longest(self, text: str, start: int, at: int) -> tuple[int, int] | None:
         """Return the longest quote around the piece at `at`, not before `start`."""
         best = (0, 0)
-        for number, begin in self._places.get(text[at : at + _PIECE], ()):
+        for number, begin in self._places(text[at : at + _PIECE]):
             source = self._newest[number][0]
             # What reaches further back than a piece was found before. The rest is
             # compared ahead.

@@ -293,6 +293,9 @@ def overview(
         n: pandas.concat([t[n] for t in found.values()], ignore_index=True)
         for n in names
     }
+    shown_names = short_names(tables["spent"]["project"].unique())
+    for table in tables.values():
+        table["project"] = table["project"].map(shown_names)
     spent, filled = tables["spent"], tables["window"]
     is_copy = ~spent["response"].isin(_originals(spent))
     spent["day"] = _days(spent["at"], timezone)
@@ -335,6 +338,23 @@ def overview(
         }
     )
     return tables
+
+
+def short_names(projects: Iterable[str]) -> dict[str, str]:
+    """Return how projects are shown: a path by its last folder, or by as many folders
+    as tell it from the others.
+
+    >>> short_names(["/a/shop", "/a/bank", "/b/bank", "lamp"])
+    {'/a/shop': 'shop', '/a/bank': 'a/bank', '/b/bank': 'b/bank', 'lamp': 'lamp'}
+    """
+    names = {name: name for name in projects}
+    paths = {name: name.rstrip("/").split("/") for name in names if "/" in name}
+    for name, parts in paths.items():
+        others = [other for other in paths.values() if other != parts]
+        sizes = range(1, len(parts))
+        tell = (n for n in sizes if all(other[-n:] != parts[-n:] for other in others))
+        names[name] = "/".join(parts[-next(tell, len(parts)) :]) or name
+    return names
 
 
 def _kept(rows: DataFrame) -> DataFrame:

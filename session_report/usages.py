@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, cast
 
 from agentlib.messages import Block, counts
-from agentlib.spending import Usage
+from agentlib.spending import Usage, listed_name
 
 _PROMPT = (
     "input_tokens",
@@ -36,8 +36,8 @@ class Calls(NamedTuple):
     """Calls for something else. Each names its `type`, and its `model` if another."""
 
 
-def calls_of(usage: Usage) -> Calls:
-    """Take a usage apart by its iterations.
+def calls_of(usage: Usage, model: str = "") -> Calls:
+    """Take a usage apart by its iterations. `model`: the one that answered.
 
     Which of them the counts above include is found by adding up, because programs
     differ: the sum of all messages, of all calls, or one of them. Else the counts above
@@ -59,7 +59,7 @@ def calls_of(usage: Usage) -> Calls:
     if not included:
         return Calls(top, [], [step for step in typed if step not in own])
     beside = [step for step in typed if not any(step is each for each in included)]
-    last = next((step for step in reversed(included) if step in own), included[-1])
+    last = _last(included, own, model)
     parts = _with_hours(top, included)
     rest = [
         part for step, part in zip(included, parts, strict=True) if step is not last
@@ -72,6 +72,19 @@ def calls_of(usage: Usage) -> Calls:
     earlier = [{**shared, **part} for part in rest if part.get("type", "") in _OF_MODEL]
     others = [part for part in rest if part.get("type", "") not in _OF_MODEL]
     return Calls({**flags, **final}, earlier, [*others, *beside])
+
+
+def _last(included: list[Block], own: list[Block], model: str) -> Block:
+    """Return the step that gave the answer: the last message of the model, or its last
+    step of any type if others refused before, or the last message of any model."""
+
+    def is_same(step: Block) -> bool:
+        name = str(step.get("model") or model)
+        return listed_name(name) == listed_name(model)
+
+    by_model = [step for step in included if is_same(step)]
+    messages = [step for step in by_model or included if step in own]
+    return (messages or by_model or included)[-1]
 
 
 def _included(top: Block, own: list[Block], steps: list[Block]) -> list[Block]:

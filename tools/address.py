@@ -4,8 +4,9 @@ need it.
 python -m tools.address owner/name    # `make address REPO=owner/name`
 
 The address is kept in `[project.urls]` of pyproject.toml. The README's links to the web
-pages, to Binder and to Codespaces follow from it. Without an address the README says so
-and has no links.
+pages, to Binder and to Codespaces follow from it, and so does the line by which a
+workflow installs the wind tunnel. Without an address the README says so and has no
+links.
 """
 
 import re
@@ -15,6 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"(?<=<!-- address -->\n).*?(?=<!-- end of address -->)", re.DOTALL)
+INSTALLED = re.compile(r"(?<=git\+https://github\.com/)[\w./-]+")
+"""The repository in the install line of the wind tunnel's page."""
 URLS = re.compile(r"\n\[project\.urls\]\n.*?\n(?=\n)", re.DOTALL)
 REPOSITORY = re.compile(r"[\w-]+/[\w.-]+")
 FIRST = "workbook/00_the_wall.ipynb"
@@ -70,8 +73,10 @@ def block(repo: str) -> str:
 
 
 def write(repo: str, root: Path = ROOT) -> None:
-    """Write the address into pyproject.toml and the README's lines."""
+    """Write the address into pyproject.toml, the README's lines and the wind tunnel's
+    page."""
     project, readme = root / "pyproject.toml", root / "README.md"
+    page = root / "docs/wind-tunnel.md"
     text = URLS.sub("", project.read_text(encoding="utf-8"))
     urls = f'[project.urls]\nRepository = "https://github.com/{repo}"\n\n'
     text = text.replace(
@@ -80,6 +85,8 @@ def write(repo: str, root: Path = ROOT) -> None:
     project.write_text(text, encoding="utf-8", newline="\n")
     lines = BLOCK.sub(lambda _: block(repo), readme.read_text(encoding="utf-8"))
     readme.write_text(lines, encoding="utf-8", newline="\n")
+    lines = INSTALLED.sub(repo, page.read_text(encoding="utf-8"))
+    page.write_text(lines, encoding="utf-8", newline="\n")
 
 
 def main(*arguments: str) -> int:

@@ -1,6 +1,6 @@
 """Install the known programs under build/programs and run them in the wind tunnel.
 
-make programs               installs and runs all of them, on one seed
+make programs               installs and runs all of them, on five seeds
 make programs NAME=pi       one of them
 
 Each has a folder of its own, apart from .venv, and none of their install scripts runs.
@@ -20,7 +20,7 @@ from windtunnel.programs.field import FIELD, stored
 from windtunnel.programs.program import INSTALLED, from_known, known, node, table
 
 ROOT = Path(__file__).parent.parent
-SEEDS = (1,)
+SEEDS = range(1, 6)
 WINDOW = 100_000
 """The smallest window that every one of them takes."""
 PRICED_AS = "claude-haiku-5-5"

@@ -19,6 +19,7 @@ class About:
     """What a file says of its session as a whole. An empty text: it doesn't say."""
 
     project: str = ""
+    """Its name, or the path of its folder with slashes."""
     kind: str = ""
     """"session" or "subagent"."""
     thread: str = ""

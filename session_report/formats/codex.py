@@ -18,7 +18,7 @@ import json
 from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import blake2b
-from pathlib import Path
+from pathlib import PureWindowsPath
 from typing import Any, cast
 
 from agentlib.messages import Block, result_text
@@ -61,10 +61,14 @@ class Reader(Base):
         """A bill that waits for its reply."""
         self.total = cast(Any, None)
         """The newest sum of all bills."""
-        self.recorded, self.counted = cast(Any, None), cast(Any, None)
-        """The usage of the newest record, and of a count that no record has repeated."""
+        self.recorded: Any = None
+        """The bill of the newest record."""
+        self.counted: Any = None
+        """The bill of a count that no record has repeated."""
         self.response = ""
         """The id of the response of the newest record."""
+        self.responses = set[str]()
+        """The ids of all records. One that is written again was paid once."""
         self.orphans = list[Block]()
         """Bills of requests that the file doesn't show."""
         self.places = dict[str, str]()
@@ -105,7 +109,8 @@ class Reader(Base):
         """Note the session's own head. A fork repeats its parent's after it."""
         about, source = self.about, meta.get("source")
         about.thread = str(meta.get("id") or meta.get("session_id") or "")
-        about.project = Path(str(meta.get("cwd") or "")).name
+        about.project = PureWindowsPath(str(meta.get("cwd") or "")).as_posix()
+        about.project = "" if about.project == "." else about.project
         parent = meta.get("forked_from_id") or meta.get("parent_thread_id")
         is_spawned = isinstance(source, dict) and "subagent" in source
         if is_spawned and not parent:
@@ -118,11 +123,15 @@ class Reader(Base):
 
     def _recorded(self, number: str, record: Block) -> Iterator[Line]:
         """Read a `token_usage_record`, unless it repeats the count before it."""
-        is_known = record["usage"] == self.counted
-        self.recorded, self.counted = record["usage"], None
-        self.response = str(record.get("response_id") or "")
+        response = str(record.get("response_id") or "")
+        bill = _bill(record["usage"])
+        is_known = bill == self.counted or response in self.responses
+        self.recorded, self.counted = bill, None
+        self.response = response
+        if response:
+            self.responses.add(response)
         if not is_known:
-            yield from self._paid(number, _bill(self.recorded))
+            yield from self._paid(number, bill)
 
     def _counted(self, number: str, info: Block) -> Iterator[Line]:
         """Read a `token_count`, unless it repeats a record or the count before it."""
@@ -130,11 +139,11 @@ class Reader(Base):
         before, self.total = self.total, total or self.total
         if usage is None and total:
             usage = _difference(total, before or {})
-        is_known = usage == self.recorded or (total is not None and total == before)
+        bill = _bill(usage) if usage else Block()
+        is_known = bill == self.recorded or (total is not None and total == before)
         if usage and not is_known:
-            self.recorded = None
-            self.counted = usage
-            yield from self._paid(number, _bill(usage))
+            self.recorded, self.counted = None, bill
+            yield from self._paid(number, bill)
 
     def _paid(self, number: str, bill: Block) -> Iterator[Line]:
         if not lines.has_tokens(bill):

@@ -14,6 +14,7 @@ from session_report import lines
 from session_report.formats import About, Format
 from session_report.formats import Reader as Base
 
+_PAID = ("input", "output", "cacheRead", "cacheWrite")
 _STOPS = {"stop": "end_turn", "length": "max_tokens", "toolUse": "tool_use"}
 """Reasons to stop. A reply that failed or was aborted has another one, and is sent to
 no model. It was billed if it has tokens."""
@@ -86,7 +87,9 @@ def _bill(entry: Block) -> Block:
     counts = map(usage.get, ("input", "cacheWrite", "cacheRead", "output"))
     bill = lines.bill(*counts, hour=usage.get("cacheWrite1h"))
     cost: Block = usage.get("cost") or {}
-    return {**bill, "stated": cost["total"]} if cost.get("total") else bill
+    parts = [part for name in _PAID if isinstance(part := cost.get(name), int | float)]
+    stated = cost.get("total") or sum(parts)
+    return {**bill, "stated": stated} if stated else bill
 
 
 def _content(message: Block) -> Any:

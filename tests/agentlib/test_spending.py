@@ -137,6 +137,9 @@ def test_a_price_may_say_what_the_cache_costs_and_count_instead_of_the_files():
         "anthropic--claude-4.5-opus",
         "claude-opus-4-5-thinking",
         "Claude-Opus-4-5",
+        "claude-opus-4-5-latest",
+        "us-gov.anthropic.claude-opus-4-5-20251101-v1:0",
+        "databricks-claude-opus-4-5",
     ],
 )
 def test_a_name_of_another_service_finds_its_model(name: str):

@@ -1,10 +1,8 @@
 """Whatever a file holds, it is read or named with the reason, and the others count."""
 
-import copy
 import json
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,40 +12,16 @@ from hypothesis import strategies as st
 
 from session_report.overview import each, overview
 from session_report.report import as_json, as_page, as_text, of_overview, shareable
+from tests.session_report.session_files import JUNK, Line, places, spoiled
 from tests.session_report.test_bills_of_files import counts, reply, said, written
 from tests.session_report.test_session_formats import EXAMPLES
 from tests.session_report.test_session_report import a_day, boundary, run, words
 
-Line = dict[str, Any]
 GOOD = [
     said(0, "Name the prices."),
     reply(5, counts(1_000, 100), "All good.", name="good", requestId="good"),
 ]
 SEEDS = {**EXAMPLES, "Claude Code": a_day()}
-JUNK: list[Any] = [
-    None, True, -1, 10**400, 1e308, float("nan"), float("inf"), "", [], {}, [[1]],
-    "\ud800", "9999-12-31T23:59:59.999Z", "0001-01-01T00:00:00Z", {"type": "text"},
-    [None], {"a": {"b": []}}, "x" * 300,
-]  # fmt: skip
-
-
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    yield path
-    if isinstance(value, dict | list):
-        pairs: Any = enumerate(value) if isinstance(value, list) else value.items()
-        for key, inside in pairs:
-            yield from places(inside, (*path, key))
-
-
-def spoiled(line: Line, path: tuple[Any, ...], junk: Any) -> Any:
-    if not path:
-        return junk
-    line = copy.deepcopy(line)
-    inside: Any = line
-    for key in path[:-1]:
-        inside = inside[key]
-    inside[path[-1]] = junk
-    return line
 
 
 def row_of(folder: Path, session: str = "good") -> tuple[float, float]:

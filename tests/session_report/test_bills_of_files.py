@@ -148,6 +148,18 @@ def test_a_fallback_that_the_counts_are_of_is_paid_once(tmp_path: Path) -> None:
     assert row["dollars"] == pytest.approx(first + (1_000 * 4 + 400 * 20) / 1e6)
 
 
+def test_calls_of_two_models_that_the_counts_sum_up_have_their_own_prices(
+    tmp_path: Path,
+) -> None:
+    refused = {"type": "message", "model": "claude-opus-5", **counts(1_000, 100)}
+    served = {"type": "fallback_message", "model": OPUS, **counts(2_000, 400)}
+    usage = {**counts(3_000, 500), "iterations": [refused, served]}
+    row = sums(written(tmp_path, said(0), reply(5, usage)))
+    first = (1_000 * 5 + 100 * 25) / 1e6
+    assert row["dollars"] == pytest.approx(first + (2_000 * 4 + 400 * 20) / 1e6)
+    assert row["tokens"] == 3_500
+
+
 @pytest.mark.parametrize(
     "listed",
     [[], None, "?", [None, 7], [{}], [{"type": "message"}], [{"input_tokens": "x"}]],
@@ -190,6 +202,18 @@ def test_a_relays_one_id_for_all_makes_no_response_of_a_session(tmp_path: Path) 
     assert (sums(tmp_path)["responses"], sums(tmp_path)["tokens"]) == (3, 3_450)
     written(tmp_path, *relayed("two", 3), name="two")
     assert (sums(tmp_path)["responses"], sums(tmp_path)["tokens"]) == (6, 6_900)
+
+
+def test_equal_replies_of_two_requests_are_two_responses(tmp_path: Path) -> None:
+    lines = [
+        line
+        for second, request in ((0, "r1"), (2, "r2"))
+        for line in (
+            said(second),
+            reply(second + 1, counts(100, 10), name="x", requestId=request),
+        )
+    ]
+    assert sums(written(tmp_path, *lines))["responses"] == 2
 
 
 def test_lines_of_one_request_are_one_response_without_a_message_id(

@@ -1,5 +1,8 @@
-"""Codex's rollouts: bills in records and sums, forks, sub-agents, compressed files. All
-content is invented."""
+"""Codex's rollouts: what a file says was sent and paid, bills in records and sums,
+forks, sub-agents, compressed files.
+
+The format is the one that Codex's own source publishes. All content is invented.
+"""
 
 import json
 from pathlib import Path
@@ -9,15 +12,168 @@ import pytest
 import zstandard
 
 import session_report as sessions
-from session_report.overview import overview
-from session_report.report import of_overview
+from tests.session_report.session_files import (
+    Line,
+    at,
+    contexts,
+    load,
+    paid,
+    report,
+    write,
+)
 
-Line = dict[str, Any]
+
+def codex(second: float, kind: str, **payload: Any) -> Line:
+    return {"timestamp": at(second), "type": kind, "payload": payload}
+
+
+def item(second: float, kind: str, **payload: Any) -> Line:
+    return codex(second, "response_item", **{"type": kind, **payload})
+
+
+def said(second: float, role: str, words: str) -> Line:
+    kind = "output_text" if role == "assistant" else "input_text"
+    return item(second, "message", role=role, content=[{"type": kind, "text": words}])
+
+
+def called(second: int, name: str) -> Line:
+    given = json.dumps({"cmd": "cat a.py"})
+    return item(
+        second, "function_call", name="exec_command", arguments=given, call_id=name
+    )
+
+
+def output(second: int, name: str, kind: str = "function_call_output") -> Line:
+    return item(second, kind, call_id=name, output="x = 1")
+
+
+def count(second: int, total: int, prompt: int, cached: int = 0, read: int = 0) -> Line:
+    """A count of tokens. `total`, `read`: the sums of all prompts so far."""
+    last = {"input_tokens": prompt, "cached_input_tokens": cached, "output_tokens": 5}
+    sums = {"input_tokens": total, "cached_input_tokens": read}
+    info = {"total_token_usage": sums, "last_token_usage": last}
+    return codex(second, "event_msg", type="token_count", info=info, rate_limits={})
+
+
+META = codex(0, "session_meta", id="s", cwd="/repo", cli_version="0.104.0")
+TURN = codex(1, "turn_context", model="gpt-x", cwd="/repo")
+REASONING = item(3, "reasoning", summary=[{"text": "Hm."}], encrypted_content="gAAA")
+CODEX = [
+    META,
+    said(1, "developer", "Be brief."),
+    TURN,
+    said(1, "user", "Fix it."),
+    codex(1, "event_msg", type="user_message", message="Fix it."),
+    codex(2, "event_msg", type="token_count", info=None, rate_limits={}),
+    REASONING,
+    said(4, "assistant", "Look."),
+    codex(4, "event_msg", type="agent_message", message="Look."),
+    called(4, "t1"),
+    called(4, "t2"),
+    count(5, 100, 100, 60, 60),
+    output(6, "t2"),
+    output(7, "t1"),
+    count(8, 100, 100, 60, 60),
+    item(
+        9, "custom_tool_call", name="apply_patch", input="*** Begin Patch", call_id="t3"
+    ),
+    count(10, 210, 110, 100, 160),
+    output(11, "t3", "custom_tool_call_output"),
+    said(12, "assistant", "Done."),
+    count(13, 325, 115, 110, 270),
+]
+
+
+def test_codex_says_what_it_sent_and_paid(tmp_path: Path) -> None:
+    session = load(tmp_path, *CODEX)
+    first = [["Be brief."], ["Fix it."]]
+    second = [*first, [None, "Look.", "t1", "t2"], ["t2", "t1"]]
+    assert contexts(session) == [first, second, [*second, ["t3"], ["t3"]]]
+    assert paid(session) == [(40, 0, 60, 5), (10, 0, 100, 5), (5, 0, 110, 5)]
+    assert session.requests[0].usage["model"] == "gpt-x"
+    thinking, _, call, _ = session.requests[0].reply["content"]
+    assert thinking == {"type": "thinking", "thinking": "Hm."}
+    assert call["input"] == {"cmd": "cat a.py"}
+    (patch,) = session.requests[1].reply["content"]
+    assert (patch["name"], patch["input"]) == (
+        "apply_patch",
+        {"input": "*** Begin Patch"},
+    )
+    assert [request.at % 60 for request in session.requests] == [1, 7, 11]
+
+
+def test_codex_of_2025_wrote_the_bill_before_the_reply(tmp_path: Path) -> None:
+    lines = [META, TURN, said(1, "user", "Fix it."), count(2, 105, 100), REASONING]
+    lines += [called(3, "t1"), output(3, "t1"), called(3, "t2"), output(3, "t2")]
+    lines += [
+        count(4, 215, 110),
+        said(5, "assistant", "Done."),
+        said(6, "user", "More."),
+    ]
+    session = load(tmp_path, *lines, count(7, 335, 120), said(8, "assistant", "No."))
+    assert [len(request.context) for request in session.requests] == [1, 3, 5]
+    assert [prompt for prompt, *_ in paid(session)] == [100, 110, 120]
+
+
+def test_a_reply_of_codex_that_was_cut_short_has_no_bill(tmp_path: Path) -> None:
+    lines = [
+        META,
+        said(1, "user", "One."),
+        said(2, "assistant", "So"),
+        said(3, "user", "Two."),
+    ]
+    session = load(tmp_path, *lines, said(4, "assistant", "Yes."), count(5, 105, 100))
+    assert [request.usage.get("input_tokens") for request in session.requests] == [
+        None,
+        100,
+    ]
+
+
+def test_codex_keeps_what_its_replacement_repeats(tmp_path: Path) -> None:
+    kept = [
+        said(0, "user", "Fix it.")["payload"],
+        said(0, "developer", "Be brief.")["payload"],
+    ]
+    summary = said(0, "user", "A summary.")["payload"]
+    opaque = {"type": "compaction", "encrypted_content": "gAAA"}
+    lines = [*CODEX, count(14, 500, 170)]
+    compacted = codex(
+        15, "compacted", message="", replacement_history=[*kept, summary, opaque]
+    )
+    last = [
+        said(16, "user", "More."),
+        said(17, "assistant", "No."),
+        count(18, 620, 120),
+    ]
+    session = load(tmp_path, *lines, compacted, *last)
+    assert contexts(session)[-1] == [
+        ["Be brief."],
+        ["Fix it."],
+        "summary: A summary.",
+        ["More."],
+    ]
+    assert [prompt for prompt, *_ in paid(session)] == [40, 10, 5, 120]
+    (compaction,) = session.compactions
+    assert [usage["input_tokens"] for usage in compaction.usage] == [170]
+
+
+@pytest.mark.parametrize(
+    ("message", "summary"), [("Short.", "Short."), ("", "not in the file")]
+)
+def test_older_codex_has_only_the_message_and_remote_ones_have_none(
+    tmp_path: Path, message: str, summary: str
+) -> None:
+    lines = [*CODEX, codex(15, "compacted", message=message), said(16, "user", "More.")]
+    session = load(tmp_path, *lines, said(17, "assistant", "No."))
+    head, _ = contexts(session)[-1]
+    assert summary in head
+
+
+# -- bills, forks and compressed files -------------------------------------------------
 
 
 def line(minute: float, kind: str, **payload: Any) -> Line:
-    stamp = f"2026-03-02T10:{int(minute):02d}:{60 * (minute % 1):06.3f}Z"
-    return {"timestamp": stamp, "type": kind, "payload": payload}
+    return codex(60 * minute, kind, **payload)
 
 
 def head(name: str, cwd: str = "/home/ada/shop", **more: Any) -> list[Line]:
@@ -27,18 +183,12 @@ def head(name: str, cwd: str = "/home/ada/shop", **more: Any) -> list[Line]:
     ]
 
 
-def item(minute: float, role: str, text: str) -> Line:
-    kind = "output_text" if role == "assistant" else "input_text"
-    content = [{"type": kind, "text": text}]
-    return line(minute, "response_item", type="message", role=role, content=content)
-
-
 def usage(prompt: int, out: int, read: int = 0) -> Line:
     counts = {"input_tokens": prompt, "cached_input_tokens": read}
     return {**counts, "output_tokens": out, "total_tokens": prompt + out}
 
 
-def count(minute: float, last: Line | None, total: Line | None) -> Line:
+def bill(minute: float, last: Line | None, total: Line | None) -> Line:
     given = {"last_token_usage": last, "total_token_usage": total}
     info = {name: value for name, value in given.items() if value}
     return line(minute, "event_msg", type="token_count", info=info)
@@ -50,24 +200,10 @@ def record(minute: float, name: str, used: Line) -> Line:
 
 def turn(minute: float, text: str, prompt: int, total: int) -> list[Line]:
     return [
-        item(minute, "user", f"Ask for {text}."),
-        item(minute + 0.1, "assistant", text),
-        count(minute + 0.2, usage(prompt, 50), usage(total, 50)),
+        said(60 * minute, "user", f"Ask for {text}."),
+        said(60 * (minute + 0.1), "assistant", text),
+        bill(minute + 0.2, usage(prompt, 50), usage(total, 50)),
     ]
-
-
-def write(path: Path, *lines: Line) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = "".join(f"{json.dumps(each)}\n" for each in lines)
-    if path.suffix == ".zst":
-        path.write_bytes(zstandard.compress(text.encode()))
-    else:
-        path.write_text(text)
-    return path
-
-
-def report(*paths: Path) -> Line:
-    return of_overview(overview(paths, jobs=1))
 
 
 def sums(*paths: Path) -> tuple[int, int]:
@@ -131,12 +267,12 @@ def test_equal_sessions_that_are_no_forks_both_count(tmp_path: Path) -> None:
 def test_a_bill_may_be_the_difference_of_two_sums(tmp_path: Path) -> None:
     lines = [
         *turn(1, "one", 0, 0)[:2],
-        count(2, None, usage(1_000, 100)),
-        count(2.1, None, usage(1_000, 100)),  # a copy
+        bill(2, None, usage(1_000, 100)),
+        bill(2.1, None, usage(1_000, 100)),  # a copy
         *turn(3, "two", 0, 0)[:2],
-        count(4, None, usage(2_200, 150, 1_000)),
+        bill(4, None, usage(2_200, 150, 1_000)),
         *turn(5, "three", 0, 0)[:2],
-        count(6, None, usage(500, 10)),  # counted from 0 again
+        bill(6, None, usage(500, 10)),  # counted from 0 again
     ]
     path = write(tmp_path / "r.jsonl", *head("p"), *lines)
     bills = [request.usage for request in sessions.load(path).requests]
@@ -147,21 +283,30 @@ def test_a_bill_may_be_the_difference_of_two_sums(tmp_path: Path) -> None:
 
 def test_a_bill_with_nothing_but_a_sum_counts_as_a_prompt(tmp_path: Path) -> None:
     bare = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 51_293}
-    lines = [*turn(1, "one", 0, 0)[:2], count(2, bare, None)]
+    lines = [*turn(1, "one", 0, 0)[:2], bill(2, bare, None)]
     assert sums(write(tmp_path / "r.jsonl", *head("p"), *lines)) == (1, 51_293)
 
 
+@pytest.mark.parametrize("more", [{}, {"reasoning_output_tokens": 20}])
 @pytest.mark.parametrize("order", ["record first", "count first", "record alone"])
-def test_a_record_and_its_count_are_one_bill(tmp_path: Path, order: str) -> None:
+def test_a_record_and_its_count_are_one_bill(
+    tmp_path: Path, order: str, more: Line
+) -> None:
     lines = list[Line]()
     for number, minute in enumerate((1, 3)):
         used, total = usage(1_000, 50), usage(1_000 * (number + 1), 50 * (number + 1))
         both = [
             record(minute + 0.3, f"r{number}", used),
-            count(minute + 0.3, used, total),
+            bill(minute + 0.3, {**used, **more}, total),
         ]
         both = {"record first": both, "count first": both[::-1]}.get(order, both[:1])
         lines += [*turn(minute, f"{minute}", 0, 0)[:2], *both]
+    assert sums(write(tmp_path / "r.jsonl", *head("p"), *lines)) == (2, 2_100)
+
+
+def test_a_record_that_is_written_twice_was_paid_once(tmp_path: Path) -> None:
+    lines = [*turn(1, "one", 0, 0)[:2], *[record(1.3, "r1", usage(1_000, 50))] * 2]
+    lines += [*turn(2, "two", 0, 0)[:2], record(2.3, "r2", usage(1_000, 50))]
     assert sums(write(tmp_path / "r.jsonl", *head("p"), *lines)) == (2, 2_100)
 
 
@@ -196,6 +341,15 @@ def test_a_project_is_the_folder_that_codex_worked_in(tmp_path: Path) -> None:
         lines = [*head(name, f"/home/ada/{name}"), *stamped(month, PARENT)]
         write(folder / f"rollout-{name}.jsonl", *lines)
     assert {row["project"] for row in report(tmp_path)["projects"]} == {"shop", "bank"}
+
+
+def test_projects_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    places = ("/home/ada/shop", "/home/bob/shop", "C:\\Users\\ada\\bank\\", "")
+    for number, place in enumerate(places):
+        lines = [*head(f"{number}", place), *stamped(number, PARENT)]
+        write(tmp_path / f"here/rollout-{number}.jsonl", *lines)
+    names = {row["project"] for row in report(tmp_path)["projects"]}
+    assert names == {"ada/shop", "bob/shop", "bank", "here"}
 
 
 def test_a_compressed_rollout_is_listed_and_read(tmp_path: Path) -> None:

@@ -128,6 +128,55 @@ def test_the_next_summary_is_asked_for_what_the_one_before_had(tmp_path: Path) -
     assert RULES not in numbers
 
 
+def test_a_message_from_before_is_known_by_40_characters_of_it(tmp_path: Path) -> None:
+    part = "mend the prices of the shop, and then of the pens"
+    lines = [words(0, f"Please {part} too."), reply(1, text("Yes."))]
+    lines += [
+        *boundary(10, f"It asked to {part}."),
+        words(11, "Go."),
+        reply(12, text(".")),
+    ]
+    lines += [*boundary(20, f"Before: {part[:38]}."), reply(21, text("."))]
+    lines += [*boundary(30, f"Before: {part[5:]}."), reply(31, text("."))]
+    one, two, three = compacted(load(tmp_path, *lines))
+    assert counted(one)[MESSAGES] == (0, 1)
+    assert (counted(two)[EARLIER], counted(two)[STILL]) == ((0, 1), (0, 1))
+    assert counted(three)[EARLIER] == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "said_words", "items"),
+    [
+        (
+            NUMBERS,
+            "1,234 of 5678, but #4321, 12-345, 3.1415 and x999",
+            ["1234", "5678"],
+        ),
+        (RULES, "* Dont round the sums\n2) You shouldn't sell.", 2),
+        (RULES, "You onlyone of them, and nevertheless", []),
+        (MESSAGES, "See [Image #1] <ide_opened_file>x</ide_opened_file>", ["See"]),
+    ],
+)
+def test_what_counts_as_an_item(
+    tmp_path: Path, kind: str, said_words: str, items: list[str] | int
+) -> None:
+    lines = [words(0, said_words), reply(1, text("Yes.")), *boundary(10, "Short.")]
+    (one,) = compacted(load(tmp_path, *lines, reply(20, text("On."))))
+    listed = [*one.items[kind]]
+    assert (len(listed) if isinstance(items, int) else listed) == items
+
+
+def test_each_message_counts_also_if_it_was_said_before(tmp_path: Path) -> None:
+    lines = [
+        each
+        for n in range(3)
+        for each in (words(n, "Go on."), reply(n + 0.5, text(".")))
+    ]
+    lines += [*boundary(10, 'It said "Go on." thrice.'), reply(20, text("On."))]
+    (one,) = compacted(load(tmp_path, *lines))
+    assert counted(one)[MESSAGES] == (3, 3)
+
+
 def test_messages_that_stay_are_not_compacted(tmp_path: Path) -> None:
     stays = {"preservedMessages": {"uuids": ["u7"]}}
     lines = [*FIRST, *boundary(20, "Short.", **stays), reply(30, text("On."))]

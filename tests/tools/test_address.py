@@ -9,11 +9,15 @@ import pytest
 from tools import address
 from tools.address import BLOCK, ROOT, block, main, repository, site, write
 
+PAGE = "docs/wind-tunnel.md"
+FILES = ("pyproject.toml", "README.md", PAGE)
+
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    for name in ("pyproject.toml", "README.md"):
-        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "docs").mkdir()
+    for name in FILES:
+        shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
 
 
@@ -32,6 +36,7 @@ def test_setting_an_address_writes_it_once_and_setting_another_replaces_it(copy:
         assert repository(copy) == repo
         assert tomllib.loads(text(copy, "pyproject.toml"))["project"]["urls"]
         assert f"mybinder.org/v2/gh/{repo}/HEAD" in text(copy, "README.md")
+        assert f'git+https://github.com/{repo}"' in text(copy, PAGE)
     assert text(copy, "pyproject.toml").count("github.com") == 1
     assert "ada/course" not in text(copy, "README.md")
 
@@ -50,9 +55,9 @@ def test_the_web_pages_have_the_address_that_github_gives_them(repo, url):
 
 def test_setting_the_same_address_again_changes_no_byte(copy: Path):
     write("ada/course", copy)
-    once = [text(copy, name) for name in ("pyproject.toml", "README.md")]
+    once = [text(copy, name) for name in FILES]
     write("ada/course", copy)
-    assert once == [text(copy, name) for name in ("pyproject.toml", "README.md")]
+    assert once == [text(copy, name) for name in FILES]
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,11 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import yaml
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/wind-tunnel.md"
@@ -17,6 +19,11 @@ def test_the_steps_of_the_workflow_run(tmp_path: Path):
     (job,) = yaml.safe_load(block)["jobs"].values()
     places = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     fake = Path(__file__).with_name("data") / "fake_agent.py"
+    pip = tmp_path / "bin/pip"  # says what it would install
+    pip.parent.mkdir()
+    pip.write_text('#!/bin/sh\necho "$2" > installed.txt\n')
+    pip.chmod(0o755)
+    places = os.pathsep.join([str(pip.parent), places])
     for step in filter(lambda step: "run" in step, job["steps"]):
         done = subprocess.run(
             ["bash", "-e", "-c", step["run"]],
@@ -32,3 +39,7 @@ def test_the_steps_of_the_workflow_run(tmp_path: Path):
         )
         assert done.returncode in (0, 1), done.stderr
     assert (tmp_path / "verdict/1/verdict.json").exists()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = Requirement((tmp_path / "installed.txt").read_text())
+    assert wanted.name == project["name"]
+    assert wanted.extras <= {*project["optional-dependencies"]}

@@ -4,6 +4,7 @@ A row holds sizes, kinds and marks, and nothing of a program's code, prompts or 
 """
 
 import json
+from collections import Counter
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -35,22 +36,25 @@ def table(rows: list[dict[str, Any]]) -> str:
 
     Nothing in it is a rank, and what was kept in the end isn't in it.
     """
-    lines = [
-        "| program | requests | compactions | prompt before → after, mean | "
-        "results shown to the summariser | put back as | own words kept | read from cache "
-        "| found |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
+    head = f"| {' | '.join(_COLUMNS)} |"
+    lines = [head, f"|{'---|' * len(_COLUMNS)}"]
     for name in dict.fromkeys(row["program"] for row in rows):
         own = [row for row in rows if row["program"] == name]
         lines.append(f"| {' | '.join(_cells(own))} |")
     return "\n".join(lines)
 
 
+_COLUMNS = (
+    *("program", "seeds", "requests", "compactions"),
+    *("prompt before → after, mean", "results shown to the summariser"),
+    *("put back as", "own words kept", "calls made again", "read from cache"),
+    *("dollars", "seconds", "found"),
+)
+
+
 def _cells(rows: list[dict[str, Any]]) -> list[str]:
     made = [each for row in rows for each in row["compactions"]]
     shown = [each["shown"] for each in made if each["shown"] is not None]
-    kinds = sorted({kind for row in rows for kind, _ in row["findings"]})
     words = sum(each["words"] == "kept" for each in made)
     sizes = ""
     if made:
@@ -58,12 +62,38 @@ def _cells(rows: list[dict[str, Any]]) -> list[str]:
         sizes = f"{before:,.0f} → {after:,.0f}"
     return [
         f"{rows[0]['program']} {rows[0]['version']}",
-        ", ".join(str(row["requests"]) for row in rows),
-        ", ".join(str(len(row["compactions"])) for row in rows),
+        str(len(rows)),
+        _range([row["requests"] for row in rows]),
+        _range([len(row["compactions"]) for row in rows]),
         sizes,
         f"{mean(shown):.0%}" if shown else "",
         ", ".join(sorted({each["put_back"] for each in made if each["put_back"]})),
         f"{words} of {len(made)}" if made else "",
+        _range([row["calls_again"] for row in rows]),
         f"{mean(row['read'] for row in rows):.0%}",
-        ", ".join(kinds) or "nothing",
+        _range([row["dollars"] for row in rows], ".2f"),
+        _range([row["seconds"] for row in rows], ".0f"),
+        _kinds(rows),
     ]
+
+
+def _range(numbers: list[float], form: str = "") -> str:
+    """Write the smallest and the largest of some numbers.
+
+    >>> _range([3, 5, 4]), _range([2, 2])
+    ('3–5', '2')
+    """
+    ends = [format(end, form) for end in (min(numbers), max(numbers))]
+    return "–".join(dict.fromkeys(ends))
+
+
+def _kinds(rows: list[dict[str, Any]]) -> str:
+    """Name what was found, and on how many seeds if it wasn't on all."""
+    counts = Counter(
+        kind for row in rows for kind in {kind for kind, _ in row["findings"]}
+    )
+    told = (
+        kind if counts[kind] == len(rows) else f"{kind} ({counts[kind]})"
+        for kind in sorted(counts)
+    )
+    return ", ".join(told) or "nothing"

@@ -287,15 +287,28 @@ class Reading:
             for number, record in self.main
             if self.compactions
             and number >= self.compactions[0].request
-            and self.run.task.line not in json.dumps(record.request, ensure_ascii=False)
+            and not self._has_rule(record)
         ]
         if ruleless:
-            yield Finding(
-                "rule missing",
-                ruleless[0],
-                f"The person's rule stands nowhere in request {ruleless[0]} "
-                f"({len(ruleless)} such requests).",
+            yield self._without_rule(ruleless)
+
+    def _without_rule(self, numbers: Sequence[int]) -> Finding:
+        """Say who dropped the rule: the scripted model, if it was shown it for the
+        summary."""
+        newest = [each for each in self.compactions if each.request <= numbers[0]][-1]
+        asked = [self.run.records[number - 1] for number in newest.summaries]
+        count = f"({len(numbers)} such requests)"
+        if any(self._has_rule(record) for record in asked):
+            text = (
+                "The scripted model was shown the person's rule and left it out of the "
+                f"summary before request {numbers[0]} {count}."
             )
+            return Finding("rule lost", numbers[0], text)
+        text = f"The person's rule stands nowhere in request {numbers[0]} {count}."
+        return Finding("rule missing", numbers[0], text)
+
+    def _has_rule(self, record: Record) -> bool:
+        return self.run.task.line in json.dumps(record.request, ensure_ascii=False)
 
     def _tools(self) -> Iterator[Finding]:
         """Find tools that failed to the end after a compaction, and had worked."""
@@ -574,21 +587,19 @@ def _shown(results: Sequence[str], requests: Sequence[Record]) -> float | None:
         texts = [text for _, text in _pieces(record)]
         texts += [_outside_results(record)]
         for text in texts:
-            unescaped = (
-                text.replace("\\n", "\n").replace('\\"', '"').replace("\\t", "\t")
-            )
-            for version in (text, unescaped):
+            for version in (text, _unescaped(text)):
                 known |= {_plain(line) for line in version.splitlines()}
-    unescaped_results = (
-        line
-        for text in results
-        for line in text.replace("\\n", "\n").replace('\\"', '"').splitlines()
-    )
-    lines = [plain for line in unescaped_results if len(plain := _plain(line)) >= _LINE]
+    result_lines = (line for text in results for line in _unescaped(text).splitlines())
+    lines = [plain for line in result_lines if len(plain := _plain(line)) >= _LINE]
     whole = sum(map(len, lines))
     if not whole:
         return None
     return round(sum(len(line) for line in lines if line in known) / whole, 3)
+
+
+def _unescaped(text: str) -> str:
+    """Return a text without the escapes of JSON, in which some programs put results."""
+    return text.replace("\\n", "\n").replace('\\"', '"').replace("\\t", "\t")
 
 
 def _plain(line: str) -> str:

@@ -44,7 +44,9 @@ def bash(command: str, compacted: bool) -> str:
     if FAULT == "tools" and compacted:
         return "Error: this tool is gone"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
-    return (done.stdout + done.stderr)[:40_000] or "(no output)"
+    output = (done.stdout + done.stderr)[:40_000] or "(no output)"
+    result = {"output": output, "exit_code": done.returncode, "error": None}
+    return json.dumps(result) if FAULT == "json" else output
 
 
 def compact(messages: list, prompt: str) -> list:

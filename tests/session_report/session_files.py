@@ -1,0 +1,107 @@
+"""Write small session files, and say what was read of them. All content is invented."""
+
+import copy
+import json
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import zstandard
+
+import session_report as sessions
+from agentlib.auto_compact import summary_text
+from agentlib.transcripts import Session
+from session_report.overview import overview
+from session_report.report import of_overview
+from tests.strategies import text
+
+Line = dict[str, Any]
+
+JUNK: list[Any] = [
+    None, True, -1, -1.5, 7, 10**400, 1e308, float("nan"), float("inf"), "", "x", [], {},
+    [1], [[1]], [{}], [None], "\ud800", "9999-12-31T23:59:59.999Z",
+    "0001-01-01T00:00:00Z", {"type": 1}, {"type": "text"}, {"a": {"b": []}}, "x" * 300,
+]  # fmt: skip
+"""What may stand in any field."""
+
+
+def at(second: float) -> str:
+    """Return the time so many seconds after the beginning of 2026."""
+    time = datetime(2026, 1, 1) + timedelta(seconds=second)
+    return f"{time.isoformat(timespec='milliseconds')}Z"
+
+
+def write(path: Path, *lines: Any) -> Path:
+    """Write a file of lines in JSON, packed if its name says so."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    raw = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+    is_packed = path.suffix == ".zst"
+    path.write_bytes(zstandard.compress(raw) if is_packed else raw)
+    return path
+
+
+def load(folder: Path, *lines: Any, name: str = "theirs.jsonl") -> Session:
+    """Write a file and read it."""
+    return sessions.load(write(folder / name, *lines))
+
+
+def report(*paths: Path) -> Line:
+    """Return the tables of files and folders."""
+    return of_overview(overview(paths, jobs=1))
+
+
+def paid(session: Session) -> list[tuple[int, ...]]:
+    """Tokens of each request: uncached, written, read, answered."""
+    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    return [
+        tuple(r.usage.get(n, 0) for n in (*names, "output_tokens"))
+        for r in session.requests
+    ]
+
+
+def contexts(session: Session) -> list[list[Any]]:
+    return [
+        [brief(message) for message in request.context] for request in session.requests
+    ]
+
+
+def brief(message: Line) -> Any:
+    content = message["content"]
+    blocks = [text(content)] if isinstance(content, str) else content
+    if message["role"] == "user" and "[Conversation compressed" in str(
+        blocks[0].get("text")
+    ):
+        return f"summary: {summary_text(message)}"
+    return [
+        block.get("text") or block.get("id") or block.get("tool_use_id")
+        for block in blocks
+    ]
+
+
+# -- spoiled files --------------------------------------------------------------------
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The path of each value inside a line."""
+    yield path
+    match value:
+        case list():
+            inside: Any = enumerate(cast(list[Any], value))
+        case dict():
+            inside = cast(Line, value).items()
+        case _:
+            inside = ()
+    for key, each in inside:
+        yield from places(each, (*path, key))
+
+
+def spoiled(line: Line, path: tuple[Any, ...], junk: Any) -> Any:
+    if not path:
+        return junk
+    line = copy.deepcopy(line)
+    inside: Any = line
+    for key in path[:-1]:
+        inside = inside[key]
+    inside[path[-1]] = junk
+    return line
