@@ -1,0 +1,417 @@
+"""Lesson 12: what the field's own programs decide, read off their requests."""
+
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# matplotlib has no complete types.
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import course
+from agentlib import presets
+from agentlib.estimation import prompt_tokens
+from agentlib.pipeline import ContextEngine, compact
+from agentlib.settings import Settings
+from course.checking import Answer, exercise, require
+from course.figures.sawteeth import Row, name_of, sawteeth
+from course.table import Table, as_table
+from session_report.style import Chart
+from windtunnel.programs.field import rows as stored_rows
+from windtunnel.programs.task import Task, task
+from windtunnel.runner import Run, play
+from windtunnel.tasks.scenarios import Scenario, report_checks
+from windtunnel.tasks.varied import write_files
+
+WINDOW = 100_000
+"""Tokens of the field's window. Claude Code takes none that is smaller."""
+SEED = 1
+"""Of the task that the pictures show."""
+Request = dict[str, Any]
+"""A request as a lesson's function gets it: `kind` and `tokens`."""
+LIKE, NEAR = "pi", 5
+"""Whose decisions exercise 12.3 imitates, and how many points of the window it may be
+off."""
+
+# -- the exercises ---------------------------------------------------------------------
+
+
+def compactions_in(requests: Sequence[Request]) -> list[tuple[int, int]]:
+    """Find where a conversation went on with less, from its requests alone."""
+    made: list[tuple[int, int]] = []
+    before, asked = 0, False
+    for request in requests:
+        if request["kind"] == "summary":
+            asked = True
+        elif request["kind"] in ("main", "refused"):
+            if asked:
+                made.append((before, request["tokens"]))
+            before, asked = request["tokens"], False
+    return made
+
+
+def _requests(*pairs: tuple[str, int]) -> list[Request]:
+    return [{"kind": kind, "tokens": tokens} for kind, tokens in pairs]
+
+
+@exercise("12.1", "each compaction, from its requests alone.", finished=compactions_in)
+def _found(answer: Answer) -> None:
+    """Remember the size of the last prompt, and whether a summary was asked for since.
+
+    A prompt is a request of the kind "main" or "refused". If a summary was asked for
+    since the last one, this prompt is what the compaction left.
+    """
+    plain = ("main", 50), ("main", 80), ("summary", 82), ("main", 30), ("main", 40)
+    cases = {
+        "one summary": _requests(*plain),
+        "nothing was summarised": _requests(("main", 10), ("main", 20)),
+        "two requests for one summary": _requests(
+            ("main", 80), ("summary", 60), ("summary", 25), ("main", 30)
+        ),
+        "the prompt was refused first": _requests(
+            ("main", 70), ("refused", 110), ("summary", 60), ("main", 30)
+        ),
+        "a title is asked for beside it": _requests(
+            ("main", 80), ("summary", 82), ("other", 5), ("main", 30)
+        ),
+        "the run ends with a summary": _requests(("main", 80), ("summary", 82)),
+        "the prompt has grown all the same": _requests(
+            ("main", 60), ("summary", 40), ("main", 65)
+        ),
+        "there are two": _requests(*plain, ("summary", 45), ("main", 20)),
+        "a prompt becomes smaller without a summary": _requests(
+            ("main", 80), ("main", 50)
+        ),
+    }
+    answer.agree({case: (compactions_in(each), each) for case, each in cases.items()})
+
+
+def decisions_of(made: Mapping[str, Any], window: int) -> dict[str, Any]:
+    """Say what a program decided, from one compaction's measurements."""
+    shown = made["shown"]
+    return {
+        "when": round(made["before"] / window, 2),
+        "left": round(made["after"] / window, 2),
+        "asks": "live" if made["cached"] > 0.5 else "afresh",
+        "shows": "whole" if shown is not None and shown > 0.9 else "cut",
+        "words": "kept" if made["words_kept"] else "retold",
+    }
+
+
+@exercise("12.2", "five decisions, from five measurements.", finished=decisions_of)
+def _decided(answer: Answer) -> None:
+    """round(share, 2) gives two decimals. `cached` and `shown` are shares from 0 to 1.
+
+    `shown` may be None: there was no result to show, so not the whole was shown.
+    """
+
+    def made(**more: Any) -> dict[str, Any]:
+        plain: dict[str, Any] = {"before": 83_658, "after": 35_783, "cached": 0.0}
+        return {**plain, "shown": 0.208, "words_kept": 0, **more}
+
+    cases = {
+        "a summary asked for afresh, from results that were cut": made(),
+        "on the live prompt, and whole": made(cached=0.88, shown=1.0),
+        "a little of the prompt was cached": made(cached=0.2),
+        "nearly whole": made(shown=0.927),
+        "no result was there to show": made(shown=None),
+        "the person's words stay": made(words_kept=2),
+        "a window that is half as large": made(before=41_000, after=1_000),
+    }
+    answer.agree(
+        {
+            case: (decisions_of(each, window), each, window)
+            for case, each in cases.items()
+            for window in ([50_000] if "half" in case else [WINDOW])
+        }
+    )
+
+
+OURS = Settings(micro="off", manual=False, context_window=WINDOW, summary_tokens=2_300)
+"""Our agent with nothing but summaries, as long as those of the imitated program."""
+
+
+def imitated(numbers: Mapping[str, int]) -> Settings:
+    """Return our settings with a program's two numbers, in the field's window."""
+    return replace(
+        OURS,
+        threshold_pct=numbers["threshold_pct"],
+        tail_tokens=numbers["tail_tokens"],
+    )
+
+
+@exercise("12.3")
+def _as_theirs(answer: Answer) -> str:
+    """threshold_pct is when, in percent of the window: a little below what is measured,
+    because a prompt is over the threshold when it is compacted.
+
+    What is left is the system prompt, the summary and the tail. Move tail_tokens.
+    """
+    numbers = answer.numbers("threshold_pct", "tail_tokens")
+    run = own_run(settings=imitated(numbers))
+    when, left = means(compactions_in(requests_of(row_of(run))))
+    theirs = means([pair for row in field()[LIKE] for pair in pairs_of(row)])
+    says = f"yours compacts at {when:.0f} % and leaves {left:.0f} %"
+    wanted = f"{LIKE} at {theirs[0]:.0f} % and {theirs[1]:.0f} %"
+    is_near = abs(when - theirs[0]) <= NEAR and abs(left - theirs[1]) <= NEAR
+    require(is_near, f"{says}, {wanted}; be within {NEAR} points of both.")
+    return f"{says}, {wanted}."
+
+
+def complaints_in(requests: Sequence[Request]) -> list[tuple[int, str]]:
+    """Name the requests at which a run went wrong, counted from 1."""
+    found: list[tuple[int, str]] = []
+    before, asked = 0, False
+    for number, request in enumerate(requests, 1):
+        if request["kind"] == "summary":
+            asked = True
+        elif request["kind"] in ("main", "refused"):
+            if request["kind"] == "refused":
+                found.append((number, "refused"))
+            elif asked and request["tokens"] > 2 / 3 * before:
+                found.append((number, "shallow"))
+            before, asked = request["tokens"], False
+    return found
+
+
+@exercise("12.4", "each with the number of its request.", finished=complaints_in)
+def _complains(answer: Answer) -> None:
+    """Go through enumerate(requests, 1), and find compactions as in 12.1.
+
+    A prompt after a summary is shallow if it has more than two thirds of the prompt
+    before. One that was refused is "refused" and nothing else.
+    """
+    cases = {
+        "nothing is wrong": _requests(("main", 90), ("summary", 92), ("main", 30)),
+        "a prompt was refused": _requests(
+            ("main", 90), ("refused", 110), ("summary", 80), ("main", 30)
+        ),
+        "three quarters are left": _requests(
+            ("main", 80), ("summary", 82), ("main", 60)
+        ),
+        "exactly two thirds are left": _requests(
+            ("main", 90), ("summary", 92), ("main", 60)
+        ),
+        "it grew": _requests(("main", 60), ("summary", 62), ("main", 66)),
+        "it ends refused after a summary": _requests(
+            ("main", 90), ("summary", 92), ("refused", 120)
+        ),
+        "a prompt stays large without a summary": _requests(
+            ("main", 80), ("main", 79), ("main", 78)
+        ),
+        "two of them": _requests(
+            ("main", 80), ("summary", 9), ("main", 70), ("summary", 9), ("main", 60)
+        ),
+    }
+    answer.agree({case: (complaints_in(each), each) for case, each in cases.items()})
+
+
+# -- the field -------------------------------------------------------------------------
+
+
+@cache
+def field() -> dict[str, list[Row]]:
+    """Return the stored runs by program, five seeds each."""
+    every: dict[str, list[Row]] = {}
+    for row in stored_rows():
+        every.setdefault(row["program"], []).append(row)
+    return every
+
+
+def of_seed(program: str, seed: int = SEED) -> Row:
+    """Return one stored run. Raises ValueError if there is none."""
+    for row in field().get(program, ()):
+        if row["seed"] == seed:
+            return row
+    raise ValueError(
+        f"no run of {program!r} with seed {seed}; there are {', '.join(field())}"
+    )
+
+
+def requests_of(row: Row) -> list[Request]:
+    """List a run's requests: the kind and the size of each."""
+    pairs = zip(row["kinds"], row["prompts"], strict=True)
+    return [{"kind": kind, "tokens": tokens} for kind, tokens in pairs]
+
+
+def pairs_of(row: Row) -> list[tuple[int, int]]:
+    """Return a stored run's compactions, before and after."""
+    return [(made["before"], made["after"]) for made in row["compactions"]]
+
+
+def means(pairs: Sequence[tuple[int, int]]) -> tuple[float, float]:
+    """Return the mean sizes before and after, in percent of the field's window."""
+    if not pairs:
+        return 0.0, 0.0
+    before, after = (100 * mean(each[n] for each in pairs) / WINDOW for n in (0, 1))
+    return before, after
+
+
+# -- our own agent on the same task ----------------------------------------------------
+
+
+def scenario(seed: int = SEED) -> Scenario:
+    """Return the field's task for an agent of ours."""
+    asked = task(seed, WINDOW)
+    return Scenario(
+        name=f"field {seed}",
+        prompts=asked.prompts,
+        make_workspace=partial(_fill, asked),
+        checks=partial(_checks, asked),
+    )
+
+
+def _fill(asked: Task, folder: Path) -> None:
+    write_files(folder, asked.files)
+
+
+def _checks(asked: Task, folder: Path, history: Any = ()) -> dict[str, Any]:
+    return report_checks(folder, history, below=asked.folders[1], first=asked.line)
+
+
+_runs: dict[tuple[Any, Settings], Run] = {}
+
+
+def own_run(engine: ContextEngine = compact, settings: Settings | None = None) -> Run:
+    """Run the field's task with an engine, or with other settings."""
+    chosen = settings or replace(presets.DEFAULT, context_window=WINDOW)
+    if (engine, chosen) not in _runs:
+        given: dict[str, Any] = {} if engine is compact else {"engine": engine}
+        _runs[engine, chosen] = play(scenario(), chosen, **given)
+    return _runs[engine, chosen]
+
+
+def own_engine() -> ContextEngine:
+    """Return the engine of the learner's `my_agent.py`, or the course's."""
+    return course.agent().engine or compact
+
+
+def row_of(run: Run, program: str = "yours") -> Row:
+    """Lay a run of ours out as a stored one."""
+    kinds: list[str] = []
+    sizes: list[int] = []
+    compactions = list(run.session.compactions)
+    for request in run.session.requests:
+        while compactions and compactions[0].seen <= request.seen:
+            asked = compactions.pop(0).usage
+            kinds += ["summary"] * len(asked)
+            sizes += map(prompt_tokens, asked)
+        kinds.append("main")
+        sizes.append(prompt_tokens(request.usage))
+    if run.refused_tokens:
+        kinds.append("refused")
+        sizes.append(run.refused_tokens)
+    row = {"program": program, "version": "", "window": WINDOW, "seed": SEED}
+    return {**row, "kinds": kinds, "prompts": sizes, "compactions": []}
+
+
+# -- what the cells show ---------------------------------------------------------------
+
+
+def note(pairs: Sequence[tuple[int, int]], decided: Mapping[str, str]) -> str:
+    """Write the line beside a run's row."""
+    if not pairs:
+        return "no summary"
+    when, left = means(pairs)
+    times = f"{len(pairs)} ×  {when:.0f} → {left:.0f} %"
+    words = f"asks {decided['asks']}, shows {decided['shows']}" if decided else ""
+    return f"{times}\n{words}".strip()
+
+
+def usual(program: str, decide: Callable[..., Mapping[str, Any]]) -> dict[str, str]:
+    """Return what a program decided most often, over its seeds."""
+    every = [
+        decide(made, row["window"])
+        for row in field()[program]
+        for made in row["compactions"]
+        if made["by"] == "summary"
+    ]
+    counts = {
+        name: Counter(str(each[name]) for each in every)
+        for name in ("asks", "shows", "words")
+    }
+    return {name: count.most_common(1)[0][0] for name, count in counts.items() if count}
+
+
+def picture(find: Callable[..., Any], decide: Callable[..., Any], own: Run) -> Chart:
+    """Draw the field and a run of ours, with what two of the learner's functions say."""
+    rows = [of_seed(program) for program in field()]
+    notes = [
+        note(find(requests_of(row)), usual(row["program"], decide)) for row in rows
+    ]
+    mine = row_of(own)
+    notes.append(note(find(requests_of(mine)), {}))
+    title = "Each compacts in its own way: when, how deep, from what"
+    return sawteeth([*rows, mine], notes, title)
+
+
+def table(decide: Callable[..., Mapping[str, Any]]) -> Table:
+    """Lay out what each program decided, over five seeds."""
+    frame: dict[str, dict[str, Any]] = {}
+    for program, own in field().items():
+        backs = {
+            made["put_back"].removeprefix("beside a ")
+            for row in own
+            for made in row["compactions"]
+            if made["put_back"]
+        }
+        decided = usual(program, decide)
+        frame[name_of(own[0])] = {
+            "asks": decided.get("asks", ""),
+            "shows": decided.get("shows", ""),
+            "words": decided.get("words", ""),
+            "back as": ", ".join(sorted(backs)),
+        }
+    return as_table(frame, align="left")
+
+
+def beside(run: Run, program: str = LIKE) -> Chart:
+    """Draw a program's run and one of ours on the same task, below each other."""
+    rows = [of_seed(program), row_of(run)]
+    notes = [note(compactions_in(requests_of(row)), {}) for row in rows]
+    return sawteeth(
+        rows, notes, f"{name_of(rows[0])}, and our agent with its decisions"
+    )
+
+
+def asking_live(decide: Callable[..., Mapping[str, Any]]) -> int:
+    """Count the programs whose usual request for a summary is on the live prompt."""
+    every = {program.partition("-0.")[0]: usual(program, decide) for program in field()}
+    return sum(each.get("asks") == "live" for each in every.values())
+
+
+def complained(
+    complain: Callable[..., Sequence[tuple[int, str]]],
+    find: Callable[..., Sequence[Any]],
+) -> Table:
+    """Lay out how often each program was refused and compacted in vain, of all seeds."""
+    frame: dict[str, dict[str, Any]] = {}
+    for program, own in field().items():
+        counts = [
+            Counter(what for _, what in complain(requests_of(row))) for row in own
+        ]
+        made = sum(len(find(requests_of(row))) for row in own)
+        first = [number for number, _ in complain(requests_of(of_seed(program)))][:1]
+        frame[name_of(own[0])] = {
+            "compactions": made,
+            "shallow": sum(each["shallow"] for each in counts),
+            "refused": sum(each["refused"] for each in counts),
+            "first at": first[0] if first else math.nan,
+        }
+    return as_table(frame, units={"first at": "request"})
+
+
+def how_many(
+    complain: Callable[..., Sequence[tuple[int, str]]],
+    find: Callable[..., Sequence[Any]],
+    program: str,
+) -> str:
+    """Say whether none, some or most compactions of a program were shallow."""
+    rows = [requests_of(row) for row in field()[program]]
+    shallow = sum(what == "shallow" for row in rows for _, what in complain(row))
+    share = shallow / max(1, sum(len(find(row)) for row in rows))
+    return "none" if not share else "most" if share > 0.5 else "some"

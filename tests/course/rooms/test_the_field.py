@@ -1,0 +1,196 @@
+"""Lesson 12: its wrong answers, and its run with the published solutions."""
+
+import itertools
+
+import pytest
+from matplotlib.text import Text
+
+from course.figures.sawteeth import SCRIPTED, sawteeth, shown
+from course.rooms import the_field as room
+from course.rooms.the_field import compactions_in, complaints_in, decisions_of
+from tests.course.rooms.solved import Lesson
+
+
+def falls(requests):
+    sizes = [each["tokens"] for each in requests]
+    return [(a, b) for a, b in itertools.pairwise(sizes) if b < a]
+
+
+def each_summary(requests):
+    """Right, but each request for a summary is a compaction."""
+    made, before = [], 0
+    for n, each in enumerate(requests):
+        if each["kind"] == "summary":
+            after = [r for r in requests[n:] if r["kind"] in ("main", "refused")]
+            made += [(before, after[0]["tokens"])] if after else []
+        elif each["kind"] != "other":
+            before = each["tokens"]
+    return made
+
+
+def answered_only(requests):
+    return compactions_in([each for each in requests if each["kind"] != "refused"])
+
+
+def with_others(requests):
+    mains = [{**r, "kind": "main"} if r["kind"] == "other" else r for r in requests]
+    return compactions_in(mains)
+
+
+def smaller_only(requests):
+    return [(a, b) for a, b in compactions_in(requests) if b < a]
+
+
+def decided(**changed):
+    def decisions(made, window):
+        return {
+            **decisions_of(made, window),
+            **{n: f(made) for n, f in changed.items()},
+        }
+
+    return decisions
+
+
+def from_zero(requests):
+    return [(number - 1, what) for number, what in complaints_in(requests)]
+
+
+def refused_alone(requests):
+    return [pair for pair in complaints_in(requests) if pair[1] == "refused"]
+
+
+def only_the_first(requests):
+    return complaints_in(requests)[:1]
+
+
+def both(requests):
+    every = [{**r, "kind": "main"} if r["kind"] == "refused" else r for r in requests]
+    shallow = [pair for pair in complaints_in(every) if pair[1] == "shallow"]
+    return sorted([*shallow, *refused_alone(requests)])
+
+
+def from_two_thirds(requests):
+    """Right, but exactly two thirds are shallow, too."""
+    found, before, asked = [], 0, False
+    for number, each in enumerate(requests, 1):
+        if each["kind"] == "summary":
+            asked = True
+        elif each["kind"] == "refused":
+            found.append((number, "refused"))
+            before, asked = each["tokens"], False
+        elif each["kind"] == "main":
+            if asked and each["tokens"] >= 2 / 3 * before:
+                found.append((number, "shallow"))
+            before, asked = each["tokens"], False
+    return found
+
+
+WRONG = {
+    "12.1": [
+        (falls, "one summary"),
+        (each_summary, "two requests for one summary"),
+        (answered_only, "the prompt was refused first"),
+        (with_others, "a title is asked for beside it"),
+        (smaller_only, "the prompt has grown all the same"),
+        (lambda requests: [], "one summary"),
+    ],
+    "12.2": [
+        (lambda made, window: {}, "a summary asked for afresh"),
+        (
+            decided(asks=lambda made: "live" if made["cached"] else "afresh"),
+            "a little of the prompt was cached",
+        ),
+        (
+            decided(shows=lambda made: "whole" if made["shown"] == 1 else "cut"),
+            "nearly whole",
+        ),
+        (
+            decided(shows=lambda made: "whole" if made["shown"] > 0.9 else "cut"),
+            "TypeError",
+        ),
+        (decided(when=lambda made: round(made["before"] / 100_000, 2)), "half"),
+        (decided(words=lambda made: "retold"), "the person's words stay"),
+    ],
+    "12.3": [
+        ({"threshold_pct": 95, "tail_tokens": 30_000}, "be within 5 points"),
+        ({"threshold_pct": 80, "tail_tokens": 60_000}, "be within 5 points"),
+        ({"threshold_pct": 65, "tail_tokens": 5_000}, "be within 5 points"),
+        ({"threshold_pct": 80, "tail_tokens": 5_000}, "be within 5 points"),
+        ({"threshold_pct": 80}, "tail_tokens"),
+        ((80, 30_000), "give {"),
+    ],
+    "12.4": [
+        (only_the_first, "two of them"),
+        (from_zero, "a prompt was refused"),
+        (refused_alone, "three quarters are left"),
+        (both, "it ends refused after a summary"),
+        (from_two_thirds, "exactly two thirds are left"),
+        (lambda requests: [], "a prompt was refused"),
+    ],
+}
+
+
+def in_pairs(requests):
+    """The same, found from the end."""
+    prompts = [n for n, r in enumerate(requests) if r["kind"] in ("main", "refused")]
+    return [
+        (requests[a]["tokens"], requests[b]["tokens"])
+        for a, b in itertools.pairwise(prompts)
+        if any(r["kind"] == "summary" for r in requests[a:b])
+    ]
+
+
+RIGHT = {
+    "12.1": [in_pairs],
+    "12.2": [
+        decided(words=lambda made: "kept" if made["words_kept"] > 0 else "retold")
+    ],
+    "12.3": [{"threshold_pct": 82, "tail_tokens": 28_000}],
+    "12.4": [lambda requests: [*complaints_in(requests)]],
+}
+
+
+class TestTheField(Lesson):
+    wrong, right = WRONG, RIGHT
+
+
+def test_what_the_server_measured_is_found_from_the_requests_alone():
+    """Programs that only drop messages ask for no summary, and aren't found."""
+    for program, rows in room.field().items():
+        for row in rows:
+            asked = [made for made in row["compactions"] if made["by"] == "summary"]
+            pairs = [(made["before"], made["after"]) for made in asked]
+            assert compactions_in(room.requests_of(row)) == pairs, program
+
+
+def test_five_seeds_of_ten_programs_are_stored_without_their_texts():
+    for rows in room.field().values():
+        assert sorted(row["seed"] for row in rows) == [1, 2, 3, 4, 5]
+        for row in rows:
+            assert row["window"] == room.WINDOW
+            texts = [each for made in row["compactions"] for each in made.values()]
+            assert max((len(t) for t in texts if isinstance(t, str)), default=0) < 30
+
+
+def test_a_program_that_is_not_there_is_named():
+    with pytest.raises(ValueError, match="no run of 'none' with seed 1"):
+        room.of_seed("none")
+
+
+def test_a_picture_that_names_a_product_says_that_one_model_was_used():
+    rows = [room.of_seed("pi"), room.of_seed("hermes")]
+    for chart in (
+        sawteeth(rows, ["", ""], "Two"),
+        shown({"pi": room.field()["pi"]}, "One"),
+    ):
+        texts = [text.get_text() for text in chart.figure.findobj(Text)]
+        assert SCRIPTED in texts
+
+
+def test_our_own_run_is_laid_out_as_a_stored_one():
+    run = room.own_run()
+    row = room.row_of(run)
+    assert len(row["kinds"]) == len(row["prompts"])
+    made = compactions_in(room.requests_of(row))
+    assert len(made) == len(run.session.compactions) > 2
+    assert all(before > after for before, after in made)
