@@ -21,8 +21,8 @@ The rules are small enough to check by hand:
 - Its quotes: of 30 characters or more in the summary's double quotes. Found if each
   piece between "..." stands somewhere in the file before, letters and digits compared.
 
-Source: measured on 54 compactions of 44 public sessions of Claude Code. `measured` and
-`pooled` make such a table of other files.
+Source: measured on 54 compactions of 44 public sessions of Claude Code.
+`agentlib-sessions --kept FOLDER` makes such a table of other files.
 """
 
 import json

@@ -293,15 +293,20 @@ class Reading:
             yield self._without_rule(ruleless)
 
     def _without_rule(self, numbers: Sequence[int]) -> Finding:
-        """Say who dropped the rule: the scripted model, if it was shown it for the
-        summary."""
-        newest = [each for each in self.compactions if each.request <= numbers[0]][-1]
-        asked = [self.run.records[number - 1] for number in newest.summaries]
+        """Say who dropped the rule: the scripted model, if it left it out of the newest
+        summary for which it was shown it."""
+        shown = [
+            (number, self.run.records[number - 1])
+            for each in self.compactions
+            for number in each.summaries
+            if number < numbers[0] and self._has_rule(self.run.records[number - 1])
+        ]
         count = f"({len(numbers)} such requests)"
-        if any(self._has_rule(record) for record in asked):
+        if shown and self.run.task.line not in _answer_text(shown[-1][1]):
             text = (
-                "The scripted model was shown the person's rule and left it out of the "
-                f"summary before request {numbers[0]} {count}."
+                "The scripted model was shown the person's rule and left it out of its "
+                f"summary in request {shown[-1][0]}. It stands nowhere in request "
+                f"{numbers[0]} {count}."
             )
             return Finding("rule lost", numbers[0], text)
         text = f"The person's rule stands nowhere in request {numbers[0]} {count}."
