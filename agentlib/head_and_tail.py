@@ -7,7 +7,7 @@ updates that summary instead of writing a new one, and the summary says that it 
 instruction.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from agentlib import auto_compact as auto
 from agentlib import messages as msg
@@ -57,8 +57,10 @@ def head_and_tail(
     focus: str = "",
     unseen_tokens: int = 0,
     whole: bool = True,
+    persons: Collection[str] | None = None,
 ) -> list[Message]:
-    """Replace the middle by a summary of it. Head, tail and the active request stay.
+    """Replace the middle by a summary of it. Head, tail and the person's words that
+    still wait stay (`messages.waiting`, with `persons`).
 
     `summarize` is given the prompt that was sent last, so that it is read from the
     prompt cache, and behind it a request for a hand-off of at most `summary_budget`
@@ -88,12 +90,21 @@ def head_and_tail(
         archive(),
         summarize([*above, {"role": "user", "content": wish}], focus),
     )
-    carried = None if msg.active_request(tail) else msg.active_request(middle)
-    summary = auto.summary_message(
-        text, name, carried, reference_only=settings.reference_only
-    )
-    auto.check_summary(summary, middle)
-    return [*head, summary, *tail]
+    waiting = msg.waiting(messages, persons)
+    replaced = range(len(head), len(head) + len(middle))
+    carried = [words for i, words in waiting if i in replaced]
+
+    def view(texts: Sequence[str]) -> list[Message]:
+        only = settings.reference_only
+        summary = auto.summary_message(text, name, texts, reference_only=only)
+        auto.check_summary(summary, middle)
+        return [*head, summary, *tail]
+
+    after = view(carried)
+    # If the answer to the head's words was in the middle, they would look unanswered.
+    if len(msg.waiting(after, persons)) > len(waiting):
+        after = view([msg.ANSWERED, *carried])
+    return after
 
 
 def parts(

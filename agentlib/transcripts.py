@@ -208,11 +208,16 @@ class Session:
         self._write(at, {"type": "system", "subtype": file.SETTINGS, **fields})
         self.resumed = False
 
-    def say(self, content: str | list[Block], *, at: float) -> None:
-        """Note a user's message: the person's words, or a result as `answer` notes
-        it."""
+    def say(
+        self, content: str | list[Block], *, at: float, is_person: bool = True
+    ) -> None:
+        """Note a user's message: the person's words, or a result as `answer` notes it.
+
+        Without `is_person` they are the program's own words.
+        """
         message = {"role": "user", "content": messages.whole(content)}
-        self._write(at, {"type": "user", "message": message})
+        mark = {} if is_person else {"isMeta": True}  # as in Claude Code's files
+        self._write(at, {"type": "user", **mark, "message": message})
 
     def answer(self, result: Block, *, at: float) -> None:
         """Note one tool_result as it comes. The results of one turn become one
@@ -411,7 +416,8 @@ class Session:
         return self._sent
 
     def _add(self, message: Message, line: Line) -> None:
-        if message["role"] == "user" and self.persons is not None:
+        is_person = message["role"] == "user" and not line.get("isMeta")
+        if is_person and self.persons is not None:
             texts = {block["text"] for block in of_type(message, "text")}
             is_ours = not texts or line.get("version") == file.VERSION
             self.persons = self.persons | texts if is_ours else None

@@ -182,6 +182,10 @@ class _Replay:
         if recorded and recorded.message:
             lines = _pinned_lines(recorded.message)
             step = pinned(step, lines, self.view, self.meter)
+        if reason == "auto":
+            step, _ = state.told(
+                step, self.view, self.meter, self.settings, self.session.persons
+            )
         compacted = step.compaction not in (None, Outcome.FAILED)
         self.whole = (self.view, event.seen) if compacted else self.whole
         self.changed |= bool(step.texts) or compacted
