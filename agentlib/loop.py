@@ -325,6 +325,7 @@ class Agent:
             breaker=rest,
             hooks=self.hooks,
             read=self._read,
+            persons=session.persons,
         )
         context = list(session.context)
         now = Now(

@@ -185,18 +185,18 @@ class Breaker:
         rests = settings.auto and self.is_open and not self.is_told
         if stays is None or not (is_needed and rests):
             return step, ""
-        if stays < point / 2:
+        weights = meter.weights(messages)
+        holders = {index for index, _ in msg.waiting(messages, persons)}
+        parts = {
+            "system prompt and tools": int(meter.base),
+            "words that wait for an answer": int(sum(weights[i] for i in holders)),
+        }
+        if sum(parts.values()) < point / 2:
             why = (
                 f"the conversation is over {point:,} tokens again within {AGAIN} "
                 f"exchanges, though a compaction left {stays:,}: new results are large"
             )
         else:
-            weights = meter.weights(messages)
-            holders = {index for index, _ in msg.waiting(messages, persons)}
-            parts = {
-                "system prompt and tools": int(meter.base),
-                "words that wait for an answer": int(sum(weights[i] for i in holders)),
-            }
             named = [f"{name} {size:,}" for name, size in parts.items() if size]
             why = (
                 "the window is nearly full of what can't be compacted: "

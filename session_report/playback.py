@@ -7,7 +7,7 @@ gets a stand-in summary of the usual length. A replay can't tell what the agent 
 have done differently.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
@@ -180,7 +180,7 @@ class _Replay:
         )
         step = run_engine(self.engine, now)
         if recorded and recorded.message:
-            lines = _pinned_lines(recorded.message)
+            lines = _pinned_lines(recorded.message, self.session.persons or ())
             step = pinned(step, lines, self.view, self.meter)
         if reason == "auto":
             step, _ = state.told(
@@ -298,12 +298,12 @@ def _is_by_hand(compaction: Compaction, session: Session) -> bool:
     return compaction.trigger == "manual" and requested_focus(history) is None
 
 
-def _pinned_lines(message: Message) -> list[str]:
+def _pinned_lines(message: Message, persons: Collection[str]) -> list[str]:
     texts = (block["text"] for block in blocks(message) if block["type"] == "text")
     return [
         line
         for text in texts
-        if text.startswith(PINNED)
+        if text.startswith(PINNED) and text not in persons
         for line in text.splitlines()[1:]
     ]
 

@@ -19,6 +19,7 @@ from agentlib.messages import (
     exchanges,
     is_summary,
     of_type,
+    waiting,
 )
 from agentlib.session_file import Compaction
 from agentlib.settings import Settings
@@ -98,10 +99,9 @@ def _head(answer: Answer) -> None:
         require(
             new[2:] == newest, f"{wanted}; yours has {len(new) - 2} after the summary."
         )
-        words = str(active_request(messages))
-        require(
-            words in str(new), f"{case}, the person's last words, {words!r}, are gone."
-        )
+        lost = [words for _, words in waiting(messages) if words not in str(new)]
+        words = "".join(lost[:1])
+        require(not lost, f"{case}, the person's last words, {words!r}, are gone.")
 
 
 def with_note(summary: str, words: str) -> Message:

@@ -279,6 +279,7 @@ def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -
     """Return what a request shows. `messages`: its conversation, see
     `conversation_of`."""
     system = "\n".join(_texts({"content": body.get("system") or ""}))
+    messages = [part for message in messages for part in _apart(message)]
     left = _left(messages, system)
     at, whole = left[-1] if left else (-1, "")
     spoken = [_words(message) for message in messages]
@@ -599,7 +600,22 @@ def _noted(messages: Sequence[Message], system: str = "") -> Iterator[Note]:
 def _words(message: Message) -> list[str]:
     """Return what the person said in a message."""
     texts = msg.of_type(message, "text") if message["role"] == "user" else []
-    return [block["text"] for block in texts if block not in _summaries(message)]
+    return [
+        block["text"]
+        for block in texts
+        if block not in _summaries(message) and block["text"] != msg.ANSWERED
+    ]
+
+
+def _apart(message: Message) -> list[Message]:
+    """Part the texts beside a summary, which the person said one after the other."""
+    words = [text for text in _words(message) if not text.startswith(msg.PINNED)]
+    if len(words) < 2 or not _summaries(message):
+        return [message]
+    others = words[1:]
+    kept = [block for block in msg.blocks(message) if block.get("text") not in others]
+    later = [{"role": "user", "content": text} for text in others]
+    return [{**message, "content": kept}, *later]
 
 
 def _unanswered(messages: Sequence[Message], asked: Sequence[str]) -> Iterator[str]:
