@@ -92,9 +92,10 @@ def auto_compact(
 
     Word for word stay the last `keep_exchanges` exchanges (s24: 1, learn-claude-code
     and the Java agent: 0), unseen results with the calls they answer, and the person's
-    words that still wait (`messages.waiting`, with `persons`). The result ends with a user message if `messages` does. If there is nothing
-    to replace, return the messages and call neither callable. For `reference_only` see
-    `summary_message`. Raises SummaryFailed, with nothing changed.
+    words that still wait (`messages.waiting`, with `persons`). The result ends with a
+    user message if `messages` does. If there is nothing to replace, return the messages
+    and call neither callable. For `reference_only` see `summary_message`. Raises
+    SummaryFailed, with nothing changed.
 
     >>> history = [{"role": "user", "content": "Count to three, slowly and with great care."},
     ...            {"role": "assistant", "content": "One. " * 80},

@@ -15,6 +15,7 @@ from agentlib.estimation import message_tokens
 from agentlib.messages import Message
 from agentlib.micro_compact import trim_results
 from agentlib.settings import Settings
+from agentlib.step import in_place_of
 
 HEAD_EXCHANGES = 2
 """The most exchanges in a head, however small they are (Hermes)."""
@@ -216,12 +217,7 @@ def _shown(
     """Return what the summary is written from: the head, then the middle, trimmed."""
     over, keep = settings.trim_over, settings.trim_keep
     trimmed = trim_results(middle, trim_over=over, trim_keep=keep, keep_unseen=False)
-    first = next(msg.changes(middle, trimmed), None)
-    if first is None:
-        return [*head, *middle]
-    return msg.drop_newest_thinking(
-        msg.drop_thinking([*head, *trimmed], len(head) + first)
-    )
+    return in_place_of([*head, *middle], [*head, *trimmed])
 
 
 def handoff_prompt(

@@ -75,10 +75,11 @@ class Event:
     early stop."""
 
     kind: str
-    """tier, or logged for the lowest one, which is for a log and not for a screen;
-    full if compaction rests because it doesn't help; limit if the API refused a prompt and named a window smaller than the settings'; cut
-    if max_tokens cut the reply off and the model goes on; compaction_done, compaction_failed, or compaction_truncated and compaction_done if
-    the messages were cut to size without a model; stopped."""
+    """tier, or logged for the lowest one, which is for a log and not for a screen; full
+    if compaction rests because it doesn't help; limit if the API refused a prompt and
+    named a window smaller than the settings'; cut if max_tokens cut the reply off and
+    the model goes on; compaction_done, compaction_failed, or compaction_truncated and
+    compaction_done if the messages were cut to size without a model; stopped."""
     text: str
 
 

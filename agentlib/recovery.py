@@ -22,7 +22,7 @@ from agentlib.messages import Message
 from agentlib.micro_compact import replacements, trim_results
 from agentlib.session_file import Compaction, Request
 from agentlib.settings import Settings
-from agentlib.step import Step
+from agentlib.step import Step, in_place_of
 
 _LEFT_OUT = msg.LEFT_OUT + "the oldest exchanges, {} in number.]"
 _CUT = "[No summary: {}. What was said stands here instead, cut to size.]"
@@ -78,7 +78,7 @@ def with_less(
 
 
 def _trimmed(messages: Sequence[Message]) -> list[Message]:
-    return msg.drop_thinking(trim_results(messages, keep_unseen=False), 0)
+    return in_place_of(messages, trim_results(messages, keep_unseen=False))
 
 
 def without_oldest(messages: Sequence[Message]) -> list[Message]:
@@ -112,7 +112,7 @@ def without_oldest(messages: Sequence[Message]) -> list[Message]:
         (i for i, m in enumerate(kept) if msg.active_request([m])), default=len(kept)
     )
     note: Message = {"role": "user", "content": _LEFT_OUT.format(fewer)}
-    return msg.drop_thinking([*kept[:at], note, *kept[at:], *messages[stop:]], at)
+    return in_place_of(messages, [*kept[:at], note, *kept[at:], *messages[stop:]])
 
 
 # -- the breaker -----------------------------------------------------------------------

@@ -22,13 +22,12 @@ from agentlib.messages import (
     Block,
     Message,
     blocks,
-    drop_thinking,
     of_type,
     result_text,
 )
 from agentlib.session_file import Compaction, Hold, Line, Repeat, Request
 from agentlib.settings import Settings
-from agentlib.step import Step, summary_place
+from agentlib.step import Step, answered, in_place_of, summary_place
 
 INTERRUPTED = "interrupted; check before repeating"
 """The result of a call that a crash or Ctrl-C cut short."""
@@ -265,7 +264,7 @@ class Session:
             )
         context, _, seen = self._before
         old = len(self.context) - len(self.history) + seen
-        return drop_thinking([*context, *self.context[old:]], 0)
+        return in_place_of(None, [*context, *self.context[old:]])
 
     def undo(self, *, at: float) -> None:
         """Take back the last compaction; what came since stays. Raises ValueError as
@@ -398,10 +397,7 @@ class Session:
         )
         self.requests.append(request)
         if self.changed:
-            self.context, self.changed = (
-                messages.drop_newest_thinking(self.context),
-                False,
-            )
+            self.context, self.changed = answered(self.context), False
         self.settled = line.get("settled", self.settled)
         self._add(message, line)
 
@@ -428,7 +424,7 @@ class Session:
     def _fold_settings(self, line: Line) -> None:
         if (self.system, self.tools) != (line["system"], line["tools"]):
             # The API binds thinking to these two as well.
-            self.context, self.changed = drop_thinking(self.context, 0), True
+            self.context, self.changed = in_place_of(None, self.context), True
         settings = Settings.from_dict(line["settings"])
         if settings != self.settings:
             self.settled = 0  # under new settings a layer may touch any message again
@@ -545,5 +541,6 @@ def load(path: Path | str) -> Session:
         ) as error:
             session.damage.append(f"line {number} is left out: {error!r:.200}")
     if not is_bound:  # thinking is bound to everything before it
-        session.context, session.changed = drop_thinking(session.context, 0), True
+        session.context = in_place_of(None, session.context)
+        session.changed = True
     return session

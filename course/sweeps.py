@@ -194,7 +194,7 @@ def hand_off(messages: list[Message], summarize: Any, without: str) -> list[Mess
     all."""
     head, note, update = (without not in (part, "all three") for part in WITHOUT[1:4])
     first, start = int(head), exchanges(messages)[-1][0]
-    newest, middle = messages[start:], messages[first:start]
+    newest = messages[start:]
     updates = update and summary_index(messages) is not None
     prompt = handoff_prompt(PARTS_SETTINGS.summary_tokens, update=updates)
     for new, old in OLD_HEADINGS.items():

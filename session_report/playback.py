@@ -30,8 +30,6 @@ from agentlib.messages import (
     PUT_BACK,
     Message,
     blocks,
-    drop_newest_thinking,
-    drop_thinking,
     result_text,
 )
 from agentlib.pipeline import ContextEngine, Now, compact, run_engine
@@ -44,7 +42,7 @@ from agentlib.session_file import (
     timestamp,
 )
 from agentlib.settings import Settings
-from agentlib.step import Outcome, Reason, Step
+from agentlib.step import Outcome, Reason, Step, answered, in_place_of
 from agentlib.transcripts import Session
 from session_report.frames import Frame, repeated_at
 from session_report.need import Need, needs
@@ -120,9 +118,8 @@ class _Replay:
             for place in self.session.undone:
                 if self.seen <= place < event.seen:
                     view, seen = self.whole
-                    self.view = drop_thinking(
-                        [*view, *self.session.history[seen : self.seen]], 0
-                    )
+                    later = self.session.history[seen : self.seen]
+                    self.view = in_place_of(None, [*view, *later])
                     self.settled, self.changed = 0, True
             arrived = self.session.history[self.seen : event.seen]
             self.view, self.before = self.view + arrived, self.before + arrived
@@ -271,7 +268,7 @@ class _Replay:
             summary_failed=bool(compacted.failure) and not compacted.rested,
             kinds=self.weights.kinds(tokens),
         )
-        self.view = drop_newest_thinking(context) if self.changed else context
+        self.view = answered(context) if self.changed else context
         self.before, self.changed, self.last = context, False, request
         self.summary_request = 0
         return frame
