@@ -608,14 +608,32 @@ def _words(message: Message) -> list[str]:
 
 
 def _apart(message: Message) -> list[Message]:
-    """Part the texts beside a summary, which the person said one after the other."""
-    words = [text for text in _words(message) if not text.startswith(msg.PINNED)]
-    if len(words) < 2 or not _summaries(message):
+    """Part the words beside a summary, which the person said one after the other."""
+    if not _summaries(message):
         return [message]
-    others = words[1:]
-    kept = [block for block in msg.blocks(message) if block.get("text") not in others]
-    later = [{"role": "user", "content": text} for text in others]
-    return [{**message, "content": kept}, *later]
+    words = [text for text in _words(message) if not text.startswith(msg.PINNED)]
+    said = [each for text in words for each in _requests(text)]
+    if len(said) < 2:
+        return [message]
+    others = [block for block in msg.blocks(message) if block.get("text") not in words]
+    first = {**message, "content": [*others, {"type": "text", "text": said[0]}]}
+    return [first, *({"role": "user", "content": text} for text in said[1:])]
+
+
+def _requests(text: str) -> list[str]:
+    """Part requests that somebody put into one text, with a blank line between them."""
+    paragraphs = text.split("\n\n")
+    if len(paragraphs) < 2 or prompts.understand(text).kind != "unknown":
+        return [text]
+    for place in range(1, len(paragraphs)):
+        first, rest = ("\n\n".join(p) for p in (paragraphs[:place], paragraphs[place:]))
+        others = _requests(rest)
+        known = (
+            prompts.understand(each).kind != "unknown" for each in (first, *others)
+        )
+        if all(known):
+            return [first, *others]
+    return [text]
 
 
 def _unanswered(messages: Sequence[Message], asked: Sequence[str]) -> Iterator[str]:
