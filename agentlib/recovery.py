@@ -31,7 +31,11 @@ _REASON = 160
 """Characters of the reason in `_CUT`: an API's explanation can be longer than all the
 rest."""
 AGAIN = 3
-"""A compaction that is needed again within so many exchanges didn't help."""
+"""A compaction that is needed again within so many exchanges didn't help, if it left
+the window `NEARLY_FULL`."""
+NEARLY_FULL = 2 / 3
+"""Share of the threshold. If less than that stays, new results have filled the window,
+and to rest would only bring larger prompts."""
 _LESS = 5
 """A request refused for its size is made again without the oldest 1/5 of its
 exchanges."""
@@ -136,12 +140,14 @@ class Breaker:
     rest: int
     stays: int | None = None
     """The tokens that the newest one left, if it was carried out and didn't help."""
+    is_over: bool = False
+    """Whether that is more than the threshold."""
     is_told: bool = False
     """Whether the session has a note of this rest."""
 
     @property
     def is_open(self) -> bool:
-        """Open: no model is asked. After `rest` turns one try passes, and its failure
+        """Open: compaction rests. After `rest` turns one try passes, and its failure
         counts."""
         return 0 < self.limit <= self.failures and self.turns < self.rest
 
@@ -155,10 +161,15 @@ class Breaker:
         )
 
     def guard(self, summarize: Summarize) -> Summarize:
-        """Raise CompactionRests instead of asking while the breaker is open."""
+        """Raise CompactionRests instead of asking while the breaker is open.
+
+        If the last compactions were carried out, and only needed again too soon, the
+        model answers, and an emergency may ask it.
+        """
+        is_sound = self.stays is not None and not self.is_over
 
         def ask(messages: Sequence[Message], focus: str) -> str:
-            if self.is_open:
+            if self.is_open and not is_sound:
                 after, more = f"after {self.failures} failures", self.rest - self.turns
                 raise CompactionRests(f"compaction rests {after}, {more} turns more")
             return summarize(messages, focus)
@@ -187,25 +198,22 @@ class Breaker:
             return step, ""
         weights = meter.weights(messages)
         holders = {index for index, _ in msg.waiting(messages, persons)}
+        base, words = int(meter.base), int(sum(weights[i] for i in holders))
         parts = {
-            "system prompt and tools": int(meter.base),
-            "words that wait for an answer": int(sum(weights[i] for i in holders)),
+            "system prompt and tools": base,
+            "words that wait for an answer": words,
+            "a summary and the newest messages": max(0, stays - base - words),
         }
-        if sum(parts.values()) < point / 2:
-            why = (
-                f"the conversation is over {point:,} tokens again within {AGAIN} "
-                f"exchanges, though a compaction left {stays:,}: new results are large"
-            )
-        else:
-            named = [f"{name} {size:,}" for name, size in parts.items() if size]
-            why = (
-                "the window is nearly full of what can't be compacted: "
-                f"{', '.join(named)}, in all {stays:,} of {point:,} tokens"
-            )
+        named = ", ".join(f"{name} {size:,}" for name, size in parts.items() if size)
+        why = (
+            "the window is nearly full of what can't be compacted: "
+            f"{named}, in all {stays:,} of {point:,} tokens"
+        )
         more = self.rest - self.turns
         text = f"{why}. Compaction rests, {more} turns more"
-        is_shown = stays > point
-        return (step if is_shown else replace(step, failure=text, rested=True)), text
+        return (
+            step if self.is_over else replace(step, failure=text, rested=True)
+        ), text
 
 
 def breaker(
@@ -215,10 +223,10 @@ def breaker(
     helps resets it.
 
     One that left the context over the threshold didn't help, and neither did one that
-    was needed again within three exchanges. Both count like failures, because
-    compacting would go on for ever if what stays fills the window. A compaction that
-    was made while the breaker was open says nothing about the model and counts neither
-    way.
+    left it nearly full and was needed again within three exchanges. Both count like
+    failures, because compacting would go on for ever if what stays fills the window. A
+    compaction that was made while the breaker was open says nothing about the model and
+    counts neither way.
     """
     point, limit = settings.threshold_tokens, settings.breaker_failures
     tried = [i for i, each in enumerate(compactions) if not each.rested][::-1]
@@ -231,9 +239,11 @@ def breaker(
         return compactions[i].failure is not None or compactions[i].tokens_after > point
 
     def is_needed_again(i: int) -> bool:
-        """Whether it was carried out, and was needed again soon."""
+        """Whether it was carried out, left much, and was needed again soon."""
+        if failed(i) or compactions[i].tokens_after < NEARLY_FULL * point:
+            return False
         after = [c for c in compactions[i + 1 : i + 2] if c.trigger != "manual"]
-        return not failed(i) and any(
+        return any(
             (later.failure is None or later.rested)
             and exchanges(compactions[i].seen, later.seen) <= AGAIN
             for later in after
@@ -244,14 +254,25 @@ def breaker(
         chain = list(takewhile(lambda i: failed(i) or is_needed_again(i), tried))
     elif tried and is_needed_again(tried[0]):
         chain = list(takewhile(is_needed_again, tried))
-    elif tried and exchanges(compactions[tried[0]].seen) <= AGAIN:
+    elif (
+        tried
+        and compactions[tried[0]].tokens_after >= NEARLY_FULL * point
+        and exchanges(compactions[tried[0]].seen) <= AGAIN
+    ):
         # Whether the newest one helped isn't known yet. If it is needed now, it didn't.
         chain = list(takewhile(is_needed_again, tried[1:]))
     newest = compactions[tried[0]] if tried else None
     turns = exchanges(newest.seen) if newest and chain else 0
     stays = newest.tokens_after if newest and newest.failure is None else None
-    is_told = bool(tried) and any(c.rested for c in compactions[tried[0] :])
-    return Breaker(len(chain), turns, limit, settings.breaker_turns, stays, is_told)
+    return Breaker(
+        len(chain),
+        turns,
+        limit,
+        settings.breaker_turns,
+        stays,
+        is_over=stays is not None and stays > point,
+        is_told=bool(tried) and any(c.rested for c in compactions[tried[0] :]),
+    )
 
 
 def _seen(request: Request) -> int:
