@@ -15,7 +15,7 @@ from agentlib.estimation import message_tokens
 from agentlib.messages import Message
 from agentlib.micro_compact import trim_results
 from agentlib.settings import Settings
-from agentlib.step import in_place_of
+from agentlib.step import answered, in_place_of
 
 HEAD_EXCHANGES = 2
 """The most exchanges in a head, however small they are (Hermes)."""
@@ -217,7 +217,10 @@ def _shown(
     """Return what the summary is written from: the head, then the middle, trimmed."""
     over, keep = settings.trim_over, settings.trim_keep
     trimmed = trim_results(middle, trim_over=over, trim_keep=keep, keep_unseen=False)
-    return in_place_of([*head, *middle], [*head, *trimmed])
+    if next(msg.changes(middle, trimmed), None) is None:
+        return [*head, *middle]
+    # The middle's newest reply has its answers.
+    return answered(in_place_of([*head, *middle], [*head, *trimmed]))
 
 
 def handoff_prompt(

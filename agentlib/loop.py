@@ -259,9 +259,8 @@ class Agent:
 
         Such calls may have been carried out, so they are not run again. If the last
         reply was cut off, words of the program say so, and the request still waits.
-        `resumes`: nobody says anything new. Then nothing follows a reply that the
-        window cut off, because its end would have no room either. The session's file is
-        kept from other processes while this agent lives.
+        `resumes`: nobody says anything new, so a text that was cut off too often stays
+        the end. The session's file is kept from other processes while this agent lives.
         """
         self._hold = self.session.hold()
         session, terms = self.session, (self.settings, self.system, self.tools)
@@ -271,7 +270,8 @@ class Agent:
         ):
             session.begin(*terms, at=self.now())
         cut = self._cut()
-        if cut == "max_tokens" or (cut and not session.pending and not resumes):
+        is_open = cut == "max_tokens" if session.pending else cut and not resumes
+        if is_open:
             self.go_on()
         for name in session.pending:
             session.answer(*interrupted(name)["content"], at=self.now())

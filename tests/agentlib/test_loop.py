@@ -287,7 +287,9 @@ def test_it_goes_on_three_times_in_a_row_and_no_more(workspace, session, parts):
     more = go(cut, workspace, load(session.path), "Go on.", seen=seen)
     assert len(more) == 4
     assert active_request(seen[0]["messages"]) == "Read a.txt.\n\nGo on."
-    assert len(go(cut, workspace, load(session.path), None)) == 4
+    # Nobody says anything: calls are answered, and a text stays the end.
+    left = 4 if HALF in parts else 0
+    assert len(go(cut, workspace, load(session.path), None)) == left
 
 
 def test_a_reply_that_is_complete_begins_the_count_again(workspace, session):
