@@ -80,8 +80,8 @@ class Run:
     rounds: list[agent_loop.Turn] = field(default_factory=list[agent_loop.Turn])
     """What the loop reported after each request."""
     steps: list[Step] = field(default_factory=list[Step])
-    """What the layers did, in their order, only if the run has a part of the
-    learner's."""
+    """What the layers did, in their order, only if the run has an engine or a part of
+    the learner's."""
     step: Step = field(default_factory=Step)
     """The compaction by hand."""
 
@@ -428,7 +428,7 @@ class _Work:
     def _engine(self, now: Now) -> Step:
         step = run_engine(self.engine, now)
         view = step.applied(self.session.context)  # which a part may have replaced
-        if self.own:
+        if self.own or "engine" in self.parts:
             self.run.steps.append(Shown(**vars(step), view=view))
         if step.compaction == "manual" and now.reason == "auto":
             # The learner's rule asked. A replay takes that for a person, and so for two
