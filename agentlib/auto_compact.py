@@ -7,7 +7,7 @@ the prompt cache pays for most of the request.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agentlib import messages as msg
@@ -86,14 +86,16 @@ def auto_compact(
     focus: str = "",
     keep_exchanges: int = 1,
     reference_only: bool = True,
+    persons: Collection[str] | None = None,
 ) -> list[Message]:
     """Replace all but the newest exchanges by a summary of the whole.
 
     Word for word stay the last `keep_exchanges` exchanges (s24: 1, learn-claude-code
-    and the Java agent: 0), unseen results with the calls they answer, and the active
-    request. The result ends with a user message if `messages` does. If there is nothing
-    to replace, return the messages and call neither callable. For `reference_only` see
-    `summary_message`. Raises SummaryFailed, with nothing changed.
+    and the Java agent: 0), unseen results with the calls they answer, and the person's
+    words that still wait (`messages.waiting`, with `persons`). The result ends with a
+    user message if `messages` does. If there is nothing to replace, return the messages
+    and call neither callable. For `reference_only` see `summary_message`. Raises
+    SummaryFailed, with nothing changed.
 
     >>> history = [{"role": "user", "content": "Count to three, slowly and with great care."},
     ...            {"role": "assistant", "content": "One. " * 80},
@@ -109,7 +111,7 @@ def auto_compact(
     if not is_worth_it(replaced):
         return list(messages)
     name, text = archive(), summarize(messages, focus)
-    carried = None if msg.active_request(kept) else msg.active_request(messages)
+    carried = [words for i, words in msg.waiting(messages, persons) if i < cut]
     summary = summary_message(text, name, carried, reference_only=reference_only)
     check_summary(summary, replaced)
     return [summary, *kept]
@@ -147,12 +149,12 @@ def check_summary(summary: Message, replaced: Sequence[Message]) -> None:
 def summary_message(
     summary: str,
     archive: str,
-    carried: str | None = None,
+    carried: str | Sequence[str] | None = None,
     *,
     reference_only: bool = True,
 ) -> Message:
-    """Return the message that a compaction leaves: the summary between its marks, the
-    request.
+    """Return the message that a compaction leaves: the summary between its marks, then
+    the person's words that still wait, each in a block.
 
     A summary is a user's message, but files and the model's notes speak in it. So it
     begins with `REFERENCE_ONLY`, unless `reference_only` is off. The text is made
@@ -165,7 +167,8 @@ def summary_message(
     note = f"{REFERENCE_ONLY}\n\n" if reference_only else ""
     inner = harmless(summary)
     text = f"{msg.SUMMARY_HEADER}{archive}]\n\n{note}{inner}\n{msg.SUMMARY_END}"
-    texts = [text, carried] if carried else [text]
+    words = [carried] if isinstance(carried, str) else carried or ()
+    texts = [text, *(each for each in words if each)]
     return {
         "role": "user",
         "content": [{"type": "text", "text": each} for each in texts],

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, takewhile
+from operator import is_
 from typing import Any
 
 from agentlib.messages import KINDS, Block, Message, kinds_of
@@ -174,6 +175,7 @@ class TokenMeter:
         self._weigh, self._anchored = weigh, anchored
         self._billed: _Weights = {}
         self._guessed: _Weights = {}  # what no bill has seen yet
+        self._last: tuple[list[Message], float] = [], 0.0
 
     def estimate(self, messages: Sequence[Message]) -> int:
         """Estimate a prompt of these messages, with the system prompt and the tools."""
@@ -210,10 +212,17 @@ class TokenMeter:
         teaches nothing.
         """
         billed = prompt_tokens(usage)
-        if self._anchored and billed > 0:
-            self._anchor(messages, billed)
+        is_bill = self._anchored and billed > 0
+        known, tokens = self._begun(messages)
+        if is_bill:
+            self._anchor(messages, billed, known, tokens)
         self._billed |= self._guessed
         self._guessed = {}
+        if is_bill:
+            if not self._last[0]:  # the first bill, or old weights have changed
+                known, tokens = 0, 0.0
+            tokens += sum(self.weights(messages[known:]))
+            self._last = list(messages), tokens
 
     def believe(self, messages: Sequence[Message], tokens: int) -> None:
         """Take these messages for a prompt of so many tokens, because the API refused
@@ -232,14 +241,20 @@ class TokenMeter:
         """
         factor = tokens / max(1.0, self.base + sum(self.weights(messages)))
         if factor > 1 and self._anchored:
-            self._anchor(messages, tokens)
+            self._anchor(messages, tokens, *self._begun(messages))
         elif factor > 1:
             self._scale(messages, factor)
 
-    def _anchor(self, messages: Sequence[Message], billed: int) -> None:
-        """Scale the guesses so that the sum is the bill."""
-        tokens = sum(self.weights(messages))
-        new = [message for message in messages if id(message) in self._guessed]
+    def _anchor(
+        self, messages: Sequence[Message], billed: int, known: int, tokens: float
+    ) -> None:
+        """Scale the guesses so that the sum is the bill.
+
+        `tokens`: those of the first `known` messages, all of which were billed before.
+        """
+        others = messages[known:]
+        tokens += sum(self.weights(others))
+        new = [message for message in others if id(message) in self._guessed]
         guess = sum(self.weights(new))
         rest = self.base + tokens - guess
         if self._billed and guess > 0 and rest < billed:
@@ -249,6 +264,17 @@ class TokenMeter:
             most = self._most_base if tokens else billed
             self.base = max(0.0, min(billed - tokens, most))
         self._scale(messages, (billed - self.base) / tokens if tokens else 1.0)
+
+    def _begun(self, messages: Sequence[Message]) -> tuple[int, float]:
+        """Return how many messages the last bill has seen at their beginning, and their
+        tokens.
+
+        So a session in which each prompt continues the last one is weighed once, and
+        not as often as it has requests.
+        """
+        last, tokens = self._last
+        is_begun = len(last) <= len(messages) and all(map(is_, last, messages))
+        return (len(last), tokens) if is_begun else (0, 0.0)
 
     def _weight(self, message: Message) -> float:
         key = id(message)
@@ -260,6 +286,8 @@ class TokenMeter:
     def _scale(self, messages: Sequence[Message], factor: float) -> None:
         for key, message in {id(message): message for message in messages}.items():
             weights = self._billed if key in self._billed else self._guessed
+            if weights is self._billed:
+                self._last = [], 0.0
             weights[key] = message, weights[key][1] * factor
 
 

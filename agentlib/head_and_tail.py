@@ -7,7 +7,7 @@ updates that summary instead of writing a new one, and the summary says that it 
 instruction.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from agentlib import auto_compact as auto
 from agentlib import messages as msg
@@ -15,6 +15,7 @@ from agentlib.estimation import message_tokens
 from agentlib.messages import Message
 from agentlib.micro_compact import trim_results
 from agentlib.settings import Settings
+from agentlib.step import answered, in_place_of
 
 HEAD_EXCHANGES = 2
 """The most exchanges in a head, however small they are (Hermes)."""
@@ -57,8 +58,10 @@ def head_and_tail(
     focus: str = "",
     unseen_tokens: int = 0,
     whole: bool = True,
+    persons: Collection[str] | None = None,
 ) -> list[Message]:
-    """Replace the middle by a summary of it. Head, tail and the active request stay.
+    """Replace the middle by a summary of it. Head, tail and the person's words that
+    still wait stay (`messages.waiting`, with `persons`).
 
     `summarize` is given the prompt that was sent last, so that it is read from the
     prompt cache, and behind it a request for a hand-off of at most `summary_budget`
@@ -88,12 +91,21 @@ def head_and_tail(
         archive(),
         summarize([*above, {"role": "user", "content": wish}], focus),
     )
-    carried = None if msg.active_request(tail) else msg.active_request(middle)
-    summary = auto.summary_message(
-        text, name, carried, reference_only=settings.reference_only
-    )
-    auto.check_summary(summary, middle)
-    return [*head, summary, *tail]
+    waiting = msg.waiting(messages, persons)
+    replaced = range(len(head), len(head) + len(middle))
+    carried = [words for i, words in waiting if i in replaced]
+
+    def view(texts: Sequence[str]) -> list[Message]:
+        only = settings.reference_only
+        summary = auto.summary_message(text, name, texts, reference_only=only)
+        auto.check_summary(summary, middle)
+        return [*head, summary, *tail]
+
+    after = view(carried)
+    # If the answer to the head's words was in the middle, they would look unanswered.
+    if len(msg.waiting(after, persons)) > len(waiting):
+        after = view([msg.ANSWERED, *carried])
+    return after
 
 
 def parts(
@@ -205,12 +217,10 @@ def _shown(
     """Return what the summary is written from: the head, then the middle, trimmed."""
     over, keep = settings.trim_over, settings.trim_keep
     trimmed = trim_results(middle, trim_over=over, trim_keep=keep, keep_unseen=False)
-    first = next(msg.changes(middle, trimmed), None)
-    if first is None:
+    if next(msg.changes(middle, trimmed), None) is None:
         return [*head, *middle]
-    return msg.drop_newest_thinking(
-        msg.drop_thinking([*head, *trimmed], len(head) + first)
-    )
+    # The middle's newest reply has its answers.
+    return answered(in_place_of([*head, *middle], [*head, *trimmed]))
 
 
 def handoff_prompt(

@@ -16,6 +16,7 @@ from agentlib.estimation import TokenMeter, message_tokens, meter
 from agentlib.hooks import NO_HOOKS, Hooks, pinned
 from agentlib.manual_compact import COMPACT_TOOL, DONE, NAME, requested_focus
 from agentlib.messages import (
+    CUT_OFF,
     Block,
     Message,
     of_type,
@@ -47,10 +48,21 @@ RETRIES = 3
 """How often one prompt that was refused for its size is made smaller and sent again."""
 
 GOES_ON = ("tool_use",)
-"""The stop reasons after which the loop goes on. Any other ends it. Calls that
-`max_tokens` cut off are answered as interrupted when the session goes on. The API
-pauses a turn (`pause_turn`) only for tools that run on its servers, and this agent
-offers none."""
+"""The stop reasons after which the loop always goes on. After `max_tokens` it does so a
+few times, and any other ends it. The API pauses a turn (`pause_turn`) only for tools
+that run on its servers, and this agent offers none."""
+CUTS = 3
+"""How often in a row the model may go on after a reply that `max_tokens` cut off
+(learn-claude-code, s11)."""
+CUT = ("max_tokens", "model_context_window_exceeded")
+"""The stop reasons of replies that aren't complete."""
+
+
+CUT_CALL = (
+    "not run: the reply was cut off ({}), and this call with it. Call again "
+    "with less, a long file in several parts say"
+)
+CUT_TEXT = CUT_OFF + " ({}). Go on where it stops, unless the user says otherwise.]"
 
 
 class RequestTooLarge(ValueError):
@@ -63,10 +75,11 @@ class Event:
     early stop."""
 
     kind: str
-    """tier, or logged for the lowest one, which is for a log and not for a screen;
-    limit if the API refused a prompt and named a window smaller than the settings';
-    compaction_done, compaction_failed, or compaction_truncated and compaction_done if
-    the messages were cut to size without a model; stopped."""
+    """tier, or logged for the lowest one, which is for a log and not for a screen; full
+    if compaction rests because it doesn't help; limit if the API refused a prompt and
+    named a window smaller than the settings'; cut if max_tokens cut the reply off and
+    the model goes on; compaction_done, compaction_failed, or compaction_truncated and
+    compaction_done if the messages were cut to size without a model; stopped."""
     text: str
 
 
@@ -148,19 +161,25 @@ class Agent:
         self.meter = metered(self.session, settings, self.system + str(self.tools))
         self._calls = set(tool_names(self.session.history))
         self._tier, self._limit = 0.0, 0
+        self._full, self._full_after = "", -1
 
     def run(self, prompt: str | None, max_turns: int = MAX_TURNS) -> Iterator[Turn]:
         """Prepare the context, ask the model, note its reply, act on its calls, and
         again."""
         self.hear(prompt)
+        cuts = 0
         for number in range(1, max_turns + 1):
             if not self.has_work():
                 return
             at, start = self.now(), len(self.session.history)
-            steps = [self.prepare(at)]
-            reply = self.ask(at, steps)
-            if reply["stop_reason"] == "tool_use":
+            reply, steps = self.ask(at, self.prepare(at))
+            stop = reply["stop_reason"]
+            cuts = cuts + 1 if stop == "max_tokens" else 0
+            goes_on = stop in GOES_ON or 0 < cuts <= CUTS
+            if stop == "tool_use":
                 self.act(of_type(reply, "tool_use"))
+            elif goes_on:
+                self.go_on()
             yield Turn(
                 context=self.session.requests[-1].context,
                 messages=self.session.history[start:],
@@ -169,12 +188,10 @@ class Agent:
                     reply["usage"],
                 ),
                 step=steps[-1],
-                events=tuple(
-                    self.events(steps, reply["stop_reason"], number == max_turns)
-                ),
-                stop_reason=reply["stop_reason"],
+                events=tuple(self.events(steps, stop, number == max_turns, cuts)),
+                stop_reason=stop,
             )
-            if reply["stop_reason"] not in GOES_ON:
+            if not goes_on:
                 return
 
     def compact_now(self, focus: str = "") -> Step:
@@ -220,7 +237,7 @@ class Agent:
     def hear(self, prompt: str | None) -> None:
         """Take the person's words. None: go on with what the session has."""
         if prompt is None:
-            self.open()
+            self.open(resumes=True)
             return
         words: str = whole(prompt)
         if not words.strip():
@@ -237,11 +254,13 @@ class Agent:
         self.open()
         self.session.say(words, at=self.now())
 
-    def open(self) -> None:
+    def open(self, *, resumes: bool = False) -> None:
         """Note what the session runs with from here on, and answer the calls left open.
 
-        Such calls may have been carried out, so they are not run again. The session's
-        file is kept from other processes while this agent lives.
+        Such calls may have been carried out, so they are not run again. If the last
+        reply was cut off, words of the program say so, and the request still waits.
+        `resumes`: nobody says anything new, so a text that was cut off too often stays
+        the end. The session's file is kept from other processes while this agent lives.
         """
         self._hold = self.session.hold()
         session, terms = self.session, (self.settings, self.system, self.tools)
@@ -250,8 +269,35 @@ class Agent:
             or (session.settings, session.system, session.tools) != terms
         ):
             session.begin(*terms, at=self.now())
+        cut = self._cut()
+        is_open = cut == "max_tokens" if session.pending else cut and not resumes
+        if is_open:
+            self.go_on()
         for name in session.pending:
             session.answer(*interrupted(name)["content"], at=self.now())
+
+    def _cut(self) -> str | None:
+        """Return the stop reason of the last reply, if it was cut off and nothing has
+        followed it."""
+        requests, history = self.session.requests, self.session.history
+        is_last = bool(requests) and requests[-1].reply is history[-1]
+        reason = requests[-1].stop_reason if is_last else None
+        return reason if reason in CUT else None
+
+    def go_on(self) -> None:
+        """Let the model go on after a reply that was cut off.
+
+        Its calls may lack a part of their input, so none is run. A text goes on after
+        words of the program, which are never the person's request.
+        """
+        reason = self._cut()
+        if reason == "max_tokens":
+            reason = f"max_tokens={self.longest_reply:,}"
+        for name in self.session.pending:
+            text = CUT_CALL.format(reason)
+            self.session.answer(tool_result(name, text, wrong=True), at=self.now())
+        if not self.has_work():
+            self.session.say(CUT_TEXT.format(reason), at=self.now(), is_person=False)
 
     def has_work(self) -> bool:
         """Return whether there is anything to send: words or results."""
@@ -280,6 +326,7 @@ class Agent:
             breaker=rest,
             hooks=self.hooks,
             read=self._read,
+            persons=session.persons,
         )
         context = list(session.context)
         now = Now(
@@ -298,6 +345,10 @@ class Agent:
         step = replace(step, usage=tuple(summarize.bills))
         if step.summary is not None:
             step = pinned(step, self.hooks.pin(context), context, self.meter)
+        if reason == "auto":
+            step, self._full = rest.told(
+                step, context, self.meter, settings, session.persons
+            )
         session.take(step, at=at)
         if step.compaction:
             self.hooks.after(step)
@@ -309,34 +360,38 @@ class Agent:
         except (ToolError, OSError):
             return None
 
-    def ask(self, at: float, steps: list[Step]) -> dict[str, Any]:
-        """Send the context. The reply, with its usage, is in the session when this
-        returns.
+    def ask(self, at: float, step: Step) -> tuple[dict[str, Any], list[Step]]:
+        """Send the context that a step made. Return the reply, and all steps that it
+        took.
 
-        A prompt that the API finds too long, against the estimate, is compacted and
-        sent again, at most three times. Each such compaction is added to `steps`. The
-        meter learns the size from the refusal. A resumed session has forgotten it and
-        may be refused, and cured, once more.
+        The reply, with its usage, is in the session when this returns. A prompt that
+        the API finds too long, against the estimate, is compacted and sent again, at
+        most three times. The meter learns the size from the refusal. A resumed session
+        has forgotten it and may be refused, and cured, once more.
         """
-        settings = self.settings
-        try:
-            return self._send(at, steps[-1].settled)
-        except Exception as refusal:
-            size = int(excess(refusal) * settings.context_window)
-            allowed = settings.enabled and settings.auto and settings.reactive
-            if not (allowed and size and len(steps) <= RETRIES):
-                raise
-            self.meter.believe(self.session.context, size)
-            self._limit = refused_sizes(refusal)[0]
-            steps.append(self.prepare(at, "reactive"))
-            if not steps[-1].texts and steps[-1].compaction != Outcome.REACTIVE:
-                raise
-            return self.ask(at, steps)
+        settings, steps = self.settings, [step]
+        allowed = settings.enabled and settings.auto and settings.reactive
+        while True:
+            try:
+                return self._send(at, steps[-1].settled), steps
+            except Exception as refusal:
+                size = int(excess(refusal) * settings.context_window)
+                if not (allowed and size and len(steps) <= RETRIES):
+                    raise
+                self.meter.believe(self.session.context, size)
+                self._limit = refused_sizes(refusal)[0]
+                steps.append(self.prepare(at, "reactive"))
+                if not steps[-1].texts and steps[-1].compaction != Outcome.REACTIVE:
+                    raise
+
+    @property
+    def longest_reply(self) -> int:
+        """`max_tokens` of each request."""
+        room = self.settings.output_reserve or self.settings.buffer
+        return max(1, min(room, LONGEST_REPLY))
 
     def _send(self, at: float, settled: int) -> dict[str, Any]:
-        context = list(self.session.context)
-        room = self.settings.output_reserve or self.settings.buffer
-        most = max(1, min(room, LONGEST_REPLY))
+        context, most = list(self.session.context), self.longest_reply
         body = request(self.model, self.system, self.tools, context, most, settled)
         reply = send(self.client, body).to_dict(warnings=False)
         reply = received(reply, self._calls, CHARS_PER_TOKEN * most)
@@ -384,9 +439,12 @@ class Agent:
             self.session.answer(outcome, at=self.now())
 
     def events(
-        self, steps: Sequence[Step], stop_reason: str, last: bool
+        self, steps: Sequence[Step], stop_reason: str, last: bool, cuts: int = 0
     ) -> Iterator[Event]:
-        """Yield what the person should know about one turn."""
+        """Yield what the person should know about one turn.
+
+        `cuts`: how many replies in a row were cut off, up to this one.
+        """
         if 1_000 <= self._limit < self.settings.context_window:
             text = f"the API takes {self._limit:,} tokens at most; make the window so large"
             yield Event("limit", f"{text}: --window {self._limit}")
@@ -394,10 +452,19 @@ class Agent:
         for step in steps:
             yield from self._tiers(step)
             yield from _compaction(step)
-        if stop_reason not in (*GOES_ON, "end_turn"):
-            yield Event("stopped", f"the answer stopped with {stop_reason}")
-        elif last and stop_reason != "end_turn":
+        count = len(self.session.compactions)
+        if self._full and self._full_after != count:
+            self._full_after = count
+            if self._full != steps[-1].failure:
+                yield Event("full", self._full)
+        goes_on = stop_reason in GOES_ON or 0 < cuts <= CUTS
+        if 0 < cuts <= CUTS:
+            size = f"the reply was cut off at {self.longest_reply:,} tokens"
+            yield Event("cut", f"{size}; the model goes on, {cuts} of {CUTS}")
+        if last and goes_on:
             yield Event("stopped", "max_turns reached; resume to go on")
+        elif not goes_on and stop_reason != "end_turn":
+            yield Event("stopped", f"the answer stopped with {stop_reason}")
 
     def _tiers(self, step: Step) -> Iterator[Event]:
         """Tell each tier once, until the context has fallen below it again."""

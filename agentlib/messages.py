@@ -31,6 +31,14 @@ PUT_BACK = "[Put back: "
 """Opens a text that was put back beside a summary, such as a file."""
 PINNED = "[Pinned, in the user's own words]"
 """The first line of a text with lines that stay word for word beside every summary."""
+CUT_OFF = "[Continue: the reply above was cut off"
+"""Opens the words by which the program lets a cut reply go on. They are no request."""
+ANSWERED = "[The user's words above this summary have been answered.]"
+"""Stands beside a summary if the answer to the words that stay above it is gone."""
+LEFT_OUT = "[Left out, to fit: "
+"""Opens the note in place of what a request for a summary has no room for."""
+_MARKS = (PINNED, CUT_OFF, ANSWERED, LEFT_OUT)
+"""They open texts of the program that stand in a message of the user by themselves."""
 PLACEHOLDER = "[Previous: used "
 """Opens the content of a cleared result."""
 INPUT = " input"
@@ -264,28 +272,95 @@ def asks_for_summary(messages: Sequence[Message]) -> bool:
     )
 
 
-def active_request(messages: Sequence[Message]) -> str | None:
-    """Return the person's last words, which survive every compaction.
+def active_request(
+    messages: Sequence[Message], persons: Collection[str] | None = None
+) -> str | None:
+    """Return the person's words that still wait for an answer, which survive every
+    compaction. None: nothing waits.
 
-    Results and summaries are user messages too, but nobody said them.
+    For the words one by one and for `persons` see `waiting`.
 
-    >>> active_request([{"role": "user", "content": "Fix the bug."},
-    ...                 {"role": "assistant", "content": "Which?"}])
+    >>> talk = [{"role": "user", "content": "Fix the bug."}]
+    >>> active_request(talk)
     'Fix the bug.'
+    >>> active_request([*talk, {"role": "assistant", "content": "It is fixed."}])
     """
-    said = (
-        words(message) for message in reversed(messages) if message["role"] == "user"
-    )
-    return next(("\n\n".join(texts) for texts in said if texts), None)
+    return "\n\n".join(text for _, text in waiting(messages, persons)) or None
 
 
-def words(message: Message) -> list[str]:
-    """Return the texts of a message, without summaries, pinned lines and blank
-    texts."""
-    texts = [
-        block["text"] for block in of_type(message, "text") if not is_summary(block)
+def waiting(
+    messages: Sequence[Message], persons: Collection[str] | None = None
+) -> list[tuple[int, str]]:
+    """Return the person's words that still wait for an answer, in their order, each
+    with the index of its message.
+
+    They are all that was said since the last answer, which is a reply without a call.
+    A reply that was cut off and then went on is none. `persons`: texts that the person
+    wrote, see `words`.
+
+    >>> ask, answer = {"role": "user", "content": "Why?"}, {"role": "assistant", "content": "So."}
+    >>> more = {"role": "user", "content": "And how?"}
+    >>> waiting([ask, answer, more, more])
+    [(2, 'And how?'), (3, 'And how?')]
+    """
+    start = len(messages)
+    while start > 0 and not _is_answer(messages, start - 1, persons):
+        start -= 1
+        if any(
+            _has_mark(block, ANSWERED, persons) for block in blocks(messages[start])
+        ):
+            break
+    return [
+        (index, text)
+        for index, message in enumerate(messages[start:], start)
+        if message["role"] == "user"
+        for text in words(message, persons)
     ]
-    return [text for text in texts if text.strip() and not text.startswith(PINNED)]
+
+
+def _is_answer(
+    messages: Sequence[Message], index: int, persons: Collection[str] | None
+) -> bool:
+    """Return whether a message is a reply with which the work was done: it calls
+    nothing, and what follows comes from the person."""
+    reply = messages[index]
+    if reply["role"] == "user" or of_type(reply, "tool_use"):
+        return False
+    follows = [block for m in messages[index + 1 : index + 2] for block in blocks(m)]
+    return not follows or not all(
+        block["type"] == "tool_result" or _has_mark(block, CUT_OFF, persons)
+        for block in follows
+    )
+
+
+def words(message: Message, persons: Collection[str] | None = None) -> list[str]:
+    """Return the texts that a person wrote in a message, without blank ones.
+
+    Summaries, pinned lines and the program's own words are known by their marks. A text
+    of `persons` is the person's, even if it looks like one of those: somebody may paste
+    an earlier summary.
+
+    >>> pinned = {"role": "user", "content": f"{PINNED}\\nBe kind."}
+    >>> words(pinned), len(words(pinned, [pinned["content"]]))
+    ([], 1)
+    """
+    return [
+        block["text"]
+        for block in of_type(message, "text")
+        if block["text"].strip()
+        and (
+            block["text"] in (persons or ())
+            or not (is_summary(block) or _has_mark(block, _MARKS))
+        )
+    ]
+
+
+def _has_mark(
+    block: Block, mark: str | tuple[str, ...], persons: Collection[str] | None = None
+) -> bool:
+    """Return whether a text begins with a mark and isn't the person's."""
+    is_text = block["type"] == "text" and block["text"].startswith(mark)
+    return is_text and block["text"] not in (persons or ())
 
 
 # -- kinds of block --------------------------------------------------------------------

@@ -20,6 +20,7 @@ from agentlib.messages import (
     changes,
     last_assistant,
     of_type,
+    waiting,
     with_results,
 )
 from agentlib.micro_compact import (
@@ -66,7 +67,12 @@ class Now:
     """Seconds since the prompt cache was last used."""
     persons: frozenset[str] | None = None
     """Texts that the person wrote, word for word, whatever they look like. None: nobody
-    noted who wrote what."""
+    noted who wrote what, so the marks of the program's own texts decide."""
+
+    @property
+    def waiting(self) -> list[tuple[int, str]]:
+        """The person's words that still wait for an answer, see `messages.waiting`."""
+        return waiting(self.messages, self.persons)
 
     def compact(self, **changed: Any) -> Step:
         """Let the layers do their work, with some settings changed.
@@ -426,6 +432,7 @@ def _summarised(messages: Sequence[Message], now: Now) -> list[Message]:
             focus=now.focus,
             keep_exchanges=settings.keep_exchanges,
             reference_only=settings.reference_only,
+            persons=now.persons,
         )
     # Unseen results are split only if the window has no room for them whole.
     budget = settings.context_window - settings.output_reserve - now.meter.base
@@ -440,4 +447,5 @@ def _summarised(messages: Sequence[Message], now: Now) -> list[Message]:
         focus=now.focus,
         unseen_tokens=room,
         whole=whole,
+        persons=now.persons,
     )

@@ -136,7 +136,8 @@ class Settings:
     """How often a summary call that was refused for its size is repeated with less
     (s24)."""
     breaker_failures: int = 3
-    """After this many failures in a row compaction pauses (s24). 0: never."""
+    """After this many failures in a row, or compactions that don't help, compaction
+    pauses (s24). 0: never."""
     breaker_turns: int = 10
     """Number of turns of that pause. Then compaction is tried once more."""
     emergency_at: Share | None = 0.95

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from agentlib.messages import (
     Message,
     changes,
+    drop_newest_thinking,
     drop_thinking,
     results,
     with_results,
@@ -86,8 +87,7 @@ class Step:
         """Return the context that this step makes of the messages it was made for.
 
         The loop, a loaded session, a replay and the adapters all make it here. Messages
-        that don't change are the same objects. Thinking goes behind the first change,
-        because the API refuses it there.
+        that don't change are the same objects. For thinking see `in_place_of`.
 
         >>> said = [{"role": "user", "content": text} for text in "abcd"]
         >>> summary = {"role": "user", "content": "b and c"}
@@ -96,12 +96,32 @@ class Step:
         ['a', 'b and c', 'd']
         """
         view = with_results(messages, self.texts) if self.texts else list(messages)
-        view = drop_thinking(view, next(changes(messages, view), len(view)))
-        if self.summary is None:
-            return view
-        place = summary_place(self.kept)
-        view = [view[index] for index in self.kept]
-        return drop_thinking([*view[:place], self.summary, *view[place:]], place)
+        if self.summary is not None:
+            place = summary_place(self.kept)
+            view = [view[index] for index in self.kept]
+            view.insert(place, self.summary)
+        return in_place_of(messages, view)
+
+
+def in_place_of(
+    before: Sequence[Message] | None, after: Sequence[Message]
+) -> list[Message]:
+    """Return the messages that are sent in place of others, without the thinking that
+    the API would refuse there.
+
+    The API binds thinking to all that stands before it. So it goes behind the first
+    difference between the two. `before` None: nothing is as it was, because the system
+    prompt is another one, say. The newest reply keeps its thinking until `answered`,
+    because the API wants a turn back unmodified while its calls are being answered.
+    """
+    start = 0 if before is None else next(changes(before, after), len(after))
+    return drop_thinking(after, start)
+
+
+def answered(context: Sequence[Message]) -> list[Message]:
+    """Return a context that has changed, now that the model has replied to it: without
+    the thinking that `in_place_of` left in its newest reply."""
+    return drop_newest_thinking(context)
 
 
 def clearing(messages: Sequence[Message], view: Sequence[Message]) -> Step | None:

@@ -4,15 +4,15 @@ Each part is a function around `Summarize`, from the modules of its lesson. The 
 one is asked first, and what comes back passes it last.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
-from agentlib.auto_compact import Summarize, summarizer
+from agentlib.auto_compact import Summarize, summarizer, summary_prompt
 from agentlib.estimation import TokenMeter
 from agentlib.hooks import Hooks, gated, hooked, recent_files, room_to_restore
-from agentlib.messages import Block, Message
+from agentlib.messages import Block, Message, asks_for_summary, blocks
 from agentlib.recovery import Breaker, memory_first, or_else, with_less
 from agentlib.requests import LONGEST_REPLY
 from agentlib.settings import Settings
@@ -50,9 +50,16 @@ class SummaryCall:
     hooks: Hooks
     read: Callable[[str], str | None]
     """(path) -> a file's text as it is now, for the files that are put back."""
+    persons: Collection[str] | None = None
+    """Texts that the person wrote, as `Now.persons`."""
     bills: list[Any] = field(default_factory=list[Any])
 
     def __call__(self, messages: Sequence[Message], focus: str) -> str:
+        last = blocks(messages[-1])[-1].get("text") if messages else None
+        if asks_for_summary(messages) and last in (self.persons or ()):
+            # The person's words look like a request for a summary, and are none.
+            wish = summary_prompt(self.settings.summary_tokens, focus)
+            messages = [*messages, {"role": "user", "content": wish}]
         return through(self.parts(), self.asking(self._models()[0]))(messages, focus)
 
     def parts(self) -> list[Part]:

@@ -22,13 +22,12 @@ from agentlib.messages import (
     Block,
     Message,
     blocks,
-    drop_thinking,
     of_type,
     result_text,
 )
 from agentlib.session_file import Compaction, Hold, Line, Repeat, Request
 from agentlib.settings import Settings
-from agentlib.step import Step, summary_place
+from agentlib.step import Step, answered, in_place_of, summary_place
 
 INTERRUPTED = "interrupted; check before repeating"
 """The result of a call that a crash or Ctrl-C cut short."""
@@ -208,11 +207,16 @@ class Session:
         self._write(at, {"type": "system", "subtype": file.SETTINGS, **fields})
         self.resumed = False
 
-    def say(self, content: str | list[Block], *, at: float) -> None:
-        """Note a user's message: the person's words, or a result as `answer` notes
-        it."""
+    def say(
+        self, content: str | list[Block], *, at: float, is_person: bool = True
+    ) -> None:
+        """Note a user's message: the person's words, or a result as `answer` notes it.
+
+        Without `is_person` they are the program's own words.
+        """
         message = {"role": "user", "content": messages.whole(content)}
-        self._write(at, {"type": "user", "message": message})
+        mark = {} if is_person else {"isMeta": True}  # as in Claude Code's files
+        self._write(at, {"type": "user", **mark, "message": message})
 
     def answer(self, result: Block, *, at: float) -> None:
         """Note one tool_result as it comes. The results of one turn become one
@@ -260,7 +264,7 @@ class Session:
             )
         context, _, seen = self._before
         old = len(self.context) - len(self.history) + seen
-        return drop_thinking([*context, *self.context[old:]], 0)
+        return in_place_of(None, [*context, *self.context[old:]])
 
     def undo(self, *, at: float) -> None:
         """Take back the last compaction; what came since stays. Raises ValueError as
@@ -393,10 +397,7 @@ class Session:
         )
         self.requests.append(request)
         if self.changed:
-            self.context, self.changed = (
-                messages.drop_newest_thinking(self.context),
-                False,
-            )
+            self.context, self.changed = answered(self.context), False
         self.settled = line.get("settled", self.settled)
         self._add(message, line)
 
@@ -411,7 +412,8 @@ class Session:
         return self._sent
 
     def _add(self, message: Message, line: Line) -> None:
-        if message["role"] == "user" and self.persons is not None:
+        is_person = message["role"] == "user" and not line.get("isMeta")
+        if is_person and self.persons is not None:
             texts = {block["text"] for block in of_type(message, "text")}
             is_ours = not texts or line.get("version") == file.VERSION
             self.persons = self.persons | texts if is_ours else None
@@ -422,7 +424,7 @@ class Session:
     def _fold_settings(self, line: Line) -> None:
         if (self.system, self.tools) != (line["system"], line["tools"]):
             # The API binds thinking to these two as well.
-            self.context, self.changed = drop_thinking(self.context, 0), True
+            self.context, self.changed = in_place_of(None, self.context), True
         settings = Settings.from_dict(line["settings"])
         if settings != self.settings:
             self.settled = 0  # under new settings a layer may touch any message again
@@ -539,5 +541,6 @@ def load(path: Path | str) -> Session:
         ) as error:
             session.damage.append(f"line {number} is left out: {error!r:.200}")
     if not is_bound:  # thinking is bound to everything before it
-        session.context, session.changed = drop_thinking(session.context, 0), True
+        session.context = in_place_of(None, session.context)
+        session.changed = True
     return session

@@ -49,7 +49,6 @@ ASKED: Mapping[str, Mapping[str, tuple[Choice, ...]]] = {
     "07.careful": {"finishes": TRUTH, "asks": ("once", "every turn")},
     "07.breaker": {"asked": NUMBER},
     "07.disaster": {"finishes": TRUTH},
-    "07.slowest": {"agent": ("DEFAULT", "nothing forgotten", "KEEP_RECENT 0")},
     "08.bill": {"reading": NUMBER, "after_pauses": NUMBER},
     "08.size": {"pays": ("sooner", "later", "same")},
     "08.alive": {"minutes": NUMBER},

@@ -32,7 +32,7 @@ from rich.progress import track
 from agentlib import presets
 from agentlib.auto_compact import summary_message
 from agentlib.head_and_tail import handoff_prompt, summary_index
-from agentlib.messages import Message, active_request, exchanges, of_type
+from agentlib.messages import Message, exchanges, of_type, waiting
 from agentlib.settings import MODEL, Settings
 from agentlib.spending import PRICED_AS
 from course.generations import places, planted
@@ -194,13 +194,14 @@ def hand_off(messages: list[Message], summarize: Any, without: str) -> list[Mess
     all."""
     head, note, update = (without not in (part, "all three") for part in WITHOUT[1:4])
     first, start = int(head), exchanges(messages)[-1][0]
-    newest, middle = messages[start:], messages[first:start]
+    newest = messages[start:]
     updates = update and summary_index(messages) is not None
     prompt = handoff_prompt(PARTS_SETTINGS.summary_tokens, update=updates)
     for new, old in OLD_HEADINGS.items():
         prompt = prompt if note else prompt.replace(new, old)
     text = summarize([*messages, {"role": "user", "content": prompt}])
-    words = None if active_request(newest) else active_request(middle)
+    replaced = range(first, start)
+    words = [text for i, text in waiting(messages) if i in replaced]
     return [
         *messages[:first],
         summary_message(text, "t", words, reference_only=note),

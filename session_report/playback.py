@@ -7,7 +7,7 @@ gets a stand-in summary of the usual length. A replay can't tell what the agent 
 have done differently.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
@@ -30,8 +30,6 @@ from agentlib.messages import (
     PUT_BACK,
     Message,
     blocks,
-    drop_newest_thinking,
-    drop_thinking,
     result_text,
 )
 from agentlib.pipeline import ContextEngine, Now, compact, run_engine
@@ -44,7 +42,7 @@ from agentlib.session_file import (
     timestamp,
 )
 from agentlib.settings import Settings
-from agentlib.step import Outcome, Reason, Step
+from agentlib.step import Outcome, Reason, Step, answered, in_place_of
 from agentlib.transcripts import Session
 from session_report.frames import Frame, repeated_at
 from session_report.need import Need, needs
@@ -120,9 +118,8 @@ class _Replay:
             for place in self.session.undone:
                 if self.seen <= place < event.seen:
                     view, seen = self.whole
-                    self.view = drop_thinking(
-                        [*view, *self.session.history[seen : self.seen]], 0
-                    )
+                    later = self.session.history[seen : self.seen]
+                    self.view = in_place_of(None, [*view, *later])
                     self.settled, self.changed = 0, True
             arrived = self.session.history[self.seen : event.seen]
             self.view, self.before = self.view + arrived, self.before + arrived
@@ -180,8 +177,12 @@ class _Replay:
         )
         step = run_engine(self.engine, now)
         if recorded and recorded.message:
-            lines = _pinned_lines(recorded.message)
+            lines = _pinned_lines(recorded.message, self.session.persons or ())
             step = pinned(step, lines, self.view, self.meter)
+        if reason == "auto":
+            step, _ = state.told(
+                step, self.view, self.meter, self.settings, self.session.persons
+            )
         compacted = step.compaction not in (None, Outcome.FAILED)
         self.whole = (self.view, event.seen) if compacted else self.whole
         self.changed |= bool(step.texts) or compacted
@@ -267,7 +268,7 @@ class _Replay:
             summary_failed=bool(compacted.failure) and not compacted.rested,
             kinds=self.weights.kinds(tokens),
         )
-        self.view = drop_newest_thinking(context) if self.changed else context
+        self.view = answered(context) if self.changed else context
         self.before, self.changed, self.last = context, False, request
         self.summary_request = 0
         return frame
@@ -294,12 +295,12 @@ def _is_by_hand(compaction: Compaction, session: Session) -> bool:
     return compaction.trigger == "manual" and requested_focus(history) is None
 
 
-def _pinned_lines(message: Message) -> list[str]:
+def _pinned_lines(message: Message, persons: Collection[str]) -> list[str]:
     texts = (block["text"] for block in blocks(message) if block["type"] == "text")
     return [
         line
         for text in texts
-        if text.startswith(PINNED)
+        if text.startswith(PINNED) and text not in persons
         for line in text.splitlines()[1:]
     ]
 

@@ -298,8 +298,7 @@ def persons_words(now: Now) -> Step:
     sizes = accumulate(message_tokens(messages[place]) for place in reversed(said))
     newest = sum(size <= scaled(20_000, now) for size in sizes)
     kept = (*said[len(said) - newest :], *step.kept)
-    stays = msg.active_request([messages[place] for place in kept])
-    words = None if stays else msg.active_request(messages)
+    words = [text for place, text in now.waiting if place not in kept]
     summary = summary_message(summary_text(step.summary), step.archive or "", words)
     place = summary_place(kept)
     step = replace(step, kept=kept, summary=summary, settled=place + 1)
@@ -362,7 +361,8 @@ def own_focus(now: Now) -> Step:
     for: long sessions with changing tasks. What belongs to the present one is kept in
     detail.
     """
-    words = [text for m in now.messages if (text := msg.active_request([m]))]
+    said = (m for m in now.messages if m["role"] == "user")
+    words = [text for message in said for text in msg.words(message, now.persons)]
     return replace(now, focus=now.focus or " ".join(words[-3:])[-700:]).compact()
 
 
@@ -400,7 +400,7 @@ def same_language(now: Now) -> Step:
     prompt of the summary is English, and models answer in the language of the last
     prompt. After it they often stay in it.
     """
-    words = (msg.active_request(now.messages) or "")[:80]
+    words = " ".join(text for _, text in now.waiting)[:80]
     if words.isascii():
         return now.compact()
     wish = f"Write it in the language in which the user writes, as here: {words}"

@@ -17,7 +17,7 @@ from agentlib import pipeline
 from agentlib.auto_compact import Summarize, SummaryFailed, summary_message
 from agentlib.estimation import TokenMeter, prompt_tokens
 from agentlib.hooks import Hooks
-from agentlib.messages import Message, active_request, blocks, of_type
+from agentlib.messages import Message, blocks, of_type, waiting
 from agentlib.pipeline import ContextEngine, Now, run_engine
 from agentlib.step import Step, clearing, standing_in
 from agentlib.tools import Definition, Workspace
@@ -305,7 +305,7 @@ def _compacting(
             view = function(context, ask)
         elif names[1] == "top":
             archive = now.archive()
-            words = active_request(context)
+            words = [text for _, text in waiting(context, now.persons)]
             view = function(context, summary_message(ask(context), archive, words))
         else:
             view = function(context, ask(context))

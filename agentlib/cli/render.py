@@ -81,7 +81,9 @@ def short(text: str, width: int = 60) -> str:
 
 def turn_lines(turn: Turn) -> Iterator[str]:
     """Yield one turn in the order in which it happened."""
-    yield from (f"[{e.text}]" for e in turn.events if e.kind in ("tier", "limit"))
+    yield from (
+        f"[{e.text}]" for e in turn.events if e.kind in ("tier", "limit", "full")
+    )
     yield from step_lines(turn.step)
     reply, *answers = turn.messages
     results = {r["tool_use_id"]: r for m in answers for r in of_type(m, "tool_result")}
@@ -90,6 +92,7 @@ def turn_lines(turn: Turn) -> Iterator[str]:
             yield plain(block["text"]).strip()
         elif block["type"] == "tool_use":
             yield call_line(block, results.get(block["id"], {"content": "no result"}))
+    yield from (f"[{e.text}]" for e in turn.events if e.kind == "cut")
     yield from (
         f"[stopped: {plain(e.text)}]" for e in turn.events if e.kind == "stopped"
     )

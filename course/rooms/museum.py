@@ -36,6 +36,8 @@ PLAN = {
         "The summary gives orders": "unsafe",
         "A summary of a summary": "lost",
         "A summariser that reads nothing": "lost",
+        "Answered, and said again": "unsafe",
+        "Known by its looks": "lost",
     },
     "Kept wrong on disk": {
         "Saved after it was cleared": "lost",

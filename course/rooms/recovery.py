@@ -18,7 +18,7 @@ from agentlib.estimation import estimate_text, estimate_tokens
 from agentlib.loop import system_prompt
 from agentlib.messages import Message, active_request, of_type
 from agentlib.pipeline import ContextEngine, Now, compact
-from agentlib.recovery import Breaker, spoken_lines
+from agentlib.recovery import AGAIN, NEARLY_FULL, Breaker, spoken_lines
 from agentlib.requests import request, send
 from agentlib.settings import MODEL, Settings
 from agentlib.step import Step
@@ -353,12 +353,20 @@ def fate(function: Callable[..., list[Message]], kind: Kind | None) -> str:
 
 
 def resting(is_open: Callable[..., bool], limit: int) -> ContextEngine:
-    """Make an engine that asks is_open(outcomes, turns, limit, 10) before each turn."""
+    """Make an engine that asks is_open(outcomes, turns, limit, 10) before each turn.
+
+    A compaction that left too much, or that is needed again soon, counts as failed.
+    """
     outcomes, turns, rest = list[str](), 0, 10
+    stays = 0
 
     def engine(now: Now) -> Step:
-        nonlocal turns
+        nonlocal stays, turns
         turns += 1
+        is_needed = now.meter.estimate(now.messages) > now.settings.threshold_tokens
+        much = NEARLY_FULL * now.settings.threshold_tokens
+        if is_needed and outcomes and turns <= AGAIN and stays >= much:
+            outcomes[-1] = "failed"
         failures = limit if is_open(outcomes, turns, limit, rest) else 0
         breaker = Breaker(failures, turns, limit, rest)
         settings = breaker.in_force(now.settings)
@@ -369,7 +377,7 @@ def resting(is_open: Callable[..., bool], limit: int) -> ContextEngine:
                 not step.failure and step.tokens_after <= now.settings.threshold_tokens
             )
             outcomes.append("ok" if helped else "failed")
-            turns = 0
+            stays, turns = step.tokens_after, 0
         return step
 
     return engine

@@ -279,6 +279,7 @@ def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -
     """Return what a request shows. `messages`: its conversation, see
     `conversation_of`."""
     system = "\n".join(_texts({"content": body.get("system") or ""}))
+    messages = [part for message in messages for part in _apart(message)]
     left = _left(messages, system)
     at, whole = left[-1] if left else (-1, "")
     spoken = [_words(message) for message in messages]
@@ -599,7 +600,40 @@ def _noted(messages: Sequence[Message], system: str = "") -> Iterator[Note]:
 def _words(message: Message) -> list[str]:
     """Return what the person said in a message."""
     texts = msg.of_type(message, "text") if message["role"] == "user" else []
-    return [block["text"] for block in texts if block not in _summaries(message)]
+    return [
+        block["text"]
+        for block in texts
+        if block not in _summaries(message) and block["text"] != msg.ANSWERED
+    ]
+
+
+def _apart(message: Message) -> list[Message]:
+    """Part the words beside a summary, which the person said one after the other."""
+    if not _summaries(message):
+        return [message]
+    words = [text for text in _words(message) if not text.startswith(msg.PINNED)]
+    said = [each for text in words for each in _requests(text)]
+    if len(said) < 2:
+        return [message]
+    others = [block for block in msg.blocks(message) if block.get("text") not in words]
+    first = {**message, "content": [*others, {"type": "text", "text": said[0]}]}
+    return [first, *({"role": "user", "content": text} for text in said[1:])]
+
+
+def _requests(text: str) -> list[str]:
+    """Part requests that somebody put into one text, with a blank line between them."""
+    paragraphs = text.split("\n\n")
+    if len(paragraphs) < 2 or prompts.understand(text).kind != "unknown":
+        return [text]
+    for place in range(1, len(paragraphs)):
+        first, rest = ("\n\n".join(p) for p in (paragraphs[:place], paragraphs[place:]))
+        others = _requests(rest)
+        known = (
+            prompts.understand(each).kind != "unknown" for each in (first, *others)
+        )
+        if all(known):
+            return [first, *others]
+    return [text]
 
 
 def _unanswered(messages: Sequence[Message], asked: Sequence[str]) -> Iterator[str]:

@@ -222,6 +222,21 @@ def test_a_meter_weighs_only_messages_that_are_new():
     assert calls[before:] == [cleared]
 
 
+def test_bills_of_a_long_session_are_learned_without_weighing_it_again():
+    looked_at = []
+
+    class Counting(TokenMeter):
+        def weights(self, messages):
+            looked_at.append(len(messages))
+            return super().weights(messages)
+
+    found, history = Counting(), conversation(300)
+    for stop in range(1, len(history) + 1, 2):
+        found.observe(history[:stop], {"input_tokens": 100 * stop})
+    assert sum(looked_at) < 10 * len(history)
+    assert found.estimate(history[:stop]) == 100 * stop
+
+
 @given(histories())
 def test_the_seeds_meters_count_as_the_seeds_do_and_learn_nothing(history):
     for name, count, off in (

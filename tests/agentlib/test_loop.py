@@ -14,7 +14,7 @@ from anthropic.types import StopReason
 
 from agentlib import loop
 from agentlib.auto_compact import summary_text
-from agentlib.messages import blocks, of_type
+from agentlib.messages import CUT_OFF, active_request, blocks, of_type
 from agentlib.settings import MODEL, Settings
 from agentlib.step import Step
 from agentlib.tools import Workspace
@@ -208,7 +208,9 @@ def test_a_reply_as_it_should_be_is_not_noted_twice(workspace, session):
     assert b"rawContent" not in session.path.read_bytes()
 
 
-@pytest.mark.parametrize("reason", sorted({*get_args(StopReason)} - {*loop.GOES_ON}))
+@pytest.mark.parametrize(
+    "reason", sorted({*get_args(StopReason)} - {*loop.GOES_ON, "max_tokens"})
+)
 def test_a_run_stops_and_says_why(workspace, session, reason):
     (turn,) = go(script(say("So far.", stop=reason)), workspace, session)
     said = [(e.kind, e.text) for e in turn.events]
@@ -229,16 +231,87 @@ def test_a_refusal_without_words_can_be_followed_by_others(workspace, session):
     assert session.history[1]["content"] == [{"type": "text", "text": "(empty reply)"}]
 
 
-@pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded"])
-def test_a_call_cut_off_is_not_run_but_answered_on_resume(workspace, session, reason):
-    cut = call("toolu_1", "write_file", path="b.txt", content="half of")
-    (turn,) = go(script(say("Writing.", cut, stop=reason)), workspace, session)
-    assert turn.stop_reason == reason
+HALF = call("toolu_1", "write_file", path="b.txt", content="half of")
+
+
+def test_a_call_that_the_window_cut_off_is_not_run_but_answered_on_resume(
+    workspace, session
+):
+    said = say("Writing.", HALF, stop="model_context_window_exceeded")
+    (turn,) = go(script(said), workspace, session)
+    assert turn.stop_reason == "model_context_window_exceeded"
     assert session.pending == ("toolu_1",)
     seen = []
     go(script(say("I see.")), workspace, load(session.path), None, seen=seen)
     assert results(seen[0]["messages"][-1]) == [(INTERRUPTED, True)]
     assert not (workspace.root / "b.txt").exists()
+
+
+@pytest.mark.parametrize(
+    "cut", [say("Writing.", HALF, stop="max_tokens"), say("So f", stop="max_tokens")]
+)
+def test_the_model_goes_on_after_a_reply_that_was_cut_off(workspace, session, cut):
+    seen = []
+    turns = go(script(cut, say("Done.")), workspace, session, seen=seen)
+    assert [turn.stop_reason for turn in turns] == ["max_tokens", "end_turn"]
+    assert [event.kind for event in turns[0].events] == ["cut"]
+    assert not (workspace.root / "b.txt").exists()
+    answer = seen[1]["messages"][-1]
+    if of_type(cut, "tool_use"):
+        ((text, is_error),) = results(answer)
+        assert "max_tokens=400" in text
+        assert is_error
+    else:
+        assert blocks(answer)[0]["text"].startswith(CUT_OFF)
+    assert active_request(seen[1]["messages"]) == "Read a.txt."
+    assert load(session.path).persons == session.persons == {"Read a.txt."}
+    assert load(session.path).context == session.context
+
+
+@pytest.mark.parametrize("parts", [["So f"], ["So f", HALF], [HALF]])
+def test_it_goes_on_three_times_in_a_row_and_no_more(workspace, session, parts):
+    numbers = iter(range(1, 99))
+
+    def cut(body):
+        n = next(numbers)
+        calls = [{**p, "id": f"toolu_{n}"} if isinstance(p, dict) else p for p in parts]
+        return say(*calls, stop="max_tokens")
+
+    turns = go(cut, workspace, session)
+    assert [event.kind for turn in turns for event in turn.events] == [
+        *["cut"] * 3,
+        "stopped",
+    ]
+    # The person's next words begin the count again, and the first ones still wait.
+    seen = []
+    more = go(cut, workspace, load(session.path), "Go on.", seen=seen)
+    assert len(more) == 4
+    assert active_request(seen[0]["messages"]) == "Read a.txt.\n\nGo on."
+    # Nobody says anything: calls are answered, and a text stays the end.
+    left = 4 if HALF in parts else 0
+    assert len(go(cut, workspace, load(session.path), None)) == left
+
+
+def test_a_reply_that_is_complete_begins_the_count_again(workspace, session):
+    cut = [say("So f", stop="max_tokens")] * 2
+    read = say("", call("toolu_9", "read_file", path="a.txt"))
+    turns = go(script(*cut, read, *cut, say("Done.")), workspace, session)
+    told = [event.text[-6:] for turn in turns for event in turn.events]
+    assert told == ["1 of 3", "2 of 3"] * 2
+
+
+@pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded"])
+def test_a_request_whose_answer_was_cut_off_waits_after_a_compaction(
+    workspace, session, reason
+):
+    go(worker(2), workspace, session, "Never push.")
+    replies = [say("So f", stop=reason)] * (4 if reason == "max_tokens" else 1)
+    go(script(*replies), workspace, session, "Fix the bug.")
+    agent = loop.Agent(
+        client(script(say("By hand."))), workspace, session, SMALL, clock=Clock()
+    )
+    agent.compact_now()
+    assert active_request(session.context) == "Fix the bug."
 
 
 def test_cache_markers_stand_on_copies_and_are_at_most_three(workspace, session):
@@ -429,7 +502,7 @@ def test_by_hand_between_two_runs(workspace, session):
     assert (step.compaction, step.focus, len(step.usage)) == ("manual", "the rules", 1)
     assert "Focus: the rules" in prompt(seen[0])
     assert [summary_text(m) for m in session.context] == ["By hand."]
-    assert blocks(session.context[0])[1]["text"] == "Read a.txt."
+    assert len(blocks(session.context[0])) == 1  # the request was answered
     loaded = load(session.path)
     assert (loaded.context, loaded.compactions) == (
         session.context,

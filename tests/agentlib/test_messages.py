@@ -6,6 +6,9 @@ import pytest
 from hypothesis import given
 
 from agentlib.messages import (
+    ANSWERED,
+    CUT_OFF,
+    PINNED,
     active_request,
     blocks,
     exchanges,
@@ -13,7 +16,9 @@ from agentlib.messages import (
     last_assistant,
     result_text,
     tool_names,
+    waiting,
     with_results,
+    words,
 )
 from offline_api import violation
 from tests.strategies import (
@@ -31,6 +36,7 @@ from tests.strategies import (
 )
 
 ASK = user("Go.")
+CUT = f"{CUT_OFF}.]"
 QUOTED = "[Conversation compressed. Transcript: t.jsonl] - what does this line say?"
 
 
@@ -118,7 +124,17 @@ def test_a_summary_is_known_by_its_header():
         ([{"role": "user", "content": "Go."}], "Go."),
         ([user("Go.", "Quickly.")], "Go.\n\nQuickly."),
         ([user("Go."), assistant("I go."), user(result("a", "Stop."))], "Go."),
-        ([user("Go."), assistant(use("a")), user(result("a"), "Stop.")], "Stop."),
+        (
+            [user("Go."), assistant(use("a")), user(result("a"), "Stop.")],
+            "Go.\n\nStop.",
+        ),
+        ([user("Go."), user("Stop.")], "Go.\n\nStop."),
+        ([user("Go."), assistant("Done."), user("Again.")], "Again."),
+        ([user("Go."), assistant("Done.")], None),
+        ([user("Go."), assistant("Do"), user(CUT), assistant(use("a"))], "Go."),
+        ([user("Go."), assistant("Do"), user(CUT), assistant("ne.")], None),
+        ([user("Go."), assistant("Done."), user(IMAGE)], None),
+        ([user("Go."), user(SUMMARY, ANSWERED, "Stop."), assistant(use("a"))], "Stop."),
         ([user("Go."), user(SUMMARY)], "Go."),
         ([user(SUMMARY, "Go.")], "Go."),
         ([user(SUMMARY)], None),
@@ -127,8 +143,27 @@ def test_a_summary_is_known_by_its_header():
         ([], None),
     ],
 )
-def test_the_active_request_is_the_persons_last_words(messages, words):
+def test_the_active_request_is_all_that_waits_for_an_answer(messages, words):
     assert active_request(messages) == words
+
+
+@pytest.mark.parametrize("mark", [SUMMARY, CUT, ANSWERED, f"{PINNED}\nBe kind."])
+def test_a_text_of_the_person_is_theirs_whatever_it_looks_like(mark):
+    said = user("Go.", mark)
+    assert words(said) == ["Go."]
+    assert words(said, {mark}) == ["Go.", mark]
+    assert waiting([ASK, said], [mark]) == [(0, "Go."), (1, "Go."), (1, mark)]
+
+
+@given(histories())
+def test_what_waits_is_what_was_said_since_the_last_answer(history):
+    left = waiting(history)
+    start = min((i for i, _ in left), default=len(history))
+    assert [
+        text for m in history[start:] if m["role"] == "user" for text in words(m)
+    ] == [text for _, text in left]
+    assert waiting([*history, assistant("Done.")]) == []
+    assert waiting([*history, assistant("Done."), ASK]) == [(len(history) + 1, "Go.")]
 
 
 PREFILL = (

@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 from dataclasses import replace
-from itertools import count
+from itertools import accumulate, count, pairwise
 from pathlib import Path
 
 import anthropic
@@ -177,8 +177,9 @@ def test_the_note_never_stands_for_the_words_of_the_person():
     history = talk(6)
     newer = [*history[:3], user("Now the tests."), *history[3:]]
     assert active_request(without_oldest(history)) == active_request(history)
-    assert active_request(without_oldest(newer)) == "Now the tests."
-    assert active_request(without_oldest(without_oldest(newer))) == "Now the tests."
+    for less in (without_oldest(newer), without_oldest(without_oldest(newer))):
+        assert active_request(less) == active_request(newer)
+        assert active_request(less).endswith("Now the tests.")
 
 
 # -- the breaker -----------------------------------------------------------------------
@@ -631,6 +632,95 @@ def test_a_base_prompt_over_the_threshold_is_not_compacted_for_ever(workspace, s
     assert len(compacted) <= 3 + 30 // 6
     assert compacted[3] - compacted[2] > 3
     replays_as_it_was(session, low)
+
+
+def thrashing(share: float, name: str, workspace, session, turns: int = 40):
+    """Run a preset with a system prompt of a share of its window."""
+    settings = replace(ALL[name].scaled(20_000), manual=False)
+    system = "You are careful. " * int(20_000 * share / 0.285 / 17)
+    options = {"settings": settings, "system": system}
+    return go(worker(turns), workspace, session, **options), settings
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8])
+def test_what_fills_the_window_is_not_compacted_for_ever(
+    workspace, session, name, share
+):
+    turns, settings = thrashing(share, name, workspace, session)
+    asked = sum(bool(c.usage) for c in session.compactions)
+    assert len(turns) == 41
+    assert asked <= 41 / 4 + 1  # at most one for each four turns
+    replays_as_it_was(session, settings)
+
+
+def test_it_says_once_a_rest_what_fills_the_window(workspace, session):
+    turns, settings = thrashing(0.7, "default", workspace, session)
+    told = [
+        (n, e.text)
+        for n, turn in enumerate(turns)
+        for e in turn.events
+        if "system prompt and tools" in e.text
+    ]
+    rests = [c for c in session.compactions if c.rested]
+    assert [text for _, text in told] == [c.failure for c in rests]
+    assert all("of 15,000 tokens" in text for _, text in told)
+    assert min(b - a for (a, _), (b, _) in pairwise(told)) >= settings.breaker_turns
+
+
+def test_what_stays_over_the_threshold_is_said_too(workspace, session):
+    turns, _ = thrashing(0.8, "default", workspace, session)
+    kinds = [event.kind for turn in turns for event in turn.events]
+    assert 0 < kinds.count("full") <= kinds.count("compaction_done")
+
+
+def test_large_results_are_no_thrash(workspace, session):
+    (workspace.root / "a.txt").write_text("xy\n" * 2_600)
+    low = replace(WHOLE, threshold=5_000, context_window=30_000)
+    turns = go(worker(15), workspace, session, settings=low)
+    assert outcomes(turns).count("auto") > 7
+    assert not any(c.rested for c in session.compactions)
+
+
+FULL = Step(summary=user("s"), tokens_after=7_900)
+"""It leaves the context just under the threshold."""
+
+
+# Requests between the compactions, and since the last one.
+@pytest.mark.parametrize(
+    ("gaps", "since", "failures"),
+    [
+        ([], 1, 0),
+        ([1], 1, 1),
+        ([3, 3, 3], 1, 3),
+        ([3, 3, 3], 4, 0),  # the newest one helped
+        ([1, 4, 1, 1], 1, 2),
+        ([4, 4, 4], 1, 0),
+        ([1, 1, 1, 1], 3, 4),
+    ],
+)
+def test_a_compaction_that_is_needed_again_soon_counts(gaps, since, failures):
+    places = [1, *accumulate(gaps, initial=1)][1:]
+    tried = [each for at in places for each in compactions_of(FULL, 0.0, at)]
+    state = breaker(tried, asked(places[-1] + since - 1), SETTINGS)
+    assert state.failures == failures
+    assert state.is_open == (failures >= 3)
+
+
+def test_a_rest_shows_that_the_last_one_did_not_help():
+    tried = [each for at in (1, 2, 3, 4) for each in compactions_of(FULL, 0.0, at)]
+    tried += compactions_of(Step(failure="full", rested=True), 0.0, 5)
+    opened = [breaker(tried, asked(4 + n), SETTINGS).is_open for n in range(1, 12)]
+    assert opened == [True] * 8 + [False] * 3
+    probe = [*tried, *compactions_of(FULL, 0.0, 14)]
+    assert breaker(probe, asked(14), SETTINGS).is_open  # needed again, it rests again
+    assert not breaker(probe, asked(18), SETTINGS).is_open  # it helped
+
+
+def test_a_compaction_by_hand_is_no_sign_that_the_last_one_did_not_help():
+    hand = replace(FULL, reason="manual")
+    tried = [each for at in (1, 2, 3, 4) for each in compactions_of(hand, 0.0, at)]
+    assert not breaker(tried, asked(4), SETTINGS).is_open
 
 
 @pytest.mark.parametrize("fails", [False, True])

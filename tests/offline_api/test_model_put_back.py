@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from offline_api.model import asks_for_summary
+from agentlib.auto_compact import summary_message
+from offline_api.model import Habits, asks_for_summary
+from offline_api.model.view import view
 from tests.model_bodies import answer, assistant, body, calls, seen, used, user, words
 
 ASKED = "Read every Python file one by one and write a report"
@@ -252,3 +254,13 @@ def test_a_tool_that_never_worked_is_not_called_broken():
     messages = failing(3)
     del messages[3:5]
     assert "had worked" not in words(answer(*messages))
+
+
+@pytest.mark.parametrize("joined", [False, True])
+def test_requests_beside_a_summary_were_said_one_after_the_other(joined: bool):
+    said = ["Where is RETRIES set?", "Read every file in the a/ directory."]
+    texts = ["\n\n".join(said)] if joined else said
+    (message,) = [summary_message("- [task] Read.", "t.jsonl", texts)]
+    shown = view({"messages": [message]}, Habits(), [message])
+    assert shown.request == said[-1]
+    assert said[0] in shown.earlier

@@ -18,7 +18,7 @@ from random import Random
 from typing import Any
 
 from agentlib.estimation import TokenMeter, message_tokens
-from agentlib.messages import Block, Message, active_request, blocks, last_assistant
+from agentlib.messages import Block, Message, blocks, last_assistant, waiting
 from agentlib.pipeline import ContextEngine, NoEngine, Now, run_engine
 from agentlib.presets import DEFAULT
 from agentlib.step import Step
@@ -249,9 +249,9 @@ def _wrong(before: Sequence[Message], after: Sequence[Message]) -> str:
     unseen, left = results(before[last_assistant(before) + 1 :]), results(after)
     if lost := [name for name, text in unseen.items() if left.get(name) != text]:
         return f"a result that the model hasn't seen is lost or changed: {lost[0]}"
-    words = active_request(before)
-    lost_words = f"the person's last words are lost: {words}"
-    return "" if active_request(after) == words else lost_words
+    left = [text for _, text in waiting(after)]
+    lost_words = [text for _, text in waiting(before) if text not in left]
+    return f"the person's last words are lost: {lost_words[0]}" if lost_words else ""
 
 
 def _answer(session: Session, turn: Turn, number: int) -> None:

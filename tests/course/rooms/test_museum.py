@@ -91,6 +91,10 @@ HOLDS: dict[str, Callable[[str, str], bool]] = {
     "The summary gives orders": says("`EF_ARM_ABIMASK` is set to", "I wrote REPORT.md"),
     "A summary of a summary": says("yes, no, no", "yes, yes, yes, yes, yes"),
     "A summariser that reads nothing": says("0 of 19", "19 of 19"),
+    "Answered, and said again": lambda wrong, right: (
+        "Delete old.log." in wrong and "Delete" not in right and "2 + 2" in right
+    ),
+    "Known by its looks": number(0),
     "Saved after it was cleared": lambda *pair: (
         number(0, 3)(*pair) and says("found: False", "found: True")(*pair)
     ),
