@@ -102,15 +102,7 @@ class Conversations(Writer):
         conversation's, for its file. `base`: the system prompt and the tools, as far as
         they aren't in the list; they have a weight.
         """
-        listed = given if isinstance(given, list) else list(given)
-        try:
-            return self._view(name, listed, ask, base)
-        except self.passing:
-            raise
-        except Exception as error:
-            _LOG.debug("an adapter failed", exc_info=True)
-            self._say("adapter_failed", f"the whole list is sent: {error!r:.500}")
-            return listed
+        return self._guarded(name, given, ask, base)
 
     async def aview(
         self, name: str, given: Sequence[Any], ask: Ask, *, base: str = ""
@@ -126,7 +118,20 @@ class Conversations(Writer):
             self._say("adapter_failed", f"the whole list is sent: {error}")
             return list(given)
         waiting = _Waiting(ask, loop)
-        return await waiting.run(lambda: self.view(name, given, waiting.ask, base=base))
+        return await waiting.run(lambda: self._guarded(name, given, waiting.ask, base))
+
+    def _guarded(
+        self, name: str, given: Sequence[Any], ask: Ask, base: str
+    ) -> list[Any]:
+        listed = given if isinstance(given, list) else list(given)
+        try:
+            return self._view(name, listed, ask, base)
+        except self.passing:
+            raise
+        except Exception as error:
+            _LOG.debug("an adapter failed", exc_info=True)
+            self._say("adapter_failed", f"the whole list is sent: {error!r:.500}")
+            return listed
 
     def _view(self, name: str, given: list[Any], ask: Ask, base: str) -> list[Any]:
         listed = list(entries(given, self.ours))

@@ -120,7 +120,7 @@ class Record:
                     return  # another run has it, and this one gets its own next time
                 file.append(place.path, [*map(_summed, lines), end], durable=False)
             except (OSError, ValueError, TypeError) as error:
-                self._fail(f"the session file isn't written: {error}")
+                self._fail(f"the session file isn't written: {_cause(error)}")
                 return
             size = _size(place.path)
             self._ends[place.stem, digest] = replace(place, size=size, start=digest)
@@ -138,12 +138,13 @@ class Record:
         try:
             paths = {*self.folder.glob(f"{pattern}.jsonl")}
             paths |= {*self.folder.glob(f"{pattern}-*.jsonl")}
+            paths = {path for path in paths if path.is_file()}
             newest = sorted(paths, key=lambda path: path.stat().st_mtime)[-_NEWEST:]
             for path in newest:
                 for line, size in _ends(path):
                     self._restore_line(stem, path, line, size)
         except OSError as error:
-            self._fail(f"the session files aren't read: {error}")
+            self._fail(f"the session files aren't read: {_cause(error)}")
 
     def _restore_line(self, stem: str, path: Path, line: Line, size: int) -> None:
         try:
@@ -174,6 +175,11 @@ def _stem(name: str) -> str:
     if len(stem) <= _LONGEST:
         return stem
     return f"{stem[:_LONGEST]}~{sha256(name.encode()).hexdigest()[:12]}"
+
+
+def _cause(error: Exception) -> str:
+    """Say why, without the file's name, so that the same cause is told once."""
+    return getattr(error, "strerror", None) or str(error)
 
 
 def _summed(line: Line) -> Line:

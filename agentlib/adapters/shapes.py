@@ -91,14 +91,14 @@ def part(kind: str, original: object, *, fixed: bool = False) -> Block:
     """Make a block of something that isn't text: a text that stands for it, beside the
     framework's object.
 
-    The text is the same for the same content, and so long that it weighs about as much.
-    The dots in it are never sent or written to a file. `fixed`: the text is short,
+    It is the same for the same content, and so long that it weighs about as much. The
+    dots in it are never sent. `fixed`: the text is short,
     because nothing can replace the object, and the layers clear no short result. `kind`
     is one of `MEDIA`, or what the framework calls it.
 
     >>> block = part("image", {"url": "data:image/png;base64,AAAA"})
-    >>> bare(block["text"])[:18], round(estimate_text(block["text"], "user"), -2)
-    ('[image 7e1b82dba57', 1500.0)
+    >>> bare(block["text"])[:7], round(estimate_text(block["text"], "user"), -2)
+    ('[image ', 1500.0)
     """
     whole = written(original)
     name = sha256(whole.encode()).hexdigest()
