@@ -195,7 +195,7 @@ class Conversations(Writer):
             if not msg.asks_for_summary(context):
                 asked.append({"role": "user", "content": wish})
             try:
-                answer = ask(thread.written(asked, self))
+                reply = _received(ask(thread.written(asked, self)))
             except self.passing:
                 raise
             except Exception as error:  # whatever a framework raises, its agent goes on
@@ -206,9 +206,6 @@ class Conversations(Writer):
                     else auto_compact.SummaryFailed
                 )
                 raise failure(f"the summary call failed: {error!r:.500}") from error
-            if isinstance(answer, str):
-                answer = shapes.reply([shapes.text(answer)])
-            reply = msg.received(answer)
             bills.append(reply["usage"])
             return auto_compact.summary_in(_measured(reply), self._longest)
 
@@ -325,6 +322,14 @@ def _check(settings: Any, engine: Any, tell: Any) -> None:
     pipeline.check_engine(engine)
     if tell is not None and not callable(tell):
         raise TypeError(f"tell is {tell!r:.60}; give a function of one event, or none")
+
+
+def _received(answer: Any) -> Message:
+    """Mend an answer as our own loop does. Parts, such as reasoning, are no summary."""
+    if isinstance(answer, str):
+        answer = shapes.reply([shapes.text(answer)])
+    content = [block for block in answer["content"] if "part" not in block]
+    return msg.received({**answer, "content": content})
 
 
 def _measured(reply: Message) -> Message:

@@ -88,11 +88,12 @@ class Record:
             if stem not in self._read:
                 self._read[stem] = True
                 self._restore(stem)
-            ends = (self._ends.get((stem, digest)) for digest in reversed(digests))
-            end = next(filter(None, ends), None)
-            if end and _size(end.path) == end.size:
-                return end
-            return self._new(stem, end.session_id if end else "")
+            ends = [self._ends.get((stem, digest)) for digest in reversed(digests)]
+            passed = [end for end in ends if end]
+            for end in passed:
+                if _size(end.path) == end.size:
+                    return end
+            return self._new(stem, passed[0].session_id if passed else "")
 
     def note(self, place: Place, thread: Thread, step: Step) -> None:
         """Remember a decision, unless another run was quicker, and write what is new."""

@@ -203,7 +203,7 @@ class Thread:
             self.persons |= {block["text"] for block in kept}
 
     def _add_reply(self, index: int, own: Message) -> None:
-        given = own["content"]
+        given = [_named(block) for block in own["content"]]
         content: list[Block] = msg.received({"content": given}, self._taken)["content"]
         names = [block["id"] for block in given if block["type"] == "tool_use"]
         calls = [block["id"] for block in content if block["type"] == "tool_use"]

@@ -557,12 +557,14 @@ def test_arguments_of_any_kind_are_sent_as_they_are(given: str, tmp_path: Path):
 
 
 def test_records_of_an_sdk_are_read_and_sent_as_they_are(tmp_path: Path):
-    from anthropic.types import TextBlock, ToolUseBlock
+    from anthropic.types import ServerToolUseBlock, TextBlock, ToolUseBlock
 
     given = anthropic(8)
+    search: dict[str, Any] = {"id": "s", "name": "web_search", "input": {"query": "x"}}
     for message in given[1::2]:
         use = ToolUseBlock(**message["content"][0])
-        message["content"] = [TextBlock(type="text", text="Now."), use]
+        own = ServerToolUseBlock(type="server_tool_use", **search)
+        message["content"] = [TextBlock(type="text", text="Now."), own, use]
     view = Compaction(tmp_path, SETTINGS).view(given, Asked())
     assert view[-2] is given[-2]
     assert len(load(tmp_path / "chat.jsonl").compactions) == 1
