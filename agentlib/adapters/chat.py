@@ -61,7 +61,7 @@ class Compaction(Conversations):
         ask: Callable[[list[Any]], Any],
         *,
         name: str = "chat",
-        system: str = "",
+        system: Any = "",
         tools: Sequence[Any] = (),
     ) -> list[Any]:
         """Return the messages to send instead of all.
@@ -69,8 +69,12 @@ class Compaction(Conversations):
         `ask` sends messages to the model and returns its answer. It is called for a
         summary, and only if the engine wants one.
         """
-        base = system + _written(tools)
-        return super().view(name, messages, lambda m: answer_of(ask(m)), base=base)
+        return super().view(
+            name,
+            messages,
+            lambda asked: answer_of(ask(asked)),
+            base=lambda: f"{system}{_written(tools)}",
+        )
 
     async def aview(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
@@ -78,7 +82,7 @@ class Compaction(Conversations):
         ask: Callable[[list[Any]], Awaitable[Any]],
         *,
         name: str = "chat",
-        system: str = "",
+        system: Any = "",
         tools: Sequence[Any] = (),
     ) -> list[Any]:
         """Do the same with a coroutine function. If it is cancelled, so is `ask`."""
@@ -86,8 +90,9 @@ class Compaction(Conversations):
         async def asked(messages: list[Any]) -> Any:
             return answer_of(await ask(messages))
 
-        base = system + _written(tools)
-        return await super().aview(name, messages, asked, base=base)
+        return await super().aview(
+            name, messages, asked, base=lambda: f"{system}{_written(tools)}"
+        )
 
     def ours(self, message: Any) -> Message:
         """Write a message in the wire's shape."""

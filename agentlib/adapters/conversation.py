@@ -77,7 +77,7 @@ class Conversations(Writer):
     def __post_init__(self) -> None:
         _check(self.settings, self.engine, self.tell)
         folder = checked_folder(self.folder)
-        self._record = Record(folder, partial(self._say, "adapter_failed"))
+        self._record = Record(folder, partial(self.say, "adapter_failed"))
 
     def __reduce__(self) -> Any:
         """Let the framework copy and store its agent. A copy reads the files again."""
@@ -93,19 +93,29 @@ class Conversations(Writer):
         raise NotImplementedError
 
     def view(
-        self, name: str, given: Sequence[Any], ask: Ask, *, base: str = ""
+        self,
+        name: str,
+        given: Sequence[Any],
+        ask: Ask,
+        *,
+        base: Callable[[], str] = str,
     ) -> list[Any]:
         """Return the messages to send instead of all. `ask` asks the model for a
         summary.
 
         If nothing is replaced, that is the list that was given. `name` is the
-        conversation's, for its file. `base`: the system prompt and the tools, as far as
-        they aren't in the list; they have a weight.
+        conversation's, for its file. `base` writes the system prompt and the tools, as
+        far as they aren't in the list, because they have a weight.
         """
         return self._guarded(name, given, ask, base)
 
     async def aview(
-        self, name: str, given: Sequence[Any], ask: Ask, *, base: str = ""
+        self,
+        name: str,
+        given: Sequence[Any],
+        ask: Ask,
+        *,
+        base: Callable[[], str] = str,
     ) -> list[Any]:
         """Do the same in a thread, because an engine waits for its summary. `ask` runs
         here.
@@ -113,15 +123,18 @@ class Conversations(Writer):
         If this is cancelled, so is `ask`, and nothing of the view is kept.
         """
         try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError as error:  # another library's loop, such as trio's
-            self._say("adapter_failed", f"the whole list is sent: {error}")
+            waiting = _Waiting(ask, asyncio.get_running_loop())
+            return await waiting.run(
+                lambda: self._guarded(name, given, waiting.ask, base)
+            )
+        except self.passing:
+            raise
+        except Exception as error:  # no thread to be had, or another library's loop
+            self.say("adapter_failed", f"the whole list is sent: {error!r:.500}")
             return list(given)
-        waiting = _Waiting(ask, loop)
-        return await waiting.run(lambda: self._guarded(name, given, waiting.ask, base))
 
     def _guarded(
-        self, name: str, given: Sequence[Any], ask: Ask, base: str
+        self, name: str, given: Sequence[Any], ask: Ask, base: Callable[[], str]
     ) -> list[Any]:
         listed = given if isinstance(given, list) else list(given)
         try:
@@ -130,10 +143,12 @@ class Conversations(Writer):
             raise
         except Exception as error:
             _LOG.debug("an adapter failed", exc_info=True)
-            self._say("adapter_failed", f"the whole list is sent: {error!r:.500}")
+            self.say("adapter_failed", f"the whole list is sent: {error!r:.500}")
             return listed
 
-    def _view(self, name: str, given: list[Any], ask: Ask, base: str) -> list[Any]:
+    def _view(
+        self, name: str, given: list[Any], ask: Ask, base: Callable[[], str]
+    ) -> list[Any]:
         listed = list(entries(given, self.ours))
         place = self._record.place(name, [entry.digest for entry in listed])
         session = Recorded(
@@ -147,11 +162,11 @@ class Conversations(Writer):
             self._say_step(decision)
         return thread.written(session.context, self) if thread.is_changed else given
 
-    def _decided(self, thread: Thread, ask: Ask, base: str) -> Step:
+    def _decided(self, thread: Thread, ask: Ask, base: Callable[[], str]) -> Step:
         """Ask the engine. One that fails decides nothing."""
         session, bills = thread.session, list[Mapping[str, Any]]()
         system = "".join(thread.system_texts())
-        meter = estimation.meter(self.settings.estimator, len(base) + len(system))
+        meter = estimation.meter(self.settings.estimator, len(base()) + len(system))
         for sent in session.requests:
             meter.observe(sent.context, sent.usage)
         rest = recovery.breaker(session.compactions, session.requests, self.settings)
@@ -174,7 +189,7 @@ class Conversations(Writer):
             raise
         except Exception as error:
             _LOG.debug("an engine failed", exc_info=True)
-            self._say("adapter_failed", f"the engine decided nothing: {error!r:.500}")
+            self.say("adapter_failed", f"the engine decided nothing: {error!r:.500}")
             made = Step()
         return replace(made, usage=tuple(bills))
 
@@ -235,12 +250,12 @@ class Conversations(Writer):
     def _say_step(self, decision: Step) -> None:
         if decision.failure and not (decision.rested and decision.summary is None):
             kind = "truncated" if decision.summary else "failed"
-            self._say(f"compaction_{kind}", decision.failure)
+            self.say(f"compaction_{kind}", decision.failure)
         if decision.summary is not None:
             sizes = f"{decision.tokens_before:,} -> {decision.tokens_after:,} tokens"
-            self._say("compaction_done", f"{sizes}; {decision.archive}")
+            self.say("compaction_done", f"{sizes}; {decision.archive}")
 
-    def _say(self, kind: str, text: str) -> None:
+    def say(self, kind: str, text: str) -> None:
         """Tell the person, once if the same happens again and again."""
         if self._last == f"{kind} {text}":
             return

@@ -32,6 +32,7 @@ LangChain caches no prompt by itself. `AnthropicPromptCachingMiddleware()`, behi
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, cast
 
 from langchain.agents.middleware import AgentMiddleware
@@ -68,7 +69,9 @@ class Compaction(Conversations, AgentMiddleware):
         def ask(messages: list[Any]) -> Message:
             return self.ours(_first(handler(_plainly(request, messages))))
 
-        view = self.view(_name(request), request.messages, ask, base=_base(request))
+        view = self.view(
+            _name(request), request.messages, ask, base=partial(_base, request)
+        )
         return handler(_with(request, view))
 
     async def awrap_model_call(self, request: Any, handler: Any) -> Any:
@@ -78,7 +81,7 @@ class Compaction(Conversations, AgentMiddleware):
             return self.ours(_first(await handler(_plainly(request, messages))))
 
         view = await self.aview(
-            _name(request), request.messages, ask, base=_base(request)
+            _name(request), request.messages, ask, base=partial(_base, request)
         )
         return await handler(_with(request, view))
 
@@ -136,7 +139,7 @@ def _blocks(content: Any) -> list[Block]:
 
 def _name(request: Any) -> str:
     first = request.messages[0] if request.messages else None
-    return getattr(first, "id", None) or "conversation"
+    return str(getattr(first, "id", None) or "conversation")
 
 
 def _base(request: Any) -> str:
@@ -161,8 +164,17 @@ def _plainly(request: Any, messages: list[Any]) -> Any:
     if hasattr(model, "model_copy") and hasattr(model, "tags"):
         tags = [*(model.tags or ()), "nostream"]
         model = model.model_copy(update={"tags": tags})
+    forced = ("tool_choice", "response_format")
     return request.override(
-        messages=messages, model=model, response_format=None, tool_choice=None
+        messages=messages,
+        model=model,
+        response_format=None,
+        tool_choice=None,
+        model_settings={
+            name: value
+            for name, value in request.model_settings.items()
+            if name not in forced
+        },
     )
 
 

@@ -95,11 +95,13 @@ class Compaction(Conversations):
                 ModelTracing.DISABLED,
                 previous_response_id=None,
                 conversation_id=None,
-                prompt=None,
+                prompt=await agent.get_prompt(context),
             )
             return _reply(answer)
 
-        base = f"{given.instructions or ''}{''.join(map(_described, agent.tools))}"
+        def base() -> str:
+            return f"{given.instructions or ''}{''.join(map(_described, agent.tools))}"
+
         view = await self.aview(name, given.input, ask, base=base)
         return given if view is given.input else replace(given, input=view)
 

@@ -20,6 +20,7 @@ has only the signature.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pydantic_ai import ModelRequest, ToolReturnPart, UserPromptPart
@@ -47,26 +48,19 @@ class Compaction(Conversations, AbstractCapability[Any]):
     async def before_model_request(self, ctx: Any, request_context: Any) -> Any:
         """Give the request the view, after a request for a summary if the engine wants
         one."""
-        asked = request_context.model_request_parameters
-        modes = {} if asked.output_mode == "tool" else {"output_mode": "text"}
-        plainly = replace(asked, allow_text_output=True, output_object=None, **modes)
-        settings = {**(request_context.model_settings or {})}
-        settings.pop("tool_choice", None)
 
         async def ask(messages: list[Any]) -> Message:
-            return self.ours(
-                await model_request(
-                    request_context.model,
-                    messages,
-                    model_settings=settings,
-                    model_request_parameters=plainly,
-                )
-            )
+            return self.ours(await _answer(request_context, messages))
 
         messages = request_context.messages
-        units = [unit for message in messages for unit in _units(message)]
+        try:
+            units = [unit for message in messages for unit in _units(message)]
+        except Exception as error:
+            self.say("adapter_failed", f"the whole list is sent: {error!r:.500}")
+            return request_context
+        asked = request_context.model_request_parameters
         name = ctx.conversation_id or "conversation"
-        view = await self.aview(name, units, ask, base=_base(asked))
+        view = await self.aview(name, units, ask, base=partial(_base, asked))
         if view is units:
             return request_context
         return replace(request_context, messages=_joined(view, messages))
@@ -113,6 +107,23 @@ class Compaction(Conversations, AbstractCapability[Any]):
             return replace(original, parts=parts)
         new = next(iter(texts.values()))
         return replace(original, parts=[replace(original.parts[0], content=new)])
+
+
+async def _answer(request_context: Any, messages: list[Any]) -> Any:
+    """Ask for words, with the same tools, and none of them forced."""
+    asked = request_context.model_request_parameters
+    mode = asked.output_mode if asked.output_mode == "tool" else "text"
+    plainly = replace(
+        asked, allow_text_output=True, output_object=None, output_mode=mode
+    )
+    settings = {**(request_context.model_settings or {})}
+    settings.pop("tool_choice", None)
+    return await model_request(
+        request_context.model,
+        _joined(messages, request_context.messages),
+        model_settings=settings,
+        model_request_parameters=plainly,
+    )
 
 
 def _block(given: Any) -> Block:

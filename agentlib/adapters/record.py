@@ -103,7 +103,8 @@ class Record:
             steps = self.known.get(digest, [])
             is_first = is_worth_it and len(steps) == thread.applied
             self.known[digest] = [*steps, step] if is_first else steps
-            lines = thread.session.lines[thread.places.get(place.start, 0) :]
+            start = thread.places.get(place.start, 0) if place.size else 0
+            lines = thread.session.lines[start:]
             if not lines:
                 return
             kept = asdict(step) if is_first else None

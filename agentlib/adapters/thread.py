@@ -127,6 +127,7 @@ class Thread:
         in no message."""
         self._blocks: dict[int, list[Block]] = {}
         session.begin(session.settings, "", [], at=at)
+        self.places[""] = len(session.lines)
         for index, entry in enumerate(listed):
             if entry.is_system:
                 continue
@@ -198,7 +199,7 @@ class Thread:
         spoken = [self._spoken_block(block) for block in others]
         kept = [block for block in spoken if block["text"].strip()]
         if kept or not results:
-            self._say(kept or [shapes.text(NOBODY)])
+            self.say(kept or [shapes.text(NOBODY)])
             self._own(index, kept)
             self.persons |= {block["text"] for block in kept}
 
@@ -260,7 +261,7 @@ class Thread:
         self._own(-1, [call])
         return call["id"]
 
-    def _say(self, content: list[Block]) -> None:
+    def say(self, content: list[Block]) -> None:
         self._close()
         self.session.say(content, at=self._at)
 

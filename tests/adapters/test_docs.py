@@ -16,6 +16,7 @@ PAGE = (ROOT / "docs/your-agent.md").read_text(encoding="utf-8")
 EXAMPLES = {
     name: code
     for code in re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    if "prompt =" in code or "def main" in code
     for name in re.findall(r"from agentlib\.adapters\.(\w+) import", code)
 }
 WINDOW = 32_000

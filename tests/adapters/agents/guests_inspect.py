@@ -29,6 +29,10 @@ def read() -> Any:
     return execute
 
 
+async def count(text: str) -> int:
+    return len(text) // 4
+
+
 def sample(compaction: Any, *, overlooks: bool) -> list[str]:
     """Return how it ended. `overlooks`: the model answers each wish for a summary with
     a call."""
@@ -45,14 +49,17 @@ def sample(compaction: Any, *, overlooks: bool) -> list[str]:
         return ModelOutput.for_tool_call("mockllm", "read", {"n": number})
 
     model = get_model("mockllm/model", custom_outputs=answer, memoize=False)
+    model.api.count_text_tokens = count  # its own one asks the network
     task = Task(
         dataset=[Sample(input="Read the numbers.")],
         solver=react(tools=[read()], compaction=compaction),
     )
     [log] = eval(task, model=model, display="none", log_dir="logs", message_limit=200)
     [outcome] = log.samples
-    count = sum(message.role == "tool" for message in outcome.messages)
-    return [log.status, outcome.output.completion, str(count)]
+    results = sum(message.role == "tool" for message in outcome.messages)
+    if log.status != "success":
+        raise RuntimeError(log.error.message)
+    return [outcome.output.completion, str(results)]
 
 
 def summarised(compaction: Any) -> list[str]:
