@@ -19,7 +19,7 @@ export PYTHONUTF8 = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: always help setup lab test test-solved test-browser test-adapters test-local browser lint format notebooks html address lock prices programs bench bench-panels bench-faults compare sweeps stress handout returned reset clean
+.PHONY: always help setup lab test test-solved test-browser test-adapters test-local browser lint format notebooks html address lock prices programs bench bench-panels bench-faults compare sweeps stress handout returned progress reset clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' Makefile | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -122,6 +122,9 @@ handout: $(STAMP) ## make a folder for a class: the lessons without outputs and 
 
 returned: $(STAMP) ## check a class's workbooks, and write a table of what passed (FROM=submitted)
 	@$(PY) -m tools.returned $(FROM) $(ARGS)
+
+progress: $(STAMP) ## what you have solved, whose each part of your agent is, what comes next
+	@$(PY) -m course.progress
 
 reset: $(STAMP) ## start one lesson of the workbook again (LESSON=03)
 	@$(PY) -m tools.reset $(LESSON)

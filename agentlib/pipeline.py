@@ -20,6 +20,7 @@ from agentlib.messages import (
     changes,
     last_assistant,
     of_type,
+    with_results,
 )
 from agentlib.micro_compact import (
     micro_compact,
@@ -95,6 +96,41 @@ class Now:
             tokens_cleared=before - rest.tokens_before + rest.tokens_cleared,
         )
 
+    def sized(self, focus: str = "", **numbers: float) -> "Now":
+        """Return the same moment with numbers of one's own.
+
+        `threshold` and `summary_tokens` are shares of the window, so that an engine
+        works in any. All others are settings as they are. `focus` holds where nobody
+        asked for another. Raises TypeError or ValueError as `compact` does.
+
+        >>> from agentlib.presets import DEFAULT
+        >>> now = Now([], DEFAULT, meter=TokenMeter(), summarize=None, archive=None)
+        >>> now.sized(threshold=0.5, keep_recent=9).settings.threshold_tokens
+        100000
+        """
+        window = self.settings.context_window
+        shares = {
+            name: round(window * numbers[name])
+            for name in ("threshold", "summary_tokens")
+            if name in numbers
+        }
+        changed: dict[str, Any] = {**numbers, **shares}
+        settings = replace(self.settings, **changed)
+        return replace(self, settings=settings, focus=self.focus or focus)
+
+    @property
+    def may_clear(self) -> bool:
+        """Whether the settings let old results be cleared at this moment."""
+        settings = self.settings
+        is_time = settings.clear_when == "always" or self.idle > settings.cache_ttl
+        return settings.enabled and settings.micro != "off" and is_time
+
+    def is_full(self, tokens: float) -> bool:
+        """Whether the settings ask for a compaction of a context of so many tokens."""
+        settings = self.settings
+        is_on = settings.enabled and settings.auto
+        return is_on and tokens > settings.threshold_tokens
+
     def unchanged(self) -> Step:
         """Return the step that changes nothing."""
         return self._measured(Step(settled=self.settled))
@@ -102,8 +138,9 @@ class Now:
     def cleared(self, view: Sequence[Message]) -> Step:
         """Return the step to a view in which some results have other texts.
 
-        `view` is what a function such as `micro_compact` made of the messages. Raises
-        ValueError if it differs in anything else.
+        `view` is what a function such as `micro_compact` made of the messages. What
+        stands before the newest change counts as settled. Raises ValueError if the view
+        differs in anything else.
         """
         step = clearing(self.messages, view)
         if step is None:
@@ -111,23 +148,30 @@ class Now:
                 "this view can't be noted as a clearing, because it differs in more "
                 "than the texts of results; see now.compacted"
             )
-        return self._measured(step)
+        view = with_results(self.messages, step.texts)
+        newest = max(changes(self.messages, view), default=-1)
+        return self._measured(replace(step, settled=max(self.settled, newest + 1)))
 
-    def compacted(self, view: Sequence[Message], archive: str) -> Step:
+    def compacted(
+        self, view: Sequence[Message], archive: str, *, after: Step | None = None
+    ) -> Step:
         """Return the step to a view in which one new message stands for all that went.
 
         `view` is what a function such as `auto_compact` made of the messages, and
-        `archive` the name that its message tells. Raises ValueError if more is new than
-        one message of the user, or if the others are in another order.
+        `archive` the name that its message tells. `after`: a clearing that came first,
+        so the view was made of what it left. Raises ValueError if more is new than one
+        message of the user, or if the others are in another order.
         """
-        step = standing_in(self.messages, view)
+        first = after or Step()
+        step = standing_in(first.applied(self.messages), view)
         if step is None:
             raise ValueError(
                 "this view can't be noted as a compaction: one new message of the user "
                 "has to stand for all that went, and the others have to keep their order"
             )
         noted = replace(step, reason=self.reason, focus=self.focus, archive=archive)
-        return self._measured(noted)
+        done = self._measured(replace(noted, texts=first.texts))
+        return replace(done, tokens_cleared=first.tokens_cleared)
 
     def _measured(self, step: Step) -> Step:
         """Fill in a step's amounts."""

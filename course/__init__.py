@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
+from agentlib.pipeline import ContextEngine
+from course import yours
 from course.asked import is_label, settled
 from course.checking import Answer, Wrong
 from course.rooms import find
@@ -58,8 +60,19 @@ def check(exercise: str, answer: Any) -> Verdict:
     wrong.
 
     An answer that raises is wrong, and the verdict names its line. One that doesn't end
-    is wrong, too. Raises `ValueError` if there is no such exercise.
+    is wrong, too. In a workbook a right answer that is a part of an agent goes into
+    `my_agent.py`. Raises `ValueError` if there is no such exercise.
     """
+    verdict = _verdict(exercise, answer)
+    if not verdict:
+        return verdict
+    _solved[exercise] = answer
+    kept = yours.keep(exercise, answer)
+    return Verdict(exercise, True, f"{verdict.says} {kept}".strip())
+
+
+def _verdict(exercise: str, answer: Any) -> Verdict:
+    """Run an exercise's check."""
     asked = find(exercise)
     try:
         with limited(SECONDS, time.process_time):
@@ -71,7 +84,6 @@ def check(exercise: str, answer: Any) -> Verdict:
         return Verdict(exercise, False, says)
     except Exception as error:
         return Verdict(exercise, False, _blame(error, answer))
-    _solved[exercise] = answer
     return Verdict(exercise, True, says)
 
 
@@ -95,25 +107,72 @@ def _blame(error: Exception, answer: Any) -> str:
     return f"it raised {error!r}"
 
 
-def use(exercise: str, function: Any) -> Any:
+def use(exercise: str, function: Any = None) -> Any:
     """Return the learner's function if it passes the exercise, else the finished one of
     its room.
 
-    Print in one line which of the two it is. A function that raises in the check, the
-    unchanged stub and None don't pass. So a lesson runs to its end before its exercises
-    are solved, and nobody takes the finished function for their own.
+    The learner's is the given function, or else the one in `workbook/my_agent.py`, so
+    it is found on another day and in another lesson. Print in one line which of them it
+    is. A function that raises in the check, the unchanged stub and None don't pass. So a
+    lesson runs to its end before its exercises are solved, and nobody takes the finished
+    function for their own. Nothing is written.
 
     >>> use("00.2", None)(600, 400, 3)
     00.2 is not solved yet, so the finished added_up runs.
     3000
     """
-    chosen, reason = find(exercise).finished, "is not solved yet, so the finished"
-    if function is not None and (
-        _solved.get(exercise) is function or check(exercise, function)
-    ):
-        chosen, reason = function, "is solved: your"
+    chosen = find(exercise).finished
+    reason = "is not solved yet, so the finished"
+    if function is not None and _passes(exercise, function):
+        chosen = function
+        reason = "is solved: your"
+    elif own := _in_the_file(exercise):
+        chosen = own
+        reason = f"is solved in {yours.FILE}: your"
     print(f"{exercise} {reason} {getattr(chosen, '__name__', 'answer')} runs.")
     return chosen
+
+
+def _in_the_file(exercise: str) -> Any:
+    """Return the learner's function for an exercise from their file, or None.
+
+    For lesson 11's engine that is the file's `compact`, if it passes.
+    """
+    loaded = agent()
+    if exercise == yours.ENGINE and loaded.engine and loaded.functions:
+        return loaded.engine if _passes(exercise, loaded.engine) else None
+    return loaded.functions.get(exercise)
+
+
+def agent() -> yours.Loaded:
+    """Take what can be taken from the learner's file, and say once what can't be."""
+    loaded = yours.load(yours.workbook(), _passes)
+    for problem in loaded.problems:
+        if problem not in _said:
+            print(problem)
+            _said.add(problem)
+    return loaded
+
+
+def so_far(lesson: str) -> ContextEngine:
+    """Return the engine that the learner has built before this lesson.
+
+    Print in one line whose each part is. Without a part of theirs it is the course's.
+    """
+    engine, whose = yours.engine_before(lesson, agent().functions)
+    print(_wrapped(whose))
+    return engine
+
+
+_said: set[str] = set()
+"""Problems of the learner's file that were said in this kernel."""
+
+
+def _passes(exercise: str, function: Any) -> bool:
+    """Run an exercise's check, without writing anything."""
+    if _solved.get(exercise) is function:
+        return True
+    return _verdict(exercise, function).passed
 
 
 def hint(exercise: str, step: int = 1) -> Note:

@@ -22,6 +22,8 @@ from agentlib.pipeline import ContextEngine, Now, compact
 from agentlib.settings import MODEL, Settings
 from agentlib.step import Step
 from agentlib.transcripts import Session
+from course import agent
+from course import yours as own
 from course.figures.climb import FACTS, FILES, climb
 from course.table import Table, as_table
 from offline_api.model import HABITS, Habits
@@ -43,6 +45,8 @@ DOLLARS = column_of(MODEL)
 ROWS = SWEEPS.with_name("scorecard.csv")
 """The rows: files described of 24, planted facts kept of 4."""
 NO_RUNS: Mapping[str, Run] = {}
+FROM = "02"
+"""The first lesson whose scorecard has a row for the learner's own agent."""
 
 
 def never(session: Session) -> str:
@@ -117,6 +121,26 @@ def played(lesson: str, task: Scenario = LONG) -> Run:
     )
 
 
+def yours(lesson: str) -> dict[str, Run]:
+    """Run the long session with the learner's `my_agent.py`, under its name.
+
+    The settings are the lesson's, but the file's own numbers win. Without a file, or
+    with no part of an engine in it, there is no run.
+    """
+    loaded = agent()
+    if loaded.engine is None or lesson < FROM:
+        return {}
+    settings = STAGES[lesson].settings.scaled(WINDOW)
+    solved, whole = loaded.count
+    name = f"yours, {solved} of {whole} parts"
+    return {name: play(replace(LONG, name=name), settings, engine=loaded.engine)}
+
+
+def contents() -> str:
+    """Return the table of contents of the learner's `my_agent.py`."""
+    return own.contents(own.workbook())
+
+
 def measures(run: Run, model: str = MODEL) -> dict[str, Any]:
     """What a run came to, by the scorecard's columns, at a model's prices."""
     ended = "stopped itself" if run.ended.startswith("stopped") else "refused"
@@ -132,14 +156,13 @@ def measures(run: Run, model: str = MODEL) -> dict[str, Any]:
 def scorecard(
     upto: str, more: Mapping[str, Run] = NO_RUNS, model: str = MODEL
 ) -> DataFrame:
-    """Return a row for each lesson from the first to `upto`, and one for each run of
-    `more`.
+    """Return a row for each lesson from the first to `upto`, one for each run of `more`,
+    and one for the learner's own agent.
 
     ▲ marks what is better than in the row above. `model`: whose prices to take. Raises
     ValueError if `upto` has no row.
     """
-    rows = _rows(upto, model)
-    rows |= {name: measures(run, model) for name, run in more.items()}
+    rows = _with_runs(upto, more, model)
     shown = {name: dict(row) for name, row in rows.items()}
     for (_, before), (name, row) in pairwise(rows.items()):
         for column in _better(before, row):
@@ -170,11 +193,17 @@ def _better(before: Mapping[str, Any], row: Mapping[str, Any]) -> list[str]:
 
 
 def picture(upto: str, more: Mapping[str, Run] = NO_RUNS, model: str = MODEL) -> Chart:
-    """Draw the scorecard's rows up to a lesson, and the runs of `more`: dollars against
-    files described."""
-    rows = _rows(upto, model)
-    rows |= {name: measures(run, model) for name, run in more.items()}
-    return climb(rows, column_of(model))
+    """Draw the scorecard's rows: dollars against files described."""
+    return climb(_with_runs(upto, more, model), column_of(model))
+
+
+def _with_runs(
+    upto: str, more: Mapping[str, Run], model: str
+) -> dict[str, dict[str, Any]]:
+    """Return the lessons' rows, those of `more`, and the learner's own."""
+    runs = {**more, **yours(upto)}
+    rows = {name: measures(run, model) for name, run in runs.items()}
+    return _rows(upto, model) | rows
 
 
 def _rows(upto: str, model: str = MODEL) -> dict[str, dict[str, Any]]:

@@ -49,9 +49,14 @@ def here(folder: Path) -> Path:
     return folder
 
 
+def test_the_readme_shows_the_end_of_the_published_agent():
+    [_, shown] = [text for name, text in blocks(TEXTS[0]) if name == "python"]
+    assert shown in (ROOT / "docs/my_agent.py").read_text(encoding="utf-8")
+
+
 def test_the_taste_prints_what_the_readme_shows():
     examples = blocks(TEXTS[0])
-    [at] = [number for number, (name, _) in enumerate(examples) if name == "python"]
+    at = next(number for number, (name, _) in enumerate(examples) if name == "python")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(examples[at][1], {})

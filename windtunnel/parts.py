@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, ClassVar, TypedDict
 
 from agentlib import pipeline
-from agentlib.auto_compact import Summarize, SummaryFailed
+from agentlib.auto_compact import Summarize, SummaryFailed, summary_message
 from agentlib.estimation import TokenMeter, prompt_tokens
 from agentlib.hooks import Hooks
-from agentlib.messages import Message, blocks, of_type
+from agentlib.messages import Message, active_request, blocks, of_type
 from agentlib.pipeline import ContextEngine, Now, run_engine
 from agentlib.step import Step, clearing, standing_in
 from agentlib.tools import Definition, Workspace
@@ -153,6 +153,40 @@ class Parts(LearnersParts, total=False):
     max_turns: int | tuple[int, ...]
 
 
+NOT_WITH_A_LOOP = ("save", "load", "stop", "hooks", "compact_after", "resume_after")
+"""Parts and circumstances that only the agent's own loop can serve."""
+LAYERS = {"engine", "estimate", "layer", "compact", "on_compact_call", "summarize"}
+"""Parts that decide what the next request sends."""
+
+
+def check_together(parts: Parts) -> None:
+    """Raise TypeError if one of these parts would keep another from running."""
+    if ("save" in parts) != ("load" in parts):
+        raise TypeError("save and load go together: what one writes, the other reads")
+    if "save" in parts and "compact_after" in parts:
+        raise TypeError("save and compact_after would both interrupt the run; take one")
+    if "loop" in parts and (others := [n for n in NOT_WITH_A_LOOP if n in parts]):
+        raise TypeError(
+            f"a loop of yours can't go with {', '.join(others)}: only the agent's own "
+            "loop stops in between; leave out one or the other"
+        )
+    compact = parts.get("compact")
+    if compact and len(_needed(compact)) == 1:
+        unused = [n for n in ("estimate", "on_compact_call", "summarize") if n in parts]
+        if unused:
+            raise TypeError(
+                f"a compact(messages) runs before each request and asks nobody, so "
+                f"{', '.join(unused)} would never run; "
+                "write compact(messages, summary), which runs when it is time"
+            )
+
+
+def _needed(function: Callable[..., Any]) -> list[str]:
+    """Return the names of the parameters that have no default."""
+    parameters = inspect.signature(function).parameters.values()
+    return [each.name for each in parameters if each.default is each.empty]
+
+
 def composed(session: OpenSession, parts: Parts) -> ContextEngine:
     """Return the engine, with each of the learner's functions in its place."""
     engine = parts.get("engine", pipeline.compact)
@@ -247,10 +281,9 @@ def results(messages: Sequence[Message]) -> dict[str, Any]:
 def _compacting(
     engine: ContextEngine, function: Callable[..., list[Message]], session: OpenSession
 ) -> ContextEngine:
-    """Call function(messages) at each request, or with a summary or `summarize` when it
-    is time."""
-    parameters = inspect.signature(function).parameters.values()
-    names = [each.name for each in parameters if each.default is each.empty]
+    """Call function(messages) at each request, or else when it is time: with a summary,
+    with `summarize`, or with the finished message `top`."""
+    names = _needed(function)
 
     def step(now: Now) -> Step:
         settings, reason = now.settings, now.reason
@@ -263,12 +296,19 @@ def _compacting(
         def ask(asked: Sequence[Message], about: str = now.focus) -> str:
             return now.summarize(asked, about)
 
+        archive = ""
         if len(names) == 1:
             view = function(context)
         elif reason == "auto" and not full:
             return step
+        elif names[1] == "summarize":
+            view = function(context, ask)
+        elif names[1] == "top":
+            archive = now.archive()
+            words = active_request(context)
+            view = function(context, summary_message(ask(context), archive, words))
         else:
-            view = function(context, ask if names[1] == "summarize" else ask(context))
+            view = function(context, ask(context))
         after = now.meter.estimate(view)
         step = replace(step, reason=reason, focus=now.focus, tokens_after=after)
         if view == context:
@@ -283,7 +323,7 @@ def _compacting(
             kept=done.kept,
             summary=done.summary,
             settled=done.settled,
-            archive=now.archive(),
+            archive=archive or now.archive(),
         )
 
     return step

@@ -35,11 +35,13 @@ from offline_api.model.notes import notes_in
 from session_report.frames import Shown
 from session_report.playback import replay, table
 from windtunnel.parts import (
+    LAYERS,
     LearnersParts,
     Loop,
     OpenSession,
     Parts,
     ToolBench,
+    check_together,
     composed,
     named,
 )
@@ -78,8 +80,8 @@ class Run:
     rounds: list[agent_loop.Turn] = field(default_factory=list[agent_loop.Turn])
     """What the loop reported after each request."""
     steps: list[Step] = field(default_factory=list[Step])
-    """What the layers did, in their order, only if the run has a part of the
-    learner's."""
+    """What the layers did, in their order, only if the run has an engine or a part of
+    the learner's."""
     step: Step = field(default_factory=Step)
     """The compaction by hand."""
 
@@ -227,14 +229,16 @@ def play(
                       bill and the number of messages it was for
     layer             (messages) -> messages, before each request in place of micro-compact.
                       None: it edited them
-    compact           (messages) -> messages, before each request; or (messages, summary) or
-                      (messages, summarize) -> messages, when it is time to compact
+    compact           (messages) -> messages, before each request; or, when it is time to compact,
+                      (messages, summary), (messages, summarize) or (messages, top) -> messages,
+                      where `top` is the finished message with the summary
     on_compact_call   (messages) -> the focus that the model asked for, None if it did not ask
     save, load        (messages, folder, now) -> path and (path) -> messages: after `resume_after`
                       turns (10) the context is saved, and the run goes on with what is loaded
     summarize         (messages, focus, ask) -> summary. The agent does not ask again or pause
 
-    If such a function raises, the run stops with a PartFailed that names the line.
+    If such a function raises, the run stops with a PartFailed that names the line. Parts work
+    together, or TypeError says which can't.
 
     The circumstances:
 
@@ -251,8 +255,7 @@ def play(
         raise TypeError(
             f"play takes no {', '.join(unknown)}; it takes {', '.join(names)}"
         )
-    if ("save" in parts) != ("load" in parts):
-        raise TypeError("save and load go together: what one writes, the other reads")
+    check_together(parts)
     run = _remembered if parts.keys() <= _REMEMBERED else _played
     return run(
         task,
@@ -425,7 +428,7 @@ class _Work:
     def _engine(self, now: Now) -> Step:
         step = run_engine(self.engine, now)
         view = step.applied(self.session.context)  # which a part may have replaced
-        if self.own:
+        if self.own or "engine" in self.parts:
             self.run.steps.append(Shown(**vars(step), view=view))
         if step.compaction == "manual" and now.reason == "auto":
             # The learner's rule asked. A replay takes that for a person, and so for two
@@ -487,10 +490,15 @@ class _Work:
             if result["tool_use_id"] in session.pending:
                 session.answer(result, at=self._now())
         session.show(messages)
+        has_layers = bool(self.parts.keys() & LAYERS)
+        if has_layers:
+            self.run.usages += self._agent().prepare(self._now()).usage
+            messages[:] = session.context
         sent = {"model": self.model, "system": session.system, "tools": session.tools}
         sent |= {"messages": messages, "max_tokens": ANSWER}
         reply: dict[str, Any] = send(self.client, sent).to_dict()
-        self.run.steps.append(Shown(view=list(messages)))
+        if not has_layers:
+            self.run.steps.append(Shown(view=list(messages)))
         session.reply(reply, at=self._now())
         self.run.usages.append(reply["usage"])
         return reply

@@ -10,12 +10,11 @@ from typing import Any
 
 from matplotlib.patches import Patch
 
-from agentlib.auto_compact import summary_message, summary_text
+from agentlib.auto_compact import summary_message
 from agentlib.messages import Message, active_request, exchanges, kinds_of, of_type
 from agentlib.settings import Settings
 from agentlib.spending import PRICED_AS
 from course.checking import (
-    OF_THE_USER,
     SUMMARY,
     Answer,
     conversation,
@@ -60,52 +59,42 @@ def _in_place_of_all(answer: Answer) -> None:
     )
 
 
-def newest_stay(messages: list[Message], summary: str, keep: int = 1) -> list[Message]:
-    """Put a summary in place of all but the newest exchanges."""
+def newest_stay(messages: list[Message], top: Message, keep: int = 1) -> list[Message]:
+    """Put the message with the summary in place of all but the newest exchanges."""
     newest = exchanges(messages)[-keep:] if keep else []
     kept = messages[newest[0][0] :] if newest else []
-    words = active_request(messages)
-    return [summary_message(summary, "t.jsonl", words), *kept]
+    return [top, *kept]
 
 
 @exercise(
-    "03.2", "the newest exchanges stay whole, and the request.", finished=newest_stay
+    "03.2", "the summary first, then the newest exchanges, whole.", finished=newest_stay
 )
 def _keeps(answer: Answer) -> None:
     """exchanges(messages)[-keep:] are the exchanges that stay, but not if keep is 0.
 
     An exchange is a pair (start, stop). The messages from the first start on stay.
 
-    The first message is summary_message(summary, 't.jsonl', active_request(messages)).
+    `top` is finished: it comes first, as it is.
     """
     few = (4, 1, 0), (5, 3, 0), (4, 0, 0), (3, 3, 0), (3, 9, 0), (0, 3, 0)
     plain = (*few, (7, 5, 0))
     for count, keep, more in (*plain, (4, 1, 1), (4, 0, 1)):
         old = conversation(*[400] * count) + conversation(request="And d.py.") * more
+        top = summary_message(SUMMARY, "t.jsonl", active_request(old))
         given = (
             {} if keep == 1 else {"keep": keep}
         )  # 1 is what it has to stand for by itself
-        new = answer.messages(old, SUMMARY, **given)
-        kept = newest_stay(old, SUMMARY, keep)[1:]
+        new = answer.messages(old, top, **given)
+        kept = newest_stay(old, top, keep)[1:]
         case = f"with keep{f'={keep}' if given else ' left out'} and {count} exchanges"
         case += ", a second request" if more else ""
-        wanted = (
-            f"{case}, the last {len(kept)} messages should follow one with the summary"
+        require(
+            new[:1] == [top], f"{case}, the first message should be `top`, as it is."
         )
+        wanted = f"{case}, the last {len(kept)} messages should follow `top`"
         same = len(new) == len(kept) + 1
         others = "there are others" if same else f"yours returned {len(new)} messages"
         require(new[1:] == kept, f"{wanted}; {others}.")
-        require(
-            SUMMARY in text_of(new[:1]), f"{case}, the first message has no summary."
-        )
-        require(new[0]["role"] == "user", f"{case}, {OF_THE_USER}.")
-        require(
-            str(active_request(old)) in text_of(new), f"{case}, the request is gone."
-        )
-        header = (
-            "the first message has no summary's header; make it with summary_message"
-        )
-        require(summary_text(new[0]) == SUMMARY, f"{case}, {header}.")
 
 
 OLD_SUMMARY, NEW_SUMMARY = (

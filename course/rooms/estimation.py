@@ -78,7 +78,7 @@ def _anchored(answer: Answer) -> None:
     """`billed` is the size of the first `sent` messages, system prompt and tools and
     all.
 
-    What is new is messages[sent:], and chars4 can guess that.
+    What is new is messages[sent:], and estimate_tokens can guess that.
     """
     messages = conversation(*[3_600] * 20)
     first = estimate_tokens(messages[:3])

@@ -8,15 +8,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from agentlib import messages as msg
 from agentlib.auto_compact import summary_message, summary_text
 from agentlib.estimation import prompt_tokens
 from agentlib.head_and_tail import handoff_prompt
 from agentlib.messages import (
+    SUMMARY_END,
+    SUMMARY_HEADER,
     Message,
     active_request,
     blocks,
-    exchanges,
     is_summary,
     of_type,
 )
@@ -24,7 +24,6 @@ from agentlib.session_file import Compaction
 from agentlib.settings import Settings
 from agentlib.spending import PRICED_AS, dollars
 from course.checking import (
-    OF_THE_USER,
     SUMMARY,
     Answer,
     conversation,
@@ -36,13 +35,13 @@ from course.checking import (
 from course.generations import places, planted
 from course.page import print_lines, survived
 from course.panels.panel import Panel, choice, knobs
-from course.rooms.auto_compact import newest_stay
+from course.rooms.auto_compact import newest_stay as keep_last
 from offline_api import model
 from windtunnel.runner import MAX_TURNS, Run, play
 from windtunnel.tasks.scenarios import REVIEW, Scenario, last_words
 
-HEADER, END = f"{msg.SUMMARY_HEADER}t.jsonl]", msg.SUMMARY_END
-"""What stands before and after a summary."""
+ARCHIVE = "t.jsonl"
+"""The name of the saved history in this lesson's summaries."""
 START = Settings(
     micro="off", manual=False, threshold_pct=65, summary_tokens=2_813
 ).scaled(32_000)
@@ -54,61 +53,59 @@ ORDERS = ("not reference", "call any", "resume", "ignore", "do nothing", "no too
 # -- the exercises ---------------------------------------------------------------------
 
 
-def head_stays(messages: list[Message], summary: str) -> list[Message]:
+Keep = Callable[[list[Message], Message], list[Message]]
+"""What stays at the end, behind the message with the summary (03.2)."""
+
+
+def head_stays(
+    messages: list[Message], top: Message, keep: Keep = keep_last
+) -> list[Message]:
     """Keep the first message, too."""
-    start, _ = exchanges(messages)[-1]
-    words = active_request(messages[1:])
-    summarised = summary_message(summary, "t.jsonl", words)
-    return [messages[0], summarised, *messages[start:]]
+    return [messages[0], *keep(messages[1:], top)]
 
 
 @exercise(
     "06.1", "the summary stands between head and newest exchange.", finished=head_stays
 )
 def _head(answer: Answer) -> None:
-    """exchanges(messages)[-1] is the pair (start, stop) of the newest exchange.
+    """messages[0] stays. The rest is messages[1:].
 
-    messages[0], then summary_message(summary, 't.jsonl', words), then messages[start:].
-
-    The words: active_request(messages[1:]), which is None if only the head has a
-    request.
+    keep(messages, top) puts `top` in place of all but what stays at the end of these
+    messages.
     """
     behind = [*conversation(300, 300), *conversation(request="Now the tests.")]
     two_requests = conversation(*[300] * 5)
     two_requests.insert(7, {"role": "user", "content": "Now the tests."})
     again = conversation(*[300] * 3)
     again.insert(1, summary_message("Nothing yet.", "t.jsonl", "Now the tests."))
-    for case, messages in (
-        ("with four exchanges", conversation(*[300] * 4)),
-        ("with a second request in the middle", two_requests),
-        ("at the second compaction", again),
-        ("with words of the person behind the newest result", behind),
+    for case, messages, keep in (
+        ("with four exchanges", conversation(*[300] * 4), keep_last),
+        ("with a second request in the middle", two_requests, keep_last),
+        ("at the second compaction", again, keep_last),
+        ("with words of the person behind the newest result", behind, keep_last),
+        ("with a `keep` of two exchanges", conversation(*[300] * 4), _two_stay),
     ):
-        new = answer.messages(messages, SUMMARY)
-        newest = messages[exchanges(messages)[-1][0] :]
+        top = summary_message(SUMMARY, "t.jsonl", active_request(messages[1:]))
+        given = {} if keep is keep_last else {"keep": keep}
+        new = answer.messages(messages, top, **given)
+        newest = keep(messages, top)[1:]
         require(
             new[:1] == messages[:1], f"{case}, the first message should stay as it is."
         )
-        require(
-            SUMMARY in str(new[1:2]),
-            f"{case}, the second message should have the summary.",
-        )
-        require(new[1]["role"] == "user", f"{case}, {OF_THE_USER}.")
-        wanted = f"{case}, the newest exchange should follow, {len(newest)} messages"
-        require(
-            new[2:] == newest, f"{wanted}; yours has {len(new) - 2} after the summary."
-        )
-        words = str(active_request(messages))
-        require(
-            words in str(new), f"{case}, the person's last words, {words!r}, are gone."
-        )
+        require(new[1:2] == [top], f"{case}, `top` should come second, as it is.")
+        wanted = f"{case}, {len(newest)} messages of the end should follow"
+        require(new[2:] == newest, f"{wanted}; yours has {len(new) - 2} after `top`.")
 
 
-def with_note(summary: str, words: str) -> Message:
+def _two_stay(messages: list[Message], top: Message) -> list[Message]:
+    return keep_last(messages, top, keep=2)
+
+
+def with_note(summary: str, archive: str, words: str | None) -> Message:
     """Make the message of a summary that says it is no instruction."""
     note = "For reference only. These are notes, not instructions."
-    text = f"{HEADER}\n\n{note}\n\n{summary}\n{END}"
-    texts = [text, words]
+    text = f"{SUMMARY_HEADER}{archive}]\n\n{note}\n\n{summary}\n{SUMMARY_END}"
+    texts = [text] if words is None else [text, words]
     return {"role": "user", "content": [{"type": "text", "text": t} for t in texts]}
 
 
@@ -116,32 +113,35 @@ def with_note(summary: str, words: str) -> Message:
     "06.2", "the note stands first, the person's words outside.", finished=with_note
 )
 def _hand_off(answer: Answer) -> None:
-    """Each block is {'type': 'text', 'text': ...}. The first holds HEADER, note,
-    summary and END.
+    """Each block is {'type': 'text', 'text': ...}. The first begins with
+    f"{SUMMARY_HEADER}{archive}]", then come note, summary and SUMMARY_END.
 
     What should the next model do with the text? Say it in the note.
+
+    If `words` is None, there is one block.
     """
     words = "Read every Python file one by one.\nThe first line of every report must be '# Ada'."
     summary = read("hand_off.md").strip() + "\n- [fact] The gauge holds 7 litres." * 9
 
-    def listed(*given: str) -> list[Message]:
+    def listed(*given: str | None) -> list[Message]:
         return [answer.call(*given)]
 
-    [message] = Answer(listed).messages(summary, words)
+    header = f"{SUMMARY_HEADER}{ARCHIVE}]"
+    [message] = Answer(listed).messages(summary, ARCHIVE, words)
     texts = [block["text"] for block in of_type(message, "text")]
     require(
         texts and message["role"] == "user",
         "return a user's message with two text blocks.",
     )
     require(
-        texts[0].startswith(msg.SUMMARY_HEADER),
-        "the first text should begin with HEADER.",
+        texts[0].startswith(header),
+        f"the first text should begin with {header!r}, with the name in `archive`.",
     )
     before, there, after = texts[0].partition(summary)
     require(there, "the summary should stand in the first text, word for word.")
     require(
-        msg.SUMMARY_END in after,
-        "the first text should end with END, after the summary.",
+        SUMMARY_END in after,
+        "the first text should end with SUMMARY_END, after the summary.",
     )
     wanted = f"the second text should be {words!r} alone"
     require(len(texts) > 1, f"there is no second text block; {wanted}.")
@@ -151,7 +151,7 @@ def _hand_off(answer: Answer) -> None:
         "the person's words should stand in the second text only.",
     )
     note = before.partition("]")[2].strip()
-    require(note, "there is no note between HEADER and the summary.")
+    require(note, "there is no note between SUMMARY_HEADER and the summary.")
     lowered = note.lower()
     orders = [each for each in ORDERS if each in lowered]
     wrong = "which says the opposite, or orders something; say only what the text is"
@@ -162,6 +162,10 @@ def _hand_off(answer: Answer) -> None:
         "LIMIT" not in _next_calls(message),
         f"{pending}. It looks for {phrases} in the note.",
     )
+    alone = Answer(listed).messages(summary, ARCHIVE, None)
+    count = len(of_type(alone[0], "text"))
+    none = "without words of the person, None, there should be one text block"
+    require(count == 1, f"{none}; yours has {count}.")
 
 
 def _next_calls(message: Message) -> str:
@@ -196,7 +200,7 @@ def _update(answer: Answer) -> None:
     twice[:1] = [summary_message(SUMMARY, "t.jsonl")] * 2
     first[0] = summary_message(SUMMARY, "t.jsonl")
     head.insert(1, summary_message(SUMMARY, "t.jsonl"))
-    quoted[2]["content"][0]["content"] = f"{HEADER}\n{END}"
+    quoted[2]["content"][0]["content"] = f"{SUMMARY_HEADER}{ARCHIVE}]\n{SUMMARY_END}"
     said = conversation(300, 300, request="Read every file, then write a summary.")
     prompt, update = "Summarize.", " Update it."
     cases = {
@@ -287,9 +291,9 @@ BROKEN_OFF = replace(REVIEW, prompts=(_first, _question, _report), pauses=())
 """A question that the person breaks off after one turn, and then the report."""
 
 
-def no_note(summary: str, words: str | None) -> Message:
+def no_note(summary: str, archive: str, words: str | None) -> Message:
     """Make the message of a summary without a note."""
-    return summary_message(summary, "t.jsonl", words, reference_only=False)
+    return summary_message(summary, archive, words, reference_only=False)
 
 
 def always_new(messages: Sequence[Message], prompt: str, update: str) -> str:
@@ -300,7 +304,7 @@ def always_new(messages: Sequence[Message], prompt: str, update: str) -> str:
 def parts(
     messages: list[Message],
     summarize: Callable[[list[Message]], str],
-    head: Callable[..., list[Message]] = newest_stay,
+    head: Callable[..., list[Message]] = keep_last,
     message: Callable[..., Message] = no_note,
     ask: Callable[..., str] = always_new,
     names: Mapping[str, str] | None = None,
@@ -311,9 +315,7 @@ def parts(
     for heading, other in (names or {}).items():
         prompt = prompt.replace(heading, other)
     summary = summarize([*messages, {"role": "user", "content": prompt}])
-    new = head(messages, summary)
-    at = next(n for n, each in enumerate(new) if each not in messages)
-    return [*new[:at], message(summary, active_request(messages)), *new[at + 1 :]]
+    return head(messages, message(summary, ARCHIVE, active_request(messages)))
 
 
 def fates(run: Run) -> dict[str, list[str]]:

@@ -77,7 +77,8 @@ def settings_table() -> Table:
         for row in found
     }
     html = as_table(frame, align="left").html
-    wide = f'<div style="overflow-x: auto">{html}</div>'  # or a narrow page cuts it off
+    # A narrow page would cut the table off. The web page lets keys scroll what is "wide".
+    wide = f'<div class="wide" style="overflow-x: auto">{html}</div>'
     return Table("\n".join(map(_paragraph, found)), wide)
 
 

@@ -9,7 +9,8 @@ from pkgutil import resolve_name
 import pytest
 from nbformat import v4
 
-from tools import reset, workbook
+from course import yours
+from tools import my_agent, reset, workbook
 from tools.imports import MOVED, renamed
 
 WALL, COMPACT = "00_the_wall.ipynb", "03_auto_compact.ipynb"
@@ -190,6 +191,26 @@ def test_reset_brings_one_lesson_back(clone: Path, capsys, number: str):
     ]
     assert code(clone / "workbook" / COMPACT) == [AS_IT_CAME]
     assert code(clone / "workbook" / WALL) == ["mine"]
+
+
+@pytest.mark.parametrize(("answer", "left"), [("y", ["02.2"]), ("", ["02.2", "03.3"])])
+def test_reset_asks_whether_the_lessons_parts_go_too(
+    clone: Path, monkeypatch: pytest.MonkeyPatch, answer: str, left: list[str]
+):
+    file = clone / workbook.FOLDER / yours.FILE
+    write(file, my_agent.written(only=("02.2", "03.3")))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda question: answer)
+    assert reset.main("03", root=clone) == 0
+    assert yours.read(file.parent).parts == left
+
+
+def test_where_nobody_can_answer_the_parts_stay(clone: Path):
+    file = clone / workbook.FOLDER / yours.FILE
+    write(file, my_agent.written(only=("02.2", "03.3")))
+    before = file.read_text("utf-8")
+    assert reset.main("03", root=clone) == 0
+    assert file.read_text("utf-8") == before
 
 
 def test_reset_works_before_there_is_a_workbook(root: Path, capsys):

@@ -23,11 +23,13 @@ from nbformat import NotebookNode
 from traitlets.config import Config
 
 import course as lessons
-from course import check, hint
+from course import check, hint, yours
 from course.panels.panel import Panel
+from course.parts_list import PARTS
 from course.rooms import EXERCISES, find, import_all
 from session_report.style import Chart
 from tests.positions import any_position_is_as_if_first
+from tools import my_agent
 
 ROOT = Path(__file__).parents[3]
 CHECK = re.compile(r'^check\("(\d\d\.\d+)", .+\)\s*\Z', re.MULTILINE)
@@ -107,8 +109,17 @@ class Lesson:
     def test_it_runs_with_its_solutions_and_every_stub_fails(
         self, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
-        """It isn't in `make test`, which has no time for it: `make test-solved` runs
-        it."""
+        """In a workbook whose file has the parts of the lessons before.
+
+        It isn't in `make test`, which has no time for it: `make test-solved` runs it.
+        """
+        lesson = path.name[:2]
+        earlier = tuple(name for name in my_agent.published() if name < lesson)
+        (tmp_path / yours.MARK).write_text("{}", encoding="utf-8")
+        if earlier:
+            text = my_agent.written(only=earlier)
+            (tmp_path / yours.FILE).write_text(text, encoding="utf-8")
+        monkeypatch.delenv("CI", raising=False)
         cells = with_solutions(nbformat.read(path, as_version=4))
         outcome = run(cells, tmp_path, monkeypatch)
         assert outcome.error == ""
@@ -117,6 +128,8 @@ class Lesson:
         assert outcome.used, "no function of the learner's ran in the agent"
         finished = [name for name, each in outcome.used.items() if not all(each)]
         assert finished == [], "the finished function ran in place of the learner's"
+        own = [name for name in PARTS if name[:2] <= lesson]
+        assert yours.read(tmp_path).parts == own
 
     def test_the_finished_functions_are_right_and_stand_in_the_folds(self, path: Path):
         notebook = nbformat.read(path, as_version=4)
@@ -218,9 +231,10 @@ def run(cells: Sequence[str], folder: Path, patch: pytest.MonkeyPatch) -> Outcom
         outcome.verdicts[name].append(verdict.passed)
         return verdict
 
-    def use(name: str, function: Any, *more: Any, **named: Any) -> Any:
-        chosen = pick(name, function, *more, **named)
-        outcome.used[name].append(chosen is function)
+    def use(name: str, function: Any = None) -> Any:
+        chosen = pick(name, function)
+        from_file = getattr(chosen, "__module__", "") == "my_agent"
+        outcome.used[name].append(chosen is function or from_file)
         return chosen
 
     patch.chdir(folder)

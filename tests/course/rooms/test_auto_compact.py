@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from agentlib.auto_compact import summary_message
-from agentlib.messages import active_request, exchanges
+from agentlib.auto_compact import summary_text
+from agentlib.messages import exchanges
 from agentlib.settings import Settings
 from course.rooms.auto_compact import compaction_panel, newest_stay
 from tests.course.rooms.solved import Lesson
@@ -12,20 +12,16 @@ from windtunnel.runner import play
 from windtunnel.tasks.scenarios import SURVEY
 
 
-def head(messages, summary):
-    return summary_message(summary, "t", active_request(messages))
-
-
-def kept_until_nine(messages, summary, keep=1):
+def kept_until_nine(messages, top, keep=1):
     """Right, but for more exchanges than there are."""
     kept = messages[exchanges(messages)[-keep][0] :] if keep else []
-    return [head(messages, summary), *kept]
+    return [top, *kept]
 
 
-def by_hand(messages, summary, keep=1):
-    """Right, but for the header of a summary."""
+def by_hand(messages, top, keep=1):
+    """Right, but with the summary of lesson 03.1 in place of `top`."""
     kept = messages[exchanges(messages)[-keep:][0][0] :] if keep else []
-    return [user(f"{summary}\n{active_request(messages)}"), *kept]
+    return [user(summary_text(top)), *kept]
 
 
 def held_all(old, new, mark="", known=None):
@@ -52,10 +48,10 @@ def as_often_as_before(old, new):
     return "\n".join([new, *(rule for rule in rules if rule not in new.splitlines())])
 
 
-def from_the_end(messages, summary, keep=1):
+def from_the_end(messages, top, keep=1):
     pairs = exchanges(messages)
     starts = [start for start, _ in pairs][max(0, len(pairs) - keep) :]
-    return [head(messages, summary), *(messages[starts[0] :] if starts else [])]
+    return [top, *(messages[starts[0] :] if starts else [])]
 
 
 def line_by_line(old, new):
@@ -81,21 +77,14 @@ def anywhere(old, new):
     return "\n".join([new, *(line for line in lines if line not in new.splitlines())])
 
 
-def one_at_least(messages, summary, keep=1):
+def one_at_least(messages, top, keep=1):
     places = exchanges(messages)
     kept = messages[places[-min(keep, len(places))][0] :] if keep else []
-    return [head(messages, summary), *kept]
-
-
-def said_by_the_model(messages, summary, keep=1):
-    [told, *kept] = newest_stay(messages, summary, keep)
-    return [{**told, "role": "assistant"}, *kept]
+    return [top, *kept]
 
 
 def at_most(most):
-    return lambda messages, summary, keep=1: newest_stay(
-        messages, summary, min(keep, most)
-    )
+    return lambda messages, top, keep=1: newest_stay(messages, top, min(keep, most))
 
 
 def indented_too(old, new):
@@ -118,9 +107,9 @@ def rules_to_the_end(old, new):
     return "\n".join([*others, *rules])
 
 
-def oldest(messages, summary, keep=1):
+def oldest(messages, top, keep=1):
     places = exchanges(messages)[:keep]
-    return [head(messages, summary), *(m for a, b in places for m in messages[a:b])]
+    return [top, *(m for a, b in places for m in messages[a:b])]
 
 
 WRONG = {
@@ -144,26 +133,25 @@ WRONG = {
         ),
     ],
     "03.2": [
-        (lambda m, s, keep=1: [head(m, s)], "with keep left out and 4 exchanges"),
-        (lambda m, s, keep=1: [head(m, s), *m[-keep:]], "the API would refuse this"),
-        (lambda m, s, keep=1: [head(m, s), *m[-2:]], "with keep=3 and 5 exchanges"),
+        (lambda m, top, keep=1: [top], "with keep left out and 4 exchanges"),
+        (lambda m, top, keep=1: [top, *m[-keep:]], "the API would refuse this"),
+        (lambda m, top, keep=1: [top, *m[-2:]], "with keep=3 and 5 exchanges"),
         (
-            lambda m, s, keep=1: [head(m, s), *m[exchanges(m)[-keep][0] :]],
+            lambda m, top, keep=1: [top, *m[exchanges(m)[-keep][0] :]],
             "with keep=0",
         ),
         (kept_until_nine, "list index out of range"),
         (
-            lambda m, s, keep=1: [user(s), *kept_until_nine(m, s, keep)[1:]],
-            "the request is gone",
+            lambda m, top, keep=1: kept_until_nine(m, top, keep)[1:] or [top],
+            "the first message should be `top`",
         ),
-        (by_hand, "the first message has no summary's header"),
+        (by_hand, "the first message should be `top`"),
         (one_at_least, "list index out of range"),
-        (said_by_the_model, "should be one of the user"),
         (at_most(3), "with keep=5 and 7 exchanges"),
-        (oldest, "should follow one with the summary; there are others"),
-        (lambda messages, summary, keep: [], "missing 1 required positional argument"),
+        (oldest, "should follow `top`; there are others"),
+        (lambda messages, top, keep: [], "missing 1 required positional argument"),
         (
-            lambda m, s, keep=2: from_the_end(m, s, keep),
+            lambda m, top, keep=2: from_the_end(m, top, keep),
             "with keep left out and 4 exchanges",
         ),
     ],
@@ -227,8 +215,8 @@ START = replace(
 
 
 def test_two_numbers_of_a_compaction_run_the_task_again_with_the_learners_function():
-    def keeps_nothing(messages, summary):
-        return [summary_message(summary, "t", active_request(messages))]
+    def keeps_nothing(messages, top):
+        return [top]
 
     panel = compaction_panel(SURVEY, START, newest_stay)
     run = play(SURVEY, START, compact=newest_stay)

@@ -13,24 +13,29 @@ from agentlib.messages import (
     exchanges,
     is_summary,
 )
+from course.rooms.auto_compact import newest_stay
 from course.rooms.head_and_tail import START, four_costs, parts_panel
 from tests.course.rooms.solved import Lesson
 from windtunnel.tasks.generated import PARTS
 from windtunnel.tasks.scenarios import REVIEW
 
 
-def with_head(messages, summary, words=active_request, head=1):
-    told = summary_message(summary, "t", words(messages[1:]))
-    return [*messages[:head], told, *messages[exchanges(messages)[-1][0] :]]
+def heads(head):
+    return lambda messages, top, keep=newest_stay: [
+        *messages[:head],
+        *keep(messages[head:], top),
+    ]
 
 
-def handed_over(*texts, note="Reference only.", header=f"{SUMMARY_HEADER}t]"):
+def handed_over(*texts, note="Reference only.", header=f"{SUMMARY_HEADER}{{archive}}]"):
     """A hand-off as a function: `texts` are formats of the summary and the person's
     words."""
 
-    def hand_off(summary, words):
+    def hand_off(summary, archive, words):
         given = {"summary": summary, "words": words, "note": note, "end": SUMMARY_END}
-        blocks = [each.format(**given, header=header) for each in texts]
+        given["header"] = header.format(archive=archive)
+        shown = texts if words else texts[:1]
+        blocks = [each.format(**given) for each in shown]
         return {
             "role": "user",
             "content": [{"type": "text", "text": each} for each in blocks],
@@ -58,16 +63,10 @@ def priced(**other):
     return costs
 
 
-def in_steps(messages, summary):
-    new = messages[:1]
-    new.append(summary_message(summary, "any.jsonl", active_request(messages[1:])))
-    new.extend(messages[exchanges(messages)[-1][0] :])
+def in_steps(messages, top, keep=newest_stay):
+    new = keep(messages, top)
+    new.insert(0, messages[0])
     return new
-
-
-def said_by_the_model(messages, summary):
-    first, told, *newest = with_head(messages, summary)
-    return [first, {**told, "role": "assistant"}, *newest]
 
 
 WHOLE = "{header}\n{note}\n{summary}\n{end}"
@@ -83,31 +82,40 @@ def says_summary(message):
 
 WRONG = {
     "06.1": [
-        (partial(with_head, head=0), "the first message should stay"),
-        (partial(with_head, head=2), "ids were found without"),
-        (partial(with_head, words=lambda messages: None), "'Now the tests.', are gone"),
+        (heads(0), "the first message should stay"),
+        (heads(2), "ids were found without"),
         (
-            lambda m, s: [m[0], summary_message(s, "t"), *m[-4:]],
-            "yours has 4 after the summary",
+            lambda m, top, keep=newest_stay: [m[0], top, *m[-4:]],
+            "yours has 4 after `top`",
         ),
         (
-            lambda m, s: [m[0], *m[exchanges(m)[-1][0] :]],
-            "the second message should have",
+            lambda m, top, keep=newest_stay: [m[0], *m[exchanges(m)[-1][0] :]],
+            "`top` should come second",
         ),
-        (lambda messages, summary: messages, "the second message should have"),
-        (lambda m, s: [*with_head(m, s)[:2], *m[-2:]], "the API would refuse this"),
-        (said_by_the_model, "should be one of the user"),
+        (lambda m, top, keep=newest_stay: m, "`top` should come second"),
+        (
+            lambda m, top, keep=newest_stay: [m[0], top, *m[exchanges(m)[-1][0] :]],
+            "with a `keep` of two exchanges",
+        ),
+        (
+            lambda m, top, keep=newest_stay: keep(m, top),
+            "the first message should stay",
+        ),
+        (lambda m, top, keep: [m[0], *keep(m[1:], top)], "missing 1 required"),
     ],
     "06.2": [
         (
             handed_over("{header}\n{note}\n{summary}\n{end}\n{words}"),
             "no second text block",
         ),
-        (handed_over("{header}\n{note}\n{summary}", "{words}"), "should end with END"),
+        (
+            handed_over("{header}\n{note}\n{summary}", "{words}"),
+            "should end with SUMMARY_END",
+        ),
         (handed_over("{header}\n{summary}\n{note}{end}", "{words}"), "no note between"),
         (
             handed_over("{note}\n{header}\n{summary}\n{end}", "{words}"),
-            "begin with HEADER",
+            "should begin with '[Conv",
         ),
         (handed_over(WHOLE, "{words:.40}"), "alone; yours is ['Read every Python file"),
         (handed_over(WHOLE, "Read every Python file one by one."), "alone; yours is"),
@@ -143,8 +151,20 @@ WRONG = {
             "the note has 'resume'",
         ),
         (
-            lambda summary, words: handed_over(WHOLE, "{words}")(summary[:200], words),
+            lambda summary, archive, words: handed_over(WHOLE, "{words}")(
+                summary[:200], archive, words
+            ),
             "word for word",
+        ),
+        (
+            handed_over(WHOLE, "{words}", header=f"{SUMMARY_HEADER}t.json]"),
+            "with the name in `archive`",
+        ),
+        (
+            lambda summary, archive, words: handed_over(WHOLE, "{words}")(
+                summary, archive, str(words)
+            ),
+            "there should be one text block",
         ),
     ],
     "06.3": [

@@ -1,0 +1,81 @@
+"""What is solved, whose each part of the agent is, and what comes next.
+
+python -m course.progress    # what `make progress` runs
+
+An exercise counts as solved if its cell in the workbook says so. Nothing is run. A
+notebook that is open has to be saved first.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from course import yours
+from course.checking import EXERCISES
+from course.parts_list import PARTS
+from course.rooms import import_all
+
+WORKBOOK = Path(__file__).resolve().parent.parent / "workbook"
+_PASSED = re.compile(r"^(\d\d\.\d+) passed:", re.MULTILINE)
+_TITLE = re.compile(r"^# (\d\d) · (.+)$", re.MULTILINE)
+
+
+def progress(folder: Path | None = None) -> str:
+    """Return a line for each lesson, a line about the agent, and the next exercise.
+
+    `folder`: the workbook. None: the one that this notebook stands in.
+    """
+    folder = folder or yours.workbook()
+    if folder is None or not folder.is_dir():
+        return "There is no workbook here. `make lab` in a terminal opens yours."
+    import_all()
+    solved = set[str]()
+    titles = dict[str, str]()
+    for path in sorted(folder.glob("*.ipynb")):
+        texts = [*_texts(path)]
+        solved |= {name for text in texts for name in _PASSED.findall(text)}
+        titles |= dict(_TITLE.findall("\n".join(texts[:2])))
+    file = yours.read(folder)
+    rows = [_row(lesson, titles.get(lesson, ""), solved, file) for lesson in _lessons()]
+    left = [name for name in sorted(EXERCISES) if name not in solved]
+    rows += ["", yours.contents(folder), ""]
+    rows.append(f"Next: {left[0]}" if left else "Every exercise is solved.")
+    return "\n".join(rows)
+
+
+def _lessons() -> dict[str, list[str]]:
+    lessons = dict[str, list[str]]()
+    for name in sorted(EXERCISES):
+        lessons.setdefault(name[:2], []).append(name)
+    return lessons
+
+
+def _row(lesson: str, title: str, solved: set[str], file: yours.AgentFile) -> str:
+    names = _lessons()[lesson]
+    count = f"{len(solved.intersection(names))} of {len(names)}"
+    parts = [
+        f"{PARTS[name].name} {'yours' if name in file.parts else 'the course’s'}"
+        for name in names
+        if name in PARTS
+    ]
+    return f"{lesson} {title:16} {count:>7}  {', '.join(parts)}".rstrip()
+
+
+def _texts(path: Path) -> Iterator[str]:
+    """Yield a notebook's Markdown and the texts of its outputs. A damaged one has none."""
+    try:
+        cells: list[Mapping[str, Any]] = json.loads(path.read_text("utf-8"))["cells"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    for cell in cells:
+        if cell["cell_type"] == "markdown":
+            yield "".join(cell["source"])
+        for output in cell.get("outputs", ()):
+            text = output.get("text") or output.get("data", {}).get("text/plain", "")
+            yield "".join(text)
+
+
+if __name__ == "__main__":
+    print(progress(WORKBOOK))
