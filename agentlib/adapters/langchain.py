@@ -15,9 +15,10 @@
 The agent's state keeps all of its messages, because only the request is a view. So
 checkpoints, time travel, edited messages and interrupts work as before. The agent's own
 model writes the summary, with the same system prompt and tools, without a structured
-answer and without a forced tool. Its request has the tag `nostream`, so it stays out of
-`stream_mode="messages"`. Each conversation has a session file, named by the id of its
-first message.
+answer and without a forced tool. A `ToolStrategy` brings a tool for the answer, which
+this request doesn't have, so there it isn't read from the prompt cache. It has the tag
+`nostream`, so it stays out of `stream_mode="messages"`. Each conversation has a session
+file, named by the id of its first message.
 
 deepagents has a summariser of its own. Ours has its name, `SummarizationMiddleware`, so
 it takes its place, in the main agent and in the general-purpose sub-agent. A sub-agent

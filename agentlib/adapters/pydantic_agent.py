@@ -145,6 +145,8 @@ def _content(given: Any) -> Block:
     if isinstance(words, str):
         return text(words)
     kind = str(getattr(given, "kind", type(given).__name__))
+    if kind == "cache-point":  # nothing is said there, and it may not stand alone
+        return text("")
     media = str(getattr(given, "media_type", "")).partition("/")[0]
     return part(media if media in ("image", "audio") else MEDIA.get(kind, kind), given)
 

@@ -199,8 +199,10 @@ class Thread:
         spoken = [self._spoken_block(block) for block in others]
         kept = [block for block in spoken if block["text"].strip()]
         if kept or not results:
-            self.say(kept or [shapes.text(NOBODY)])
-            self._own(index, kept)
+            shown = kept or [shapes.text(NOBODY)]
+            self._close()
+            self.session.say(shown, at=self._at)
+            self._own(index, shown)
             self.persons |= {block["text"] for block in kept}
 
     def _add_reply(self, index: int, own: Message) -> None:
@@ -261,10 +263,6 @@ class Thread:
         self._own(-1, [call])
         return call["id"]
 
-    def say(self, content: list[Block]) -> None:
-        self._close()
-        self.session.say(content, at=self._at)
-
     def _make_room(self) -> None:
         """See that the next message may be the assistant's."""
         self._close()
@@ -301,7 +299,8 @@ class Thread:
         for message in context:
             for block in msg.blocks(message):
                 owner = self._owners.get(_key(block))
-                if owner != -1 and block.get("text") not in _SILENT:
+                is_filler = owner is None and block.get("text") in _SILENT
+                if owner != -1 and not is_filler:
                     yield owner, block
 
     def _rewritten(self, owner: int, blocks: list[Block], wrote: "Writer") -> Any:

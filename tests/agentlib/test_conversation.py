@@ -173,6 +173,21 @@ def test_system_messages_keep_their_places(tmp_path: Path):
     assert Compaction(tmp_path, settings).view(early, Asked())[:2] == [given[0], late]
 
 
+def test_a_blank_message_of_the_person_stays_as_it_is(tmp_path: Path):
+    given = anthropic(8)
+    given[-2:-2] = [
+        {"role": "user", "content": " "},
+        {"role": "assistant", "content": "Yes?"},
+    ]
+    settings = replace(SETTINGS, keep_exchanges=2)
+    view = Compaction(tmp_path, settings).view(given, Asked())
+    assert SUMMARY in words(view)
+    late = {"role": "user", "content": "\n"}
+    view = Compaction(tmp_path, settings).view([*given, late], Asked())
+    assert SUMMARY in words(view)
+    assert view[-1] is late
+
+
 def test_a_changed_result_has_its_new_text(tmp_path: Path):
     compaction = Compaction(tmp_path, replace(SETTINGS, micro="clear"))
     for shape in (anthropic, openai):
