@@ -152,9 +152,12 @@ class Conversations(Writer):
         listed = list(entries(given, self.ours))
         place = self._record.place(name, [entry.digest for entry in listed])
         session = Recorded(
-            session_id=place.session_id, settings=self.settings, file=place.path
+            session_id=place.session_id, settings=self.settings, file=place.file
         )
-        thread = Thread(listed, self._record.known, session, time.time())
+        known = dict[str, list[Step]]()
+        for point in place.known:
+            known.setdefault(point.digest, []).extend(filter(None, [point.step]))
+        thread = Thread(listed, known, session, time.time())
         if not session.pending:  # a call without its result is the framework's to end
             decision = self._decided(thread, ask, base)
             thread.take(decision)

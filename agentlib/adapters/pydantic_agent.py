@@ -116,7 +116,7 @@ async def _answer(request_context: Any, messages: list[Any]) -> Any:
     plainly = replace(
         asked, allow_text_output=True, output_object=None, output_mode=mode
     )
-    settings = {**(request_context.model_settings or {})}
+    settings: Any = {**(request_context.model_settings or {})}
     settings.pop("tool_choice", None)
     return await model_request(
         request_context.model,

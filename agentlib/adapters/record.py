@@ -49,17 +49,37 @@ class _Newest(OrderedDict[_Key, _Value]):
             self.popitem(last=False)
 
 
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A list that was seen, and what was decided for it."""
+
+    before: "Point | None"
+    """The longest beginning of the list that was known then."""
+    digest: str
+    step: Step | None
+
+    def path(self) -> list["Point"]:
+        """Return the points up to this one, the oldest first."""
+        path, point = list[Point](), self.before
+        while point is not None:
+            path.append(point)
+            point = point.before
+        return [*path[::-1], self]
+
+
 @dataclass(frozen=True)
 class Place:
-    """Where the lines of a list go."""
+    """What is known of a list, and where its lines go."""
 
     stem: str
     session_id: str
-    path: Path
+    file: Path
     size: int
     """Bytes of the file. 0: it isn't there yet."""
-    start: str
-    """The digest of the list at which the file ends."""
+    end: Point | None
+    """The point at which the file ends."""
+    known: list[Point]
+    """The points of the list, the oldest first."""
 
 
 class Record:
@@ -67,18 +87,16 @@ class Record:
 
     def __init__(self, folder: Path, fail: Callable[[str], None]) -> None:
         self.folder = folder
-        self.known: _Newest[str, list[Step]] = _Newest()
-        """Digest of a list -> what was decided when it ended there."""
         self._fail = fail
-        self._ends: _Newest[tuple[str, str], Place] = _Newest()
-        """Stem and digest -> the place of a list that ends there."""
+        self._known: _Newest[str, Point] = _Newest()
+        self._ends: _Newest[tuple[str, Point], Place] = _Newest()
         self._chosen: _Newest[Path, bool] = _Newest()
         """Files that are not written yet."""
         self._read: _Newest[str, bool] = _Newest()
         self._lock = threading.Lock()
 
     def place(self, name: str, digests: Sequence[str]) -> Place:
-        """Find the place of a list: the file of its longest beginning that has one.
+        """Find the longest beginning of a list that is known, and its file.
 
         A list that goes on where its file ends gets this file. A fork gets a new one,
         with the same session id, so the lines that both share have the same uuids.
@@ -88,51 +106,57 @@ class Record:
             if stem not in self._read:
                 self._read[stem] = True
                 self._restore(stem)
-            ends = [self._ends.get((stem, digest)) for digest in reversed(digests)]
-            passed = [end for end in ends if end]
+            points = (self._known.get(digest) for digest in reversed(digests))
+            last = next(filter(None, points), None)
+            path = last.path() if last else []
+            newest = {point.digest: point for point in path}.values()
+            ends = [self._ends.get((stem, point)) for point in newest]
+            passed = [end for end in reversed(ends) if end]
             for end in passed:
-                if _size(end.path) == end.size:
-                    return end
-            return self._new(stem, passed[0].session_id if passed else "")
+                if _size(end.file) == end.size:
+                    return replace(end, known=path)
+            return self._new(stem, passed[0].session_id if passed else "", path)
 
     def note(self, place: Place, thread: Thread, step: Step) -> None:
         """Remember a decision, unless another run was quicker, and write what is new."""
-        digest = thread.digest
-        is_worth_it = bool(step.texts or step.compaction)
+        digest, path = thread.digest, place.known
+        before = path[-1] if path else None
+        made = Point(before, digest, step if step.texts or step.compaction else None)
         with self._lock:
-            steps = self.known.get(digest, [])
-            is_first = is_worth_it and len(steps) == thread.applied
-            self.known[digest] = [*steps, step] if is_first else steps
-            start = thread.places.get(place.start, 0) if place.size else 0
-            lines = thread.session.lines[start:]
-            if not lines:
+            is_new = before is None or before.digest != digest or made.step is not None
+            if not is_new:
                 return
-            kept = asdict(step) if is_first else None
+            known = self._known.get(digest)
+            if known is None or known in path:
+                self._known[digest] = made
+            start = thread.places[place.end.digest] if place.end else 0
+            written = path.index(place.end) + 1 if place.end else 0
             end = {
                 "type": "system",
                 "subtype": VIEW,
                 "sessionId": place.session_id,
-                "digest": digest,
-                "step": kept,
+                "points": [_noted(point) for point in [*path[written:], made]],
             }
+            lines = [*map(_summed, thread.session.lines[start:]), end]
             try:
                 if place.size == 0:
-                    file.create_first(self.folder, [place.path.name])
-                elif _size(place.path) != place.size:
+                    file.create_first(self.folder, [place.file.name])
+                elif _size(place.file) != place.size:
                     return  # another run has it, and this one gets its own next time
-                file.append(place.path, [*map(_summed, lines), end], durable=False)
+                file.append(place.file, lines, durable=False)
             except (OSError, ValueError, TypeError) as error:
                 self._fail(f"the session file isn't written: {_cause(error)}")
                 return
-            size = _size(place.path)
-            self._ends[place.stem, digest] = replace(place, size=size, start=digest)
+            size = _size(place.file)
+            kept = replace(place, size=size, end=made, known=[])
+            self._ends[place.stem, made] = kept
 
-    def _new(self, stem: str, session_id: str) -> Place:
+    def _new(self, stem: str, session_id: str, known: list[Point]) -> Place:
         names = (f"{stem}.jsonl" if n == 1 else f"{stem}-{n}.jsonl" for n in count(1))
         paths = (self.folder / name for name in names)
         path = next(p for p in paths if p not in self._chosen and not p.exists())
         self._chosen[path] = True
-        return Place(stem, session_id or path.stem, path, 0, "")
+        return Place(stem, session_id or path.stem, path, 0, None, known)
 
     def _restore(self, stem: str) -> None:
         """Read what the files of a name know."""
@@ -143,21 +167,28 @@ class Record:
             paths = {path for path in paths if path.is_file()}
             newest = sorted(paths, key=lambda path: path.stat().st_mtime)[-_NEWEST:]
             for path in newest:
-                for line, size in _ends(path):
-                    self._restore_line(stem, path, line, size)
+                self._restore_file(stem, path)
         except OSError as error:
             self._fail(f"the session files aren't read: {_cause(error)}")
 
-    def _restore_line(self, stem: str, path: Path, line: Line, size: int) -> None:
-        try:
-            digest, session_id = str(line["digest"]), str(line["sessionId"])
-            steps = self.known.get(digest, [])
-            if line["step"]:
-                steps = [*steps, _step(line["step"])]
-        except (KeyError, TypeError, ValueError, AttributeError):
-            return  # somebody has changed it, so it is as if it weren't there
-        self.known[digest] = steps
-        self._ends[stem, digest] = Place(stem, session_id, path, size, digest)
+    def _restore_file(self, stem: str, path: Path) -> None:
+        last: Point | None = None
+        for line, size in _ends(path):
+            try:
+                session_id = str(line["sessionId"])
+                for digest, noted in line["points"]:
+                    step = _step(noted) if noted else None
+                    last = Point(last, str(digest), step)
+                    self._known[last.digest] = last
+            except (KeyError, TypeError, ValueError, AttributeError):
+                return  # somebody has changed it, so what follows hangs in the air
+            if last is not None:
+                place = Place(stem, session_id, path, size, last, [])
+                self._ends[stem, last] = place
+
+
+def _noted(point: Point) -> list[Any]:
+    return [point.digest, None if point.step is None else asdict(point.step)]
 
 
 def _step(noted: dict[str, Any]) -> Step:
