@@ -253,6 +253,24 @@ def test_a_fork_and_another_process_go_on_with_the_compaction_in_their_beginning
     assert [session.damage for session in files] == [[]] * len(files)
 
 
+def test_a_decision_at_an_earlier_point_leaves_the_later_ones_as_they_were(
+    tmp_path: Path,
+):
+    answers = iter(["", SUMMARY, "Another."])
+    compaction = Compaction(tmp_path, SETTINGS)
+    given = anthropic(12)
+    ask = Asked()
+    for size in (17, 21):
+        ask.answer = next(answers)
+        compaction.view(given[:size], ask)
+    ask.answer = next(answers)
+    assert "Another." in words(compaction.view(given[:17], ask))
+    view = compaction.view(given[:23], ask)
+    assert SUMMARY in words(view)
+    assert unpaired(view) == set()
+    assert all(load(path).damage == [] for path in tmp_path.glob("*.jsonl"))
+
+
 def edited(given: Listed) -> Listed:
     return [*given[:2], {"role": "user", "content": "Read them slowly."}, *given[3:]]
 
