@@ -135,9 +135,10 @@ class Record:
                 "type": "system",
                 "subtype": VIEW,
                 "sessionId": place.session_id,
+                "before": written,
                 "points": [_noted(point) for point in [*path[written:], made]],
             }
-            lines = [*map(_summed, thread.session.lines[start:]), end]
+            lines = [*map(_summed, thread.session.lines[start:]), file.summed(end)]
             try:
                 if place.size == 0:
                     file.create_first(self.folder, [place.file.name])
@@ -173,15 +174,19 @@ class Record:
 
     def _restore_file(self, stem: str, path: Path) -> None:
         last: Point | None = None
+        number = 0
         for line, size in _ends(path):
             try:
                 session_id = str(line["sessionId"])
+                if line["before"] != number:
+                    return  # a line is lost, so the decisions behind it hang in the air
                 for digest, noted in line["points"]:
                     step = _step(noted) if noted else None
                     last = Point(last, str(digest), step)
                     self._known[last.digest] = last
+                    number += 1
             except (KeyError, TypeError, ValueError, AttributeError):
-                return  # somebody has changed it, so what follows hangs in the air
+                return  # somebody has changed it
             if last is not None:
                 place = Place(stem, session_id, path, size, last, [])
                 self._ends[stem, last] = place
@@ -235,9 +240,7 @@ def _ends(path: Path) -> Iterator[tuple[Line, int]]:
     with path.open("rb") as lines:
         for raw in lines:
             size += len(raw)
-            if b'"subtype": "view"' not in raw:
-                continue
-            try:
-                yield json.loads(raw), size
-            except ValueError:
-                continue
+            if b'"subtype": "view"' in raw:
+                for _, line in file.parts([raw]):
+                    if isinstance(line, dict) and line.get(file.SUM) is not None:
+                        yield line, size
