@@ -19,7 +19,7 @@ export PYTHONUTF8 = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: always help setup lab test test-solved test-browser test-adapters test-local browser lint format notebooks html address lock prices programs bench bench-panels bench-faults compare sweeps stress handout returned progress reset clean
+.PHONY: help setup lab test test-solved test-browser test-adapters test-local browser lint format notebooks html address lock prices programs bench bench-panels bench-faults compare sweeps stress mutants handout returned progress reset clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' Makefile | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -53,6 +53,7 @@ $(OTHERS)/installed: tests/adapters/requirements.txt $(STAMP) $(if $(NEWEST),alw
 	@$(PY) -m uv pip install --quiet --python $(OTHERS) -r $(OTHERS)/wanted.txt
 	@touch $@
 
+.PHONY: always
 always:
 
 test-adapters: $(OTHERS)/installed ## other agents, Claude Code too, against the offline API; installs them apart (NEWEST=1: the newest versions)
@@ -108,6 +109,9 @@ compare: $(STAMP) ## compare the presets on generated tasks
 
 sweeps: $(STAMP) ## run policies on generated tasks and store the table that the lessons read
 	@$(PY) -m tests.benchmarks.sweeps $(ARGS)
+
+mutants: $(STAMP) ## plant faults one at a time, and print which tests notice (ARGS=money: those of money)
+	@$(PY) -m tests.benchmarks.mutants $(ARGS)
 
 bench-faults: $(STAMP) ## let the summariser fail in every way, ever more often (ARGS=10: a tenth of the sessions)
 	@$(PY) -m tests.benchmarks.faults $(ARGS)

@@ -1,0 +1,147 @@
+"""Plant faults, one at a time, and print which tests notice.
+
+python -m tests.benchmarks.mutants           # what `make mutants` runs: all faults
+python -m tests.benchmarks.mutants money     # those that hurt money, or whose text has the word
+
+`faults.toml` lists them. Each is planted in a copy of the repository, and the tests run
+that import its module. A fault of money, keys or the cap counts as caught if two test
+files notice it, any other if one does. Ends with 1 if a fault was not caught.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+ROOT = Path(__file__).resolve().parents[2]
+FAULTS = Path(__file__).with_name("faults.toml")
+SECONDS = 300
+"""For the tests of one fault."""
+TWICE = ("money", "keys", "cap")
+"""What two test files have to guard."""
+_LEFT = (".git", ".venv", "build", "workbook", "__pycache__", ".*_cache", ".hypothesis")
+_FAILED = re.compile(r"^(?:FAILED|ERROR) ([\w/.]+)(?:::(.+?))?(?: - |$)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A change that hurts."""
+
+    file: str
+    hurts: str
+    """money, cap, keys, history, layers, rules or report."""
+    what: str
+    old: str
+    """The text in its place. It stands once in the file."""
+    new: str
+
+    @property
+    def module(self) -> str:
+        return self.file.removesuffix(".py").replace("/", ".")
+
+    @property
+    def needs(self) -> int:
+        """How many test files have to notice it."""
+        return 2 if self.hurts in TWICE else 1
+
+    def planted(self, text: str) -> str:
+        """Return the file's text with the fault. Raises ValueError if it doesn't fit."""
+        if text.count(self.old) != 1:
+            count = text.count(self.old)
+            raise ValueError(f"{self.file}: {self.what}: its text stands {count} times")
+        return text.replace(self.old, self.new)
+
+
+def faults(word: str = "") -> list[Fault]:
+    """Read the list, or those that have a word in them."""
+    listed = tomllib.loads(FAULTS.read_text(encoding="utf-8"))["fault"]
+    every = [Fault(**each) for each in listed]
+    return [f for f in every if word in (f.hurts, f.module) or word in f.what]
+
+
+def importing(module: str, root: Path = ROOT) -> list[str]:
+    """List the test files that import a module, and the module for its examples.
+
+    If hardly any names it, those of its package are taken, which import it by others.
+    """
+    package, _, name = module.rpartition(".")
+    patterns = [rf"\b{re.escape(module)}\b"]
+    if package:
+        patterns.append(
+            rf"from {re.escape(package)} import (?:\([^)]*|[^\n(]*)\b{name}\b"
+        )
+    found = [
+        str(path.relative_to(root))
+        for path in sorted((root / "tests").rglob("test_*.py"))
+        if not {"browser", "adapters", "benchmarks", "local"} & {*path.parts}
+        and any(re.search(p, path.read_text("utf-8")) for p in patterns)
+    ]
+    if len(found) < 2:
+        found = [f"tests/{package.partition('.')[0]}"]
+    return [*found, module.replace(".", "/") + ".py"]
+
+
+def noticed(fault: Fault, copy: Path) -> list[str]:
+    """Plant a fault in the copy, run its tests, and take it out. Return who noticed."""
+    path = copy / fault.file
+    whole = path.read_text(encoding="utf-8")
+    options = "--import-mode=importlib --doctest-modules -m 'not solved'"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:nbval", "-n", "2"]
+    command += ["--dist=loadfile", "--override-ini", f"addopts={options}"]
+    command += [] if fault.needs > 1 else ["--maxfail=4"]
+    path.write_text(fault.planted(whole), encoding="utf-8", newline="\n")
+    try:
+        ended = subprocess.run(
+            [*command, *importing(fault.module, copy)],
+            cwd=copy,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return ["(the tests didn't end)"]
+    finally:
+        path.write_text(whole, encoding="utf-8", newline="\n")
+    return sorted({f"{file}::{name}" for file, name in _FAILED.findall(ended.stdout)})
+
+
+def rows(chosen: list[Fault]) -> Iterator[tuple[Fault, list[str], float]]:
+    """Try the faults in a copy of the repository."""
+    with TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy"
+        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*_LEFT))
+        for fault in chosen:
+            began = perf_counter()
+            yield fault, noticed(fault, copy), perf_counter() - began
+
+
+def main(word: str = "") -> int:
+    chosen = faults(word)
+    if not chosen:
+        print(f"No fault has {word!r} in it.", file=sys.stderr)
+        return 2
+    missed = 0
+    for number, (fault, tests, seconds) in enumerate(rows(chosen), 1):
+        files = {test.partition("::")[0] for test in tests}
+        is_caught = len(files) >= fault.needs
+        missed += not is_caught
+        mark = "caught" if is_caught else "MISSED"
+        head = f"{number:2} of {len(chosen)}  {mark}  {fault.hurts:8}{fault.what}"
+        print(f"{head} ({fault.module}, {seconds:.0f} s)", flush=True)
+        for test in tests[:6]:
+            print(f"      {test}")
+        if len(tests) > 6:
+            print(f"      and {len(tests) - 6} more, in {len(files)} files")
+    print(f"{len(chosen) - missed} of {len(chosen)} faults were caught.")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(*sys.argv[1:2]))

@@ -1,0 +1,24 @@
+"""The list of faults fits the code, so that `make mutants` plants what it says."""
+
+import pytest
+
+from tests.benchmarks.mutants import ROOT, Fault, faults, importing
+
+
+@pytest.mark.parametrize("fault", faults(), ids=lambda fault: fault.what)
+def test_a_fault_can_be_planted_and_has_tests(fault: Fault):
+    text = (ROOT / fault.file).read_text(encoding="utf-8")
+    assert fault.planted(text) != text
+    assert len(importing(fault.module)) > 1
+
+
+def test_there_are_sixty_faults_and_a_word_chooses_among_them():
+    assert len(faults()) >= 60
+    assert {fault.hurts for fault in faults("money")} >= {"money"}
+    assert faults("no such word") == []
+
+
+def test_a_fault_that_does_not_fit_is_named():
+    fault = Fault("a.py", "money", "gone", "x = 1", "x = 2")
+    with pytest.raises(ValueError, match=r"a\.py: gone: its text stands 0 times"):
+        fault.planted("y = 1")
