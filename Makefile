@@ -44,15 +44,20 @@ test-browser: $(STAMP) ## every notebook in a real JupyterLab, every web page; p
 	@$(PY) -m tools.pages
 	@$(PY) -m pytest tests/browser -p no:nbval -n logical --maxprocesses=3 --override-ini addopts=--import-mode=importlib $(ARGS)
 
-# An environment of its own, so that no framework gets into .venv.
-OTHERS := build/adapters
-$(OTHERS)/installed: tests/adapters/requirements.txt $(STAMP)
+# An environment of its own, so that no framework gets into .venv. With NEWEST=1 it has the
+# newest versions, and is made again each time.
+OTHERS := build/adapters$(if $(NEWEST),-newest)
+$(OTHERS)/installed: tests/adapters/requirements.txt $(STAMP) $(if $(NEWEST),always)
 	@$(PY) -m uv venv --quiet --clear --python $(PY) $(OTHERS)
-	@$(PY) -m uv pip install --quiet --python $(OTHERS) -r tests/adapters/requirements.txt
+	@sed '$(if $(NEWEST),s/==.*//)' tests/adapters/requirements.txt > $(OTHERS)/wanted.txt
+	@$(PY) -m uv pip install --quiet --python $(OTHERS) -r $(OTHERS)/wanted.txt
 	@touch $@
 
-test-adapters: $(OTHERS)/installed ## other agents, Claude Code too, against the offline API; installs them apart
-	@$(PY) -m pytest tests/adapters -p no:nbval -n logical --dist=loadfile --override-ini addopts=--import-mode=importlib --override-ini 'pythonpath=. tests/adapters' $(ARGS)
+.PHONY: always
+always:
+
+test-adapters: $(OTHERS)/installed ## other agents, Claude Code too, against the offline API; installs them apart (NEWEST=1: the newest versions)
+	@OTHERS=$(OTHERS) $(PY) -m pytest tests/adapters -p no:nbval -n logical --dist=loadfile --override-ini addopts=--import-mode=importlib --override-ini 'pythonpath=. tests/adapters' $(ARGS)
 
 LOCAL := $(CURDIR)/build/local
 test-local: $(STAMP) ## the agent with a real model of 98 MB in build/local; not in CI, because a busy machine slows it

@@ -25,7 +25,7 @@ In the order in which one would read them, with the number of the lesson:
     settings        every number that a layer reads, in one frozen dataclass
     presets         real systems as settings
     spending, live  prices, the cap of a live run, and the SDK in front of a real API
-    adapters        the engine in other frameworks
+    adapters        the engine in other frameworks, and in any list of messages
     cli             the agent in a terminal
 
 Exceptions of its own:

@@ -258,13 +258,21 @@ def summarizer(
 
 
 def accepted(reply: "anthropic.types.Message", most: int) -> str:
-    """Return the summary in a reply.
+    """Return the summary in a reply of the SDK. Raises as `summary_in`."""
+    return summary_in(msg.received(reply.to_dict(warnings=False)), most)
+
+
+def summary_in(reply: Message, most: int) -> str:
+    """Return the summary in a reply that `messages.received` has mended.
 
     Raises SummaryFailed if it is empty, cut off, refused or longer than `most` tokens.
+
+    >>> reply = {"content": [{"type": "text", "text": "All was read."}]}
+    >>> summary_in(msg.received(reply), most=100)
+    'All was read.'
     """
-    whole = msg.received(reply.to_dict(warnings=False))
-    stop, tokens = whole["stop_reason"], whole["usage"].get("output_tokens") or 0
-    text = "\n".join(block["text"] for block in msg.of_type(whole, "text")).strip()
+    stop, tokens = reply["stop_reason"], reply["usage"].get("output_tokens") or 0
+    text = "\n".join(block["text"] for block in msg.of_type(reply, "text")).strip()
     if stop not in ("end_turn", "stop_sequence"):
         raise SummaryFailed(f"the summary stopped with {stop} after {tokens} tokens")
     if text == msg.EMPTY_REPLY:

@@ -1,202 +1,365 @@
-"""A session that follows a framework's list of messages, and the view of it that is
-sent.
+"""The engine between a framework's list of messages and its model: what the adapters
+share.
 
-The framework keeps its whole list and hands it over before each request. The session
-takes what is new, the engine decides, and the session file remembers the decision.
-Without that memory the list would be over the threshold at every request, and each
-would ask for another summary. The file is read again each time, which takes a moment
-for each thousand messages.
+A guest never harms its host. The framework hands over its whole list before each
+request, and that list is the truth. The view of it is made of the list and of the
+decisions that are known for its beginning (see `thread`), so a fork, an edit or a
+restart needs no care. What the adapter can't do leaves the list as it is, and the cause
+goes to the log `agentlib.adapters` and to `tell`. Only the framework's own signals, such
+as a cancellation, pass through.
 
 Less than in our own loop: a prompt that the API refuses for its size is not made
-smaller and sent again, `clear_when="cold"` never clears, an engine can't change the
-input of a call, and nothing adds up the summaries' bills.
+smaller and sent again, `clear_when="cold"` never clears, and an engine can't change the
+input of a call.
 """
 
 import asyncio
+import contextvars
+import logging
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar
-from urllib.parse import quote
 
-from agentlib import auto_compact, loop, pipeline, presets, recovery, step, transcripts
+from agentlib import auto_compact, estimation, pipeline, presets, recovery, step
 from agentlib import messages as msg
-from agentlib.messages import Block, Message
+from agentlib.adapters import shapes
+from agentlib.adapters.record import Record
+from agentlib.adapters.thread import Recorded, Thread, Writer, entries
+from agentlib.loop import Event
+from agentlib.messages import Message
+from agentlib.requests import LONGEST_REPLY
 from agentlib.settings import Settings
+from agentlib.step import Step
+from agentlib.summaries import Part, through
 
-Pairs = Sequence[tuple[Message, Any]]
-"""Our messages, each with the framework's."""
 Ask = Callable[[list[Any]], Any]
-"""(a framework's messages) -> the text that the model answers. `aview` wants a
-coroutine of it."""
+"""(a framework's messages) -> the model's reply, as `shapes.reply` makes it, or its
+text. `aview` wants a coroutine of it."""
+
+_LOG = logging.getLogger("agentlib.adapters")
+
+
+class Stopped(BaseException):
+    """The framework has stopped waiting for this view, so nothing of it is kept."""
 
 
 @dataclass(eq=False)
-class Conversations:
-    """All conversations of one agent, with a session file for each: the base of the
-    adapters."""
+class Conversations(Writer):
+    """All conversations of one agent: the base of the adapters.
+
+    Raises TypeError or ValueError for an argument that can't work. After that no
+    exception of ours reaches the framework.
+    """
 
     folder: Path | str
     """For the session files, which `transcripts.load` and session_report read."""
     settings: Settings = presets.DEFAULT
     engine: pipeline.ContextEngine = pipeline.compact
+    tell: Callable[[Event], None] | None = None
+    """Is told of each compaction, and of all that went wrong: `adapter_failed`,
+    or the kinds of `Event` that say compaction."""
+
     reason: ClassVar[step.Reason] = "auto"
+    is_cut: ClassVar[bool] = False
+    """Whether the list is cut to size if there is no summary, because the framework
+    can't go on with the whole of it."""
+    passing: ClassVar[tuple[type[BaseException], ...]] = ()
+    """The framework's own signals, which go through us as if we weren't there."""
+
+    _record: Record = field(init=False, repr=False)
+    _last: str = field(init=False, repr=False, default="")
+
+    def __post_init__(self) -> None:
+        _check(self.settings, self.engine, self.tell)
+        folder = checked_folder(self.folder)
+        self._record = Record(folder, partial(self.say, "adapter_failed"))
+
+    def __reduce__(self) -> Any:
+        """Let the framework copy and store its agent. A copy reads the files again."""
+        given = (self.folder, self.settings, self.engine, self.tell)
+        return type(self), given
 
     def ours(self, message: Any) -> Message:
         """Write a framework's message, or a part of a reply, in the wire's shape.
 
-        Use `said`, `reply` or `result`. Parts that follow one another become one reply.
+        Use `said`, `reply` or `result` of `shapes`. Parts of a reply that follow one
+        another become one reply.
         """
         raise NotImplementedError
 
-    def theirs(self, texts: list[str], original: Any) -> Any:
-        """Write a summary. With an `original`: write that with the new text, and
-        without thinking.
-
-        The original is a result that the engine changed, or a reply that may not keep
-        its thinking.
-        """
-        raise NotImplementedError
-
-    def view(self, name: str, given: list[Any], ask: Ask) -> list[Any]:
+    def view(
+        self,
+        name: str,
+        given: Sequence[Any],
+        ask: Ask,
+        *,
+        base: Callable[[], str] = str,
+    ) -> list[Any]:
         """Return the messages to send instead of all. `ask` asks the model for a
         summary.
 
-        A session of this name goes on, even after a restart. System messages stand in
-        front. Raises ValueError if the messages don't begin with those that the session
-        has.
+        If nothing is replaced, that is the list that was given. `name` is the
+        conversation's, for its file. `base` writes the system prompt and the tools, as
+        far as they aren't in the list, because they have a weight.
         """
-        pairs = [(self.ours(message), message) for message in given]
-        session, settings = (
-            self._session(name, [own for own, _ in pairs]),
-            self.settings,
-        )
-        written = partial(self._written, pairs, _blocks(session.history))
+        return self._guarded(name, given, ask, base)
 
-        def summarize(context: Sequence[Message], focus: str) -> str:
-            wish = auto_compact.summary_prompt(settings.summary_tokens, focus)
-            wishes = (
-                []
-                if msg.asks_for_summary(context)
-                else [{"role": "user", "content": wish}]
+    async def aview(
+        self,
+        name: str,
+        given: Sequence[Any],
+        ask: Ask,
+        *,
+        base: Callable[[], str] = str,
+    ) -> list[Any]:
+        """Do the same in a thread, because an engine waits for its summary. `ask` runs
+        here.
+
+        If this is cancelled, so is `ask`, and nothing of the view is kept.
+        """
+        try:
+            waiting = _Waiting(ask, asyncio.get_running_loop())
+            return await waiting.run(
+                lambda: self._guarded(name, given, waiting.ask, base)
             )
-            try:
-                return ask([*written([*context, *wishes])])
-            except Exception as error:  # whatever a framework raises, its agent goes on
-                raise auto_compact.SummaryFailed(
-                    f"the call failed: {error!s:.500}"
-                ) from error
+        except self.passing:
+            raise
+        except Exception as error:  # no thread to be had, or another library's loop
+            self.say("adapter_failed", f"the whole list is sent: {error!r:.500}")
+            return list(given)
 
-        rest = recovery.breaker(session.compactions, session.requests, settings)
+    def _guarded(
+        self, name: str, given: Sequence[Any], ask: Ask, base: Callable[[], str]
+    ) -> list[Any]:
+        listed = given if isinstance(given, list) else list(given)
+        try:
+            return self._view(name, listed, ask, base)
+        except self.passing:
+            raise
+        except Exception as error:
+            _LOG.debug("an adapter failed", exc_info=True)
+            self.say("adapter_failed", f"the whole list is sent: {error!r:.500}")
+            return listed
+
+    def _view(
+        self, name: str, given: list[Any], ask: Ask, base: Callable[[], str]
+    ) -> list[Any]:
+        listed = list(entries(given, self.ours))
+        place = self._record.place(name, [entry.digest for entry in listed])
+        session = Recorded(
+            session_id=place.session_id, settings=self.settings, file=place.file
+        )
+        known = dict[str, list[Step]]()
+        for point in place.known:
+            known.setdefault(point.digest, []).extend(filter(None, [point.step]))
+        thread = Thread(listed, known, session, time.time())
+        if not session.pending:  # a call without its result is the framework's to end
+            decision = self._decided(thread, ask, base)
+            thread.take(decision)
+            self._record.note(place, thread, decision)
+            self._say_step(decision)
+        return thread.written(session.context, self) if thread.is_changed else given
+
+    def _decided(self, thread: Thread, ask: Ask, base: Callable[[], str]) -> Step:
+        """Ask the engine. One that fails decides nothing."""
+        session, bills = thread.session, list[Mapping[str, Any]]()
+        system = "".join(thread.system_texts())
+        meter = estimation.meter(self.settings.estimator, len(base()) + len(system))
+        for sent in session.requests:
+            meter.observe(sent.context, sent.usage)
+        rest = recovery.breaker(session.compactions, session.requests, self.settings)
+        asking = self._asking(thread, ask, bills)
         now = pipeline.Now(
-            session.context,
-            rest.in_force(settings),
-            meter=loop.metered(session, settings),
-            summarize=rest.guard(summarize),
+            list(session.context),
+            rest.in_force(self.settings),
+            meter=meter,
+            summarize=through(self._parts(rest, meter), asking),
             archive=session.archive,
             reason=self.reason,
-            persons=session.persons,
+            persons=thread.persons,
         )
-        session.take(pipeline.run_engine(self.engine, now), at=time.time())
-        return [*written(session.context)]
+        try:
+            made = pipeline.run_engine(self.engine, now)
+            if self.is_cut and made.failure and made.summary is None:
+                made = self._cut(made, now)
+            made.applied(now.messages)
+        except self.passing:
+            raise
+        except Exception as error:
+            _LOG.debug("an engine failed", exc_info=True)
+            self.say("adapter_failed", f"the engine decided nothing: {error!r:.500}")
+            made = Step()
+        return replace(made, usage=tuple(bills))
 
-    async def aview(self, name: str, given: list[Any], ask: Ask) -> list[Any]:
-        """Do the same in a thread, because an engine waits for its summary. `ask` runs
-        here."""
-        wait = partial(
-            asyncio.run_coroutine_threadsafe, loop=asyncio.get_running_loop()
-        )
-        return await asyncio.to_thread(
-            self.view, name, given, lambda m: wait(ask(m)).result()
-        )
+    def _cut(self, made: Step, now: pipeline.Now) -> Step:
+        failure = made.failure or ""
+        cut = recovery.truncating(failure, self.settings.summary_tokens)
+        shorter = pipeline.run_engine(self.engine, now.asking(cut))
+        return replace(shorter, failure=failure, rested=made.rested)
 
-    def _written(
-        self, pairs: Pairs, known: list[Block], context: list[Message]
-    ) -> Iterator[Any]:
-        """Yield a context as the framework's own messages, but for what is new or
-        changed."""
-        yield from (message for own, message in pairs if not own["content"])
-        owners = (i for i, (own, _) in enumerate(pairs) for _ in own["content"])
-        indexes = dict(zip(map(_key, known), owners, strict=True))
-        for i, group in groupby(
-            _blocks(context), lambda block: indexes.get(_key(block))
-        ):
-            content, (own, original) = (
-                list(group),
-                ({}, None) if i is None else pairs[i],
-            )
-            texts = [
-                text for b in content if (text := b.get("text") or b.get("content"))
-            ]
-            yield (
-                original
-                if content == own.get("content")
-                else self.theirs(texts, original)
-            )
+    def _asking(
+        self, thread: Thread, ask: Ask, bills: list[Mapping[str, Any]]
+    ) -> auto_compact.Summarize:
+        """Make a `summarize` that asks by `ask`."""
 
-    def _session(self, name: str, messages: Sequence[Message]) -> transcripts.Session:
-        """Load or begin the session of this name, and note the messages that are new to
-        it."""
-        path, at = Path(self.folder, f"{quote(name, safe='')}.jsonl"), time.time()
-        if not path.exists():
-            transcripts.Session.create(
-                self.folder, settings=self.settings, session_id=path.stem
-            )
-        session = transcripts.load(path)
-        known = _blocks(session.history)
-        parts = [{**m, "content": [block]} for m in messages for block in m["content"]]
-        if known != _blocks(parts[: len(known)]):
-            raise ValueError(
-                f"{path} has another beginning; use another conversation id"
-            )
-        # The parts of a reply come together, each other part by itself.
-        for _, group in groupby(
-            parts[len(known) :], lambda m: m["role"] == "assistant" or id(m)
-        ):
-            turn = list(group)
-            if turn[0]["role"] == "assistant":
-                session.reply({**turn[-1], "content": _blocks(turn)}, at=at)
-            else:
-                session.say(_blocks(turn), at=at)
-        return session
+        def summarize(context: Sequence[Message], focus: str) -> str:
+            wish = auto_compact.summary_prompt(self.settings.summary_tokens, focus)
+            asked = list(context)
+            if not msg.asks_for_summary(context):
+                asked.append({"role": "user", "content": wish})
+            try:
+                reply = _received(ask(thread.written(asked, self)))
+            except self.passing:
+                raise
+            except Exception as error:  # whatever a framework raises, its agent goes on
+                is_size = any(map(auto_compact.excess, _chain(error)))
+                failure = (
+                    auto_compact.SummaryTooLong
+                    if is_size
+                    else auto_compact.SummaryFailed
+                )
+                raise failure(f"the summary call failed: {error!r:.500}") from error
+            bills.append(reply["usage"])
+            return auto_compact.summary_in(_measured(reply), self._longest)
+
+        return summarize
+
+    def _parts(
+        self, rest: recovery.Breaker, meter: estimation.TokenMeter
+    ) -> list[Part]:
+        """List what our own loop puts around the call, too."""
+        settings = self.settings
+
+        def fits(messages: Sequence[Message]) -> bool:
+            tokens = meter.estimate(messages) + self._longest
+            return tokens <= settings.context_window
+
+        own_notes = partial(recovery.memory_first, tokens=settings.summary_tokens)
+        return [
+            *([own_notes] if settings.session_memory else []),
+            rest.guard,
+            partial(recovery.with_less, times=settings.summary_retries, fits=fits),
+        ]
+
+    @property
+    def _longest(self) -> int:
+        return min(self.settings.summary_max_tokens, LONGEST_REPLY)
+
+    def _say_step(self, decision: Step) -> None:
+        if decision.failure and not (decision.rested and decision.summary is None):
+            kind = "truncated" if decision.summary else "failed"
+            self.say(f"compaction_{kind}", decision.failure)
+        if decision.summary is not None:
+            sizes = f"{decision.tokens_before:,} -> {decision.tokens_after:,} tokens"
+            self.say("compaction_done", f"{sizes}; {decision.archive}")
+
+    def say(self, kind: str, text: str) -> None:
+        """Tell the person, once if the same happens again and again."""
+        if self._last == f"{kind} {text}":
+            return
+        self._last = f"{kind} {text}"
+        is_fine = kind == "compaction_done"
+        _LOG.log(logging.INFO if is_fine else logging.WARNING, "%s: %s", kind, text)
+        if self.tell is not None:
+            try:
+                self.tell(Event(kind, text))
+            except Exception:
+                _LOG.exception("`tell` failed")
 
 
-def said(role: str, text: str) -> Message:
-    """Make a message of one text. `role`: user, assistant, or system, which is left
-    empty."""
-    content = [{"type": "text", "text": text.strip() or "(no text)"}]
-    return {"role": role, "content": [] if role == "system" else content}
+class _Waiting:
+    """A view that is made in a thread of its own, and asks in the framework's loop.
 
-
-def reply(content: Sequence[Block], tokens: Sequence[int] = (0, 0, 0, 0)) -> Message:
-    """Make the message of a reply. `tokens`: of the prompt, output, read from the
-    cache, written.
-
-    The prompt's are all of them, cached ones too.
+    It takes no thread of the loop's own, because `ask` may need one of these: if all
+    waited for their summaries, nothing would go on.
     """
-    prompt, output, read, written = tokens
-    usage = {"input_tokens": prompt - read - written, "output_tokens": output}
-    usage |= {"cache_read_input_tokens": read, "cache_creation_input_tokens": written}
-    return {"role": "assistant", "content": msg.stripped(content), "usage": usage}
+
+    def __init__(self, ask: Ask, loop: asyncio.AbstractEventLoop) -> None:
+        self._ask = ask
+        self._loop = loop
+        self._asked: Future[Any] | None = None
+        self._is_stopped = False
+
+    async def run(self, make: Callable[[], list[Any]]) -> list[Any]:
+        """Return what `make` makes."""
+        done: Future[list[Any]] = Future()
+        context = contextvars.copy_context()
+
+        def work() -> None:
+            try:
+                done.set_result(context.run(make))
+            except Stopped:
+                done.cancel()
+            except BaseException as error:
+                done.set_exception(error)
+
+        threading.Thread(target=work, daemon=True).start()
+        try:
+            return await asyncio.shield(asyncio.wrap_future(done))
+        except asyncio.CancelledError:
+            self._is_stopped = True
+            if self._asked:
+                self._asked.cancel()
+            raise
+
+    def ask(self, messages: list[Any]) -> Any:
+        """Ask in the loop, and wait."""
+        if self._is_stopped:
+            raise Stopped
+        asked: Coroutine[Any, Any, Any] = self._ask(messages)
+        self._asked = asyncio.run_coroutine_threadsafe(asked, self._loop)
+        try:
+            return self._asked.result()
+        except CancelledError:
+            if self._is_stopped:
+                raise Stopped from None
+            raise RuntimeError("the call was cancelled") from None
 
 
-def use(call: str, name: str, given: Mapping[str, Any]) -> Block:
-    """Make the block of one call."""
-    return {"type": "tool_use", "id": call, "name": name, "input": dict(given)}
+def checked_folder(folder: Any) -> Path:
+    """Return the path of a folder. Raises TypeError or ValueError for anything else."""
+    if not isinstance(folder, (str, Path)):
+        raise TypeError(f"folder is {folder!r:.60}; give the path of a folder")
+    if Path(folder).exists() and not Path(folder).is_dir():
+        raise ValueError(f"folder={str(folder)!r} is a file; name a folder")
+    return Path(folder)
 
 
-def result(call: str, text: str, *, wrong: bool = False) -> Message:
-    """Make the message of one result."""
-    return {"role": "user", "content": [msg.tool_result(call, text, wrong=wrong)]}
+def _check(settings: Any, engine: Any, tell: Any) -> None:
+    if not isinstance(settings, Settings):
+        raise TypeError(
+            f"settings are {settings!r:.60}; give presets.DEFAULT.scaled(200_000), say"
+        )
+    if not callable(engine):
+        raise TypeError(f"engine is {engine!r:.60}; give a function of one argument")
+    pipeline.check_engine(engine)
+    if tell is not None and not callable(tell):
+        raise TypeError(f"tell is {tell!r:.60}; give a function of one event, or none")
 
 
-def _blocks(messages: Iterable[Message]) -> list[Block]:
-    return [block for message in messages for block in msg.blocks(message)]
+def _received(answer: Any) -> Message:
+    """Mend an answer as our own loop does. Parts, such as reasoning, are no summary."""
+    if isinstance(answer, str):
+        answer = shapes.reply([shapes.text(answer)])
+    content = [block for block in answer["content"] if "part" not in block]
+    return msg.received({**answer, "content": content})
 
 
-def _key(block: Block) -> object:
-    """Return what a block is known by, even if its text has changed."""
-    return block["type"], block.get("tool_use_id") or block.get("id") or id(block)
+def _measured(reply: Message) -> Message:
+    """Count a summary by its text. A bill may have the thinking in it."""
+    texts = [block["text"] for block in msg.of_type(reply, "text")]
+    tokens = int(estimation.estimate_text("\n".join(texts), "summary"))
+    return {**reply, "usage": {"output_tokens": tokens}}
+
+
+def _chain(error: BaseException | None) -> Iterator[Exception]:
+    """Yield an error and its causes. A framework puts the API's into one of its own."""
+    for _ in range(20):
+        if isinstance(error, Exception):
+            yield error
+            error = error.__cause__ or error.__context__

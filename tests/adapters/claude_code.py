@@ -21,7 +21,7 @@ from offline_api.__main__ import listen
 from offline_api.server import Headers, Reply
 from session_report import load
 from session_report.one import compactions
-from tests.adapters.others import ROOT
+from tests.adapters.others import PYTHON, ROOT
 
 ASKED = "Read every Python file one by one and write a report"
 WINDOW = 100_000
@@ -84,7 +84,7 @@ def run(source: Path, work: Path, home: Path, *forms: str) -> Ran:
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
     name = "claude.exe" if os.name == "nt" else "claude"
-    (binary,) = (ROOT / "build/adapters").glob(f"**/claude_agent_sdk/_bundled/{name}")
+    (binary,) = PYTHON.parents[1].glob(f"**/claude_agent_sdk/_bundled/{name}")
     command = [sys.executable, "-m", "offline_api", "--port", "0"]
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     answers: list[str] = []

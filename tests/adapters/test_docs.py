@@ -14,10 +14,15 @@ from tests.loopback import served
 
 PAGE = (ROOT / "docs/your-agent.md").read_text(encoding="utf-8")
 EXAMPLES = {
-    name: code
-    for code in re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    for name in re.findall(r"from agentlib\.adapters\.(\w+) import", code)
+    heading: code
+    for heading, code in re.findall(
+        r"^## ([^\n]+)\n(?:(?!^## ).)*?^```python\n(.*?)^```",
+        PAGE,
+        re.MULTILINE | re.DOTALL,
+    )
+    if "agentlib.adapters" in code and "Read every Python file" in code
 }
+CLAUDE = "Claude's agent SDK"
 WINDOW = 32_000
 
 
@@ -49,7 +54,7 @@ def run(name: str, folder: Path) -> tuple[str, Server]:
     return done.stdout, server
 
 
-@pytest.mark.parametrize("name", [each for each in EXAMPLES if each != "claude_agent"])
+@pytest.mark.parametrize("name", [each for each in EXAMPLES if each != CLAUDE])
 def test_an_example_of_the_page_runs_as_it_stands_and_compacts(
     name: str, tmp_path: Path
 ):
@@ -61,7 +66,7 @@ def test_an_example_of_the_page_runs_as_it_stands_and_compacts(
 
 
 def test_the_example_of_claudes_sdk_leaves_the_transcript(tmp_path: Path):
-    run("claude_agent", tmp_path)
+    run(CLAUDE, tmp_path)
     assert list(tmp_path.glob("archive/*.jsonl"))
 
 

@@ -1,21 +1,24 @@
-"""What the adapters share, with a framework whose messages are the wire's own."""
+"""What the adapters share, by the one that needs no framework: lists in OpenAI's shape
+and in Anthropic's."""
 
+import asyncio
+import copy
+import doctest
+import json
+import logging
+import pickle
+import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from agentlib.adapters.conversation import Conversations
-from agentlib.messages import (
-    INPUT,
-    Block,
-    Message,
-    blocks,
-    drop_thinking,
-    is_summary,
-    of_type,
-)
+from agentlib.adapters import chat, shapes
+from agentlib.adapters.chat import Compaction
+from agentlib.loop import Event
+from agentlib.messages import Block, blocks, is_summary, of_type, tool_names
 from agentlib.pipeline import ContextEngine, NoEngine, Now
 from agentlib.settings import Settings
 from agentlib.step import Step
@@ -23,63 +26,185 @@ from agentlib.transcripts import load
 from offline_api import violation
 
 SETTINGS = Settings(context_window=4_000, output_reserve=500, buffer=500, micro="off")
+SUMMARY = "All was read."
+Listed = list[dict[str, Any]]
 
 
-class Plain(Conversations):
-    def ours(self, message: Message) -> Message:
-        content = [] if message["role"] == "system" else blocks(message)
-        return {**message, "content": content}
-
-    def theirs(self, texts: list[str], original: Message | None) -> Message:
-        if not original:
-            return {
-                "role": "user",
-                "content": [{"type": "text", "text": text} for text in texts],
-            }
-        if original["role"] == "assistant":
-            return drop_thinking([original, {"role": "assistant", "content": "-"}], 0)[
-                0
-            ]
-        (result,) = original["content"]
-        return {**original, "content": [{**result, "content": "\n".join(texts)}]}
-
-
-def turns(count: int, *thinking: Block) -> list[Message]:
-    messages: list[Message] = [{"role": "user", "content": [text("Read the files.")]}]
+def anthropic(
+    count: int, *before: Block, first: Any = "Read the files.", ids: str = "t{}"
+) -> Listed:
+    """A conversation of so many calls, each with its result, in Anthropic's shape."""
+    messages: Listed = [{"role": "user", "content": first}]
     for n in range(count):
-        call = {"type": "tool_use", "id": f"t{n}", "name": "read", "input": {"n": n}}
-        result = {
-            "type": "tool_result",
-            "tool_use_id": f"t{n}",
-            "content": f"{n} " * 500,
-        }
+        name = ids.format(n)
+        call = {"type": "tool_use", "id": name, "name": "read", "input": {"n": n}}
+        outcome = {"type": "tool_result", "tool_use_id": name, "content": f"{n} " * 500}
         messages += [
-            {"role": "assistant", "content": [*thinking, call]},
-            {"role": "user", "content": [result]},
+            {"role": "assistant", "content": [*before, call]},
+            {"role": "user", "content": [outcome]},
         ]
     return messages
 
 
-def text(words: str) -> Block:
-    return {"type": "text", "text": words}
+def openai(count: int, *, first: Any = "Read the files.", ids: str = "t{}") -> Listed:
+    """The same in OpenAI's shape, with a system message in front."""
+    messages: Listed = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": first},
+    ]
+    for n in range(count):
+        function = {"name": "read", "arguments": json.dumps({"n": n})}
+        call = {"id": ids.format(n), "type": "function", "function": function}
+        outcome = {"role": "tool", "tool_call_id": call["id"], "content": f"{n} " * 500}
+        messages += [
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            outcome,
+        ]
+    return messages
 
 
-def views(plain: Plain, counts: range, asked: list[Any]) -> list[list[Message]]:
-    def ask(messages: list[Message]) -> str:
-        asked.append(messages)
-        return "All was read."
-
-    return [plain.view("chat", turns(count), ask) for count in counts]
+SHAPES = pytest.mark.parametrize("shape", [anthropic, openai])
 
 
-def test_a_view_is_remembered_and_keeps_the_rules(tmp_path: Path):
-    asked = list[Any]()
-    made = views(Plain(tmp_path, SETTINGS), range(12), asked)
-    assert [violation(view) for view in made] == [None] * 12
+class Asked(list[Listed]):
+    """Answers each request for a summary, and keeps it."""
+
+    def __init__(self, answer: Any = SUMMARY) -> None:
+        self.answer = answer
+
+    def __call__(self, messages: Listed) -> Any:
+        self.append(messages)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def grown(compaction: Compaction, given: Listed, ask: Any, start: int = 1) -> Listed:
+    """Ask for a view at each point at which the agent would send a request."""
+    view: Listed = []
+    for size in range(start, len(given) + 1):
+        if size == len(given) or given[size]["role"] == "assistant":
+            view = compaction.view(given[:size], ask)
+    return view
+
+
+def words(view: Listed) -> str:
+    return json.dumps(view)
+
+
+def unpaired(view: Listed) -> set[str]:
+    """The ids of calls without a result and of results without a call, in either
+    shape."""
+    calls, results = set[str](), set[str]()
+    for message in view:
+        calls |= {call["id"] for call in message.get("tool_calls") or ()}
+        if message["role"] == "tool":
+            results.add(message["tool_call_id"])
+        for block in blocks({"content": message["content"] or ""}):
+            calls |= {block["id"]} if block["type"] == "tool_use" else set()
+            if block["type"] == "tool_result":
+                results.add(block["tool_use_id"])
+    return calls ^ results
+
+
+# -- the view ----------------------------------------------------------------------------
+
+
+@SHAPES
+def test_a_view_fits_is_remembered_and_keeps_its_pairs(
+    shape: Callable[..., Listed], tmp_path: Path
+):
+    compaction, ask = Compaction(tmp_path, SETTINGS), Asked()
+    view = grown(compaction, shape(12), ask)
+    assert 1 <= len(ask) < 6
+    assert SUMMARY in words(view)
+    assert "Read the files." in words(view)
+    assert len(words(view)) < 12_000
+    assert unpaired(view) == set()
     session = load(tmp_path / "chat.jsonl")
-    assert session.history == turns(11)
-    assert 1 <= len(asked) == len(session.compactions) < 6
-    assert sum(is_summary(b) for m in made[-1] for b in of_type(m, "text")) == 1
+    assert session.damage == session.skipped == []
+    assert len(session.compactions) == len(ask)
+    assert len(tool_names(session.history)) == 12
+
+
+def test_a_view_keeps_the_rules_of_the_api(tmp_path: Path):
+    compaction, ask = Compaction(tmp_path, SETTINGS), Asked()
+    given = anthropic(12)
+    for size in range(1, len(given), 2):
+        assert violation(compaction.view(given[:size], ask)) is None
+    assert all(violation(asked) is None for asked in ask)
+
+
+@SHAPES
+def test_a_list_from_which_nothing_went_is_sent_as_it_is(
+    shape: Callable[..., Listed], tmp_path: Path
+):
+    given = shape(2)
+    assert Compaction(tmp_path, SETTINGS).view(given, Asked()) is given
+
+
+@SHAPES
+def test_a_message_that_stays_is_the_frameworks_object(
+    shape: Callable[..., Listed], tmp_path: Path
+):
+    given = shape(8)
+    view = Compaction(tmp_path, SETTINGS).view(given, Asked())
+    new = [message for message in view if not any(message is m for m in given)]
+    assert len(new) == 1
+    assert SUMMARY in words(new)
+
+
+def test_the_request_for_a_summary_begins_like_the_request_before_it(tmp_path: Path):
+    ask = Asked()
+    given = anthropic(8)
+    Compaction(tmp_path, SETTINGS).view(given, ask)
+    assert ask[0][: len(given)] == given
+
+
+def test_system_messages_keep_their_places(tmp_path: Path):
+    given = openai(8)
+    late = {"role": "developer", "content": "Never push."}
+    given.insert(-2, late)
+    settings = replace(SETTINGS, keep_exchanges=2)
+    view = Compaction(tmp_path, settings).view(given, Asked())
+    assert view[0] is given[0]
+    assert view[-5:] == given[-5:]
+    early = [given[0], late, *given[1:-3], *given[-2:]]
+    assert Compaction(tmp_path, settings).view(early, Asked())[:2] == [given[0], late]
+
+
+def test_a_blank_message_of_the_person_stays_as_it_is(tmp_path: Path):
+    given = anthropic(8)
+    given[-2:-2] = [
+        {"role": "user", "content": " "},
+        {"role": "assistant", "content": "Yes?"},
+    ]
+    settings = replace(SETTINGS, keep_exchanges=2)
+    view = Compaction(tmp_path, settings).view(given, Asked())
+    assert SUMMARY in words(view)
+    late = {"role": "user", "content": "\n"}
+    view = Compaction(tmp_path, settings).view([*given, late], Asked())
+    assert SUMMARY in words(view)
+    assert view[-1] is late
+
+
+def test_a_changed_result_has_its_new_text(tmp_path: Path):
+    compaction = Compaction(tmp_path, replace(SETTINGS, micro="clear"))
+    for shape in (anthropic, openai):
+        given = shape(8)
+        view = compaction.view(given, Asked())
+        assert view[-1] is given[-1]
+        assert "[Previous: used read]" in words(view)
+
+
+def test_thinking_goes_where_something_before_it_changed(tmp_path: Path):
+    seal = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
+    compaction, ask = Compaction(tmp_path, SETTINGS), Asked()
+    views = [compaction.view(anthropic(n, seal), ask) for n in range(9)]
+    after = next(n for n, view in enumerate(views) if SUMMARY in words(view)) + 1
+    replies = [m for m in views[after] if m["role"] == "assistant"]
+    assert [len(of_type(reply, "thinking")) for reply in replies] == [0, 1]
+    assert violation(views[after]) is None
 
 
 def test_an_engine_gets_the_moment_and_knows_the_persons_words(tmp_path: Path):
@@ -89,101 +214,464 @@ def test_an_engine_gets_the_moment_and_knows_the_persons_words(tmp_path: Path):
         moments.append(now)
         return now.compact()
 
-    views(Plain(tmp_path, SETTINGS, engine), range(2), [])
+    compaction = Compaction(tmp_path, SETTINGS, engine)
+    for n in range(2):
+        compaction.view(anthropic(n), Asked())
     assert [len(now.messages) for now in moments] == [1, 3]
     assert {now.persons for now in moments} == {frozenset({"Read the files."})}
 
 
-def test_an_engine_of_the_protocol_before_is_told_its_line(tmp_path: Path):
-    def engine(messages: list[Message], settings: Settings, **given: Any) -> Step:
+def test_the_system_prompt_and_the_tools_have_a_weight(tmp_path: Path):
+    compaction, ask = Compaction(tmp_path, SETTINGS), Asked()
+    compaction.view(anthropic(3), ask)
+    assert len(ask) == 0
+    compaction.view(anthropic(3), ask, system="Be careful. " * 600)
+    assert len(ask) == 1
+
+
+# -- the list is the truth ---------------------------------------------------------------
+
+
+@SHAPES
+def test_a_fork_and_another_process_go_on_with_the_compaction_in_their_beginning(
+    shape: Callable[..., Listed], tmp_path: Path
+):
+    ask = Asked()
+    given = shape(9)
+    view = grown(Compaction(tmp_path, SETTINGS), given, ask)
+    count = len(ask)
+    assert count >= 1
+    for compaction in (Compaction(tmp_path, SETTINGS), Compaction(tmp_path, SETTINGS)):
+        assert compaction.view(given, ask) == view
+        fork = [*given, {"role": "assistant", "content": "Half way."}]
+        for other in ("Go on.", "Stop."):
+            forked = compaction.view([*fork, {"role": "user", "content": other}], ask)
+            assert SUMMARY in words(forked)
+            assert forked[-1]["content"] == other
+        assert len(ask) == count
+    files = [load(path) for path in tmp_path.glob("*.jsonl")]
+    assert [session.damage for session in files] == [[]] * len(files)
+
+
+def test_a_decision_at_an_earlier_point_leaves_the_later_ones_as_they_were(
+    tmp_path: Path,
+):
+    answers = iter(["", SUMMARY, "Another."])
+    compaction = Compaction(tmp_path, SETTINGS)
+    given = anthropic(12)
+    ask = Asked()
+    for size in (17, 21):
+        ask.answer = next(answers)
+        compaction.view(given[:size], ask)
+    ask.answer = next(answers)
+    assert "Another." in words(compaction.view(given[:17], ask))
+    view = compaction.view(given[:23], ask)
+    assert SUMMARY in words(view)
+    assert unpaired(view) == set()
+    assert all(load(path).damage == [] for path in tmp_path.glob("*.jsonl"))
+
+
+def edited(given: Listed) -> Listed:
+    return [*given[:2], {"role": "user", "content": "Read them slowly."}, *given[3:]]
+
+
+HISTORIES: dict[str, Callable[[Listed], Listed]] = {
+    "trimmed": lambda given: given[-5:],
+    "edited": edited,
+    "a message gone": lambda given: [*given[:4], *given[6:]],
+    "a greeting first": lambda given: [
+        {"role": "assistant", "content": "Hello!"},
+        *given,
+    ],
+    "two replies in a row": lambda given: [
+        *given,
+        {"role": "assistant", "content": "Alice was here."},
+        {"role": "assistant", "content": "Bob was here."},
+    ],
+    "the same request again": lambda given: given,
+    "a call that nobody answered": lambda given: [
+        *given[:-1],
+        {"role": "user", "content": "Stop."},
+    ],
+    "nothing": lambda given: [],
+}
+
+
+@pytest.mark.parametrize("name", HISTORIES)
+@SHAPES
+def test_whatever_becomes_of_a_list_the_agent_goes_on(
+    name: str, shape: Callable[..., Listed], tmp_path: Path
+):
+    told = list[Event]()
+    compaction = Compaction(tmp_path, SETTINGS, tell=told.append)
+    ask = Asked()
+    grown(compaction, shape(9), ask)
+    given = HISTORIES[name](shape(9))
+    view = compaction.view(given, ask)
+    assert compaction.view(given, ask) == view
+    assert unpaired(view) <= unpaired(given)
+    assert {event.kind for event in told} <= {"compaction_done"}
+    for path in tmp_path.glob("*.jsonl"):
+        session = load(path)
+        assert session.damage == []
+        last = {"role": "user", "content": "Go on."}
+        closed = session.history[-1:] and session.history[-1]["role"] == "user"
+        assert (
+            violation(session.history if closed else [*session.history, last]) is None
+        )
+
+
+def test_replies_of_two_agents_in_turn_keep_the_compaction(tmp_path: Path):
+    compaction, ask = Compaction(tmp_path, SETTINGS), Asked()
+    given = anthropic(9)
+    for n in range(6):
+        compaction.view(given, ask)
+        given.append({"role": "assistant", "content": f"Agent {n} is done."})
+    assert len(ask) == 1
+    assert load(tmp_path / "chat.jsonl").damage == []
+
+
+@pytest.mark.parametrize("damage", ["empty", "torn", "folder", "gone", "line"])
+def test_a_session_file_is_never_a_condition(damage: str, tmp_path: Path):
+    ask = Asked()
+    given = anthropic(9)
+    grown(Compaction(tmp_path, SETTINGS), given, ask)
+    path = tmp_path / "chat.jsonl"
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    if damage == "empty":
+        path.write_text("", "utf-8")
+    elif damage == "torn":
+        path.write_text("".join(lines)[:-40], "utf-8")
+    elif damage == "line":
+        path.write_text("".join([*lines[:3], "nonsense\n", *lines[5:]]), "utf-8")
+    else:
+        path.unlink()
+        if damage == "folder":
+            path.mkdir()
+    told = list[Event]()
+    compaction = Compaction(tmp_path, SETTINGS, tell=told.append)
+    view = compaction.view(given, ask)
+    assert SUMMARY in words(view)
+    assert compaction.view(given, ask) == view
+    assert len(ask) <= 3
+    assert {event.kind for event in told} <= {"compaction_done"}
+
+
+def test_a_folder_that_cannot_be_written_is_told_once(tmp_path: Path):
+    told = list[Event]()
+    compaction = Compaction(tmp_path / "a", SETTINGS, tell=told.append)
+    (tmp_path / "a").write_text("a file", "utf-8")
+    view = grown(compaction, anthropic(9), Asked())
+    assert SUMMARY in words(view)
+    assert [event.kind for event in told].count("adapter_failed") <= 2
+
+
+def test_two_runs_at_once_on_one_conversation_both_go_on(tmp_path: Path):
+    compaction = Compaction(tmp_path, SETTINGS)
+    both = threading.Barrier(2, timeout=10)
+    views = dict[str, Listed]()
+
+    def ask(messages: Listed) -> str:
+        both.wait()
+        return SUMMARY
+
+    def work(name: str) -> None:
+        given = [*anthropic(9), {"role": "user", "content": name}]
+        views[name] = compaction.view(given, ask)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(SUMMARY in words(view) for view in views.values())
+    assert {view[-1]["content"] for view in views.values()} == {"a", "b"}
+    sessions = [load(path) for path in tmp_path.glob("*.jsonl")]
+    assert [session.damage for session in sessions] == [[], []]
+
+
+# -- replies that are no summary, and failures ---------------------------------------------
+
+
+def completion(content: str | None, reason: str, **more: Any) -> dict[str, Any]:
+    message = {"role": "assistant", "content": content, **more}
+    return {"choices": [{"message": message, "finish_reason": reason}]}
+
+
+CALL = {"id": "x", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+NO_SUMMARIES: dict[str, Any] = {
+    "a call": completion("Let me read on.", "tool_calls", tool_calls=[CALL]),
+    "a call that ends with stop": completion("On.", "stop", tool_calls=[CALL]),
+    "cut off": completion("## Accomplished\nfile 0 w", "length"),
+    "refused": completion("I can't.", "content_filter"),
+    "empty": completion("", "stop"),
+    "none": completion(None, "stop"),
+    "too long": completion("word " * 40_000, "stop"),
+    "a call of Anthropic's": {
+        "content": [{"type": "tool_use", "id": "x", "name": "read", "input": {}}],
+        "stop_reason": "tool_use",
+    },
+    "nonsense": 7,
+    "no connection": RuntimeError("no connection"),
+}
+
+
+@pytest.mark.parametrize("name", NO_SUMMARIES)
+def test_what_is_no_summary_is_not_taken_for_one(name: str, tmp_path: Path):
+    told = list[Event]()
+    settings = replace(SETTINGS, emergency_at=None)
+    compaction = Compaction(tmp_path, settings, tell=told.append)
+    ask = Asked(NO_SUMMARIES[name])
+    given = anthropic(14)
+    assert grown(compaction, given, ask) is not None
+    assert compaction.view(given, ask) is given
+    assert {event.kind for event in told} == {"compaction_failed"}
+    assert len(ask) <= 4  # the breaker rests after three
+    session = load(tmp_path / "chat.jsonl")
+    assert all(each.message is None for each in session.compactions)
+
+
+def test_a_request_that_is_too_long_is_made_again_with_less(tmp_path: Path):
+    class TooLong(Exception):
+        status_code = 400
+
+    asked = list[Listed]()
+
+    def ask(messages: Listed) -> str:
+        asked.append(messages)
+        if len(asked) == 1:
+            try:
+                raise TooLong("prompt is too long: 9000 tokens > 4000 maximum")
+            except TooLong as error:
+                raise RuntimeError("the framework's own") from error
+        return SUMMARY
+
+    view = Compaction(tmp_path, SETTINGS).view(anthropic(9), ask)
+    assert SUMMARY in words(view)
+    assert len(words(asked[1])) < len(words(asked[0]))
+
+
+def test_what_a_summary_cost_is_in_the_sessions_bills(tmp_path: Path):
+    usage = {"prompt_tokens": 900, "completion_tokens": 40}
+    details = {"prompt_tokens_details": {"cached_tokens": 600}}
+    answer = {**completion(SUMMARY, "stop"), "usage": {**usage, **details}}
+    Compaction(tmp_path, SETTINGS).view(anthropic(9), Asked(answer))
+    [compaction] = load(tmp_path / "chat.jsonl").compactions
+    [bill] = compaction.usage
+    assert (bill["input_tokens"], bill["output_tokens"]) == (300, 40)
+    assert bill["cache_read_input_tokens"] == 600
+
+
+def test_a_failure_of_ours_leaves_the_agent_and_is_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    def engine(now: Now) -> Step:
+        raise ZeroDivisionError("in the engine")
+
+    def wild(now: Now) -> Step:
+        return Step(kept=(99,), summary={"role": "user", "content": "x"})
+
+    def deaf(event: Event) -> None:
+        raise RuntimeError("tell is broken")
+
+    given = anthropic(9)
+    for each in (engine, wild):
+        with caplog.at_level(logging.WARNING, "agentlib.adapters"):
+            compaction = Compaction(tmp_path, SETTINGS, each, deaf)
+            assert compaction.view(given, Asked()) is given
+    assert "in the engine" in caplog.text
+
+
+def test_wrong_arguments_raise_when_it_is_made(tmp_path: Path):
+    def old(messages: Any, settings: Any, **given: Any) -> Step:
         return Step()
 
-    with pytest.raises(NoEngine, match=r"`def engine\(now\):`"):
-        views(Plain(tmp_path, SETTINGS, cast(ContextEngine, engine)), range(2), [])
+    (tmp_path / "file").write_text("", "utf-8")
+    with pytest.raises(NoEngine, match=r"`def old\(now\):`"):
+        Compaction(tmp_path, SETTINGS, cast(ContextEngine, old))
+    with pytest.raises(ValueError, match="file"):
+        Compaction(tmp_path / "file")
+    for wrong in ({"folder": 7}, {"settings": 7}, {"engine": 7}, {"tell": 7}):
+        with pytest.raises(TypeError, match=next(iter(wrong))):
+            Compaction(**{"folder": tmp_path, **wrong})
 
 
-def test_another_process_goes_on_with_the_view(tmp_path: Path):
-    before, after = list[Any](), list[Any]()
-    *_, last = views(Plain(tmp_path, SETTINGS), range(10), before)
-    assert views(Plain(tmp_path, SETTINGS), range(9, 10), after) == [last]
-    assert (len(before), len(after)) == (1, 0)
+def test_an_agent_can_be_copied_and_stored_with_it(tmp_path: Path):
+    compaction = Compaction(tmp_path, SETTINGS)
+    for other in (copy.deepcopy(compaction), pickle.loads(pickle.dumps(compaction))):
+        assert (other.folder, other.settings) == (tmp_path, SETTINGS)
+        assert other.view(anthropic(1), Asked()) == anthropic(1)
 
 
-def test_a_conversation_with_another_beginning_is_refused(tmp_path: Path):
-    plain = Plain(tmp_path, SETTINGS)
-    plain.view("chat", turns(3), lambda messages: "")
-    with pytest.raises(ValueError, match="another beginning"):
-        plain.view("chat", turns(2), lambda messages: "")
+# -- what isn't text, and what is odd ------------------------------------------------------
+
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+PARTS: dict[str, dict[str, Any]] = {
+    "a picture of OpenAI's": PICTURE,
+    "a picture of Anthropic's": {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"},
+    },
+    "a document": {"type": "document", "source": {"type": "url", "url": "http://a"}},
+    "sound": {"type": "input_audio", "input_audio": {"data": "A" * 40_000}},
+}
 
 
-def test_a_summary_that_fails_leaves_the_messages(tmp_path: Path):
-    def fail(messages: list[Message]) -> str:
-        raise RuntimeError("no connection")
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_of_the_request_is_carried_like_the_words(name: str, tmp_path: Path):
+    part = PARTS[name]
+    compaction, ask = Compaction(tmp_path, SETTINGS), Asked()
+    text = {"type": "text", "text": "Build this page."}
+    for number, first in enumerate(([text, part], [part])):
+        given = anthropic(9, first=first)
+        view = compaction.view(given, ask, name=str(number))
+        content = view[0]["content"]
+        assert is_summary(content[0])
+        assert content[1:] == first
+        assert ask[-1][0]["content"] == first
+    history = load(tmp_path / "0.jsonl").history
+    assert "··" not in words(history)
 
-    plain = Plain(tmp_path, SETTINGS)
-    assert plain.view("chat", turns(8), fail) == turns(8)
-    assert "no connection" in (
-        load(tmp_path / "chat.jsonl").compactions[0].failure or ""
+
+def test_pictures_in_results_have_a_weight(tmp_path: Path):
+    given = openai(30)
+    for message in given:
+        if message["role"] == "tool":
+            message["content"] = [PICTURE]
+    ask = Asked()
+    settings = SETTINGS.scaled(16_000)
+    view = grown(Compaction(tmp_path, settings), given, ask)
+    assert len(ask) >= 2
+    assert words(view).count("image_url") < 20
+    assert load(tmp_path / "chat.jsonl").damage == []
+
+
+@pytest.mark.parametrize(
+    "ids", ["functions.read:{}", "call_{0}|fc_{0}", "the same", "a b/{}", "{}\ud83d"]
+)
+@SHAPES
+def test_ids_of_any_kind_cost_nothing(
+    ids: str, shape: Callable[..., Listed], tmp_path: Path
+):
+    ask = Asked()
+    given = shape(16, ids=ids)
+    view = grown(Compaction(tmp_path, SETTINGS), given, ask)
+    assert 1 <= len(ask) <= 8
+    assert all(
+        any(message is m for m in given) or SUMMARY in words([message])
+        for message in view
     )
+    session = load(tmp_path / "chat.jsonl")
+    assert session.damage == []
+    assert len(session.history) == 33
 
 
-def test_a_changed_result_has_its_new_text(tmp_path: Path):
-    plain = Plain(tmp_path, replace(SETTINGS, micro="clear"))
-    seen = plain.view("chat", turns(8), lambda messages: "All was read.")
-    old, *_, newest = (
-        result for message in seen for result in of_type(message, "tool_result")
-    )
-    assert old["content"] == "[Previous: used read]"
-    assert newest == turns(8)[-1]["content"][0]
+@pytest.mark.parametrize(
+    "blank", ["", "\n", "  \t", "\u2028", None, [], "a\ud83d", "nul\0"]
+)
+def test_blank_results_and_half_characters_are_sent_as_they_are(
+    blank: Any, tmp_path: Path
+):
+    given = openai(3)
+    given[3]["content"] = blank
+    compaction = Compaction(tmp_path, SETTINGS)
+    assert grown(compaction, given, Asked()) == given
+    assert load(tmp_path / "chat.jsonl").damage == []
 
 
-def test_thinking_goes_where_something_before_it_changed(tmp_path: Path):
-    plain = Plain(tmp_path, SETTINGS)
-    seal = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
-    made = [
-        plain.view("chat", turns(n, seal), lambda messages: "All was read.")
-        for n in range(9)
-    ]
-    after = (
-        next(i for i, view in enumerate(made) if is_summary(view[0]["content"][0])) + 1
-    )
-    replies = [message for message in made[after] if message["role"] == "assistant"]
-    assert [len(of_type(reply, "thinking")) for reply in replies] == [0, 1]
-    assert violation(made[after]) is None
+@pytest.mark.parametrize("given", ['{"n": 1', "[1]", '"x"', "null", "", '{"n": NaN}'])
+def test_arguments_of_any_kind_are_sent_as_they_are(given: str, tmp_path: Path):
+    messages = openai(8)
+    messages[2]["tool_calls"][0]["function"]["arguments"] = given
+    messages[-2]["tool_calls"][0]["function"]["arguments"] = given
+    view = grown(Compaction(tmp_path, SETTINGS), messages, Asked())
+    assert view[-2:] == messages[-2:]
+    assert load(tmp_path / "chat.jsonl").damage == []
 
 
-def test_system_messages_stand_in_front_of_every_view(tmp_path: Path):
-    system: Message = {"role": "system", "content": "Be brief."}
-    given = turns(9)
-    given.insert(1, system)
-    asked = list[Any]()
+def test_records_of_an_sdk_are_read_and_sent_as_they_are(tmp_path: Path):
+    from anthropic.types import ServerToolUseBlock, TextBlock, ToolUseBlock
 
-    def ask(messages: list[Message]) -> str:
-        asked.append(messages)
-        return "All was read."
-
-    seen = Plain(tmp_path, SETTINGS).view("chat", given, ask)
-    assert [seen[0], asked[0][0]] == [system, system]
-    assert system not in [*seen[1:], *asked[0][1:]]
-
-
-def test_parts_that_follow_one_another_are_one_reply(tmp_path: Path):
-    given = turns(2)
-    parts = [{"role": "assistant", "content": [text(words)]} for words in "ab"]
-    seen = Plain(tmp_path, SETTINGS).view(
-        "chat", [*given, *parts, *given[:1]], lambda m: ""
-    )
-    assert seen == [*given, *parts, *given[:1]]
-    reply = load(tmp_path / "chat.jsonl").history[-2]
-    assert reply == {"role": "assistant", "content": [text("a"), text("b")]}
+    given = anthropic(8)
+    search: dict[str, Any] = {"id": "s", "name": "web_search", "input": {"query": "x"}}
+    for message in given[1::2]:
+        use = ToolUseBlock(**message["content"][0])
+        own = ServerToolUseBlock(type="server_tool_use", **search)
+        message["content"] = [TextBlock(type="text", text="Now."), own, use]
+    view = Compaction(tmp_path, SETTINGS).view(given, Asked())
+    assert view[-2] is given[-2]
+    assert len(load(tmp_path / "chat.jsonl").compactions) == 1
 
 
-def test_the_input_of_a_call_stays_as_the_framework_has_it(tmp_path: Path):
-    def shorten(now: Now) -> Step:
-        return Step(texts={f"t0{INPUT}": "{}"})
+# -- async ---------------------------------------------------------------------------------
 
-    seen = Plain(tmp_path, SETTINGS, shorten).view(
-        "chat", turns(2), lambda messages: ""
-    )
-    assert seen == turns(2)
-    assert load(tmp_path / "chat.jsonl").context[1]["content"][0]["input"] == {}
+
+def test_an_async_loop_gets_the_same_view(tmp_path: Path):
+    async def ask(messages: Listed) -> str:
+        await asyncio.sleep(0)
+        return SUMMARY
+
+    async def both() -> list[Listed]:
+        compaction = Compaction(tmp_path, SETTINGS)
+        given = anthropic(9)
+        return [await compaction.aview(given, ask) for _ in range(2)]
+
+    first, second = asyncio.run(both())
+    assert first == second
+    assert SUMMARY in words(first)
+
+
+def test_many_views_wait_without_a_thread_of_the_loop(tmp_path: Path):
+    async def ask(messages: Listed) -> str:
+        await asyncio.to_thread(lambda: None)
+        return SUMMARY
+
+    async def many() -> list[Listed]:
+        compaction = Compaction(tmp_path, SETTINGS)
+        views = (compaction.aview(anthropic(9), ask, name=str(n)) for n in range(60))
+        return await asyncio.wait_for(asyncio.gather(*views), 60)
+
+    assert all(SUMMARY in words(view) for view in asyncio.run(many()))
+
+
+def test_a_cancellation_passes_and_nothing_is_noted(tmp_path: Path):
+    cancelled = list[bool]()
+
+    async def stop() -> None:
+        compaction = Compaction(tmp_path, SETTINGS)
+        begun = asyncio.Event()
+
+        async def slow(messages: Listed) -> str:
+            begun.set()
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                cancelled.append(True)
+                raise
+            return SUMMARY
+
+        async def quick(messages: Listed) -> str:
+            return "The second one."
+
+        task = asyncio.create_task(compaction.aview(anthropic(9), slow))
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        view = await compaction.aview(anthropic(9), quick)
+        assert "The second one." in words(view)
+
+    asyncio.run(stop())
+    assert cancelled == [True]
+    [session] = [load(path) for path in tmp_path.glob("*.jsonl")]
+    assert len(session.compactions) == 1
+
+
+@pytest.mark.parametrize("module", [shapes, chat])
+def test_the_examples_of_the_functions_run(module: Any):
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    runner = doctest.DocTestRunner()
+    for test in finder.find(module):
+        if test.name != module.__name__ or module is shapes:
+            runner.run(test)
+    assert runner.failures == 0

@@ -1,0 +1,246 @@
+"""What is known of the lists that were seen, in memory and in session files.
+
+A decision is known by the digest of the list that it was made for. The files are a
+record beside that. They are read once, after a restart, and if one is damaged, gone or
+can't be written, only the memory of it is lost.
+"""
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from glob import escape
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from agentlib import session_file as file
+from agentlib.adapters import shapes
+from agentlib.adapters.thread import Thread
+from agentlib.messages import is_content
+from agentlib.session_file import Line
+from agentlib.step import Step
+
+VIEW = "view"
+"""The subtype of the line that ends what one request added. `transcripts.load` passes
+over it."""
+MOST = 100_000
+"""Requests and conversations that are remembered. Older ones are read from the files
+again, or compacted again."""
+_NEWEST = 20
+"""Files of one name that are read after a restart."""
+_LONGEST = 120
+"""Characters of a file's name. No file system has room for fewer."""
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+class _Newest(OrderedDict[_Key, _Value]):
+    """A dict that forgets its oldest entries."""
+
+    def __setitem__(self, key: _Key, value: _Value) -> None:
+        super().__setitem__(key, value)
+        self.move_to_end(key)
+        while len(self) > MOST:
+            self.popitem(last=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A list that was seen, and what was decided for it."""
+
+    before: "Point | None"
+    """The longest beginning of the list that was known then."""
+    digest: str
+    step: Step | None
+
+    def path(self) -> list["Point"]:
+        """Return the points up to this one, the oldest first."""
+        path, point = list[Point](), self.before
+        while point is not None:
+            path.append(point)
+            point = point.before
+        return [*path[::-1], self]
+
+
+@dataclass(frozen=True)
+class Place:
+    """What is known of a list, and where its lines go."""
+
+    stem: str
+    session_id: str
+    file: Path
+    size: int
+    """Bytes of the file. 0: it isn't there yet."""
+    end: Point | None
+    """The point at which the file ends."""
+    known: list[Point]
+    """The points of the list, the oldest first."""
+
+
+class Record:
+    """The decisions that are known, and the files that they stand in."""
+
+    def __init__(self, folder: Path, fail: Callable[[str], None]) -> None:
+        self.folder = folder
+        self._fail = fail
+        self._known: _Newest[str, Point] = _Newest()
+        self._ends: _Newest[tuple[str, Point], Place] = _Newest()
+        self._chosen: _Newest[Path, bool] = _Newest()
+        """Files that are not written yet."""
+        self._read: _Newest[str, bool] = _Newest()
+        self._lock = threading.Lock()
+
+    def place(self, name: str, digests: Sequence[str]) -> Place:
+        """Find the longest beginning of a list that is known, and its file.
+
+        A list that goes on where its file ends gets this file. A fork gets a new one,
+        with the same session id, so the lines that both share have the same uuids.
+        """
+        stem = _stem(name)
+        with self._lock:
+            if stem not in self._read:
+                self._read[stem] = True
+                self._restore(stem)
+            points = (self._known.get(digest) for digest in reversed(digests))
+            last = next(filter(None, points), None)
+            path = last.path() if last else []
+            newest = {point.digest: point for point in path}.values()
+            ends = [self._ends.get((stem, point)) for point in newest]
+            passed = [end for end in reversed(ends) if end]
+            for end in passed:
+                if _size(end.file) == end.size:
+                    return replace(end, known=path)
+            return self._new(stem, passed[0].session_id if passed else "", path)
+
+    def note(self, place: Place, thread: Thread, step: Step) -> None:
+        """Remember a decision, unless another run was quicker, and write what is new."""
+        digest, path = thread.digest, place.known
+        before = path[-1] if path else None
+        made = Point(before, digest, step if step.texts or step.compaction else None)
+        with self._lock:
+            is_new = before is None or before.digest != digest or made.step is not None
+            if not is_new:
+                return
+            known = self._known.get(digest)
+            if known is None or known in path:
+                self._known[digest] = made
+            start = thread.places[place.end.digest] if place.end else 0
+            written = path.index(place.end) + 1 if place.end else 0
+            end = {
+                "type": "system",
+                "subtype": VIEW,
+                "sessionId": place.session_id,
+                "before": written,
+                "points": [_noted(point) for point in [*path[written:], made]],
+            }
+            lines = [*map(_summed, thread.session.lines[start:]), file.summed(end)]
+            try:
+                if place.size == 0:
+                    file.create_first(self.folder, [place.file.name])
+                elif _size(place.file) != place.size:
+                    return  # another run has it, and this one gets its own next time
+                file.append(place.file, lines, durable=False)
+            except (OSError, ValueError, TypeError) as error:
+                self._fail(f"the session file isn't written: {_cause(error)}")
+                return
+            size = _size(place.file)
+            kept = replace(place, size=size, end=made, known=[])
+            self._ends[place.stem, made] = kept
+
+    def _new(self, stem: str, session_id: str, known: list[Point]) -> Place:
+        names = (f"{stem}.jsonl" if n == 1 else f"{stem}-{n}.jsonl" for n in count(1))
+        paths = (self.folder / name for name in names)
+        path = next(p for p in paths if p not in self._chosen and not p.exists())
+        self._chosen[path] = True
+        return Place(stem, session_id or path.stem, path, 0, None, known)
+
+    def _restore(self, stem: str) -> None:
+        """Read what the files of a name know."""
+        pattern = escape(stem)
+        try:
+            paths = {*self.folder.glob(f"{pattern}.jsonl")}
+            paths |= {*self.folder.glob(f"{pattern}-*.jsonl")}
+            paths = {path for path in paths if path.is_file()}
+            newest = sorted(paths, key=lambda path: path.stat().st_mtime)[-_NEWEST:]
+            for path in newest:
+                self._restore_file(stem, path)
+        except OSError as error:
+            self._fail(f"the session files aren't read: {_cause(error)}")
+
+    def _restore_file(self, stem: str, path: Path) -> None:
+        last: Point | None = None
+        number = 0
+        for line, size in _ends(path):
+            try:
+                session_id = str(line["sessionId"])
+                if line["before"] != number:
+                    return  # a line is lost, so the decisions behind it hang in the air
+                for digest, noted in line["points"]:
+                    step = _step(noted) if noted else None
+                    last = Point(last, str(digest), step)
+                    self._known[last.digest] = last
+                    number += 1
+            except (KeyError, TypeError, ValueError, AttributeError):
+                return  # somebody has changed it
+            if last is not None:
+                place = Place(stem, session_id, path, size, last, [])
+                self._ends[stem, last] = place
+
+
+def _noted(point: Point) -> list[Any]:
+    return [point.digest, None if point.step is None else asdict(point.step)]
+
+
+def _step(noted: dict[str, Any]) -> Step:
+    """Make a decision of what a file has of it. Raises an error for anything else."""
+    kept, usage = tuple(map(int, noted["kept"])), tuple(map(dict, noted["usage"]))
+    texts = {str(name): str(text) for name, text in noted["texts"].items()}
+    whole: dict[str, Any] = {**noted, "kept": kept, "usage": usage, "texts": texts}
+    step = Step(**whole)
+    if step.summary is not None and not is_content(step.summary["content"]):
+        raise ValueError("a summary without words")
+    return step
+
+
+def _stem(name: str) -> str:
+    """Make a file's name of a conversation's."""
+    stem = quote(name, safe="") or "conversation"
+    if len(stem) <= _LONGEST:
+        return stem
+    return f"{stem[:_LONGEST]}~{sha256(name.encode()).hexdigest()[:12]}"
+
+
+def _cause(error: Exception) -> str:
+    """Say why, without the file's name, so that the same cause is told once."""
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _summed(line: Line) -> Line:
+    """Return a line as it is written: without what only has a weight."""
+    text = json.dumps(line, ensure_ascii=False)
+    short = shapes.bare(text)
+    return file.summed(line if short == text else json.loads(short))
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return -1
+
+
+def _ends(path: Path) -> Iterator[tuple[Line, int]]:
+    """Yield the lines that end a request, and how long the file was with each."""
+    size = 0
+    with path.open("rb") as lines:
+        for raw in lines:
+            size += len(raw)
+            if b'"subtype": "view"' in raw:
+                for _, line in file.parts([raw]):
+                    if isinstance(line, dict) and line.get(file.SUM) is not None:
+                        yield line, size

@@ -1,0 +1,355 @@
+"""A framework's list of messages as a session, and a view of it as the framework's own
+messages again.
+
+The list is read from its beginning, each time. At each point where a decision is known
+that was made when the list ended there, the decision is carried out. So whatever
+becomes of a list (a fork, an edit, another branch), the decisions of its beginning
+hold, and nothing has to be compared. That takes about a third of a second for each
+thousand messages.
+"""
+
+import re
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from agentlib import messages as msg
+from agentlib.adapters import shapes
+from agentlib.messages import THINKING, Block, Message
+from agentlib.session_file import Line
+from agentlib.step import Step
+from agentlib.transcripts import Session, interrupted
+
+NOBODY = f"{msg.PINNED}\n(nobody said anything here)"
+"""Stands where the session's rules want a user's message and the list has none. It is
+no words of the person's, and is never sent."""
+_SILENT = (NOBODY, "(thinking only)")
+_BLANK = "(no output)"
+
+
+@dataclass(kw_only=True, eq=False)
+class Recorded(Session):
+    """A session in memory that keeps its lines, for a file beside it."""
+
+    lines: list[Line] = field(default_factory=list[Line])
+    stamp: str = ""
+    """What the next lines are about. Lines about something else get other uuids, even
+    at the same place of another branch."""
+    file: Path | None = None
+    """Where the lines are written. None: nowhere."""
+    _renamed: tuple[str, str] = ("", "")
+
+    def archive(self) -> str:
+        """Name the line of the file up to which the history stands there."""
+        return f"{self.file.name}#{self._parent}" if self.file else "not saved"
+
+    def fold(self, line: Line) -> None:
+        """Take a line with a uuid that follows from its content, too."""
+        old, parent = line["uuid"], line.get("parentUuid")
+        name = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{old}/{self.stamp}"))
+        if parent and parent == self._renamed[0]:
+            line = {**line, "parentUuid": self._renamed[1]}
+        self._renamed = old, name
+        self.lines.append({**line, "uuid": name})
+        super().fold(self.lines[-1])
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One message of the framework's list."""
+
+    own: Message
+    """The message in the wire's shape, as the adapter wrote it."""
+    original: Any
+    digest: str
+    """Of all messages up to this one, without those of the system."""
+
+    @property
+    def is_system(self) -> bool:
+        """Whether nobody said it: it stands in every view, and isn't in the session."""
+        return self.own["role"] == "system"
+
+
+def entries(messages: Sequence[Any], ours: Callable[[Any], Message]) -> Iterator[Entry]:
+    """Yield the framework's messages, each in the wire's shape."""
+    digest = ""
+    for message in messages:
+        own = ours(message)
+        if own["role"] != "system":
+            content = [own["role"], [_named(block) for block in own["content"]]]
+            words = f"{digest}{shapes.written(content)}"
+            digest = sha256(words.encode()).hexdigest()[:32]
+        yield Entry(own, message, digest)
+
+
+def _named(block: Block) -> Block:
+    """Return a block without the objects of its parts."""
+    if isinstance(block.get("content"), list):
+        return {**block, "content": [_named(inner) for inner in block["content"]]}
+    return {key: value for key, value in block.items() if key != "part"}
+
+
+class Thread:
+    """The session that a list and the known decisions make."""
+
+    def __init__(
+        self,
+        listed: Sequence[Entry],
+        known: Mapping[str, Sequence[Step]],  # digest -> decisions, at each known end
+        session: Recorded,
+        at: float,
+    ) -> None:
+        self.session = session
+        self.digest = listed[-1].digest if listed else ""
+        self.persons: frozenset[str] = frozenset()
+        """Texts that the person wrote."""
+        self.places: dict[str, int] = {}
+        """Digest -> number of lines, at each point where the list is known to have
+        ended."""
+        self.is_changed = False
+        """Whether a decision replaced anything."""
+        self._at = at
+        self._listed = listed
+        self._parts: dict[str, Any] = {}
+        self._reply: list[tuple[int, list[Block]]] = []
+        self._usage: Mapping[str, Any] = {}
+        self._taken: set[str] = set()
+        self._open: dict[str, list[str]] = {}
+        self._ids: dict[str, str] = {}
+        """Our id of a call -> the framework's."""
+        self._owners: dict[object, int] = {}
+        """What a block is known by -> the index of its message in the list. -1: it is
+        in no message."""
+        self._blocks: dict[int, list[Block]] = {}
+        session.begin(session.settings, "", [], at=at)
+        self.places[""] = len(session.lines)
+        for index, entry in enumerate(listed):
+            if entry.is_system:
+                continue
+            session.stamp = entry.digest
+            self._add(index, entry.own)
+            if entry.digest in known:
+                self._flush()
+                for step in known[entry.digest]:
+                    self.take(step)
+                self.places[entry.digest] = len(session.lines)
+        self._flush()
+
+    def take(self, step: Step) -> None:
+        """Carry out a decision. One that doesn't fit the session is left out."""
+        summary = step.summary
+        size = len(self.session.context)
+        is_whole = all(0 <= index < size for index in step.kept) and (
+            summary is None or msg.is_content(summary["content"])
+        )
+        if not is_whole:
+            return
+        self.session.stamp += str((step.usage, summary))
+        self.session.take(step, at=self._at)
+        self.is_changed = self.is_changed or bool(step.texts or step.summary)
+
+    def system_texts(self) -> Iterator[str]:
+        """Yield the texts of the system messages, which have a weight, too."""
+        for entry in self._listed:
+            if entry.is_system:
+                yield from (b["text"] for b in entry.own["content"] if "text" in b)
+
+    def written(self, context: Sequence[Message], wrote: "Writer") -> list[Any]:
+        """Write a context as the framework's own messages.
+
+        A message that stays whole is the framework's object. System messages stand in
+        their places, or in front of the summary if their place is gone.
+        """
+        groups = [
+            (owner, [block for _, block in group])
+            for owner, group in groupby(self._owned(context), lambda pair: pair[0])
+        ]
+        systems = [i for i, entry in enumerate(self._listed) if entry.is_system]
+        view = list[Any]()
+        for number, (owner, blocks) in enumerate(groups):
+            later = (each for each, _ in groups[number:] if each is not None)
+            place = next(later, len(self._listed))
+            while systems and systems[0] < place:
+                view.append(self._listed[systems.pop(0)].original)
+            if owner is None:
+                view.append(wrote.said(list(self._spoken(blocks))))
+            else:
+                view.append(self._rewritten(owner, blocks, wrote))
+        return view + [self._listed[index].original for index in systems]
+
+    # -- from the list to the session --------------------------------------------------
+
+    def _add(self, index: int, own: Message) -> None:
+        if own["role"] == "assistant":
+            self._add_reply(index, own)
+            return
+        self._flush()
+        self._blocks[index] = []
+        results = [b for b in own["content"] if b["type"] == "tool_result"]
+        for block in results:
+            self._answer(index, block)
+        others = [b for b in own["content"] if b["type"] != "tool_result"]
+        spoken = [self._spoken_block(block) for block in others]
+        kept = [block for block in spoken if block["text"].strip()]
+        if kept or not results:
+            shown = kept or [shapes.text(NOBODY)]
+            self._close()
+            self.session.say(shown, at=self._at)
+            self._own(index, shown)
+            self.persons |= {block["text"] for block in kept}
+
+    def _add_reply(self, index: int, own: Message) -> None:
+        given = [_named(block) for block in own["content"]]
+        content: list[Block] = msg.received({"content": given}, self._taken)["content"]
+        names = [block["id"] for block in given if block["type"] == "tool_use"]
+        calls = [block["id"] for block in content if block["type"] == "tool_use"]
+        for name, call in zip(names, calls, strict=True):
+            self._ids[call] = name
+        self._taken |= {*calls}
+        self._reply.append((index, content))
+        usage: dict[str, Any] = own.get("usage") or {}
+        if not self._usage and any(usage.values()):
+            self._usage = usage
+
+    def _flush(self) -> None:
+        """Note the parts of a reply, which follow one another, as one message."""
+        if not self._reply:
+            return
+        self._make_room()
+        content = [block for _, blocks in self._reply for block in blocks]
+        message = {"role": "assistant", "content": content, "usage": self._usage}
+        self.session.reply(message, at=self._at)
+        for index, blocks in self._reply:
+            self._blocks[index] = []
+            self._own(index, blocks)
+            for block in blocks:
+                if block["type"] == "tool_use":
+                    name = self._ids[block["id"]]
+                    self._open.setdefault(name, []).append(block["id"])
+        self._reply, self._usage = [], {}
+
+    def _answer(self, index: int, block: Block) -> None:
+        names = self._open.get(block["tool_use_id"])
+        name = names.pop(0) if names else self._unknown_call(block["tool_use_id"])
+        content = block.get("content") or ""
+        if isinstance(content, str):
+            inner: Any = msg.whole(content) if content.strip() else _BLANK
+        else:
+            marked = [self._spoken_block(each) for each in content]
+            inner = [each for each in marked if each["text"].strip()] or _BLANK
+        noted = msg.tool_result(name, "", wrong=bool(block.get("is_error")))
+        noted["content"] = inner
+        self.session.answer(noted, at=self._at)
+        self._own(index, [noted])
+
+    def _unknown_call(self, name: str) -> str:
+        """Note a call for a result that has none, as at the beginning of a trimmed
+        list."""
+        call = shapes.use(name, "unknown", {})
+        [call] = msg.received({"content": [call]}, self._taken)["content"]
+        self._make_room()
+        self.session.reply(
+            {"role": "assistant", "content": [call], "usage": {}}, at=self._at
+        )
+        self._taken.add(call["id"])
+        self._ids[call["id"]] = name
+        self._own(-1, [call])
+        return call["id"]
+
+    def _make_room(self) -> None:
+        """See that the next message may be the assistant's."""
+        self._close()
+        history = self.session.history
+        if not history or history[-1]["role"] == "assistant":
+            self.session.say([shapes.text(NOBODY)], at=self._at)
+
+    def _close(self) -> None:
+        """Answer the calls that the list left open."""
+        for name in self.session.pending:
+            [block] = interrupted(name)["content"]
+            self.session.answer(block, at=self._at)
+            self._own(-1, [block])
+        self._open = {}
+
+    def _spoken_block(self, block: Block) -> Block:
+        """Return the text of a block, and keep the part that it may stand for."""
+        words = msg.whole(str(block.get("text") or ""))
+        if "part" in block:
+            self._parts[words] = block["part"]
+        return shapes.text(words)
+
+    def _own(self, index: int, blocks: Sequence[Block]) -> None:
+        for block in blocks:
+            self._owners[_key(block)] = index
+        if index >= 0:
+            self._blocks[index] += blocks
+
+    # -- from a context to the list ----------------------------------------------------
+
+    def _owned(self, context: Sequence[Message]) -> Iterator[tuple[int | None, Block]]:
+        """Yield the blocks to send, each with the index of its message. None: it is
+        new."""
+        for message in context:
+            for block in msg.blocks(message):
+                owner = self._owners.get(_key(block))
+                is_filler = owner is None and block.get("text") in _SILENT
+                if owner != -1 and not is_filler:
+                    yield owner, block
+
+    def _rewritten(self, owner: int, blocks: list[Block], wrote: "Writer") -> Any:
+        original, own = self._listed[owner].original, self._blocks[owner]
+        if blocks == own:
+            return original
+        old = msg.results([{"role": "user", "content": own}])
+        texts = {
+            self._ids[name]: shapes.bare(msg.result_text(block))
+            for name, block in msg.results(
+                [{"role": "user", "content": blocks}]
+            ).items()
+            if block["content"] != old[name]["content"]
+        }
+        had, has = (
+            any(block["type"] in THINKING for block in each) for each in (own, blocks)
+        )
+        if not texts and had == has:
+            return original
+        return wrote.changed(original, texts, thinking=has)
+
+    def _spoken(self, blocks: Sequence[Block]) -> Iterator[Any]:
+        """Yield the texts of new blocks, and the framework's parts where their marks
+        stand."""
+        marks = "|".join(map(re.escape, self._parts))
+        for block in blocks:
+            text: str = block.get("text") or msg.result_text(block)
+            if msg.is_summary(block) or not marks:
+                yield shapes.bare(text)
+                continue
+            for piece in re.split(f"({marks})", text):
+                if piece in self._parts:
+                    yield self._parts[piece]
+                elif piece.strip():
+                    yield piece.strip() if piece != text else text
+
+
+class Writer:
+    """How an adapter writes its framework's messages."""
+
+    def said(self, parts: list[Any]) -> Any:
+        """Write a user's message of texts, and of parts that are the framework's."""
+        raise NotImplementedError
+
+    def changed(
+        self, original: Any, texts: Mapping[str, str], *, thinking: bool
+    ) -> Any:
+        """Write a message with other results, by the ids of their calls, and without
+        its thinking if it may not keep it."""
+        raise NotImplementedError
+
+
+def _key(block: Block) -> object:
+    """Return what a block is known by, even if its text has changed."""
+    return block["type"], block.get("tool_use_id") or block.get("id") or id(block)
