@@ -12,6 +12,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, cast
 
+from agentlib import messages as msg
 from agentlib.auto_compact import Archive, Summarize, SummaryFailed, auto_compact
 from agentlib.estimation import TokenMeter
 from agentlib.head_and_tail import head_and_tail, head_length, summary_index
@@ -158,6 +159,22 @@ class Now:
         newest = max(changes(self.messages, view), default=-1)
         return self._measured(replace(step, settled=max(self.settled, newest + 1)))
 
+    def unheard(self, view: Sequence[Message]) -> str | None:
+        """Return the person's words that still wait for an answer and stand nowhere in
+        a view. They belong beside the summary. None: nothing is missing.
+
+        >>> now = Now([{"role": "user", "content": "Go."}], Settings(), meter=TokenMeter(),
+        ...           summarize=None, archive=None)
+        >>> now.unheard([]), now.unheard(now.messages)
+        ('Go.', None)
+        """
+        return "\n\n".join(self._missing(view)) or None
+
+    def _missing(self, view: Sequence[Message]) -> list[str]:
+        there = {text for each in view for text in msg.words(each, self.persons)}
+        waiting = msg.waiting(self.messages, self.persons)
+        return [words for _, words in waiting if words not in there]
+
     def compacted(
         self, view: Sequence[Message], archive: str, *, after: Step | None = None
     ) -> Step:
@@ -165,16 +182,26 @@ class Now:
 
         `view` is what a function such as `auto_compact` made of the messages, and
         `archive` the name that its message tells. `after`: a clearing that came first,
-        so the view was made of what it left. Raises ValueError if more is new than one
-        message of the user, or if the others are in another order.
+        so the view was made of what it left. Words that `unheard` joined get a block
+        each. If the answer to words that stay is gone, the new message says that they
+        were answered. Raises ValueError if more is new
+        than one message of the user, or if the others are in another order.
         """
         first = after or Step()
-        step = standing_in(first.applied(self.messages), view)
+        old = first.applied(self.messages)
+        step = standing_in(old, view)
         if step is None:
             raise ValueError(
                 "this view can't be noted as a compaction: one new message of the user "
                 "has to stand for all that went, and the others have to keep their order"
             )
+        summary = step.summary
+        others = [message for message in view if message is not summary]
+        if summary is not None:
+            step = replace(step, summary=_parted(summary, self._missing(others)))
+        waiting = msg.waiting(old, self.persons)
+        if len(msg.waiting(step.applied(old), self.persons)) > len(waiting):
+            step = replace(step, summary=_with_answered(step.summary or {}))
         noted = replace(step, reason=self.reason, focus=self.focus, archive=archive)
         done = self._measured(replace(noted, texts=first.texts))
         return replace(done, tokens_cleared=first.tokens_cleared)
@@ -187,6 +214,27 @@ class Now:
         return replace(
             step, tokens_before=before, tokens_after=after, tokens_cleared=cleared
         )
+
+
+def _parted(summary: Message, words: Sequence[str]) -> Message:
+    """Give each of the person's words a block, if they were joined in one."""
+    joined = "\n\n".join(words)
+    if len(words) < 2 or joined not in [b.get("text") for b in msg.blocks(summary)]:
+        return summary
+    apart = [{"type": "text", "text": each} for each in words]
+    content = [
+        part
+        for block in msg.blocks(summary)
+        for part in (apart if block.get("text") == joined else [block])
+    ]
+    return {**summary, "content": content}
+
+
+def _with_answered(summary: Message) -> Message:
+    """Say beside a summary that the person's words above it were answered."""
+    first, *others = msg.blocks(summary)
+    answered = {"type": "text", "text": msg.ANSWERED}
+    return {"role": "user", "content": [first, answered, *others]}
 
 
 ContextEngine = Callable[[Now], Step]

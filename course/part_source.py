@@ -9,6 +9,7 @@ import builtins
 import functools
 import inspect
 import io
+import re
 import symtable
 import sys
 import textwrap
@@ -89,10 +90,15 @@ def _plain_definition(function: Any) -> str:
 def names_used(text: str) -> list[str]:
     """List the global names that some code reads, in alphabetical order.
 
+    Of code that Python can't read, list all words.
+
     >>> names_used("def f(x, y=None):\\n    return [len(z) + N for z in x]")
     ['N', 'len']
     """
-    table = symtable.symtable(text, "<part>", "exec")
+    try:
+        table = symtable.symtable(text, "<part>", "exec")
+    except SyntaxError:  # a slip; then any word may be one
+        return sorted({*re.findall(r"[^\W\d]\w*", text)})
     return sorted(_globals_read(table))
 
 

@@ -103,14 +103,21 @@ def _compact(has: set[str], has_numbers: bool) -> str:
     wish = "wish or " if no_wish else ""
     lines += [f"    focus = {wish}now.focus", "    archive = now.archive()"]
     lines += _attempt(has)
-    top = "hand_off" if "hand_off" in has else "summary_message"
-    lines.append(f"    top = {top}(harmless(text), archive, active_request(messages))")
+    made = "hand_off" if "hand_off" in has else "summary_message"
     if "with_head" in has and "keep_last" in has:
-        view = "with_head(messages, top, keep_last)"
+        view = "with_head(messages, top({}), keep_last)"
     else:
-        view = f"{'with_head' if 'with_head' in has else 'keep_last'}(messages, top)"
+        view = (
+            "with_head" if "with_head" in has else "keep_last"
+        ) + "(messages, top({}))"
     lines += [
-        f"    done = now.compacted({view}, archive, after=step)",
+        "",
+        "    def top(words=None):",
+        f"        return {made}(harmless(text), archive, words)",
+        "",
+        f"    view = {view.format('')}",
+        f"    view = {view.format('now.unheard(view)')}",
+        "    done = now.compacted(view, archive, after=step)",
         "    return replace(done, failure=failure, focus=focus)",
     ]
     return "\n".join(lines)
@@ -183,7 +190,7 @@ from dataclasses import replace
 from agentlib.auto_compact import SummaryFailed, harmless, summary_message, summary_text
 from agentlib.estimation import estimate_text
 from agentlib.head_and_tail import handoff_prompt
-from agentlib.messages import active_request, exchanges, last_assistant
+from agentlib.messages import exchanges, last_assistant
 from agentlib.recovery import spoken_lines
 """
 """Whatever `compact` and its helpers may need. The file keeps those that they use."""

@@ -8,6 +8,8 @@ not by a web page.
 """
 
 import ast
+import hashlib
+import json
 import linecache
 import os
 import re
@@ -35,15 +37,21 @@ from course.rooms import find
 
 FILE = "my_agent.py"
 LOCK = f".{FILE}.lock"
+WRITTEN = f".{FILE}.json"
+"""How each section was written: its checksum."""
 MARK = ".copied.json"
 """A folder with this file is a workbook."""
 COMPACT = "compact"
 ENGINE = "11.1"
 """The exercise that the file's `compact` may answer."""
+_UNITS = (
+    "# threshold and summary_tokens are shares of the window, min_chars is characters\n"
+)
 _HEADING = re.compile(r"^# -- (\d\d\.\d|NUMBERS|compact)\b.*$", re.MULTILINE)
 _TITLE = (
     '"""My agent, as far as I have come.\n\n'
-    'agentlib --engine workbook/my_agent.py:compact "Read every Python file and report"\n"""'
+    "Run it from the folder above this one:\n"
+    '.venv/bin/python -m agentlib --engine workbook/my_agent.py:compact "…"\n"""'
 )
 
 
@@ -172,12 +180,15 @@ def workbook() -> Path | None:
     return folder if (folder / MARK).is_file() and "CI" not in os.environ else None
 
 
+def text_of(folder: Path | None) -> str:
+    """Return the text of a workbook's file, "" if there is none."""
+    path = folder / FILE if folder else None
+    return path.read_text(encoding="utf-8") if path and path.is_file() else ""
+
+
 def read(folder: Path | None) -> AgentFile:
     """Read a workbook's file. Without one there are no sections."""
-    path = folder / FILE if folder else None
-    if path is None or not path.is_file():
-        return AgentFile()
-    return parsed(path.read_text(encoding="utf-8"))
+    return parsed(text) if (text := text_of(folder)) else AgentFile()
 
 
 def keep(exercise: str, answer: Any) -> str:
@@ -195,6 +206,10 @@ def keep(exercise: str, answer: Any) -> str:
         file = read(folder)
         before = file.text() if file.sections else ""
         try:
+            if _is_edited(folder, file, exercise):
+                raise CannotStand(
+                    "somebody edited it there; delete it to take this one"
+                )
             put(file, exercise, answer)
         except CannotStand as reason:
             kept = " The one from before stays." if exercise in file.sections else ""
@@ -203,7 +218,11 @@ def keep(exercise: str, answer: Any) -> str:
         if text == before:
             return ""
         _write(folder / FILE, text)
-    return f"It stands in workbook/{FILE}{_about_compact(file, exercise)}."
+        _note(folder, file, exercise)
+    renamed = ""
+    if exercise in PARTS and answer.__name__ != PARTS[exercise].name:
+        renamed = f", as `{PARTS[exercise].name}`"
+    return f"It stands in workbook/{FILE}{renamed}{_about_compact(file, exercise)}."
 
 
 def remove(folder: Path, exercises: Iterable[str]) -> None:
@@ -216,6 +235,35 @@ def remove(folder: Path, exercises: Iterable[str]) -> None:
         if not is_theirs:
             _rewrite_compact(file)
         _write(folder / FILE, file.text())
+        _note(folder, file)
+
+
+def _note(folder: Path, file: AgentFile, written: str = "") -> None:
+    """Note how a section was written, to tell later whether somebody edited it."""
+    known = {
+        name: text for name, text in _noted(folder).items() if name in file.sections
+    }
+    if written in file.sections:
+        known[written] = _sum(file.sections[written])
+    _write(folder / WRITTEN, json.dumps(known, indent=1) + "\n")
+
+
+def _noted(folder: Path) -> dict[str, str]:
+    try:
+        return dict(json.loads((folder / WRITTEN).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return {}
+
+
+def _is_edited(folder: Path, file: AgentFile, exercise: str) -> bool:
+    """Tell whether a part isn't as it was written. Without a note nobody knows."""
+    known = _noted(folder).get(exercise)
+    text = file.sections.get(exercise)
+    return None not in (known, text) and _sum(str(text)) != known
+
+
+def _sum(text: str) -> str:
+    return hashlib.sha256(text.strip().encode()).hexdigest()
 
 
 def _rewrite_compact(file: AgentFile) -> None:
@@ -228,11 +276,13 @@ def _rewrite_compact(file: AgentFile) -> None:
 
 def put(file: AgentFile, exercise: str, answer: Any) -> None:
     """Put an answer into its section. Raises CannotStand if it can't stand in a file."""
+    if exercise in PARTS:
+        _check_alone(file, exercise)
     is_theirs = file.has_own_compact
     if numbers := numbers_of(exercise, answer):
         known = _numbers_in(file) | numbers
         lines = "".join(f"    {name!r}: {value!r},\n" for name, value in known.items())
-        file.sections[NUMBERS] = f"NUMBERS = {{\n{lines}}}\n".replace("'", '"')
+        file.sections[NUMBERS] = f"{_UNITS}NUMBERS = {{\n{lines}}}\n".replace("'", '"')
     else:
         others = frozenset(PARTS[name].name for name in PARTS)
         source = source_of(answer, PARTS[exercise].name, others)
@@ -248,6 +298,21 @@ def put(file: AgentFile, exercise: str, answer: Any) -> None:
         file.imports |= source.imports
     if not is_theirs:
         _rewrite_compact(file)
+
+
+def _check_alone(file: AgentFile, exercise: str) -> None:
+    """Raise CannotStand if another section defines the part's name, such as one whose
+    heading was deleted."""
+    name = PARTS[exercise].name
+    for section, text in file.sections.items():
+        defined = [
+            node.name for node in _statements(text) if isinstance(node, ast.FunctionDef)
+        ]
+        if section != exercise and name in defined:
+            raise CannotStand(
+                f"`{name}` stands below the heading of {section} there; delete it, or "
+                f"put `{_heading(exercise)}` above it"
+            )
 
 
 def _numbers_in(file: AgentFile) -> dict[str, Any]:
@@ -299,17 +364,6 @@ class Loaded:
         engine = [name for name, part in PARTS.items() if part.is_of_engine]
         return len([name for name in engine if name in self.functions]), len(engine)
 
-    @property
-    def whose(self) -> str:
-        """Say in one line whose each part of the engine is."""
-        engine = [name for name, part in PARTS.items() if part.is_of_engine]
-        mine = [name for name in engine if name in self.functions]
-        others = [name for name in engine if name not in self.functions]
-        if not mine:
-            return "All parts are the course's."
-        rest = f"; {_listed(others)} the course's" if others else ""
-        return f"{_listed(mine)} yours{rest}."
-
 
 def contents(folder: Path | None) -> str:
     """Return the table of contents of a workbook's file: a line for each part."""
@@ -318,12 +372,17 @@ def contents(folder: Path | None) -> str:
         return f"Your agent has no part yet. What passes goes into workbook/{FILE}."
     lines = file.text().count("\n")
     rows = [f"Your agent so far, workbook/{FILE}, {lines} lines:"]
-    rows += [
-        f"  {name}  {PARTS[name].name:12} {PARTS[name].title}" for name in file.parts
-    ]
+    if NUMBERS in file.sections:
+        rows.append(f"  -     {NUMBERS:12} Its own numbers")
+    for name in file.parts:
+        beside = "" if PARTS[name].is_of_engine else " (for a loop of your own)"
+        rows.append(f"  {name}  {PARTS[name].name:12} {PARTS[name].title}{beside}")
     if COMPACT in file.sections:
         whose = "yours" if file.has_own_compact else "written by the course"
-        rows.append(f"        {COMPACT:12} What the next request sends ({whose})")
+        rows.append(f"  -     {COMPACT:12} What the next request sends ({whose})")
+    of_engine = [name for name in PARTS if PARTS[name].is_of_engine]
+    solved = len([name for name in of_engine if name in file.sections])
+    rows.append(f"{solved} of the {len(of_engine)} parts that an engine can have.")
     return "\n".join(rows)
 
 
@@ -341,7 +400,7 @@ def engine_before(
     mine = [name for name in earlier if name in functions]
     others = [name for name in earlier if name not in functions]
     if not mine:
-        return pipeline.compact, f"{_listed(others)} the course's."
+        return pipeline.compact, f"This agent is the course's: {_named(others)}."
     filled = [name for name in others if name in FILLED]
     absent = [name for name in others if name not in FILLED]
     chosen = {name: functions.get(name, find(name).finished) for name in earlier}
@@ -350,22 +409,13 @@ def engine_before(
     exec(COMPACT_IMPORTS, module)
     module |= names
     exec(compile(compact_of([*mine, *filled], False), FILE, "exec"), module)
-    says = [
-        f"{_listed(group)} {whose}"
-        for group, whose in (
-            (mine, "yours"),
-            (filled, "the course's"),
-            (absent, "not in it"),
-        )
-        if group
-    ]
-    return module[COMPACT], "; ".join(says) + "."
+    groups = {"yours": mine, "the course's": filled, "not in it yet": absent}
+    says = [f"{whose}: {_named(each)}" for whose, each in groups.items() if each]
+    return module[COMPACT], f"The parts of this agent. {'; '.join(says).capitalize()}."
 
 
-def _listed(names: list[str]) -> str:
-    if len(names) == 1:
-        return f"{names[0]} is"
-    return f"{', '.join(names[:-1])} and {names[-1]} are"
+def _named(names: Iterable[str]) -> str:
+    return ", ".join(f"{name} {PARTS[name].name}" for name in names)
 
 
 def load(folder: Path | None, passes: Callable[[str, Any], bool]) -> Loaded:

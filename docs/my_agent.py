@@ -1,6 +1,7 @@
 """My agent, as far as I have come.
 
-agentlib --engine workbook/my_agent.py:compact "Read every Python file and report"
+Run it from the folder above this one:
+.venv/bin/python -m agentlib --engine workbook/my_agent.py:compact "…"
 """
 
 from dataclasses import replace
@@ -8,14 +9,15 @@ from dataclasses import replace
 from agentlib.auto_compact import SummaryFailed, harmless, summary_text
 from agentlib.estimation import estimate_text, estimate_tokens
 from agentlib.head_and_tail import handoff_prompt
-from agentlib.messages import SUMMARY_END, SUMMARY_HEADER, active_request, blocks
-from agentlib.messages import exchanges, is_summary, last_assistant, of_type
-from agentlib.messages import tool_names, with_results
+from agentlib.messages import SUMMARY_END, SUMMARY_HEADER, blocks, exchanges
+from agentlib.messages import is_summary, last_assistant, of_type, tool_names
+from agentlib.messages import with_results
 from agentlib.recovery import spoken_lines
 from agentlib.tools import result
 
 
 # -- NUMBERS My agent's own numbers (yours)
+# threshold and summary_tokens are shares of the window, min_chars is characters
 NUMBERS = {
     "keep_recent": 3,
     "min_chars": 3000,
@@ -144,8 +146,13 @@ def compact(now):
             return replace(step, failure=str(error), archive=archive)
         text = without_model(messages, now.settings.summary_tokens)
         failure = str(error)
-    top = hand_off(harmless(text), archive, active_request(messages))
-    done = now.compacted(with_head(messages, top, keep_last), archive, after=step)
+
+    def top(words=None):
+        return hand_off(harmless(text), archive, words)
+
+    view = with_head(messages, top(), keep_last)
+    view = with_head(messages, top(now.unheard(view)), keep_last)
+    done = now.compacted(view, archive, after=step)
     return replace(done, failure=failure, focus=focus)
 
 

@@ -217,7 +217,7 @@ def play(
     `habits` are those of `offline_api.client`. Live, commands run in bubblewrap or not
     at all. An error of the API ends the run and stands in `Run.refused`. The same
     arguments give the same run, so it is made once and remembered, unless a function of
-    yours other than `engine` is in it.
+    yours is in it, other than an engine of a module.
 
     A part of yours takes the place of the agent's own:
 
@@ -256,7 +256,8 @@ def play(
             f"play takes no {', '.join(unknown)}; it takes {', '.join(names)}"
         )
     check_together(parts)
-    run = _remembered if parts.keys() <= _REMEMBERED else _played
+    is_fixed = parts.keys() <= _REMEMBERED and not _may_change(parts.get("engine"))
+    run = _remembered if is_fixed else _played
     return run(
         task,
         settings,
@@ -266,6 +267,12 @@ def play(
         habits,
         tuple(sorted(parts.items())),
     )
+
+
+def _may_change(engine: object) -> bool:
+    """Tell whether an engine stands in a notebook or in a learner's file, where what it
+    calls may have been defined again since."""
+    return getattr(engine, "__module__", "") in ("__main__", "my_agent")
 
 
 def keep_runs(kept: Kept) -> None:

@@ -56,10 +56,14 @@ def engine_named(name: str) -> ContextEngine:
         SystemExit,
     ) as error:  # importing somebody's code can raise anything
         problem = f"{type(error).__name__}: {error}"
-        raise ValueError(
-            f"{name!r} is no engine: {problem}; write MODULE:FUNCTION or FILE.py:FUNCTION, "
-            "such as mine:compact or workbook/my_agent.py:compact"
-        ) from error
+        is_code = isinstance(error, SyntaxError)
+        cure = (
+            "mend that line"
+            if is_code
+            else "write MODULE:FUNCTION or FILE.py:FUNCTION, such as mine:compact or "
+            "workbook/my_agent.py:compact"
+        )
+        raise ValueError(f"{name!r} is no engine: {problem}; {cure}") from error
     if not callable(engine):
         raise ValueError(f"{name!r} is no engine: {engine!r:.60} can't be called")
     try:

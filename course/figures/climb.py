@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 
-from session_report.style import BLUE, GREY, RED, Chart, many, plain
+from session_report.style import BLUE, DARK, GREY, RED, Chart, many, plain
 
 FILES, FACTS = 24, 4
 """The most that the session's report can hold."""
@@ -71,12 +71,23 @@ def _name(
     """Write lessons and facts over the dots that are higher than those before, else
     under them."""
     highest = 0
+    lessons = {n: row for n, row in rows.items() if not n.startswith("yours")}
+    for name in rows.keys() - lessons.keys():
+        words = f"{name}: {many(rows[name]['facts'], 'fact')}"
+        axes.annotate(
+            words,
+            xy=(rows[name][dollars], rows[name]["described"]),
+            xytext=(0.98 * right, 2),
+            ha="right",
+            color=DARK,
+            arrowprops={"arrowstyle": "-", "color": GREY, "shrinkB": 7},
+        )
     halo: Any = {"path_effects": [withStroke(linewidth=2.5, foreground="white")]}
-    for lessons in _alike(rows, dollars, right / 12):
-        row = rows[lessons[0]]
+    for group in _alike(lessons, dollars, right / 12):
+        row = rows[group[0]]
         files = row["described"]
-        x = sum(rows[lesson][dollars] for lesson in lessons) / len(lessons)
-        words = ", ".join(lessons)
+        x = sum(rows[lesson][dollars] for lesson in group) / len(group)
+        words = ", ".join(group)
         words += f": {many(row['facts'], 'fact')}" if files else ""
         y, side = (1.2, "bottom") if files > highest or not files else (-1.4, "top")
         axes.text(x, files + y, words, color=GREY, ha="center", va=side, **halo)

@@ -15,7 +15,7 @@ from course.page import run_sentence
 from course.panels.panel import Panel, knobs
 from course.rooms.transcripts import plain_answers, plain_load, power_cut
 from course.table import Table, as_table
-from session_report.style import many
+from session_report.style import RED, Chart, many
 from windtunnel.runner import Run, play
 from windtunnel.tasks.scenarios import REVIEW
 
@@ -39,10 +39,15 @@ LATE = at(10_400)
 """65 % of the window, and so few summaries that a picture shows each one."""
 
 
-def chart(run: Run, title: str) -> Any:
-    """Draw the tokens of each request of a run."""
+def chart(run: Run, title: str, killed: int = 0) -> Chart:
+    """Draw the tokens of each request of a run. `killed`: a turn to mark."""
     refused = {"": run.refused} if run.refused else {}
-    return charts.turns(run.table(), title=title, turns=TURNS, refused=refused)
+    picture = charts.turns(run.table(), title=title, turns=TURNS, refused=refused)
+    if killed:
+        axes = picture.figure.axes[0]
+        axes.axvline(killed + 0.5, color=RED, linewidth=1.5, linestyle=":")
+        axes.text(killed + 1, 0.9 * WINDOW, "killed", color=RED)
+    return picture
 
 
 def after_a_power_cut(append: Callable[..., Any], engine: ContextEngine) -> Run:
@@ -77,10 +82,10 @@ def rows(runs: Mapping[str, Run]) -> Table:
     frame = {
         name: {
             "turns": run.turns,
-            "compactions": len(run.session.compactions),
+            "summaries": len(run.session.compactions),
             "sent": run.sent,
             "described": run.checks["described"],
-            "rule kept": run.checks["rule kept"],
+            "rule": run.checks["rule kept"],
             "report": run.checks["done"],
         }
         for name, run in runs.items()
