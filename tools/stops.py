@@ -40,6 +40,10 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
         "behind": (2_000, 5_000, 10_000, 15_000, 20_000, 30_000, 40_000),
         "size": (100_000, 400_000),
     },
+    "an_hour": {
+        "threshold": (3_000, 4_000, 6_000, 8_000, 10_400, 13_000),
+        "keep_recent": (0, 1, 3, 8),
+    },
     "what_if": {
         "default": {
             "clear_when": ("always", "cold", "never"),
