@@ -65,6 +65,11 @@ ASKED: Mapping[str, Mapping[str, tuple[Choice, ...]]] = {
     "11.pairs": {"spilled": TRUTH, "claude_code": TRUTH, "positional": TRUTH},
     "11.again": {"summaries": ("1", "a few", "more than ten")},
     "11.rented": {"clearing": PRICE, "summary": PRICE},
+    "12.live": {"programs": NUMBER},
+    "12.shallow": {"hermes": ("none", "some", "most")},
+    "hour.clear": {"finishes": TRUTH},
+    "hour.summary": {"rule_kept": TRUTH},
+    "hour.early": {"turns": MORE},
 }
 """By the prediction's name, each value that it asks for and what it may be."""
 

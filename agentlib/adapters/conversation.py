@@ -65,6 +65,9 @@ class Conversations(Writer):
     or the kinds of `Event` that say compaction."""
 
     reason: ClassVar[step.Reason] = "auto"
+    keeps_views: ClassVar[bool] = False
+    """Whether the framework's list has our summaries in it, and not only its own
+    messages."""
     is_cut: ClassVar[bool] = False
     """Whether the list is cut to size if there is no summary, because the framework
     can't go on with the whole of it."""
@@ -181,7 +184,7 @@ class Conversations(Writer):
             summarize=through(self._parts(rest, meter), asking),
             archive=session.archive,
             reason=self.reason,
-            persons=thread.persons,
+            persons=self._persons(thread),
         )
         try:
             made = pipeline.run_engine(self.engine, now)
@@ -195,6 +198,13 @@ class Conversations(Writer):
             self.say("adapter_failed", f"the engine decided nothing: {error!r:.500}")
             made = Step()
         return replace(made, usage=tuple(bills))
+
+    def _persons(self, thread: Thread) -> frozenset[str]:
+        """Return what the person wrote, without summaries if the list keeps ours."""
+        if not self.keeps_views:
+            return thread.persons
+        texts = [{"type": "text", "text": each} for each in thread.persons]
+        return frozenset(each["text"] for each in texts if not msg.is_summary(each))
 
     def _cut(self, made: Step, now: pipeline.Now) -> Step:
         failure = made.failure or ""

@@ -44,6 +44,7 @@ class Compaction(Conversations, CompactionStrategy):
 
     reason = "manual"
     is_cut = True
+    keeps_views = True
     passing = (LimitExceededError,)
     preserve_prefix = False
     """Don't send the first request again: the engine keeps the newest, beside its

@@ -283,11 +283,18 @@ def _needed(words: Sequence[str], search: str) -> list[str]:
         str(Path(relay.__file__).parent),
         str(Path(program).parent),
         str(Path(program).resolve().parent),
+        *[str(each) for each in _environments(Path(program))],
         *search.split(os.pathsep),
         *named,
     ]
     real = {str(Path(each).absolute()) for each in places if Path(each).exists()}
     return sorted(each for each in real if each.startswith("/tmp/"))
+
+
+def _environments(program: Path) -> list[Path]:
+    """Return the virtual environment that a program stands in, if it is in one."""
+    place = program.absolute().parent.parent
+    return [place] if (place / "pyvenv.cfg").is_file() else []
 
 
 def _no_wall(words: Sequence[str], folder: Path, told: int, search: str) -> list[str]:
