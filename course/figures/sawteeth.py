@@ -59,7 +59,7 @@ def sawteeth(rows: Sequence[Row], notes: Sequence[str], title: str) -> Chart:
             color=GREY,
             fontsize=8.5,
         )
-    words = "each bar is a prompt · dashed: the window · arrow: a compaction"
+    words = "each bar is a request · dashed: the window · arrow: a compaction"
     chart.figure.text(0.014, 0.3 / chart.height, words, color=GREY, fontsize=9)
     more = "purple: a request for a summary · red: refused"
     chart.figure.text(0.014, 0.1 / chart.height, more, color=GREY, fontsize=9)

@@ -119,7 +119,11 @@ def _decided(answer: Answer) -> None:
         "a little of the prompt was cached": made(cached=0.2),
         "nearly whole": made(shown=0.927),
         "no result was there to show": made(shown=None),
-        "the person's words stay": made(words_kept=2),
+        "one message of the person stays": made(words_kept=1),
+        "two messages of the person stay": made(words_kept=2),
+        "exactly half was cached": made(cached=0.5),
+        "exactly 0.9 was shown": made(shown=0.9),
+        "a little more than half was shown": made(shown=0.6),
         "a window that is half as large": made(before=41_000, after=1_000),
     }
     answer.agree(
@@ -202,6 +206,18 @@ def _complains(answer: Answer) -> None:
         ),
         "a prompt stays large without a summary": _requests(
             ("main", 80), ("main", 79), ("main", 78)
+        ),
+        "another prompt follows a shallow one": _requests(
+            ("main", 80), ("summary", 9), ("main", 60), ("main", 70)
+        ),
+        "a prompt follows a refused one": _requests(
+            ("main", 90), ("summary", 9), ("refused", 120), ("main", 85)
+        ),
+        "a refused prompt is the one before": _requests(
+            ("main", 60), ("refused", 110), ("summary", 9), ("main", 50)
+        ),
+        "a title is asked for in between": _requests(
+            ("main", 80), ("other", 5), ("summary", 9), ("main", 60)
         ),
         "two of them": _requests(
             ("main", 80), ("summary", 9), ("main", 70), ("summary", 9), ("main", 60)
@@ -345,7 +361,7 @@ def picture(find: Callable[..., Any], decide: Callable[..., Any], own: Run) -> C
     ]
     mine = row_of(own)
     notes.append(note(find(requests_of(mine)), {}))
-    title = "Each compacts in its own way: when, how deep, from what"
+    title = "Ten programs meet the end of a window, each in its own way"
     return sawteeth([*rows, mine], notes, title)
 
 
@@ -373,9 +389,7 @@ def beside(run: Run, program: str = LIKE) -> Chart:
     """Draw a program's run and one of ours on the same task, below each other."""
     rows = [of_seed(program), row_of(run)]
     notes = [note(compactions_in(requests_of(row)), {}) for row in rows]
-    return sawteeth(
-        rows, notes, f"{name_of(rows[0])}, and our agent with its decisions"
-    )
+    return sawteeth(rows, notes, f"{name_of(rows[0])}, and our agent with its numbers")
 
 
 def asking_live(decide: Callable[..., Mapping[str, Any]]) -> int:
@@ -402,7 +416,11 @@ def complained(
             "refused": sum(each["refused"] for each in counts),
             "first at": first[0] if first else math.nan,
         }
-    return as_table(frame, units={"first at": "request"})
+    words = (
+        "Sums of five seeds; `first at` is of seed 1. Claude Code's refusals are by our "
+        "server, which doesn't accept a thinking block after a compaction."
+    )
+    return as_table(frame, units={"first at": "request"}, caption=words)
 
 
 def how_many(

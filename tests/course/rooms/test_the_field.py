@@ -63,6 +63,26 @@ def only_the_first(requests):
     return complaints_in(requests)[:1]
 
 
+def never_reset(requests):
+    """Right, but after the first summary every prompt counts as one behind it."""
+    found, before, asked = [], 0, False
+    for number, each in enumerate(requests, 1):
+        if each["kind"] == "summary":
+            asked = True
+        elif each["kind"] == "refused":
+            found.append((number, "refused"))
+            before = each["tokens"]
+        elif each["kind"] == "main":
+            if asked and each["tokens"] > 2 / 3 * before:
+                found.append((number, "shallow"))
+            before = each["tokens"]
+    return found
+
+
+def without_others(requests):
+    return complaints_in([each for each in requests if each["kind"] != "other"])
+
+
 def both(requests):
     every = [{**r, "kind": "main"} if r["kind"] == "refused" else r for r in requests]
     shallow = [pair for pair in complaints_in(every) if pair[1] == "shallow"]
@@ -109,7 +129,7 @@ WRONG = {
             "TypeError",
         ),
         (decided(when=lambda made: round(made["before"] / 100_000, 2)), "half"),
-        (decided(words=lambda made: "retold"), "the person's words stay"),
+        (decided(words=lambda made: "retold"), "one message of the person stays"),
     ],
     "12.3": [
         ({"threshold_pct": 95, "tail_tokens": 30_000}, "be within 5 points"),
@@ -126,6 +146,8 @@ WRONG = {
         (both, "it ends refused after a summary"),
         (from_two_thirds, "exactly two thirds are left"),
         (lambda requests: [], "a prompt was refused"),
+        (never_reset, "another prompt follows a shallow one"),
+        (without_others, "a title is asked for in between"),
     ],
 }
 
