@@ -428,8 +428,8 @@ def how_many(
     find: Callable[..., Sequence[Any]],
     program: str,
 ) -> str:
-    """Say whether none, some or most compactions of a program were shallow."""
+    """Say whether few or most compactions of a program were shallow."""
     rows = [requests_of(row) for row in field()[program]]
     shallow = sum(what == "shallow" for row in rows for _, what in complain(row))
     share = shallow / max(1, sum(len(find(row)) for row in rows))
-    return "none" if not share else "most" if share > 0.5 else "some"
+    return "most" if share > 0.5 else "few"

@@ -597,8 +597,7 @@ def test_a_request_that_is_stopped_counts_as_the_most_it_can_cost():
 @settings(max_examples=60, deadline=None)
 def test_no_bytes_at_all_lead_to_a_second_request_under_a_reached_cap(noise, cut):
     cap = Cap(0.0001)
-    with raw(ALL[:cut] + noise) as (url, asked):
-        api = live(url, cap)
+    with raw(ALL[:cut] + noise) as (url, asked), live(url, cap) as api:
         for _ in range(3):
             with suppress(LiveError, anthropic.APIError, CapReached):
                 ask(api)
