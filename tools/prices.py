@@ -94,7 +94,7 @@ def written(prices: Mapping[str, Any]) -> str:
 
 
 def main() -> None:
-    """Download the newest release, and write the list anew."""
+    """Download the newest release, and write the list again."""
     with tempfile.TemporaryDirectory() as folder:
         ask = [sys.executable, "-m", "pip", "download", "--no-deps", "--quiet"]
         subprocess.run([*ask, "--dest", folder, "litellm"], check=True)

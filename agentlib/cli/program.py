@@ -34,7 +34,7 @@ def started_by(module: str, script: str) -> list[str]:
 
 
 def engine_named(name: str) -> ContextEngine:
-    """Import `module:function` or `path/to/file.py:function`; `compact` if none is named.
+    """Import `module:function` or `path/to/file.py:function`, `compact` if none is named.
 
     The current folder is searched last, so that a `random.py` there doesn't hide the
     library's. Raises ValueError with what is wrong about the name.

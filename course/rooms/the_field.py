@@ -139,6 +139,10 @@ OURS = Settings(micro="off", manual=False, context_window=WINDOW, summary_tokens
 """Our agent with nothing but summaries, as long as those of the imitated program."""
 
 
+AS_PI = {"threshold_pct": 80, "tail_tokens": 30_000}
+"""Numbers that pass 12.3. They run where the learner's don't yet."""
+
+
 def imitated(numbers: Mapping[str, int]) -> Settings:
     """Return our settings with a program's two numbers, in the field's window."""
     return replace(

@@ -63,22 +63,6 @@ def only_the_first(requests):
     return complaints_in(requests)[:1]
 
 
-def never_reset(requests):
-    """Right, but after the first summary every prompt counts as one behind it."""
-    found, before, asked = [], 0, False
-    for number, each in enumerate(requests, 1):
-        if each["kind"] == "summary":
-            asked = True
-        elif each["kind"] == "refused":
-            found.append((number, "refused"))
-            before = each["tokens"]
-        elif each["kind"] == "main":
-            if asked and each["tokens"] > 2 / 3 * before:
-                found.append((number, "shallow"))
-            before = each["tokens"]
-    return found
-
-
 def without_others(requests):
     return complaints_in([each for each in requests if each["kind"] != "other"])
 
@@ -89,20 +73,26 @@ def both(requests):
     return sorted([*shallow, *refused_alone(requests)])
 
 
-def from_two_thirds(requests):
-    """Right, but exactly two thirds are shallow, too."""
-    found, before, asked = [], 0, False
-    for number, each in enumerate(requests, 1):
-        if each["kind"] == "summary":
-            asked = True
-        elif each["kind"] == "refused":
-            found.append((number, "refused"))
-            before, asked = each["tokens"], False
-        elif each["kind"] == "main":
-            if asked and each["tokens"] >= 2 / 3 * before:
+def nearly(resets=True, equal=False):
+    """Right, but for one slip: the summary is never forgotten, or exactly two thirds
+    are shallow, too."""
+
+    def complaints(requests):
+        found, before, asked = [], 0, False
+        for number, each in enumerate(requests, 1):
+            limit = 2 / 3 * before
+            is_large = each["tokens"] >= limit if equal else each["tokens"] > limit
+            if each["kind"] == "summary":
+                asked = True
+            elif each["kind"] == "refused":
+                found.append((number, "refused"))
+            elif each["kind"] == "main" and asked and is_large:
                 found.append((number, "shallow"))
-            before, asked = each["tokens"], False
-    return found
+            if each["kind"] in ("main", "refused"):
+                before, asked = each["tokens"], asked and not resets
+        return found
+
+    return complaints
 
 
 WRONG = {
@@ -144,9 +134,9 @@ WRONG = {
         (from_zero, "a prompt was refused"),
         (refused_alone, "three quarters are left"),
         (both, "it ends refused after a summary"),
-        (from_two_thirds, "exactly two thirds are left"),
+        (nearly(equal=True), "exactly two thirds are left"),
         (lambda requests: [], "a prompt was refused"),
-        (never_reset, "another prompt follows a shallow one"),
+        (nearly(resets=False), "another prompt follows a shallow one"),
         (without_others, "a title is asked for in between"),
     ],
 }
