@@ -107,10 +107,12 @@ def auto_compact(
     ('Said one.', 'Go on.')
     """
     cut = keep_from(messages, keep_exchanges)
-    replaced, kept = messages[:cut], messages[cut:]
+    replaced = messages[:cut]
+    kept = messages[cut:]
     if not is_worth_it(replaced):
         return list(messages)
-    name, text = archive(), summarize(messages, focus)
+    name = archive()
+    text = summarize(messages, focus)
     carried = [words for i, words in msg.waiting(messages, persons) if i < cut]
     summary = summary_message(text, name, carried, reference_only=reference_only)
     check_summary(summary, replaced)
@@ -139,7 +141,8 @@ def check_summary(summary: Message, replaced: Sequence[Message]) -> None:
     """Raise SummaryFailed if the summary is empty or larger than what it replaces."""
     if not summary_text(summary):
         raise SummaryFailed("the summary is empty")
-    before, after = sum(map(message_tokens, replaced)), message_tokens(summary)
+    before = sum(map(message_tokens, replaced))
+    after = message_tokens(summary)
     if after >= before:
         raise SummaryFailed(
             f"the summary is larger ({after:,.0f} tokens) than what it replaces ({before:,.0f})"
@@ -271,7 +274,8 @@ def summary_in(reply: Message, most: int) -> str:
     >>> summary_in(msg.received(reply), most=100)
     'All was read.'
     """
-    stop, tokens = reply["stop_reason"], reply["usage"].get("output_tokens") or 0
+    stop = reply["stop_reason"]
+    tokens = reply["usage"].get("output_tokens") or 0
     text = "\n".join(block["text"] for block in msg.of_type(reply, "text")).strip()
     if stop not in ("end_turn", "stop_sequence"):
         raise SummaryFailed(f"the summary stopped with {stop} after {tokens} tokens")
@@ -305,7 +309,8 @@ def refused_sizes(error: Exception) -> tuple[int, int]:
     # 32000".
     both = r"(\d+) (?:\+|`inputs` tokens and) (\d+)"
     text = re.sub(both, lambda sum: str(int(sum[1]) + int(sum[2])), str(error))
-    status, words = getattr(error, "status_code", None), _TOO_LONG.search(text)
+    status = getattr(error, "status_code", None)
+    words = _TOO_LONG.search(text)
     if status != 413 and not (status and words):
         return 0, 0
     sizes = (

@@ -90,7 +90,8 @@ def hooked(
         half = sum(map(message_tokens, messages)) / 2 - estimate_text(
             summary, "summary"
         )
-        room, texts = min(half, most), [summary]
+        room = min(half, most)
+        texts = [summary]
         for name, text in (
             each for restore in hooks.restore for each in restore(messages)
         ):
@@ -197,10 +198,13 @@ def most_used(count: int = 8) -> Restore:
 
     def restore(messages: Sequence[Message]) -> list[tuple[str, str]]:
         calls = {call["id"]: call for m in messages for call in of_type(m, "tool_use")}
-        later, uses, found = set[str](), dict[str, list[bool]](), dict[str, _Found]()
+        later = set[str]()
+        uses = dict[str, list[bool]]()
+        found = dict[str, _Found]()
         for age, message in enumerate(reversed(messages)):
             for block in of_type(message, "tool_result"):
-                call, text = calls[block["tool_use_id"]], result_text(block)
+                call = calls[block["tool_use_id"]]
+                text = result_text(block)
                 uses.setdefault(call["name"], []).append(
                     not later.isdisjoint(_runs(text))
                 )

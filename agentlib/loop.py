@@ -160,8 +160,10 @@ class Agent:
         self.tools = [*self.workspace.definitions, *([COMPACT_TOOL] if manual else [])]
         self.meter = metered(self.session, settings, self.system + str(self.tools))
         self._calls = set(tool_names(self.session.history))
-        self._tier, self._limit = 0.0, 0
-        self._full, self._full_after = "", -1
+        self._tier = 0.0
+        self._limit = 0
+        self._full = ""
+        self._full_after = -1
 
     def run(self, prompt: str | None, max_turns: int = MAX_TURNS) -> Iterator[Turn]:
         """Prepare the context, ask the model, note its reply, act on its calls, and
@@ -171,7 +173,8 @@ class Agent:
         for number in range(1, max_turns + 1):
             if not self.has_work():
                 return
-            at, start = self.now(), len(self.session.history)
+            at = self.now()
+            start = len(self.session.history)
             reply, steps = self.ask(at, self.prepare(at))
             stop = reply["stop_reason"]
             cuts = cuts + 1 if stop == "max_tokens" else 0
@@ -223,7 +226,8 @@ class Agent:
         at once.
         """
         self.open()
-        settings, size = self.settings, self.meter.estimate(self.session.before())
+        settings = self.settings
+        size = self.meter.estimate(self.session.before())
         if size > (
             most := settings.threshold_tokens
             if settings.auto
@@ -263,7 +267,8 @@ class Agent:
         the end. The session's file is kept from other processes while this agent lives.
         """
         self._hold = self.session.hold()
-        session, terms = self.session, (self.settings, self.system, self.tools)
+        session = self.session
+        terms = (self.settings, self.system, self.tools)
         if (
             session.resumed
             or (session.settings, session.system, session.tools) != terms
@@ -279,7 +284,8 @@ class Agent:
     def _cut(self) -> str | None:
         """Return the stop reason of the last reply, if it was cut off and nothing has
         followed it."""
-        requests, history = self.session.requests, self.session.history
+        requests = self.session.requests
+        history = self.session.history
         is_last = bool(requests) and requests[-1].reply is history[-1]
         reason = requests[-1].stop_reason if is_last else None
         return reason if reason in CUT else None
@@ -309,10 +315,12 @@ class Agent:
         A call of `compact` in the newest reply makes the reason "manual" and gives the
         focus.
         """
-        session, settings = self.session, self.settings
+        session = self.session
+        settings = self.settings
         wish = requested_focus(session.history) if COMPACT_TOOL in self.tools else None
         if reason == "auto" and wish is not None:
-            reason, focus = "manual", wish
+            reason = "manual"
+            focus = wish
         rest = breaker(session.compactions, session.requests, settings)
         if reason == "manual":  # the breaker never stops that
             rest = replace(rest, failures=0)
@@ -369,7 +377,8 @@ class Agent:
         most three times. The meter learns the size from the refusal. A resumed session
         has forgotten it and may be refused, and cured, once more.
         """
-        settings, steps = self.settings, [step]
+        settings = self.settings
+        steps = [step]
         allowed = settings.enabled and settings.auto and settings.reactive
         while True:
             try:
@@ -391,7 +400,8 @@ class Agent:
         return max(1, min(room, LONGEST_REPLY))
 
     def _send(self, at: float, settled: int) -> dict[str, Any]:
-        context, most = list(self.session.context), self.longest_reply
+        context = list(self.session.context)
+        most = self.longest_reply
         body = request(self.model, self.system, self.tools, context, most, settled)
         reply = send(self.client, body).to_dict(warnings=False)
         reply = received(reply, self._calls, CHARS_PER_TOKEN * most)
@@ -410,7 +420,8 @@ class Agent:
         Source: aider's keep-alive pings, and
         https://github.com/anthropics/claude-code/issues/95728.
         """
-        session, at = self.session, self.now()
+        session = self.session
+        at = self.now()
         sent = session.requests[-1].context if session.requests else []
         if not sent or session.context[: len(sent)] != sent:
             raise ValueError(
@@ -468,8 +479,10 @@ class Agent:
 
     def _tiers(self, step: Step) -> Iterator[Event]:
         """Tell each tier once, until the context has fallen below it again."""
-        window, tiers = self.settings.context_window, self.settings.warn_at
-        share, before = step.tokens_after / window, self._tier
+        window = self.settings.context_window
+        tiers = self.settings.warn_at
+        share = step.tokens_after / window
+        before = self._tier
         self._tier = max((tier for tier in tiers if share >= tier), default=0)
         if self._tier > before:
             kind = "logged" if self._tier == min(tiers) else "tier"

@@ -419,7 +419,8 @@ def drop_thinking(messages: Sequence[Message], start: int) -> list[Message]:
     invalid. The newest assistant message keeps its thinking while its calls are being
     answered: the API wants that turn back unmodified.
     """
-    newest, view = last_assistant(messages), list(messages)
+    newest = last_assistant(messages)
+    view = list(messages)
     in_flight = newest if newest >= 0 and of_type(messages[newest], "tool_use") else -1
     for i in range(start, len(view)):
         if i != in_flight:
@@ -482,13 +483,15 @@ def _mended(
     A block with which there are more than `most` characters becomes a short text, the
     last one.
     """
-    kept, ids = list[Block](), set(taken)
+    kept = list[Block]()
+    ids = set(taken)
     for part in cast(list[object], content) if isinstance(content, list) else [content]:
         new = _mended_block(part, ids)
         most -= len(str(new))
         if most < 0:
             return [*kept, _unsendable(json.dumps(part))]
-        kept, ids = [*kept, *new], ids | tool_names([{"content": new}]).keys()
+        kept = [*kept, *new]
+        ids = ids | tool_names([{"content": new}]).keys()
     return kept
 
 
@@ -535,7 +538,8 @@ def received(
     >>> reply["content"], reply["usage"], reply["stop_reason"]
     ([{'type': 'tool_use', 'id': '7', 'name': 'ls', 'input': {}}], {}, 'tool_use')
     """
-    raw, stop = reply.get("content"), str(reply.get("stop_reason") or "end_turn")
+    raw = reply.get("content")
+    stop = str(reply.get("stop_reason") or "end_turn")
     content = _mended(raw, taken, most)
     if stop == "end_turn" and tool_names([{"content": content}]):
         stop = "tool_use"

@@ -358,7 +358,8 @@ def _cleared(step: Step, now: Now) -> Step:
     """Clear, truncate or trim old results, if that frees at least `clear_at_least`
     tokens."""
     # The head stays word for word, so clearing begins after it.
-    messages, settings = now.messages, now.settings
+    messages = now.messages
+    settings = now.settings
     enough = settings.clear_at_least
     head = head_length(messages, settings.head_tokens) if settings.head_tokens else 0
     settled = max(min(step.settled, len(messages)), head)
@@ -392,7 +393,8 @@ def _measured(step: Step, now: Now) -> Step:
 
 def _policy(messages: Sequence[Message], settings: Settings) -> list[Message]:
     if settings.micro == "truncate":
-        keep, most = settings.keep_messages, settings.max_result_chars
+        keep = settings.keep_messages
+        most = settings.max_result_chars
         return truncate_results(messages, keep_messages=keep, max_result_chars=most)
     if settings.micro == "trim":
         return trim_results(
@@ -430,7 +432,8 @@ def _edge(view: Sequence[Message], settings: Settings) -> int:
 
 def _compacted(step: Step, now: Now) -> Step:
     """Put a summary in place of messages, if there are any worth replacing."""
-    messages, names = step.applied(now.messages), list[str]()
+    messages = step.applied(now.messages)
+    names = list[str]()
 
     def noted_archive() -> str:
         names.append(now.archive())
@@ -459,7 +462,8 @@ def _compacted(step: Step, now: Now) -> Step:
 def _cut(step: Step, now: Now) -> Step:
     """Trim unseen results of a context that the API has refused and no summary can make
     fit."""
-    settings, view = now.settings, step.applied(now.messages)
+    settings = now.settings
+    view = step.applied(now.messages)
     most = settings.context_window - settings.output_reserve - settings.buffer
     cut = cut_unseen(view, now.meter, most, recall=settings.recall)
     texts = replacements(view, cut)

@@ -100,7 +100,8 @@ def without_oldest(messages: Sequence[Message]) -> list[Message]:
     if len(starts) < 2:
         return list(messages)
     fewer = max(1, len(starts) // _LESS)
-    start, stop = starts[0], starts[fewer]
+    start = starts[0]
+    stop = starts[fewer]
     # After a head, the summary is in the head's last exchange.
     summaries = [
         m for m in messages[start:stop] if any(map(msg.is_summary, msg.blocks(m)))
@@ -170,7 +171,8 @@ class Breaker:
 
         def ask(messages: Sequence[Message], focus: str) -> str:
             if self.is_open and not is_sound:
-                after, more = f"after {self.failures} failures", self.rest - self.turns
+                after = f"after {self.failures} failures"
+                more = self.rest - self.turns
                 raise CompactionRests(f"compaction rests {after}, {more} turns more")
             return summarize(messages, focus)
 
@@ -191,14 +193,16 @@ class Breaker:
         last compaction didn't help, the step notes it, once a rest. `messages`: those
         that the step was made for. `settings`: the agent's own, and not those in force.
         """
-        point, stays = settings.threshold_tokens, self.stays
+        point = settings.threshold_tokens
+        stays = self.stays
         is_needed = step.compaction is None and step.tokens_after > point
         rests = settings.auto and self.is_open and not self.is_told
         if stays is None or not (is_needed and rests):
             return step, ""
         weights = meter.weights(messages)
         holders = {index for index, _ in msg.waiting(messages, persons)}
-        base, words = int(meter.base), int(sum(weights[i] for i in holders))
+        base = int(meter.base)
+        words = int(sum(weights[i] for i in holders))
         parts = {
             "system prompt and tools": base,
             "words that wait for an answer": words,
@@ -228,7 +232,8 @@ def breaker(
     compaction that was made while the breaker was open says nothing about the model and
     counts neither way.
     """
-    point, limit = settings.threshold_tokens, settings.breaker_failures
+    point = settings.threshold_tokens
+    limit = settings.breaker_failures
     tried = [i for i, each in enumerate(compactions) if not each.rested][::-1]
 
     def exchanges(start: int, stop: float = math.inf) -> int:
@@ -290,7 +295,8 @@ def emergency(settings: Settings) -> Settings:
     >>> urgent.clear_at_least, urgent.clear_when, urgent.keep_exchanges
     (0, 'always', 1)
     """
-    tail, keep = settings.tail_tokens, settings.keep_exchanges // 2
+    tail = settings.tail_tokens
+    keep = settings.keep_exchanges // 2
     half = None if tail is None else tail // 2
     urgent = replace(settings, clear_at_least=0, clear_when="always")
     return replace(urgent, keep_exchanges=keep, tail_tokens=half)
@@ -307,8 +313,10 @@ def cut_unseen(
     With `recall` the cut results say so. A person's words and pictures are never cut,
     so a prompt can still be too large.
     """
-    newest, over = msg.last_assistant(messages) + 1, meter.estimate(messages) - most
-    unseen, weight = messages[newest:], sum(meter.weights(messages)[newest:])
+    newest = msg.last_assistant(messages) + 1
+    over = meter.estimate(messages) - most
+    unseen = messages[newest:]
+    weight = sum(meter.weights(messages)[newest:])
     if over <= 0 or not weight:
         return list(messages)
     # The refusal has shown how far off the guesses are for just these results.
@@ -362,7 +370,8 @@ def memory_first(summarize: Summarize, tokens: int) -> Summarize:
     """
 
     def ask(messages: Sequence[Message], focus: str) -> str:
-        lines, said = spoken_lines(messages), msg.replaced(messages)
+        lines = spoken_lines(messages)
+        said = msg.replaced(messages)
         replies = [said[i] for i, _ in msg.exchanges(said)]
         is_noted = len(replies) > 1 and all(
             any(msg.words(reply)) for reply in replies[1:]

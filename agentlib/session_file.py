@@ -135,7 +135,8 @@ def parts(lines: Iterable[bytes]) -> Iterator[tuple[int, Line | str]]:
     """Yield the JSON objects of these lines and the texts between them, as `numbered`
     does."""
     for number, raw in enumerate(lines, 1):
-        text, at = raw.decode("utf-8-sig", errors="replace").strip(), 0
+        text = raw.decode("utf-8-sig", errors="replace").strip()
+        at = 0
         while at < len(text):
             try:
                 value, end = _DECODER.raw_decode(text, at)
@@ -143,7 +144,8 @@ def parts(lines: Iterable[bytes]) -> Iterator[tuple[int, Line | str]]:
                 ValueError,
                 RecursionError,
             ):  # a number or a nesting can be too long, too
-                value, end = None, len(text)
+                value = None
+                end = len(text)
             part = text[at:end]
             is_line = isinstance(value, dict)
             yield number, _checked(cast(Line, value), part) if is_line else part
@@ -207,7 +209,8 @@ def hold(path: Path) -> Hold:
     `.lock` file beside the session, which goes with the hold and stays only after a
     kill.
     """
-    name, note = os.path.realpath(path), path.with_suffix(".lock")
+    name = os.path.realpath(path)
+    note = path.with_suffix(".lock")
     with defer_ctrl_c():
         held = _holds.get(name)
         if held is None:

@@ -132,7 +132,8 @@ def clearing(messages: Sequence[Message], view: Sequence[Message]) -> Step | Non
     >>> clearing(said, said) == Step(), clearing(said, [])
     (True, None)
     """
-    old, new = results(messages), results(view)
+    old = results(messages)
+    new = results(view)
     texts = {
         name: result["content"]
         for name, result in new.items()

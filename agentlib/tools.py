@@ -242,7 +242,9 @@ class Workspace:
             execution = shell.run(
                 self._call(command), self.root, time_limit=self.time_limit
             )
-        code, output, cut = execution.exit_code, execution.output, execution.cut
+        code = execution.exit_code
+        output = execution.output
+        cut = execution.cut
         if cut:  # a key that was cut in two isn't found any more
             output = self._without_last_part(output)
             cut += len(execution.output) - len(output)
@@ -388,9 +390,11 @@ def result(call: Block, workspace: Workspace) -> Block:
     A ToolError becomes an `is_error` result. Every other exception is raised.
     """
     try:
-        text, wrong = workspace.run(call["name"], call["input"]), False
+        text = workspace.run(call["name"], call["input"])
+        wrong = False
     except ToolError as error:
-        text, wrong = str(error), True
+        text = str(error)
+        wrong = True
     return tool_result(call["id"], workspace.without_keys(text), wrong=wrong)
 
 
@@ -421,7 +425,8 @@ def page(lines: Sequence[str], offset: int = 0, limit: int | None = None) -> str
     b
     ... (1 more)
     """
-    rest, room = lines[offset:], CAP - ROOM
+    rest = lines[offset:]
+    room = CAP - ROOM
     expect(rest, f"offset={offset} is past the end: there are {len(lines)} lines")
     ends = accumulate(len(line) + 1 for line in rest[:limit])
     count = sum(end <= room for end in ends) or 1

@@ -273,7 +273,8 @@ class Session:
         self._write(at, {"type": "system", "subtype": file.UNDONE})
 
     def _write(self, at: float, *lines: Line) -> None:
-        whole, parent = list[Line](), self._parent
+        whole = list[Line]()
+        parent = self._parent
         for number, line in enumerate(lines, self.count):
             whole.append({**file.envelope(self.session_id, number, parent, at), **line})
             parent = whole[-1]["uuid"]
@@ -291,21 +292,15 @@ class Session:
         `seen`: the uuids of earlier lines. Raises ValueError if the line itself can't
         be taken in.
         """
-        kind, uuid, message = (
-            line.get("subtype") or line.get("type"),
-            "",
-            Message(content="none"),
-        )
+        kind = line.get("subtype") or line.get("type")
+        uuid = ""
+        message = Message(content="none")
         if kind in ("user", "assistant"):
-            uuid, message, _ = (
-                line["uuid"],
-                line["message"],
-                file.seconds(line["timestamp"]),
-            )
-        pending, ids = (
-            self.pending,
-            [r["tool_use_id"] for r in of_type(message, "tool_result")],
-        )
+            uuid = line["uuid"]
+            message = line["message"]
+            _ = file.seconds(line["timestamp"])
+        pending = self.pending
+        ids = [r["tool_use_id"] for r in of_type(message, "tool_result")]
         names = [uuid, *(call["id"] for call in of_type(message, "tool_use"))]
         is_new = seen.isdisjoint(names) and len({*ids, *names}) == len([*ids, *names])
         if not (is_new and {*ids} <= {*pending} and _is_sound(line, kind, message)):
@@ -353,7 +348,10 @@ class Session:
             case file.KEPT:
                 self._fold_kept(str(line["folder"]), str(line["name"]), line["sha256"])
             case file.CLEARED:
-                self.context, self._ids, self.settled, self._before = [], [], 0, None
+                self.context = []
+                self._ids = []
+                self.settled = 0
+                self._before = None
                 self.cleared.append(len(self.history))
             case file.FAILED:
                 self.compactions.append(file.compaction(line, None, len(self.history)))
@@ -397,7 +395,8 @@ class Session:
         )
         self.requests.append(request)
         if self.changed:
-            self.context, self.changed = answered(self.context), False
+            self.context = answered(self.context)
+            self.changed = False
         self.settled = line.get("settled", self.settled)
         self._add(message, line)
 
@@ -424,22 +423,30 @@ class Session:
     def _fold_settings(self, line: Line) -> None:
         if (self.system, self.tools) != (line["system"], line["tools"]):
             # The API binds thinking to these two as well.
-            self.context, self.changed = in_place_of(None, self.context), True
+            self.context = in_place_of(None, self.context)
+            self.changed = True
         settings = Settings.from_dict(line["settings"])
         if settings != self.settings:
             self.settled = 0  # under new settings a layer may touch any message again
-        self.settings, self.system, self.tools = settings, line["system"], line["tools"]
+        self.settings = settings
+        self.system = line["system"]
+        self.tools = line["tools"]
 
     def _fold_micro(self, line: Line) -> None:
         details = line["microcompactMetadata"]
         step = Step(texts=details.get("replacements") or {})
-        self.context, self.changed = step.applied(self.context), True
+        self.context = step.applied(self.context)
+        self.changed = True
         self.settled = details.get("settled") or 0
 
     def _fold_undo(self) -> None:
-        context, (_, ids, seen) = self.before(), self._before or ([], [], 0)
+        context = self.before()
+        (_, ids, seen) = self._before or ([], [], 0)
         self._ids = [*ids, *self._ids[len(self._ids) - len(self.history) + seen :]]
-        self.context, self.settled, self.changed, self._before = context, 0, True, None
+        self.context = context
+        self.settled = 0
+        self.changed = True
+        self._before = None
         self.undone.append(len(self.history))
 
     def _fold_summary(self, message: Message, line: Line) -> None:
@@ -455,7 +462,9 @@ class Session:
         self.context = Step(kept=kept, summary=message).applied(self.context)
         self._ids = [self._ids[i] for i in kept]
         self._ids.insert(place, line["uuid"])
-        self.changed, self._boundary, self.settled = True, None, place + 1
+        self.changed = True
+        self._boundary = None
+        self.settled = place + 1
         self.compactions.append(file.compaction(boundary, message, len(self.history)))
 
 
@@ -482,10 +491,8 @@ def _is_sound(line: Line, kind: str | None, message: Message) -> bool:
         {*map(type, sizes)},
         {str, *map(type, (details.get("replacements") or Block()).values())},
     )
-    usage, kinds = (
-        message.get("usage") or Block(),
-        {block["type"] for block in blocks(message)},
-    )
+    usage = message.get("usage") or Block()
+    kinds = {block["type"] for block in blocks(message)}
     others = [{"text"}] if line.get("isCompactSummary") else [{"text"}, {"tool_result"}]
     is_placed = kinds <= OWN if kind == "assistant" else kinds in others
     is_content = messages.is_content(message["content"])
@@ -518,7 +525,9 @@ def load(path: Path | str) -> Session:
     parts = list(file.numbered(path))
     names = (line.get("sessionId") for _, line in parts if isinstance(line, dict))
     name = next((name for name in names if name and isinstance(name, str)), None)
-    count, seen, is_bound = len(parts), set[str](), True
+    count = len(parts)
+    seen = set[str]()
+    is_bound = True
     if name is None:
         raise ValueError(
             f"{path} is not a session file: none of its {count} lines has a sessionId"
@@ -530,7 +539,8 @@ def load(path: Path | str) -> Session:
                 session.skipped.append(line)
                 raise ValueError("it is no JSON object")
             gaps = [f"line {number}: {gap}" for gap in session.mend(line, seen)]
-            session.damage, is_bound = [*session.damage, *gaps], is_bound and not gaps
+            session.damage = [*session.damage, *gaps]
+            is_bound = is_bound and not gaps
             session.fold(line)
         except (
             ValueError,

@@ -170,7 +170,8 @@ class Conversations(Writer):
 
     def _decided(self, thread: Thread, ask: Ask, base: Callable[[], str]) -> Step:
         """Ask the engine. One that fails decides nothing."""
-        session, bills = thread.session, list[Mapping[str, Any]]()
+        session = thread.session
+        bills = list[Mapping[str, Any]]()
         system = "".join(thread.system_texts())
         meter = estimation.meter(self.settings.estimator, len(base()) + len(system))
         for sent in session.requests:

@@ -49,7 +49,8 @@ class Recorded(Session):
 
     def fold(self, line: Line) -> None:
         """Take a line with a uuid that follows from its content, too."""
-        old, parent = line["uuid"], line.get("parentUuid")
+        old = line["uuid"]
+        parent = line.get("parentUuid")
         name = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{old}/{self.stamp}"))
         if parent and parent == self._renamed[0]:
             line = {**line, "parentUuid": self._renamed[1]}
@@ -230,7 +231,8 @@ class Thread:
                 if block["type"] == "tool_use":
                     name = self._ids[block["id"]]
                     self._open.setdefault(name, []).append(block["id"])
-        self._reply, self._usage = [], {}
+        self._reply = []
+        self._usage = {}
 
     def _answer(self, index: int, block: Block) -> None:
         names = self._open.get(block["tool_use_id"])
@@ -301,7 +303,8 @@ class Thread:
                     yield owner, block
 
     def _rewritten(self, owner: int, blocks: list[Block], wrote: "Writer") -> Any:
-        original, own = self._listed[owner].original, self._blocks[owner]
+        original = self._listed[owner].original
+        own = self._blocks[owner]
         if blocks == own:
             return original
         old = msg.results([{"role": "user", "content": own}])

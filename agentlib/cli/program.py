@@ -41,7 +41,8 @@ def engine_named(name: str) -> ContextEngine:
     """
     place, colon, attribute = name.rpartition(":")
     if not colon or attribute.endswith((".py", "\\")) or "/" in attribute:
-        place, attribute = name, "compact"
+        place = name
+        attribute = "compact"
     if str(Path.cwd()) not in sys.path and "" not in sys.path:
         sys.path.append(str(Path.cwd()))
     try:

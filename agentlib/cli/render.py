@@ -100,7 +100,8 @@ def turn_lines(turn: Turn) -> Iterator[str]:
 
 def step_lines(step: Step) -> Iterator[str]:
     """Yield what the layers did, nothing if they left the context as it was."""
-    before, after_micro = step.tokens_before, step.tokens_before - step.tokens_cleared
+    before = step.tokens_before
+    after_micro = step.tokens_before - step.tokens_cleared
     if step.tokens_cleared:
         text = f"results shortened: {len(step.texts):,}; {before:,} -> {after_micro:,} tokens"
         yield click.style(f"[micro_compact: {text}]", dim=True)
@@ -146,7 +147,8 @@ def call_line(call: Block, result: Block) -> str:
     first, *others = [*call["input"].items()] or [("", "")]
     numbers = [f"{name}={value}" for name, value in others if isinstance(value, int)]
     request = plain(" ".join([call["name"], short(str(first[1])), *numbers]).rstrip())
-    text, error = result_text(result), "error: " if result.get("is_error") else ""
+    text = result_text(result)
+    error = "error: " if result.get("is_error") else ""
     lines = f" (lines: {text.count(chr(10)) + 1:,})" if "\n" in text else ""
     return f"> {request}  {click.style(error + short(text) + lines, dim=True)}"
 
@@ -173,11 +175,9 @@ def bill_line(
 def window_lines(agent: Agent) -> Iterator[str]:
     """Yield the tokens of the next prompt by kind: estimated shares of the anchored
     total."""
-    session, settings, window = (
-        agent.session,
-        agent.settings,
-        agent.settings.context_window,
-    )
+    session = agent.session
+    settings = agent.settings
+    window = agent.settings.context_window
     anchored = replace(settings, estimator="anchored")
     total = metered(session, anchored, agent.system + str(agent.tools)).estimate(
         session.context
