@@ -70,6 +70,15 @@ class Hooks:
     refuses it: the model is asked once more, and after a second None the compaction
     fails."""
 
+    def put_beside(
+        self, step: Step, messages: Sequence[Message], meter: TokenMeter
+    ) -> Step:
+        """Return a step with what `pin` keeps beside its summary. `messages`: those
+        that the step was made for."""
+        if step.summary is None:
+            return step
+        return pinned(step, self.pin(messages), messages, meter)
+
 
 NO_HOOKS = Hooks()
 

@@ -15,11 +15,12 @@ from itertools import takewhile
 from textwrap import shorten
 
 from agentlib import messages as msg
-from agentlib.auto_compact import Summarize, SummaryFailed, SummaryTooLong, summary_text
-from agentlib.estimation import TokenMeter, estimate_text, leading_lines, message_tokens
+from agentlib.auto_compact import Summarize, SummaryFailed, SummaryTooLong
+from agentlib.estimation import TokenMeter, leading_lines, message_tokens
 from agentlib.head_and_tail import fitted
 from agentlib.messages import Message
 from agentlib.micro_compact import replacements, trim_results
+from agentlib.own_notes import spoken_lines, tokens_of
 from agentlib.session_file import Compaction, Request
 from agentlib.settings import Settings
 from agentlib.step import Step, in_place_of
@@ -349,67 +350,10 @@ def truncating(failure: str, tokens: int) -> Summarize:
     return cut
 
 
-def or_else(first: Summarize, second: Summarize) -> Summarize:
-    """Ask the second model if the first one gives no summary."""
-
-    def ask(messages: Sequence[Message], focus: str) -> str:
-        try:
-            return first(messages, focus)
-        except SummaryFailed:
-            return second(messages, focus)
-
-    return ask
-
-
-def memory_first(summarize: Summarize, tokens: int) -> Summarize:
-    """Let the agent's own notes stand in for the summary if they are complete and short
-    enough.
-
-    That is: no focus is asked for, the agent said something in each exchange but the
-    first, and everything that was said fits in `tokens`. Then no model is asked.
-    """
-
-    def ask(messages: Sequence[Message], focus: str) -> str:
-        lines = spoken_lines(messages)
-        said = msg.replaced(messages)
-        replies = [said[i] for i, _ in msg.exchanges(said)]
-        is_noted = len(replies) > 1 and all(
-            any(msg.words(reply)) for reply in replies[1:]
-        )
-        if not focus and is_noted and _tokens(lines) <= tokens:
-            return "\n".join(lines)
-        return summarize(messages, focus)
-
-    return ask
-
-
-def spoken_lines(messages: Sequence[Message]) -> list[str]:
-    """Return the lines of earlier summaries, of the person's words and of the agent's
-    own."""
-    texts: list[str] = []
-    for message in msg.replaced(messages):
-        if any(msg.is_summary(block) for block in msg.blocks(message)):
-            texts.append(summary_text(message).partition(msg.PUT_BACK)[0].strip())
-        words = msg.words(message)
-        if message["role"] == "user" and words:
-            words = [f"- [request] {' '.join(' '.join(words).split())}"]
-        texts += words
-    return [
-        line
-        for text in dict.fromkeys(texts)
-        for line in text.splitlines()
-        if line.strip()
-    ]
-
-
 def _middle_cut(lines: Sequence[str], tokens: float) -> list[str]:
     """Give a quarter of the room to the oldest lines, the rest to the newest."""
-    if _tokens(lines) <= tokens:
+    if tokens_of(lines) <= tokens:
         return list(lines)
     head = leading_lines(lines, tokens / 4)
-    tail = leading_lines(lines[::-1], tokens - _tokens(head))[::-1]
+    tail = leading_lines(lines[::-1], tokens - tokens_of(head))[::-1]
     return [*head, _GAP.format(len(lines) - len(head) - len(tail)), *tail]
-
-
-def _tokens(lines: Sequence[str]) -> float:
-    return estimate_text("\n".join([*lines, ""]), "summary")

@@ -18,7 +18,7 @@ from importlib.resources import files
 from typing import Any, cast
 
 from agentlib.estimation import prompt_tokens
-from agentlib.messages import MOST_TOKENS
+from agentlib.replies import MOST_TOKENS
 
 MILLION = 1_000_000
 PRICED_AS = "claude-opus-5-5"

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
-from agentlib.auto_compact import Summarize, summarizer, summary_prompt
+from agentlib.auto_compact import Summarize, SummaryFailed, summarizer, summary_prompt
 from agentlib.estimation import TokenMeter
 from agentlib.hooks import Hooks, gated, hooked, recent_files, room_to_restore
 from agentlib.messages import Block, Message, asks_for_summary, blocks
-from agentlib.recovery import Breaker, memory_first, or_else, with_less
+from agentlib.own_notes import memory_first
+from agentlib.recovery import Breaker, with_less
 from agentlib.requests import LONGEST_REPLY
 from agentlib.settings import Settings
 
@@ -109,3 +110,15 @@ class SummaryCall:
     def _fits(self, messages: Sequence[Message]) -> bool:
         tokens = self.meter.estimate(messages) + self._longest
         return tokens <= self.settings.context_window
+
+
+def or_else(first: Summarize, second: Summarize) -> Summarize:
+    """Ask the second model if the first one gives no summary."""
+
+    def ask(messages: Sequence[Message], focus: str) -> str:
+        try:
+            return first(messages, focus)
+        except SummaryFailed:
+            return second(messages, focus)
+
+    return ask

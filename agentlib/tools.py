@@ -23,7 +23,7 @@ import re
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, cast
@@ -163,6 +163,20 @@ class Workspace:
     """Called with each file before `write_file` or `edit_file` changes it."""
     secret: str = field(default="", repr=False)
     """The key in use, which no result shows. Several have a blank between them."""
+
+    def serving(self, client: object, recall: Callable[..., str] | None) -> "Workspace":
+        """Return the workspace as it serves an agent: no result shows the client's key,
+        and with `recall` there is a tool of that name, if it had none."""
+        keys = [getattr(client, name, "") for name in ("api_key", "auth_token")]
+        secret = " ".join(key for key in keys if isinstance(key, str))
+        return replace(self, secret=secret, recall=self.recall or recall)
+
+    def text_of(self, path: str) -> str | None:
+        """Return a file's text without keys, or None if it can't be read."""
+        try:
+            return self.without_keys(self.read_file(path))
+        except (ToolError, OSError):
+            return None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "root", Path(self.root).resolve())

@@ -18,8 +18,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from agentlib import transcripts
+from agentlib.mending import MISSING
 from agentlib.session_file import Line
-from agentlib.transcripts import MISSING, Session
+from agentlib.transcripts import Session
 from session_report.formats import Format, Reader, claude_code, codex, gemini, ours, pi
 from session_report.formats.claude_code import PROJECTS
 from session_report.gathered import BROKEN, Gathered

@@ -22,16 +22,24 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, NamedTuple, cast
 
-from agentlib import messages
+from agentlib import messages, replies
 from agentlib import session_file as file
 from agentlib.auto_compact import summary_message
 from agentlib.estimation import message_tokens, prompt_tokens
 from agentlib.hooks import READS, Hooks, file_of, hooked
-from agentlib.messages import Block, Message, blocks, result_text, tool_names
+from agentlib.mending import MISSING
+from agentlib.messages import (
+    Block,
+    Message,
+    blocks,
+    interrupted,
+    result_text,
+    tool_names,
+)
 from agentlib.presets import CLAUDE_CODE
 from agentlib.session_file import Line
 from agentlib.spending import listed_name
-from agentlib.transcripts import MISSING, Session, interrupted
+from agentlib.transcripts import Session
 from session_report.formats import About
 from session_report.formats.claude_code import is_message
 from session_report.usages import calls_of
@@ -388,7 +396,7 @@ def _is_said(line: Line) -> bool:
 
 def _prompt(message: Message) -> int:
     """Return the prompt that a line of a response says, 0 if it says none."""
-    return prompt_tokens(messages.counts(message.get("usage")))
+    return prompt_tokens(replies.counts(message.get("usage")))
 
 
 def _without_summary(events: Sequence[_Event]) -> set[str]:
@@ -536,7 +544,7 @@ def _attached_again(summary: str, session: Session) -> str:
     Claude Code attaches them again after a compaction and doesn't log it.
     """
     results, files = dict[str, str](), dict[str, str]()
-    since = session.history[(session.cleared or [0])[-1] :]
+    since = session.history[(session.extras.cleared or [0])[-1] :]
     for block in (b for m in reversed(since) for b in reversed(blocks(m))):
         if block["type"] == "tool_result":
             results[block["tool_use_id"]] = result_text(block)
@@ -577,7 +585,7 @@ def _exchange(event: _Event) -> list[Line]:
     results = [result for result in event.results.values() if result]
     lost = [interrupted(name) for name, result in event.results.items() if not result]
     results += [block for message in lost for block in blocks(message)]
-    reply, told = messages.stripped(content), messages.stripped(results)
+    reply, told = replies.stripped(content), replies.stripped(results)
     lines = [_line(event, "assistant", reply, usage=usage, stop_reason=stop)]
     return lines + [_line(event, "user", told, part="/results")] * bool(results)
 
@@ -628,9 +636,9 @@ def _usage(event: _Event) -> Block:
 def _bill(message: Message) -> Mapping[str, Any]:
     """Return the usage of a response. Raises what `BROKEN` lists if no API can have
     sent it."""
-    usage: Block = messages.received({"usage": message["usage"]})["usage"]
+    usage: Block = replies.received({"usage": message["usage"]})["usage"]
     for each in (usage, *_dicts(usage.get("iterations"))):
-        _check_counts(messages.counts(each))
+        _check_counts(replies.counts(each))
     return usage
 
 

@@ -118,7 +118,9 @@ def _response(
     usage, model = request.usage, model_of(session, request.usage)
     start, old = (before.seen, prompt_tokens(before.usage)) if before else (-1, 0)
     repeats = [
-        each for each in session.repeats if before and before.at < each.at < request.at
+        each
+        for each in session.extras.repeats
+        if before and before.at < each.at < request.at
     ]
     idle = request.at - max(each.at for each in [*repeats, before or request])
     compactions = [c for c in session.compactions if start < c.seen <= request.seen]
@@ -132,7 +134,7 @@ def _response(
     share = again / (new[0][0] or 1) * (again > max(_LEAST, _SHARE * first))
     why = (PAUSE if idle > life else WARM) if share else GROWTH
     if before is None or any(
-        start < place <= request.seen for place in session.cleared
+        start < place <= request.seen for place in session.extras.cleared
     ):
         why, share = FIRST, 1
     elif any(compaction.message for compaction in compactions):

@@ -14,6 +14,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from agentlib.auto_compact import SummaryFailed, summary_text
+from agentlib.engine_check import run_engine
 from agentlib.estimation import estimate_text, meter, prompt_tokens
 from agentlib.hooks import (
     READS,
@@ -32,7 +33,7 @@ from agentlib.messages import (
     blocks,
     result_text,
 )
-from agentlib.pipeline import ContextEngine, Now, compact, run_engine
+from agentlib.pipeline import ContextEngine, Now, compact
 from agentlib.recovery import breaker
 from agentlib.session_file import (
     Compaction,
@@ -112,10 +113,10 @@ class _Replay:
         refused = [c for c in compactions if c.trigger == "reactive"]
         turn, by_hand_step = 0, None
         for event in sorted([*by_hand, *self.session.requests], key=lambda e: e.seen):
-            for place in self.session.cleared:
+            for place in self.session.extras.cleared:
                 if self.seen <= place < event.seen:
                     self.view, self.before, self.seen, self.settled = [], [], place, 0
-            for place in self.session.undone:
+            for place in self.session.extras.undone:
                 if self.seen <= place < event.seen:
                     view, seen = self.whole
                     later = self.session.history[seen : self.seen]

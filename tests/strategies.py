@@ -18,7 +18,6 @@ from agentlib.estimation import message_tokens, meter
 from agentlib.messages import (
     Block,
     Message,
-    drop_newest_thinking,
     exchanges,
     last_assistant,
     of_type,
@@ -26,7 +25,7 @@ from agentlib.messages import (
 )
 from agentlib.pipeline import Now, compact
 from agentlib.settings import Settings
-from agentlib.step import Step
+from agentlib.step import Step, drop_newest_thinking
 from session_report.frames import Shown
 
 SUMMARY = (

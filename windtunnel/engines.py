@@ -27,9 +27,10 @@ from agentlib.estimation import TokenMeter, estimate_text, message_tokens
 from agentlib.hooks import Hooks, hooked
 from agentlib.messages import INPUT, PLACEHOLDER, Block, Message
 from agentlib.pipeline import ContextEngine, Now
-from agentlib.recovery import or_else, truncating
+from agentlib.recovery import truncating
 from agentlib.settings import Settings
 from agentlib.step import Step, summary_place
+from agentlib.summaries import or_else
 
 ALL: dict[str, ContextEngine] = {}
 """Every engine by its name."""

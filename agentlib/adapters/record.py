@@ -20,7 +20,7 @@ from urllib.parse import quote
 from agentlib import session_file as file
 from agentlib.adapters import shapes
 from agentlib.adapters.thread import Thread
-from agentlib.messages import is_content
+from agentlib.replies import is_content
 from agentlib.session_file import Line
 from agentlib.step import Step
 

@@ -22,16 +22,20 @@ import click
 from agentlib import shell
 from agentlib.cli import render
 from agentlib.cli.arguments import TYPED, AgentCommand, Arguments, options, to_resume
+from agentlib.cli.kept_files import Before
 from agentlib.cli.program import typed
-from agentlib.cli.undo import Before
 from agentlib.cli.working_copy import copy_folder
+from agentlib.keep_alive import repeat
 from agentlib.live import live_client, live_notice, model_id, served_window
 from agentlib.loop import Agent
-from agentlib.session_file import SETTINGS, Hold, hold
+from agentlib.session_extras import note_kept
+from agentlib.session_file import SETTINGS
+from agentlib.session_lock import Hold, hold
 from agentlib.settings import MODEL
 from agentlib.spending import price_list
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
+from agentlib.undo import undo
 
 DONE = 0
 FAILED = 1
@@ -241,7 +245,7 @@ class Terminal:
             )
         before = self._before(root)
         asks = confirm if live else None
-        self.undo = before.put_back
+        self.put_back = before.put_back
         keep = before.keep if root == source else None
         more: Any = {"confirm": asks, "keep": keep, "waiting": self._kept_alive}
         self.workspace = Workspace(root, sandbox=live or boxed, **more)
@@ -251,10 +255,11 @@ class Terminal:
         name = sha256(bytes(root.resolve())).hexdigest()[:16]
 
         def note(file: str, digest: str | None) -> None:
-            self.session.keep(name, file, digest, at=round(time.time(), 3))
+            at = round(time.time(), 3)
+            note_kept(self.session, name, file, digest, at=at)
 
         def noted() -> dict[str, str]:
-            return dict(self.session.kept.get(name, {}))
+            return dict(self.session.extras.kept.get(name, {}))
 
         return Before(root, self.file.with_suffix(".before") / name, note, noted)
 
@@ -346,10 +351,10 @@ class Terminal:
         """
         sent = self.session.requests
         settings = self.settings
-        old = self.session.repeats
+        old = self.session.extras.repeats
         most = settings.keep_alive if sent and self.left_alone != len(sent) else 0
         for number in range(
-            1 + sum(repeat.at > sent[-1].at for repeat in old if sent), most + 1
+            1 + sum(each.at > sent[-1].at for each in old if sent), most + 1
         ):
             agent = self.agent()
             what = f"the cache is kept alive: {number} of {most}"
@@ -358,7 +363,7 @@ class Terminal:
             ):
                 return
             try:
-                usage = agent.repeat().usage
+                usage = repeat(agent).usage
             except Exception as error:
                 click.echo(
                     f"[the cache is kept alive no longer: {sentence(error)}]", err=True
@@ -421,7 +426,7 @@ class Terminal:
             case "compact" | "compress" if rest == "preview":
                 yield from render.preview_lines(agent)
             case "undo":
-                agent.undo()
+                undo(agent)
                 yield "[the last compaction is undone]"
             case "compact" | "compress":
                 if not self.settings.enabled:
@@ -454,7 +459,7 @@ class Terminal:
         """Put back what the agent changed, and say what became of the folder."""
         if self.folder is None:
             return f"your folder is untouched; the agent works on a copy, {self.copy}"
-        names = ", ".join(self.undo())
+        names = ", ".join(self.put_back())
         return f"put back: {names or 'nothing; no change of the agent is left'}"
 
     def close(self) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 from pkgutil import resolve_name
 from types import ModuleType
 
-from agentlib.pipeline import ContextEngine, NoEngine, check_engine
+from agentlib.engine_check import NoEngine, check_engine
+from agentlib.pipeline import ContextEngine
 
 
 def typed(module: str, script: str) -> str:

@@ -18,6 +18,7 @@ from agentlib.masks import masked
 from agentlib.messages import Block, blocks, kinds_of, of_type, result_text
 from agentlib.spending import dollars
 from agentlib.step import Outcome, Step
+from agentlib.undo import preview
 
 _UNSAFE = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
 """Control characters, and those that turn the writing direction."""
@@ -127,7 +128,7 @@ def step_lines(step: Step) -> Iterator[str]:
 def preview_lines(agent: Agent) -> Iterator[str]:
     """Yield a line for each message of the context: `-` if a summary would take its
     place."""
-    step = agent.preview()
+    step = preview(agent)
     context = agent.session.context
     kept = step.kept if step.compaction else range(len(context))
     for at, message in enumerate(context):

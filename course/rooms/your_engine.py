@@ -10,10 +10,11 @@ from typing import Any
 from pandas import DataFrame
 
 from agentlib.auto_compact import summarizer
+from agentlib.engine_check import run_engine
 from agentlib.estimation import TokenMeter
 from agentlib.loop import system_prompt
 from agentlib.messages import Block, Message
-from agentlib.pipeline import ContextEngine, Now, run_engine
+from agentlib.pipeline import ContextEngine, Now
 from agentlib.settings import MODEL, Settings
 from agentlib.spending import Usage, dollars
 from agentlib.step import Step

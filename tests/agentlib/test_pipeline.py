@@ -14,8 +14,6 @@ from agentlib.estimation import TokenMeter, meter
 from agentlib.messages import (
     active_request,
     changes,
-    drop_newest_thinking,
-    drop_thinking,
     is_summary,
     last_assistant,
     of_type,
@@ -26,6 +24,7 @@ from agentlib.pipeline import Now, compact
 from agentlib.presets import ALL
 from agentlib.session_file import timestamp
 from agentlib.settings import Settings
+from agentlib.step import drop_newest_thinking, drop_thinking
 from agentlib.transcripts import Session, load
 from offline_api import violation
 from session_report.frames import Shown

@@ -24,13 +24,13 @@ from agentlib.auto_compact import (
 from agentlib.estimation import TokenMeter, estimate_text, meter
 from agentlib.hooks import Hooks, pinned
 from agentlib.messages import PINNED, active_request, blocks, exchanges, of_type
+from agentlib.own_notes import memory_first
 from agentlib.pipeline import Now, compact
 from agentlib.presets import ALL, DEFAULT
 from agentlib.recovery import (
     Breaker,
     breaker,
     emergency,
-    memory_first,
     truncating,
     with_less,
     without_oldest,
