@@ -293,7 +293,7 @@ class TokenMeter:
             weights[key] = message, weights[key][1] * factor
 
 
-def meter(
+def new_meter(
     estimator: str,
     base_chars: int = 0,
     weigh: Callable[[Message], float] = message_tokens,

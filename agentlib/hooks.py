@@ -20,8 +20,8 @@ from agentlib.messages import (
     asks_for_summary,
     blocks,
     of_type,
-    replaced,
     result_text,
+    summary_source,
 )
 from agentlib.settings import Settings
 from agentlib.step import Step
@@ -95,7 +95,7 @@ def hooked(
 
     def ask(messages: Sequence[Message], focus: str) -> str:
         summary = summarize(messages, hooks.before(messages, focus))
-        messages = replaced(messages)
+        messages = summary_source(messages)
         half = sum(map(message_tokens, messages)) / 2 - estimate_text(
             summary, "summary"
         )

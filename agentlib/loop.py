@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agentlib.engine_check import run_engine
-from agentlib.estimation import TokenMeter, message_tokens, meter
+from agentlib.estimation import TokenMeter, message_tokens, new_meter
 from agentlib.events import Event, Teller
 from agentlib.hooks import NO_HOOKS, Hooks
 from agentlib.manual_compact import COMPACT_TOOL, DONE, NAME, requested_focus
@@ -141,7 +141,7 @@ class Agent:
         self.system = whole(self.system or system_prompt(settings))
         manual = settings.manual and settings.enabled
         self.tools = [*self.workspace.definitions, *([COMPACT_TOOL] if manual else [])]
-        self.meter = metered(self.session, settings, self.system + str(self.tools))
+        self.meter = meter_of(self.session, settings, self.system + str(self.tools))
         self._calls = set(tool_names(self.session.history))
         self._teller = Teller(settings)
 
@@ -394,7 +394,7 @@ def system_prompt(settings: Settings) -> str:
     return f"{prompt}; the conversation is compacted at {settings.threshold_tokens:,} tokens."
 
 
-def metered(
+def meter_of(
     session: Session, settings: Settings, base: str | None = None
 ) -> TokenMeter:
     """Return a meter that has seen every bill of the session.
@@ -403,7 +403,7 @@ def metered(
     session's.
     """
     base = session.system + str(session.tools) if base is None else base
-    gauge = meter(settings.estimator, len(base))
+    meter = new_meter(settings.estimator, len(base))
     for sent in session.requests:
-        gauge.observe(sent.context, sent.usage)
-    return gauge
+        meter.observe(sent.context, sent.usage)
+    return meter

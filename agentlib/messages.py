@@ -149,13 +149,13 @@ def with_results(messages: Sequence[Message], new: Mapping[str, str]) -> list[Me
     'gone'
     """
     views = [
-        [_replaced(block, new) for block in blocks(message)] for message in messages
+        [_with_text(block, new) for block in blocks(message)] for message in messages
     ]
     pairs = zip(messages, views, strict=True)
     return [m if view == blocks(m) else {**m, "content": view} for m, view in pairs]
 
 
-def _replaced(block: Block, new: Mapping[str, str]) -> Block:
+def _with_text(block: Block, new: Mapping[str, str]) -> Block:
     is_call = block["type"] == "tool_use"
     text = new.get(block["id"] + INPUT if is_call else block.get("tool_use_id", ""))
     change = {"input": json.loads(text)} if text and is_call else {"content": text}
@@ -219,13 +219,13 @@ def is_summary(block: Block) -> bool:
     return block["text"].partition("\n")[0].endswith("]")
 
 
-def replaced(messages: Sequence[Message]) -> list[Message]:
+def summary_source(messages: Sequence[Message]) -> list[Message]:
     """Return what a summary takes the place of: without its request, and what that says
     will stay.
 
     >>> said = [{"role": "user", "content": n} for n in "abc"]
     >>> wish = {"role": "user", "content": f"{SUMMARY_WANTED} Not the first{STAY.format(2)}."}
-    >>> [message["content"] for message in replaced([*said, wish])]
+    >>> [message["content"] for message in summary_source([*said, wish])]
     ['a']
     """
     if not asks_for_summary(messages):

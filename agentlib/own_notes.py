@@ -18,7 +18,7 @@ def memory_first(summarize: Summarize, tokens: int) -> Summarize:
 
     def ask(messages: Sequence[Message], focus: str) -> str:
         lines = spoken_lines(messages)
-        said = msg.replaced(messages)
+        said = msg.summary_source(messages)
         replies = [said[i] for i, _ in msg.exchanges(said)]
         is_noted = len(replies) > 1 and all(
             any(msg.words(reply)) for reply in replies[1:]
@@ -34,7 +34,7 @@ def spoken_lines(messages: Sequence[Message]) -> list[str]:
     """Return the lines of earlier summaries, of the person's words and of the agent's
     own."""
     texts: list[str] = []
-    for message in msg.replaced(messages):
+    for message in msg.summary_source(messages):
         if any(msg.is_summary(block) for block in msg.blocks(message)):
             texts.append(summary_text(message).partition(msg.PUT_BACK)[0].strip())
         words = msg.words(message)

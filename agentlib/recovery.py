@@ -341,7 +341,7 @@ def truncating(failure: str, tokens: int) -> Summarize:
     """
 
     def cut(messages: Sequence[Message], focus: str) -> str:
-        room = min(tokens, sum(map(message_tokens, msg.replaced(messages))) / 4)
+        room = min(tokens, sum(map(message_tokens, msg.summary_source(messages))) / 4)
         reason = shorten(failure, _REASON, placeholder="…")
         return "\n".join(
             [_CUT.format(reason), *_middle_cut(spoken_lines(messages), room)]

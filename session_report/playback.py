@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from agentlib.auto_compact import SummaryFailed, summary_text
 from agentlib.engine_check import run_engine
-from agentlib.estimation import estimate_text, meter, prompt_tokens
+from agentlib.estimation import estimate_text, new_meter, prompt_tokens
 from agentlib.hooks import (
     READS,
     Hooks,
@@ -87,7 +87,7 @@ class _Replay:
     def __post_init__(self) -> None:
         self.weights = Weights(self.session)
         base_chars = len(self.session.system) + len(str(self.session.tools))
-        self.meter = meter(
+        self.meter = new_meter(
             self.settings.estimator, base_chars, lambda m: self.weights.of(m).guess
         )
         self.view: list[Message] = []

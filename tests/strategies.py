@@ -14,7 +14,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from agentlib.estimation import message_tokens, meter
+from agentlib.estimation import message_tokens, new_meter
 from agentlib.messages import (
     Block,
     Message,
@@ -268,7 +268,7 @@ def play(
     are told, again and again; every fourth step is a manual compaction where `manual`
     is set.
     """
-    found, context, settled = meter(settings.estimator, 800), list[Message](), 0
+    found, context, settled = new_meter(settings.estimator, 800), list[Message](), 0
     idle = more.get("idle", (0.0, 1_000.0))
     for n, (start, stop) in enumerate(pairwise([0, *requests_of(history)])):
         now = Now(

@@ -183,7 +183,7 @@ class Conversations(Writer):
         session = thread.session
         bills = list[Mapping[str, Any]]()
         system = "".join(thread.system_texts())
-        meter = estimation.meter(self.settings.estimator, len(base()) + len(system))
+        meter = estimation.new_meter(self.settings.estimator, len(base()) + len(system))
         for sent in session.requests:
             meter.observe(sent.context, sent.usage)
         rest = recovery.breaker(session.compactions, session.requests, self.settings)

@@ -13,7 +13,7 @@ from unicodedata import category
 import click
 
 from agentlib.estimation import breakdown, prompt_tokens
-from agentlib.loop import Agent, Turn, metered
+from agentlib.loop import Agent, Turn, meter_of
 from agentlib.masks import masked
 from agentlib.messages import Block, blocks, kinds_of, of_type, result_text
 from agentlib.spending import dollars
@@ -180,7 +180,7 @@ def window_lines(agent: Agent) -> Iterator[str]:
     settings = agent.settings
     window = agent.settings.context_window
     anchored = replace(settings, estimator="anchored")
-    total = metered(session, anchored, agent.system + str(agent.tools)).estimate(
+    total = meter_of(session, anchored, agent.system + str(agent.tools)).estimate(
         session.context
     )
     limit = f"threshold {settings.threshold_tokens:,}"

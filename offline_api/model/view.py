@@ -359,7 +359,7 @@ def conversation_of(body: Mapping[str, Any]) -> tuple[str | None, list[Message]]
     rest = [b for b in msg.blocks(messages[-1]) if b.get("text") != text]
     before = [*messages[:-1], *([{**messages[-1], "content": rest}] if rest else [])]
     if text.startswith(msg.SUMMARY_WANTED):
-        before = msg.replaced([*before, messages[-1]])
+        before = msg.summary_source([*before, messages[-1]])
     prompt, spoken = messages_in(text)
     if not spoken and notes_in(text):
         asked = [{"role": "user", "content": words} for words in _asked_in(text)]

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from agentlib.step import drop_thinking
 from agentlib.loop import Agent
+from agentlib.step import drop_thinking
 from agentlib.transcripts import load
 from agentlib.undo import preview, undo
 from offline_api import violation
