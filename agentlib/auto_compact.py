@@ -16,7 +16,7 @@ from agentlib.masks import masked
 from agentlib.messages import Block, Message
 from agentlib.refusals import excess
 from agentlib.replies import EMPTY_REPLY
-from agentlib.requests import request, send
+from agentlib.requests import reply_to, request
 
 if TYPE_CHECKING:
     import anthropic
@@ -225,7 +225,7 @@ def summarizer(
             messages if msg.asks_for_summary(messages) else [*messages, prompt]
         )
         try:
-            reply = send(client, request(model, system, tools, conversation, most))
+            reply = reply_to(client, request(model, system, tools, conversation, most))
         except anthropic.APIError as error:
             failure = SummaryTooLong if excess(error) else SummaryFailed
             raise failure(f"the summary call failed: {error!s:.500}") from error
@@ -237,7 +237,7 @@ def summarizer(
 
 
 def summary_in(reply: Message, most: int) -> str:
-    """Return the summary in a reply that `requests.send` returned.
+    """Return the summary in a reply that `requests.reply_to` returned.
 
     Raises SummaryFailed if it is empty, cut off, refused or longer than `most` tokens.
 

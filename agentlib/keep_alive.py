@@ -1,9 +1,8 @@
 """Send the last request once more, so that the prompt cache lives on (lesson 08)."""
 
 from agentlib.loop import Agent
-from agentlib.requests import request, send
-from agentlib.session_extras import note_repeat
-from agentlib.session_file import Repeat
+from agentlib.requests import reply_to, request
+from agentlib.session_extras import Repeat, note_repeat
 
 
 def repeat(agent: Agent) -> Repeat:
@@ -24,9 +23,9 @@ def repeat(agent: Agent) -> Repeat:
         )
     body = request(agent.model, agent.system, agent.tools, sent, 0, session.settled)
     try:
-        reply = send(agent.client, body)
+        reply = reply_to(agent.client, body)
     except Exception as refusal:
         if getattr(refusal, "status_code", None) != 400:
             raise
-        reply = send(agent.client, {**body, "max_tokens": 1})
+        reply = reply_to(agent.client, {**body, "max_tokens": 1})
     return note_repeat(session, reply["usage"], at=at)

@@ -30,7 +30,7 @@ from agentlib.pipeline import ContextEngine, Now, compact
 from agentlib.presets import DEFAULT
 from agentlib.recovery import Breaker, breaker
 from agentlib.refusals import excess
-from agentlib.requests import LONGEST_REPLY, request, send
+from agentlib.requests import LONGEST_REPLY, reply_to, request
 from agentlib.settings import MODEL, Settings
 from agentlib.step import Outcome, Reason, Step
 from agentlib.summaries import SummaryCall
@@ -341,7 +341,7 @@ class Agent:
         context = list(self.session.context)
         most = self.longest_reply
         body = request(self.model, self.system, self.tools, context, most, settled)
-        reply = send(self.client, body, self._calls, CHARS_PER_TOKEN * most)
+        reply = reply_to(self.client, body, self._calls, CHARS_PER_TOKEN * most)
         self._calls |= tool_names([reply]).keys()
         self.session.reply(reply, at=at, settled=settled)
         self.meter.observe(context, reply["usage"])

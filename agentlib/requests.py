@@ -57,17 +57,24 @@ def _marked(message: Message) -> Message:
 
 
 def send(
+    client: "anthropic.Anthropic", request: dict[str, Any]
+) -> "anthropic.types.Message":
+    """Send a request. The SDK tries again where that may help, and raises the API's
+    refusals."""
+    create = cast("Callable[..., anthropic.types.Message]", client.messages.create)
+    return create(**request)
+
+
+def reply_to(
     client: "anthropic.Anthropic",
     request: dict[str, Any],
     taken: Collection[str] = (),
     most: float = math.inf,
 ) -> dict[str, Any]:
     """Send a request, and return the reply as it may be sent back, see
-    `replies.received`. The SDK tries again where that may help, and raises the API's
-    refusals.
+    `replies.received`.
 
     `taken`: ids of earlier calls. `most`: characters of a reply that a later request
     could still hold.
     """
-    create = cast("Callable[..., anthropic.types.Message]", client.messages.create)
-    return received(create(**request).to_dict(warnings=False), taken, most)
+    return received(send(client, request).to_dict(warnings=False), taken, most)

@@ -4,14 +4,34 @@ that were taken back, files that were kept.
 `Session.fold` hands each line to `Extras.fold` first.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from enum import StrEnum
+from typing import Any, NamedTuple, Protocol
 
 from agentlib import session_file as file
 from agentlib.messages import Message
 from agentlib.replies import counts
-from agentlib.session_file import Line, Repeat
+from agentlib.session_file import Line
 from agentlib.step import in_place_of
+
+
+class Extra(StrEnum):
+    """The kinds of these lines."""
+
+    REPEAT = "agentlib_repeat"
+    UNDONE = "agentlib_undone"
+    CLEARED = "agentlib_cleared"
+    KEPT = "agentlib_kept"
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """The last request once more, sent so that the prompt cache lives on."""
+
+    at: float
+    """When it was sent: seconds since the epoch."""
+    usage: Mapping[str, Any]
 
 
 class View(NamedTuple):
@@ -43,18 +63,18 @@ class Extras:
         match kind:
             case "user" if line.get("isCompactSummary"):
                 self.before = View(session.context, session.ids, len(session.history))
-            case file.REPEAT:
+            case Extra.REPEAT:
                 repeat = Repeat(file.seconds(line["timestamp"]), counts(line["usage"]))
                 self.repeats.append(repeat)
                 session.used_at = max(session.used_at, repeat.at)
-            case file.UNDONE:
+            case Extra.UNDONE:
                 context, ids = _without_compaction(session)
                 self.undone.append(len(session.history))
                 self._show(session, context, ids)
-            case file.CLEARED:
+            case Extra.CLEARED:
                 self.cleared.append(len(session.history))
                 self._show(session, [], [])
-            case file.KEPT:
+            case Extra.KEPT:
                 self._fold_kept(str(line["folder"]), str(line["name"]), line["sha256"])
             case _:
                 pass
@@ -99,7 +119,7 @@ class Folded(Protocol):
 
 def note_repeat(session: Folded, usage: dict[str, object], *, at: float) -> Repeat:
     """Note that the last request was sent once more, and its bill."""
-    session.note(at, {"type": "system", "subtype": file.REPEAT, "usage": usage})
+    session.note(at, {"type": "system", "subtype": Extra.REPEAT, "usage": usage})
     return session.extras.repeats[-1]
 
 
@@ -108,7 +128,7 @@ def note_kept(
 ) -> None:
     """Note that a file was kept, or with `digest` None that it was put back."""
     line = {"folder": folder, "name": name, "sha256": digest}
-    session.note(at, {"type": "system", "subtype": file.KEPT, **line})
+    session.note(at, {"type": "system", "subtype": Extra.KEPT, **line})
 
 
 def context_before(session: Folded) -> list[Message]:
@@ -123,7 +143,7 @@ def context_before(session: Folded) -> list[Message]:
 def note_undo(session: Folded, *, at: float) -> None:
     """Take back the last compaction. Raises ValueError as `context_before`."""
     context_before(session)
-    session.note(at, {"type": "system", "subtype": file.UNDONE})
+    session.note(at, {"type": "system", "subtype": Extra.UNDONE})
 
 
 def _without_compaction(session: Folded) -> tuple[list[Message], list[str]]:

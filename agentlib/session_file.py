@@ -35,10 +35,6 @@ FOLDER = ".transcripts"
 """Where sessions go if nothing else is said."""
 COMPACT = "compact_boundary"
 FAILED = "agentlib_compaction_failed"
-CLEARED = "agentlib_cleared"
-UNDONE = "agentlib_undone"
-REPEAT = "agentlib_repeat"
-KEPT = "agentlib_kept"
 SUM = "crc32"
 """The last field of a line: the checksum of the line's text before it."""
 
@@ -72,9 +68,8 @@ def create_first(folder: Path, names: Iterable[str]) -> Path:
     raise FileExistsError(f"{path} is there already; take another name, or resume it")
 
 
-def append(path: Path, lines: Sequence[Line], *, durable: bool = True) -> int:
-    """Add lines at the end of the file, and return its size in bytes. They are on the
-    disk when this returns.
+def append(path: Path, lines: Sequence[Line], *, durable: bool = True) -> None:
+    """Add lines at the end of the file. They are on the disk when this returns.
 
     Not `durable`: the system may still hold them, so a power cut could lose them, but
     no end of this process. Waiting for a disk takes milliseconds a line.
@@ -95,7 +90,6 @@ def append(path: Path, lines: Sequence[Line], *, durable: bool = True) -> int:
                 rest = rest[file.write(rest) :]
             if durable:
                 os.fsync(file.fileno())
-            return file.tell()
         except OSError:
             file.truncate(size)
             raise
@@ -310,15 +304,6 @@ class Request:
     seen: int
     """Length of the history when it was sent."""
     stop_reason: str = "end_turn"
-
-
-@dataclass(frozen=True)
-class Repeat:
-    """The last request once more, sent so that the prompt cache lives on."""
-
-    at: float
-    """When it was sent: seconds since the epoch."""
-    usage: Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)

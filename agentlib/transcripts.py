@@ -234,7 +234,8 @@ class Session:
         with file.defer_ctrl_c():
             if self.path:
                 summed = [file.summed(line) for line in whole]
-                self.size = file.append(self.path, summed, durable=self.durable)
+                file.append(self.path, summed, durable=self.durable)
+                self.size = self.path.stat().st_size
             self.count += len(whole)
             for line in whole:
                 self.fold(line)

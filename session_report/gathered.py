@@ -37,6 +37,7 @@ from agentlib.messages import (
     tool_names,
 )
 from agentlib.presets import CLAUDE_CODE
+from agentlib.session_extras import Extra
 from agentlib.session_file import Line
 from agentlib.spending import listed_name
 from agentlib.transcripts import Session
@@ -211,7 +212,7 @@ class Gathered:
             begin = self._newest or at if is_reply else at
             if kind == "words" and self._events and begins:
                 self._events[f"{key}/cleared"] = _Event(
-                    kind=file.CLEARED, name=uuid, at=begin
+                    kind=Extra.CLEARED, name=uuid, at=begin
                 )
             event = self._events.setdefault(key, _Event(kind=kind, name=uuid, at=begin))
             event.uuids.add(uuid)
@@ -485,11 +486,11 @@ def _our_lines(
         case "summary":
             text = "\n".join(block["text"] for block in event.blocks("text"))
             return [_summary_line(event, text, before, session)]
-        case file.CLEARED:
+        case Extra.CLEARED:
             return [
                 {
                     "type": "system",
-                    "subtype": file.CLEARED,
+                    "subtype": Extra.CLEARED,
                     "uuid": event.name + "/cleared",
                 }
             ]

@@ -505,7 +505,7 @@ class _Work:
             messages[:] = session.context
         sent = {"model": self.model, "system": session.system, "tools": session.tools}
         sent |= {"messages": messages, "max_tokens": ANSWER}
-        reply: dict[str, Any] = send(self.client, sent)
+        reply: dict[str, Any] = send(self.client, sent).to_dict()
         if not has_layers:
             self.run.steps.append(Shown(view=list(messages)))
         session.reply(reply, at=self._now())

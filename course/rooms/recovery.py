@@ -329,7 +329,7 @@ class Summariser:
             "content": summary_prompt(START.summary_tokens),
         }
         asked = request(MODEL, system_prompt(START), TOOLS, [*messages, wish], 8_000)
-        return send(self.llm, asked)
+        return send(self.llm, asked).to_dict()
 
 
 def layer(

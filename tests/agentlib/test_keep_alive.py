@@ -268,7 +268,7 @@ def held(terminal, monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
 def test_ctrl_c_during_a_repeat_sends_no_second_request_and_keeps_the_line(
     terminal, held: Held, monkeypatch, capsys
 ) -> None:
-    steps, send, join = list[str](), loop.send, threading.Thread.join
+    steps, send, join = list[str](), loop.reply_to, threading.Thread.join
 
     def watched(*request):
         steps.append("sent")
@@ -283,7 +283,7 @@ def test_ctrl_c_during_a_repeat_sends_no_second_request_and_keeps_the_line(
         join(thread, timeout)
 
     for sender in (loop, keep_alive):
-        monkeypatch.setattr(sender, "send", watched)
+        monkeypatch.setattr(sender, "reply_to", watched)
     with ctrl_c(), monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "join", interrupted)
         terminal.talk()
