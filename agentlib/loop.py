@@ -48,16 +48,11 @@ it. It is cut, or no later request would fit the window."""
 RETRIES = 3
 """How often one prompt that was refused for its size is made smaller and sent again."""
 
-GOES_ON = ("tool_use",)
-"""The stop reasons after which the loop always goes on. After `max_tokens` it does so a
-few times, and any other ends it. The API pauses a turn (`pause_turn`) only for tools
-that run on its servers, and this agent offers none."""
 CUTS = 3
 """How often in a row the model may go on after a reply that `max_tokens` cut off
 (learn-claude-code, s11)."""
 CUT = ("max_tokens", "model_context_window_exceeded")
 """The stop reasons of replies that aren't complete."""
-
 
 CUT_CALL = (
     "not run: the reply was cut off ({}), and this call with it. Call again "
@@ -158,7 +153,7 @@ class Agent:
             reply, steps = self.ask(at, self.prepare(at))
             stop = reply["stop_reason"]
             cuts = cuts + 1 if stop == "max_tokens" else 0
-            goes_on = stop in GOES_ON or 0 < cuts <= CUTS
+            goes_on = _goes_on(stop, cuts)
             if stop == "tool_use":
                 self.act(of_type(reply, "tool_use"))
             elif goes_on:
@@ -367,7 +362,7 @@ class Agent:
         `cuts`: how many replies in a row were cut off, up to this one.
         """
         yield from self._teller.about(steps, len(self.session.compactions))
-        goes_on = stop_reason in GOES_ON or 0 < cuts <= CUTS
+        goes_on = _goes_on(stop_reason, cuts)
         if 0 < cuts <= CUTS:
             size = f"the reply was cut off at {self.longest_reply:,} tokens"
             yield Event("cut", f"{size}; the model goes on, {cuts} of {CUTS}")
@@ -380,6 +375,16 @@ class Agent:
         """Return the time to the millisecond, which is what a replay reads from the
         file."""
         return round(self.clock(), 3)
+
+
+def _goes_on(stop_reason: str, cuts: int) -> bool:
+    """Return whether the model goes on: always after a call, after `max_tokens` a few
+    times, and after no other reason.
+
+    The API pauses a turn (`pause_turn`) only for tools that run on its servers, and
+    this agent offers none.
+    """
+    return stop_reason == "tool_use" or 0 < cuts <= CUTS
 
 
 def system_prompt(settings: Settings) -> str:

@@ -209,7 +209,7 @@ def test_a_reply_as_it_should_be_is_not_noted_twice(workspace, session):
 
 
 @pytest.mark.parametrize(
-    "reason", sorted({*get_args(StopReason)} - {*loop.GOES_ON, "max_tokens"})
+    "reason", sorted({*get_args(StopReason)} - {"tool_use", "max_tokens"})
 )
 def test_a_run_stops_and_says_why(workspace, session, reason):
     (turn,) = go(script(say("So far.", stop=reason)), workspace, session)
