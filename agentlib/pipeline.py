@@ -236,51 +236,77 @@ def _with_answered(summary: Message) -> Message:
 
 ContextEngine = Callable[[Now], Step]
 """The type of `compact`. The loop, `play`, the judge and the adapters take any function
-of it."""
+of it.
+
+An engine takes one `Now` and returns a `Step`: `engine_check.run_engine` sees to that
+wherever one is run. It promises more, which the judge checks (`windtunnel.judge`) and a
+run does not:
+
+- It edits none of the messages, and asks only `now.summarize` and `now.archive`.
+- It serves each reason. "manual" is a wish to compact, "reactive" a refused prompt.
+- The context of its step breaks no rule of the API: each call has its result, and the
+  end is the user's.
+- Results that the model hasn't seen stay word for word, and so do the person's words
+  that wait for an answer.
+- Before a summary takes the place of messages, it calls `now.archive`.
+- It answers within three seconds, the summary's own request apart, and raises nothing.
+"""
 
 
 def compact(now: Now) -> Step:
     """Clear old results, then compact if the estimate is over the threshold or the
     reason says so.
 
-    If the summary fails, the step has what clearing made of the messages, or, in an
-    emergency, the messages cut to size. `failure` says why.
+    If the summary fails, after all that `SummaryCall.parts` could do for it, the step
+    has what clearing made of the messages, and `failure` says why. In an emergency the
+    messages are cut to size without a model. If the API has refused the prompt and even
+    that leaves no summary, unseen results are trimmed.
     """
     before = now.meter.estimate(now.messages)
     step = Step(settled=now.settled, tokens_before=before, tokens_after=before)
+    if not now.settings.enabled:
+        return step
+    is_urgent = _is_urgent(now, before)
+    if is_urgent:
+        now = replace(now, settings=emergency(now.settings))
+    cleared = _cleared(step, now)
+    if now.reason == "auto" and not now.is_full(cleared.tokens_after):
+        return cleared
+    cleared = replace(cleared, reason=now.reason, focus=now.focus)
+    done = _compacted(cleared, now) if _may_help(cleared, now) else cleared
+    if is_urgent and done.failure:
+        done = _without_model(cleared, done, now)
+    if now.reason == "reactive" and done.summary is None:
+        done = _cut(done, now)
+    return done
+
+
+def _is_urgent(now: Now, tokens: int) -> bool:
+    """Return whether the context has to become smaller, with a summary or without."""
     settings = now.settings
-    if not settings.enabled:
-        return step
-    past = settings.emergency_at is not None and before > settings.emergency_tokens
-    urgent = now.reason == "reactive" or (
-        now.reason == "auto" and settings.auto and past
-    )
-    if urgent:
-        settings = emergency(settings)
-        now = replace(now, settings=settings)
-    step = _cleared(step, now)
-    is_full = step.tokens_after > settings.threshold_tokens
-    if now.reason == "auto" and not (settings.auto and is_full):
-        return step
-    step = replace(step, reason=now.reason, focus=now.focus)
+    if now.reason == "auto":
+        is_past = tokens > settings.emergency_tokens
+        return settings.auto and settings.emergency_at is not None and is_past
+    return now.reason == "reactive"
+
+
+def _may_help(step: Step, now: Now) -> bool:
+    """Return whether a summary can cure a refused prompt: not if what has to stay is
+    larger than the window by itself."""
     view = step.applied(now.messages)
     unseen = view[last_assistant(view) + 1 :]
-    done = step
-    if (
-        now.reason != "reactive"
-        or now.meter.estimate(unseen) <= settings.context_window
-    ):
-        done = _compacted(step, now)
-    if urgent and done.failure:
-        cut = truncating(done.failure, settings.summary_tokens)
-        name = done.archive or ""
-        without_model = _compacted(
-            step, replace(now, summarize=cut, archive=lambda: name)
-        )
-        if without_model.summary is not None:
-            done = replace(without_model, failure=done.failure, rested=done.rested)
-    cures = now.reason == "reactive" and done.summary is None
-    return _cut(done, now) if cures else done
+    window = now.settings.context_window
+    return now.reason != "reactive" or now.meter.estimate(unseen) <= window
+
+
+def _without_model(cleared: Step, failed: Step, now: Now) -> Step:
+    """Put the messages cut to size in place of a summary that failed."""
+    cut = truncating(failed.failure or "", now.settings.summary_tokens)
+    name = failed.archive or ""
+    done = _compacted(cleared, replace(now, summarize=cut, archive=lambda: name))
+    if done.summary is None:
+        return failed
+    return replace(done, failure=failed.failure, rested=failed.rested)
 
 
 def _cleared(step: Step, now: Now) -> Step:

@@ -21,7 +21,7 @@ class Extra(StrEnum):
 
     REPEAT = "agentlib_repeat"
     UNDONE = "agentlib_undone"
-    CLEARED = "agentlib_cleared"
+    EMPTIED = "agentlib_cleared"
     KEPT = "agentlib_kept"
 
 
@@ -48,7 +48,7 @@ class Extras:
     """What a session has noted beside its conversation."""
 
     repeats: list[Repeat] = field(default_factory=list[Repeat])
-    cleared: list[int] = field(default_factory=list[int])
+    emptied: list[int] = field(default_factory=list[int])
     """Lengths of the history at which the person began again with an empty context."""
     undone: list[int] = field(default_factory=list[int])
     """Lengths of the history at which a compaction was taken back."""
@@ -71,8 +71,8 @@ class Extras:
                 context, ids = _without_compaction(session)
                 self.undone.append(len(session.history))
                 self._show(session, context, ids)
-            case Extra.CLEARED:
-                self.cleared.append(len(session.history))
+            case Extra.EMPTIED:
+                self.emptied.append(len(session.history))
                 self._show(session, [], [])
             case Extra.KEPT:
                 self._fold_kept(str(line["folder"]), str(line["name"]), line["sha256"])

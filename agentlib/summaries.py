@@ -64,7 +64,10 @@ class SummaryCall:
         return through(self.parts(), self.asking(self._models()[0]))(messages, focus)
 
     def parts(self) -> list[Part]:
-        """List the parts in the order in which they act.
+        """List the parts in the order in which they are asked.
+
+        A failure meets them from the last to the first. What none of them cures is up
+        to `pipeline.compact`, and so is a summary that is larger than what it replaces.
 
         The hook `before` gives the focus, and what the other hooks put back comes behind
         a summary of whatever origin. The gate sees the agent's own notes, too. These

@@ -157,7 +157,7 @@ class Workspace:
     refused."""
     time_limit: float = 120.0
     """Seconds for one command."""
-    waiting: Callable[[], AbstractContextManager[object]] = nullcontext
+    meanwhile: Callable[[], AbstractContextManager[object]] = nullcontext
     """Entered for as long as a command, or the person who is asked about it, takes."""
     keep: Callable[[Path], None] | None = None
     """Called with each file before `write_file` or `edit_file` changes it."""
@@ -252,7 +252,7 @@ class Workspace:
         Only a silent 1 is an answer and no failure: it is how `grep` says "nothing
         found".
         """
-        with self.waiting():
+        with self.meanwhile():
             execution = shell.run(
                 self._call(command), self.root, time_limit=self.time_limit
             )

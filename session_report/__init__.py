@@ -92,7 +92,8 @@ def load(path: Path | str, progress: Callable[[int], object] = int) -> Session:
         raise ValueError(
             f"{path} is a folder; sessions.files([{str(path)!r}]) lists its sessions"
         )
-    skipped, damage = list[str](), list[str]()
+    skipped = list[str]()
+    damage = list[str]()
     try:
         form = _format(path)
         if not form.reader:
@@ -107,7 +108,8 @@ def load(path: Path | str, progress: Callable[[int], object] = int) -> Session:
     session.about.kind = session.about.kind or form.kind(path)
     for aside in session.asides:
         aside.about.project = session.about.project
-    session.skipped, session.damage = skipped, damage + session.damage
+    session.skipped = skipped
+    session.damage = damage + session.damage
     return session
 
 

@@ -96,9 +96,11 @@ class _Replay:
             [],
             0,
         )  # before the last compaction: view, seen
-        self.seen, self.settled = 0, 0
+        self.seen = 0
+        self.settled = 0
         self.last: Request | None = None
-        self.changed, self.as_recorded = False, True
+        self.changed = False
+        self.as_recorded = True
         self.summary_request = 0
         self.tried: list[Compaction] = []
 
@@ -111,19 +113,25 @@ class _Replay:
             if c not in by_hand and c.trigger != "reactive"
         }
         refused = [c for c in compactions if c.trigger == "reactive"]
-        turn, by_hand_step = 0, None
+        turn = 0
+        by_hand_step = None
         for event in sorted([*by_hand, *self.session.requests], key=lambda e: e.seen):
-            for place in self.session.extras.cleared:
+            for place in self.session.extras.emptied:
                 if self.seen <= place < event.seen:
-                    self.view, self.before, self.seen, self.settled = [], [], place, 0
+                    self.view = []
+                    self.before = []
+                    self.seen = place
+                    self.settled = 0
             for place in self.session.extras.undone:
                 if self.seen <= place < event.seen:
                     view, seen = self.whole
                     later = self.session.history[seen : self.seen]
                     self.view = in_place_of(None, [*view, *later])
-                    self.settled, self.changed = 0, True
+                    self.settled = 0
+                    self.changed = True
             arrived = self.session.history[self.seen : event.seen]
-            self.view, self.before = self.view + arrived, self.before + arrived
+            self.view = self.view + arrived
+            self.before = self.before + arrived
             self.seen = event.seen
             if isinstance(event, Compaction):
                 by_hand_step = self._compact("manual", event.focus, event, event, turn)
@@ -191,7 +199,8 @@ class _Replay:
             usages = recorded.usage if recorded else ()
             self.summary_request = max(map(prompt_tokens, usages), default=0)
         self.tried += compactions_of(step, event.at, event.seen)
-        self.view, self.settled = step.applied(self.view), step.settled
+        self.view = step.applied(self.view)
+        self.settled = step.settled
         return step
 
     def _idle(self, at: float) -> float:
@@ -270,7 +279,9 @@ class _Replay:
             kinds=self.weights.kinds(tokens),
         )
         self.view = answered(context) if self.changed else context
-        self.before, self.changed, self.last = context, False, request
+        self.before = context
+        self.changed = False
+        self.last = request
         self.summary_request = 0
         return frame
 

@@ -64,7 +64,8 @@ class Weights:
     def __init__(self, session: Session) -> None:
         self.base, table = _recorded(session, len(session.requests))
         self._table = dict(table)
-        system, tools = len(session.system), session.tools
+        system = len(session.system)
+        tools = session.tools
         self._system_share = system / (system + len(str(tools))) if tools else 1.0
         self._context = list[Message]()
         self._sums = [

@@ -178,7 +178,8 @@ class Terminal:
         self.typed_options = typed_options or {}
         # How many requests there were when Ctrl-C ended the keeping alive, and what
         # repeats them.
-        self.left_alone, self.repeating = -1, threading.Thread()
+        self.left_alone = -1
+        self.repeating = threading.Thread()
         old, self.hold = resumed(arguments.resume) if arguments.resume else (None, None)
         self.arguments = arguments
         own = old.settings if old else None
@@ -247,7 +248,7 @@ class Terminal:
         asks = confirm if live else None
         self.put_back = before.put_back
         keep = before.keep if root == source else None
-        more: Any = {"confirm": asks, "keep": keep, "waiting": self._kept_alive}
+        more: Any = {"confirm": asks, "keep": keep, "meanwhile": self._kept_alive}
         self.workspace = Workspace(root, sandbox=live or boxed, **more)
 
     def _before(self, root: Path) -> Before:

@@ -66,7 +66,7 @@ def cleared() -> Session:
 
 def compacted() -> Session:
     session = small()
-    stays = {"trigger": "auto", "preservedMessages": {"uuids": session._ids[-2:]}}
+    stays = {"trigger": "auto", "preservedMessages": {"uuids": session.ids[-2:]}}
     summary = "[Conversation compressed. Transcript: x]\n\nAll.\n[End of summary]"
     parts = [{"type": "text", "text": summary}, {"type": "text", "text": "Read both."}]
     session.note(
