@@ -17,6 +17,7 @@ from agentlib import presets
 from agentlib.estimation import prompt_tokens
 from agentlib.pipeline import ContextEngine, compact
 from agentlib.settings import Settings
+from agentlib.spending import Usage
 from course.checking import Answer, exercise, require
 from course.figures.sawteeth import Row, name_of, sawteeth
 from course.table import Table, as_table
@@ -314,19 +315,27 @@ def row_of(run: Run, program: str = "yours") -> Row:
     """Lay a run of ours out as a stored one."""
     kinds: list[str] = []
     sizes: list[int] = []
+    made: list[dict[str, Any]] = []
     compactions = list(run.session.compactions)
+    before = 0
     for request in run.session.requests:
+        asked: list[Usage] = []
         while compactions and compactions[0].seen <= request.seen:
-            asked = compactions.pop(0).usage
-            kinds += ["summary"] * len(asked)
-            sizes += map(prompt_tokens, asked)
-        kinds.append("main")
-        sizes.append(prompt_tokens(request.usage))
+            asked += compactions.pop(0).usage
+        after = prompt_tokens(request.usage)
+        kinds += [*["summary"] * len(asked), "main"]
+        sizes += [*map(prompt_tokens, asked), after]
+        if asked:
+            ends = {"before": before, "after": after}
+            made.append({"by": "summary", "request": len(kinds), **ends})
+        before = after
     if run.refused_tokens:
         kinds.append("refused")
         sizes.append(run.refused_tokens)
     row = {"program": program, "version": "", "window": WINDOW, "seed": SEED}
-    return {**row, "kinds": kinds, "prompts": sizes, "compactions": []}
+    numbers = list(range(1, len(kinds) + 1))
+    measured = {"kinds": kinds, "prompts": sizes, "numbers": numbers}
+    return {**row, **measured, "compactions": made}
 
 
 # -- what the cells show ---------------------------------------------------------------

@@ -199,6 +199,16 @@ def test_a_picture_that_names_a_product_says_that_one_model_was_used():
         assert SCRIPTED in texts
 
 
+@pytest.mark.parametrize("program", ["claude-code", "pi", "mini-swe-agent"])
+def test_a_refusal_and_a_request_for_a_summary_differ_in_their_marks(program):
+    row = room.of_seed(program)
+    [axes] = sawteeth([row], [""], "One").figure.axes
+    for kind, mark in (("refused", "x"), ("summary", "^")):
+        marks = [line for line in axes.lines if line.get_marker() == mark]
+        assert len(marks) == row["kinds"].count(kind)
+        assert len({line.get_color() for line in marks}) <= 1
+
+
 def test_our_own_run_is_laid_out_as_a_stored_one():
     run = room.own_run()
     row = room.row_of(run)
@@ -206,3 +216,6 @@ def test_our_own_run_is_laid_out_as_a_stored_one():
     made = compactions_in(room.requests_of(row))
     assert len(made) == len(run.session.compactions) > 2
     assert all(before > after for before, after in made)
+    assert room.pairs_of(row) == made
+    for each in row["compactions"]:
+        assert row["prompts"][each["request"] - 1] == each["after"]
