@@ -239,8 +239,8 @@ def roughly(summaries: int) -> str:
     return "1" if summaries == 1 else "a few" if summaries <= 10 else "more than ten"
 
 
-UNTOLD = "can't tell"
-"""The claim of two engines whose spreads overlap, in a table."""
+UNTOLD = "none"
+"""What a table says where the spreads overlap, so that nothing may be claimed."""
 
 
 def claimed(pairs: DataFrame) -> list[bool]:
