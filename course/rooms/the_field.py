@@ -87,6 +87,13 @@ def _found(answer: Answer) -> None:
         "a prompt becomes smaller without a summary": _requests(
             ("main", 80), ("main", 50)
         ),
+        "a prompt became smaller before": _requests(
+            ("main", 90), ("main", 40), ("summary", 42), ("main", 30)
+        ),
+        "two have the same sizes, and a third is larger": _requests(
+            *(("main", 80), ("summary", 82), ("main", 30)) * 2,
+            *(("main", 85), ("summary", 82), ("main", 35)),
+        ),
     }
     answer.agree({case: (compactions_in(each), each) for case, each in cases.items()})
 
@@ -125,13 +132,14 @@ def _decided(answer: Answer) -> None:
         "exactly half was cached": made(cached=0.5),
         "exactly 0.9 was shown": made(shown=0.9),
         "a little more than half was shown": made(shown=0.6),
-        "a window that is half as large": made(before=41_000, after=1_000),
+        "two decimals": made(before=83_432, after=35_234),
+        "a smaller window": made(before=41_000, after=1_000),
     }
     answer.agree(
         {
             case: (decisions_of(each, window), each, window)
             for case, each in cases.items()
-            for window in ([50_000] if "half" in case else [WINDOW])
+            for window in ([50_000] if case == "a smaller window" else [WINDOW])
         }
     )
 
@@ -161,6 +169,8 @@ def _as_theirs(answer: Answer) -> str:
     What is left is the system prompt, the summary and the tail. Move tail_tokens.
     """
     numbers = answer.numbers("threshold_pct", "tail_tokens")
+    missing = [name for name in AS_PI if name not in numbers]
+    require(not missing, f"give {' and '.join(missing)}, too.")
     run = own_run(settings=imitated(numbers))
     when, left = means(compactions_in(requests_of(row_of(run))))
     theirs = means([pair for row in field()[LIKE] for pair in pairs_of(row)])
@@ -226,6 +236,22 @@ def _complains(answer: Answer) -> None:
         ),
         "two of them": _requests(
             ("main", 80), ("summary", 9), ("main", 70), ("summary", 9), ("main", 60)
+        ),
+        "a title is asked for after the summary": _requests(
+            ("main", 80), ("summary", 9), ("other", 5), ("main", 60)
+        ),
+        "a title is no prompt": _requests(
+            ("main", 80), ("summary", 9), ("other", 70), ("main", 30)
+        ),
+        "a title is no summary": _requests(("main", 80), ("other", 5), ("main", 70)),
+        "a prompt became smaller before": _requests(
+            ("main", 90), ("main", 40), ("summary", 9), ("main", 30)
+        ),
+        "a little more than two thirds is left": _requests(
+            ("main", 9_000), ("summary", 90), ("main", 6_010)
+        ),
+        "a shallow one, then a refused one": _requests(
+            ("main", 80), ("summary", 9), ("main", 60), ("refused", 110)
         ),
     }
     answer.agree({case: (complaints_in(each), each) for case, each in cases.items()})
