@@ -250,7 +250,8 @@ def _distance(prediction: Any, value: Any) -> str:
     pair = (prediction, value)
     if any(isinstance(each, bool) or not isinstance(each, Real) for each in pair):
         return ""
-    off, side = abs(value - prediction), "more" if value > prediction else "less"
+    off = abs(value - prediction)
+    side = "more" if value > prediction else "less"
     large = isinstance(value, Integral) and abs(int(value)) >= 1_000
     return (
         f", {100 * off / abs(value):.2g}% {side}"

@@ -86,7 +86,8 @@ def settled(name: str, values: Mapping[str, Any]) -> tuple[dict[str, Any], list[
     asked = ASKED.get(name)
     if asked is None:
         return dict(values), []
-    good, wrong = dict[str, Any](), list[str]()
+    good = dict[str, Any]()
+    wrong = list[str]()
     for key, value in values.items():
         if key not in asked:
             wrong.append(f"{key}: not asked, only {', '.join(asked)}")

@@ -260,14 +260,16 @@ def apart(right: Any, result: Any) -> tuple[str, str]:
         cut = "…" * (start > 0)
         return f"{cut}{shown(right[start:])}", f"{cut}{shown(result[start:])}"
     if isinstance(right, list) and isinstance(result, list | tuple):
-        items, others = _as_list(right), _as_list(result)
+        items = _as_list(right)
+        others = _as_list(result)
         first = _first_difference(items, others)
         nothing = [["(nothing)"] * (first + 1)] * 2
         sides = zip((items, others), nothing, strict=True)
         wanted, yours = (shown([*each, *more][first]) for each, more in sides)
         return f"{wanted} as item {first + 1}", f"{yours} as item {first + 1}"
     if isinstance(right, dict) and isinstance(result, dict):
-        one, other = cast(_Items, right), cast(_Items, result)
+        one = cast(_Items, right)
+        other = cast(_Items, result)
         return _other_items(one, other), _other_items(other, one)
     return whole
 

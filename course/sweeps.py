@@ -73,7 +73,9 @@ from windtunnel.tasks.generated import (
 from windtunnel.tasks.scenarios import REVIEW, Scenario
 from windtunnel.tasks.varied import scenario
 
-WINDOW, SEEDS, LONGEST = 32_000, 20, 150
+WINDOW = 32_000
+SEEDS = 20
+LONGEST = 150
 START = Settings(micro="off", manual=False, threshold_pct=65, summary_tokens=6_250)
 """Lesson 03's: 1,000 tokens of summary in a window of 32,000."""
 CLEARS = replace(START, micro="clear")
@@ -123,7 +125,8 @@ TRADED = {
 
 def row(policy: str, seed: int) -> dict[str, Any]:
     """Run one task under one policy."""
-    task, stage = generated(seed), {**POLICIES, **TRADED}[policy]
+    task = generated(seed)
+    stage = {**POLICIES, **TRADED}[policy]
     settings = (
         stage.settings.scaled(WINDOW) if stage.settings.enabled else stage.settings
     )
@@ -195,7 +198,8 @@ def hand_off(messages: list[Message], summarize: Any, without: str) -> list[Mess
     """Put a summary in place of the middle as lesson 06 does, without one part or
     all."""
     head, note, update = (without not in (part, "all three") for part in WITHOUT[1:4])
-    first, start = int(head), exchanges(messages)[-1][0]
+    first = int(head)
+    start = exchanges(messages)[-1][0]
     newest = messages[start:]
     updates = update and summary_index(messages) is not None
     prompt = handoff_prompt(PARTS_SETTINGS.summary_tokens, update=updates)
@@ -233,16 +237,15 @@ def parts_row(without: str, seed: int) -> dict[str, Any]:
     }
 
 
-KEEPS, RENAMINGS = (1, 2, 3, 4, 5, 6, 8, 12, 20, 40), 12
+KEEPS = (1, 2, 3, 4, 5, 6, 8, 12, 20, 40)
+RENAMINGS = 12
 CLEARS_ALONE = Settings(auto=False, manual=False).scaled(WINDOW)
 
 
 def clearing_row(keep_recent: int, seed: int) -> dict[str, Any]:
     """Run one renaming task with clearing alone. Every fifth generated task is one."""
-    task, settings = (
-        scenario(5 * seed + 3),
-        replace(CLEARS_ALONE, keep_recent=keep_recent),
-    )
+    task = scenario(5 * seed + 3)
+    settings = replace(CLEARS_ALONE, keep_recent=keep_recent)
     run = play(task, settings)
     return {
         "keep_recent": keep_recent,
@@ -297,7 +300,8 @@ def report_turn(run: Run) -> int:
     return 1 + ["write_file" in names for names in calls].index(True)
 
 
-SHARES, FAILS = (0.5, 0.75, 0.9, 1.0), 10
+SHARES = (0.5, 0.75, 0.9, 1.0)
+FAILS = 10
 
 
 def failing_row(case: tuple[str, float], seed: int) -> dict[str, Any]:
@@ -341,7 +345,8 @@ def hump_row(keep_recent: int, seed: int) -> dict[str, Any]:
     run = play(
         generated(seed), replace(Settings(), keep_recent=keep_recent).scaled(WINDOW)
     )
-    done, spent = run.checks["done"], round(run.dollars(MODEL), 4)
+    done = run.checks["done"]
+    spent = round(run.dollars(MODEL), 4)
     numbers = {"turns": run.turns, "dollars": spent, "done": done}
     return {"keep_recent": keep_recent, "seed": seed, **numbers}
 

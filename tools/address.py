@@ -75,7 +75,8 @@ def block(repo: str) -> str:
 def write(repo: str, root: Path = ROOT) -> None:
     """Write the address into pyproject.toml, the README's lines and the wind tunnel's
     page."""
-    project, readme = root / "pyproject.toml", root / "README.md"
+    project = root / "pyproject.toml"
+    readme = root / "README.md"
     page = root / "docs/wind-tunnel.md"
     text = URLS.sub("", project.read_text(encoding="utf-8"))
     urls = f'[project.urls]\nRepository = "https://github.com/{repo}"\n\n'

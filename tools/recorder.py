@@ -64,7 +64,9 @@ def panel(shown: Any, stops: Mapping[str, Any]) -> dict[str, Any]:
         name: offered(name, each, stops) for name, each in shown.controls.items()
     }
     values = [each["values"] for each in controls.values()]
-    sheet, places, chunks = Sheet(), list[Any](), dict[str, int]()
+    sheet = Sheet()
+    places = list[Any]()
+    chunks = dict[str, int]()
     for at in product(*values):
         picture, drawing = drawn(shown, dict(zip(controls, at, strict=True)), sheet)
         parts = PARTS.split(drawing.table) if drawing.table else []
@@ -117,7 +119,8 @@ def drawn(shown: Any, values: Mapping[str, Any], sheet: Sheet) -> tuple[Any, Any
     """
     from course.panels.panel import Drawing, undrawn
 
-    draw, pictures = getattr(shown.draw, "__wrapped__", shown.draw), list[Any]()
+    draw = getattr(shown.draw, "__wrapped__", shown.draw)
+    pictures = list[Any]()
     try:
         with recording(sheet, pictures):
             drawing = Drawing(*draw(**values))
@@ -132,9 +135,11 @@ def drawn(shown: Any, values: Mapping[str, Any], sheet: Sheet) -> tuple[Any, Any
 
 def offered(name: str, control: Any, stops: Mapping[str, Any]) -> dict[str, Any]:
     """Describe a control for a page: its values there, and the words for each."""
-    kind, every = "select", getattr(control, "options", ())
+    kind = "select"
+    every = getattr(control, "options", ())
     if hasattr(control, "step"):
-        kind, every = "range", range(control.min, control.max + 1, control.step)
+        kind = "range"
+        every = range(control.min, control.max + 1, control.step)
     values = with_own(control.value, stops.get(name, every))
     return {
         "name": name,
@@ -152,7 +157,8 @@ def rest(controls: Mapping[str, Mapping[str, Any]]) -> str:
     """Say which positions a page doesn't have."""
     lines: list[str] = []
     for each in controls.values():
-        count, of = len(each["values"]), each["of"]
+        count = len(each["values"])
+        of = each["of"]
         if count == 1:
             words = {"": "empty", "False": "off"}
             where = words.get(str(each["values"][0]), f"at {each['shown'][0]}")

@@ -25,7 +25,9 @@ class Bench:
     """The runs behind a bench's places, each made once."""
 
     def __init__(self, shown: WhatIf, fields: Sequence[str]) -> None:
-        self.shown, self.fields, self.sheet = shown, fields, Sheet()
+        self.shown = shown
+        self.fields = fields
+        self.sheet = Sheet()
         self.runs: list[Any] = []
         self.settings: dict[Any, int] = {}
         self.idle: dict[tuple[Any, ...], int] = {}
@@ -40,10 +42,8 @@ class Bench:
         return [number, self._run(settings, values)]
 
     def _run(self, settings: Any, values: Mapping[str, Any]) -> int:
-        trial, frames = (
-            self.shown.source.tried(settings),
-            self.shown.source.frames(settings),
-        )
+        trial = self.shown.source.tried(settings)
+        frames = self.shown.source.frames(settings)
         reasons = without_effect(settings, frames)
         # The page writes the trial's name behind the title.
         picture = self.sheet.picture(charts.turns(table(frames), title="Turns: "))
@@ -78,7 +78,8 @@ def trail(shown: WhatIf, stops: Mapping[str, Any]) -> tuple[Sheet, dict[str, Any
     """
     every = positions(next(iter(shown.starts.values())))
     fields = [name for name in every if any(name in some for some in stops.values())]
-    bench, presets = Bench(shown, fields), dict[str, Any]()
+    bench = Bench(shown, fields)
+    presets = dict[str, Any]()
     for preset, start in shown.starts.items():
         at = {**shown.values, **positions(start), "preset": preset}
         values = {

@@ -51,7 +51,9 @@ class Forked(LocalProvisioner):
             target=serve, args=(options, given["env"], given.get("cwd") or ".")
         )
         child.start()
-        self.process, self.pid, self.pgid = Popen(child), child.pid, child.pid
+        self.process = Popen(child)
+        self.pid = child.pid
+        self.pgid = child.pid
         return self.connection_info
 
 

@@ -44,10 +44,8 @@ def _refresh(root: Path, name: str) -> str:
     if not copy.exists():
         restore(name, root)
         return ""
-    newest, current = (
-        fingerprint(read(root / "notebooks" / name)),
-        fingerprint(read(copy)),
-    )
+    newest = fingerprint(read(root / "notebooks" / name))
+    current = fingerprint(read(copy))
     copied = _record(root).get(name)
     if newest == current:
         _note(root, name, newest)

@@ -19,7 +19,8 @@ from windtunnel.judge import OTHERS, SEEDS, WINDOW, judge
 from windtunnel.judge.shown import page, text
 from windtunnel.programs.command import chosen, judge_program
 
-BEATEN, WRONG = 1, 2
+BEATEN = 1
+WRONG = 2
 """Exit codes."""
 _FILE = click.Path(path_type=Path, dir_okay=False)
 

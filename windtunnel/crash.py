@@ -34,13 +34,12 @@ def work(place: str, commands: int) -> None:
     def confirm(command: str) -> bool:
         return next(waiting) > 0 or input("waiting\n") == "yes"
 
-    folder, clock = Path(place, "work"), Clock()
+    folder = Path(place, "work")
+    clock = Clock()
     REVIEW.make_workspace(folder)
     session = Session.create(place, settings=SETTINGS, session_id=NAME, clock=clock)
-    llm, workspace = (
-        client(window=32_000, clock=clock),
-        Workspace(folder, confirm=confirm),
-    )
+    llm = client(window=32_000, clock=clock)
+    workspace = Workspace(folder, confirm=confirm)
     for prompt in REVIEW.prompts:
         list(
             loop.run(

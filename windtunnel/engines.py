@@ -129,7 +129,8 @@ def cleared_by_tokens(now: Now) -> Step:
     differ much in size. One file of 30,000 tokens doesn't count the same as a listing
     of 30, and the prompt cache breaks rarely.
     """
-    protected, least = scaled(40_000, now), scaled(20_000, now)
+    protected = scaled(40_000, now)
+    least = scaled(20_000, now)
     texts = map(msg.result_text, reversed(results(now.messages)))
     keep = sum(size <= protected for size in accumulate(map(estimate_text, texts)))
     return now.compact(
@@ -148,8 +149,10 @@ def cleared_to_a_target(now: Now) -> Step:
     which lose nothing. After it the room that was made is soon full again, and each
     time the prompt cache ends at an early place.
     """
-    newest, share = 3, 0.8
-    messages, settings = now.messages, now.settings
+    newest = 3
+    share = 0.8
+    messages = now.messages
+    settings = now.settings
     if now.meter.estimate(messages) <= settings.threshold_tokens:
         return now.compact(micro="off")
     most = len(results(messages))
@@ -181,7 +184,8 @@ def identical_once(now: Now) -> Step:
     newest = {msg.result_text(r): r["tool_use_id"] for r in results(now.messages)}
     same = dict[str, str]()
     for call, result in seen(now.messages):
-        text, name = msg.result_text(result), result["tool_use_id"]
+        text = msg.result_text(result)
+        name = result["tool_use_id"]
         if newest[text] != name and len(text) > now.settings.min_chars:
             mark = f"{PLACEHOLDER}{call['name']}; {newest[text]} has the same result]"
             same[name] = mark
@@ -218,7 +222,8 @@ def short_arguments(now: Now) -> Step:
     for it (`tasks.mechanisms`) it costs more, because the prompt cache ends where
     the arguments stood.
     """
-    long, kept = 500, 200
+    long = 500
+    kept = 200
 
     def cut(value: Any) -> Any:
         if not isinstance(value, str) or len(value) <= long:
@@ -248,10 +253,12 @@ def spilled(now: Now) -> Step:
     https://github.com/shareAI-lab/learn-claude-code, s08, and the change log of Claude
     Code. Good for: logs and listings. One result can't crowd out everything else.
     """
-    share, preview = 0.05, 250
+    share = 0.05
+    preview = 250
     previews = dict[str, str]()
     for _, result in seen(now.messages):
-        text, name = msg.result_text(result), result["tool_use_id"]
+        text = msg.result_text(result)
+        name = result["tool_use_id"]
         most = share * now.settings.context_window
         if len(text) > 2 * preview and estimate_text(text) > most:
             rest = (
@@ -324,7 +331,8 @@ def persons_words(now: Now) -> Step:
     in other words. What the agent read and did has only the summary, so it reads files
     again.
     """
-    step, messages = now.compact(**alone(), micro="off"), now.messages
+    step = now.compact(**alone(), micro="off")
+    messages = now.messages
     if step.summary is None:
         return step
     places = range(min(step.kept, default=len(messages)))
@@ -528,7 +536,8 @@ def prepared(now: Now) -> Step:
     update = (
         "If an earlier summary stands above, update it: carry over what still holds."
     )
-    turns, first = len(msg.exchanges(now.messages)), now.messages[0]
+    turns = len(msg.exchanges(now.messages))
+    first = now.messages[0]
     opening, before, summary = _READY.get(now.meter, ({}, 0, ""))
     share = now.meter.estimate(now.messages) / now.settings.threshold_tokens
     if opening is first and share > 1:
@@ -557,7 +566,9 @@ def stops_refilling(now: Now) -> Step:
     whose own breaker counts such compactions as well, comes to the end with most
     details lost.
     """
-    most, soon = 3, 2  # so often, within so many exchanges after the last compaction
+    # so often, within so many exchanges after the last compaction
+    most = 3
+    soon = 2
     turns = len(msg.exchanges(now.messages))
     times, left = _REFILLS.get(now.meter, (0, -9))
     is_soon = turns - left <= soon

@@ -21,7 +21,8 @@ COLOURS = (GREY, BLUE, "#8757A8", "#2F7F62", "#B9741A")
 WIDEST = 126
 """The cost in percent at which the picture ends."""
 _where: Any = np.where
-_FOLD, _BELOW = 70, 0.36
+_FOLD = 70
+_BELOW = 0.36
 """Percent kept, below which the scale is closer, and the share of the height that it
 takes there. Most engines keep more, and need the room."""
 
@@ -72,7 +73,8 @@ def field(
               color=DARK, linewidth=2, alpha=0.25, zorder=1)  # fmt: skip
     way = zip(*(place(dots[name]) for name in mine), strict=True)
     axes.plot(*way, color=RED, linewidth=1.4, alpha=0.5)
-    shown, inks = dict[str, Spread](), dict[str, str]()
+    shown = dict[str, Spread]()
+    inks = dict[str, str]()
     for name in (*(name for name in dots if name not in mine), *mine):
         cost, kept = dots[name]
         far = f" ({cost[0]:.0f} %)" if cost[0] > WIDEST else ""

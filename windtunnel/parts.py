@@ -88,7 +88,8 @@ def failed(
     text = linecache.getline(code.co_filename, line).strip()
     for frame in traceback.extract_tb(error.__traceback__ if error else None):
         if frame.filename == code.co_filename:
-            line, text = frame.lineno or line, frame.line or text
+            line = frame.lineno or line
+            text = frame.line or text
     return PartFailed(f"`{code.co_name}` {what} in line {line}: {text}")
 
 
@@ -205,7 +206,8 @@ def composed(session: OpenSession, parts: Parts) -> ContextEngine:
             function = named(estimate, (int, float))
             now = replace(now, meter=_Estimate(now.meter, function, session))
         if summarize := parts.get("summarize"):
-            write, ask = named(summarize, str, passes=(SummaryFailed,)), now.summarize
+            write = named(summarize, str, passes=(SummaryFailed,))
+            ask = now.summarize
             now = now.asking(lambda messages, focus: write(list(messages), focus, ask))
         return run_engine(engine, now)
 
@@ -222,7 +224,8 @@ class _Estimate(TokenMeter):
         self, meter: TokenMeter, function: Callable[..., float], session: Session
     ) -> None:
         vars(self).update(vars(meter))
-        self.function, self.session = function, session
+        self.function = function
+        self.session = session
 
     def estimate(self, messages: Sequence[Message]) -> int:
         if len(inspect.signature(self.function).parameters) != 3:
@@ -287,7 +290,8 @@ def _compacting(
     names = _needed(function)
 
     def step(now: Now) -> Step:
-        settings, reason = now.settings, now.reason
+        settings = now.settings
+        reason = now.reason
         quiet = replace(settings, auto=False)
         only_cleared = replace(now, settings=quiet, reason="auto", focus="")
         step = run_engine(engine, only_cleared)

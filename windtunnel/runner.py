@@ -53,7 +53,8 @@ if TYPE_CHECKING:
     import anthropic
     from pandas import DataFrame
 
-MAX_TURNS, LEARNERS_TURNS = 200, 100
+MAX_TURNS = 200
+LEARNERS_TURNS = 100
 """Requests for each prompt. The second number holds for a run with a learner's part."""
 ANSWER = 8_000
 """Tokens that a reply may have in a learner's loop."""
@@ -306,7 +307,9 @@ def _played(
 ) -> Run:
     """Make the folder, the client and the session, and go through the task."""
     parts = cast(Parts, dict(named_parts))
-    clock, model, window = Clock(), parts.get("model"), settings.context_window
+    clock = Clock()
+    model = parts.get("model")
+    window = settings.context_window
     llm = client(
         live,
         window=window,
@@ -397,7 +400,8 @@ class _Work:
     def _wait(self, seconds: float) -> None:
         """Let a pause pass, and keep the prompt cache alive in it as the terminal
         does."""
-        session, end = self.session, self.clock.start + seconds
+        session = self.session
+        end = self.clock.start + seconds
         for _ in range(session.settings.keep_alive if session.requests else 0):
             due = session.used_at + session.settings.repeat_after
             if due >= end:
@@ -459,7 +463,8 @@ class _Work:
 
     def _reopen(self) -> None:
         """Save the context by the learner's function, and go on with what is loaded."""
-        save, load = self.parts.get("save"), self.parts.get("load")
+        save = self.parts.get("save")
+        load = self.parts.get("load")
         assert save
         assert load
         folder = self.workspace.root.parent

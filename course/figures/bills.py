@@ -43,10 +43,12 @@ def requests(
         raise ValueError(
             f"no request has a number from {span.start} on; the last one is {last}"
         )
-    chart, span = Chart(4.75, title), range(span.start, min(span.stop, last + 1))
+    chart = Chart(4.75, title)
+    span = range(span.start, min(span.stop, last + 1))
     for row, label in enumerate(("thousand tokens", "cents")):
         for column, (name, usages) in enumerate(runs.items()):
-            left, bottom = 0.78 + 3.32 * column, (2.75, 0.97)[row]
+            left = 0.78 + 3.32 * column
+            bottom = (2.75, 0.97)[row]
             axes = chart.frame(left, bottom, 3.0, 1.4, "" if row else name)
             axes.set(ylabel="" if column else label, xlabel="request" if row else "")
             axes.set(xlim=(span.start - 0.6, span.stop - 0.4), ymargin=0.12)
@@ -64,7 +66,8 @@ def _stack(
     """Draw the tokens of each prompt by how they are billed, or in row 1 the cents."""
     numbers = [n for n in span if n <= len(usages)]
     billed = [priced(usages[n - 1], model) for n in numbers]
-    floor, scale = np.zeros(len(numbers)), (1e-3, 100)[row]
+    floor = np.zeros(len(numbers))
+    scale = (1e-3, 100)[row]
     for kind, (words, colour, price) in list(_BARS.items())[: 3 + row]:
         sizes = np.array([scale * each[kind][row] for each in billed])
         if sizes.any():
@@ -89,7 +92,8 @@ def spread(table: DataFrame, *, title: str, top: float = 11.5, **columns: str) -
     for place, (column, words) in enumerate(columns.items()):
         axes = chart.frame(0.62 + place * 3.35, 0.8, 3.1, 2.3, words)
         wide = table.pivot_table(index="keep_recent", columns="seed", values=column)
-        times, places = wide / wide.min(), range(len(wide))
+        times = wide / wide.min()
+        places = range(len(wide))
         axes.plot(places, times, color="#CCCCCC", linewidth=1, label="one task")
         axes.plot(
             places, times.median(axis=1), color=BLUE, linewidth=3, label="the median"
@@ -135,7 +139,8 @@ def savings(
     axes.axhline(0, color=DARK, linewidth=1.2)
     axes.plot(places, saved, color=BLUE, linewidth=2.5)
     axes.plot(at, 0, "o", color=RED, markersize=10, clip_on=at > places[-1])
-    is_late, rises = at > 0.7 * places[-1], saved[-1] > saved[0]
+    is_late = at > 0.7 * places[-1]
+    rises = saved[-1] > saved[0]
     shift, va = (
         (-1, "top") if is_late != rises else (span[1] / 20, "bottom")
     )  # off the curve

@@ -21,8 +21,13 @@ from session_report.style import DARK, GREY, LOOKS, NAMES, RED, Chart, level, po
 NOTES = {"auto": "never sent, summarised instead", "manual": "compacted on request",
          "reactive": "refused, then summarised"}  # fmt: skip
 """The words above the first ghost bar, by the reason to compact."""
-_LEFT, _ACROSS, _HEAD, _FOOT, _APART = 0.68, 5.05, 0.45, 1.03, 0.62
-_LINE, _GHOST = 12.5, 9.0
+_LEFT = 0.68
+_ACROSS = 5.05
+_HEAD = 0.45
+_FOOT = 1.03
+_APART = 0.62
+_LINE = 12.5
+_GHOST = 9.0
 """Points: the height of a line of words, the width of a ghost bar."""
 _GHOSTS: Any = {
     "color": GREY,
@@ -50,7 +55,8 @@ def compare(
     `refused`: by name, the API's words about the request after the last turn. `tiers`:
     shares of the window to mark. Raises ValueError for a table without rows.
     """
-    runs, refused = list(tables.values()), refused or {}
+    runs = list(tables.values())
+    refused = refused or {}
     if any(table.empty for table in runs):
         raise ValueError("there is no turn to draw: the table has no rows")
     chart = Chart(2.96 + 1.52 * len(runs), title)
@@ -108,18 +114,17 @@ class _Run:
     """
 
     def __init__(self, axes: Axes, height: float, table: DataFrame) -> None:
-        (_, end), (_, self.top) = axes.get_xlim(), axes.get_ylim()
-        self.axes, self.columns = axes, round(end - 0.5)
+        (_, end) = axes.get_xlim()
+        (_, self.top) = axes.get_ylim()
+        self.axes = axes
+        self.columns = round(end - 0.5)
         # Points of the page that a turn takes, and tokens that a point stands for.
-        self.column, self.point = 72 * _ACROSS / self.columns, self.top / (72 * height)
-        self.tokens, self.replaced = (
-            table["tokens"].to_numpy(),
-            table["replaced_tokens"].to_numpy(),
-        )
-        self.asked, self.names = (
-            table["summary_request"].to_numpy(),
-            list(table["compaction"]),
-        )
+        self.column = 72 * _ACROSS / self.columns
+        self.point = self.top / (72 * height)
+        self.tokens = table["tokens"].to_numpy()
+        self.replaced = table["replaced_tokens"].to_numpy()
+        self.asked = table["summary_request"].to_numpy()
+        self.names = list(table["compaction"])
         self.failed = table.get(
             "summary_failed", table["summary_request"] < 0
         ).to_numpy()
@@ -180,7 +185,8 @@ class _Run:
         for n in self.compacted:
             busy[n : n + math.ceil(_GHOST / self.column)] = True
         span = math.ceil((points(NAMES[kind]) + 6) / self.column)
-        low, high = np.where(busy, np.inf, below), above.clip(max=roof)
+        low = np.where(busy, np.inf, below)
+        high = above.clip(max=roof)
         place = _place(low, high, span, _LINE * self.point)
         if place:
             looks: Any = {"color": style.ink_on(LOOKS[kind].colour), "clip_on": True}
@@ -208,13 +214,13 @@ class _Run:
     def _compactions(self) -> None:
         """Draw the prompts that were compacted, the requests for summaries, and the
         falls."""
-        axes, wide = self.axes, _GHOST / self.column
-        left, high = self.compacted + 0.5, self.replaced[self.compacted]
-        right, middle, end = (
-            left + wide,
-            left + 0.64 * wide,
-            self.tokens[self.compacted],
-        )
+        axes = self.axes
+        wide = _GHOST / self.column
+        left = self.compacted + 0.5
+        high = self.replaced[self.compacted]
+        right = left + wide
+        middle = left + 0.64 * wide
+        end = self.tokens[self.compacted]
         axes.plot(
             [left, left, right, right], [0 * high, high, high, 0 * high], **_GHOSTS
         )
@@ -245,7 +251,8 @@ class _Run:
 
     def _note(self, first: int) -> None:
         """Say above the window what the first ghost is."""
-        x, low = first + 0.5 + 0.5 * _GHOST / self.column, self.window + 5 * self.point
+        x = first + 0.5 + 0.5 * _GHOST / self.column
+        low = self.window + 5 * self.point
         self.axes.vlines(x, self.replaced[first], low, GREY, linewidth=0.8)
         side = "left" if x - 0.5 < self.columns / 2 else "right"
         self.axes.text(
@@ -263,7 +270,8 @@ def _place(low: Any, high: Any, span: int, height: float) -> tuple[float, float]
     if len(low) < span:
         return None
     view = np.lib.stride_tricks.sliding_window_view
-    floor, roof = view(low, span).max(axis=1), view(high, span).min(axis=1)
+    floor = view(low, span).max(axis=1)
+    roof = view(high, span).min(axis=1)
     best = int((roof - floor).argmax())
     if roof[best] - floor[best] < height:
         return None
@@ -279,8 +287,10 @@ def sentence(table: DataFrame) -> str:
     2 turns, 130 tokens sent in all; largest prompt 90 tokens at turn 2, 90%
     of the window of 100; 0 compactions, 2 results cleared.
     """
-    window, sent = int(table["window"].iloc[-1]), [int(n) for n in table["tokens"]]
-    asked, largest = int(table["summary_request"].sum()), max(sent)
+    window = int(table["window"].iloc[-1])
+    sent = [int(n) for n in table["tokens"]]
+    asked = int(table["summary_request"].sum())
+    largest = max(sent)
     text = f"{style.many(len(table), 'turn')}, {sum(sent) + asked:,} tokens sent in all"
     text += f", {asked:,} of them to ask for summaries" if asked else ""
     text += f"; largest prompt {largest:,} tokens at turn {sent.index(largest) + 1}, "

@@ -13,7 +13,8 @@ from matplotlib.ticker import MaxNLocator
 
 from session_report.style import BLUE, DARK, GREY, RED, Chart, many, plain
 
-FILES, FACTS = 24, 4
+FILES = 24
+FACTS = 4
 """The most that the session's report can hold."""
 
 

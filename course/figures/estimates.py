@@ -29,7 +29,8 @@ def beside(tables: Mapping[str, DataFrame], settings: Settings) -> Chart:
     sent instead.
     """
     plot = 2.5 if len(tables) == 1 else 1.75
-    chart, window = Chart(0.25 + len(tables) * (plot + 0.65)), settings.context_window
+    chart = Chart(0.25 + len(tables) * (plot + 0.65))
+    window = settings.context_window
     turns = max(map(len, tables.values()))
     highest = max(
         table[["billed", "said"]].to_numpy().max() for table in tables.values()
@@ -102,7 +103,8 @@ def shares(settings: Settings, rings: float, off: int = 0) -> Chart:
 
     `off`: the estimate's error in percent, for the words at the arrow.
     """
-    window, point = settings.context_window, settings.threshold_tokens
+    window = settings.context_window
+    point = settings.threshold_tokens
     late = rings > window - settings.output_reserve
     colour = RED if late else DARK
     top = window * next((t for t in _TOPS if t * window > 1.05 * rings), _TOPS[-1])
@@ -144,14 +146,17 @@ def _aside(
 def _bar(axes: Axes, settings: Settings) -> None:
     """Draw conversation, buffer and reserve, and the prompts behind them that the API
     refuses."""
-    start, window, top = 0, settings.context_window, axes.get_xlim()[1]
+    start = 0
+    window = settings.context_window
+    top = axes.get_xlim()[1]
     sizes = (settings.threshold_tokens, settings.buffer, settings.output_reserve)
     for (name, fill), size in zip(_SHARES.items(), sizes, strict=True):
         axes.barh(0.37, size, 0.3, left=start, color=fill, label=name)
         start += size
     axes.barh(0.37, top - window, 0.3, left=window, color=_REFUSED)
     axes.vlines(window, 0.22, 0.57, DARK, linewidth=3)
-    past, patch = f"past {window:,}: refused", {"fc": _REFUSED, "ec": "none"}
+    past = f"past {window:,}: refused"
+    patch = {"fc": _REFUSED, "ec": "none"}
     axes.text(
         window + 0.015 * top, 0.37, past, color=RED, va="center", zorder=4, bbox=patch
     )
@@ -159,7 +164,8 @@ def _bar(axes: Axes, settings: Settings) -> None:
 
 def _verdict(settings: Settings, rings: float) -> tuple[str, str]:
     """Return the title of the bar, and the end of its sentence."""
-    window, reserve = settings.context_window, settings.output_reserve
+    window = settings.context_window
+    reserve = settings.output_reserve
     if rings > window:
         title = f"An alarm that can't ring: it waits for {rings:,.0f} tokens"
         return title, "never, the API refuses the request first"
@@ -175,10 +181,8 @@ def _verdict(settings: Settings, rings: float) -> tuple[str, str]:
 
 def shares_sentence(settings: Settings, rings: float) -> str:
     """Say what the bar shows."""
-    window, reserve, buffer = (
-        settings.context_window,
-        settings.output_reserve,
-        settings.buffer,
-    )
+    window = settings.context_window
+    reserve = settings.output_reserve
+    buffer = settings.buffer
     text = f"{window:,} - {reserve:,} - {buffer:,} = {settings.threshold_tokens:,}; the alarm"
     return wrapped(f"{text} rings at {rings:,.0f}: {_verdict(settings, rings)[1]}.")

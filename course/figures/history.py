@@ -31,7 +31,8 @@ def sizes(session: Session) -> list[tuple[int, int]]:
 def history(session: Session, killed: int, *, title: str) -> Chart:
     """Draw the history and the view over the turns. The process was killed in turn
     `killed`."""
-    chart, pairs = Chart(3.6, title), sizes(session)
+    chart = Chart(3.6, title)
+    pairs = sizes(session)
     axes = chart.frame(0.86, 0.5, 5.06, 2.6, "")
     edges = [turn + 0.5 for turn in range(len(pairs) + 1)]
     whole, view = ([pair[n] for pair in pairs] for n in (0, 1))
@@ -39,7 +40,9 @@ def history(session: Session, killed: int, *, title: str) -> Chart:
                 hatch="////", hatch_linewidth=0.5, linewidth=0)  # fmt: skip
     axes.stairs(view, edges, fill=True, color=LOOKS["tool_result"].colour)
     axes.stairs(whole, edges, baseline=None, color=DARK, linewidth=1.6)
-    last, window, top = edges[-1], session.settings.context_window, 1.2 * whole[-1]
+    last = edges[-1]
+    window = session.settings.context_window
+    top = 1.2 * whole[-1]
     level(axes, "window\n", window, "center", color=DARK, ls=":", lw=0.9)
     axes.axvline(killed + 0.5, color=RED, linewidth=2)
     words: Any = {"color": RED, "fontsize": 10, "fontweight": "bold", "va": "top"}

@@ -20,7 +20,9 @@ _MARKS = {
     "acted on": Look(DARK),
 }
 _GAP = "kept, not acted on"
-_ACROSS, _WIDE, _HIGH = 5.8, 0.24, 0.78
+_ACROSS = 5.8
+_WIDE = 0.24
+_HIGH = 0.78
 """Inches that the columns take, and the size of a bar in columns and rows."""
 
 

@@ -13,9 +13,13 @@ from session_report.style import BLUE, DARK, GREY, PALE, RED, Chart, plain
 PURPLE = "#8757A8"
 SCRIPTED = "One scripted model, the same for all. Nobody is ranked."
 """Stands in a picture that names products."""
-_ROW, _GAP, _HEAD, _FOOT = 0.56, 0.2, 0.6, 0.62
+_ROW = 0.56
+_GAP = 0.2
+_HEAD = 0.6
+_FOOT = 0.62
 """Inches."""
-_LEFT, _ACROSS = 1.95, 3.3
+_LEFT = 1.95
+_ACROSS = 3.3
 _COLOURS = {"main": BLUE, "summary": PURPLE, "refused": RED, "other": PALE}
 """Of each kind of request."""
 _MARKS = {"summary": ("^", -0.09), "refused": ("x", 1.03)}

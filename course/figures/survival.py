@@ -13,7 +13,8 @@ from session_report.style import LOOKS, RED, Chart, plain
 Places = Mapping[str, Sequence[str]]
 """Where each compaction left something, by its name, as `generations.places` gives
 it."""
-_GREY, _PALE = "#666666", "#D8D8D8"
+_GREY = "#666666"
+_PALE = "#D8D8D8"
 _LOOKS: Mapping[str, tuple[str, str, str]] = {
     "head": ("in the head", "s", LOOKS["user"].colour),
     "request": ("in the person's last words", "D", LOOKS["user"].colour),
@@ -35,12 +36,16 @@ def survival(runs: Mapping[str, Places], *, title: str) -> Chart:
     """
     names = list(next(iter(runs.values())))
     columns = max(1, *(len(row) for places in runs.values() for row in places.values()))
-    step, left = 0.34 if len(names) < 10 else 0.19, 0.3 + 0.085 * max(map(len, names))
-    height, width, high = step * len(names), (7.15 - left) / len(runs), len(runs) > 1
+    step = 0.34 if len(names) < 10 else 0.19
+    left = 0.3 + 0.085 * max(map(len, names))
+    height = step * len(names)
+    width = (7.15 - left) / len(runs)
+    high = len(runs) > 1
     words = 0.9 if len(runs) < 4 else 0.66
     chart = Chart(height + 1.25 + 0.25 * high, title)
     for n, (heading, places) in enumerate(runs.items()):
-        rows, name = names if n == 0 else [""] * len(names), heading if high else ""
+        rows = names if n == 0 else [""] * len(names)
+        name = heading if high else ""
         place = (left + n * width, 0.75, width - words, height)
         axes = chart.cells(rows, columns, *place, title=name)
         for row, thing in enumerate(names):

@@ -21,7 +21,9 @@ SPEAKERS = {
     "nobody": RED,
 }
 """Who said something, and the colour of their threads."""
-_STEP, _LEFT, _RIGHT = 0.19, 2.9, 4.05
+_STEP = 0.19
+_LEFT = 2.9
+_RIGHT = 4.05
 """Inches: the height of a row, and the places of the two columns' edges."""
 _LONGEST = 46
 """Characters of a line's words that are shown."""
@@ -48,7 +50,8 @@ def threads(
     limits: Any = {"xlim": (0.1, 7.1), "ylim": (rows - 0.4, -0.6)}
     axes = chart.frame(0.1, 0.46, 7.0, _STEP * rows, **limits)
     axes.axis("off")
-    used, apart = {at for _, at in lines}, (rows - 1) / max(1, len(lines) - 1)
+    used = {at for _, at in lines}
+    apart = (rows - 1) / max(1, len(lines) - 1)
     for row, (speaker, words) in enumerate(messages):
         colour, ink, label = (
             (SPEAKERS[speaker], DARK, speaker) if row in used else _PALE
@@ -65,7 +68,8 @@ def threads(
 
 def _line(axes: Axes, words: str, row: float, at: int | None, speaker: str) -> None:
     """Write a line of the summary, and draw its thread to the row of a message."""
-    colour, nobody = SPEAKERS[speaker], at is None
+    colour = SPEAKERS[speaker]
+    nobody = at is None
     if at is not None:
         middle = (_LEFT + _RIGHT) / 2
         points = [(_LEFT, at), (middle, at), (middle, row), (_RIGHT, row)]

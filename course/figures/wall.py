@@ -21,11 +21,10 @@ class Wall(Chart):
     @plain
     def __init__(self, added: Sequence[Sequence[Tile]], window: int) -> None:
         super().__init__(3.96)
-        self.window, self.sizes = (
-            window,
-            [sum(tile.tokens for tile in tiles) for tiles in added],
-        )
-        rows, room = len(added), max(1.12 * window, 1.03 * sum(self.sizes))
+        self.window = window
+        self.sizes = [sum(tile.tokens for tile in tiles) for tiles in added]
+        rows = len(added)
+        room = max(1.12 * window, 1.03 * sum(self.sizes))
         axes = self.frame(0.56, 0.92, 6.5, 2.6, xlabel="tokens", ylabel="request")
         axes.grid(visible=False)
         axes.set(xlim=(0, room), ylim=(rows + 0.5, 0.5))
@@ -59,7 +58,8 @@ class Wall(Chart):
 
     def show(self, request: int) -> None:
         """Go to a request, counted from 1."""
-        size, old = sum(self.sizes[:request]), sum(self.sizes[: request - 1])
+        size = sum(self.sizes[:request])
+        old = sum(self.sizes[: request - 1])
         for block in self.blocks:
             block.set_height(max(0, request + 0.5 - block.get_y()))
             block.set_visible(block.get_height() > 0)

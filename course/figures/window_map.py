@@ -32,7 +32,9 @@ _GONE: Any = {
 _TAKEN = "taken away"
 _WORDS: Any = {"va": "center", "ha": "center", "color": DARK,
                "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1.5}}  # fmt: skip
-ACROSS, _APART, _HIGH = 2.0, 0.5, 1.5
+ACROSS = 2.0
+_APART = 0.5
+_HIGH = 1.5
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,8 @@ def tiles(
     >>> tiles([{"role": "user", "content": "x" * 100}])
     [Tile(kind='user', tokens=30.0, gone=0.0)]
     """
-    now, before = _weights(messages), _weights(messages if history is None else history)
+    now = _weights(messages)
+    before = _weights(messages if history is None else history)
     if len(now) != len(before):
         raise ValueError(
             f"{len(now)} blocks against {len(before)} in the history; the map compares a view "
@@ -104,9 +107,11 @@ def layout(areas: Sequence[float], width: float) -> list[Bbox]:
             rows[-1].append(area)
         else:
             rows.append([area])
-    boxes, top = list[Bbox](), 0.0
+    boxes = list[Bbox]()
+    top = 0.0
     for row in rows:
-        height, left = sum(row) / width, 0.0
+        height = sum(row) / width
+        left = 0.0
         for area in row:
             boxes.append(
                 Bbox.from_bounds(left, top, area / height if height else 0.0, height)
@@ -137,7 +142,8 @@ def maps(rows: Mapping[str, Sequence[Tile]], window: int) -> Chart:
     top = max(
         1.0, *(sum(t.tokens + t.gone for t in row) / window for row in rows.values())
     )
-    foot, plot = 0.59, _HIGH * top
+    foot = 0.59
+    plot = _HIGH * top
     chart = Chart(foot + len(rows) * (plot + _APART))
     for n, (name, row) in enumerate(rows.items(), 1):
         bottom = foot + (len(rows) - n) * (plot + _APART) + 0.1
@@ -191,7 +197,8 @@ def _named(axes: Axes, kind: str, areas: Sequence[Bbox]) -> bool:
     clear = [box for box in areas if box.y1 < 0.99 or box.y0 > 1]
     box = max(clear, key=lambda box: box.width * box.height, default=Bbox.null())
     name = NAMES.get(kind, kind)
-    wide, high = 72 * 6.9 / ACROSS * box.width, 72 * _HIGH * box.height
+    wide = 72 * 6.9 / ACROSS * box.width
+    high = 72 * _HIGH * box.height
     has_room = bool(clear) and high >= 13 and wide >= style.points(name) + 8
     if has_room:
         ink = (
@@ -215,7 +222,8 @@ def sentence(row: Sequence[Tile], window: int) -> str:
     2 blocks, 15 tokens, 15% of the window of 100; 35 tokens taken away from
     1 block.
     """
-    total, gone = sum(t.tokens for t in row), sum(t.gone for t in row)
+    total = sum(t.tokens for t in row)
+    gone = sum(t.gone for t in row)
     share = 100 * total // window
     text = f"{style.many(len(row), 'block')}, {total:,.0f} tokens, "
     text += f"{share:.0f}% of the window of {window:,}"

@@ -85,9 +85,11 @@ def saved_by(
     before: list[Part], after: list[Part], model: str, count: int
 ) -> list[float]:
     """Return the cents that a change of the prompt has saved up to each request."""
-    base, spent = Part("system and tools", 1_000), list[list[float]]()
+    base = Part("system and tools", 1_000)
+    spent = list[list[float]]()
     for parts in (before, after):
-        prompt_cache, prompt = PromptCache(), [base, *parts]
+        prompt_cache = PromptCache()
+        prompt = [base, *parts]
         prompt_cache.bill([base, *before], marks=(0, len(before)), now=0)
         spent.append([])
         for now in range(1, count + 1):

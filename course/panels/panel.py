@@ -76,11 +76,15 @@ class Panel(VBox):
         draw: Callable[..., tuple[Any, ...]],
         *more: Any,
     ) -> None:
-        self.controls, self.draw, self.still = dict(controls), draw, False
+        self.controls = dict(controls)
+        self.draw = draw
+        self.still = False
         natural = Layout(width=f"{SHOWN}px", max_width="100%", object_fit="contain")
         self.picture = Image(format="png", layout=natural)
-        self.line, self.table = HTML(), HTML()
-        self.png, self.text = b"", ""
+        self.line = HTML()
+        self.table = HTML()
+        self.png = b""
+        self.text = ""
         self.number: float | None = None
         self._ahead: asyncio.TimerHandle | None = None
         self.bar = HBox(list(controls.values()), layout=Layout(flex_flow="row wrap"))
@@ -115,7 +119,8 @@ class Panel(VBox):
                 drawing = Drawing(*self.draw(**self.values))
         except Exception as error:  # shown, because the browser would drop it
             drawing = undrawn(error)
-        self.png, self.text = drawing.png, drawing.sentence
+        self.png = drawing.png
+        self.text = drawing.sentence
         self.number = drawing.number
         self.picture.value = drawing.png
         self.picture.layout.display = None if drawing.png else "none"

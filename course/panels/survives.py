@@ -92,7 +92,8 @@ def _of_20(share: float) -> str:
 
 def _drawn(layers: str, tokens: int, keep_recent: int, model: str) -> Drawing:
     stored = shares(layers, tokens, model, keep_recent)
-    first, worst = breaks_at(stored), min(cell[2] for cell in stored["constraint"])
+    first = breaks_at(stored)
+    worst = min(cell[2] for cell in stored["constraint"])
     most = f"After {many(first, 'compaction')} most agents break the rule"
     few = f"The rule is broken in {20 - round(20 * worst)} of 20 tasks at most"
     title = (

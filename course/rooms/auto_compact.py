@@ -292,7 +292,8 @@ def without_shared(old: str, new: str, but: str) -> tuple[str, str, int]:
 
     Notes with the words `but` stay.
     """
-    olds, news = old.splitlines(), new.splitlines()
+    olds = old.splitlines()
+    news = new.splitlines()
     both = {line for line in olds if line in news and but not in line}
     shared = {line for line in both if line.startswith("- [file]")}
     before, after = (

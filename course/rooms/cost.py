@@ -129,7 +129,8 @@ def _compacting(answer: Answer) -> None:
     Once: read + answer * left + (write - read) * left. With each request: read * (1 -
     left).
     """
-    opus, haiku = (0.2, 5.0, 20.0), (0.1, 1.25, 5.0)
+    opus = (0.2, 5.0, 20.0)
+    haiku = (0.1, 1.25, 5.0)
     cases = {
         "half is left, and without the summary it would have been read": (
             126.0,
@@ -232,7 +233,8 @@ def _policy(answer: Answer) -> str:
 def _pays(answer: Answer, sessions: Sequence[Session], case: str) -> str:
     base = judge(sessions, KEEPS_ALL, PRICED_AS)
     own = judge(sessions, KEEPS_ALL, PRICED_AS, engine(answer.function))
-    cost, need = 100 * own["dollars"].sum() / base["dollars"].sum(), own["need"].mean()
+    cost = 100 * own["dollars"].sum() / base["dollars"].sum()
+    need = own["need"].mean()
     says = f"{case} it costs {cost:.0f} % of forgetting nothing, and in 100 turns "
     says += f"{need:.1f} pieces are needed again"
     require(
@@ -326,13 +328,15 @@ def print_bills(
             raise ValueError(
                 f"no request {n}; the session has requests 1 to {len(frames)}"
             )
-        frame, usage = frames[n - 1], bills[n - 1].usage
+        frame = frames[n - 1]
+        usage = bills[n - 1].usage
         kinds = priced(usage, PRICED_AS)
         tokens = "".join(
             f"{kinds[k][0]:>{w},}" for k, w in (("read", 10), ("written", 10))
         )
         waited = frame.request.at - frames[n - 2].request.at if n > 1 else 0
-        answer, cents = kinds["answers"][0], 100 * dollars(usage, PRICED_AS)
+        answer = kinds["answers"][0]
+        cents = 100 * dollars(usage, PRICED_AS)
         print(f"{n:>8}{waited:>7.0f} s{tokens}{answer:>8,}{cents:>8.1f}")
 
 
@@ -374,7 +378,8 @@ def summarised(messages: list[Message], tokens: float) -> list[Message]:
 def longest_pause_by_the_bill(session: Session) -> int:
     """Return the minutes of the last pause up to which repeats pay."""
     turn = 88
-    before, after = session.requests[:turn], session.requests[turn : turn + 2]
+    before = session.requests[:turn]
+    after = session.requests[turn : turn + 2]
 
     def cost(minutes: int, repeats: int) -> float:
         wait = 60 * minutes - (after[0].at - before[-1].at)
@@ -546,7 +551,8 @@ def saved_by_compacting(size: int, left: float, model: str, count: int) -> list[
 
     The summary's request reads all of it, and its answer is the summary.
     """
-    old, summary = Part("old", size), Part("summary", round(left * size))
+    old = Part("old", size)
+    summary = Part("summary", round(left * size))
     asked = dollars(Bill(1_000 + size, 0, 0).usage(summary.tokens), model)
     return [cents - 100 * asked for cents in saved_by([old], [summary], model, count)]
 
@@ -561,7 +567,8 @@ def alive_panel(
     (pause, read, write) -> dollars per million tokens saved, if it isn't given up.
     `pauses`: seconds, to say what so many repeats save in all of them.
     """
-    rate, minutes = rates(model), range(151)
+    rate = rates(model)
+    minutes = range(151)
     longest = longest_pause(formula, rate["cache_read"], rate["cache_write_5m"])
 
     @lru_cache(maxsize=64)
@@ -589,13 +596,12 @@ def alive_panel(
 def saved_by_repeats(pause: float, most: int, model: str) -> float:
     """Return the cents that repeats of 100,000 tokens save in a pause, by the cache's
     rules."""
-    spent, every = list[float](), Settings().repeat_after
+    spent = list[float]()
+    every = Settings().repeat_after
     times = min(most, max(0, math.ceil(pause / every) - 1))
     for repeats in (0, times):
-        prompt_cache, uses = (
-            PromptCache(),
-            [*(n * every for n in range(repeats + 1)), pause],
-        )
+        prompt_cache = PromptCache()
+        uses = [*(n * every for n in range(repeats + 1)), pause]
         bought = (
             prompt_cache.bill([Part("prompt", 100_000)], (0,), now) for now in uses
         )

@@ -25,7 +25,8 @@ def _chars_over_four(answer: Answer) -> None:
 
     len(…) counts its characters; // 4 divides, rounding down.
     """
-    messages, cases = conversation("读" * 400, 3_600), dict[str, Sequence[Any]]()
+    messages = conversation("读" * 400, 3_600)
+    cases = dict[str, Sequence[Any]]()
     names = (
         "a request, its role and its brackets",
         "a call in a list",
@@ -87,7 +88,8 @@ def _anchored(answer: Answer) -> None:
         name = (
             f"the first {sent} messages were billed, so only {new} have to be guessed"
         )
-        now, billed = messages[: sent + new], 9_000 + 800 * sent
+        now = messages[: sent + new]
+        billed = 9_000 + 800 * sent
         cases[name] = (
             billed + estimate_tokens(messages[sent : sent + new]),
             billed,
@@ -134,11 +136,9 @@ def estimation_panel(rings: Callable[[int, int], float] = rings_at) -> Panel:
         text = estimates.shares_sentence(chosen, real)
         return estimates.shares(chosen, real, off).png(), text
 
-    answer, turn, off = (
-        "kept for the answer",
-        "for one more turn",
-        "how far the estimate is off",
-    )
+    answer = "kept for the answer"
+    turn = "for one more turn"
+    off = "how far the estimate is off"
     sliders = {
         "window": slider(
             "window", start.context_window, (40_000, 400_000, 10_000), "tokens"
@@ -154,7 +154,8 @@ def estimation_panel(rings: Callable[[int, int], float] = rings_at) -> Panel:
 
 def seen_and_billed(run: Run) -> None:
     """Compare a quarter of the last prompt's characters with its bill, by kind."""
-    seen, billed = dict[str, float](), run.table().iloc[-1]
+    seen = dict[str, float]()
+    billed = run.table().iloc[-1]
     for message in run.session.requests[-1].context:
         for kind, text in kinds_of(message):
             seen[kind] = seen.get(kind, 0) + len(text) / 4

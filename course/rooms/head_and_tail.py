@@ -202,7 +202,8 @@ def _update(answer: Answer) -> None:
     head.insert(1, summary_message(SUMMARY, "t.jsonl"))
     quoted[2]["content"][0]["content"] = f"{SUMMARY_HEADER}{ARCHIVE}]\n{SUMMARY_END}"
     said = conversation(300, 300, request="Read every file, then write a summary.")
-    prompt, update = "Summarize.", " Update it."
+    prompt = "Summarize."
+    update = " Update it."
     cases = {
         "nothing was summarised yet": (False, conversation(300, 300)),
         "a summary is the first message": (True, first),
@@ -261,7 +262,8 @@ def _costs(answer: Answer) -> None:
     Has the other model ever seen this conversation? And where does the cache end if one
     is cut?
     """
-    large, small = {"read": 0.2, "new": 5.0}, {"read": 0.01, "new": 0.1}
+    large = {"read": 0.2, "new": 5.0}
+    small = {"read": 0.01, "new": 0.1}
     for case in (
         (20_000, 19_000, 5_000, large, small),
         (8_000, 2_000, 6_000, small, large),

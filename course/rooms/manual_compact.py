@@ -63,7 +63,8 @@ def _focus(answer: Answer) -> None:
     An input may have no focus: call["input"].get("focus"). '; '.join([]) is ''.
     """
     focus = {"focus": "auth.py"}
-    beside, named = conversation([400, focus]), conversation([focus])
+    beside = conversation([400, focus])
+    named = conversation([focus])
     beside[-2]["content"][0]["input"] = {"focus": "the middle of the picture"}
     named[-2]["content"][0]["name"] = "compact_files"
     spoken = [*conversation([focus]), *conversation(request="Go on.")]
@@ -125,7 +126,8 @@ def _siblings(answer: Answer) -> None:
         messages[place:place] = conversation(request="And d.py.") if place else []
         asked.clear()
         new = answer.messages(messages, summarize)
-        right, given = list(results(messages[3:])), list(results(new))
+        right = list(results(messages[3:]))
+        given = list(results(new))
         case = (
             f"with {len(newest)} calls in the newest turn"
             + ", a second request" * bool(place)
@@ -170,7 +172,8 @@ def _kept(answer: Answer) -> str:
     )
     require(len(focus) <= 60, f"{len(focus)} characters; 60 have to do.")
     run = play(REVIEW, BY_HAND, compact_after=36, focus=focus)
-    held, kept = summary_holds(run, REVIEW), run.kept(REVIEW)
+    held = summary_holds(run, REVIEW)
+    kept = run.kept(REVIEW)
     reason = "Which kinds of line should come first? Name them."
     if stems(focus) & stems("note file"):
         reason = "Your words also match the [file] lines, and those fill the room."
@@ -210,9 +213,13 @@ def _finished(answer: Answer) -> None:
             answers[fails]["is_error"] = True
         return messages
 
-    read, write = "read_file", "write_file"
-    earlier, edited = [*turn(write), *conversation(400)[1:]], turn("edit_file")
-    failed, fine, turned = turn(write, read, fails=0), turn(write), turn(write, read)
+    read = "read_file"
+    write = "write_file"
+    earlier = [*turn(write), *conversation(400)[1:]]
+    edited = turn("edit_file")
+    failed = turn(write, read, fails=0)
+    fine = turn(write)
+    turned = turn(write, read)
     fine[-1]["content"][0]["is_error"] = False
     turned[-1]["content"][0]["is_error"] = True
     turned[-1]["content"].reverse()
@@ -290,7 +297,8 @@ def moment_panel(
         sizes = f"{run.step.tokens_before:,} -> {run.step.tokens_after:,} tokens"
         return chart.png(), run_sentence(run, sizes, summary_holds(run, scenario))
 
-    turns, tokens = (2, int(curve["turn"].max()), 1), settings.summary_tokens
+    turns = (2, int(curve["turn"].max()), 1)
+    tokens = settings.summary_tokens
     total = curve["files"].iloc[0]
     controls = {
         "after": slider("after turn", after, turns, "when you compact", waits=True),
@@ -306,6 +314,7 @@ def summary_holds(run: Run, task: Scenario) -> str:
     """Say what a compaction by hand kept, or why there was none."""
     if not run.summary:
         return f"nothing was compacted: {run.step.failure or 'there is nothing to replace yet'}"
-    kept, facts = run.kept(task), len(task.facts)
+    kept = run.kept(task)
+    facts = len(task.facts)
     rule = "the rule" if kept["rule"] else "not the rule"
     return f"the summary holds {kept['facts']} of {facts} facts and {rule}"

@@ -52,10 +52,8 @@ def _in_place(answer: Answer) -> None:
 
     Put a new content into those that are longer than min_chars.
     """
-    long, mixed = (
-        conversation(200, 80, 500, 500, 500, 500),
-        conversation(500, 500, 500, 80, 80),
-    )
+    long = conversation(200, 80, 500, 500, 500, 500)
+    mixed = conversation(500, 500, 500, 80, 80)
     talk = conversation(*[500] * 6)
     talk[1]["content"].insert(0, {"type": "text", "text": "I read it. " * 40})
     talk[4]["content"].append({"type": "text", "text": "Go on. " * 40})
@@ -73,7 +71,8 @@ def _in_place(answer: Answer) -> None:
         ("with long texts of the person and of the model", talk, {}),
     ]
     for case, before, numbers in cases:
-        after, right = deepcopy(before), micro_compact(before, **numbers)
+        after = deepcopy(before)
+        right = micro_compact(before, **numbers)
         given = answer.function(after, **numbers)
         copied = given is not None and after == before != right
         require(
@@ -94,7 +93,8 @@ def _view(answer: Answer) -> None:
     How many go? max(0, len(results) - stay), counted from the front. Collect {id: text}
     for them.
     """
-    unseen, bash = conversation(200, 200, [200] * 5), conversation(101, 100, 200)
+    unseen = conversation(200, 200, [200] * 5)
+    bash = conversation(101, 100, 200)
     bash[1]["content"][0]["name"] = "bash"
     short = conversation(200, 200, 200, 80, 80, 200)
     short[2]["content"][0]["is_error"] = True
@@ -117,19 +117,19 @@ def _view(answer: Answer) -> None:
     ):
         view = answer.messages(messages, keep_recent=keep)
         same_view(case, messages, micro_compact(messages, keep_recent=keep), view)
-    case, size = "with min_chars=200 and results of 200 characters", {"min_chars": 200}
+    case = "with min_chars=200 and results of 200 characters"
+    size = {"min_chars": 200}
     same_view(case, unseen, unseen, answer.messages(unseen, keep_recent=0, **size))
-    view, right = (
-        answer.function(bash, keep_recent=1),
-        micro_compact(bash, keep_recent=1),
-    )
+    view = answer.function(bash, keep_recent=1)
+    right = micro_compact(bash, keep_recent=1)
     pairs = zip(bash, view, right, strict=True)
     shared = all(own is old for old, own, new in pairs if new is old)
     require(
         shared,
         "it copies messages that do not change; put the same objects into the view.",
     )
-    case, six = "with keep_recent left out and six results", conversation(*[200] * 6)
+    case = "with keep_recent left out and six results"
+    six = conversation(*[200] * 6)
     same_view(case, six, micro_compact(six), answer.messages(six))
 
 
@@ -137,7 +137,8 @@ def same_view(
     case: str, before: list[Message], right: list[Message], view: list[Message]
 ) -> None:
     """Raise `Wrong` with the first result that `view` treats unlike the right view."""
-    expected, given = results(right), results(view)
+    expected = results(right)
+    given = results(view)
     for name, text in results(before).items():
         content = given.get(name)
         done = "left it whole" if content == text else f"reads {shown(content)}"
@@ -190,7 +191,8 @@ def _break_even(answer: Answer) -> None:
 
     The extra cost divided by the saving of one request.
     """
-    opus, haiku = (0.2, 5.0), (0.1, 1.25)
+    opus = (0.2, 5.0)
+    haiku = (0.1, 1.25)
     cases = {
         "at the prices of Opus 5.5": (12.0, 10_000, 20_000, *opus),
         "nothing stands behind the change, so nothing is written again": (

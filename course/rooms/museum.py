@@ -59,7 +59,8 @@ PLAN = {
 def findings() -> str:
     """Say how many exhibits lose something, and how many stop the agent."""
     costs = Counter(cost for room in PLAN.values() for cost in room.values())
-    lost, stopped = costs["lost"], costs["stopped"]
+    lost = costs["lost"]
+    stopped = costs["stopped"]
     return f"{lost} of {costs.total()} mistakes lose something, and only {stopped} stop the agent"
 
 

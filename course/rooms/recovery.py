@@ -79,7 +79,8 @@ def _careful(answer: Answer) -> None:
     Compare reply["usage"]["output_tokens"] with estimate_tokens(messages).
     """
     messages = conversation(800, 800)
-    replies, most = tomllib.loads(read("replies.toml")), estimate_tokens(messages)
+    replies = tomllib.loads(read("replies.toml"))
+    most = estimate_tokens(messages)
     good = replies.pop("good")
     replies[f"the reply has {most} tokens, as many as the messages"] = _long(most)
     for error in (RuntimeError("overloaded"), ConnectionError("no network")):
@@ -152,7 +153,8 @@ def _breaker(answer: Answer) -> None:
 
     outcomes[-limit:] is the whole list if limit is 0, so ask first whether limit is 0.
     """
-    failed, ok = "failed", "ok"
+    failed = "failed"
+    ok = "ok"
     cases: dict[str, Sequence[Any]] = {
         "nothing was tried yet": (False, [], 0, 3, 10),
         "three failures in a row open it": (True, [failed] * 3, 1, 3, 10),
@@ -203,8 +205,10 @@ def _once_more(answer: Answer) -> None:
     """
     import anthropic
 
-    messages, smaller = conversation(800, 800), conversation(800)
-    both, struck = [messages, smaller], range(1, PATIENCE)
+    messages = conversation(800, 800)
+    smaller = conversation(800)
+    both = [messages, smaller]
+    struck = range(1, PATIENCE)
     empty: Message = {"role": "user", "content": []}
     unfit = [*messages, empty]  # the API refuses this, not for its size
 
@@ -233,7 +237,8 @@ def _once_more(answer: Answer) -> None:
             True,
         ),
     ):
-        asked, shrunk = list[Any](), list[Any]()
+        asked = list[Any]()
+        shrunk = list[Any]()
         shrink = partial(_shrink, smaller, shrunk)
         outcome: Any = "the API's error"
         ask = partial(
@@ -251,7 +256,8 @@ def _once_more(answer: Answer) -> None:
             asked == right,
             f"if {case}, the second request should have what shrink returned.",
         )
-        raised, result = outcome == "the API's error", f"yours gives {outcome!r:.60}"
+        raised = outcome == "the API's error"
+        result = f"yours gives {outcome!r:.60}"
         require(
             raised or not passes, f"if {case}, the API's error should pass; {result}."
         )
@@ -296,7 +302,8 @@ def _stand_in(answer: Answer) -> None:
 
     The others begin at len(lines) - (most - old). Slices with a minus fail for 0.
     """
-    lines, cut = list("abcdefgh"), ["a", "[4 lines left out]", *"fgh"]
+    lines = list("abcdefgh")
+    cut = ["a", "[4 lines left out]", *"fgh"]
     one_gone = ["a", "b", "[1 lines left out]", *"defghi"]
     cases = {
         "a quarter of 4 from the beginning, the rest from the end": (cut, lines, 4),
@@ -359,7 +366,9 @@ def resting(is_open: Callable[..., bool], limit: int) -> ContextEngine:
 
     A compaction that left too much, or that is needed again soon, counts as failed.
     """
-    outcomes, turns, rest = list[str](), 0, 10
+    outcomes = list[str]()
+    turns = 0
+    rest = 10
     stays = 0
 
     def engine(now: Now) -> Step:
@@ -379,7 +388,8 @@ def resting(is_open: Callable[..., bool], limit: int) -> ContextEngine:
                 not step.failure and step.tokens_after <= now.settings.threshold_tokens
             )
             outcomes.append("ok" if helped else "failed")
-            stays, turns = step.tokens_after, 0
+            stays = step.tokens_after
+            turns = 0
         return step
 
     return engine

@@ -43,14 +43,16 @@ class Setting:
 
 def rows() -> list[Setting]:
     """Return a row for each field of `Settings`, in its order."""
-    meanings, hints = _docstrings(), get_type_hints(Settings, include_extras=True)
+    meanings = _docstrings()
+    hints = get_type_hints(Settings, include_extras=True)
     lessons = {
         name: lesson for lesson, names in LESSONS.items() for name in names.split()
     }
     table = list[Setting]()
     for field in fields(Settings):
         name = field.name
-        usual, own = getattr(Settings(), name), getattr(presets.DEFAULT, name)
+        usual = getattr(Settings(), name)
+        own = getattr(presets.DEFAULT, name)
         row = Setting(
             name=name,
             value=_shown(usual),

@@ -107,7 +107,8 @@ def _needed(answer: Answer) -> None:
     """
     glibc = "the oldest glibc that our users have is 2.17"
     greeting = "The first line of every report must be a greeting to Ada."
-    here, there = f"As you said, {glibc}.", f"Hello. {glibc}! Yes."
+    here = f"As you said, {glibc}."
+    there = f"Hello. {glibc}! Yes."
     other = f"{glibc[:39]}n't known to anybody."
     part = "the context has a part of the quote, but less than 40 characters of it"
     cases = {
@@ -197,7 +198,8 @@ def as_claude_code(session: Session, file: Path) -> str:
     assert session.path, "a run keeps its session in a file"
     if session.history[-1]["role"] == "user":  # the model has results to look at
         return ""
-    ours, parents = {session_file.SETTINGS, session_file.MICRO}, dict[str, Any]()
+    ours = {session_file.SETTINGS, session_file.MICRO}
+    parents = dict[str, Any]()
     lines: list[str] = []
     for text in session.path.read_text(encoding="utf-8").splitlines():
         line = json.loads(text)
@@ -216,13 +218,12 @@ def as_claude_code(session: Session, file: Path) -> str:
 
 def turn_chart(session: Session, title: str) -> Chart:
     """Draw the prompts of a session as they were billed."""
-    weights, compacted = (
-        Weights(session),
-        {row["turn"]: row for row in compactions(session)},
-    )
+    weights = Weights(session)
+    compacted = {row["turn"]: row for row in compactions(session)}
     rows = list[dict[str, Any]]()
     for turn, request in enumerate(session.requests, 1):
-        tokens, row = prompt_tokens(request.usage), compacted.get(turn, {})
+        tokens = prompt_tokens(request.usage)
+        row = compacted.get(turn, {})
         weights.prompt(request.context)
         marks = {
             "compaction": row.get("trigger"),

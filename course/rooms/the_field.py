@@ -34,7 +34,8 @@ SEED = 1
 """Of the task that the pictures show."""
 Request = dict[str, Any]
 """A request as a lesson's function gets it: `kind` and `tokens`."""
-LIKE, NEAR = "pi", 5
+LIKE = "pi"
+NEAR = 5
 """Whose decisions exercise 12.3 imitates, and how many points of the window it may be
 off."""
 
@@ -44,14 +45,16 @@ off."""
 def compactions_in(requests: Sequence[Request]) -> list[tuple[int, int]]:
     """Find where a conversation went on with less, from its requests alone."""
     made: list[tuple[int, int]] = []
-    before, asked = 0, False
+    before = 0
+    asked = False
     for request in requests:
         if request["kind"] == "summary":
             asked = True
         elif request["kind"] in ("main", "refused"):
             if asked:
                 made.append((before, request["tokens"]))
-            before, asked = request["tokens"], False
+            before = request["tokens"]
+            asked = False
     return made
 
 
@@ -184,7 +187,8 @@ def _as_theirs(answer: Answer) -> str:
 def complaints_in(requests: Sequence[Request]) -> list[tuple[int, str]]:
     """Name the requests at which a run went wrong, counted from 1."""
     found: list[tuple[int, str]] = []
-    before, asked = 0, False
+    before = 0
+    asked = False
     for number, request in enumerate(requests, 1):
         if request["kind"] == "summary":
             asked = True
@@ -193,7 +197,8 @@ def complaints_in(requests: Sequence[Request]) -> list[tuple[int, str]]:
                 found.append((number, "refused"))
             elif asked and request["tokens"] > 2 / 3 * before:
                 found.append((number, "shallow"))
-            before, asked = request["tokens"], False
+            before = request["tokens"]
+            asked = False
     return found
 
 

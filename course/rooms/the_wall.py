@@ -62,10 +62,8 @@ def _loop(answer: Answer) -> None:
         run.turns,
         "it asks nothing: call ask(messages) while the last message is a user's.",
     )
-    roles, ended = (
-        [m["role"] for m in run.session.context],
-        f"it ended after {run.turns} requests",
-    )
+    roles = [m["role"] for m in run.session.context]
+    ended = f"it ended after {run.turns} requests"
     lost = "`messages` has no reply in it: append to that list, don't make a new one."
     require("assistant" in roles, f"{ended}, but {lost}")
     require(
@@ -233,8 +231,10 @@ def wall_panel(run: Run) -> Panel:
     `request` is the slider. If the API refused the run's last request, the refusal is
     its answer.
     """
-    pages, window = exchanged(run), run.settings.context_window
-    chart, span = Wall([added for *_, added in pages], window), (1, len(pages), 1)
+    pages = exchanged(run)
+    window = run.settings.context_window
+    chart = Wall([added for *_, added in pages], window)
+    span = (1, len(pages), 1)
 
     @lru_cache(maxsize=64)
     def draw(request: int) -> Drawing:
@@ -262,7 +262,9 @@ def exchanged(run: Run) -> list[tuple[dict[str, Any], dict[str, Any], list[Tile]
 
     The blocks are scaled to what the API counted.
     """
-    session, old, before = run.session, 0, 0
+    session = run.session
+    old = 0
+    before = 0
     refusal = {"type": "invalid_request_error", "message": run.refused}
     said: list[tuple[list[Message], dict[str, Any]]] = [
         (
@@ -279,7 +281,8 @@ def exchanged(run: Run) -> list[tuple[dict[str, Any], dict[str, Any], list[Tile]
     sizes = [*run.sizes, *map(int, re.findall(TOO_LONG, run.refused))]
     pages: list[tuple[dict[str, Any], dict[str, Any], list[Tile]]] = []
     for (context, answer), size in zip(said, sizes, strict=False):
-        new, base = context[old:], None if old else session
+        new = context[old:]
+        base = None if old else session
         sent = {
             "messages": [f"… the {many(old, 'message')} before, word for word …", *new]
         }
@@ -291,7 +294,8 @@ def exchanged(run: Run) -> list[tuple[dict[str, Any], dict[str, Any], list[Tile]
                 "messages": new,
             }
         pages.append((sent, answer, tiles(new, billed=size - before, session=base)))
-        old, before = len(context), size
+        old = len(context)
+        before = size
     return pages
 
 

@@ -45,7 +45,8 @@ from course.figures.window_map import maps, sentence, tiles
 from course.panels.panel import Drawing, Panel, choice, scrolling, slider, words
 from session_report.style import LINE, cut, many, wrapped
 
-SHOWN_ROWS, EXCERPT = 100, 90
+SHOWN_ROWS = 100
+EXCERPT = 90
 """Rows of the session browser's table, and characters of a text before a click."""
 
 # -- the exercises ---------------------------------------------------------------------
@@ -135,7 +136,8 @@ def _load(answer: Answer) -> None:
     messages = conversation("# 1 " * 74 + "if {", 90)
     whole = [json.dumps(message) for message in messages]
     torn = whole[2][: whole[2].index("}") + 1]
-    resumed, odd = [*whole[:2], torn, *whole[3:]], conversation(request="one\u2028two")
+    resumed = [*whole[:2], torn, *whole[3:]]
+    odd = conversation(request="one\u2028two")
     raw = json.dumps(odd[0], ensure_ascii=False)
     cut = f'{{"role": "user", "content": "caf{MARK}'
     with TemporaryDirectory() as folder:
@@ -194,7 +196,8 @@ def _interrupted(answer: Answer) -> None:
             list, "give a list of blocks, not a message"
         )
         require(none == [], "if every call has its result, the list should be empty.")
-    one, three = conversation(300, 300), conversation(300, [300, 90, 300])
+    one = conversation(300, 300)
+    three = conversation(300, [300, 90, 300])
     first = {"role": "user", "content": three[-1]["content"][:1]}
     for messages in (one[:-1], three[:-1], [*three[:-1], first]):
         results = answer.call(messages)
@@ -207,7 +210,8 @@ def _interrupted(answer: Answer) -> None:
         for block in listed:
             require_block(block)
         given = [block.get("tool_use_id") for block in listed]
-        right, names = unanswered(messages), ", ".join(map(str, given))
+        right = unanswered(messages)
+        names = ", ".join(map(str, given))
         wanted = f"{', '.join(right)} should get a result; yours answers"
         require(
             sorted(map(str, given)) == sorted(right), f"{wanted} {names or 'none'}."
@@ -300,7 +304,10 @@ def power_cut(append: Part, load: Part, close: Part | None = None) -> dict[str, 
 
 # -- a session as a table --------------------------------------------------------------
 
-WHOLE, CLEARED, SUMMARISED, ANSWER = "in view", "cleared", "summarised", "the answer"
+WHOLE = "in view"
+CLEARED = "cleared"
+SUMMARISED = "summarised"
+ANSWER = "the answer"
 """How a turn's request holds a block. ANSWER: the block came back as the reply."""
 COLUMNS = ["turn", "kind", "tool", "tokens", "state", "text"]
 """Of a session's table. `turn`: the request that a block answers, or into which it
@@ -324,7 +331,8 @@ def rows(session: Session, turn: int) -> DataFrame:
         raise ValueError(
             f"no turn {turn}; the session has turns 1 to {len(session.requests)}"
         )
-    request, tools = session.requests[turn - 1], msg.tool_names(session.history)
+    request = session.requests[turn - 1]
+    tools = msg.tool_names(session.history)
     view = {_key(m, block): block for m in request.context for block in blocks(m)}
     billed = prompt_tokens(request.usage)
     estimate = sum(tile.tokens for tile in tiles(request.context, session=session))
@@ -414,7 +422,8 @@ def session_browser(session: Session, turn: int | None = None) -> Panel:
 
     @lru_cache(maxsize=64)
     def draw(turn: int, kind: str, search: str) -> Drawing:
-        request, window = session.requests[turn - 1], session.settings.context_window
+        request = session.requests[turn - 1]
+        window = session.settings.context_window
         billed = prompt_tokens(request.usage) or None
         placed = tiles(request.context, billed=billed, session=session)
         every = rows(session, turn)

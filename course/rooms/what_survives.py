@@ -28,10 +28,8 @@ def pin(messages: list[Message]) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
-RULE, TESTS = (
-    "Rule: never edit files under vendor/.",
-    "Decision: the tests are `make test`.",
-)
+RULE = "Rule: never edit files under vendor/."
+TESTS = "Decision: the tests are `make test`."
 TOP = "The first line of every report must be '# For Ada'."
 CONSENT = "Yes, you may edit files under lib/."
 
@@ -63,7 +61,8 @@ def _pin(answer: Answer) -> None:
     rules_in(text) is a list. Add it for the texts of the "person", and leave out what
     you have.
     """
-    work, summary = "Read every file.", summary_message(f"- [rule] {RULE}", "t", RULE)
+    work = "Read every file."
+    summary = summary_message(f"- [rule] {RULE}", "t", RULE)
     telling = did(f"- [rule] {TESTS}", "1 file", command="ls")
     also = [
         *READ[:1],
@@ -262,9 +261,12 @@ def _gate(answer: Answer) -> None:
     Collect the claims for which `trace(line, messages)` is None. More than half? Return
     None.
     """
-    talk, head = [said(f"{RULE} {CONSENT}"), *READ], "## Key decisions"
-    rules, fact = [f"- [rule] {RULE}", f"- [rule] {CONSENT}"], "- [fact] LIMIT = 7"
-    good, count = [head, *rules, fact], "- [progress] 0 files done"
+    talk = [said(f"{RULE} {CONSENT}"), *READ]
+    head = "## Key decisions"
+    rules = [f"- [rule] {RULE}", f"- [rule] {CONSENT}"]
+    fact = "- [fact] LIMIT = 7"
+    good = [head, *rules, fact]
+    count = "- [progress] 0 files done"
     sections = ["## Facts", fact, "", head, rules[1], rules[0], "", "## Files", fact]
     bad = [
         "- [rule] Yes, you may edit files under vendor/.",

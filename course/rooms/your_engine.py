@@ -30,7 +30,8 @@ from windtunnel.judge.spreads import Interval, side
 from windtunnel.parts import PartFailed
 from windtunnel.tasks.scenarios import Clock, Scenario
 
-FEW, TEN = (103, 104, 106), SEEDS[:10]
+FEW = (103, 104, 106)
+TEN = SEEDS[:10]
 """The judge's tasks on which an exercise is checked, and those of the lesson's own
 claims."""
 Before = Callable[[list[Message]], list[Message]]
@@ -116,7 +117,9 @@ def _view(answer: Answer) -> None:
 
     The messages from `seen` on are new. They follow the view.
     """
-    history, view, seen = conversation(*[900] * 6), list[Message](), 0
+    history = conversation(*[900] * 6)
+    view = list[Message]()
+    seen = 0
     history.append(history[0])  # the person asks the same again
     for end in (1, 5, 7, 7, 14):
         asked: list[list[Message]] = []
@@ -127,10 +130,8 @@ def _view(answer: Answer) -> None:
                 [messages[0], *messages[-2:]] if len(messages) > 3 else list(messages)
             )
 
-        sent, new = (
-            answer.call(history[:end], view, seen, short),
-            [*view, *history[seen:end]],
-        )
+        sent = answer.call(history[:end], view, seen, short)
+        new = [*view, *history[seen:end]]
         case = f"with a history of {end}, {seen} of them seen, and a view of {len(view)} messages"
         require(
             len(asked) == 1,
@@ -145,7 +146,8 @@ def _view(answer: Answer) -> None:
             sent == short(new),
             f"{case}, return what compact returns, not {shown(sent)}.",
         )
-        view, seen = sent, end
+        view = sent
+        seen = end
 
 
 @exercise("11.4", "so much of your settings the API understands.", finished=edits_for)
@@ -169,7 +171,8 @@ def _edits(answer: Answer) -> None:
         )
         for kind, edit in asked.items():
             for name in {**edit, **own[kind]}:
-                right, value = edit.get(name), own[kind].get(name)
+                right = edit.get(name)
+                value = own[kind].get(name)
                 require(
                     right == value,
                     f"{case}, {name} of {kind} should be {right}, not {value}.",
@@ -183,10 +186,8 @@ def judged(
     engine: ContextEngine, name: str = MINE, earlier: Sequence[Verdict] = ()
 ) -> Verdict:
     """Judge an engine on ten tasks, under a name, with earlier verdicts beside it."""
-    verdict, before = (
-        judge(engine, seeds=TEN),
-        [row for each in earlier for row in each.rows],
-    )
+    verdict = judge(engine, seeds=TEN)
+    before = [row for each in earlier for row in each.rows]
     if not verdict.rows:
         raise PartFailed(
             f"{name} ran in no task: {next(iter(verdict.faults.values()))}"
@@ -197,10 +198,8 @@ def judged(
 
 def stands(verdict: Verdict) -> str:
     """Say where a verdict's engine stands, and what it may claim beside DEFAULT."""
-    spread, beside = (
-        verdict.spreads[verdict.name],
-        verdict.standing["yours is"]["default"],
-    )
+    spread = verdict.spreads[verdict.name]
+    beside = verdict.standing["yours is"]["default"]
     return wrapped(f"{verdict.name}: {spread}. Beside DEFAULT: {beside}.")
 
 
@@ -316,7 +315,8 @@ class Desk:
 
     def compacting(self, engine: ContextEngine) -> Before:
         """Make an engine a function of messages."""
-        settings, request = self.settings, self.request
+        settings = self.settings
+        request = self.request
         options: Any = {key: request[key] for key in ("model", "system", "tools")}
         options["summary_tokens"] = settings.summary_tokens
         meter = TokenMeter(len(str(options)))
@@ -350,15 +350,14 @@ def hired(
     """
     with TemporaryDirectory() as name:
         desk = Desk(task, Path(name, "work"), settings, edits)
-        short, view, seen = (
-            desk.compacting(engine) if engine else list,
-            list[Message](),
-            0,
-        )
+        short = desk.compacting(engine) if engine else list
+        view = list[Message]()
+        seen = 0
 
         def before(history: list[Message]) -> list[Message]:
             nonlocal view, seen
-            view, seen = hook(history, view, seen, short), len(history)
+            view = hook(history, view, seen, short)
+            seen = len(history)
             return view
 
         checks = task.checks(desk.folder, agent(desk, before))

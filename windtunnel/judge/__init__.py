@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from session_report.style import Chart
 
 Row = dict[str, Any]
-WINDOW, LONGEST = 16_000, 60
+WINDOW = 16_000
+LONGEST = 60
 """Tokens of the window, so that every task needs several compactions, and requests a
 prompt."""
 SEEDS = range(100, 120)
@@ -76,10 +77,12 @@ def work(
     `facts` and `files` are shares of what was to be kept and described, and `kept` is
     the mean of these two and the rule. Raises PartFailed if the engine is broken.
     """
-    (settings, engine), task = engine_of(case[0]), generated(case[1])
+    (settings, engine) = engine_of(case[0])
+    task = generated(case[1])
     settings = settings.scaled(window) if settings.enabled else settings
     run = play(task, settings, engine=guarded(engine, seconds), max_turns=LONGEST)
-    rule, checks = run.checks["rule kept"], run.checks
+    rule = run.checks["rule kept"]
+    checks = run.checks
     facts = checks["facts"] / len(task.facts)
     files = checks["described"] / checks["files"]
     return {
@@ -165,7 +168,8 @@ class Verdict:
         """A row for each engine: its measures, and how it compares with yours."""
         from pandas import DataFrame
 
-        best, mine = front(self.spreads), self.spreads.get(self.name)
+        best = front(self.spreads)
+        mine = self.spreads.get(self.name)
         rows = {
             name: {
                 **each.means,
@@ -238,12 +242,11 @@ def judge(
     are those of `session_report.overview.each`, but a function can't travel to other
     processes, so it runs in one. Raises ValueError if the name leads to no engine.
     """
-    start, function = time.monotonic(), engine_of(engine)[1]
+    start = time.monotonic()
+    function = engine_of(engine)[1]
     name = engine if isinstance(engine, str) else MINE
-    run, tasks = (
-        partial(work, model=model, window=window),
-        [(engine, seed) for seed in seeds],
-    )
+    run = partial(work, model=model, window=window)
+    tasks = [(engine, seed) for seed in seeds]
     own = partial(run, seconds=seconds)
     rows, broke = each(
         own, tasks, jobs=jobs if isinstance(engine, str) else 1, track=track

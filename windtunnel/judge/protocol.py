@@ -27,7 +27,8 @@ from agentlib.transcripts import Session
 from offline_api.limits import TimeOver, limited
 from windtunnel.parts import PartFailed, failed, is_message, named, results
 
-CASES, SECONDS = 30, 3.0
+CASES = 30
+SECONDS = 3.0
 """Conversations that are tried, and seconds that an engine may take for one request."""
 SETTINGS = DEFAULT.scaled(8_000)
 _NAMES = re.compile(r"[\d, ]|toolu_\w*")
@@ -163,7 +164,8 @@ def broken(
 def ignored(engine: ContextEngine, seconds: float = SECONDS) -> str:
     """Say that the person's /compact does nothing, or "". With `auto` off only a manual
     request compacts."""
-    session, settings = Session(session_id="long"), replace(SETTINGS, auto=False)
+    session = Session(session_id="long")
+    settings = replace(SETTINGS, auto=False)
     session.say("Read every file.", at=0.0)
     for number in range(20):
         _answer(session, Turn((2_500,)), number)
@@ -217,7 +219,8 @@ def fault(
 ) -> str:
     """Run a conversation as the loop does, and say what is wrong with the first wrong
     step."""
-    session, meter = Session(session_id="case"), TokenMeter(1_000)
+    session = Session(session_id="case")
+    meter = TokenMeter(1_000)
     checked = guarded(engine, seconds)
     session.say("Read every file, and begin the report with '# Ada'.", at=0.0)
     for number, turn in enumerate([*turns, Turn()]):
@@ -247,7 +250,8 @@ def _wrong(before: Sequence[Message], after: Sequence[Message]) -> str:
     """Say what is wrong with the context that a step made."""
     if words := refusal(after):
         return f"the API would refuse it: {words}"
-    unseen, left = results(before[last_assistant(before) + 1 :]), results(after)
+    unseen = results(before[last_assistant(before) + 1 :])
+    left = results(after)
     if lost := [name for name, text in unseen.items() if left.get(name) != text]:
         return f"a result that the model hasn't seen is lost or changed: {lost[0]}"
     left = [text for _, text in waiting(after)]

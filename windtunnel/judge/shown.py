@@ -89,8 +89,6 @@ def text(verdict: Verdict, passes: bool, least: str | Sequence[Row] = "") -> str
 
 def page(verdict: Verdict, passes: bool) -> str:
     """Return all of it as a page, with the picture."""
-    picture, words = (
-        b64encode(verdict.picture().png()).decode(),
-        escape(text(verdict, passes)),
-    )
+    picture = b64encode(verdict.picture().png()).decode()
+    words = escape(text(verdict, passes))
     return _PAGE.format(name=escape(verdict.name), picture=picture, text=words)

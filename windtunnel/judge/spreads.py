@@ -97,7 +97,8 @@ def compared(mine: Spread, other: Spread) -> str:
     >>> compared(a, b), compared(a, a)
     ('cheaper; kept not to be told apart', 'not to be told apart: the spreads overlap')
     """
-    cost, kept = side(mine.cost, other.cost), side(mine.kept, other.kept)
+    cost = side(mine.cost, other.cost)
+    kept = side(mine.kept, other.kept)
     if not (cost or kept):
         return EQUAL
     dollars = ("cost not to be told apart", "more expensive", "cheaper")[cost]
@@ -125,7 +126,8 @@ def alike(spreads: Mapping[str, Any], name: str = "default") -> list[str]:
 
 def front(spreads: Mapping[str, Spread]) -> list[str]:
     """Return those that nobody beats in both means, the cheapest first."""
-    best, names = list[str](), sorted(spreads, key=lambda name: spreads[name].cost[0])
+    best = list[str]()
+    names = sorted(spreads, key=lambda name: spreads[name].cost[0])
     for name in names:
         if not any(spreads[other].kept[0] >= spreads[name].kept[0] for other in best):
             best.append(name)

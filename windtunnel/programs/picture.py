@@ -45,7 +45,9 @@ def prompts(row: Mapping[str, Any]) -> Chart:
     chart = Chart(
         4.4, f"{name} compacts {times} time{'' if times == 1 else 's'} in this task"
     )
-    sizes, kinds, numbers = row["prompts"], row["kinds"], row["numbers"]
+    sizes = row["prompts"]
+    kinds = row["kinds"]
+    numbers = row["numbers"]
     axes = chart.frame(
         0.85,
         1.15,

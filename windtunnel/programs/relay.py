@@ -77,7 +77,9 @@ def _left() -> list[int]:
 
 def main() -> int:
     """Run the program behind the relay and return its exit code."""
-    port, path, told = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    port = int(sys.argv[1])
+    path = sys.argv[2]
+    told = int(sys.argv[3])
     listener = socket.create_server(("127.0.0.1", port))
     carrier = threading.Thread(
         target=carry, args=(listener, lambda: reach_socket(path)), daemon=True

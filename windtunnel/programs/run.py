@@ -143,7 +143,8 @@ def run(
         answer = recorded(server.answer, note, bodies=True)
         port = stack.enter_context(_served(answer))
         place = Path(stack.enter_context(_folder()))
-        home, folder = place / "home", place / "work"
+        home = place / "home"
+        folder = place / "work"
         home.mkdir()
         make(task, folder)
         values = {

@@ -17,9 +17,11 @@ from windtunnel.tasks.varied import write_files
 
 CHARS_PER_TOKEN = 2.4
 """Of these files, as the offline server counts tokens."""
-FIRST, SECOND = 2.0, 1.0
+FIRST = 2.0
+SECOND = 1.0
 """Windows of text that each prompt asks for."""
-LARGEST, LARGEST_SHARE = 16_000, 1 / 6
+LARGEST = 16_000
+LARGEST_SHARE = 1 / 6
 """Characters of a file, and at most what share of the window they take. The tools of
 most programs show that much at once."""
 _RULE = "A rule for all that follows: the first line of every report must be '{}'."

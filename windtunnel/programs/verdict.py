@@ -150,14 +150,17 @@ class Reading:
     def _between(
         self, first: tuple[int, Record], second: tuple[int, Record]
     ) -> Compaction | None:
-        (number, old), (later, new) = first, second
-        before, after = _pieces(old), _pieces(new)
+        (number, old) = first
+        (later, new) = second
+        before = _pieces(old)
+        after = _pieces(new)
         gone = before - after
         size = sum(len(text) * count for (_, text), count in gone.items())
         asked = [(n, r) for n, r in self.summaries if number < n < later]
         if size < NOTICED or size < 0.02 * sum(len(t) for _, t in before.elements()):
             return None
-        old_ids, new_ids = _results(old), _results(new)
+        old_ids = _results(old)
+        new_ids = _results(new)
         fresh = [text for name, text in new_ids.items() if name not in old_ids]
         answer = old.output if old.status == 200 else 0
         common: Any = {
@@ -320,7 +323,8 @@ class Reading:
         if not self.compactions:
             return
         since = self.compactions[0].request
-        worked, failing = set[str](), dict[str, list[tuple[int, str]]]()
+        worked = set[str]()
+        failing = dict[str, list[tuple[int, str]]]()
         for number, name, text, failed in self._new_results():
             if not failed:
                 worked.add(name)
@@ -422,7 +426,8 @@ class Reading:
     def calls_again(self) -> list[int]:
         """Numbers of the requests that led to a call which had been made before a
         compaction, once for each call."""
-        made, again = dict[str, int](), list[int]()
+        made = dict[str, int]()
+        again = list[int]()
         compacted = [each.request for each in self.compactions]
         for number, record in self.main:
             for call in of_type(
@@ -566,7 +571,8 @@ def _carrier(record: Record, summaries: Sequence[str]) -> str:
         for line in text.splitlines()
         if line.startswith("- [")
     }
-    best, where = 0, "nowhere"
+    best = 0
+    where = "nowhere"
     system = "\n".join(
         block.get("text", "")
         for block in blocks({"content": (record.request or {}).get("system") or ""})
@@ -577,7 +583,8 @@ def _carrier(record: Record, summaries: Sequence[str]) -> str:
             text = block["text"] if block["type"] == "text" else result_text(block)
             held = sum(line.strip() in lines for line in text.splitlines())
             if held > best:
-                best, where = held, role
+                best = held
+                where = role
                 if block["type"] == "tool_result":
                     where = "a result"
                 elif of_type(message, "tool_result"):

@@ -24,16 +24,19 @@ MOMENTS = SWEEPS.with_name("moments.csv")
 sweeps`."""
 SURVIVAL = SWEEPS.with_name("survival.csv")
 """What became of the rule in lesson 03's runs. Also `make sweeps`."""
-TRADES, FAILING = SWEEPS.with_name("trades.csv"), SWEEPS.with_name("failing.csv")
+TRADES = SWEEPS.with_name("trades.csv")
+FAILING = SWEEPS.with_name("failing.csv")
 """Presets and lengths of a summary on these tasks; presets while a share of the
 summaries fails."""
 PARTS = SWEEPS.with_name("parts.csv")
 """Lesson 06's hand-off with one part missing, a row for each part and seed. Also `make
 sweeps`."""
-BENCH, HUMP = SWEEPS.with_name("bench.csv"), SWEEPS.with_name("hump.csv")
+BENCH = SWEEPS.with_name("bench.csv")
+HUMP = SWEEPS.with_name("hump.csv")
 """Presets on the review with dollars by model; these tasks with clearing, by
 KEEP_RECENT."""
-FIELD, NARROW = SWEEPS.with_name("field.csv"), SWEEPS.with_name("narrow.csv")
+FIELD = SWEEPS.with_name("field.csv")
+NARROW = SWEEPS.with_name("narrow.csv")
 """Presets and the field's engines on the judge's tasks, a row for each and seed. Three
 of them on the same tasks in a window of 12,000 tokens. Also `make sweeps`."""
 KINDS_KEPT = SWEEPS.with_name("kinds.csv")
@@ -108,7 +111,8 @@ def module(rng: Random, noun: str, longest: int = 16_000) -> str:
     """Return a Python file of 600 to `longest` characters: functions, then a table."""
     parts = [f'"""How to {_about(rng, rng.choice(VERBS), noun)}"""']
     for verb in rng.sample(VERBS, rng.randint(3, 8)):
-        about, factor = _about(rng, verb, noun).capitalize(), rng.randint(2, 90)
+        about = _about(rng, verb, noun).capitalize()
+        factor = rng.randint(2, 90)
         parts.append(
             f'\ndef {verb}_{noun}(n):\n    """{about}"""\n    return {factor} * n'
         )

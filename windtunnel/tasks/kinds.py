@@ -38,10 +38,13 @@ KINDS = (
     "open question",
     "finished step",
 )
-GENERATIONS, SEEDS = 8, 20
+GENERATIONS = 8
+SEEDS = 20
 SETTINGS = Settings(auto=False, manual=False, context_window=32_000)
 """Where the summaries come is said by `by_package`."""
-LENGTHS, KEEPS, LAYERS = (300, 600), (2, 20), ("none", "pin", "both")
+LENGTHS = (300, 600)
+KEEPS = (2, 20)
+LAYERS = ("none", "pin", "both")
 """Tokens of a summary, KEEP_RECENT, and which of pin and gate are on, in the stored
 runs. With the larger KEEP_RECENT nothing is ever cleared."""
 MODELS: dict[str, dict[str, Any]] = {
@@ -65,8 +68,11 @@ _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _SETS_OR_WAITS = re.compile(r"(?:\w+=\S*|time|nohup|env|exec|command|sudo)\s+")
 """What may stand before a command and runs nothing by itself."""
 _INTERPRETER = re.compile(r"(?:\S*/)?(?:python|pypy|bash|sh|zsh|node|ruby|perl)[\d.]*")
-_WORDS, _MADE_OF = TABLE["kinds"], TABLE["generated"]
-_LONGEST, _FILES, _FACTS = 3_500, (1, 3), (0, 1)
+_WORDS = TABLE["kinds"]
+_MADE_OF = TABLE["generated"]
+_LONGEST = 3_500
+_FILES = (1, 3)
+_FACTS = (0, 1)
 """Characters of a file, and how many files and facts a package has."""
 
 
@@ -120,7 +126,8 @@ def task_of_kinds(seed: int, generations: int, errands: int = 5) -> Scenario:
         raise ValueError(
             f"generations={generations} compactions; choose 1 to {GENERATIONS}"
         )
-    rng, texts = Random(f"kinds {seed}"), told(seed)
+    rng = Random(f"kinds {seed}")
+    texts = told(seed)
     nouns = rng.sample(NOUNS, GENERATIONS + 1)
     files = {path: text for noun in nouns for path, text in _package(rng, noun).items()}
     first = next(iter(files))
@@ -157,12 +164,11 @@ def marks(run: Run, seed: int) -> dict[str, dict[str, bool]]:
     Kept: it stands in the request that follows the last compaction. Told: it is in the
     answer to that. Acted on: the calls and the files show it.
     """
-    texts, asked = told(seed), {"type": "text", "text": _WORDS["errands"][0]}
+    texts = told(seed)
+    asked = {"type": "text", "text": _WORDS["errands"][0]}
     sent = next(r for r in run.session.requests if asked in blocks(r.context[-1]))
-    request, answer = (
-        json.dumps(sent.context, ensure_ascii=False),
-        run.session.history[sent.seen],
-    )
+    request = json.dumps(sent.context, ensure_ascii=False)
+    answer = run.session.history[sent.seen]
     spoken = json.dumps(answer, ensure_ascii=False)
     return {
         kind: {
@@ -194,7 +200,8 @@ def play_kinds(
         raise ValueError(f"model={model!r}; choose one of {', '.join(MODELS)}")
     settings = replace(SETTINGS, summary_tokens=tokens, keep_recent=keep_recent)
     hooks = hooks_of(pin, gate)
-    task, most = task_of_kinds(seed, generations, errands), turns(generations)
+    task = task_of_kinds(seed, generations, errands)
+    most = turns(generations)
     return play(
         task, settings, engine=by_package, hooks=hooks, max_turns=most, **MODELS[model]
     )
@@ -207,7 +214,8 @@ def _package(rng: Random, folder: str) -> dict[str, str]:
         for noun in sorted(rng.sample(NOUNS, rng.randint(*_FILES)))
     }
     for path in rng.sample(list(files), rng.randint(*_FACTS)):
-        noun, unit = rng.choice(NOUNS), rng.choice(UNITS)
+        noun = rng.choice(NOUNS)
+        unit = rng.choice(UNITS)
         form = rng.choice(_MADE_OF["facts"])
         verb = rng.choice(VERBS)
         fact = form.format(noun=noun, number=rng.randint(3, 99), verb=verb, unit=unit)
@@ -222,10 +230,8 @@ def _acted_on(
     files: Mapping[str, str],
 ) -> Checks:
     """Check by calls and files what the agent did about each kind."""
-    report, said = (
-        text_of(folder / "REPORT.md"),
-        json.dumps(history, ensure_ascii=False),
-    )
+    report = text_of(folder / "REPORT.md")
+    said = json.dumps(history, ensure_ascii=False)
     vendored = [path for path in files if path.startswith("vendor/")]
     commands = [
         call["input"].get("command", "")
@@ -328,7 +334,8 @@ def says(text: str, words: str) -> bool:
     >>> says("Never edit vendor/.", "edit vendor/."), says("data.py", "a.py")
     (False, False)
     """
-    begins, ends = r"(?:^(?:- )?|[.!?#\]])\s*", ""
+    begins = r"(?:^(?:- )?|[.!?#\]])\s*"
+    ends = ""
     if " " not in words or words.startswith(_RAN):
         begins = r"^(?:- )?" if " " in words else r"(?<![\w./-])(?:\./)?"
         ends = r"(?![\w/-]|\.\w)"

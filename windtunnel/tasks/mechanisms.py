@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 MECHANISMS = Path(__file__).with_name("mechanisms.csv")
 """Each engine of `NEEDED` and the course's own on the task that is made for it."""
-SEEDS, LONGEST = 8, 60
+SEEDS = 8
+LONGEST = 60
 """How many tasks each mechanism has, and how many requests a prompt may take."""
 BESIDE = "default"
 """The name of the course's own compaction, which does the same tasks."""
@@ -43,7 +44,8 @@ MEASURES = {
 """What is told beside cost and tokens, in words."""
 TELLING = 0.3
 """A difference that is told."""
-_READ, _REPORT = f"{TABLE['generated']['read']}.", "{} and write a report{}."
+_READ = f"{TABLE['generated']['read']}."
+_REPORT = "{} and write a report{}."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +112,8 @@ def _folders(
     """
     rng = Random(f"mechanisms {seed}")
     nouns = rng.sample(NOUNS, count * (each + 1))
-    folders, names = nouns[:count], nouns[count:]
+    folders = nouns[:count]
+    names = nouns[count:]
     files = dict[str, str]()
     for number, noun in enumerate(names):
         text = module(rng, noun, longest=3_000)
@@ -215,7 +218,8 @@ def in_words(engine: str) -> str:
     if engine not in NEEDED:
         return ""
     means: Any = stored()
-    own, other = means.loc[(engine, BESIDE)], means.loc[(engine, engine)]
+    own = means.loc[(engine, BESIDE)]
+    other = means.loc[(engine, engine)]
     cost, tokens = (100 * other[name] / own[name] for name in ("dollars", "tokens"))
     shares = f"{cost:.0f} % of {BESIDE}'s cost, {tokens:.0f} % of its tokens"
     others = [

@@ -68,7 +68,8 @@ class Clock:
     step: float = 1.0
 
     def __call__(self) -> float:
-        now, self.start = self.start, self.start + self.step
+        now = self.start
+        self.start = self.start + self.step
         return now
 
     def pause(self, seconds: float) -> None:
@@ -190,7 +191,8 @@ def _scenario(name: str, checks: Check | None = None, below: str = ".") -> Scena
     """Make a task of its table. Without `checks` of its own it is done by a report on
     `below`."""
     row = TABLE[name]
-    rule, planted = row.get("rule", ""), row.get("planted", {})
+    rule = row.get("rule", "")
+    planted = row.get("planted", {})
     facts = tuple(row.get("facts") or planted.values())
     filled = {
         n: row[n] for n in ("packages", "project", "largest", "planted") if n in row
@@ -220,7 +222,8 @@ _PLACES = 29
 
 def _rename_checks(folder: Path, history: Sequence[Message]) -> Checks:
     texts = [text_of(file) for file in folder.rglob("*.py")]
-    left, renamed = lines_with("MAX_WEIGHT", texts), lines_with("WEIGHT_LIMIT", texts)
+    left = lines_with("MAX_WEIGHT", texts)
+    renamed = lines_with("WEIGHT_LIMIT", texts)
     passed = tests_passed(history)
     done = renamed >= _PLACES and not left and passed
     return {"done": done, "left": left, "renamed": renamed, "tests": passed}

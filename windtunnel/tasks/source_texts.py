@@ -19,7 +19,8 @@ _VERBS_IN_A_ROW = """
 count sort check price merge split round file group weigh sign book test rank seal move chart
 clean drain empty inspect label mend open pack paint
 """
-NOUNS, VERBS = _NOUNS_IN_A_ROW.split(), _VERBS_IN_A_ROW.split()
+NOUNS = _NOUNS_IN_A_ROW.split()
+VERBS = _VERBS_IN_A_ROW.split()
 _UNITS = (
     "crates",
     "hours",
@@ -51,7 +52,8 @@ def words(rng: Random, count: int) -> list[str]:
 
 def module(rng: Random, name: str, size: int) -> str:
     """A Python file about `name`, of `size` characters or somewhat more."""
-    verb, end = rng.choice(VERBS), rng.choice(_ENDS)
+    verb = rng.choice(VERBS)
+    end = rng.choice(_ENDS)
     parts = [f'"""How to {verb} {a(name)} {end}."""\n']
     for number, what in enumerate(rng.sample(VERBS, rng.randint(2, 5))):
         parts.append(_function(rng, f"{what}_{name}", what, name, number))
@@ -77,7 +79,8 @@ def _function(rng: Random, name: str, verb: str, noun: str, number: int) -> str:
         f"    total = {rng.randint(2, 90)} * {first} + {number}",
     ]
     for _ in range(rng.randint(2, 12)):
-        limit, step = rng.randint(100, 9_999), rng.randint(2, 60)
+        limit = rng.randint(100, 9_999)
+        step = rng.randint(2, 60)
         lines += [f"    if total > {limit}:", f"        total -= {step} * {second}"]
     return "\n".join([*lines, "    return total", ""])
 
@@ -96,12 +99,10 @@ def fact(rng: Random, noun: str) -> str:
     >>> fact(Random(3), "oven").split(":")[0] in ("FACT", "DECISION")
     True
     """
-    number, unit, verb, other = (
-        rng.randint(3, 480),
-        rng.choice(_UNITS),
-        rng.choice(VERBS),
-        rng.choice(NOUNS),
-    )
+    number = rng.randint(3, 480)
+    unit = rng.choice(_UNITS)
+    verb = rng.choice(VERBS)
+    other = rng.choice(NOUNS)
     return rng.choice(
         (
             f"FACT: the {noun} holds at most {number} {unit}.",
