@@ -48,6 +48,28 @@ for _name in (
     "what_survives", "your_engine",
 ):  # fmt: skip
     MOVED[f"agentlib.lab.lessons.{_name}"] = f"course.rooms.{_name}"
+MOVED |= {
+    "agentlib.auto_compact.excess": "agentlib.refusals.excess",
+    "agentlib.auto_compact.refused_sizes": "agentlib.refusals.refused_sizes",
+    "agentlib.estimation.meter": "agentlib.estimation.new_meter",
+    "agentlib.loop.Event": "agentlib.events.Event",
+    "agentlib.loop.metered": "agentlib.loop.meter_of",
+    "agentlib.messages.replaced": "agentlib.messages.summary_source",
+    "agentlib.recovery.memory_first": "agentlib.own_notes.memory_first",
+    "agentlib.recovery.or_else": "agentlib.summaries.or_else",
+    "agentlib.recovery.spoken_lines": "agentlib.own_notes.spoken_lines",
+    "agentlib.session_file.SessionInUse": "agentlib.session_lock.SessionInUse",
+    "agentlib.session_file.hold": "agentlib.session_lock.hold",
+    "agentlib.transcripts.INTERRUPTED": "agentlib.messages.INTERRUPTED",
+    "agentlib.transcripts.MISSING": "agentlib.mending.MISSING",
+    "agentlib.transcripts.interrupted": "agentlib.messages.interrupted",
+}
+for _name in ("drop_newest_thinking", "drop_thinking"):
+    MOVED[f"agentlib.messages.{_name}"] = f"agentlib.step.{_name}"
+for _name in ("counts", "is_content", "received", "sendable", "stripped"):
+    MOVED[f"agentlib.messages.{_name}"] = f"agentlib.replies.{_name}"
+for _name in ("NoEngine", "check_engine", "run_engine"):
+    MOVED[f"agentlib.pipeline.{_name}"] = f"agentlib.engine_check.{_name}"
 
 _STATEMENT = re.compile(
     r"^([ \t]*)from (agentlib[\w.]*) import (\([^)]*\)|[^\n#(]+?)([ \t]*#[^\n]*)?$",
