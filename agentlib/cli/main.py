@@ -248,8 +248,13 @@ class Terminal:
         asks = confirm if live else None
         self.put_back = before.put_back
         keep = before.keep if root == source else None
-        more: Any = {"confirm": asks, "keep": keep, "meanwhile": self._kept_alive}
-        self.workspace = Workspace(root, sandbox=live or boxed, **more)
+        self.workspace = Workspace(
+            root,
+            confirm=asks,
+            sandbox=live or boxed,
+            keep=keep,
+            meanwhile=self._kept_alive,
+        )
 
     def _before(self, root: Path) -> Before:
         """Return what keeps the files of `root`, and notes them in the session."""
@@ -271,8 +276,14 @@ class Terminal:
 
     def agent(self) -> Agent:
         """Make the agent for the next line. That alone writes nothing."""
-        work = self.client, self.workspace, self.session
-        return Agent(*work, self.settings, self.arguments.engine, self.model)
+        return Agent(
+            self.client,
+            self.workspace,
+            self.session,
+            settings=self.settings,
+            engine=self.arguments.engine,
+            model=self.model,
+        )
 
     def talk(self) -> int:
         """Obey the prompt, or else line after line. Returns the worst exit code.
