@@ -38,6 +38,8 @@ LINKS = (
     " · [glossary](notebooks/GLOSSARY.md)"
 )
 """The row of links on a page whose source has none."""
+HOUR = "an_hour"
+"""The notebook that the front page begins with."""
 LESSON = re.compile(r"\d\d_")
 
 
@@ -185,7 +187,8 @@ def framed(page: Page, pages: Mapping[str, Page]) -> str:
     if page.name != FRONT.stem:
         return environment().get_template("page.html").render(shared)
     lessons = [each for name, each in pages.items() if LESSON.match(name)]
-    moving = figure(lessons[0].moving, "front", "", moves=True)
+    hour, first = pages[HOUR], lessons[0]
+    moving = figure(first.moving, "front", "", moves=True)
     cards = [
         (
             each,
@@ -193,12 +196,12 @@ def framed(page: Page, pages: Mapping[str, Page]) -> str:
             if each.cover
             else "",
         )
-        for each in lessons
+        for each in (hour, *lessons)
     ]
     return (
         environment()
         .get_template("front.html")
-        .render(shared, lessons=cards, moving=moving)
+        .render(shared, hour=hour, first=first, lessons=cards, moving=moving)
     )
 
 
