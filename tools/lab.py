@@ -21,11 +21,8 @@ QUIET = (
 # The pictures are PNG with a white ground, and a kernel can't know the theme. No ink
 # could do for both: of all greys the best has a contrast of 4.35 on white and on #111,
 # and text needs 4.5. So the page turns the pictures over.
-FOLDER = Path(__file__).with_name("lab_style")
-STYLE = (
-    "--LabApp.custom_css=True",
-    f"--ServerApp.tornado_settings={dict(static_custom_path=[str(FOLDER)])!r}",
-)
+CUSTOM = {"static_custom_path": [str(Path(__file__).with_name("lab_style"))]}
+STYLE = ("--LabApp.custom_css=True", f"--ServerApp.tornado_settings={CUSTOM!r}")
 # A container often has no user but root, and Jupyter refuses to run as root unless told
 # to.
 AS_ROOT = ("--allow-root",) if getattr(os, "geteuid", lambda: 1)() == 0 else ()

@@ -126,10 +126,10 @@ def title(text: str) -> str:
 def aim(text: str) -> str:
     """Return a notebook's aim, or the first paragraph of any other text, in one
     line."""
-    paragraph = re.search(
-        r"^\*\*Aim\.\*\* (.+)$|^(?=\w)((?:.+\n?)+)", text, re.MULTILINE
+    paragraph = re.search(r"^\*\*Aim\.\*\* (.+)$", text, re.MULTILINE) or re.search(
+        r"^(?=\w|\*\*)((?:.+\n?)+)", text, re.MULTILINE
     )
-    words = (paragraph[1] or paragraph[2]) if paragraph else ""
+    words = paragraph[1] if paragraph else ""
     return " ".join(re.sub(r"\[([^\]]*)\]\([^)]*\)|[`*]", r"\1", words).split())
 
 
