@@ -19,7 +19,7 @@ QUIET = (
     "--LabApp.extension_manager=readonly",
 )
 # The pictures are PNG with a white ground, and a kernel can't know the theme. No ink
-# could do for both: of all greys the best has a contrast of 4.35 on white and on #111,
+# could do for both: of all greys the best has a contrast of 4.3 on white and on #111,
 # and text needs 4.5. So the page turns the pictures over.
 CUSTOM = {"static_custom_path": [str(Path(__file__).with_name("lab_style"))]}
 STYLE = ("--LabApp.custom_css=True", f"--ServerApp.tornado_settings={CUSTOM!r}")

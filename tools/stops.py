@@ -65,21 +65,21 @@ Those of the bench are by preset: "" stands for any other.
 """
 
 SECONDS: Mapping[str, int] = {
-    "02_micro_compact": 24,
-    "what_if": 24,
-    "11_your_engine": 19,
-    "08_cost": 18,
-    "07_recovery": 17,
-    "an_hour": 16,
-    "04_manual_compact": 15,
-    "01_estimation": 14,
-    "03_auto_compact": 13,
-    "06_head_and_tail": 13,
-    "05_transcripts": 12,
+    "what_if": 22,
+    "02_micro_compact": 22,
+    "11_your_engine": 16,
+    "08_cost": 16,
+    "07_recovery": 14,
+    "04_manual_compact": 13,
+    "an_hour": 12,
+    "06_head_and_tail": 12,
+    "03_auto_compact": 11,
+    "01_estimation": 10,
+    "05_transcripts": 9,
+    "09_sessions": 8,
 }
-"""How long a notebook takes to record on one quiet core, by notebook, the longest
-first."""
-USUAL = 6
+"""How long one core needs to record a notebook, the longest first."""
+USUAL = 5
 """Seconds of any other notebook."""
 
 
