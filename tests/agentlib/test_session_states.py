@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from agentlib.loop import Agent
-from agentlib.messages import blocks, of_type, result_text
-from agentlib.transcripts import INTERRUPTED, load
+from agentlib.messages import INTERRUPTED, blocks, of_type, result_text
+from agentlib.transcripts import load
 from tests.fakes import Body, Clock, asks_for_summary, call, client, error, say, think
 from tests.runs import SMALL, a_session, a_workspace, ctrl_c, state
 
