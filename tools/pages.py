@@ -201,7 +201,14 @@ def framed(page: Page, pages: Mapping[str, Page]) -> str:
     return (
         environment()
         .get_template("front.html")
-        .render(shared, hour=hour, first=first, lessons=cards, moving=moving)
+        .render(
+            shared,
+            hour=hour,
+            first=first,
+            lessons=cards,
+            moving=moving,
+            museum=pages["museum"],
+        )
     )
 
 
