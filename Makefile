@@ -81,9 +81,8 @@ format: $(STAMP) ## let ruff fix and format code and notebooks
 notebooks: $(STAMP) ## run the notebooks and store their outputs, normalised (ARGS="--check" only compares)
 	@$(PY) -m tools.notebooks $(ARGS)
 
-html: $(STAMP) ## make the web pages, in build/html; the first time takes two to four minutes
-	@echo "Making the web pages. Notebooks that have changed are run, two at a time: seconds if"
-	@echo "none has, and two to four minutes if all have."
+html: $(STAMP) ## make the web pages, in build/html; the first time takes about two minutes
+	@echo "Making the web pages in build/html."
 	@$(PY) -m tools.pages
 
 address: $(STAMP) ## write the links to your copy on GitHub into the README (REPO=owner/name)

@@ -66,3 +66,29 @@ def test_an_import_that_needs_a_framework_is_named_and_not_a_traceback():
     )
     said = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True)
     assert "no_such_framework" in said
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (["programs", "NAME=nosuch"], "NAME=nosuch"),
+        (["returned"], "FROM="),
+        (["handout"], "TO="),
+        (["returned", "FROM=nosuch"], "nosuch"),
+        (["mutants", "ARGS=nosuch"], "nosuch"),
+    ],
+    ids=" ".join,
+)
+def test_a_target_without_what_it_needs_names_it_and_prints_no_traceback(
+    call: list[str], named: str
+):
+    words = ["make", f"PYTHON={sys.executable}", f"PY={sys.executable}", *call]
+    done = subprocess.run(
+        [*words, "--assume-old", ".venv/installed"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert named in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr

@@ -5,6 +5,8 @@
 
 import contextlib
 import io
+import json
+import os
 import re
 import shlex
 import subprocess
@@ -147,3 +149,42 @@ def test_a_long_answer_is_shown_by_its_ends_and_its_first_compaction(tmp_path: P
     assert len(shown) < 12
     assert "[auto_compact triggered]" in shown
     assert (shown[0], shown[-1]) == ("> read 0", "> read 39")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the page is written for a shell")
+def test_the_engine_of_your_agent_runs_in_the_terminal_as_the_page_says(tmp_path: Path):
+    text = (ROOT / "docs/your-agent.md").read_text(encoding="utf-8")
+    _, _, section = text.partition("## An engine of your own")
+    [(_, engine), (_, command)] = [
+        (name, shown) for _, name, shown in BLOCK.findall(section)
+    ][:2]
+    folder = here(tmp_path)
+    (folder / "mine.py").write_text(engine, encoding="utf-8")
+    subprocess.run(command, shell=True, cwd=folder, capture_output=True, check=True)
+    [session] = (load(path) for path in folder.glob(".transcripts/*.jsonl"))
+    assert session.compactions
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the page is written for a shell")
+def test_the_judge_tries_the_example_as_the_page_of_the_wind_tunnel_says(
+    tmp_path: Path,
+):
+    text = (ROOT / "docs/your-agent.md").read_text(encoding="utf-8")
+    examples = BLOCK.findall(text.partition("## A loop of your own")[2])
+    example = next(shown for _, name, shown in examples if name == "python")
+    prompt = re.compile(r"^prompt = .+$", re.M)
+    assert prompt.search(example)
+    example = "import sys\n" + prompt.sub("prompt = sys.argv[1]", example)
+    [command, *_] = [
+        shown
+        for name, shown in blocks(ROOT / "docs/wind-tunnel.md")
+        if name == "console" and "myagent.py" in shown
+    ]
+    folder = here(tmp_path)
+    (folder / "myagent.py").write_text(example, encoding="utf-8")
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    subprocess.run(
+        command, shell=True, cwd=folder, env=environment, capture_output=True
+    )
+    verdict = json.loads((folder / "verdict/1/verdict.json").read_text("utf-8"))
+    assert verdict["compactions"]

@@ -30,6 +30,8 @@ value."""
 OFFERED = re.compile(r'`"([^"`]+)"`')
 """A word that a question offers as an answer."""
 NUMBER = re.compile(r"[\d,]+(\.\d+)?")
+COLUMNS = re.compile(r"\S {2,}\S")
+"""What a printed table has between two columns. Text without it can be wrapped."""
 EXERCISE = re.compile(r'^check\("([\d.]+)"', re.MULTILINE)
 NOTHING = Markup("")
 _CODE = HtmlFormatter(nowrap=True)
@@ -216,7 +218,8 @@ def output(each: NotebookNode, markdown: Callable[[str], Markup]) -> Markup:
         is_table = html.startswith("<table")
         return Markup('<div class="wide">{}</div>').format(html) if is_table else html
     text = str(escape(each.get("text", data.get("text/plain", ""))))
-    return Markup(f"<pre>{COMPARED.sub(_marked, text)}</pre>")
+    start = "<pre>" if COLUMNS.search(text) else '<pre class="words">'
+    return Markup(f"{start}{COMPARED.sub(_marked, text)}</pre>")
 
 
 def _marked(line: re.Match[str]) -> str:

@@ -7,6 +7,7 @@ path or words in it, are stored once however many pictures share them.
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import matplotlib.style
@@ -83,7 +84,6 @@ class Recorder(RendererBase):
     def __init__(self, chart: Chart, sheet: Sheet) -> None:
         super().__init__()
         self.box, self.sheet, self.picture = chart.figure.bbox, sheet, list[int]()
-        self.measure = RendererAgg(self.box.width, self.box.height, DPI)
 
     def get_canvas_width_height(self) -> tuple[float, float]:
         return self.box.width, self.box.height
@@ -92,7 +92,7 @@ class Recorder(RendererBase):
         return points * DPI / 72
 
     def get_text_width_height_descent(self, s: str, prop: Any, ismath: Any) -> Any:
-        return self.measure.get_text_width_height_descent(s, prop, ismath)
+        return _measured(s, prop.copy(), ismath)
 
     def draw_path(
         self, gc: Any, path: Path, transform: Any, rgbFace: Any = None
@@ -187,6 +187,17 @@ class Recorder(RendererBase):
             return "", (0, 0, 0, 0)
         low, high = np.min(corners, axis=0), np.max(corners, axis=0)
         return "".join(words), (*low, *high)
+
+
+@lru_cache(maxsize=10_000)
+def _measured(words: str, font: Any, is_formula: Any) -> tuple[float, float, float]:
+    """Return the width, height and descent of words in pixels.
+
+    Most words stand in many pictures of a sheet, and matplotlib keeps what it has
+    measured only as long as the picture. The size of the renderer makes no difference.
+    """
+    renderer = RendererAgg(1, 1, DPI)
+    return renderer.get_text_width_height_descent(words, font, is_formula)
 
 
 def _step(letter: str, places: Any, at: Any) -> str:

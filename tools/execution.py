@@ -40,6 +40,7 @@ def execute(
     client = NotebookClient(
         fresh,
         timeout=timeout,
+        startup_timeout=max(60, timeout),
         kernel_name="python3",
         record_timing=False,
         store_widget_state=False,

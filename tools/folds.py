@@ -4,7 +4,9 @@ JupyterLab gives a fold no margin, so that the next paragraph sticks to it. GitH
 our pages have a margin of their own: GitHub ignores the style, and our pages agree with
 it.
 
-python -m tools.folds    # write it into the notebooks; `make notebooks` does so, too
+    python -m tools.folds
+
+writes it into the notebooks, and `make notebooks` does so, too.
 """
 
 import re

@@ -38,6 +38,8 @@ LINKS = (
     " · [glossary](notebooks/GLOSSARY.md)"
 )
 """The row of links on a page whose source has none."""
+HOUR = "an_hour"
+"""The notebook that the front page begins with."""
 LESSON = re.compile(r"\d\d_")
 
 
@@ -124,10 +126,10 @@ def title(text: str) -> str:
 def aim(text: str) -> str:
     """Return a notebook's aim, or the first paragraph of any other text, in one
     line."""
-    paragraph = re.search(
-        r"^\*\*Aim\.\*\* (.+)$|^(?=\w)((?:.+\n?)+)", text, re.MULTILINE
+    paragraph = re.search(r"^\*\*Aim\.\*\* (.+)$", text, re.MULTILINE) or re.search(
+        r"^(?=\w|\*\*)((?:.+\n?)+)", text, re.MULTILINE
     )
-    words = (paragraph[1] or paragraph[2]) if paragraph else ""
+    words = paragraph[1] if paragraph else ""
     return " ".join(re.sub(r"\[([^\]]*)\]\([^)]*\)|[`*]", r"\1", words).split())
 
 
@@ -185,7 +187,8 @@ def framed(page: Page, pages: Mapping[str, Page]) -> str:
     if page.name != FRONT.stem:
         return environment().get_template("page.html").render(shared)
     lessons = [each for name, each in pages.items() if LESSON.match(name)]
-    moving = figure(lessons[0].moving, "front", "", moves=True)
+    hour, first = pages[HOUR], lessons[0]
+    moving = figure(first.moving, "front", "", moves=True)
     cards = [
         (
             each,
@@ -193,12 +196,19 @@ def framed(page: Page, pages: Mapping[str, Page]) -> str:
             if each.cover
             else "",
         )
-        for each in lessons
+        for each in (hour, *lessons)
     ]
     return (
         environment()
         .get_template("front.html")
-        .render(shared, lessons=cards, moving=moving)
+        .render(
+            shared,
+            hour=hour,
+            first=first,
+            lessons=cards,
+            moving=moving,
+            museum=pages["museum"],
+        )
     )
 
 

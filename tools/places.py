@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import html
 import json
+import os
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
@@ -18,14 +19,18 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from session_report.style import many
 from tools import warm_kernel
 from tools.execution import execute, normalise
 from tools.recorder import MIME, packed
 from tools.runs import ROOT, source
-from tools.stops import SLOWEST, STOPS
+from tools.stops import SECONDS, STOPS, USUAL
 
 KEPT = ROOT / "build/places"
-MINUTES, PROCESSES = 20, 2
+MINUTES = 20
+CORES = os.cpu_count() or 1
+PROCESSES = min(6, 1 + CORES)
+"""One more than there are cores, because a kernel also waits for the shell."""
 PARTS = [
     ROOT / f"tools/{name}.py" for name in ("recorder", "drawing", "trail", "execution")
 ]
@@ -83,9 +88,10 @@ def first(data: dict[str, Any]) -> dict[str, Any]:
 def record(paths: Iterable[Path]) -> dict[Path, NotebookNode]:
     """Return the notebooks as they are now, with recorded outputs.
 
-    The slowest come first, because two run at a time.
+    The slowest come first, so that no core waits for the last one.
     """
-    queue = sorted(paths, key=lambda path: path.stem not in SLOWEST)
+    queue = sorted(paths, key=lambda path: -SECONDS.get(path.stem, USUAL))
+    print(ahead(path for path in queue if not kept(path).is_file()), flush=True)
     notebooks: dict[Path, NotebookNode] = {}
     with ProcessPoolExecutor(PROCESSES, initializer=warm_kernel.install) as pool:
         works = {pool.submit(recorded, path): path for path in queue}
@@ -96,12 +102,37 @@ def record(paths: Iterable[Path]) -> dict[Path, NotebookNode]:
     return {path: notebooks[path] for path in queue}
 
 
+def ahead(paths: Iterable[Path]) -> str:
+    """Say how many notebooks will be run, and about how long that takes.
+
+    >>> ahead([Path("what_if.ipynb")]).split(",")[0]
+    '1 notebook has changed and is run'
+    """
+    seconds = [SECONDS.get(path.stem, USUAL) for path in paths]
+    if not seconds:
+        return "No notebook has changed, so none is run."
+    about = max(*seconds, sum(seconds) / CORES, 10)
+    verbs = (
+        "has changed and is run" if len(seconds) == 1 else "have changed and are run"
+    )
+    return (
+        f"{many(len(seconds), 'notebook')} {verbs}, {PROCESSES} at a time: about"
+        f" {about:.0f} seconds on {many(CORES, 'quiet core')}."
+    )
+
+
+def kept(path: Path) -> Path:
+    """Return the file that holds a notebook's recording once it has been made."""
+    notebook = nbformat.read(path, as_version=4)
+    return KEPT / f"{path.stem}-{fingerprint(notebook, path.stem)}.ipynb"
+
+
 def recorded(path: Path) -> NotebookNode:
     """Return a notebook with recorded outputs. Run it if its code or ours has
     changed."""
-    notebook = nbformat.read(path, as_version=4)
-    file = KEPT / f"{path.stem}-{fingerprint(notebook, path.stem)}.ipynb"
+    notebook, file = nbformat.read(path, as_version=4), kept(path)
     if not file.is_file():
+        print(f"Running {path.stem}", flush=True)
         keep(path, run(notebook, path), file)
     codes = (
         cell

@@ -64,7 +64,12 @@ _SIGN = {"npm": "@", "pypi": "=="}
 
 
 def main(names: list[str]) -> None:
-    """Install and run programs, and store a row for each seed."""
+    """Install and run programs, and store a row for each seed.
+
+    An unknown name ends it before anything is installed.
+    """
+    if unknown := set(names) - set(known()):
+        sys.exit(f"NAME={min(unknown)} is unknown; choose of {', '.join(known())}")
     rows: list[dict[str, Any]] = json.loads(FIELD.read_text()) if FIELD.exists() else []
     for name in names or known():
         try:

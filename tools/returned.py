@@ -235,11 +235,15 @@ def show(table: list[Row]) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", type=Path, help="a folder for each student")
+    parser.add_argument(
+        "folder", nargs="?", type=Path, help="a folder for each student"
+    )
     parser.add_argument("--csv", type=Path, default=Path("returned.csv"))
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for one file")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
+    if not arguments.folder:
+        parser.error("name the folder of what came back: make returned FROM=submitted")
     if not arguments.folder.is_dir():
         parser.error(f"there is no folder {arguments.folder}")
     files = list(submissions(arguments.folder))

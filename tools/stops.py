@@ -12,7 +12,7 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
         "off": (-80, -60, -40, -20, 0, 20, 50, 100),
     },
     "02_micro_compact": {
-        "keep_recent": (*range(7), 8, 12, 20, 40),
+        "keep_recent": (*range(6), 8, 12, 40),
         "min_chars": (100, 4_000),
         "cleared": range(4_000, 40_001, 4_000),
         "behind": range(2_000, 40_001, 4_000),
@@ -22,7 +22,7 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
         "summary_tokens": (100, 400, 1_000, 2_000, 4_000),
     },
     "04_manual_compact": {
-        "after": (2, 8, 14, 20, 26, 32, 36, 37),
+        "after": (2, 14, 26, 32, 36, 37),
         "summary_tokens": (480, 1_000, 1_440),
         "words": ("", "rules of the user"),
     },
@@ -31,7 +31,7 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
         "summary_tokens": (150, 300, 450, 600, 750, 900, 1_200, 1_600)
     },
     "07_recovery": {
-        "rate": (0, 20, 50, 100),
+        "rate": (0, 50, 100),
         "length": (500, 3_000),
         "how": ("529", "truncated", "empty", "tool_use"),
     },
@@ -39,6 +39,7 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
         "cleared": (5_000, 10_000, 20_000, 30_000, 40_000),
         "behind": (2_000, 5_000, 10_000, 15_000, 20_000, 30_000, 40_000),
         "size": (100_000, 400_000),
+        "ratio": (5, 8, 10, 12, 13, 15, 18, 20, 21, 22, 23, 25, 30, 40, 50, 60),
     },
     "an_hour": {
         "threshold": (3_000, 4_000, 6_000, 8_000, 10_400, 13_000),
@@ -63,8 +64,23 @@ own.
 Those of the bench are by preset: "" stands for any other.
 """
 
-SLOWEST = ("what_if", "07_recovery", "02_micro_compact")
-"""The notebooks that take longest to record."""
+SECONDS: Mapping[str, int] = {
+    "what_if": 22,
+    "02_micro_compact": 22,
+    "11_your_engine": 16,
+    "08_cost": 16,
+    "07_recovery": 14,
+    "04_manual_compact": 13,
+    "an_hour": 12,
+    "06_head_and_tail": 12,
+    "03_auto_compact": 11,
+    "01_estimation": 10,
+    "05_transcripts": 9,
+    "09_sessions": 8,
+}
+"""How long one core needs to record a notebook, the longest first."""
+USUAL = 5
+"""Seconds of any other notebook."""
 
 
 def with_own(value: Any, stops: Sequence[Any]) -> list[Any]:

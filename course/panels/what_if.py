@@ -9,7 +9,7 @@ agent would have done, so the picture counts the turns that quote nothing forgot
 # ipywidgets has no types.
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cache
@@ -48,6 +48,8 @@ from windtunnel.trade import trade
 WINDOW, START, NEVER, SHOWN_TRIALS = 32_000, "default", "never", 6
 PRESETS = {**presets.ALL, "course start": Settings()}
 del PRESETS["learn-claude-code-ts"]  # its dot would hide its twin's
+KEPT_PICTURES = 100
+"""The most pictures that a bench keeps, 30 kB each."""
 AT_COMPACTION = ("head_tokens", "tail_tokens", "summary_tokens", "restore_files")
 """Fields that only a compaction reads; the head also bounds clearing."""
 _FIELDS = ("threshold", "keep_recent", "clear_when", *AT_COMPACTION)
@@ -177,7 +179,10 @@ class WhatIf(Panel):
         }
         self.known = {name: (name, settings) for name, settings in self.starts.items()}
         self.tried: dict[str, Trial] = {}
-        self.turns: dict[str, tuple[Sequence[Frame], bytes]] = {}
+        self.turns: dict[tuple[str, Settings], Sequence[Frame]] = {}
+        self.pictures: dict[tuple[Any, ...], bytes] = {}
+        """The newest pictures, by what they show. One that is shown again, or was drawn
+        ahead, isn't drawn when a control moves."""
         self.why, self.below = HTML(), Image(format="png")
         super().__init__(_controls(self.starts, source.window), self._draw)
         self.below.layout = self.picture.layout
@@ -193,7 +198,13 @@ class WhatIf(Panel):
     def name(self) -> str:
         """The name of the trial that is shown: a preset's, or a number and what was
         changed."""
-        settings, values = self.settings, self.values
+        name = self._name_at(self.values)
+        self.known.setdefault(name, (self.values["preset"], self.settings))
+        return name
+
+    def _name_at(self, values: Mapping[str, Any]) -> str:
+        """Return the name that the trial at these positions has, or would get."""
+        settings = settings_at(self.starts, values)
         for name, (_, known) in self.known.items():
             if known == settings:
                 return name
@@ -203,9 +214,7 @@ class WhatIf(Panel):
             for field in _FIELDS
             if values[field] != moved[field]
         ]
-        name = f"{len(self.known) - len(self.starts) + 1} · {', '.join(changes)}"
-        self.known[name] = values["preset"], settings
-        return name
+        return f"{len(self.known) - len(self.starts) + 1} · {', '.join(changes)}"
 
     def _moved(self, change: Any = None) -> None:
         if self.still:
@@ -224,23 +233,40 @@ class WhatIf(Panel):
             self._run_ahead(change["owner"], change["new"] - change["old"])
 
     def _run_ahead(self, moved: Any, step: int) -> None:
-        """Let the agent do the next step's trial while the reader looks at this one.
+        """Let the agent do the next step's trial while the reader looks at this one, and
+        draw its two pictures.
 
-        The run is remembered, so the trial only has to be drawn. Without an event loop,
-        as in a script, do nothing.
+        Between the parts the reader's own moves come first. Without an event loop, as in
+        a script, do nothing.
         """
         to = moved.value + step
         if not (step and moved.min <= to <= moved.max):
             return
         field = next(name for name, each in self.controls.items() if each is moved)
-        settings = settings_at(self.starts, {**self.values, field: to})
+        parts = self._parts_of({**self.values, field: to})
 
-        def run() -> None:
+        def make_next_part() -> None:
             with ONE_AT_A_TIME, suppress(Exception):  # raised again if it is wanted
-                self.source.tried(settings)
+                for _ in parts:
+                    self._ahead = loop.call_later(PAUSE, make_next_part)
+                    return
 
         with suppress(RuntimeError):
-            self._ahead = asyncio.get_running_loop().call_later(PAUSE, run)
+            loop = asyncio.get_running_loop()
+            self._ahead = loop.call_later(PAUSE, make_next_part)
+
+    def _parts_of(self, values: Mapping[str, Any]) -> Iterator[None]:
+        """Make what a position shows, a part at each step: the run, then each
+        picture."""
+        name, settings = self._name_at(values), settings_at(self.starts, values)
+        preset, _ = self.known.get(name, (values["preset"], settings))
+        trial = self.tried.get(name) or self.source.tried(settings)
+        yield
+        tried = {**{n: t for n, t in self.tried.items() if n != name}, name: trial}
+        self._chart(name, (preset, settings), tried, values["model"])
+        yield
+        self._turns_picture(name, settings)
+        yield
 
     def _draw(self, model: str, **values: Any) -> Drawing:
         """Make the trial that the controls stand for, if it is new, and draw all."""
@@ -249,32 +275,53 @@ class WhatIf(Panel):
             settings
         )
         trials = {**self.presets, **self.tried}
-        best = cheapest(trials, model, name)
-        price = (
-            f"{_shown(best)}, {cents(trials[best].price[model])}"
-            if best
-            else "none yet"
-        )
-        title = f"Cheapest that loses nothing: {price}"
+        price = _least(trials, model, name)
         start = f"from {preset}, " * (name != preset) + f"at the prices of {model}"
-        turns = many(len(self._turns_of(name, settings)[0]), "turn")
+        turns = many(len(self._turns_of(name, settings)), "turn")
         text = f"{name}, {cents(trial.price[model])} ({start}). {turns}. Lost: {trial.lost}."
         text = f"{wrapped(text + self.source.note)}\nCheapest so far that loses nothing: {price}."
-        return Drawing(
-            self._chart(model, best, title), text, _as_table(trials, name, model)
+        picture = self._chart(name, (preset, settings), self.tried, model)
+        return Drawing(picture, text, _as_table(trials, name, model))
+
+    def _chart(
+        self,
+        now: str,
+        begun: tuple[str, Settings],
+        tried: Mapping[str, Trial],
+        model: str,
+    ) -> bytes:
+        """Draw every trial. Those that began at the preset of `begun` are the trail."""
+        return self._kept(
+            ("trials", now, begun, *tried, model),
+            lambda: self._drawn(now, begun[0], tried, model),
         )
 
-    def _chart(self, model: str, best: str, title: str) -> bytes:
-        """Draw every trial. Those that began at this preset are the trail."""
-        now, trials = self.name, {**self.presets, **self.tried}
+    def _kept(self, key: tuple[Any, ...], draw: Callable[[], bytes]) -> bytes:
+        """Return the picture of a key, and draw it if it isn't among the newest."""
+        if (png := self.pictures.pop(key, None)) is None:
+            png = draw()
+        self.pictures[key] = png
+        while len(self.pictures) > KEPT_PICTURES:
+            del self.pictures[next(iter(self.pictures))]
+        return png
+
+    def _drawn(
+        self, now: str, preset: str, tried: Mapping[str, Trial], model: str
+    ) -> bytes:
+        trials = {**self.presets, **tried}
+        best = cheapest(trials, model, now)
+        title = f"Cheapest that loses nothing: {_least(trials, model, now)}"
         labels = {"": "", **{name: _label(name) for name in trials}}
         labels[now] = shorten(now, 36, placeholder=" …")
         dots = {
             labels[name]: (each.price[model], each.kept)
             for name, each in trials.items()
         }
-        preset, _ = self.known[now]
-        path = [labels[name] for name in self.tried if self.known[name][0] == preset]
+        path = [
+            labels[name]
+            for name in tried
+            if name == now or self.known[name][0] == preset
+        ]
         trail = {label: dots.pop(label) for label in path[-SHOWN_TRIALS:]}
         most = trials[now].most
         looks: Any = {
@@ -285,22 +332,28 @@ class WhatIf(Panel):
         hollow = {labels[name] for name, each in trials.items() if each.is_hollow}
         return trade(dots, trail, hollow=hollow, best=labels[best], **looks).png()
 
-    def _turns_of(self, name: str, settings: Settings) -> tuple[Sequence[Frame], bytes]:
-        """Return the turns of a trial and their picture, drawn once it is shown."""
-        if name not in self.turns:
-            self.turns[name] = self.source.frames(settings), b""
-        return self.turns[name]
+    def _turns_of(self, name: str, settings: Settings) -> Sequence[Frame]:
+        """Return the turns of a trial, which are made once."""
+        if (name, settings) not in self.turns:
+            self.turns[name, settings] = self.source.frames(settings)
+        return self.turns[name, settings]
+
+    def _turns_picture(self, name: str, settings: Settings) -> bytes:
+        """Draw the turns of a trial."""
+
+        def draw() -> bytes:
+            title = f"Turns: {shorten(name, 50)}"
+            frames = self._turns_of(name, settings)
+            return charts.turns(table(frames), title=title).png()
+
+        return self._kept(("turns", name, settings), draw)
 
     def _show_turns(self) -> None:
         """Draw the turns of this trial, and grey the controls that can't change it."""
         name, settings = self.name, self.settings
         with ONE_AT_A_TIME:
-            frames, png = self._turns_of(name, settings)
-            if not png:
-                title = f"Turns: {shorten(name, 50)}"
-                png = charts.turns(table(frames), title=title).png()
-                self.turns[name] = frames, png
-            self.below.value = png
+            frames = self._turns_of(name, settings)
+            self.below.value = self._turns_picture(name, settings)
         reasons = without_effect(settings, frames)
         for field, control in self.controls.items():
             control.disabled = field in reasons
@@ -329,6 +382,12 @@ def cheapest(trials: Mapping[str, Trial], model: str, shown: str) -> str:
         if each.lost == "nothing"
     }
     return min(whole, key=lambda name: (whole[name], name != shown), default="")
+
+
+def _least(trials: Mapping[str, Trial], model: str, shown: str) -> str:
+    """Name the cheapest trial that loses nothing, with its price."""
+    best = cheapest(trials, model, shown)
+    return f"{_shown(best)}, {cents(trials[best].price[model])}" if best else "none yet"
 
 
 def _label(name: str) -> str:

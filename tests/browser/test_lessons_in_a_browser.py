@@ -214,6 +214,9 @@ def test_the_pages_console_has_no_error(run: Notebook):
 def test_nothing_is_cut_off_in_either_theme(run: Notebook, name: str, theme: str):
     run.page.set_viewport_size({"width": WIDTH, "height": TALL})
     run.set_theme(f"JupyterLab {theme}")
+    pictures = "[...document.querySelectorAll('.jp-RenderedImage img, .widget-image')]"
+    turned = run.page.evaluate(f"{pictures}.map(e => getComputedStyle(e).filter)")
+    assert {each == "none" for each in turned} <= {theme == "Light"}
     for number in run.each_view():
         run.page.screenshot(
             path=SHOTS / f"{name.removesuffix('.ipynb')}-{theme.lower()}-{number}.png"

@@ -245,3 +245,53 @@ def test_a_recorded_session_is_replayed_and_says_what_it_cannot_know(recorded: S
 def test_a_session_without_requests_is_refused():
     with pytest.raises(ValueError, match="no request yet"):
         what_if(Session(session_id="empty"))
+
+
+def test_the_next_step_is_made_in_the_pause_and_then_only_shown(monkeypatch):
+    drawn = list[Chart]()
+    png = Chart.png
+    monkeypatch.setattr(Chart, "png", lambda each: drawn.append(each) or png(each))
+
+    async def moves() -> None:
+        panel = what_if()
+        panel.keep_recent.value = 6
+        drawn.clear()
+        while len(drawn) < 2:
+            await asyncio.sleep(PAUSE)
+        shown, below = panel.picture.value, panel.below.value
+        panel.keep_recent.value = 7
+        assert len(drawn) == 2
+        assert panel.picture.value != shown
+        assert panel.below.value != below
+        assert panel.text.startswith(panel.name)
+
+    asyncio.run(asyncio.wait_for(moves(), timeout=60))
+
+
+def shown_after(*moves: dict[str, Any], ahead: bool) -> tuple[str, bytes, bytes]:
+    """Return what a bench shows at the end; with `ahead` each step is made before it is
+    taken."""
+    panel = what_if()
+    for values in moves:
+        if ahead and "preset" not in values:
+            for _ in panel._parts_of({**panel.values, **values}):
+                pass
+        panel.move(**values)
+    return panel.text, panel.picture.value, panel.below.value
+
+
+def test_what_was_made_ahead_is_what_would_be_made_now():
+    moves: Any = [{"keep_recent": keep} for keep in (6, 7, 6)]
+    assert shown_after(*moves, ahead=True) == shown_after(*moves, ahead=False)
+
+
+def test_what_was_made_ahead_under_another_preset_is_not_shown():
+    panel, other = what_if(), what_if()
+    for _ in panel._parts_of({**panel.values, "keep_recent": 6}):
+        pass
+    for each in (panel, other):
+        each.preset.value = "hermes"
+        each.keep_recent.value = 6
+    assert panel.name == other.name
+    assert panel.picture.value == other.picture.value
+    assert panel.below.value == other.below.value

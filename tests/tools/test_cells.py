@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 from nbformat import NotebookNode, v4
 
-from tools.cells import Field, Part, parts, reader
+from tools.cells import Field, Part, output, parts, reader
 from tools.pages import NOTEBOOKS, read
 
 PIXEL = (
@@ -128,3 +128,11 @@ def test_a_picture_on_another_server_is_replaced_by_its_words():
     assert reader()("[![build](https://example.org/a.svg)](https://example.org/)") == (
         '<p><a href="https://example.org/">build</a></p>\n'
     )
+
+
+def test_printed_text_may_be_wrapped_and_printed_columns_may_not():
+    def printed(text: str) -> str:
+        return str(output(v4.new_output("stream", text=text), reader()))
+
+    assert 'class="words"' in printed("  one sentence\n  that goes on")
+    assert 'class="words"' not in printed("name   turns\na          3")

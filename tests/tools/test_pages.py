@@ -127,6 +127,14 @@ def test_every_page_can_be_reached_from_the_front_page(site: Path):
     assert reached == set(links)
 
 
+def test_the_front_page_begins_with_an_hour_and_leads_to_lesson_00(site: Path):
+    links = TARGET.findall(texts(site)["index.html"].partition("<h2>")[0])
+    assert [link for link in links if link.endswith(".html")] == [
+        "an_hour.html",
+        "00_the_wall.html",
+    ]
+
+
 def test_the_pages_load_nothing_from_other_servers(site: Path):
     assert {
         name
@@ -175,4 +183,5 @@ def test_title_aim_and_minutes_are_read_from_the_text():
         "36",
     )
     assert aim("# A\n\nTwo lines\nof *text*.\n\nMore.") == "Two lines of text."
+    assert aim("# A\n\n**Why?** Because.\n\nRun it.") == "Why? Because."
     assert minutes("# A") == ""

@@ -3,8 +3,8 @@
 Of five seeds in a row three are surveys (read folder after folder, report on the last
 or on all), one follows a value and one renames. What varies: how many files and how
 long, how many facts and where in a file they stand, where and how the person states the
-rule, how they ask, in English or in Chinese, and how long they are away. Not here:
-tasks of real code (scenarios).
+rule, how they ask, in English or in Chinese, and how long they are away. The tasks of real
+code are in `scenarios`.
 """
 
 from collections.abc import Callable, Sequence
@@ -72,7 +72,7 @@ def write_files(folder: Path, files: dict[str, str]) -> None:
 
 @cache
 def scenario(seed: int) -> Scenario:
-    """The task of a seed; the same on every machine.
+    """Make the task of a seed. It is the same on every machine.
 
     >>> scenario(7).name, len(scenario(7).prompts) == len(scenario(7).pauses)
     ('survey 7', True)
@@ -89,20 +89,19 @@ def scenario(seed: int) -> Scenario:
 
 
 def scenarios(first: int, count: int) -> tuple[Scenario, ...]:
-    """The tasks of so many seeds from the first one on."""
+    """Make the tasks of `count` seeds, from the first one on."""
     return tuple(scenario(seed) for seed in range(first, first + count))
 
 
 @cache
 def large(seed: int) -> Scenario:
-    """A survey with six times as many files: for a window of 200,000 tokens,
-    unscaled."""
+    """Make a survey with six times as many files, for a window of 200,000 tokens."""
     return survey(Random(f"large {seed}"), f"large {seed}", times=6)
 
 
 def survey(rng: Random, name: str, times: int = 1) -> Scenario:
-    """Folders to be read one after the other, then a report on the last one or on
-    all."""
+    """Make a task in which folders are read one after the other, and a report is
+    written on the last one or on all."""
     folders = words(rng, rng.randint(1, 4))
     files = {
         p: text for folder in folders for p, text in _files(rng, folder, times).items()
@@ -129,8 +128,10 @@ def survey(rng: Random, name: str, times: int = 1) -> Scenario:
 
 
 def _files(rng: Random, folder: str, times: int = 1) -> dict[str, str]:
-    """path -> text: three to nine files (`times` as many) of 600 to 16,000
-    characters."""
+    """Write three to nine files of 600 to 16,000 characters, and return them by path.
+
+    There are `times` as many.
+    """
     nouns = words(rng, times * rng.randint(3, 9))
     sizes = [int(rng.triangular(600, 16_000, 3_000)) for _ in nouns]
     return {
@@ -142,8 +143,10 @@ def _files(rng: Random, folder: str, times: int = 1) -> dict[str, str]:
 def _planted(
     rng: Random, files: dict[str, str], folder: str, count: int
 ) -> tuple[str, ...]:
-    """Put facts into files of the folder ("": of any), at any place of a file; returns
-    them."""
+    """Put facts into files of the folder, at any place of a file, and return them.
+
+    If `folder` is "", the files may be anywhere.
+    """
     facts = [fact(rng, noun) for noun in words(rng, count)]
     paths = sorted(
         path for path in files if not folder or path.startswith(f"{folder}/")
@@ -162,8 +165,8 @@ def _has_line(report: Path, line: str, at: int) -> bool:
 
 
 def _with_rule(rng: Random, prompts: list[str], rule: str) -> list[str]:
-    """The rule before or after the first request, before the second, or by itself at
-    first."""
+    """Put the rule before or after the first request, before the second, or first and
+    by itself."""
     how = rng.choice(("before", "after", "second", "alone"))
     if how == "alone":
         return [rule, *prompts]
@@ -173,8 +176,10 @@ def _with_rule(rng: Random, prompts: list[str], rule: str) -> list[str]:
 
 
 def chapters(seed: int, count: int = 5) -> Scenario:
-    """So many folders to be read, two facts in each: for what is left of them after
-    each."""
+    """Make a task in which `count` folders are read, with two facts in each.
+
+    After each folder one can see how many of the facts are left.
+    """
     rng = Random(f"chapters {seed}")
     files, facts = dict[str, str](), tuple[str, ...]()
     folders = words(rng, count)
@@ -190,8 +195,10 @@ def chapters(seed: int, count: int = 5) -> Scenario:
 
 
 def trace(rng: Random, name: str) -> Scenario:
-    """A value that is set through three to six long files; sometimes a folder is read
-    before."""
+    """Make a task about a value that is set through three to six long files.
+
+    For some seeds the person first asks to have a folder read.
+    """
     package, *nouns = words(rng, rng.randint(4, 7))
     names = [f"{noun.upper()}_{rng.choice(VERBS).upper()}" for noun in nouns]
     values = [rng.randint(2, 9)]
@@ -223,7 +230,10 @@ def trace(rng: Random, name: str) -> Scenario:
 
 
 def rename(rng: Random, name: str) -> Scenario:
-    """A constant in four to eight files; sometimes a folder must not be touched."""
+    """Make a task that renames a constant in four to eight files.
+
+    For some seeds the person forbids to touch one folder.
+    """
     package, *nouns = words(rng, rng.randint(4, 8))
     old, new = f"{nouns[0].upper()}_LIMIT", f"{nouns[0].upper()}_CEILING"
     files = renaming_project(rng, package, nouns, old)
