@@ -264,7 +264,7 @@ def test_the_panel_marks_the_dot_and_shows_its_code():
     panel = field_panel(FIELD, {"default": pipeline.compact})
     pictures = {panel.png}
     for name, line in {
-        "spilled": "share, preview = ",
+        "spilled": "preview = ",
         "hermes": "head_tokens=4000",
     }.items():
         panel.name.value = name
