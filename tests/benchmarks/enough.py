@@ -10,7 +10,7 @@ _noticed = set[str]()
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    if report.failed:
+    if report.failed and report.nodeid.startswith("tests/"):
         _noticed.add(report.nodeid.partition("::")[0])
 
 

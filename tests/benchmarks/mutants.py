@@ -5,8 +5,8 @@ python -m tests.benchmarks.mutants money     # those that hurt money, or whose t
 
 `faults.toml` lists them. Each is planted in a copy of the repository, and the tests run
 that import its module, a copy for each core. A fault of money, keys or the cap counts
-as caught if two test files notice it, any other if one does. The module's own tests
-come first. Once enough files have noticed a fault, the current one runs to its end and
+as caught if two test files notice it, any other if one does. Examples in docstrings
+don't count. The module's own tests come first. Once enough files have noticed a fault, the current one runs to its end and
 the others are left out. Ends with 1 if a fault was not caught.
 """
 
@@ -171,7 +171,7 @@ def main(word: str = "") -> int:
         return 2
     missed = 0
     for number, (fault, tests, seconds) in enumerate(rows(chosen), 1):
-        files = {test.partition("::")[0] for test in tests}
+        files = {t.partition("::")[0] for t in tests if t.startswith("tests/")}
         is_caught = len(files) >= fault.needs
         missed += not is_caught
         mark = "caught" if is_caught else "MISSED"
