@@ -6,8 +6,9 @@ python -m tests.benchmarks.mutants money     # those that hurt money, or whose t
 `faults.toml` lists them. Each is planted in a copy of the repository, and the tests run
 that import its module, a copy for each core. A fault of money, keys or the cap counts
 as caught if two test files notice it, any other if one does. Examples in docstrings
-don't count. The module's own tests come first. Once enough files have noticed a fault, the current one runs to its end and
-the others are left out. Ends with 1 if a fault was not caught.
+don't count. The module's own tests come first. Once enough files have noticed a fault,
+the current one runs to its end and the others are left out. Ends with 1 if a fault was
+not caught.
 """
 
 import os
