@@ -8,7 +8,7 @@ rule of the API.
 """
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -60,6 +60,14 @@ SETTINGS = [
         )
     ),
 ]
+SUMMARY = "## Accomplished\nRead."
+BROKEN_SUMMARIES = [
+    error(500),
+    say(""),
+    say("cut", stop="max_tokens"),
+    say("x" * 40_000),
+]
+SERVERS = {"type": "server_tool_use", "id": "srv"}
 OURS = [pipeline.compact] * 20
 """As often as all other engines together."""
 
@@ -89,9 +97,14 @@ def hold(
     grown, old = told(session.history), told(before.history)
     assert grown[: len(old)] == old, "the history only grows"
 
-    words = [m["content"] for m in session.history if isinstance(m["content"], str)]
+    texts = [m["content"] for m in session.history if isinstance(m["content"], str)]
+    words = [text for text in texts if text.startswith("Words ")]
     assert words == said, "no word is lost"
-    returned = results_in(session.history)
+    returned = {
+        name: text
+        for name, text in results_in(session.history).items()
+        if not name.startswith("odd_")
+    }
     answered = results.keys() - {*session.pending}
     assert returned == {name: results[name] for name in answered}, "no result is lost"
 
@@ -124,19 +137,21 @@ class Life(RuleBasedStateMachine):
         self.settings, self.engine = chosen, engine
         self.session = a_session(Path(self.folder.name), chosen)
         self.before = self.session
-        self.clock, self.calls = Clock(), 0
+        self.clock, self.calls, self.odd = Clock(), 0, 0
         self.is_smooth = True  # nothing broke off and nothing was taken back
         self.words, self.results = list[str](), dict[str, str]()
         self.plan = list[Any]()
         """What the model does next; when it is empty the model is done."""
+        self.summaries = list[Any]()
+        """What becomes of the next summaries; when it is empty they are made."""
 
     def brain(self, body: Body) -> Any:
         if asks_for_summary(body["messages"]):
-            return say("## Accomplished\nRead.")
+            return self.summaries.pop(0) if self.summaries else say(SUMMARY)
         action = self.plan.pop(0) if self.plan else say("Done.")
         if action is KeyboardInterrupt:
             raise KeyboardInterrupt
-        return action
+        return action() if callable(action) else action
 
     def agent(self) -> Agent:
         model = client(self.brain)
@@ -205,6 +220,32 @@ class Life(RuleBasedStateMachine):
     def fail(self) -> None:
         self.plan = [say(self.read(110), self.read(100)), error(529)]
         self.go(self.say_words("Read."))
+
+    @rule(
+        said=st.sampled_from(
+            [
+                lambda name: say(call(name, "nope", x=1)),
+                lambda name: say(call(name, "compact", focus="f")),
+                lambda name: say(call(name, "read_file"), stop="max_tokens"),
+                lambda name: say(think("hm"), call(name, "read_file", path="gone")),
+                lambda name: say({**call(f"{name}.b"), "input": "a"}, SERVERS),
+                lambda name: say("And so", stop="max_tokens"),
+                lambda name: say(think("hm"), stop="pause_turn"),
+            ]
+        )
+    )
+    def reply_oddly(self, said: Callable[[str], Body]) -> None:
+        self.odd += 1
+        self.plan = [say(self.read(110)), said(f"odd_{self.odd}")]
+        self.plan.append(lambda: say(self.read(90)))
+        self.go(self.say_words("Read."))
+
+    @rule(fates=st.lists(st.sampled_from(BROKEN_SUMMARIES), min_size=1, max_size=3))
+    def break_summaries(self, fates: list[Any]) -> None:
+        self.summaries = list(fates)
+        self.plan = [say(self.read(150), self.read(150)) for _ in range(3)]
+        self.go(self.say_words("Read."))
+        self.summaries.clear()
 
     @rule(focus=st.sampled_from(["", "the file"]))
     def compact(self, focus: str) -> None:
