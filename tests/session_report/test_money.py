@@ -144,6 +144,32 @@ def test_a_usage_costs_the_same_on_every_way(case: str, way: str, tmp_path: Path
     assert WAYS[way](bill, model, tmp_path) == pytest.approx(price, abs=1e-4)
 
 
+STEP = {"type": "message"}
+ADVICE = {"type": "advisor_message", "model": "claude-opus-4-7"}
+CALLS = {
+    "two calls": (usage(2 * M), [{**STEP, **usage(M)}] * 2, 8.0),
+    "two calls that write for an hour": (
+        usage(written=2 * M, cache_creation={"ephemeral_1h_input_tokens": 2 * M}),
+        [{**STEP, **usage(written=M)}] * 2,
+        16.0,
+    ),
+    "an adviser beside": (
+        usage(M),
+        [{**STEP, **usage(M)}, {**ADVICE, **usage(M)}],
+        9.0,
+    ),
+}
+"""A name -> the counts of a response, the calls that it bills, and their price."""
+
+
+@pytest.mark.parametrize("way", [by_the_report, by_models_in_the_report])
+@pytest.mark.parametrize("case", CALLS)
+def test_all_calls_of_a_response_are_paid(case: str, way: Any, tmp_path: Path):
+    counted, steps, price = CALLS[case]
+    bill = {**counted, "iterations": steps}
+    assert way(bill, OPUS, tmp_path) == pytest.approx(price, abs=1e-4)
+
+
 def test_a_policy_is_judged_by_the_same_prices(tmp_path: Path):
     """A replay bills by the rules of the cache. With nothing cached before, it writes
     the prompt."""
