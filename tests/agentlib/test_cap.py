@@ -154,15 +154,18 @@ def test_a_request_that_is_stopped_counts_in_the_next_one(
         assert wire.server.count == 1
 
 
-def test_a_stream_under_a_cap_reaches_nobody(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("asked", [{"stream": True}, {"model": "unknown"}])
+def test_what_no_cap_can_hold_reaches_nobody(
+    asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+):
+    """The model may be named in the request alone, as a second one for summaries is."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "any")
+    ask: Any = {"model": MODEL, "max_tokens": 9, "messages": [], **asked}
     with served(Counting(answer)) as wire:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", wire.url)
         api = client(live=True, env=None, max_usd=1.0, say=str)
-        asked = {"model": MODEL, "max_tokens": 9, "messages": []}
-        stream: Any = api.messages.stream(**asked)
-        with pytest.raises(LiveError), stream:
-            pass
+        with pytest.raises(LiveError):
+            api.messages.create(**ask)
         assert wire.server.count == 0
 
 

@@ -985,11 +985,3 @@ def test_an_error_of_the_disk_names_the_file(desk, monkeypatch):
     assert here.obey("one") == FAILED
     text = f"[error: {here.terminal.file}: [Errno 28] No space left on device]"
     assert here.printed() == [text]
-
-
-@pytest.mark.parametrize("reason", ["max_tokens", "refusal"])
-def test_an_answer_that_stops_early_is_not_done(desk, reason):
-    here = desk(lambda body: {**say("And so"), "stop_reason": reason})
-    assert here.obey("go") == FAILED
-    assert f"[stopped: the answer stopped with {reason}]" in here.printed()
-    assert here.obey(None) == DONE  # nothing was left open, so nothing was asked
