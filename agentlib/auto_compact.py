@@ -14,7 +14,9 @@ from agentlib import messages as msg
 from agentlib.estimation import message_tokens
 from agentlib.masks import masked
 from agentlib.messages import Block, Message
-from agentlib.requests import request, send
+from agentlib.refusals import excess
+from agentlib.replies import EMPTY_REPLY
+from agentlib.requests import reply_to, request
 
 if TYPE_CHECKING:
     import anthropic
@@ -42,32 +44,6 @@ What is being worked on, what is left to do.
 Decisions, rules and constraints, in the words of whoever stated them.
 Be concise, but keep what would have to be found again. Use at most {{tokens:,}} tokens."""
 _FOCUS = "\nFocus: {focus}\nKeep what belongs to the focus in detail, the rest briefly."
-
-_TOO_LONG = re.compile(
-    # The first-party API: https://github.com/anthropics/claude-code/issues/228
-    r"prompt is too long|exceed context limit|"
-    # OpenAI: https://github.com/crewAIInc/crewAI-examples/issues/121,
-    # https://github.com/cline/cline/issues/5474
-    # vLLM: https://github.com/vllm-project/vllm/issues/20409
-    r"maximum context length|exceed the configured limit|context_length_exceeded|"
-    # Bedrock: https://github.com/aws-samples/bedrock-chat/issues/95
-    # Gemini: https://github.com/google-gemini/gemini-cli/issues/6678
-    # Kimi: https://github.com/MoonshotAI/kimi-cli/issues/1809
-    r"input is too long|input token count|exceeded model token limit|"
-    # llama.cpp: https://github.com/ggml-org/llama.cpp/pull/15780
-    r"(?:\(\d+ tokens\) )?exceeds the available context size|"
-    # LM Studio: https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/546,
-    # https://github.com/tinyhumansai/openhuman/issues/3550
-    r"trying to keep the first|greater than the context length|"
-    # Cohere: https://github.com/cohere-ai/sandbox-topically/issues/4
-    # xAI: https://github.com/cline/cline/issues/3120
-    r"too many tokens: total|maximum prompt length|"
-    # TGI: https://github.com/huggingface/text-generation-inference/issues/628 and 695
-    r"`inputs` tokens \+ `max_new_tokens` must|`inputs` must have less",
-    re.IGNORECASE,
-)
-"""The words in which providers refuse a prompt for its size. Its size and its limit
-follow, in either order, if they are named at all."""
 
 
 class SummaryFailed(Exception):
@@ -107,10 +83,12 @@ def auto_compact(
     ('Said one.', 'Go on.')
     """
     cut = keep_from(messages, keep_exchanges)
-    replaced, kept = messages[:cut], messages[cut:]
+    replaced = messages[:cut]
+    kept = messages[cut:]
     if not is_worth_it(replaced):
         return list(messages)
-    name, text = archive(), summarize(messages, focus)
+    name = archive()
+    text = summarize(messages, focus)
     carried = [words for i, words in msg.waiting(messages, persons) if i < cut]
     summary = summary_message(text, name, carried, reference_only=reference_only)
     check_summary(summary, replaced)
@@ -139,7 +117,8 @@ def check_summary(summary: Message, replaced: Sequence[Message]) -> None:
     """Raise SummaryFailed if the summary is empty or larger than what it replaces."""
     if not summary_text(summary):
         raise SummaryFailed("the summary is empty")
-    before, after = sum(map(message_tokens, replaced)), message_tokens(summary)
+    before = sum(map(message_tokens, replaced))
+    after = message_tokens(summary)
     if after >= before:
         raise SummaryFailed(
             f"the summary is larger ({after:,.0f} tokens) than what it replaces ({before:,.0f})"
@@ -246,72 +225,34 @@ def summarizer(
             messages if msg.asks_for_summary(messages) else [*messages, prompt]
         )
         try:
-            reply = send(client, request(model, system, tools, conversation, most))
+            reply = reply_to(client, request(model, system, tools, conversation, most))
         except anthropic.APIError as error:
             failure = SummaryTooLong if excess(error) else SummaryFailed
             raise failure(f"the summary call failed: {error!s:.500}") from error
         if on_usage:
-            on_usage(msg.received(reply.to_dict(warnings=False))["usage"])
-        return accepted(reply, most)
+            on_usage(reply["usage"])
+        return summary_in(reply, most)
 
     return summarize
 
 
-def accepted(reply: "anthropic.types.Message", most: int) -> str:
-    """Return the summary in a reply of the SDK. Raises as `summary_in`."""
-    return summary_in(msg.received(reply.to_dict(warnings=False)), most)
-
-
 def summary_in(reply: Message, most: int) -> str:
-    """Return the summary in a reply that `messages.received` has mended.
+    """Return the summary in a reply that `requests.reply_to` returned.
 
     Raises SummaryFailed if it is empty, cut off, refused or longer than `most` tokens.
 
+    >>> from agentlib.replies import received
     >>> reply = {"content": [{"type": "text", "text": "All was read."}]}
-    >>> summary_in(msg.received(reply), most=100)
+    >>> summary_in(received(reply), most=100)
     'All was read.'
     """
-    stop, tokens = reply["stop_reason"], reply["usage"].get("output_tokens") or 0
+    stop = reply["stop_reason"]
+    tokens = reply["usage"].get("output_tokens") or 0
     text = "\n".join(block["text"] for block in msg.of_type(reply, "text")).strip()
     if stop not in ("end_turn", "stop_sequence"):
         raise SummaryFailed(f"the summary stopped with {stop} after {tokens} tokens")
-    if text == msg.EMPTY_REPLY:
+    if text == EMPTY_REPLY:
         raise SummaryFailed("the summary is empty")
     if tokens > most:  # some providers ignore max_tokens
         raise SummaryFailed(f"the summary has {tokens:,} tokens of {most:,}")
     return text
-
-
-def excess(error: Exception) -> float:
-    """Return how many times its limit a prompt was that the API refused for its size.
-
-    The result is 1.5 if the refusal names no sizes, and 0.0 for any other error.
-
-    >>> class Refusal(Exception):
-    ...     status_code = 400
-    >>> excess(Refusal("prompt is too long: 36000 tokens > 32000 maximum"))
-    1.125
-    """
-    limit, size = refused_sizes(error)
-    return size / limit if limit else 0.0
-
-
-def refused_sizes(error: Exception) -> tuple[int, int]:
-    """Return the limit and the size that a refusal of a prompt for its size names.
-
-    That is (2, 3) if it names none, and (0, 0) for any other error.
-    """
-    # The API and TGI add up the prompt and the room for the reply: "36000 + 4000 >
-    # 32000".
-    both = r"(\d+) (?:\+|`inputs` tokens and) (\d+)"
-    text = re.sub(both, lambda sum: str(int(sum[1]) + int(sum[2])), str(error))
-    status, words = getattr(error, "status_code", None), _TOO_LONG.search(text)
-    if status != 413 and not (status and words):
-        return 0, 0
-    sizes = (
-        re.findall(r"(?<![\w-])\d{3,}(?![\w-])", text[words.start() :][:200])
-        if words
-        else []
-    )
-    limit, size = sorted(map(int, sizes[:2])) if len(sizes) > 1 else (2, 3)
-    return limit, size

@@ -172,7 +172,8 @@ class TokenMeter:
         self.base = base_chars * _PER_CHARACTER["tools"]
         """Tokens of the system prompt and the tools, as the bills have shown them."""
         self._most_base = max(_MOST_BASE, 2 * self.base)
-        self._weigh, self._anchored = weigh, anchored
+        self._weigh = weigh
+        self._anchored = anchored
         self._billed: _Weights = {}
         self._guessed: _Weights = {}  # what no bill has seen yet
         self._last: tuple[list[Message], float] = [], 0.0
@@ -220,7 +221,8 @@ class TokenMeter:
         self._guessed = {}
         if is_bill:
             if not self._last[0]:  # the first bill, or old weights have changed
-                known, tokens = 0, 0.0
+                known = 0
+                tokens = 0.0
             tokens += sum(self.weights(messages[known:]))
             self._last = list(messages), tokens
 
@@ -291,7 +293,7 @@ class TokenMeter:
             weights[key] = message, weights[key][1] * factor
 
 
-def meter(
+def new_meter(
     estimator: str,
     base_chars: int = 0,
     weigh: Callable[[Message], float] = message_tokens,

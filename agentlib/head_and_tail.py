@@ -82,15 +82,14 @@ def head_and_tail(
     if not auto.is_worth_it(middle):
         return list(messages)
     tokens = summary_budget(_tokens(middle), settings.summary_tokens)
-    shown, update = _shown(head, middle, settings), summary_index(middle) is not None
+    shown = _shown(head, middle, settings)
+    update = summary_index(middle) is not None
     as_sent = messages[: msg.last_assistant(messages)]
     newest = len(as_sent) - len(shown) if whole and shown == [*head, *middle] else 0
     wish = handoff_prompt(tokens, focus, update=update, newest=newest)
     above = as_sent if newest > 0 else shown
-    name, text = (
-        archive(),
-        summarize([*above, {"role": "user", "content": wish}], focus),
-    )
+    name = archive()
+    text = summarize([*above, {"role": "user", "content": wish}], focus)
     waiting = msg.waiting(messages, persons)
     replaced = range(len(head), len(head) + len(middle))
     carried = [words for i, words in waiting if i in replaced]
@@ -183,7 +182,8 @@ def tail_of(
     >>> "characters trimmed" in tail[1]["content"][0]["content"]
     True
     """
-    tail, room = list[Message](), float(tail_tokens)
+    tail = list[Message]()
+    room = float(tail_tokens)
     for start, stop in reversed(msg.exchanges(messages)):
         most, keep = (room, least) if tail else (max(room, unseen_tokens), 0)
         exchange = fitted(messages[start:stop], most, keep)
@@ -215,7 +215,8 @@ def _shown(
     head: Sequence[Message], middle: Sequence[Message], settings: Settings
 ) -> list[Message]:
     """Return what the summary is written from: the head, then the middle, trimmed."""
-    over, keep = settings.trim_over, settings.trim_keep
+    over = settings.trim_over
+    keep = settings.trim_keep
     trimmed = trim_results(middle, trim_over=over, trim_keep=keep, keep_unseen=False)
     if next(msg.changes(middle, trimmed), None) is None:
         return [*head, *middle]
@@ -248,7 +249,8 @@ def summary_budget(replaced: float, most: int) -> int:
     >>> [summary_budget(n, 5_000) for n in (10_000, 29_999, 30_000, 100_000, 2_000_000)]
     [2000, 2999, 3000, 5000, 5000]
     """
-    first, second = min(replaced, 2 * most), min(max(0, replaced - 2 * most), 4 * most)
+    first = min(replaced, 2 * most)
+    second = min(max(0, replaced - 2 * most), 4 * most)
     third = min(max(0, replaced - 6 * most), 14 * most)
     return max(1, int(first / 5 + second / 20 + third / 35))
 

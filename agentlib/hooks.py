@@ -20,8 +20,8 @@ from agentlib.messages import (
     asks_for_summary,
     blocks,
     of_type,
-    replaced,
     result_text,
+    summary_source,
 )
 from agentlib.settings import Settings
 from agentlib.step import Step
@@ -70,6 +70,15 @@ class Hooks:
     refuses it: the model is asked once more, and after a second None the compaction
     fails."""
 
+    def put_beside(
+        self, step: Step, messages: Sequence[Message], meter: TokenMeter
+    ) -> Step:
+        """Return a step with what `pin` keeps beside its summary. `messages`: those
+        that the step was made for."""
+        if step.summary is None:
+            return step
+        return pinned(step, self.pin(messages), messages, meter)
+
 
 NO_HOOKS = Hooks()
 
@@ -86,11 +95,12 @@ def hooked(
 
     def ask(messages: Sequence[Message], focus: str) -> str:
         summary = summarize(messages, hooks.before(messages, focus))
-        messages = replaced(messages)
+        messages = summary_source(messages)
         half = sum(map(message_tokens, messages)) / 2 - estimate_text(
             summary, "summary"
         )
-        room, texts = min(half, most), [summary]
+        room = min(half, most)
+        texts = [summary]
         for name, text in (
             each for restore in hooks.restore for each in restore(messages)
         ):
@@ -197,10 +207,13 @@ def most_used(count: int = 8) -> Restore:
 
     def restore(messages: Sequence[Message]) -> list[tuple[str, str]]:
         calls = {call["id"]: call for m in messages for call in of_type(m, "tool_use")}
-        later, uses, found = set[str](), dict[str, list[bool]](), dict[str, _Found]()
+        later = set[str]()
+        uses = dict[str, list[bool]]()
+        found = dict[str, _Found]()
         for age, message in enumerate(reversed(messages)):
             for block in of_type(message, "tool_result"):
-                call, text = calls[block["tool_use_id"]], result_text(block)
+                call = calls[block["tool_use_id"]]
+                text = result_text(block)
                 uses.setdefault(call["name"], []).append(
                     not later.isdisjoint(_runs(text))
                 )

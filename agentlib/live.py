@@ -55,10 +55,8 @@ def served_window(env: Path | str | None = COURSE) -> int | None:
     asked. The smallest counts if there are several models. `env` is that of `client`.
     """
     values = _source(env)
-    base, key = (
-        values.get("ANTHROPIC_BASE_URL", API),
-        values.get("ANTHROPIC_API_KEY", ""),
-    )
+    base = values.get("ANTHROPIC_BASE_URL", API)
+    key = values.get("ANTHROPIC_API_KEY", "")
     if _address(values) == API:
         return None
     import httpx2
@@ -66,7 +64,8 @@ def served_window(env: Path | str | None = COURSE) -> int | None:
     from agentlib.bounded import BOUNDED
 
     try:
-        url, headers = f"{base.rstrip('/')}/v1/models", {"x-api-key": key}
+        url = f"{base.rstrip('/')}/v1/models"
+        headers = {"x-api-key": key}
         with httpx2.Client(timeout=2, **BOUNDED) as web:
             models = web.get(url, headers=headers).json()["data"]
         sizes = [m.get("max_model_len") or m["meta"]["n_ctx"] for m in models]
@@ -98,7 +97,8 @@ def price_notice(model: str, max_usd: float | None = None) -> str:
     >>> price_notice("claude-opus-5-5", 0.5)[:61]
     'claude-opus-5-5: $4.00 in, $20.00 out, $0.20 from the cache ('
     """
-    rate, long = rates(model), rates(model, 10**9)
+    rate = rates(model)
+    long = rates(model, 10**9)
     factor = long["input"] / (rate["input"] or 1)
     more = f", {factor:g} times that for long prompts" if factor > 1 else ""
     cap = "There is no cap."
@@ -181,7 +181,8 @@ def _guarded(
 
     from agentlib.bounded import BOUNDED
 
-    base, key = values.get("ANTHROPIC_BASE_URL"), values.get("ANTHROPIC_API_KEY")
+    base = values.get("ANTHROPIC_BASE_URL")
+    key = values.get("ANTHROPIC_API_KEY")
     # A token of another tool belongs to the first party; never send it to another
     # endpoint.
     token = None if base or key else values.get("ANTHROPIC_AUTH_TOKEN")

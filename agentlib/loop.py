@@ -11,30 +11,31 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from agentlib.auto_compact import excess, refused_sizes
-from agentlib.estimation import TokenMeter, message_tokens, meter
-from agentlib.hooks import NO_HOOKS, Hooks, pinned
+from agentlib.engine_check import run_engine
+from agentlib.estimation import TokenMeter, message_tokens, new_meter
+from agentlib.events import Event, Teller
+from agentlib.hooks import NO_HOOKS, Hooks
 from agentlib.manual_compact import COMPACT_TOOL, DONE, NAME, requested_focus
 from agentlib.messages import (
     CUT_OFF,
     Block,
     Message,
+    interrupted,
     of_type,
-    received,
     tool_names,
     tool_result,
     whole,
 )
-from agentlib.pipeline import ContextEngine, Now, compact, run_engine
+from agentlib.pipeline import ContextEngine, Now, compact
 from agentlib.presets import DEFAULT
-from agentlib.recovery import breaker
-from agentlib.requests import LONGEST_REPLY, request, send
-from agentlib.session_file import Repeat
+from agentlib.recovery import Breaker, breaker
+from agentlib.refusals import excess
+from agentlib.requests import LONGEST_REPLY, reply_to, request
 from agentlib.settings import MODEL, Settings
 from agentlib.step import Outcome, Reason, Step
 from agentlib.summaries import SummaryCall
-from agentlib.tools import ToolError, Workspace, result
-from agentlib.transcripts import Session, interrupted
+from agentlib.tools import Workspace, result
+from agentlib.transcripts import Session
 
 if TYPE_CHECKING:
     import anthropic
@@ -47,16 +48,11 @@ it. It is cut, or no later request would fit the window."""
 RETRIES = 3
 """How often one prompt that was refused for its size is made smaller and sent again."""
 
-GOES_ON = ("tool_use",)
-"""The stop reasons after which the loop always goes on. After `max_tokens` it does so a
-few times, and any other ends it. The API pauses a turn (`pause_turn`) only for tools
-that run on its servers, and this agent offers none."""
 CUTS = 3
 """How often in a row the model may go on after a reply that `max_tokens` cut off
 (learn-claude-code, s11)."""
 CUT = ("max_tokens", "model_context_window_exceeded")
 """The stop reasons of replies that aren't complete."""
-
 
 CUT_CALL = (
     "not run: the reply was cut off ({}), and this call with it. Call again "
@@ -67,20 +63,6 @@ CUT_TEXT = CUT_OFF + " ({}). Go on where it stops, unless the user says otherwis
 
 class RequestTooLarge(ValueError):
     """The person's words alone don't fit the window. Nothing was sent or noted."""
-
-
-@dataclass(frozen=True)
-class Event:
-    """Something to tell the person: a tier of the window reached, a compaction, an
-    early stop."""
-
-    kind: str
-    """tier, or logged for the lowest one, which is for a log and not for a screen; full
-    if compaction rests because it doesn't help; limit if the API refused a prompt and
-    named a window smaller than the settings'; cut if max_tokens cut the reply off and
-    the model goes on; compaction_done, compaction_failed, or compaction_truncated and
-    compaction_done if the messages were cut to size without a model; stopped."""
-    text: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,19 +131,14 @@ class Agent:
 
     def __post_init__(self) -> None:
         settings = self.settings
-        if settings.recall and self.workspace.recall is None:
-            self.workspace = replace(self.workspace, recall=self.session.recall)
-        keys = [getattr(self.client, name, "") for name in ("api_key", "auth_token")]
-        self.workspace = replace(
-            self.workspace, secret=" ".join(key for key in keys if isinstance(key, str))
-        )
+        recall = self.session.recall if settings.recall else None
+        self.workspace = self.workspace.serving(self.client, recall)
         self.system = whole(self.system or system_prompt(settings))
         manual = settings.manual and settings.enabled
         self.tools = [*self.workspace.definitions, *([COMPACT_TOOL] if manual else [])]
-        self.meter = metered(self.session, settings, self.system + str(self.tools))
+        self.meter = meter_of(self.session, settings, self.system + str(self.tools))
         self._calls = set(tool_names(self.session.history))
-        self._tier, self._limit = 0.0, 0
-        self._full, self._full_after = "", -1
+        self._teller = Teller(settings)
 
     def run(self, prompt: str | None, max_turns: int = MAX_TURNS) -> Iterator[Turn]:
         """Prepare the context, ask the model, note its reply, act on its calls, and
@@ -171,11 +148,12 @@ class Agent:
         for number in range(1, max_turns + 1):
             if not self.has_work():
                 return
-            at, start = self.now(), len(self.session.history)
+            at = self.now()
+            start = len(self.session.history)
             reply, steps = self.ask(at, self.prepare(at))
             stop = reply["stop_reason"]
             cuts = cuts + 1 if stop == "max_tokens" else 0
-            goes_on = stop in GOES_ON or 0 < cuts <= CUTS
+            goes_on = _goes_on(stop, cuts)
             if stop == "tool_use":
                 self.act(of_type(reply, "tool_use"))
             elif goes_on:
@@ -198,41 +176,6 @@ class Agent:
         """Compact between two runs of the same session, as `/compact` does."""
         self.open()
         return self.prepare(self.now(), "manual", whole(focus))
-
-    def preview(self) -> Step:
-        """Return what `compact_now` would do, with a stand-in. Asks no model, notes
-        nothing."""
-        return run_engine(
-            self.engine,
-            Now(
-                self.session.context,
-                self.settings,
-                meter=self.meter,
-                summarize=lambda messages, focus: "…",
-                archive=lambda: "",
-                reason="manual",
-                settled=self.session.settled,
-                persons=self.session.persons,
-            ),
-        )
-
-    def undo(self) -> None:
-        """Take back the last compaction, as `/undo` does.
-
-        Raises ValueError if there is none, or if the context would be compacted again
-        at once.
-        """
-        self.open()
-        settings, size = self.settings, self.meter.estimate(self.session.before())
-        if size > (
-            most := settings.threshold_tokens
-            if settings.auto
-            else settings.context_window
-        ):
-            raise ValueError(
-                f"the context before has {size:,} tokens, and there is room for {most:,}"
-            )
-        self.session.undo(at=self.now())
 
     def hear(self, prompt: str | None) -> None:
         """Take the person's words. None: go on with what the session has."""
@@ -263,7 +206,8 @@ class Agent:
         the end. The session's file is kept from other processes while this agent lives.
         """
         self._hold = self.session.hold()
-        session, terms = self.session, (self.settings, self.system, self.tools)
+        session = self.session
+        terms = (self.settings, self.system, self.tools)
         if (
             session.resumed
             or (session.settings, session.system, session.tools) != terms
@@ -279,7 +223,8 @@ class Agent:
     def _cut(self) -> str | None:
         """Return the stop reason of the last reply, if it was cut off and nothing has
         followed it."""
-        requests, history = self.session.requests, self.session.history
+        requests = self.session.requests
+        history = self.session.history
         is_last = bool(requests) and requests[-1].reply is history[-1]
         reason = requests[-1].stop_reason if is_last else None
         return reason if reason in CUT else None
@@ -309,28 +254,18 @@ class Agent:
         A call of `compact` in the newest reply makes the reason "manual" and gives the
         focus.
         """
-        session, settings = self.session, self.settings
+        session = self.session
+        settings = self.settings
         wish = requested_focus(session.history) if COMPACT_TOOL in self.tools else None
         if reason == "auto" and wish is not None:
-            reason, focus = "manual", wish
+            reason = "manual"
+            focus = wish
         rest = breaker(session.compactions, session.requests, settings)
         if reason == "manual":  # the breaker never stops that
             rest = replace(rest, failures=0)
-        summarize = SummaryCall(
-            client=self.client,
-            model=self.model,
-            system=self.system,
-            tools=self.tools,
-            settings=settings,
-            meter=self.meter,
-            breaker=rest,
-            hooks=self.hooks,
-            read=self._read,
-            persons=session.persons,
-        )
-        context = list(session.context)
+        summarize = self._summary_call(rest)
         now = Now(
-            context,
+            list(session.context),
             rest.in_force(settings),
             meter=self.meter,
             summarize=summarize,
@@ -341,24 +276,30 @@ class Agent:
             idle=at - session.used_at if session.requests else 0.0,
             persons=session.persons,
         )
-        step = run_engine(self.engine, now)
-        step = replace(step, usage=tuple(summarize.bills))
-        if step.summary is not None:
-            step = pinned(step, self.hooks.pin(context), context, self.meter)
+        step = replace(run_engine(self.engine, now), usage=tuple(summarize.bills))
+        step = self.hooks.put_beside(step, now.messages, self.meter)
         if reason == "auto":
-            step, self._full = rest.told(
-                step, context, self.meter, settings, session.persons
+            step, self._teller.full = rest.told(
+                step, now.messages, self.meter, settings, session.persons
             )
         session.take(step, at=at)
         if step.compaction:
             self.hooks.after(step)
         return step
 
-    def _read(self, path: str) -> str | None:
-        try:
-            return self.workspace.without_keys(self.workspace.read_file(path))
-        except (ToolError, OSError):
-            return None
+    def _summary_call(self, rest: Breaker) -> SummaryCall:
+        return SummaryCall(
+            client=self.client,
+            model=self.model,
+            system=self.system,
+            tools=self.tools,
+            settings=self.settings,
+            meter=self.meter,
+            breaker=rest,
+            hooks=self.hooks,
+            read=self.workspace.text_of,
+            persons=self.session.persons,
+        )
 
     def ask(self, at: float, step: Step) -> tuple[dict[str, Any], list[Step]]:
         """Send the context that a step made. Return the reply, and all steps that it
@@ -369,7 +310,8 @@ class Agent:
         most three times. The meter learns the size from the refusal. A resumed session
         has forgotten it and may be refused, and cured, once more.
         """
-        settings, steps = self.settings, [step]
+        settings = self.settings
+        steps = [step]
         allowed = settings.enabled and settings.auto and settings.reactive
         while True:
             try:
@@ -379,7 +321,7 @@ class Agent:
                 if not (allowed and size and len(steps) <= RETRIES):
                     raise
                 self.meter.believe(self.session.context, size)
-                self._limit = refused_sizes(refusal)[0]
+                self._teller.refused(refusal)
                 steps.append(self.prepare(at, "reactive"))
                 if not steps[-1].texts and steps[-1].compaction != Outcome.REACTIVE:
                     raise
@@ -391,40 +333,14 @@ class Agent:
         return max(1, min(room, LONGEST_REPLY))
 
     def _send(self, at: float, settled: int) -> dict[str, Any]:
-        context, most = list(self.session.context), self.longest_reply
+        context = list(self.session.context)
+        most = self.longest_reply
         body = request(self.model, self.system, self.tools, context, most, settled)
-        reply = send(self.client, body).to_dict(warnings=False)
-        reply = received(reply, self._calls, CHARS_PER_TOKEN * most)
+        reply = reply_to(self.client, body, self._calls, CHARS_PER_TOKEN * most)
         self._calls |= tool_names([reply]).keys()
         self.session.reply(reply, at=at, settled=settled)
         self.meter.observe(context, reply["usage"])
         return reply
-
-    def repeat(self) -> Repeat:
-        """Send the last request once more, so that the prompt cache lives on. A read
-        renews it.
-
-        It is the prefix of the next turn, and nothing is added to it. `max_tokens` is
-        0, or 1 where the API refuses 0. The answer is not kept, and the bill is in the
-        session. Raises ValueError if the next request won't begin like the last one.
-        Source: aider's keep-alive pings, and
-        https://github.com/anthropics/claude-code/issues/95728.
-        """
-        session, at = self.session, self.now()
-        sent = session.requests[-1].context if session.requests else []
-        if not sent or session.context[: len(sent)] != sent:
-            raise ValueError(
-                "there is no request to repeat; the next one begins differently"
-            )
-        body = request(self.model, self.system, self.tools, sent, 0, session.settled)
-        try:
-            reply = send(self.client, body)
-        except Exception as refusal:
-            if getattr(refusal, "status_code", None) != 400:
-                raise
-            reply = send(self.client, {**body, "max_tokens": 1})
-        session.repeat(received(reply.to_dict(warnings=False))["usage"], at=at)
-        return session.repeats[-1]
 
     def act(self, calls: Sequence[Block]) -> None:
         """Run the calls in order. Each result is in the session as soon as it is
@@ -445,19 +361,8 @@ class Agent:
 
         `cuts`: how many replies in a row were cut off, up to this one.
         """
-        if 1_000 <= self._limit < self.settings.context_window:
-            text = f"the API takes {self._limit:,} tokens at most; make the window so large"
-            yield Event("limit", f"{text}: --window {self._limit}")
-        self._limit = 0
-        for step in steps:
-            yield from self._tiers(step)
-            yield from _compaction(step)
-        count = len(self.session.compactions)
-        if self._full and self._full_after != count:
-            self._full_after = count
-            if self._full != steps[-1].failure:
-                yield Event("full", self._full)
-        goes_on = stop_reason in GOES_ON or 0 < cuts <= CUTS
+        yield from self._teller.about(steps, len(self.session.compactions))
+        goes_on = _goes_on(stop_reason, cuts)
         if 0 < cuts <= CUTS:
             size = f"the reply was cut off at {self.longest_reply:,} tokens"
             yield Event("cut", f"{size}; the model goes on, {cuts} of {CUTS}")
@@ -466,30 +371,20 @@ class Agent:
         elif not goes_on and stop_reason != "end_turn":
             yield Event("stopped", f"the answer stopped with {stop_reason}")
 
-    def _tiers(self, step: Step) -> Iterator[Event]:
-        """Tell each tier once, until the context has fallen below it again."""
-        window, tiers = self.settings.context_window, self.settings.warn_at
-        share, before = step.tokens_after / window, self._tier
-        self._tier = max((tier for tier in tiers if share >= tier), default=0)
-        if self._tier > before:
-            kind = "logged" if self._tier == min(tiers) else "tier"
-            yield Event(kind, f"the context is at {share:.0%} of {window:,} tokens")
-
     def now(self) -> float:
         """Return the time to the millisecond, which is what a replay reads from the
         file."""
         return round(self.clock(), 3)
 
 
-def _compaction(step: Step) -> Iterator[Event]:
-    if step.failure:
-        failed = step.compaction == Outcome.FAILED
-        yield Event(
-            "compaction_failed" if failed else "compaction_truncated", step.failure
-        )
-    if step.summary is not None:
-        sizes = f"{step.tokens_before:,} -> {step.tokens_after:,} tokens"
-        yield Event("compaction_done", f"{step.reason}: {sizes}; {step.archive}")
+def _goes_on(stop_reason: str, cuts: int) -> bool:
+    """Return whether the model goes on: always after a call, after `max_tokens` a few
+    times, and after no other reason.
+
+    The API pauses a turn (`pause_turn`) only for tools that run on its servers, and
+    this agent offers none.
+    """
+    return stop_reason == "tool_use" or 0 < cuts <= CUTS
 
 
 def system_prompt(settings: Settings) -> str:
@@ -504,7 +399,7 @@ def system_prompt(settings: Settings) -> str:
     return f"{prompt}; the conversation is compacted at {settings.threshold_tokens:,} tokens."
 
 
-def metered(
+def meter_of(
     session: Session, settings: Settings, base: str | None = None
 ) -> TokenMeter:
     """Return a meter that has seen every bill of the session.
@@ -513,7 +408,7 @@ def metered(
     session's.
     """
     base = session.system + str(session.tools) if base is None else base
-    gauge = meter(settings.estimator, len(base))
+    meter = new_meter(settings.estimator, len(base))
     for sent in session.requests:
-        gauge.observe(sent.context, sent.usage)
-    return gauge
+        meter.observe(sent.context, sent.usage)
+    return meter

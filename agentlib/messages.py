@@ -8,11 +8,9 @@ did not touch.
 """
 
 import json
-import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import count
-from typing import Any, cast
+from typing import Any
 
 Block = dict[str, Any]
 Message = dict[str, Any]
@@ -41,6 +39,8 @@ _MARKS = (PINNED, CUT_OFF, ANSWERED, LEFT_OUT)
 """They open texts of the program that stand in a message of the user by themselves."""
 PLACEHOLDER = "[Previous: used "
 """Opens the content of a cleared result."""
+INTERRUPTED = "interrupted; check before repeating"
+"""The result of a call that a crash or Ctrl-C cut short."""
 INPUT = " input"
 """Ends the key of a call among the results that are replaced."""
 TRUNCATED = "... [truncated]"
@@ -62,21 +62,8 @@ KINDS: tuple[str, ...] = (
 )
 """The kinds of block in a request, in the order in which the charts stack them."""
 THINKING = ("thinking", "redacted_thinking")
-_KEYS = {
-    "text": ("type", "text"),
-    "thinking": ("type", "thinking", "signature"),
-    "redacted_thinking": ("type", "data"),
-    "tool_use": ("type", "id", "name", "input"),
-    "tool_result": ("type", "tool_use_id", "content", "is_error"),
-}
-"""The keys that the API takes back."""
-EMPTY_REPLY = "(empty reply)"
-MOST_TOKENS = 10**12
-"""No request has more tokens. A larger count is none."""
-_HALF = re.compile("[\ud800-\udfff]")
+HALF = re.compile("[\ud800-\udfff]")
 """Half of a surrogate pair, which UTF-8 can't hold."""
-_SIGN = re.compile("[^a-zA-Z0-9_-]")
-"""A character that the API takes in no id and in no tool's name."""
 
 
 def whole(content: Any) -> Any:
@@ -88,7 +75,7 @@ def whole(content: Any) -> Any:
     "'smile \\\\ufffd'"
     """
     text = json.dumps(content, ensure_ascii=False)
-    return json.loads(_HALF.sub("\ufffd", text)) if _HALF.search(text) else content
+    return json.loads(HALF.sub("\ufffd", text)) if HALF.search(text) else content
 
 
 def blocks(message: Message) -> list[Block]:
@@ -99,27 +86,6 @@ def blocks(message: Message) -> list[Block]:
     """
     content = message["content"]
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
-
-
-def is_content(content: object) -> bool:
-    """Return whether a message of ours can have this content: text, or blocks that lack
-    nothing.
-
-    >>> is_content([{"type": "text", "text": "hi"}]), is_content([{"type": "text"}])
-    (True, False)
-    """
-    if not isinstance(content, list):
-        return isinstance(content, str) and bool(content.strip())
-    parts = cast(list[Any], content)
-    return all(map(_is_block, parts)) and stripped(parts) == parts
-
-
-def _is_block(block: Any) -> bool:
-    match block:
-        case {"type": "tool_result", "tool_use_id": str()}:
-            return is_content(cast(Block, block).get("content") or "none")
-        case _:
-            return _mended_block(block, ()) == [block]
 
 
 def of_type(message: Message, kind: str) -> list[Block]:
@@ -167,6 +133,11 @@ def tool_result(name: str, text: str, *, wrong: bool = False) -> Block:
     return {**block, "is_error": True} if wrong else block
 
 
+def interrupted(name: str) -> Message:
+    """Make the message that answers the call with the id `name` as interrupted."""
+    return {"role": "user", "content": [tool_result(name, INTERRUPTED, wrong=True)]}
+
+
 def with_results(messages: Sequence[Message], new: Mapping[str, str]) -> list[Message]:
     """Replace the content of some results (tool_use id -> content).
 
@@ -178,13 +149,13 @@ def with_results(messages: Sequence[Message], new: Mapping[str, str]) -> list[Me
     'gone'
     """
     views = [
-        [_replaced(block, new) for block in blocks(message)] for message in messages
+        [_with_text(block, new) for block in blocks(message)] for message in messages
     ]
     pairs = zip(messages, views, strict=True)
     return [m if view == blocks(m) else {**m, "content": view} for m, view in pairs]
 
 
-def _replaced(block: Block, new: Mapping[str, str]) -> Block:
+def _with_text(block: Block, new: Mapping[str, str]) -> Block:
     is_call = block["type"] == "tool_use"
     text = new.get(block["id"] + INPUT if is_call else block.get("tool_use_id", ""))
     change = {"input": json.loads(text)} if text and is_call else {"content": text}
@@ -248,13 +219,13 @@ def is_summary(block: Block) -> bool:
     return block["text"].partition("\n")[0].endswith("]")
 
 
-def replaced(messages: Sequence[Message]) -> list[Message]:
+def summary_source(messages: Sequence[Message]) -> list[Message]:
     """Return what a summary takes the place of: without its request, and what that says
     will stay.
 
     >>> said = [{"role": "user", "content": n} for n in "abc"]
     >>> wish = {"role": "user", "content": f"{SUMMARY_WANTED} Not the first{STAY.format(2)}."}
-    >>> [message["content"] for message in replaced([*said, wish])]
+    >>> [message["content"] for message in summary_source([*said, wish])]
     ['a']
     """
     if not asks_for_summary(messages):
@@ -410,159 +381,3 @@ def _kind_of_text(block: Block, place: str) -> str:
 
 
 # -- what the API refuses to take back -------------------------------------------------
-
-
-def drop_thinking(messages: Sequence[Message], start: int) -> list[Message]:
-    """Drop the thinking blocks from message `start` on. The API rejects them there.
-
-    Thinking is bound to everything before it, so a changed message makes what follows
-    invalid. The newest assistant message keeps its thinking while its calls are being
-    answered: the API wants that turn back unmodified.
-    """
-    newest, view = last_assistant(messages), list(messages)
-    in_flight = newest if newest >= 0 and of_type(messages[newest], "tool_use") else -1
-    for i in range(start, len(view)):
-        if i != in_flight:
-            view[i] = _without_thinking(view[i])
-    return view
-
-
-def drop_newest_thinking(messages: Sequence[Message]) -> list[Message]:
-    """Drop the thinking of the newest assistant message.
-
-    `drop_thinking` has to leave it there, and the next reply makes it droppable.
-    """
-    newest = last_assistant(messages)
-    return [_without_thinking(m) if i == newest else m for i, m in enumerate(messages)]
-
-
-def _without_thinking(message: Message) -> Message:
-    content = blocks(message)
-    kept = [block for block in content if block["type"] not in THINKING]
-    if len(kept) == len(content):
-        return message
-    # A message that was all thinking keeps its place, because roles must alternate.
-    return {**message, "content": kept or [{"type": "text", "text": "(thinking only)"}]}
-
-
-def stripped(content: Sequence[Block]) -> list[Block]:
-    """Drop blank texts and extra keys: the API returns both, and refuses both in a
-    request."""
-    kept = [b for b in content if b["type"] != "text" or b["text"].strip()]
-    clean = [{k: v for k, v in b.items() if k in _KEYS.get(b["type"], b)} for b in kept]
-    return clean or [{"type": "text", "text": EMPTY_REPLY}]
-
-
-def sendable(content: object, taken: Collection[str] = ()) -> list[Block]:
-    """Return a reply's content as it may be sent back, whatever the endpoint made of
-    it.
-
-    A call stays a call. Its id is changed if it is missing, was used before (`taken`),
-    or has other characters than letters, digits, `_` and `-`, even if the endpoint
-    itself would take it back. An input that is no object becomes `{"input": …}`. No
-    tool takes that, so the result says what was wrong. Thinking without a signature is
-    dropped. Any other block becomes a text.
-
-    A signature of another endpoint looks like any other, so a session that changes its
-    endpoint may still be refused for its thinking.
-
-    >>> use = {"type": "tool_use", "id": "a.b:0", "name": "bash", "input": {"command": "ls"}}
-    >>> [block["id"] for block in sendable([use, use])]
-    ['a_b_0', 'a_b_0_1']
-    """
-    return stripped(_mended(content, taken))
-
-
-def _mended(
-    content: object, taken: Collection[str], most: float = math.inf
-) -> list[Block]:
-    """Mend each block. One that needs no mending stays equal, so the lists can be
-    compared.
-
-    A block with which there are more than `most` characters becomes a short text, the
-    last one.
-    """
-    kept, ids = list[Block](), set(taken)
-    for part in cast(list[object], content) if isinstance(content, list) else [content]:
-        new = _mended_block(part, ids)
-        most -= len(str(new))
-        if most < 0:
-            return [*kept, _unsendable(json.dumps(part))]
-        kept, ids = [*kept, *new], ids | tool_names([{"content": new}]).keys()
-    return kept
-
-
-def _mended_block(part: object, taken: Collection[str]) -> list[Block]:
-    text = _HALF.sub("\ufffd", json.dumps(part, ensure_ascii=False))
-    match block := json.loads(text, parse_constant=str):  # no request can hold NaN
-        case {"type": "text", "text": str()} | {
-            "type": "redacted_thinking",
-            "data": str(),
-        }:
-            return [block]
-        case {"type": "thinking", "thinking": str(), "signature": str(seal)} if seal:
-            return [block]
-        case {"type": "tool_use"}:
-            name, word = (
-                _SIGN.sub("_", str(block.get(key) or key)) for key in ("name", "id")
-            )
-            ids = (f"{word}_{n}" if n else word for n in count())
-            given: Any = block.get("input")
-            own = cast(Block, given) if isinstance(given, dict) else {"input": given}
-            unused = next(each for each in ids if each not in taken)
-            return [{**block, "id": unused, "name": name[:200], "input": own}]
-        case {"type": "thinking" | "redacted_thinking"} | None:
-            return []
-        case _:
-            return [_unsendable(text)]
-
-
-def _unsendable(text: str) -> Block:
-    return {"type": "text", "text": f"[a block that no request can hold: {text:.500}]"}
-
-
-def received(
-    reply: Mapping[str, Any], taken: Collection[str] = (), most: float = math.inf
-) -> dict[str, Any]:
-    """Return an endpoint's reply with a `sendable` content, a usage and a stop_reason.
-
-    A content that had to be mended stays beside the new one as `rawContent`, for a
-    person to look at. One of more than `most` characters is cut, because no request
-    could hold it. A reply with calls stops for `tool_use`, even if the endpoint says
-    "end_turn" or nothing.
-
-    >>> reply = received({"content": [{"type": "tool_use", "id": 7, "name": "ls", "input": {}}]})
-    >>> reply["content"], reply["usage"], reply["stop_reason"]
-    ([{'type': 'tool_use', 'id': '7', 'name': 'ls', 'input': {}}], {}, 'tool_use')
-    """
-    raw, stop = reply.get("content"), str(reply.get("stop_reason") or "end_turn")
-    content = _mended(raw, taken, most)
-    if stop == "end_turn" and tool_names([{"content": content}]):
-        stop = "tool_use"
-    new = {
-        "content": stripped(content),
-        "usage": counts(reply.get("usage")),
-        "stop_reason": stop,
-    }
-    return {**reply, **new} if content == raw else {**reply, **new, "rawContent": raw}
-
-
-def counts(usage: object, most: float = MOST_TOKENS) -> Block:
-    """Return a reply's usage without token counts that are no whole numbers, or above
-    `most`.
-
-    >>> counts({"input_tokens": 7, "output_tokens": "9", "cache_creation": [1]})
-    {'input_tokens': 7, 'cache_creation': {}}
-    """
-    given = cast(Block, usage) if isinstance(usage, dict) else Block()
-    split = {
-        k: counts(v, most)
-        for k, v in given.items()
-        if k == "cache_creation" and v is not None
-    }
-    whole = {
-        k: v
-        for k, v in given.items()
-        if "_tokens" not in k or v is None or (isinstance(v, int) and v <= most)
-    }
-    return {**whole, **split}

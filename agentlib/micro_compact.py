@@ -140,5 +140,6 @@ def _shortened(
 def replacements(before: Sequence[Message], after: Sequence[Message]) -> dict[str, str]:
     """Return the content of each result that is not the same object any more, by
     tool_use id."""
-    old, new = msg.results(before), msg.results(after)
+    old = msg.results(before)
+    new = msg.results(after)
     return {name: r["content"] for name, r in new.items() if r is not old[name]}

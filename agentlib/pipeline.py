@@ -5,12 +5,9 @@ pure but for `summarize` and `archive`. The `Step` that it returns holds every d
 and the session file records it.
 """
 
-import inspect
-import linecache
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from agentlib import messages as msg
 from agentlib.auto_compact import Archive, Summarize, SummaryFailed, auto_compact
@@ -239,126 +236,85 @@ def _with_answered(summary: Message) -> Message:
 
 ContextEngine = Callable[[Now], Step]
 """The type of `compact`. The loop, `play`, the judge and the adapters take any function
-of it."""
+of it.
 
+An engine takes one `Now` and returns a `Step`: `engine_check.run_engine` sees to that
+wherever one is run. It promises more, which the judge checks (`windtunnel.judge`) and a
+run does not:
 
-class NoEngine(TypeError):
-    """A function can't be called as an engine, or returned something else than a
-    Step."""
-
-
-def run_engine(engine: ContextEngine, now: Now) -> Step:
-    """Ask an engine what changes. Everybody who runs one does it here.
-
-    Raises NoEngine with the line to change if the engine takes other arguments than a
-    `Now`, such as those of the protocol before, or returns no Step.
-    """
-    check_engine(engine)
-    step = cast(object, engine(now))  # nobody has checked somebody's module
-    if not isinstance(step, Step):
-        raise NoEngine(
-            f"`{_name(engine)}` returned {step!r:.60} (return a Step, as now.compact() "
-            f"does){': '.join(filter(None, _place(engine)))}"
-        )
-    return step
-
-
-def check_engine(engine: Callable[..., Any]) -> None:
-    """Raise NoEngine if a function doesn't take one `Now`.
-
-    >>> def mine(messages, settings, **given): ...
-    >>> check_engine(mine)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    agentlib.pipeline.NoEngine: an engine takes one argument, but `mine`...
-    """
-    try:
-        signature = inspect.signature(engine)
-    except (TypeError, ValueError):  # a function of C may have none
-        return
-    try:
-        signature.bind(None)
-    except TypeError:
-        name = _name(engine)
-        shown = ", ".join(map(_parameter, signature.parameters.values()))
-        raise NoEngine(
-            f"an engine takes one argument, but `{name}`{_place(engine)[0]} takes "
-            f"({shown}). Write `def {name}(now):`, use now.messages and now.settings, "
-            "and return now.compact(keep_recent=9), say"
-        ) from None
-
-
-def _name(engine: Callable[..., Any]) -> str:
-    return getattr(engine, "__name__", type(engine).__name__)
-
-
-def _parameter(each: inspect.Parameter) -> str:
-    stars = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}
-    return stars.get(each.kind, "") + each.name
-
-
-def _place(engine: Callable[..., Any]) -> tuple[str, str]:
-    """Return in which line a function begins, and that line. They are empty for a
-    function of C."""
-    function = inspect.unwrap(engine)
-    while isinstance(function, partial):
-        function = function.func
-    for each in (function, function.__call__):
-        if code := getattr(each, "__code__", None):
-            line = code.co_firstlineno
-            text = linecache.getline(code.co_filename, line).strip()
-            return f" in line {line}", text
-    return "", ""
+- It edits none of the messages, and asks only `now.summarize` and `now.archive`.
+- It serves each reason. "manual" is a wish to compact, "reactive" a refused prompt.
+- The context of its step breaks no rule of the API: each call has its result, and the
+  end is the user's.
+- Results that the model hasn't seen stay word for word, and so do the person's words
+  that wait for an answer.
+- Before a summary takes the place of messages, it calls `now.archive`.
+- It answers within three seconds, the summary's own request apart, and raises nothing.
+"""
 
 
 def compact(now: Now) -> Step:
     """Clear old results, then compact if the estimate is over the threshold or the
     reason says so.
 
-    If the summary fails, the step has what clearing made of the messages, or, in an
-    emergency, the messages cut to size. `failure` says why.
+    If the summary fails, after all that `SummaryCall.parts` could do for it, the step
+    has what clearing made of the messages, and `failure` says why. In an emergency the
+    messages are cut to size without a model. If the API has refused the prompt and even
+    that leaves no summary, unseen results are trimmed.
     """
     before = now.meter.estimate(now.messages)
     step = Step(settled=now.settled, tokens_before=before, tokens_after=before)
+    if not now.settings.enabled:
+        return step
+    is_urgent = _is_urgent(now, before)
+    if is_urgent:
+        now = replace(now, settings=emergency(now.settings))
+    cleared = _cleared(step, now)
+    if now.reason == "auto" and not now.is_full(cleared.tokens_after):
+        return cleared
+    cleared = replace(cleared, reason=now.reason, focus=now.focus)
+    done = _compacted(cleared, now) if _may_help(cleared, now) else cleared
+    if is_urgent and done.failure:
+        done = _without_model(cleared, done, now)
+    if now.reason == "reactive" and done.summary is None:
+        done = _cut(done, now)
+    return done
+
+
+def _is_urgent(now: Now, tokens: int) -> bool:
+    """Return whether the context has to become smaller, with a summary or without."""
     settings = now.settings
-    if not settings.enabled:
-        return step
-    past = settings.emergency_at is not None and before > settings.emergency_tokens
-    urgent = now.reason == "reactive" or (
-        now.reason == "auto" and settings.auto and past
-    )
-    if urgent:
-        settings = emergency(settings)
-        now = replace(now, settings=settings)
-    step = _cleared(step, now)
-    is_full = step.tokens_after > settings.threshold_tokens
-    if now.reason == "auto" and not (settings.auto and is_full):
-        return step
-    step = replace(step, reason=now.reason, focus=now.focus)
+    if now.reason == "auto":
+        is_past = tokens > settings.emergency_tokens
+        return settings.auto and settings.emergency_at is not None and is_past
+    return now.reason == "reactive"
+
+
+def _may_help(step: Step, now: Now) -> bool:
+    """Return whether a summary can cure a refused prompt: not if what has to stay is
+    larger than the window by itself."""
     view = step.applied(now.messages)
     unseen = view[last_assistant(view) + 1 :]
-    done = step
-    if (
-        now.reason != "reactive"
-        or now.meter.estimate(unseen) <= settings.context_window
-    ):
-        done = _compacted(step, now)
-    if urgent and done.failure:
-        cut = truncating(done.failure, settings.summary_tokens)
-        name = done.archive or ""
-        without_model = _compacted(
-            step, replace(now, summarize=cut, archive=lambda: name)
-        )
-        if without_model.summary is not None:
-            done = replace(without_model, failure=done.failure, rested=done.rested)
-    cures = now.reason == "reactive" and done.summary is None
-    return _cut(done, now) if cures else done
+    window = now.settings.context_window
+    return now.reason != "reactive" or now.meter.estimate(unseen) <= window
+
+
+def _without_model(cleared: Step, failed: Step, now: Now) -> Step:
+    """Put the messages cut to size in place of a summary that failed."""
+    cut = truncating(failed.failure or "", now.settings.summary_tokens)
+    name = failed.archive or ""
+    done = _compacted(cleared, replace(now, summarize=cut, archive=lambda: name))
+    if done.summary is None:
+        return failed
+    return replace(done, failure=failed.failure, rested=failed.rested)
 
 
 def _cleared(step: Step, now: Now) -> Step:
     """Clear, truncate or trim old results, if that frees at least `clear_at_least`
     tokens."""
     # The head stays word for word, so clearing begins after it.
-    messages, settings = now.messages, now.settings
+    messages = now.messages
+    settings = now.settings
     enough = settings.clear_at_least
     head = head_length(messages, settings.head_tokens) if settings.head_tokens else 0
     settled = max(min(step.settled, len(messages)), head)
@@ -392,7 +348,8 @@ def _measured(step: Step, now: Now) -> Step:
 
 def _policy(messages: Sequence[Message], settings: Settings) -> list[Message]:
     if settings.micro == "truncate":
-        keep, most = settings.keep_messages, settings.max_result_chars
+        keep = settings.keep_messages
+        most = settings.max_result_chars
         return truncate_results(messages, keep_messages=keep, max_result_chars=most)
     if settings.micro == "trim":
         return trim_results(
@@ -430,7 +387,8 @@ def _edge(view: Sequence[Message], settings: Settings) -> int:
 
 def _compacted(step: Step, now: Now) -> Step:
     """Put a summary in place of messages, if there are any worth replacing."""
-    messages, names = step.applied(now.messages), list[str]()
+    messages = step.applied(now.messages)
+    names = list[str]()
 
     def noted_archive() -> str:
         names.append(now.archive())
@@ -459,7 +417,8 @@ def _compacted(step: Step, now: Now) -> Step:
 def _cut(step: Step, now: Now) -> Step:
     """Trim unseen results of a context that the API has refused and no summary can make
     fit."""
-    settings, view = now.settings, step.applied(now.messages)
+    settings = now.settings
+    view = step.applied(now.messages)
     most = settings.context_window - settings.output_reserve - settings.buffer
     cut = cut_unseen(view, now.meter, most, recall=settings.recall)
     texts = replacements(view, cut)

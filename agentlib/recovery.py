@@ -15,11 +15,12 @@ from itertools import takewhile
 from textwrap import shorten
 
 from agentlib import messages as msg
-from agentlib.auto_compact import Summarize, SummaryFailed, SummaryTooLong, summary_text
-from agentlib.estimation import TokenMeter, estimate_text, leading_lines, message_tokens
+from agentlib.auto_compact import Summarize, SummaryFailed, SummaryTooLong
+from agentlib.estimation import TokenMeter, leading_lines, message_tokens
 from agentlib.head_and_tail import fitted
 from agentlib.messages import Message
 from agentlib.micro_compact import replacements, trim_results
+from agentlib.own_notes import spoken_lines, tokens_of
 from agentlib.session_file import Compaction, Request
 from agentlib.settings import Settings
 from agentlib.step import Step, in_place_of
@@ -100,7 +101,8 @@ def without_oldest(messages: Sequence[Message]) -> list[Message]:
     if len(starts) < 2:
         return list(messages)
     fewer = max(1, len(starts) // _LESS)
-    start, stop = starts[0], starts[fewer]
+    start = starts[0]
+    stop = starts[fewer]
     # After a head, the summary is in the head's last exchange.
     summaries = [
         m for m in messages[start:stop] if any(map(msg.is_summary, msg.blocks(m)))
@@ -170,7 +172,8 @@ class Breaker:
 
         def ask(messages: Sequence[Message], focus: str) -> str:
             if self.is_open and not is_sound:
-                after, more = f"after {self.failures} failures", self.rest - self.turns
+                after = f"after {self.failures} failures"
+                more = self.rest - self.turns
                 raise CompactionRests(f"compaction rests {after}, {more} turns more")
             return summarize(messages, focus)
 
@@ -191,14 +194,16 @@ class Breaker:
         last compaction didn't help, the step notes it, once a rest. `messages`: those
         that the step was made for. `settings`: the agent's own, and not those in force.
         """
-        point, stays = settings.threshold_tokens, self.stays
+        point = settings.threshold_tokens
+        stays = self.stays
         is_needed = step.compaction is None and step.tokens_after > point
         rests = settings.auto and self.is_open and not self.is_told
         if stays is None or not (is_needed and rests):
             return step, ""
         weights = meter.weights(messages)
         holders = {index for index, _ in msg.waiting(messages, persons)}
-        base, words = int(meter.base), int(sum(weights[i] for i in holders))
+        base = int(meter.base)
+        words = int(sum(weights[i] for i in holders))
         parts = {
             "system prompt and tools": base,
             "words that wait for an answer": words,
@@ -228,7 +233,8 @@ def breaker(
     compaction that was made while the breaker was open says nothing about the model and
     counts neither way.
     """
-    point, limit = settings.threshold_tokens, settings.breaker_failures
+    point = settings.threshold_tokens
+    limit = settings.breaker_failures
     tried = [i for i, each in enumerate(compactions) if not each.rested][::-1]
 
     def exchanges(start: int, stop: float = math.inf) -> int:
@@ -290,7 +296,8 @@ def emergency(settings: Settings) -> Settings:
     >>> urgent.clear_at_least, urgent.clear_when, urgent.keep_exchanges
     (0, 'always', 1)
     """
-    tail, keep = settings.tail_tokens, settings.keep_exchanges // 2
+    tail = settings.tail_tokens
+    keep = settings.keep_exchanges // 2
     half = None if tail is None else tail // 2
     urgent = replace(settings, clear_at_least=0, clear_when="always")
     return replace(urgent, keep_exchanges=keep, tail_tokens=half)
@@ -307,8 +314,10 @@ def cut_unseen(
     With `recall` the cut results say so. A person's words and pictures are never cut,
     so a prompt can still be too large.
     """
-    newest, over = msg.last_assistant(messages) + 1, meter.estimate(messages) - most
-    unseen, weight = messages[newest:], sum(meter.weights(messages)[newest:])
+    newest = msg.last_assistant(messages) + 1
+    over = meter.estimate(messages) - most
+    unseen = messages[newest:]
+    weight = sum(meter.weights(messages)[newest:])
     if over <= 0 or not weight:
         return list(messages)
     # The refusal has shown how far off the guesses are for just these results.
@@ -332,7 +341,7 @@ def truncating(failure: str, tokens: int) -> Summarize:
     """
 
     def cut(messages: Sequence[Message], focus: str) -> str:
-        room = min(tokens, sum(map(message_tokens, msg.replaced(messages))) / 4)
+        room = min(tokens, sum(map(message_tokens, msg.summary_source(messages))) / 4)
         reason = shorten(failure, _REASON, placeholder="…")
         return "\n".join(
             [_CUT.format(reason), *_middle_cut(spoken_lines(messages), room)]
@@ -341,66 +350,10 @@ def truncating(failure: str, tokens: int) -> Summarize:
     return cut
 
 
-def or_else(first: Summarize, second: Summarize) -> Summarize:
-    """Ask the second model if the first one gives no summary."""
-
-    def ask(messages: Sequence[Message], focus: str) -> str:
-        try:
-            return first(messages, focus)
-        except SummaryFailed:
-            return second(messages, focus)
-
-    return ask
-
-
-def memory_first(summarize: Summarize, tokens: int) -> Summarize:
-    """Let the agent's own notes stand in for the summary if they are complete and short
-    enough.
-
-    That is: no focus is asked for, the agent said something in each exchange but the
-    first, and everything that was said fits in `tokens`. Then no model is asked.
-    """
-
-    def ask(messages: Sequence[Message], focus: str) -> str:
-        lines, said = spoken_lines(messages), msg.replaced(messages)
-        replies = [said[i] for i, _ in msg.exchanges(said)]
-        is_noted = len(replies) > 1 and all(
-            any(msg.words(reply)) for reply in replies[1:]
-        )
-        if not focus and is_noted and _tokens(lines) <= tokens:
-            return "\n".join(lines)
-        return summarize(messages, focus)
-
-    return ask
-
-
-def spoken_lines(messages: Sequence[Message]) -> list[str]:
-    """Return the lines of earlier summaries, of the person's words and of the agent's
-    own."""
-    texts: list[str] = []
-    for message in msg.replaced(messages):
-        if any(msg.is_summary(block) for block in msg.blocks(message)):
-            texts.append(summary_text(message).partition(msg.PUT_BACK)[0].strip())
-        words = msg.words(message)
-        if message["role"] == "user" and words:
-            words = [f"- [request] {' '.join(' '.join(words).split())}"]
-        texts += words
-    return [
-        line
-        for text in dict.fromkeys(texts)
-        for line in text.splitlines()
-        if line.strip()
-    ]
-
-
 def _middle_cut(lines: Sequence[str], tokens: float) -> list[str]:
     """Give a quarter of the room to the oldest lines, the rest to the newest."""
-    if _tokens(lines) <= tokens:
+    if tokens_of(lines) <= tokens:
         return list(lines)
     head = leading_lines(lines, tokens / 4)
-    tail = leading_lines(lines[::-1], tokens - _tokens(head))[::-1]
+    tail = leading_lines(lines[::-1], tokens - tokens_of(head))[::-1]
     return [*head, _GAP.format(len(lines) - len(head) - len(tail)), *tail]
-
-
-def _tokens(lines: Sequence[str]) -> float:
-    return estimate_text("\n".join([*lines, ""]), "summary")

@@ -1,9 +1,11 @@
-"""Build a request with its cache markers, and send it."""
+"""Build a request with its cache markers, send it, and take in the reply."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from agentlib.messages import THINKING, Block, Message, blocks
+from agentlib.replies import received
 
 if TYPE_CHECKING:
     import anthropic
@@ -61,3 +63,18 @@ def send(
     refusals."""
     create = cast("Callable[..., anthropic.types.Message]", client.messages.create)
     return create(**request)
+
+
+def reply_to(
+    client: "anthropic.Anthropic",
+    request: dict[str, Any],
+    taken: Collection[str] = (),
+    most: float = math.inf,
+) -> dict[str, Any]:
+    """Send a request, and return the reply as it may be sent back, see
+    `replies.received`.
+
+    `taken`: ids of earlier calls. `most`: characters of a reply that a later request
+    could still hold.
+    """
+    return received(send(client, request).to_dict(warnings=False), taken, most)

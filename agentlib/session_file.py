@@ -3,18 +3,15 @@ whole.
 
 Viewers made for Claude Code's files open these, and one reader serves both. A full
 disk, Ctrl-C, a kill and a torn last line leave everything readable that was on disk
-before. `hold` keeps a second process away. See `transcripts` for what each line means
+before. See `transcripts` for what each line means
 to a session.
 """
 
 import json
 import os
 import signal
-import sys
 import threading
-import time
 import uuid
-import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -23,7 +20,8 @@ from pathlib import Path
 from typing import Any, cast
 from zlib import crc32
 
-from agentlib.messages import Message, counts
+from agentlib.messages import Message
+from agentlib.replies import counts
 from agentlib.step import Outcome, Step
 
 Line = dict[str, Any]
@@ -37,10 +35,6 @@ FOLDER = ".transcripts"
 """Where sessions go if nothing else is said."""
 COMPACT = "compact_boundary"
 FAILED = "agentlib_compaction_failed"
-CLEARED = "agentlib_cleared"
-UNDONE = "agentlib_undone"
-REPEAT = "agentlib_repeat"
-KEPT = "agentlib_kept"
 SUM = "crc32"
 """The last field of a line: the checksum of the line's text before it."""
 
@@ -135,7 +129,8 @@ def parts(lines: Iterable[bytes]) -> Iterator[tuple[int, Line | str]]:
     """Yield the JSON objects of these lines and the texts between them, as `numbered`
     does."""
     for number, raw in enumerate(lines, 1):
-        text, at = raw.decode("utf-8-sig", errors="replace").strip(), 0
+        text = raw.decode("utf-8-sig", errors="replace").strip()
+        at = 0
         while at < len(text):
             try:
                 value, end = _DECODER.raw_decode(text, at)
@@ -143,7 +138,8 @@ def parts(lines: Iterable[bytes]) -> Iterator[tuple[int, Line | str]]:
                 ValueError,
                 RecursionError,
             ):  # a number or a nesting can be too long, too
-                value, end = None, len(text)
+                value = None
+                end = len(text)
             part = text[at:end]
             is_line = isinstance(value, dict)
             yield number, _checked(cast(Line, value), part) if is_line else part
@@ -174,116 +170,16 @@ def defer_ctrl_c() -> Generator[None]:
         signal.raise_signal(signal.SIGINT)
 
 
-# -- one process at a time -------------------------------------------------------------
-
-
-class SessionInUse(RuntimeError):
-    """Another process is at work on the session file."""
-
-
-class Hold:
-    """What `hold` returns. It ends with `release`, its last reference or the
-    process."""
-
-    def __init__(self, name: str, note: Path) -> None:
-        self.release = weakref.finalize(self, _unlock, name, note)
-        self.is_compared = False
-        """Whether a session in memory was compared with the file since then."""
-
-
-_holds = weakref.WeakValueDictionary[str, Hold]()
-_handles: dict[str, int] = {}
-
-
-def hold(path: Path) -> Hold:
-    """Keep other processes of this agent from working on a session file while the
-    result lives.
-
-    The lock is on the file itself and ends with the process, even if that is killed.
-    Anybody may still read the file. All sessions of one process share a hold, so within
-    a process nothing is kept apart. On a file system without locks nothing is at all.
-
-    Raises SessionInUse with the id of the process that has the file. It stands in a
-    `.lock` file beside the session, which goes with the hold and stays only after a
-    kill.
-    """
-    name, note = os.path.realpath(path), path.with_suffix(".lock")
-    with defer_ctrl_c():
-        held = _holds.get(name)
-        if held is None:
-            if name not in _handles:  # Ctrl-C may have come just before `_unlock`
-                _handles[name] = _locked(path, note)
-            held = _holds[name] = Hold(name, note)
-        return held
-
-
-def _locked(path: Path, note: Path, tries: int = 6) -> int:
-    handle = os.open(path, os.O_RDWR)
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            # Windows keeps everybody from reading a locked byte. Take one that no
-            # session has.
-            os.lseek(handle, 2**31 - 2, os.SEEK_SET)
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError) as error:
-        os.close(handle)
-        if (
-            tries
-        ):  # a killed agent's lock lives on in a command that it was just starting
-            time.sleep(0.05)
-            return _locked(path, note, tries - 1)
-        owner = _owner(note)
-        text = f"{path} is in use by process {owner}: end that one, or begin another session"
-        raise SessionInUse(text) from error
-    except OSError:  # a file system without locks
-        pass
-    _sign(note)
-    return handle
-
-
-def _sign(note: Path) -> None:
-    """Write this process's id into a new file. It is for people, so it may fail.
-
-    A repository may have brought a symlink of that name, which would be written
-    through.
-    """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    with suppress(OSError):
-        note.unlink(missing_ok=True)
-        with os.fdopen(os.open(note, flags, 0o600), "w") as file:
-            file.write(str(os.getpid()))
-
-
-def _owner(note: Path) -> str:
-    """Read the process's id, "unknown" if the file is another one than `_sign` makes."""
-    # Neither follow a link nor wait for a pipe. Windows has no such flags.
-    flags = os.O_RDONLY | sum(
-        getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK")
-    )
-    with suppress(OSError, ValueError), os.fdopen(os.open(note, flags), "rb") as file:
-        return str(int(file.read(20)))
-    return "unknown"
-
-
-def _unlock(name: str, note: Path) -> None:
-    with (
-        defer_ctrl_c(),
-        suppress(KeyError),
-    ):  # Ctrl-C at a wrong moment makes Python call it twice
-        _holds.pop(name, None)
-        handle = _handles.pop(name)
-        with suppress(OSError):
-            note.unlink()
-        os.close(handle)
-
-
 # -- its lines -------------------------------------------------------------------------
+
+
+def kind(line: Line) -> str | None:
+    """Return what a line is: user, assistant, or one of the names above.
+
+    >>> kind({"type": "system", "subtype": "compact_boundary"})
+    'compact_boundary'
+    """
+    return line.get("subtype") if line.get("type") == "system" else line.get("type")
 
 
 def timestamp(at: float) -> str:
@@ -408,15 +304,6 @@ class Request:
     seen: int
     """Length of the history when it was sent."""
     stop_reason: str = "end_turn"
-
-
-@dataclass(frozen=True)
-class Repeat:
-    """The last request once more, sent so that the prompt cache lives on."""
-
-    at: float
-    """When it was sent: seconds since the epoch."""
-    usage: Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -165,7 +165,8 @@ class Settings:
             value = getattr(self, field.name)
             if fix := _fix(value, field.type):
                 raise ValueError(f"{field.name}={value!r}; {fix}")
-        window, reserved = self.context_window, self.output_reserve + self.buffer
+        window = self.context_window
+        reserved = self.output_reserve + self.buffer
         if window <= reserved:
             raise ValueError(
                 f"context_window={window:,} leaves nothing beside output_reserve + buffer = "

@@ -42,7 +42,8 @@ FIXED = {
 }
 """Variables that make a program's output the same on every machine."""
 
-FILE_LIMIT, MEMORY_LIMIT = 1_000_000, 4_000_000
+FILE_LIMIT = 1_000_000
+MEMORY_LIMIT = 4_000_000
 """Most kilobytes of each file that a command writes, and of the memory of each of its
 processes."""
 
@@ -226,7 +227,9 @@ def steps(root: Path, path: str) -> list[str]:
     >>> steps(Path.cwd().resolve(), ".claude/a.json")
     ['.claude/a.json', 'agents/a.json', 'agents/a.json']
     """
-    at, names, links = root, list[str](), 0
+    at = root
+    names = list[str]()
+    links = 0
     ahead = [*reversed(Path(path).parts)]
     while ahead:
         part = ahead.pop()
@@ -307,7 +310,9 @@ def run(call: list[str], folder: Path, *, time_limit: float) -> Execution:
     >>> run(["bash", "-c", "echo one; echo two >&2; exit 3"], Path("."), time_limit=9)
     Execution(output='one\\ntwo\\n', cut=0, exit_code=3)
     """
-    execution, process, is_posix = Execution(), None, os.name == "posix"
+    execution = Execution()
+    process = None
+    is_posix = os.name == "posix"
     try:
         # Ctrl-C before the process has a name would leave it running, and before it has
         # a reader would leave its pipe open.

@@ -18,14 +18,15 @@ from importlib.resources import files
 from typing import Any, cast
 
 from agentlib.estimation import prompt_tokens
-from agentlib.messages import MOST_TOKENS
+from agentlib.replies import MOST_TOKENS
 
 MILLION = 1_000_000
 PRICED_AS = "claude-opus-5-5"
 """The model at whose prices DEFAULT was chosen, and presets are compared."""
 PAYS_FROM = 20
 """Writing to the cache costs so many times reading, at least, where repeats pay."""
-PATIENCE, RETRIES = 60.0, 10
+PATIENCE = 60.0
+RETRIES = 10
 """Most seconds that an endpoint may have a request wait in all, if it asks for the same
 wait each time, and most tries after the first.
 
@@ -141,7 +142,8 @@ def model_facts(model: str) -> dict[str, Any]:
     A name with a date, or of another service, finds its model by `listed_name`. A price
     of one's own counts if the file has none. Raises NoPrice, which is a ValueError.
     """
-    models, own = price_list()["models"], _own.get(model)
+    models = price_list()["models"]
+    own = _own.get(model)
     if own and own["instead"]:
         return own
     facts = models.get(model) or models.get(listed_name(model)) or own
@@ -186,7 +188,8 @@ def priced(usage: Usage, model: str) -> dict[str, tuple[int, float]]:
     written to the cache live an hour, and those cost more. If there were web searches,
     `searches` has their price, and 0 tokens.
     """
-    rate, facts = rates(model, prompt_tokens(usage)), model_facts(model)
+    rate = rates(model, prompt_tokens(usage))
+    facts = model_facts(model)
     split: Usage = usage.get("cache_creation") or {}
     read = usage.get("cache_read_input_tokens") or 0
     written = usage.get("cache_creation_input_tokens") or 0
@@ -229,7 +232,8 @@ def unpriced(usage: Usage, model: str) -> dict[str, int]:
     >>> unpriced({"speed": "fast", "service_tier": "priority"}, "claude-haiku-4-5")
     {'responses in fast mode': 1, 'responses of another service tier': 1}
     """
-    facts, geo = model_facts(model), usage.get("inference_geo")
+    facts = model_facts(model)
+    geo = usage.get("inference_geo")
     tier = usage.get("service_tier")
     found = {
         "responses in fast mode": usage.get("speed") == "fast" and "fast" not in facts,
@@ -430,7 +434,8 @@ def _check_wait(
 ) -> None:
     """Say that the SDK tries again, and when. Raise LiveError if that takes too
     long."""
-    code, headers = response.status_code, response.headers
+    code = response.status_code
+    headers = response.headers
     wish = headers.get("x-should-retry")  # the SDK obeys it, whatever the code
     again = (code in (408, 409, 429) or code >= 500) and wish != "false"
     is_error = not response.http_response.is_success
@@ -481,7 +486,8 @@ def _check_response(response: Any, base_url: str, streams: Any) -> None:
             f"{base_url} sends requests on to {other}, and the key does not go there. If you trust "
             "that address, set ANTHROPIC_BASE_URL to it."
         )
-    kind, answer = response.headers.get("content-type", ""), response.http_response
+    kind = response.headers.get("content-type", "")
+    answer = response.http_response
     fits = (
         "event-stream" in kind
         if streams

@@ -7,10 +7,12 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from agentlib.messages import (
+    THINKING,
     Message,
+    blocks,
     changes,
-    drop_newest_thinking,
-    drop_thinking,
+    last_assistant,
+    of_type,
     results,
     with_results,
 )
@@ -132,7 +134,8 @@ def clearing(messages: Sequence[Message], view: Sequence[Message]) -> Step | Non
     >>> clearing(said, said) == Step(), clearing(said, [])
     (True, None)
     """
-    old, new = results(messages), results(view)
+    old = results(messages)
+    new = results(view)
     texts = {
         name: result["content"]
         for name, result in new.items()
@@ -192,3 +195,37 @@ def summary_place(kept: Sequence[int]) -> int:
     2
     """
     return next((n for n, i in enumerate(kept) if n != i), len(kept))
+
+
+def drop_thinking(messages: Sequence[Message], start: int) -> list[Message]:
+    """Drop the thinking blocks from message `start` on. The API rejects them there.
+
+    Thinking is bound to everything before it, so a changed message makes what follows
+    invalid. The newest assistant message keeps its thinking while its calls are being
+    answered: the API wants that turn back unmodified.
+    """
+    newest = last_assistant(messages)
+    view = list(messages)
+    in_flight = newest if newest >= 0 and of_type(messages[newest], "tool_use") else -1
+    for i in range(start, len(view)):
+        if i != in_flight:
+            view[i] = _without_thinking(view[i])
+    return view
+
+
+def drop_newest_thinking(messages: Sequence[Message]) -> list[Message]:
+    """Drop the thinking of the newest assistant message.
+
+    `drop_thinking` has to leave it there, and the next reply makes it droppable.
+    """
+    newest = last_assistant(messages)
+    return [_without_thinking(m) if i == newest else m for i, m in enumerate(messages)]
+
+
+def _without_thinking(message: Message) -> Message:
+    content = blocks(message)
+    kept = [block for block in content if block["type"] not in THINKING]
+    if len(kept) == len(content):
+        return message
+    # A message that was all thinking keeps its place, because roles must alternate.
+    return {**message, "content": kept or [{"type": "text", "text": "(thinking only)"}]}

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
-from agentlib.auto_compact import Summarize, summarizer, summary_prompt
+from agentlib.auto_compact import Summarize, SummaryFailed, summarizer, summary_prompt
 from agentlib.estimation import TokenMeter
 from agentlib.hooks import Hooks, gated, hooked, recent_files, room_to_restore
 from agentlib.messages import Block, Message, asks_for_summary, blocks
-from agentlib.recovery import Breaker, memory_first, or_else, with_less
+from agentlib.own_notes import memory_first
+from agentlib.recovery import Breaker, with_less
 from agentlib.requests import LONGEST_REPLY
 from agentlib.settings import Settings
 
@@ -63,7 +64,10 @@ class SummaryCall:
         return through(self.parts(), self.asking(self._models()[0]))(messages, focus)
 
     def parts(self) -> list[Part]:
-        """List the parts in the order in which they act.
+        """List the parts in the order in which they are asked.
+
+        A failure meets them from the last to the first. What none of them cures is up
+        to `pipeline.compact`, and so is a summary that is larger than what it replaces.
 
         The hook `before` gives the focus, and what the other hooks put back comes behind
         a summary of whatever origin. The gate sees the agent's own notes, too. These
@@ -109,3 +113,15 @@ class SummaryCall:
     def _fits(self, messages: Sequence[Message]) -> bool:
         tokens = self.meter.estimate(messages) + self._longest
         return tokens <= self.settings.context_window
+
+
+def or_else(first: Summarize, second: Summarize) -> Summarize:
+    """Ask the second model if the first one gives no summary."""
+
+    def ask(messages: Sequence[Message], focus: str) -> str:
+        try:
+            return first(messages, focus)
+        except SummaryFailed:
+            return second(messages, focus)
+
+    return ask

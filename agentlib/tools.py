@@ -23,7 +23,7 @@ import re
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, cast
@@ -157,12 +157,26 @@ class Workspace:
     refused."""
     time_limit: float = 120.0
     """Seconds for one command."""
-    waiting: Callable[[], AbstractContextManager[object]] = nullcontext
+    meanwhile: Callable[[], AbstractContextManager[object]] = nullcontext
     """Entered for as long as a command, or the person who is asked about it, takes."""
     keep: Callable[[Path], None] | None = None
     """Called with each file before `write_file` or `edit_file` changes it."""
     secret: str = field(default="", repr=False)
     """The key in use, which no result shows. Several have a blank between them."""
+
+    def serving(self, client: object, recall: Callable[..., str] | None) -> "Workspace":
+        """Return the workspace as it serves an agent: no result shows the client's key,
+        and with `recall` there is a tool of that name, if it had none."""
+        keys = [getattr(client, name, "") for name in ("api_key", "auth_token")]
+        secret = " ".join(key for key in keys if isinstance(key, str))
+        return replace(self, secret=secret, recall=self.recall or recall)
+
+    def text_of(self, path: str) -> str | None:
+        """Return a file's text without keys, or None if it can't be read."""
+        try:
+            return self.without_keys(self.read_file(path))
+        except (ToolError, OSError):
+            return None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "root", Path(self.root).resolve())
@@ -238,11 +252,13 @@ class Workspace:
         Only a silent 1 is an answer and no failure: it is how `grep` says "nothing
         found".
         """
-        with self.waiting():
+        with self.meanwhile():
             execution = shell.run(
                 self._call(command), self.root, time_limit=self.time_limit
             )
-        code, output, cut = execution.exit_code, execution.output, execution.cut
+        code = execution.exit_code
+        output = execution.output
+        cut = execution.cut
         if cut:  # a key that was cut in two isn't found any more
             output = self._without_last_part(output)
             cut += len(execution.output) - len(output)
@@ -388,9 +404,11 @@ def result(call: Block, workspace: Workspace) -> Block:
     A ToolError becomes an `is_error` result. Every other exception is raised.
     """
     try:
-        text, wrong = workspace.run(call["name"], call["input"]), False
+        text = workspace.run(call["name"], call["input"])
+        wrong = False
     except ToolError as error:
-        text, wrong = str(error), True
+        text = str(error)
+        wrong = True
     return tool_result(call["id"], workspace.without_keys(text), wrong=wrong)
 
 
@@ -421,7 +439,8 @@ def page(lines: Sequence[str], offset: int = 0, limit: int | None = None) -> str
     b
     ... (1 more)
     """
-    rest, room = lines[offset:], CAP - ROOM
+    rest = lines[offset:]
+    room = CAP - ROOM
     expect(rest, f"offset={offset} is past the end: there are {len(lines)} lines")
     ends = accumulate(len(line) + 1 for line in rest[:limit])
     count = sum(end <= room for end in ends) or 1

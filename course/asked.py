@@ -11,7 +11,7 @@ TRUTH: tuple[Choice, ...] = (True, False)
 MORE: tuple[Choice, ...] = ("more", "fewer")
 OR_SAME: tuple[Choice, ...] = ("more", "fewer", "same")
 ORDER: tuple[Choice, ...] = ("accepted", "refused")
-CHANGE: tuple[Choice, ...] = (1, 2, "equal")
+CHANGE: tuple[Choice, ...] = (1, 2, "neither")
 WAY: tuple[Choice, ...] = ("whole", "trimmed")
 PRICE: tuple[Choice, ...] = ("more", "less")
 

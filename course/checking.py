@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import count
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from agentlib.messages import Block, Message, of_type
 from agentlib.settings import MODEL
@@ -37,6 +37,7 @@ OF_THE_USER = (
 )
 LONGEST = 60
 """Characters of a value that fit into a sentence."""
+_Items = Mapping[Any, Any]
 
 
 class Wrong(Exception):
@@ -247,6 +248,8 @@ def apart(right: Any, result: Any) -> tuple[str, str]:
     ("…'aaaaaaaaaaaaaaaaaaaab'", "…'aaaaaaaaaaaaaaaaaaaac'")
     >>> apart(["a.py"] * 20, ["a.py"] * 19)
     ("'a.py' as item 20", "'(nothing)' as item 20")
+    >>> apart({"a": "b" * 60, "c": 1}, {"a": "b" * 60, "c": 2})
+    ("{…, 'c': 1}", "{…, 'c': 2}")
     """
     whole = shown(right), shown(result)
     if max(len(repr(right)), len(repr(result))) <= LONGEST:
@@ -263,7 +266,21 @@ def apart(right: Any, result: Any) -> tuple[str, str]:
         sides = zip((items, others), nothing, strict=True)
         wanted, yours = (shown([*each, *more][first]) for each, more in sides)
         return f"{wanted} as item {first + 1}", f"{yours} as item {first + 1}"
+    if isinstance(right, dict) and isinstance(result, dict):
+        one, other = cast(_Items, right), cast(_Items, result)
+        return _other_items(one, other), _other_items(other, one)
     return whole
+
+
+def _other_items(one: _Items, other: _Items) -> str:
+    """Return as text what one dict has otherwise than the other."""
+    items = {
+        key: value
+        for key, value in one.items()
+        if key not in other or other[key] != value
+    }
+    text = shown(items)
+    return text if len(items) == len(one) else f"{{…, {text[1:]}" if items else "{…}"
 
 
 def _as_list(value: Any) -> Any:

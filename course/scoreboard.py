@@ -17,7 +17,7 @@ from typing import Any
 from pandas import DataFrame, read_csv
 
 from agentlib import presets
-from agentlib.loop import metered
+from agentlib.loop import meter_of
 from agentlib.pipeline import ContextEngine, Now, compact
 from agentlib.settings import MODEL, Settings
 from agentlib.step import Step
@@ -68,7 +68,7 @@ class Stage:
 
 def warned(session: Session) -> str:
     """What the meter says if the next request is over the threshold, or ""."""
-    size = metered(session, session.settings).estimate(session.context)
+    size = meter_of(session, session.settings).estimate(session.context)
     point = session.settings.threshold_tokens
     return (
         f"stopped itself: {size:,} tokens next, {point:,} is the point"

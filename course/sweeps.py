@@ -12,10 +12,12 @@ of its parts. `scorecard.csv` has the long session with the layers of each lesso
 `bench.csv` has the bench's presets on that report, with dollars by model, and
 `hump.csv` the generated tasks with plain `Settings()`, a row for each KEEP_RECENT and
 seed. `field.csv` has the presets and the field's engines on the judge's tasks, and
-`narrow.csv` three of them in a narrower window. `kinds.csv` has lesson 10's tasks, a
-row for each policy, number of compactions and seed. In it each kind has 1 if it was
-kept, plus 2 if it was told, plus 4 if it was acted on. `make sweeps ARGS=3` only shows
-the means of three seeds.
+`narrow.csv` three of them in a narrower window. `mechanisms.csv` has the engines that
+the judge's tasks can't tell from the course's own, on tasks made for them. `kinds.csv`
+has lesson 10's tasks, a row for each policy, number of compactions (`generation`) and
+seed. In it each kind has the sum of 1 if it was kept, 2 if it was told, and 4 if it was
+acted on, so 7 is all three and 0 is lost. `make sweeps ARGS=3` only shows the means of
+three seeds.
 """
 
 from collections.abc import Callable, Iterable
@@ -52,7 +54,7 @@ from offline_api.model import HABITS, Habits
 from windtunnel.judge import OTHERS, work
 from windtunnel.judge import SEEDS as JUDGED
 from windtunnel.runner import Run, asked_at, play, repeated
-from windtunnel.tasks import kinds
+from windtunnel.tasks import kinds, mechanisms
 from windtunnel.tasks.generated import (
     BENCH,
     CLEARING,
@@ -381,6 +383,11 @@ def kinds_row(case: tuple[str, int, int, str, int], seed: int) -> dict[str, Any]
     return {**names, "generation": generation, "seed": seed, **sums}
 
 
+MECHANISM_CASES = [
+    (name, engine) for name in mechanisms.NEEDED for engine in (mechanisms.BESIDE, name)
+]
+
+
 def rows(
     make: Callable[..., dict[str, Any]], policies: Iterable[Any], seeds: Iterable[int]
 ) -> list[dict[str, Any]]:
@@ -404,6 +411,7 @@ TABLES: dict[Path, tuple[Callable[..., dict[str, Any]], list[Any], int]] = {
     HUMP: (hump_row, [*HUMP_KEEPS], RENAMINGS),
     FIELD: (field_row, [*OTHERS], len(JUDGED)),
     KINDS_KEPT: (kinds_row, KINDS_CASES, SEEDS),
+    mechanisms.MECHANISMS: (mechanisms.row, MECHANISM_CASES, mechanisms.SEEDS),
     NARROW: (narrow_row, ["default", "cleared_by_tokens", "spilled"], len(JUDGED)),
 }
 """What makes a row of each table, the policies it is given, and the number of seeds."""

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple, cast
 LOOK_BACK = 20
 """Positions that a breakpoint searches for an older entry, its own included."""
 
-SHORT, LONG = 300.0, 3_600.0
+SHORT = 300.0
+LONG = 3_600.0
 """The two lifetimes, 5m and 1h, in seconds."""
 
 _RUNS = ("tool_use", "tool_result")
@@ -81,7 +82,8 @@ class PromptCache:
     """
 
     def __init__(self, min_tokens: int = 512, ttl: float = SHORT) -> None:
-        self.min_tokens, self.ttl = min_tokens, ttl
+        self.min_tokens = min_tokens
+        self.ttl = ttl
         self._entries: dict[
             int, tuple[float, float]
         ] = {}  # prefix -> (dies at, lives for)
@@ -111,7 +113,8 @@ class PromptCache:
             *(tokens for _, tokens, _ in trail),
             0,
         ]  # the last one if nothing is read
-        read, hours = sizes[hit], [i for i in points if lives[i] > SHORT]
+        read = sizes[hit]
+        hours = [i for i in points if lives[i] > SHORT]
         cached, long = (
             max([read, *map(sizes.__getitem__, ends)]) for ends in (points, hours)
         )
@@ -136,9 +139,13 @@ def _trail(parts: Sequence[Part]) -> list[tuple[int, int, int]]:
     """For each part the hash of the prefix that ends with it, its tokens and its
     position."""
     trail: list[tuple[int, int, int]] = []
-    prefix, tokens, position, kind = 0, 0, 0, ""
+    prefix = 0
+    tokens = 0
+    position = 0
+    kind = ""
     for part in parts:
-        prefix, tokens = hash((prefix, part.key)), tokens + part.tokens
+        prefix = hash((prefix, part.key))
+        tokens = tokens + part.tokens
         position += 0 if part.kind in _RUNS and part.kind == kind else part.positions
         kind = part.kind
         trail.append((prefix, tokens, position))

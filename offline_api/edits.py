@@ -17,11 +17,9 @@ from offline_api.thinking import thinking_mode
 from offline_api.tokens import lay_out
 
 Body = dict[str, Any]
-CLEAR, THINK, COMPACT = (
-    "clear_tool_uses_20250919",
-    "clear_thinking_20251015",
-    "compact_20260112",
-)
+CLEAR = "clear_tool_uses_20250919"
+THINK = "clear_thinking_20251015"
+COMPACT = "compact_20260112"
 BETAS = {CLEAR: "context-management-2025-06-27", THINK: "context-management-2025-06-27"}
 BETAS[COMPACT] = "compact-2026-01-12"
 CLEARED = "[cleared]"
@@ -46,7 +44,8 @@ def broken_edits(body: Body, betas: str) -> Iterator[str]:
     """Say which rules the edits break. Their shape is known to be right."""
     kinds = [edit["type"] for edit in edits_of(body)]
     for i, edit in enumerate(edits_of(body)):
-        kind, path = edit["type"], f"context_management.edits.{i}.{edit['type']}"
+        kind = edit["type"]
+        path = f"context_management.edits.{i}.{edit['type']}"
         if BETAS[kind] not in betas:
             yield f"{path}: {WORDINGS['needs_beta'].format(BETAS[kind])}"
         if kind in kinds[:i]:
@@ -106,7 +105,8 @@ def _without_results(
 ) -> tuple[list[Message], tuple[str, int]]:
     """Clear the results, and the inputs if that is asked for, of all but the newest
     tool uses."""
-    names, inputs = tool_names(messages), edit.get("clear_tool_inputs") or ()
+    names = tool_names(messages)
+    inputs = edit.get("clear_tool_inputs") or ()
     keep: int = (edit.get("keep") or {"value": 3})["value"]
     old = [
         each
@@ -227,7 +227,9 @@ def as_edits(settings: Settings) -> tuple[list[Body], dict[str, Any]]:
     >>> [edit["type"] for edit in edits], edits[0]["keep"]["value"], rest
     (['clear_tool_uses_20250919', 'compact_20260112'], 5, {'head_tokens': 4000})
     """
-    edits, said, tokens = list[Body](), set(_SAID), settings.threshold_tokens
+    edits = list[Body]()
+    said = set(_SAID)
+    tokens = settings.threshold_tokens
     if settings.enabled and settings.micro == "clear":
         edits.append(_clearing(settings))
     elif settings.enabled and settings.micro != "off":
@@ -238,7 +240,8 @@ def as_edits(settings: Settings) -> tuple[list[Body], dict[str, Any]]:
         )
     elif settings.enabled and settings.auto:
         said.remove("threshold")
-    own, plain = {**vars(settings), "threshold": tokens}, vars(Settings())
+    own = {**vars(settings), "threshold": tokens}
+    plain = vars(Settings())
     return edits, {
         n: value for n, value in own.items() if n not in said and value != plain[n]
     }

@@ -27,7 +27,9 @@ class Refusal(Exception):
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(message)
-        self.status, self.type, self.message = status, type, message
+        self.status = status
+        self.type = type
+        self.message = message
         self.headers = headers or {}
 
 

@@ -31,7 +31,8 @@ class _TimeOverAgain(TimeOver):
 
     def __init__(self) -> None:
         super().__init__()
-        frame, own = _caller(), _LIMITS.get(threading.get_ident())
+        frame = _caller()
+        own = _LIMITS.get(threading.get_ident())
         while own and frame and frame is not own.frame:
             frame.f_trace = _raise
             frame = frame.f_back
@@ -73,7 +74,8 @@ def limited(seconds: float, clock: Clock = time.monotonic) -> Generator[None]:
     such as one long sleep, is only stopped when it returns. One thread watches over all
     calls, because a timer for each would take longer than most engines do.
     """
-    here, tracer = threading.get_ident(), sys.gettrace()
+    here = threading.get_ident()
+    tracer = sys.gettrace()
     manager = _caller()  # enters the block for the one who called it
     assert manager
     assert manager.f_back

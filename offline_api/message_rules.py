@@ -58,17 +58,16 @@ def _content_rules(messages: Sequence[Message]) -> Iterator[str]:
 def _pairing_rules(messages: Sequence[Message]) -> Iterator[str]:
     """Check that each tool_use has one result, before any text of the user turn that
     follows."""
-    at, calls = -1, list[str]()
+    at = -1
+    calls = list[str]()
     # A system message may follow the results, and belongs to the user's turn.
     for is_reply, members in groupby(
         enumerate(messages), lambda m: m[1]["role"] == "assistant"
     ):
         turn = [(i, j, block) for i, m in members for j, block in enumerate(blocks(m))]
         if is_reply:
-            at, calls = (
-                turn[-1][0],
-                [b["id"] for _, _, b in turn if b["type"] == "tool_use"],
-            )
+            at = turn[-1][0]
+            calls = [b["id"] for _, _, b in turn if b["type"] == "tool_use"]
             continue
         results = list[str]()
         for i, j, name in (

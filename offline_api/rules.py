@@ -178,7 +178,8 @@ def _problems(body: Body, counts_only: bool, betas: str) -> Iterator[str]:
 
 def _tools(tools: Sequence[Block]) -> Iterator[str]:
     for i, tool in enumerate(tools):
-        path, schema = f"tools.{i}.custom.input_schema", tool["input_schema"]
+        path = f"tools.{i}.custom.input_schema"
+        schema = tool["input_schema"]
         if any(name in schema for name in _TOP):
             yield f"{path}: {WORDINGS['top_level']}"
         try:
@@ -193,7 +194,8 @@ def _tool_choice(body: Body) -> Iterator[str]:
     choice: Block | None = body.get("tool_choice")
     if choice is None:
         return
-    kind, names = choice["type"], [tool["name"] for tool in body.get("tools") or ()]
+    kind = choice["type"]
+    names = [tool["name"] for tool in body.get("tools") or ()]
     if not names and kind != "none":
         yield "tool_choice: Tool choice may only be specified while providing `tools`."
     elif kind == "tool" and choice["name"] not in names:

@@ -79,10 +79,12 @@ class Server:
         faults: Sequence[Fault] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.model, self.clock = model, clock
+        self.model = model
+        self.clock = clock
         self.windows = {MODEL: window, **(windows or {})}
         self.key = key
-        self._faults, self._cache = Faults(faults), PromptCache()
+        self._faults = Faults(faults)
+        self._cache = PromptCache()
         self._times_answered: Counter[str] = Counter()
         self._requests = 0
 
@@ -173,7 +175,8 @@ class Server:
         return counted
 
     def _message(self, raw: bytes, betas: str) -> Body | str:
-        now, body = self.clock(), check(read_body(raw), self.windows, betas=betas)
+        now = self.clock()
+        body = check(read_body(raw), self.windows, betas=betas)
         streams = body.pop("stream", False)
         shown, applied = cleared(body)
         layout = lay_out(shown)
@@ -183,7 +186,9 @@ class Server:
         same = sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
         seed = f"{same} {self._times_answered[same]}"
         self._times_answered[same] += 1
-        block, bills, stop = None, list[Body](), "compaction"
+        block = None
+        bills = list[Body]()
+        stop = "compaction"
         if edit := compaction_due(shown):
             block, bill = self._compaction(shown, edit, now)
             bills.append({"type": "compaction", **bill})
@@ -191,7 +196,9 @@ class Server:
             compacted = [*body["messages"], {"role": "assistant", "content": [block]}]
             body = shown = since_compaction({**body, "messages": compacted})
             layout = lay_out(shown)
-        content, usage, sequence = list[Block](), Bill(0, 0, 0).usage(0), None
+        content = list[Block]()
+        usage = Bill(0, 0, 0).usage(0)
+        sequence = None
         if not (edit and edit.get("pause_after_compaction")):
             content, stop, sequence, usage = self._answer(
                 body, shown, layout, seed, fault, now
@@ -265,9 +272,11 @@ def _response(
     request_id: str, status: int, headers: Headers, content: Body | str
 ) -> Reply:
     """Return an object as JSON, and a text as a stream of events."""
-    kind, text = "text/event-stream; charset=utf-8", content
+    kind = "text/event-stream; charset=utf-8"
+    text = content
     if not isinstance(text, str):
-        kind, text = "application/json", json.dumps(text, ensure_ascii=False)
+        kind = "application/json"
+        text = json.dumps(text, ensure_ascii=False)
     standard = {"request-id": request_id, "content-type": kind}
     return Reply(status, {**standard, **headers}, text.encode())
 

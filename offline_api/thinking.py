@@ -71,7 +71,8 @@ def _unbound(body: Body) -> Iterator[str]:
     them."""
     if not any(of_type(message, "thinking") for message in body["messages"]):
         return
-    newest, follows = f"messages.{last_assistant(body['messages'])}.", False
+    newest = f"messages.{last_assistant(body['messages'])}."
+    follows = False
     for path, block, expected in _signed(pieces(body)):
         is_bound = block.get("signature", expected) == expected or path.startswith(
             newest

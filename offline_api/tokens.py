@@ -17,12 +17,21 @@ from typing import Any, NamedTuple
 from agentlib.messages import Block, blocks
 from offline_api.cache import LONG, SHORT, Part
 
-WORD, LETTER, DIGIT, SIGN, BREAK, CJK, BASE64 = 1.4, 0.05, 0.7, 0.35, 1.8, 0.9, 0.7
+WORD = 1.4
+LETTER = 0.05
+DIGIT = 0.7
+SIGN = 0.35
+BREAK = 1.8
+CJK = 0.9
+BASE64 = 0.7
 """Tokens of a word, each letter of it, a digit, a sign, a line break or run of blanks,
 a Chinese, Japanese or Korean character, a character of a long unbroken run. A single
 blank is free."""
 
-TEXT, CALL, RESULT, TOOL = 4, 45, 35, 40
+TEXT = 4
+CALL = 45
+RESULT = 35
+TOOL = 40
 """Tokens of a block beside its text: text or thinking, call, result, the definition of
 a tool."""
 
@@ -47,7 +56,8 @@ def text_tokens(text: str) -> int:
     total = 0.0
     for pattern, each in ((_LONG_RUN, BASE64), (_ASIAN, CJK)):
         if characters := sum(map(len, pattern.findall(text))):
-            total, text = total + each * characters, pattern.sub("", text)
+            total = total + each * characters
+            text = pattern.sub("", text)
     words = _WORD.findall(text)
     total += WORD * len(words) + LETTER * sum(map(len, words))
     total += DIGIT * len(_DIGIT.findall(text)) + SIGN * len(_SIGN.findall(text))

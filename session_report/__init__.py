@@ -18,8 +18,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from agentlib import transcripts
+from agentlib.mending import MISSING
 from agentlib.session_file import Line
-from agentlib.transcripts import MISSING, Session
+from agentlib.transcripts import Session
 from session_report.formats import Format, Reader, claude_code, codex, gemini, ours, pi
 from session_report.formats.claude_code import PROJECTS
 from session_report.gathered import BROKEN, Gathered
@@ -91,7 +92,8 @@ def load(path: Path | str, progress: Callable[[int], object] = int) -> Session:
         raise ValueError(
             f"{path} is a folder; sessions.files([{str(path)!r}]) lists its sessions"
         )
-    skipped, damage = list[str](), list[str]()
+    skipped = list[str]()
+    damage = list[str]()
     try:
         form = _format(path)
         if not form.reader:
@@ -106,7 +108,8 @@ def load(path: Path | str, progress: Callable[[int], object] = int) -> Session:
     session.about.kind = session.about.kind or form.kind(path)
     for aside in session.asides:
         aside.about.project = session.about.project
-    session.skipped, session.damage = skipped, damage + session.damage
+    session.skipped = skipped
+    session.damage = damage + session.damage
     return session
 
 

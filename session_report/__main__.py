@@ -44,7 +44,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     run(command, argv, "session_report", "agentlib-sessions", NOTHING_READ)
 
 
-_FILE, _COUNT = click.Path(path_type=Path, dir_okay=False), click.IntRange(0)
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_COUNT = click.IntRange(0)
 _MODEL = click.Choice([*price_list()["models"]])
 
 
@@ -131,7 +132,8 @@ def _report(
     paths: tuple[Path, ...], session: str, html: Path | None, given: dict[str, Any]
 ) -> None:
     """Read, add up and show, as the arguments say."""
-    own, prices = _own(given), _prices(given["prices"])
+    own = _own(given)
+    prices = _prices(given["prices"])
     zone = _zone(given["timezone"])
     found = _found(paths, session)
     if given["is_kept"]:

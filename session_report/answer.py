@@ -25,7 +25,8 @@ def answer(report: Report) -> list[str]:
     which line to set. If there are more than ten, those about files and the window go.
     """
     first = [*_spent(report), *_left_out(report), *_happened(report)]
-    advice, filled = list(_advice(report)), list(_filled(report))
+    advice = list(_advice(report))
+    filled = list(_filled(report))
     room = max(0, _MOST - len(first) - len(advice))
     return [*first, *filled[:room], *advice][:_MOST]
 
@@ -35,12 +36,11 @@ def _total(rows: Sequence[Row], column: str) -> float:
 
 
 def _spent(report: Report) -> Iterator[str]:
-    kinds, models, where = (
-        report["kinds"],
-        report.get("models", ()),
-        report.get("where", ()),
-    )
-    count, usd = _total(kinds, "responses"), _total(kinds, "dollars")
+    kinds = report["kinds"]
+    models = report.get("models", ())
+    where = report.get("where", ())
+    count = _total(kinds, "responses")
+    usd = _total(kinds, "dollars")
     unpriced = _total([row for row in models if row["dollars"] is None], "responses")
     files = ", ".join(many(row["sessions"], row["kind"]) for row in kinds)
     copied = _noted(report, COPIED)
@@ -150,7 +150,8 @@ def _name(row: Row) -> str:
 
 
 def _filled(report: Report) -> Iterator[str]:
-    window, files = report.get("window", ()), report.get("files", ())
+    window = report.get("window", ())
+    files = report.get("files", ())
     if window:
         most = (f"{row['share']:.0%} {_name(row)}" for row in window[:3])
         yield f"The window is filled by {', '.join(most)}."
@@ -162,7 +163,8 @@ def _filled(report: Report) -> Iterator[str]:
 
 def _advice(report: Report) -> Iterator[str]:
     """Name the line to set, what it saves, and what it makes the agent need again."""
-    tried, sure = report.get("what if", ()), report.get("set this", ())
+    tried = report.get("what if", ())
+    sure = report.get("set this", ())
     if not tried:
         yield (
             sure[0]["line"]

@@ -104,7 +104,8 @@ class _Biller:
         """Bill a prompt; the weights are scaled to its tokens."""
         bill = self._bill(frame.context, at, frame.step.settled)
         scale = frame.prompt_tokens / (bill.read + bill.written + bill.uncached or 1)
-        read, written = round(bill.read * scale), round(bill.written * scale)
+        read = round(bill.read * scale)
+        written = round(bill.written * scale)
         rest = frame.prompt_tokens - read - written
         written += min(rest, 0)
         hour = written if bill.written_1h else 0
@@ -140,13 +141,17 @@ class _Biller:
 def _shown(messages: list[Message], frame: Frame) -> list[Message]:
     """Return what a summary is written from: what was sent last, or a head and a
     trimmed middle."""
-    settings, kept = frame.settings, frame.step.kept
+    settings = frame.settings
+    kept = frame.step.kept
     if not settings.head_tokens and settings.tail_tokens is None:
         return messages
-    over, keep, head = settings.trim_over, settings.trim_keep, summary_place(kept)
+    over = settings.trim_over
+    keep = settings.trim_keep
+    head = summary_place(kept)
     middle = messages[head : len(messages) - len(kept) + head]
     trimmed = trim_results(middle, trim_over=over, trim_keep=keep, keep_unseen=False)
-    shown, as_sent = [*messages[:head], *trimmed], messages[: last_assistant(messages)]
+    shown = [*messages[:head], *trimmed]
+    as_sent = messages[: last_assistant(messages)]
     fits = (
         frame.replaced_tokens + settings.summary_max_tokens <= settings.context_window
     )

@@ -73,7 +73,9 @@ def repeated_at(
     """
     if settings.keep_alive == session.settings.keep_alive:
         return [
-            repeat.at for repeat in session.repeats if request.at < repeat.at < until
+            repeat.at
+            for repeat in session.extras.repeats
+            if request.at < repeat.at < until
         ]
     times = (
         request.at + n * settings.repeat_after

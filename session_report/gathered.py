@@ -22,16 +22,25 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, NamedTuple, cast
 
-from agentlib import messages
+from agentlib import messages, replies
 from agentlib import session_file as file
 from agentlib.auto_compact import summary_message
 from agentlib.estimation import message_tokens, prompt_tokens
 from agentlib.hooks import READS, Hooks, file_of, hooked
-from agentlib.messages import Block, Message, blocks, result_text, tool_names
+from agentlib.mending import MISSING
+from agentlib.messages import (
+    Block,
+    Message,
+    blocks,
+    interrupted,
+    result_text,
+    tool_names,
+)
 from agentlib.presets import CLAUDE_CODE
+from agentlib.session_extras import Extra
 from agentlib.session_file import Line
 from agentlib.spending import listed_name
-from agentlib.transcripts import MISSING, Session, interrupted
+from agentlib.transcripts import Session
 from session_report.formats import About
 from session_report.formats.claude_code import is_message
 from session_report.usages import calls_of
@@ -131,16 +140,23 @@ class Gathered:
     """
 
     def __init__(self) -> None:
-        self._events, self._seen, self._newest = dict[str, _Event](), set[str](), 0.0
+        self._events = dict[str, _Event]()
+        self._seen = set[str]()
+        self._newest = 0.0
         self._subagent = True
-        self._asides, self._agents = dict[str, Gathered](), dict[str, str]()
-        self._begun, self._parents = set[str](), dict[str, _Place]()
-        self._places, self._place = dict[str, _Place](), _Place("", "")
+        self._asides = dict[str, Gathered]()
+        self._agents = dict[str, str]()
+        self._begun = set[str]()
+        self._parents = dict[str, _Place]()
+        self._places = dict[str, _Place]()
+        self._place = _Place("", "")
         self._tip = self._place
         """The place of the newest response that is no copy."""
-        self._keys, self._words = dict[str, list[str]](), 0
+        self._keys = dict[str, list[str]]()
+        self._words = 0
         """The keys of the responses with an id, and how many words the person said."""
-        self._pending, self._queued = list[str](), list[_Event]()
+        self._pending = list[str]()
+        self._queued = list[_Event]()
         self._is_cut: bool | None = None
 
     def session(self, name: str, about: About | None = None) -> Recorded:
@@ -151,7 +167,8 @@ class Gathered:
         """
         session = Recorded(session_id=name, about=about or About())
         session.is_cut = bool(self._is_cut)
-        past, events = list[_Event](), list(self._events.values())
+        past = list[_Event]()
+        events = list(self._events.values())
         self._number_branches()
         self._identify()
         _hand_out_results(events)
@@ -166,7 +183,8 @@ class Gathered:
                 session.damage.append(
                     f"the event {event.name} is left out: {error!r:.200}"
                 )
-            event.lines, event.results = [], {}
+            event.lines = []
+            event.results = {}
             past.append(event)
         self._add_asides(session)
         if not session.history:
@@ -193,7 +211,8 @@ class Gathered:
         if self._is_cut is None and is_message(line):
             parent = line.get("parentUuid")
             self._is_cut = bool(parent) and parent not in self._places
-        kind, uuid = _kind(line, self._subagent), line.get("uuid") or name
+        kind = _kind(line, self._subagent)
+        uuid = line.get("uuid") or name
         at = _seconds(line) or self._newest
         is_new = uuid not in self._seen  # a resume or a fork copies lines
         is_reply = kind == "response" and is_new
@@ -203,7 +222,7 @@ class Gathered:
             begin = self._newest or at if is_reply else at
             if kind == "words" and self._events and begins:
                 self._events[f"{key}/cleared"] = _Event(
-                    kind=file.CLEARED, name=uuid, at=begin
+                    kind=Extra.EMPTIED, name=uuid, at=begin
                 )
             event = self._events.setdefault(key, _Event(kind=kind, name=uuid, at=begin))
             event.uuids.add(uuid)
@@ -223,7 +242,8 @@ class Gathered:
         Lines of one response share an id. But there are relays that give every response
         the same one.
         """
-        message, request = line["message"], line.get("requestId")
+        message = line["message"]
+        request = line.get("requestId")
         name = str(message.get("id") or request or uuid)
         keys = self._keys.setdefault(name, [])
         newest = self._events.get(keys[-1]) if keys else None
@@ -233,7 +253,8 @@ class Gathered:
 
     def _is_part(self, event: _Event, line: Line) -> bool:
         """Tell whether a line with the id of a response is a part of that response."""
-        message, request = line["message"], line.get("requestId")
+        message = line["message"]
+        request = line.get("requestId")
         if message.get("exact") or (request and event.request == request):
             return True
         if request and event.request:
@@ -269,7 +290,8 @@ class Gathered:
         }
         if early:
             self._asides[""] = aside = Gathered()
-            aside._events, aside._keys = early, self._keys
+            aside._events = early
+            aside._keys = self._keys
             self._keys = {}
         self._events = {
             key: event for key, event in self._events.items() if event.kind in _MARKS
@@ -278,7 +300,8 @@ class Gathered:
 
     def _aside(self, line: Line, name: str) -> "Gathered":
         """Return the conversation of the sub-agent that wrote a line."""
-        uuid, parent = str(line.get("uuid") or name), str(line.get("parentUuid"))
+        uuid = str(line.get("uuid") or name)
+        parent = str(line.get("parentUuid"))
         agent = str(line.get("agentId") or self._agents.get(parent) or uuid)
         self._agents[uuid] = agent
         return self._asides.setdefault(agent, Gathered())
@@ -304,7 +327,8 @@ class Gathered:
         `key`: that of its event. The chain goes on behind a compaction, whose boundary
         has no parent either.
         """
-        uuid, parent = line.get("uuid"), line.get("parentUuid", "")
+        uuid = line.get("uuid")
+        parent = line.get("parentUuid", "")
         if not uuid or uuid in self._places or line.get("isSidechain"):
             return False
         place = self._places.get(parent or "", self._place)
@@ -324,7 +348,9 @@ class Gathered:
     def _number_branches(self) -> None:
         """Give each response the number of its branch, from the newest response of each
         root."""
-        numbers, roots, tips = dict[str, int](), set[str](), count(1)
+        numbers = dict[str, int]()
+        roots = set[str]()
+        tips = count(1)
         for name, parent in reversed(self._parents.items()):
             if name not in numbers:
                 numbers[name] = next(tips) if parent.root in roots else 0
@@ -388,12 +414,13 @@ def _is_said(line: Line) -> bool:
 
 def _prompt(message: Message) -> int:
     """Return the prompt that a line of a response says, 0 if it says none."""
-    return prompt_tokens(messages.counts(message.get("usage")))
+    return prompt_tokens(replies.counts(message.get("usage")))
 
 
 def _without_summary(events: Sequence[_Event]) -> set[str]:
     """Name the boundaries behind which no summary stands, but a response."""
-    bare, boundary = set[str](), ""
+    bare = set[str]()
+    boundary = ""
     for event in events:
         if event.kind in ("response", file.COMPACT) and boundary:
             bare.add(boundary)
@@ -477,11 +504,11 @@ def _our_lines(
         case "summary":
             text = "\n".join(block["text"] for block in event.blocks("text"))
             return [_summary_line(event, text, before, session)]
-        case file.CLEARED:
+        case Extra.EMPTIED:
             return [
                 {
                     "type": "system",
-                    "subtype": file.CLEARED,
+                    "subtype": Extra.EMPTIED,
                     "uuid": event.name + "/cleared",
                 }
             ]
@@ -535,13 +562,15 @@ def _attached_again(summary: str, session: Session) -> str:
 
     Claude Code attaches them again after a compaction and doesn't log it.
     """
-    results, files = dict[str, str](), dict[str, str]()
-    since = session.history[(session.cleared or [0])[-1] :]
+    results = dict[str, str]()
+    files = dict[str, str]()
+    since = session.history[(session.extras.emptied or [0])[-1] :]
     for block in (b for m in reversed(since) for b in reversed(blocks(m))):
         if block["type"] == "tool_result":
             results[block["tool_use_id"]] = result_text(block)
         elif block["type"] == "tool_use" and block["name"] in READS:
-            path, text = file_of(block), results.get(block["id"])
+            path = file_of(block)
+            text = results.get(block["id"])
             if path and text is not None:
                 files.setdefault(path, text)
         if len(files) == CLAUDE_CODE.restore_files:
@@ -577,7 +606,8 @@ def _exchange(event: _Event) -> list[Line]:
     results = [result for result in event.results.values() if result]
     lost = [interrupted(name) for name, result in event.results.items() if not result]
     results += [block for message in lost for block in blocks(message)]
-    reply, told = messages.stripped(content), messages.stripped(results)
+    reply = replies.stripped(content)
+    told = replies.stripped(results)
     lines = [_line(event, "assistant", reply, usage=usage, stop_reason=stop)]
     return lines + [_line(event, "user", told, part="/results")] * bool(results)
 
@@ -593,7 +623,8 @@ def _usage(event: _Event) -> Block:
     """
     parts = [line["message"] for line in event.lines]
     usages = [_bill(part) for part in parts if part.get("usage")] or [{}]
-    model, is_exact = str(parts[0].get("model") or ""), bool(parts[0].get("exact"))
+    model = str(parts[0].get("model") or "")
+    is_exact = bool(parts[0].get("exact"))
     top = usages[-1]
     if not is_exact:
         prompts = [prompt_tokens(usage) for usage in usages]
@@ -628,9 +659,9 @@ def _usage(event: _Event) -> Block:
 def _bill(message: Message) -> Mapping[str, Any]:
     """Return the usage of a response. Raises what `BROKEN` lists if no API can have
     sent it."""
-    usage: Block = messages.received({"usage": message["usage"]})["usage"]
+    usage: Block = replies.received({"usage": message["usage"]})["usage"]
     for each in (usage, *_dicts(usage.get("iterations"))):
-        _check_counts(messages.counts(each))
+        _check_counts(replies.counts(each))
     return usage
 
 

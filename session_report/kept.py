@@ -46,9 +46,13 @@ from session_report.need import named_blocks
 from session_report.one import Row
 from session_report.tools import files_of, kind_of
 
-MESSAGES, RULES = "your messages", "your rules"
-EDITED, READ = "files edited", "files only read"
-NUMBERS, ERRORS, COMMANDS = "numbers", "error lines", "commands"
+MESSAGES = "your messages"
+RULES = "your rules"
+EDITED = "files edited"
+READ = "files only read"
+NUMBERS = "numbers"
+ERRORS = "error lines"
+COMMANDS = "commands"
 TODOS = "open todos"
 EARLIER = "your messages from before"
 STILL = "of these, in the summary before"
@@ -84,7 +88,8 @@ _RULE = re.compile(
 )
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+|(?<=[。！？])")
 _BULLET = re.compile(r"^[\s*\-\d.)]+")
-_SHORTEST_RULE, _LONGEST_WITH_RULE = 15, 400
+_SHORTEST_RULE = 15
+_LONGEST_WITH_RULE = 400
 _NUMBER = re.compile(r"(?<![\w.#-])(?:\d{1,3}(?:,\d{3})+|\d{3,})(?!\w|\.\d)")
 _ERROR = re.compile(r"\b\w*(?:Error|Exception)\b|\b[Ff]ailed\b")
 _ERROR_WORDS = ("Error", "Exception", "ailed")
@@ -103,7 +108,11 @@ _FOOT = re.compile(
 )
 _STRIDE = 16
 """Letters from one piece of a text that is looked up to the next."""
-_QUOTE, _PIECE, _STEP, _SPECIFIC, _SHORTEST_COMMAND = 30, 10, 8, 30, 6
+_QUOTE = 30
+_PIECE = 10
+_STEP = 8
+_SPECIFIC = 30
+_SHORTEST_COMMAND = 6
 _RUN = 40
 """Characters in a row by which a message from before is known again."""
 
@@ -138,12 +147,15 @@ def compacted(session: Session) -> list[Compacted]:
     'The user said "Never touch main.py."'. One message of two and the only rule are
     kept.
     """
-    measured, start, before = list[_Measured](), 0, ""
+    measured = list[_Measured]()
+    start = 0
+    before = ""
     talk = _Talk(session)
     for number, compaction in enumerate(session.compactions, 1):
         if compaction.message is None:
             continue
-        summary, end = summary_of(compaction), compaction.seen
+        summary = summary_of(compaction)
+        end = compaction.seen
         items = _items(talk, start, compaction)
         earlier = talk.messages(0, start)
         items[EARLIER] = earlier
@@ -152,7 +164,8 @@ def compacted(session: Session) -> list[Compacted]:
         items[EARLIER_RULES] = _rules(earlier)
         items[QUOTES] = _quotes(summary)
         measured.append(_Measured(number, end, items, summary))
-        start, before = end, normal(summary)
+        start = end
+        before = normal(summary)
     unsaid = _unsaid(session, measured)
     if measured and isinstance(session, Recorded) and session.is_cut:
         measured = [each for each in measured if each.end != measured[0].end]
@@ -203,7 +216,8 @@ def rows(session: Session) -> list[Row]:
 def sums(session: Session) -> list[Row]:
     """Return the same without texts, with a `key` that copies share, and the rules at
     the last compaction."""
-    every, found = compacted(session), list[Row]()
+    every = compacted(session)
+    found = list[Row]()
     for each in every:
         for row in _counted(each):
             found.append({"key": each.key, **row})
@@ -219,7 +233,8 @@ def sums(session: Session) -> list[Row]:
 
 def _counted(each: Compacted) -> Iterator[Row]:
     for kind in KINDS:
-        flags, texts = each.kept[kind], each.items[kind]
+        flags = each.kept[kind]
+        texts = each.items[kind]
         gone = [text for text, flag in zip(texts, flags, strict=True) if not flag]
         if flags:
             yield {
@@ -282,7 +297,8 @@ class _Talk:
 
 def _items(talk: _Talk, start: int, compaction: Compaction) -> dict[str, list[str]]:
     """Return the texts of each kind that a compaction replaced."""
-    end, session = compaction.seen, talk.session
+    end = compaction.seen
+    session = talk.session
     stayed = _stayed(talk, compaction)
     replaced = [
         message
@@ -405,7 +421,8 @@ def _command(call: Mapping[str, Any]) -> Iterator[str]:
 
 def _todos(calls: Sequence[Any]) -> list[str]:
     """Return what is still open of the newest list of todos."""
-    listed, tasks = dict[str, str](), dict[str, dict[str, str]]()
+    listed = dict[str, str]()
+    tasks = dict[str, dict[str, str]]()
     for block in calls:
         given: Any = block["input"]
         if block["name"] in _WHOLE_LISTS:
@@ -470,7 +487,8 @@ def _whole(text: str, within: str) -> bool:
     `normal`."""
     at = within.find(text)
     while text and at >= 0:
-        before, after = within[at - 1 : at], within[at + len(text) : at + len(text) + 1]
+        before = within[at - 1 : at]
+        after = within[at + len(text) : at + len(text) + 1]
         is_word = (before + text[0]).replace("_", "a").isalnum() and len(before) == 1
         goes_on = (text[-1] + after).replace("_", "a").isalnum() and len(after) == 1
         if not is_word and not goes_on:
@@ -547,7 +565,8 @@ def _unsaid(session: Session, measured: Sequence[_Measured]) -> set[tuple[int, s
     sixteen letters, and a long quote that stands in it has one of them whole.
     """
     wanted = dict[str, set[tuple[int, str, str]]]()
-    missing, short = set[tuple[int, str, str]](), set[tuple[int, str, str]]()
+    missing = set[tuple[int, str, str]]()
+    short = set[tuple[int, str, str]]()
     for each in measured:
         for quote in each.items[QUOTES]:
             for part in _CUT.split(quote):
@@ -629,7 +648,8 @@ def pooled(every: Sequence[Sequence[Compacted]]) -> list[Row]:
     have a row for each class of length, too. Copies in other files count once.
     """
     files = _without_copies(every)
-    shares, chances = dict[str, list[list[bool]]](), dict[str, list[bool]]()
+    shares = dict[str, list[list[bool]]]()
+    chances = dict[str, list[bool]]()
     for place, one in enumerate(files):
         other = files[(place + 1) % len(files)][0].summary if len(files) > 1 else ""
         for each in one:
@@ -646,7 +666,8 @@ def pooled(every: Sequence[Sequence[Compacted]]) -> list[Row]:
 
 
 def _without_copies(every: Sequence[Sequence[Compacted]]) -> list[list[Compacted]]:
-    seen, files = set[str](), list[list[Compacted]]()
+    seen = set[str]()
+    files = list[list[Compacted]]()
     for one in every:
         new = [each for each in one if each.key not in seen]
         seen |= {each.key for each in one}

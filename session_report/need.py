@@ -62,7 +62,8 @@ def needs(frames: Sequence[Frame]) -> list[Need]:
     On paper: a file is read, its result is cleared, and an edit names 50 of its
     characters. That request has a need of one output and the tokens of the result.
     """
-    again, counted = set[int](), list[Need]()
+    again = set[int]()
+    counted = list[Need]()
     for frame in frames:
         if frame.compaction or frame.step.texts:
             again = set[int]()
@@ -139,7 +140,9 @@ def _quotes(
 
     `requests`: how many there are, because the session may still grow.
     """
-    index, seen, table = _Index(), 0, list[list[list[Quote]]]()
+    index = _Index()
+    seen = 0
+    table = list[list[list[Quote]]]()
     for request in session.requests[:requests]:
         for message in session.history[seen : request.seen]:
             index.add(message)
@@ -194,7 +197,9 @@ class _Index:
         """Find what a block repeats, from its beginning on, each time as much as
         possible."""
         text = said(block)
-        found, start, at = list[Quote](), 0, 0
+        found = list[Quote]()
+        start = 0
+        at = 0
         while at <= len(text) - _PIECE:
             is_known = text[at : at + _PIECE] in self._first
             span = self._longest(text, start, at) if is_known else None
@@ -249,7 +254,8 @@ def _span(text: str, start: int, at: int, source: str, begin: int) -> tuple[int,
 
 def _common(one: str, other: str) -> int:
     """Return how many characters at the beginning are the same."""
-    low, high = 0, min(len(one), len(other)) + 1
+    low = 0
+    high = min(len(one), len(other)) + 1
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (

@@ -57,7 +57,8 @@ def _unpacked(
     raw: BinaryIO, skipped: list[str], progress: Callable[[int], object]
 ) -> Iterator[bytes]:
     """Yield the lines of a compressed file, as many as it has whole."""
-    rest, is_whole = io.BytesIO(), True
+    rest = io.BytesIO()
+    is_whole = True
     unpack = zstandard.ZstdDecompressor().decompressobj(read_across_frames=True)
     try:
         while chunk := raw.read(_CHUNK):

@@ -39,17 +39,13 @@ from session_report.tools import files_of, kind_of
 from session_report.weights import Weights
 
 Row = dict[str, Any]
-READS, GROWTH, ANSWERS, FIRST = (
-    "cache reads",
-    "new in the prompt",
-    "answers",
-    "first prompts",
-)
-PAUSE, WARM, COMPACTION = (
-    "rewritten after a pause",
-    "rewritten without pause",
-    "compactions",
-)
+READS = "cache reads"
+GROWTH = "new in the prompt"
+ANSWERS = "answers"
+FIRST = "first prompts"
+PAUSE = "rewritten after a pause"
+WARM = "rewritten without pause"
+COMPACTION = "compactions"
 BESIDE = "other calls"
 NOT_COUNTED = "no token count"
 """Where dollars go.
@@ -60,7 +56,9 @@ advisors, fallbacks and whatever else was asked for one response, and web search
 the file has their bills. NOT_COUNTED: responses whose file has no token count, so they
 cost what nobody knows.
 """
-_LEAST, _SHARE, _FALL = 1_000, 0.05, 0.97
+_LEAST = 1_000
+_SHARE = 0.05
+_FALL = 0.97
 """Fewer tokens than this, or than this share of the prompt, count as new. A prompt that
 is smaller than this share of the last one has lost something."""
 _USUAL = {READS: 0.1, ANSWERS: 5.0}
@@ -97,7 +95,8 @@ def responses(session: Session) -> list[Row]:
     next one has 10,500 and reads nothing, so 500 tokens are new and 10,000 rewritten
     after a pause.
     """
-    pairs, life = pairwise([None, *session.requests]), lifetime(session)
+    pairs = pairwise([None, *session.requests])
+    life = lifetime(session)
     return [_response(session, life, turn, *pair) for turn, pair in enumerate(pairs, 1)]
 
 
@@ -115,16 +114,20 @@ def _response(
     request: Request | None,
 ) -> Row:
     assert request
-    usage, model = request.usage, model_of(session, request.usage)
+    usage = request.usage
+    model = model_of(session, request.usage)
     start, old = (before.seen, prompt_tokens(before.usage)) if before else (-1, 0)
     repeats = [
-        each for each in session.repeats if before and before.at < each.at < request.at
+        each
+        for each in session.extras.repeats
+        if before and before.at < each.at < request.at
     ]
     idle = request.at - max(each.at for each in [*repeats, before or request])
     compactions = [c for c in session.compactions if start < c.seen <= request.seen]
     calls: list[Usage] = usage.get("calls") or []
     own = [*(call for call in calls if call.get("type") == ""), usage]
-    bills, prompt = [_bill([each], model) for each in own], prompt_tokens(usage)
+    bills = [_bill([each], model) for each in own]
+    prompt = prompt_tokens(usage)
     new = [bill["written"] + bill["uncached"] for bill in bills]
     # Only the first call of a response can miss what the response before has written.
     first = prompt_tokens(own[0])
@@ -132,11 +135,13 @@ def _response(
     share = again / (new[0][0] or 1) * (again > max(_LEAST, _SHARE * first))
     why = (PAUSE if idle > life else WARM) if share else GROWTH
     if before is None or any(
-        start < place <= request.seen for place in session.cleared
+        start < place <= request.seen for place in session.extras.emptied
     ):
-        why, share = FIRST, 1
+        why = FIRST
+        share = 1
     elif any(compaction.message for compaction in compactions):
-        why, share = COMPACTION, 1
+        why = COMPACTION
+        share = 1
     places = (READS, GROWTH, ANSWERS, COMPACTION, BESIDE, why)
     spent = {where: np.zeros(2) for where in places}
     summaries = _bill((usage for c in compactions for usage in c.usage), model)
@@ -147,7 +152,8 @@ def _response(
     spent[GROWTH] += (1 - share) * new[0] + sum(new[1:], np.zeros(2))
     spent[why] += share * new[0]
     spent[BESIDE] += sum(bill["searches"] for bill in bills)
-    beside, unknown = list[Row](), Counter[str]()
+    beside = list[Row]()
+    unknown = Counter[str]()
     for call in (call for call in calls if call.get("type") != ""):
         name = call.get("model") or model
         where = COMPACTION if call.get("type") == "compaction" else BESIDE
@@ -190,7 +196,8 @@ def _copy_key(request: Request) -> str:
     message alone may be a relay's, so the prompt has to be the same as well. Without an
     id the time stands for it.
     """
-    name, prompt = request.usage.get("id"), prompt_tokens(request.usage)
+    name = request.usage.get("id")
+    prompt = prompt_tokens(request.usage)
     if not name:
         return f"{request.at} {prompt}"
     first, *_ = [*blocks(request.reply), Block()]
@@ -269,7 +276,8 @@ def window(session: Session) -> list[Row]:
     A text counts once for each request that sent it. System prompt and tools are one
     lump, because session files don't have them.
     """
-    weights, calls = Weights(session), calls_of(session)
+    weights = Weights(session)
+    calls = calls_of(session)
     first = next(
         (c.seen for c in session.compactions if c.message), len(session.history)
     )
@@ -305,7 +313,8 @@ def calls_again(session: Session) -> list[Row]:
     results = {
         r["tool_use_id"]: r for m in session.history for r in of_type(m, "tool_result")
     }
-    seen, again = dict[str, set[str]](), list[Row]()
+    seen = dict[str, set[str]]()
+    again = list[Row]()
     for name, call in calls_of(session).items():
         key = json.dumps([call["name"], call["input"]], sort_keys=True)
         text = result_text(results.get(name, {}))
@@ -327,10 +336,12 @@ def compactions(session: Session) -> list[Row]:
 
     `before` is the size that the file notes, or else that of the last prompt.
     """
-    rows, seen = list[Row](), [request.seen for request in session.requests]
+    rows = list[Row]()
+    seen = [request.seen for request in session.requests]
     sizes = [prompt_tokens(request.usage) for request in session.requests]
     for number, compaction in enumerate(session.compactions, 1):
-        place, message = bisect_left(seen, compaction.seen), compaction.message
+        place = bisect_left(seen, compaction.seen)
+        message = compaction.message
         summary = (
             summary_text(message).partition(PUT_BACK)[0].strip() if message else ""
         )
@@ -354,7 +365,8 @@ def losses(session: Session) -> list[Row]:
     them, see `replay.need`. `turn` is when that happened first, `times` how often it
     did, and `quote` has the words. The agent may have found them again by other means.
     """
-    calls, lost = calls_of(session), dict[int, Row]()
+    calls = calls_of(session)
+    lost = dict[int, Row]()
     places = {
         key: (place, what_of(block, message, calls))
         for place, message in enumerate(session.history)

@@ -49,11 +49,10 @@ UNPRICED = "not priced: "
 """Begins a note on what the dollars leave out."""
 _NOTES = ("journal.jsonl", "history.jsonl", "session_index.jsonl")
 """Files of Claude Code and Codex that lie beside sessions and hold none."""
-_BROKEN, _ENDED = "broken", "reading it ended the process, perhaps for want of memory"
-FALLS, LOST = (
-    "silent falls of the prompt",
-    "pieces lost by compactions and asked for again",
-)
+_BROKEN = "broken"
+_ENDED = "reading it ended the process, perhaps for want of memory"
+FALLS = "silent falls of the prompt"
+LOST = "pieces lost by compactions and asked for again"
 
 
 def in_silence(results: Iterable[Any], *, total: int) -> Iterable[Any]:
@@ -82,10 +81,12 @@ def each(
         broken = [path for path in paths if failed.get(path) == _BROKEN]
         more = _one_by_one(function, broken)
         failed = {path: failed[path] for path in failed if path not in broken}
-        found, failed = found | more[0], failed | more[1]
+        found = found | more[0]
+        failed = failed | more[1]
         return {path: found[path] for path in paths if path in found}, failed
     under_way = dict[futures.Future[Result], Item]()
-    found, failed = dict[Item, Result](), dict[Item, str]()
+    found = dict[Item, Result]()
+    failed = dict[Item, str]()
     try:  # Ctrl-C may come at the first of them already
         for path in paths:
             under_way[executor.submit(function, path)] = path
@@ -108,7 +109,9 @@ def _one_by_one(
 ) -> tuple[dict[Item, Result], dict[Item, str]]:
     """Do what `each` does after a process has ended: with one process for one file
     after the other, so that it is known which file ends it."""
-    found, failed, rest = dict[Item, Result](), dict[Item, str](), [*paths]
+    found = dict[Item, Result]()
+    failed = dict[Item, str]()
+    rest = [*paths]
     while rest:
         with _pool(1, is_apart=True) as own:
             while rest:
@@ -169,7 +172,9 @@ def _tables(
 ) -> dict[str, DataFrame]:
     """Make the tables of one conversation in a file."""
     about = session.about if isinstance(session, Recorded) else About()
-    every, spent, notes = responses(session), list[Row](), list[Row]()
+    every = responses(session)
+    spent = list[Row]()
+    notes = list[Row]()
     for row in every:
         name = {"response": f"{path}#{number}/{row['turn']}"}
         notes += [{**name, "what": what, "number": n} for what, n in _notes(row)]
@@ -229,7 +234,8 @@ def _places(row: Row) -> list[Row]:
     ]
     for call in row["beside"]:
         tokens, dollars = call["sums"]
-        where, model = call["where"], call["model"]
+        where = call["where"]
+        model = call["model"]
         places.append(
             {"where": where, "tokens": tokens, "dollars": dollars, "model": model}
         )
@@ -296,7 +302,8 @@ def overview(
     shown_names = short_names(tables["spent"]["project"].unique())
     for table in tables.values():
         table["project"] = table["project"].map(shown_names)
-    spent, filled = tables["spent"], tables["window"]
+    spent = tables["spent"]
+    filled = tables["window"]
     is_copy = ~spent["response"].isin(_originals(spent))
     spent["day"] = _days(spent["at"], timezone)
     filled["share"] = filled["tokens"] / (filled["tokens"].sum() or 1.0)

@@ -10,7 +10,9 @@ from typing import Any
 
 from session_report.one import PAUSE, Row
 
-_POINTS, _MARKS, _NAMED = 400, 120, 5
+_POINTS = 400
+_MARKS = 120
+_NAMED = 5
 Plot = dict[str, Any]
 
 
@@ -45,7 +47,8 @@ def prompts(report: Mapping[str, list[Row]]) -> Plot:
     """Draw the prompts of one session over its turns, and mark where it lost
     something."""
     rows = report["prompts"]
-    last, top = len(rows), max((row["prompt"] for row in rows), default=0) or 1
+    last = len(rows)
+    top = max((row["prompt"] for row in rows), default=0) or 1
     heights = [100 * row["prompt"] / top for row in rows]
     step = -(-last // _POINTS)
     peaks = [max(heights[at : at + step]) for at in range(0, last, step)]
@@ -81,7 +84,8 @@ def _events(report: Mapping[str, list[Row]]) -> Iterator[tuple[int, str, float, 
     """Yield turn, kind, weight and sentence of each miss of the cache, fall and
     compaction."""
     for row in report.get("misses", []):
-        kind, tokens = "pause" if row["why"] == PAUSE else "miss", row["rewritten"]
+        kind = "pause" if row["why"] == PAUSE else "miss"
+        tokens = row["rewritten"]
         says = f"{tokens:,.0f} tokens {row['why']}, after {row['minutes']:,.0f} minutes"
         yield row["turn"], kind, tokens, says
     for row in report.get("clearings", []):

@@ -14,7 +14,8 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from agentlib.auto_compact import SummaryFailed, summary_text
-from agentlib.estimation import estimate_text, meter, prompt_tokens
+from agentlib.engine_check import run_engine
+from agentlib.estimation import estimate_text, new_meter, prompt_tokens
 from agentlib.hooks import (
     READS,
     Hooks,
@@ -32,7 +33,7 @@ from agentlib.messages import (
     blocks,
     result_text,
 )
-from agentlib.pipeline import ContextEngine, Now, compact, run_engine
+from agentlib.pipeline import ContextEngine, Now, compact
 from agentlib.recovery import breaker
 from agentlib.session_file import (
     Compaction,
@@ -86,7 +87,7 @@ class _Replay:
     def __post_init__(self) -> None:
         self.weights = Weights(self.session)
         base_chars = len(self.session.system) + len(str(self.session.tools))
-        self.meter = meter(
+        self.meter = new_meter(
             self.settings.estimator, base_chars, lambda m: self.weights.of(m).guess
         )
         self.view: list[Message] = []
@@ -95,9 +96,11 @@ class _Replay:
             [],
             0,
         )  # before the last compaction: view, seen
-        self.seen, self.settled = 0, 0
+        self.seen = 0
+        self.settled = 0
         self.last: Request | None = None
-        self.changed, self.as_recorded = False, True
+        self.changed = False
+        self.as_recorded = True
         self.summary_request = 0
         self.tried: list[Compaction] = []
 
@@ -110,19 +113,25 @@ class _Replay:
             if c not in by_hand and c.trigger != "reactive"
         }
         refused = [c for c in compactions if c.trigger == "reactive"]
-        turn, by_hand_step = 0, None
+        turn = 0
+        by_hand_step = None
         for event in sorted([*by_hand, *self.session.requests], key=lambda e: e.seen):
-            for place in self.session.cleared:
+            for place in self.session.extras.emptied:
                 if self.seen <= place < event.seen:
-                    self.view, self.before, self.seen, self.settled = [], [], place, 0
-            for place in self.session.undone:
+                    self.view = []
+                    self.before = []
+                    self.seen = place
+                    self.settled = 0
+            for place in self.session.extras.undone:
                 if self.seen <= place < event.seen:
                     view, seen = self.whole
                     later = self.session.history[seen : self.seen]
                     self.view = in_place_of(None, [*view, *later])
-                    self.settled, self.changed = 0, True
+                    self.settled = 0
+                    self.changed = True
             arrived = self.session.history[self.seen : event.seen]
-            self.view, self.before = self.view + arrived, self.before + arrived
+            self.view = self.view + arrived
+            self.before = self.before + arrived
             self.seen = event.seen
             if isinstance(event, Compaction):
                 by_hand_step = self._compact("manual", event.focus, event, event, turn)
@@ -190,7 +199,8 @@ class _Replay:
             usages = recorded.usage if recorded else ()
             self.summary_request = max(map(prompt_tokens, usages), default=0)
         self.tried += compactions_of(step, event.at, event.seen)
-        self.view, self.settled = step.applied(self.view), step.settled
+        self.view = step.applied(self.view)
+        self.settled = step.settled
         return step
 
     def _idle(self, at: float) -> float:
@@ -269,7 +279,9 @@ class _Replay:
             kinds=self.weights.kinds(tokens),
         )
         self.view = answered(context) if self.changed else context
-        self.before, self.changed, self.last = context, False, request
+        self.before = context
+        self.changed = False
+        self.last = request
         self.summary_request = 0
         return frame
 

@@ -37,7 +37,8 @@ def engine(policy: Policy) -> ContextEngine:
     """
 
     def step(now: Now) -> Step:
-        view, old = policy(list(now.messages), now.idle), set(map(id, now.messages))
+        view = policy(list(now.messages), now.idle)
+        old = set(map(id, now.messages))
         edited = [place for place, message in enumerate(view) if id(message) not in old]
         summaries = (view[i] for i in edited if any(map(is_summary, blocks(view[i]))))
         settled = edited[-1] + 1 if edited else min(now.settled, len(view))
@@ -62,12 +63,14 @@ def judge(
     """
     from pandas import DataFrame
 
-    rate, rows = rates(model), list[dict[str, float]]()
+    rate = rates(model)
+    rows = list[dict[str, float]]()
     for session in sessions:
         ttl = lifetime(session)
         writing = rate["cache_write_1h" if ttl == LONG else "cache_write_5m"]
         frames = replay(session, lasting(settings, ttl), engine=engine)
-        turns, billed = table(frames), bills(session, frames)
+        turns = table(frames)
+        billed = bills(session, frames)
         again = {"written": turns["reread"].sum()}
         again["read"] = turns["tokens"][turns["need"] > 0].sum()
         paid = [priced(usage, model) for bill in billed for usage in bill.usages]
@@ -79,6 +82,7 @@ def judge(
         spent += (
             writing * again["written"] + rate["cache_read"] * again["read"]
         ) / MILLION
-        need, tokens = 100 * turns["need"].mean(), turns["tokens"].sum()
+        need = 100 * turns["need"].mean()
+        tokens = turns["tokens"].sum()
         rows.append({"tokens": tokens, "dollars": spent, "need": need, **kinds})
     return DataFrame(rows)

@@ -32,8 +32,10 @@ def forgotten(session: Session, settings: Settings) -> list[Row]:
     On paper: a file is read at turn 2, a compaction before turn 5 drops it, and turn 7
     quotes it. Its age is 3, and it was needed once.
     """
-    frames, calls = replay(session, settings), calls_of(session)
-    came, lost = dict[int, int](), dict[int, Row]()
+    frames = replay(session, settings)
+    calls = calls_of(session)
+    came = dict[int, int]()
+    lost = dict[int, Row]()
     for frame in frames:
         held = {key for message in frame.context for key, _ in named_blocks(message)}
         for message in frame.before:
@@ -65,7 +67,8 @@ def put_back(score: Score, pieces: Iterable[Row], room: int) -> list[Row]:
     seen = [
         ({name: row[name] for name in row if name != NEEDED}, row) for row in pieces
     ]
-    chosen, left = list[Row](), room
+    chosen = list[Row]()
+    left = room
     for _, row in sorted(seen, key=lambda pair: score(pair[0]), reverse=True):
         if row["tokens"] <= left:
             chosen.append(row)

@@ -85,7 +85,8 @@ def of_session(session: Session) -> Report:
         is_result = any(of_type(message, "tool_result") for message in newest)
         row["when"] = "in mid-turn" if is_result else "at a person's words"
     shown = ("turn", "minutes", "prompt", "rewritten", "dollars")
-    why, gone = ("why", *shown), (*shown, "gone", "when")
+    why = ("why", *shown)
+    gone = (*shown, "gone", "when")
     return {
         "misses": [
             {n: row[n] for n in why} for row in every if row["why"] in (PAUSE, WARM)

@@ -28,16 +28,22 @@ from matplotlib.textpath import TextPath
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 from PIL import Image, ImageColor, ImageDraw
 
-WIDTH, DPI = 7.2, 200
+WIDTH = 7.2
+DPI = 200
 """Inches, and pixels per inch: 1,440 pixels."""
 SHOWN = 720
 """Pixels of the page that a picture takes: half of its own, so it is crisp on any
 screen."""
 LINE = 72
 """Characters of a printed line, as many as fit beside JupyterLab's file list."""
-DARK, GREY, RED = "#22272E", "#5B6470", "#B23A24"
+DARK = "#22272E"
+GREY = "#5B6470"
+RED = "#B23A24"
 """Ink, quiet ink, and the accent: the one thing that a picture is about."""
-BLUE, PALE, OCHRE, ROOM = "#2F5F9E", "#BDD0E6", "#D9A24B", "#B9E0D3"
+BLUE = "#2F5F9E"
+PALE = "#BDD0E6"
+OCHRE = "#D9A24B"
+ROOM = "#B9E0D3"
 """Areas that are no kind of block."""
 
 plain = matplotlib.style.context(["default", {"font.size": 9, "axes.labelsize": 10}])
@@ -128,7 +134,8 @@ class Chart:
         self.figure = Figure(figsize=(WIDTH, height), dpi=DPI, facecolor="white")
         looks: Any = {"fontsize": 13, "fontweight": "bold", "color": DARK, "va": "top"}
         self.headline = self.figure.text(0.014, 1 - 0.12 / height, title, **looks)
-        self.page, self.height = FigureCanvasAgg(self.figure), height
+        self.page = FigureCanvasAgg(self.figure)
+        self.height = height
         self.moving: list[Artist] = []
         self._ground: Any = None
 
@@ -199,7 +206,8 @@ class Chart:
     def move(self, *artists: Artist) -> None:
         """Draw these artists, back to front, apart from the rest of the figure from now
         on."""
-        self.moving, self._ground = list(artists), None
+        self.moving = list(artists)
+        self._ground = None
         for artist in artists:
             artist.set_animated(True)
 
@@ -253,7 +261,8 @@ _CLEAR = len(_PALETTE.getpalette() or ()) // 3 - 1
 
 @cache
 def _corners(size: tuple[int, int]) -> Image.Image:
-    mask, (right, bottom) = Image.new("1", size, 1), size
+    mask = Image.new("1", size, 1)
+    (right, bottom) = size
     ImageDraw.Draw(mask).rounded_rectangle((0, 0, right - 1, bottom - 1), 20, fill=0)
     return mask
 

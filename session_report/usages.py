@@ -10,7 +10,8 @@ Source: https://github.com/anthropics/claude-code/issues/84738.
 from collections.abc import Iterable
 from typing import Any, NamedTuple, cast
 
-from agentlib.messages import Block, counts
+from agentlib.messages import Block
+from agentlib.replies import counts
 from agentlib.spending import Usage, listed_name
 
 _PROMPT = (

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from operator import is_
 
-from agentlib.estimation import breakdown, message_tokens, meter
+from agentlib.estimation import breakdown, message_tokens, new_meter
 from agentlib.messages import KINDS, Message, blocks
 from agentlib.transcripts import Session
 from offline_api.cache import Part
@@ -46,7 +46,7 @@ def _recorded(session: Session, requests: int) -> tuple[float, dict[int, Weight]
 
     Their number is an argument because the session may still grow.
     """
-    anchored = meter("anchored", len(session.system) + len(str(session.tools)))
+    anchored = new_meter("anchored", len(session.system) + len(str(session.tools)))
     table: dict[int, Weight] = {}
     for request in session.requests[:requests]:
         anchored.observe(request.context, request.usage)
@@ -64,7 +64,8 @@ class Weights:
     def __init__(self, session: Session) -> None:
         self.base, table = _recorded(session, len(session.requests))
         self._table = dict(table)
-        system, tools = len(session.system), session.tools
+        system = len(session.system)
+        tools = session.tools
         self._system_share = system / (system + len(str(tools))) if tools else 1.0
         self._context = list[Message]()
         self._sums = [

@@ -33,7 +33,8 @@ from session_report.overview import Prices, each
 from session_report.playback import Frame, replay
 
 BASELINE = "claude-code"
-SMALL, LARGE = 200_000, 1_000_000
+SMALL = 200_000
+LARGE = 1_000_000
 """The windows of Claude Code. A session with a larger prompt than the first had the
 second."""
 WINDOWS = (100_000, 125_000, 150_000, 175_000, 300_000, 400_000, 500_000, 700_000)
@@ -41,7 +42,8 @@ WINDOWS = (100_000, 125_000, 150_000, 175_000, 300_000, 400_000, 500_000, 700_00
 RESERVED = presets.CLAUDE_CODE.output_reserve + presets.CLAUDE_CODE.buffer
 FEW = 10
 """Fewer sessions than this are no ground to choose a setting on."""
-_RESAMPLED, _TWIN = 2_000, "learn-claude-code-ts"
+_RESAMPLED = 2_000
+_TWIN = "learn-claude-code-ts"
 """_TWIN: the preset that is left out, because it is learn-claude-code but for short
 results."""
 
@@ -202,7 +204,9 @@ def _tried(
     model = price_as or max(usual, key=lambda name: usual[name], default="")
     model_facts(model)
     window = window or window_of(session)
-    rows, known, life = list[Row](), dict[Any, Row](), lifetime(session)
+    rows = list[Row]()
+    known = dict[Any, Row]()
+    life = lifetime(session)
     for name, choice in every.items():
         key = fitted(choice.settings, window), choice.ttl or life
         known[key] = known.get(key) or trial(session, *key, model)
@@ -257,11 +261,9 @@ def _price_again(
     That request reads the prompt from the cache and writes the result to it. The
     requests after it read the result, until a layer changes the context.
     """
-    price, carried, writing = (
-        0.0,
-        0,
-        "cache_write_1h" if ttl == LONG else "cache_write_5m",
-    )
+    price = 0.0
+    carried = 0
+    writing = "cache_write_1h" if ttl == LONG else "cache_write_5m"
     for frame, more in zip(frames, tokens, strict=True):
         rate = rates(model, frame.prompt_tokens)
         carried = 0 if frame.compaction or frame.step.texts else carried

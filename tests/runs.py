@@ -81,7 +81,11 @@ def ctrl_c(handler: Any = signal.default_int_handler) -> Generator[None]:
 
 def state(session: Session) -> dict[str, Any]:
     """All that a session is, but for its place."""
-    return {k: v for k, v in vars(session).items() if k not in ("archives", "resumed")}
+    return {
+        k: v
+        for k, v in vars(session).items()
+        if k not in ("archives", "resumed", "size")
+    }
 
 
 def folder(path: Path) -> Scenario:

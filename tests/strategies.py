@@ -14,11 +14,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from agentlib.estimation import message_tokens, meter
+from agentlib.estimation import message_tokens, new_meter
 from agentlib.messages import (
     Block,
     Message,
-    drop_newest_thinking,
     exchanges,
     last_assistant,
     of_type,
@@ -26,7 +25,7 @@ from agentlib.messages import (
 )
 from agentlib.pipeline import Now, compact
 from agentlib.settings import Settings
-from agentlib.step import Step
+from agentlib.step import Step, drop_newest_thinking
 from session_report.frames import Shown
 
 SUMMARY = (
@@ -269,7 +268,7 @@ def play(
     are told, again and again; every fourth step is a manual compaction where `manual`
     is set.
     """
-    found, context, settled = meter(settings.estimator, 800), list[Message](), 0
+    found, context, settled = new_meter(settings.estimator, 800), list[Message](), 0
     idle = more.get("idle", (0.0, 1_000.0))
     for n, (start, stop) in enumerate(pairwise([0, *requests_of(history)])):
         now = Now(

@@ -1,6 +1,7 @@
 """The rules of the house: arrows go one way, no circles, no private names, light imports."""
 
 import ast
+import re
 import runpy
 import subprocess
 import sys
@@ -147,3 +148,56 @@ SCRIPTS = [
 def test_a_script_finds_its_imports(path: Path):
     if path.name != "__init__.py":
         assert runpy.run_path(str(path))["__doc__"]
+
+
+CORE = (
+    "messages",
+    "step",
+    "estimation",
+    "micro_compact",
+    "auto_compact",
+    "manual_compact",
+    "pipeline",
+    "transcripts",
+    "session_file",
+    "loop",
+)
+"""What runs on the plain path, as the package's docstring lists it."""
+RARE = re.compile(
+    "(^|_)(pin(s|ned)?|gated?|keep_?alive|repeats?|memory|own_notes|undo(ne)?|preview"
+    "|mend(s|ed)?|sandbox|secret|masked|endpoint|summary_model|or_else)(_|$)",
+    re.IGNORECASE,
+)
+PLUGS = {
+    ("messages", "PINNED"),  # one of the marks in texts
+    ("auto_compact", "masked"),  # no key goes into a summary
+    ("transcripts", "fold_mended"),  # a damaged file is read as far as it can be
+}
+
+
+def test_the_core_names_no_rare_feature_but_where_it_is_plugged_in() -> None:
+    listed = (ROOT / "agentlib" / "__init__.py").read_text(encoding="utf-8")
+    assert re.findall(r"^    (\w+)  ", listed, re.MULTILINE)[: len(CORE)] == list(CORE)
+    named = {
+        (module, name)
+        for module in CORE
+        for name in identifiers(OURS[f"agentlib.{module}"])
+        if RARE.search(name)
+    }
+    assert named == PLUGS
+
+
+def identifiers(path: Path) -> set[str]:
+    """All names in the code of a module: variables, attributes, functions, imports."""
+    found = set[str]()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
+                found.add(name)
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+            case ast.alias(name=name):
+                found.add(name.rpartition(".")[2])
+            case _:
+                pass
+    return {name.lstrip("_") for name in found}

@@ -63,7 +63,7 @@ PROMISES = {
         agentlib/test_main::nothing_beside_a_session_is_followed_through_a_link
         agentlib/test_main::a_copy_that_is_a_link_is_named_and_refused
         agentlib/test_before::no_copy_is_made_through_a_link
-        agentlib/test_session_file::what_stands_where_the_lock_goes_is_neither_written_nor_read""",
+        agentlib/test_session_lock::what_stands_where_the_lock_goes_is_neither_written_nor_read""",
     "Live, each command runs in bubblewrap": """
         agentlib/test_shell::without_bubblewrap_nothing_runs_unasked
         agentlib/test_render::a_command_to_confirm_is_shown_whole_as_it_runs
@@ -111,8 +111,8 @@ PROMISES = {
         agentlib/test_endpoints::a_session_survives""",
     "Two processes never work on one session": """
         agentlib/test_main::a_session_is_resumed_by_one_process_at_a_time
-        agentlib/test_session_file::a_session_that_another_process_holds_is_read_and_not_run
-        agentlib/test_session_file::a_session_that_grew_since_it_was_loaded_is_not_run""",
+        agentlib/test_session_lock::a_session_that_another_process_holds_is_read_and_not_run
+        agentlib/test_session_lock::a_session_that_grew_since_it_was_loaded_is_not_run""",
     "A text or a count that no later request": """
         agentlib/test_loop::half_a_surrogate_pair_in_a_prompt_costs_no_session
         agentlib/test_loop::a_count_of_tokens_that_cannot_be_one_costs_no_session

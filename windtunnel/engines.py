@@ -26,10 +26,12 @@ from agentlib.auto_compact import (
 from agentlib.estimation import TokenMeter, estimate_text, message_tokens
 from agentlib.hooks import Hooks, hooked
 from agentlib.messages import INPUT, PLACEHOLDER, Block, Message
+from agentlib.micro_compact import micro_compact
 from agentlib.pipeline import ContextEngine, Now
-from agentlib.recovery import or_else, truncating
+from agentlib.recovery import truncating
 from agentlib.settings import Settings
 from agentlib.step import Step, summary_place
+from agentlib.summaries import or_else
 
 ALL: dict[str, ContextEngine] = {}
 """Every engine by its name."""
@@ -136,16 +138,45 @@ def cleared_by_tokens(now: Now) -> Step:
 
 
 @engine("clears results")
+def cleared_to_a_target(now: Now) -> Step:
+    """Clear nothing before the threshold. There clear the oldest results, one by one,
+    until the context is down to 80 % of it.
+
+    Who: learn-claude-code's s08 (commit 182c6582), with 50,000 characters as its
+    threshold. Source: https://github.com/shareAI-lab/learn-claude-code,
+    `s08_context_compact/code.py`. Good for: sessions that end before the threshold,
+    which lose nothing. After it the room that was made is soon full again, and each
+    time the prompt cache ends at an early place.
+    """
+    newest, share = 3, 0.8
+    messages, settings = now.messages, now.settings
+    if now.meter.estimate(messages) <= settings.threshold_tokens:
+        return now.compact(micro="off")
+    most = len(results(messages))
+    least = newest + len(results(messages[msg.last_assistant(messages) + 1 :]))
+    keep = least
+    for number in range(most, least, -1):
+        view = micro_compact(messages, keep_recent=number, recall=settings.recall)
+        if now.meter.estimate(view) <= share * settings.threshold_tokens:
+            keep = number
+            break
+    return now.compact(
+        micro="clear", clear_when="always", keep_recent=keep, clear_at_least=0
+    )
+
+
+@engine("clears results")
 def identical_once(now: Now) -> Step:
     """Keep identical results once: the newest stays, an older one only says that it is
     the same.
 
-    Who: hermes-agent, opencode's plugin for dynamic pruning, Claude Code since 2.1.86
-    for files that are read again unchanged. Source:
-    https://github.com/NousResearch/hermes-agent, `agent/context_compressor.py`, and the
-    change log of Claude Code. Good for: agents that run the same command or read the
-    same file again and again. It loses nothing, but the prompt cache ends where the
-    older result stood.
+    Who: hermes-agent, opencode's plugin for dynamic pruning, Claude Code since
+    2.1.86 for files that are read again unchanged. Source:
+    https://github.com/NousResearch/hermes-agent, `agent/context_compressor.py`, and
+    the change log of Claude Code. Good for: agents that run the same command or
+    read the same file again and again. It loses nothing, but the prompt cache ends
+    where the older result stood. The judge's tasks never need it. On those made for
+    it (`tasks.mechanisms`) it sends half of the tokens, and costs more.
     """
     newest = {msg.result_text(r): r["tool_use_id"] for r in results(now.messages)}
     same = dict[str, str]()
@@ -178,11 +209,14 @@ def positional(now: Now) -> Step:
 def short_arguments(now: Now) -> Step:
     """Shorten the long arguments of calls that were answered. They stay valid JSON.
 
-    Who: hermes-agent (of a text in more than 500 characters of arguments, 200 stay),
-    deepagents, inspect_ai, Anthropic's API since September 2025 (`clear_tool_inputs`
-    clears them). Source: https://github.com/NousResearch/hermes-agent,
-    `agent/context_compressor.py`. Good for: agents that write whole files. A file's
-    text is on the disk, and else stands in each prompt once more.
+    Who: hermes-agent (of a text in more than 500 characters of arguments, 200
+    stay), deepagents, inspect_ai, Anthropic's API since September 2025
+    (`clear_tool_inputs` clears them). Source:
+    https://github.com/NousResearch/hermes-agent, `agent/context_compressor.py`.
+    Good for: agents that write whole files. A file's text is on the disk, and else
+    stands in each prompt once more. The judge's tasks never need it. On those made
+    for it (`tasks.mechanisms`) it costs more, because the prompt cache ends where
+    the arguments stood.
     """
     long, kept = 500, 200
 
@@ -370,10 +404,12 @@ def own_focus(now: Now) -> Step:
 def plan_put_back(now: Now) -> Step:
     """Put the agent's plan back after a compaction, as it wrote it last.
 
-    Who: gemini-cli, Claude Code (its plan and its list of things to do), hermes-agent,
-    Roo Code. Source: https://code.claude.com/docs/en/context-window. Good for: agents
-    that keep a plan. A summary tells the plan, and tells it a little differently each
-    time. This one stays as it was written.
+    Who: gemini-cli, Claude Code (its plan and its list of things to do),
+    hermes-agent, Roo Code. Source: https://code.claude.com/docs/en/context-window.
+    Good for: agents that keep a plan. A summary tells the plan, and tells it a
+    little differently each time. This one stays as it was written. The judge's
+    tasks have no plan. On those made for it (`tasks.mechanisms`) the plan stays
+    through one compaction. The second one no longer finds the call that wrote it.
     """
 
     def plan(messages: Sequence[Message]) -> list[tuple[str, str]]:
@@ -395,10 +431,12 @@ def plan_put_back(now: Now) -> Step:
 def same_language(now: Now) -> Step:
     """Ask for the summary in the person's language, with their words as an example.
 
-    Who: hermes-agent, Roo Code. Source: https://github.com/NousResearch/hermes-agent,
-    `agent/context_compressor.py`. Good for: everyone who doesn't write English. The
-    prompt of the summary is English, and models answer in the language of the last
-    prompt. After it they often stay in it.
+    Who: hermes-agent, Roo Code. Source:
+    https://github.com/NousResearch/hermes-agent, `agent/context_compressor.py`.
+    Good for: everyone who doesn't write English. The prompt of the summary is
+    English, and models answer in the language of the last prompt. After it they
+    often stay in it. No run of the course shows that, because the offline model
+    writes English whatever it is asked.
     """
     words = " ".join(text for _, text in now.waiting)[:80]
     if words.isascii():
@@ -436,8 +474,10 @@ def second_model(now: Now) -> Step:
 
     Who: hermes-agent, goose, cline, opencode, inspect_ai and others: a small model
     first, the session's own after it. Source:
-    https://github.com/NousResearch/hermes-agent, `agent/context_compressor.py`. Good
-    for: cheap models with small windows, which refuse the longest conversations.
+    https://github.com/NousResearch/hermes-agent, `agent/context_compressor.py`.
+    Good for: cheap models with small windows, which refuse the longest
+    conversations. In the judge's tasks no summary fails. On those made for it
+    (`tasks.mechanisms`) all do, and more facts are left.
     """
     return falling_back(truncating("the model failed", 2_000))(now)
 
@@ -510,9 +550,12 @@ def stops_refilling(now: Now) -> Step:
     """Stop compacting when the window refills three times in a row, and say so.
 
     Who: Claude Code since 2.1.89. Source: its change log,
-    https://github.com/anthropics/claude-code, `CHANGELOG.md`. Good for: not paying for
-    ever. If a few results fill the window again at once, the next summary won't help
-    either, and a person has to look.
+    https://github.com/anthropics/claude-code, `CHANGELOG.md`. Good for: not paying
+    for ever. If a few results fill the window again at once, the next summary won't
+    help either, and a person has to look. The judge's tasks never fill the window
+    so fast. On those made for it (`tasks.mechanisms`) few are done, while DEFAULT,
+    whose own breaker counts such compactions as well, comes to the end with most
+    details lost.
     """
     most, soon = 3, 2  # so often, within so many exchanges after the last compaction
     turns = len(msg.exchanges(now.messages))

@@ -15,10 +15,11 @@ from typing import Any, ClassVar, TypedDict
 
 from agentlib import pipeline
 from agentlib.auto_compact import Summarize, SummaryFailed, summary_message
+from agentlib.engine_check import run_engine
 from agentlib.estimation import TokenMeter, prompt_tokens
 from agentlib.hooks import Hooks
 from agentlib.messages import Message, blocks, of_type, waiting
-from agentlib.pipeline import ContextEngine, Now, run_engine
+from agentlib.pipeline import ContextEngine, Now
 from agentlib.step import Step, clearing, standing_in
 from agentlib.tools import Definition, Workspace
 from agentlib.transcripts import Session
@@ -101,9 +102,9 @@ class OpenSession(Session):
 
     def show(self, messages: Sequence[Message]) -> None:
         """Send these messages next, whatever the history says."""
-        names = dict(zip(map(id, self.context), self._ids, strict=True))
+        names = dict(zip(map(id, self.context), self.ids, strict=True))
         self.context = list(messages)
-        self._ids = [names.get(id(message), "a learner's") for message in messages]
+        self.ids = [names.get(id(message), "a learner's") for message in messages]
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 from agentlib import loop as agent_loop
 from agentlib import pipeline
 from agentlib.auto_compact import SummaryFailed, summary_text
+from agentlib.engine_check import run_engine
 from agentlib.estimation import prompt_tokens
 from agentlib.hooks import NO_HOOKS
+from agentlib.keep_alive import repeat
 from agentlib.live import model_id
 from agentlib.messages import Message, of_type
-from agentlib.pipeline import Now, run_engine
+from agentlib.pipeline import Now
 from agentlib.requests import send
 from agentlib.settings import Settings
 from agentlib.spending import Usage, dollars
@@ -401,7 +403,7 @@ class _Work:
             if due >= end:
                 break
             self.clock.pause(due - self.clock.start)
-            self.run.usages.append(self._agent().repeat().usage)
+            self.run.usages.append(repeat(self._agent()).usage)
         self.clock.pause(max(0.0, end - self.clock.start))
 
     def _most(self, number: int = 0) -> int:

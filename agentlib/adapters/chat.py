@@ -97,7 +97,8 @@ class Compaction(Conversations):
     def ours(self, message: Any) -> Message:
         """Write a message in the wire's shape."""
         whole: dict[str, Any] = record(message)
-        role, content = whole.get("role"), blocks_of(whole.get("content"))
+        role = whole.get("role")
+        content = blocks_of(whole.get("content"))
         if role in ("tool", "function"):
             name = whole.get("tool_call_id") or whole.get("name") or ""
             return result(str(name), content)
@@ -155,14 +156,13 @@ def _tokens(usage: Mapping[str, Any]) -> tuple[int, int, int, int]:
         value = usage.get(key)
         return value if isinstance(value, int) else 0
 
-    read, written = (
-        count("cache_read_input_tokens"),
-        count("cache_creation_input_tokens"),
-    )
+    read = count("cache_read_input_tokens")
+    written = count("cache_creation_input_tokens")
     if "prompt_tokens" in usage:
         details: dict[str, Any] = record(usage.get("prompt_tokens_details") or {})
         cached = read or details.get("cached_tokens") or 0
-        prompt, output = count("prompt_tokens"), count("completion_tokens")
+        prompt = count("prompt_tokens")
+        output = count("completion_tokens")
         return prompt, output, cached, 0
     prompt = count("input_tokens") + read + written
     return prompt, count("output_tokens"), read, written

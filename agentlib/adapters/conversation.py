@@ -25,13 +25,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from agentlib import auto_compact, estimation, pipeline, presets, recovery, step
+from agentlib import (
+    auto_compact,
+    estimation,
+    pipeline,
+    presets,
+    recovery,
+    replies,
+    step,
+)
 from agentlib import messages as msg
 from agentlib.adapters import shapes
 from agentlib.adapters.record import Record
 from agentlib.adapters.thread import Recorded, Thread, Writer, entries
-from agentlib.loop import Event
+from agentlib.engine_check import check_engine, run_engine
+from agentlib.events import Event
 from agentlib.messages import Message
+from agentlib.own_notes import memory_first
 from agentlib.requests import LONGEST_REPLY
 from agentlib.settings import Settings
 from agentlib.step import Step
@@ -170,9 +180,10 @@ class Conversations(Writer):
 
     def _decided(self, thread: Thread, ask: Ask, base: Callable[[], str]) -> Step:
         """Ask the engine. One that fails decides nothing."""
-        session, bills = thread.session, list[Mapping[str, Any]]()
+        session = thread.session
+        bills = list[Mapping[str, Any]]()
         system = "".join(thread.system_texts())
-        meter = estimation.meter(self.settings.estimator, len(base()) + len(system))
+        meter = estimation.new_meter(self.settings.estimator, len(base()) + len(system))
         for sent in session.requests:
             meter.observe(sent.context, sent.usage)
         rest = recovery.breaker(session.compactions, session.requests, self.settings)
@@ -187,7 +198,7 @@ class Conversations(Writer):
             persons=self._persons(thread),
         )
         try:
-            made = pipeline.run_engine(self.engine, now)
+            made = run_engine(self.engine, now)
             if self.is_cut and made.failure and made.summary is None:
                 made = self._cut(made, now)
             made.applied(now.messages)
@@ -209,7 +220,7 @@ class Conversations(Writer):
     def _cut(self, made: Step, now: pipeline.Now) -> Step:
         failure = made.failure or ""
         cut = recovery.truncating(failure, self.settings.summary_tokens)
-        shorter = pipeline.run_engine(self.engine, now.asking(cut))
+        shorter = run_engine(self.engine, now.asking(cut))
         return replace(shorter, failure=failure, rested=made.rested)
 
     def _asking(
@@ -249,7 +260,7 @@ class Conversations(Writer):
             tokens = meter.estimate(messages) + self._longest
             return tokens <= settings.context_window
 
-        own_notes = partial(recovery.memory_first, tokens=settings.summary_tokens)
+        own_notes = partial(memory_first, tokens=settings.summary_tokens)
         return [
             *([own_notes] if settings.session_memory else []),
             rest.guard,
@@ -347,7 +358,7 @@ def _check(settings: Any, engine: Any, tell: Any) -> None:
         )
     if not callable(engine):
         raise TypeError(f"engine is {engine!r:.60}; give a function of one argument")
-    pipeline.check_engine(engine)
+    check_engine(engine)
     if tell is not None and not callable(tell):
         raise TypeError(f"tell is {tell!r:.60}; give a function of one event, or none")
 
@@ -357,7 +368,7 @@ def _received(answer: Any) -> Message:
     if isinstance(answer, str):
         answer = shapes.reply([shapes.text(answer)])
     content = [block for block in answer["content"] if "part" not in block]
-    return msg.received({**answer, "content": content})
+    return replies.received({**answer, "content": content})
 
 
 def _measured(reply: Message) -> Message:

@@ -62,7 +62,8 @@ class Compaction(Conversations, CompactionStrategy):
 
         async def ask(messages: list[Any]) -> Message:
             output = await model.generate(messages, tools)
-            choice, used = output.choices[0], output.usage
+            choice = output.choices[0]
+            used = output.usage
             answer = self.ours(choice.message)
             tokens = (0, 0, 0, 0)
             if used is not None:

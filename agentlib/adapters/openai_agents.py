@@ -75,7 +75,8 @@ class Compaction(Conversations):
         return partial(self._filtered, name, model)
 
     async def _filtered(self, name: str, model: Any, data: Any) -> Any:
-        agent, given = data.agent, data.model_data
+        agent = data.agent
+        given = data.model_data
 
         async def ask(items: list[Any]) -> Message:
             context = RunContextWrapper(data.context)
@@ -179,8 +180,10 @@ def _own_tool(kind: str, item: Mapping[str, Any]) -> Block:
 
 def _reply(answer: Any) -> Message:
     """Write the model's answer to the request for a summary."""
-    used, items = answer.usage, [record(item) for item in answer.output]
-    content, stop = list[Block](), None
+    used = answer.usage
+    items = [record(item) for item in answer.output]
+    content = list[Block]()
+    stop = None
     for item in items:
         is_message = item.get("type") == "message"
         content += blocks_of(item.get("content")) if is_message else []

@@ -182,7 +182,8 @@ def _runs(
     view: Sequence[Any], homes: Mapping[int, Any]
 ) -> Iterator[tuple[Any, list[Any]]]:
     """Yield the units that follow one another in the same request."""
-    home, run = None, list[Any]()
+    home = None
+    run = list[Any]()
     for unit in view:
         parts = unit.parts if unit.kind == "request" else ()
         own = homes.get(id(parts[0])) if parts else None

@@ -20,7 +20,7 @@ from urllib.parse import quote
 from agentlib import session_file as file
 from agentlib.adapters import shapes
 from agentlib.adapters.thread import Thread
-from agentlib.messages import is_content
+from agentlib.replies import is_content
 from agentlib.session_file import Line
 from agentlib.step import Step
 
@@ -60,7 +60,8 @@ class Point:
 
     def path(self) -> list["Point"]:
         """Return the points up to this one, the oldest first."""
-        path, point = list[Point](), self.before
+        path = list[Point]()
+        point = self.before
         while point is not None:
             path.append(point)
             point = point.before
@@ -119,7 +120,8 @@ class Record:
 
     def note(self, place: Place, thread: Thread, step: Step) -> None:
         """Remember a decision, unless another run was quicker, and write what is new."""
-        digest, path = thread.digest, place.known
+        digest = thread.digest
+        path = place.known
         before = path[-1] if path else None
         made = Point(before, digest, step if step.texts or step.compaction else None)
         with self._lock:
@@ -198,7 +200,8 @@ def _noted(point: Point) -> list[Any]:
 
 def _step(noted: dict[str, Any]) -> Step:
     """Make a decision of what a file has of it. Raises an error for anything else."""
-    kept, usage = tuple(map(int, noted["kept"])), tuple(map(dict, noted["usage"]))
+    kept = tuple(map(int, noted["kept"]))
+    usage = tuple(map(dict, noted["usage"]))
     texts = {str(name): str(text) for name, text in noted["texts"].items()}
     whole: dict[str, Any] = {**noted, "kept": kept, "usage": usage, "texts": texts}
     step = Step(**whole)

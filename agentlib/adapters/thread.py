@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from agentlib import messages as msg
+from agentlib import replies
 from agentlib.adapters import shapes
-from agentlib.messages import THINKING, Block, Message
+from agentlib.messages import THINKING, Block, Message, interrupted
 from agentlib.session_file import Line
 from agentlib.step import Step
-from agentlib.transcripts import Session, interrupted
+from agentlib.transcripts import Session
 
 NOBODY = f"{msg.PINNED}\n(nobody said anything here)"
 """Stands where the session's rules want a user's message and the list has none. It is
@@ -45,11 +46,12 @@ class Recorded(Session):
 
     def archive(self) -> str:
         """Name the line of the file up to which the history stands there."""
-        return f"{self.file.name}#{self._parent}" if self.file else "not saved"
+        return f"{self.file.name}#{self.parent}" if self.file else "not saved"
 
     def fold(self, line: Line) -> None:
         """Take a line with a uuid that follows from its content, too."""
-        old, parent = line["uuid"], line.get("parentUuid")
+        old = line["uuid"]
+        parent = line.get("parentUuid")
         name = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{old}/{self.stamp}"))
         if parent and parent == self._renamed[0]:
             line = {**line, "parentUuid": self._renamed[1]}
@@ -144,7 +146,7 @@ class Thread:
         summary = step.summary
         size = len(self.session.context)
         is_whole = all(0 <= index < size for index in step.kept) and (
-            summary is None or msg.is_content(summary["content"])
+            summary is None or replies.is_content(summary["content"])
         )
         if not is_whole:
             return
@@ -204,7 +206,9 @@ class Thread:
 
     def _add_reply(self, index: int, own: Message) -> None:
         given = [_named(block) for block in own["content"]]
-        content: list[Block] = msg.received({"content": given}, self._taken)["content"]
+        content: list[Block] = replies.received({"content": given}, self._taken)[
+            "content"
+        ]
         names = [block["id"] for block in given if block["type"] == "tool_use"]
         calls = [block["id"] for block in content if block["type"] == "tool_use"]
         for name, call in zip(names, calls, strict=True):
@@ -230,7 +234,8 @@ class Thread:
                 if block["type"] == "tool_use":
                     name = self._ids[block["id"]]
                     self._open.setdefault(name, []).append(block["id"])
-        self._reply, self._usage = [], {}
+        self._reply = []
+        self._usage = {}
 
     def _answer(self, index: int, block: Block) -> None:
         names = self._open.get(block["tool_use_id"])
@@ -250,7 +255,7 @@ class Thread:
         """Note a call for a result that has none, as at the beginning of a trimmed
         list."""
         call = shapes.use(name, "unknown", {})
-        [call] = msg.received({"content": [call]}, self._taken)["content"]
+        [call] = replies.received({"content": [call]}, self._taken)["content"]
         self._make_room()
         self.session.reply(
             {"role": "assistant", "content": [call], "usage": {}}, at=self._at
@@ -301,7 +306,8 @@ class Thread:
                     yield owner, block
 
     def _rewritten(self, owner: int, blocks: list[Block], wrote: "Writer") -> Any:
-        original, own = self._listed[owner].original, self._blocks[owner]
+        original = self._listed[owner].original
+        own = self._blocks[owner]
         if blocks == own:
             return original
         old = msg.results([{"role": "user", "content": own}])

@@ -22,18 +22,25 @@ import click
 from agentlib import shell
 from agentlib.cli import render
 from agentlib.cli.arguments import TYPED, AgentCommand, Arguments, options, to_resume
+from agentlib.cli.kept_files import Before
 from agentlib.cli.program import typed
-from agentlib.cli.undo import Before
 from agentlib.cli.working_copy import copy_folder
+from agentlib.keep_alive import repeat
 from agentlib.live import live_client, live_notice, model_id, served_window
 from agentlib.loop import Agent
-from agentlib.session_file import SETTINGS, Hold, hold
+from agentlib.session_extras import note_kept
+from agentlib.session_file import SETTINGS
+from agentlib.session_lock import Hold, hold
 from agentlib.settings import MODEL
 from agentlib.spending import price_list
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
+from agentlib.undo import undo
 
-DONE, FAILED, STOPPED, ENDED = 0, 1, 130, (129, 143)
+DONE = 0
+FAILED = 1
+STOPPED = 130
+ENDED = (129, 143)
 """Exit codes. A wrong argument gives 2, and SIGHUP and SIGTERM those of ENDED."""
 
 
@@ -60,13 +67,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except click.Abort:  # Ctrl-C
         return STOPPED
     except click.ClickException as error:
-        text, code = render.plain(error.format_message()), error.exit_code
+        text = render.plain(error.format_message())
+        code = error.exit_code
     except (
         ValueError,
         OSError,
         RuntimeError,
     ) as error:  # RuntimeError: there is no key
-        text, code = sentence(error), FAILED if isinstance(error, RuntimeError) else 2
+        text = sentence(error)
+        code = FAILED if isinstance(error, RuntimeError) else 2
     click.echo(f"error: {text}", err=True)
     return code
 
@@ -169,9 +178,11 @@ class Terminal:
         self.typed_options = typed_options or {}
         # How many requests there were when Ctrl-C ended the keeping alive, and what
         # repeats them.
-        self.left_alone, self.repeating = -1, threading.Thread()
+        self.left_alone = -1
+        self.repeating = threading.Thread()
         old, self.hold = resumed(arguments.resume) if arguments.resume else (None, None)
-        self.arguments, own = arguments, old.settings if old else None
+        self.arguments = arguments
+        own = old.settings if old else None
         self.model = arguments.model or model_id(arguments.live, env=arguments.env)
         self.settings = arguments.settings(own, self.model)
         click.echo(render.plain(notice(self.model, arguments)))
@@ -209,17 +220,13 @@ class Terminal:
         self.folder: Path | None = None  # the person's own, if it works there
         self.hold = hold(self.file)
         self.copy = root = self.file.with_suffix(".workspace")
-        live, in_place, boxed = (
-            self.arguments.live,
-            self.arguments.in_place,
-            shell.confines(),
-        )
+        live = self.arguments.live
+        in_place = self.arguments.in_place
+        boxed = shell.confines()
         if source and (live or in_place):
             self.folder = source
-            root, note = (
-                source,
-                f"working in {source} itself; /undo-files puts back what it edits",
-            )
+            root = source
+            note = f"working in {source} itself; /undo-files puts back what it edits"
         elif self.copy.is_symlink():
             # A repository can bring a session file, and a link to any folder beside it.
             raise ValueError(f"{self.copy} is a symlink; remove it, or use --in-place")
@@ -237,9 +244,11 @@ class Terminal:
             click.echo(
                 "[no bubblewrap: the commands that it runs, such as tests, aren't confined]"
             )
-        before, asks = self._before(root), confirm if live else None
-        self.undo, keep = before.put_back, before.keep if root == source else None
-        more: Any = {"confirm": asks, "keep": keep, "waiting": self._kept_alive}
+        before = self._before(root)
+        asks = confirm if live else None
+        self.put_back = before.put_back
+        keep = before.keep if root == source else None
+        more: Any = {"confirm": asks, "keep": keep, "meanwhile": self._kept_alive}
         self.workspace = Workspace(root, sandbox=live or boxed, **more)
 
     def _before(self, root: Path) -> Before:
@@ -247,10 +256,11 @@ class Terminal:
         name = sha256(bytes(root.resolve())).hexdigest()[:16]
 
         def note(file: str, digest: str | None) -> None:
-            self.session.keep(name, file, digest, at=round(time.time(), 3))
+            at = round(time.time(), 3)
+            note_kept(self.session, name, file, digest, at=at)
 
         def noted() -> dict[str, str]:
-            return dict(self.session.kept.get(name, {}))
+            return dict(self.session.extras.kept.get(name, {}))
 
         return Before(root, self.file.with_suffix(".before") / name, note, noted)
 
@@ -269,7 +279,8 @@ class Terminal:
 
         A person at a keyboard sees what fails and goes on, so theirs is 0 in the end.
         """
-        prompt, is_person = self.arguments.prompt, sys.stdin.isatty()
+        prompt = self.arguments.prompt
+        is_person = sys.stdin.isatty()
         if prompt is not None:  # which may hold bytes that are no UTF-8
             return self.obey(prompt.encode("utf-8", "replace").decode())
         worst = self.obey(None) if self.session.history else DONE
@@ -339,18 +350,21 @@ class Terminal:
 
         That ends with the number asked for, an error such as a cap reached, or Ctrl-C.
         """
-        sent, settings, old = self.session.requests, self.settings, self.session.repeats
+        sent = self.session.requests
+        settings = self.settings
+        old = self.session.extras.repeats
         most = settings.keep_alive if sent and self.left_alone != len(sent) else 0
         for number in range(
-            1 + sum(repeat.at > sent[-1].at for repeat in old if sent), most + 1
+            1 + sum(each.at > sent[-1].at for each in old if sent), most + 1
         ):
-            agent, what = self.agent(), f"the cache is kept alive: {number} of {most}"
+            agent = self.agent()
+            what = f"the cache is kept alive: {number} of {most}"
             if over.wait(
                 max(0.0, self.session.used_at + settings.repeat_after - agent.now())
             ):
                 return
             try:
-                usage = agent.repeat().usage
+                usage = repeat(agent).usage
             except Exception as error:
                 click.echo(
                     f"[the cache is kept alive no longer: {sentence(error)}]", err=True
@@ -366,13 +380,15 @@ class Terminal:
 
         None goes on where the session stopped.
         """
-        old, code = (len(self.session.requests), len(self.session.compactions)), DONE
+        old = (len(self.session.requests), len(self.session.compactions))
+        code = DONE
         try:
             for text in self._lines(line):
                 click.echo(text)
         except KeyboardInterrupt:
             # Ctrl-C may have come after a line was written and before memory knew it.
-            self.session, code = load(self.file), STOPPED
+            self.session = load(self.file)
+            code = STOPPED
             click.echo("\n[stopped by Ctrl-C; the session is kept]")
         except (Exception, SystemExit) as error:  # somebody's engine may call sys.exit
             if isinstance(error, BrokenPipeError) or getattr(error, "code", 0) in ENDED:
@@ -411,7 +427,7 @@ class Terminal:
             case "compact" | "compress" if rest == "preview":
                 yield from render.preview_lines(agent)
             case "undo":
-                agent.undo()
+                undo(agent)
                 yield "[the last compaction is undone]"
             case "compact" | "compress":
                 if not self.settings.enabled:
@@ -444,7 +460,7 @@ class Terminal:
         """Put back what the agent changed, and say what became of the folder."""
         if self.folder is None:
             return f"your folder is untouched; the agent works on a copy, {self.copy}"
-        names = ", ".join(self.undo())
+        names = ", ".join(self.put_back())
         return f"put back: {names or 'nothing; no change of the agent is left'}"
 
     def close(self) -> None:
@@ -474,7 +490,8 @@ def resumed(path: Path) -> tuple[Session, Hold]:
         raise ValueError(
             f"{path} is not a session of this agent; name a file that it wrote"
         )
-    held, session = hold(path), load(path)
+    held = hold(path)
+    session = load(path)
     for what in session.damage:
         click.echo(render.plain(f"[{path} is damaged; {what}]"), err=True)
     return session, held

@@ -6,7 +6,8 @@ from pathlib import Path
 from pkgutil import resolve_name
 from types import ModuleType
 
-from agentlib.pipeline import ContextEngine, NoEngine, check_engine
+from agentlib.engine_check import NoEngine, check_engine
+from agentlib.pipeline import ContextEngine
 
 
 def typed(module: str, script: str) -> str:
@@ -41,7 +42,8 @@ def engine_named(name: str) -> ContextEngine:
     """
     place, colon, attribute = name.rpartition(":")
     if not colon or attribute.endswith((".py", "\\")) or "/" in attribute:
-        place, attribute = name, "compact"
+        place = name
+        attribute = "compact"
     if str(Path.cwd()) not in sys.path and "" not in sys.path:
         sys.path.append(str(Path.cwd()))
     try:

@@ -13,11 +13,12 @@ from unicodedata import category
 import click
 
 from agentlib.estimation import breakdown, prompt_tokens
-from agentlib.loop import Agent, Turn, metered
+from agentlib.loop import Agent, Turn, meter_of
 from agentlib.masks import masked
 from agentlib.messages import Block, blocks, kinds_of, of_type, result_text
 from agentlib.spending import dollars
 from agentlib.step import Outcome, Step
+from agentlib.undo import preview
 
 _UNSAFE = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
 """Control characters, and those that turn the writing direction."""
@@ -100,7 +101,8 @@ def turn_lines(turn: Turn) -> Iterator[str]:
 
 def step_lines(step: Step) -> Iterator[str]:
     """Yield what the layers did, nothing if they left the context as it was."""
-    before, after_micro = step.tokens_before, step.tokens_before - step.tokens_cleared
+    before = step.tokens_before
+    after_micro = step.tokens_before - step.tokens_cleared
     if step.tokens_cleared:
         text = f"results shortened: {len(step.texts):,}; {before:,} -> {after_micro:,} tokens"
         yield click.style(f"[micro_compact: {text}]", dim=True)
@@ -126,7 +128,7 @@ def step_lines(step: Step) -> Iterator[str]:
 def preview_lines(agent: Agent) -> Iterator[str]:
     """Yield a line for each message of the context: `-` if a summary would take its
     place."""
-    step = agent.preview()
+    step = preview(agent)
     context = agent.session.context
     kept = step.kept if step.compaction else range(len(context))
     for at, message in enumerate(context):
@@ -146,7 +148,8 @@ def call_line(call: Block, result: Block) -> str:
     first, *others = [*call["input"].items()] or [("", "")]
     numbers = [f"{name}={value}" for name, value in others if isinstance(value, int)]
     request = plain(" ".join([call["name"], short(str(first[1])), *numbers]).rstrip())
-    text, error = result_text(result), "error: " if result.get("is_error") else ""
+    text = result_text(result)
+    error = "error: " if result.get("is_error") else ""
     lines = f" (lines: {text.count(chr(10)) + 1:,})" if "\n" in text else ""
     return f"> {request}  {click.style(error + short(text) + lines, dim=True)}"
 
@@ -173,13 +176,11 @@ def bill_line(
 def window_lines(agent: Agent) -> Iterator[str]:
     """Yield the tokens of the next prompt by kind: estimated shares of the anchored
     total."""
-    session, settings, window = (
-        agent.session,
-        agent.settings,
-        agent.settings.context_window,
-    )
+    session = agent.session
+    settings = agent.settings
+    window = agent.settings.context_window
     anchored = replace(settings, estimator="anchored")
-    total = metered(session, anchored, agent.system + str(agent.tools)).estimate(
+    total = meter_of(session, anchored, agent.system + str(agent.tools)).estimate(
         session.context
     )
     limit = f"threshold {settings.threshold_tokens:,}"

@@ -42,12 +42,14 @@ def copy_folder(
     '1 files, 4 bytes'
     """
     files = size = 0
-    missing, part = "", target.with_name(f"{target.name}.part")
+    missing = ""
+    part = target.with_name(f"{target.name}.part")
     if target.exists():
         raise FileExistsError(f"{target} is there already")
 
     def ignore(folder: str, names: list[str]) -> set[str]:
-        is_venv, own = "pyvenv.cfg" in names, (avoid, part)
+        is_venv = "pyvenv.cfg" in names
+        own = (avoid, part)
         ours = {
             name
             for name in names
@@ -64,7 +66,8 @@ def copy_folder(
             cure = "name a smaller folder, or let the agent work in this one with --in-place"
             raise ValueError(f"{source} holds more than {most / 1e6:,.0f} MB: {cure}")
         shutil.copy2(file, place)
-        files, size = files + 1, size + more
+        files = files + 1
+        size = size + more
 
     shutil.rmtree(part, ignore_errors=True)  # a kill left it behind
     part.mkdir(mode=0o700, parents=True)

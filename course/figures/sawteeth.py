@@ -13,9 +13,13 @@ from session_report.style import BLUE, DARK, GREY, PALE, RED, Chart, plain
 PURPLE = "#8757A8"
 SCRIPTED = "One scripted model, the same for all. Nobody is ranked."
 """Stands in a picture that names products."""
-_ROW, _GAP, _HEAD, _FOOT = 0.56, 0.14, 0.55, 0.62
+_ROW, _GAP, _HEAD, _FOOT = 0.56, 0.2, 0.6, 0.62
 """Inches."""
 _LEFT, _ACROSS = 1.95, 3.3
+_COLOURS = {"main": BLUE, "summary": PURPLE, "refused": RED, "other": PALE}
+"""Of each kind of request."""
+_MARKS = {"summary": ("^", -0.09), "refused": ("x", 1.03)}
+"""A kind's mark, and how high it stands as a share of the row."""
 Row = Mapping[str, Any]
 
 
@@ -36,7 +40,8 @@ def sawteeth(rows: Sequence[Row], notes: Sequence[str], title: str) -> Chart:
     """Draw a row for each run: the size of each prompt, under the window.
 
     `rows` are stored runs, `notes` a line or two for the right of each. An arrow is a
-    compaction, a thin bar a request for a summary, red a prompt that the API refused.
+    compaction, a triangle a request for a summary, a cross a prompt that the API
+    refused.
     """
     chart = Chart(_HEAD + len(rows) * (_ROW + _GAP) + _FOOT, title)
     longest = max(len(row["prompts"]) for row in rows)
@@ -61,27 +66,33 @@ def sawteeth(rows: Sequence[Row], notes: Sequence[str], title: str) -> Chart:
         )
     words = "each bar is a request · dashed: the window · arrow: a compaction"
     chart.figure.text(0.014, 0.3 / chart.height, words, color=GREY, fontsize=9)
-    more = "purple: a request for a summary · red: refused"
+    more = "▲ purple: a request for a summary · × red: a refused prompt"
     chart.figure.text(0.014, 0.1 / chart.height, more, color=GREY, fontsize=9)
     _say(chart)
     return chart
 
 
 def _draw(axes: Any, row: Row) -> None:
-    """Draw a run's requests in the order in which they were sent."""
-    before, asked = 0, False
-    looks = {"main": BLUE, "summary": PURPLE, "refused": RED, "other": PALE}
+    """Draw a run's requests in the order in which they were sent.
+
+    A bar is narrow, so a request for a summary has a mark below it, and a refusal has
+    one above the window. Nobody has to tell them apart by their colours.
+    """
     pairs = zip(row["kinds"], row["prompts"], strict=True)
     for place, (kind, tokens) in enumerate(pairs, 1):
-        axes.bar(place, tokens, width=1.0, color=looks[kind], linewidth=0)
-        if kind == "summary":
-            asked = True
-        elif kind in ("main", "refused"):
-            if asked:
-                ends = {"xy": (place, tokens), "xytext": (place, before)}
-                arrow = {"arrowstyle": "->", "color": DARK, "linewidth": 1}
-                axes.annotate("", **ends, arrowprops=arrow)
-            before, asked = tokens, False
+        axes.bar(place, tokens, width=1.0, color=_COLOURS[kind], linewidth=0)
+        if kind in _MARKS:
+            look: Any = {"color": _COLOURS[kind], "markersize": 4, "clip_on": False}
+            marker, height = _MARKS[kind]
+            across = axes.get_xaxis_transform()
+            axes.plot(place, height, marker, transform=across, **look)
+    for made in row["compactions"]:
+        if made["by"] != "summary":
+            continue
+        place = 1 + row["numbers"].index(made["request"])
+        ends = {"xy": (place, made["after"]), "xytext": (place, made["before"])}
+        arrow = {"arrowstyle": "->", "color": DARK, "linewidth": 1}
+        axes.annotate("", **ends, arrowprops=arrow)
 
 
 @plain

@@ -19,6 +19,7 @@ from course.panels.what_if import as_code
 from session_report.style import RED, wrapped
 from windtunnel.field import place
 from windtunnel.judge import NAMED, Verdict
+from windtunnel.tasks.mechanisms import in_words
 
 _CODE = """<div role="region" tabindex="0" aria-label="its code" style="overflow: auto; \
 max-height: 24em"><pre style="line-height: 1.3">{}</pre></div>"""
@@ -45,7 +46,7 @@ def field_panel(verdict: Verdict, mine: Mapping[str, ContextEngine]) -> Panel:
         ring.set_data([x], [y])
         return (
             chart.png(),
-            wrapped(f"{name}: {spread}."),
+            wrapped(f"{name}: {spread}. {in_words(name)}".strip()),
             _CODE.format(escape(codes[name])),
         )
 

@@ -19,6 +19,7 @@ PLAN = {
     },
     "Cut wrong": {
         "Only 80,000 characters": "lost",
+        "Cut out of the middle": "lost",
         "Chinese written as escapes": "lost",
         "Cleared before it was seen": "expensive",
         "Cleared while it is needed": "wrong",
@@ -48,7 +49,7 @@ PLAN = {
     "Done wrong by tools": {
         "Compact called beside a read": "stopped",
         "The first of two places": "wrong",
-        "A list of dangerous commands": "unsafe",
+        "A list of forbidden words": "unsafe",
         "Cut without a word": "lost",
     },
 }

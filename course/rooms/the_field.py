@@ -17,6 +17,7 @@ from agentlib import presets
 from agentlib.estimation import prompt_tokens
 from agentlib.pipeline import ContextEngine, compact
 from agentlib.settings import Settings
+from agentlib.spending import Usage
 from course.checking import Answer, exercise, require
 from course.figures.sawteeth import Row, name_of, sawteeth
 from course.table import Table, as_table
@@ -86,6 +87,13 @@ def _found(answer: Answer) -> None:
         "a prompt becomes smaller without a summary": _requests(
             ("main", 80), ("main", 50)
         ),
+        "a prompt became smaller before": _requests(
+            ("main", 90), ("main", 40), ("summary", 42), ("main", 30)
+        ),
+        "two have the same sizes, and a third is larger": _requests(
+            *(("main", 80), ("summary", 82), ("main", 30)) * 2,
+            *(("main", 85), ("summary", 82), ("main", 35)),
+        ),
     }
     answer.agree({case: (compactions_in(each), each) for case, each in cases.items()})
 
@@ -124,13 +132,14 @@ def _decided(answer: Answer) -> None:
         "exactly half was cached": made(cached=0.5),
         "exactly 0.9 was shown": made(shown=0.9),
         "a little more than half was shown": made(shown=0.6),
-        "a window that is half as large": made(before=41_000, after=1_000),
+        "two decimals": made(before=83_432, after=35_234),
+        "a smaller window": made(before=41_000, after=1_000),
     }
     answer.agree(
         {
             case: (decisions_of(each, window), each, window)
             for case, each in cases.items()
-            for window in ([50_000] if "half" in case else [WINDOW])
+            for window in ([50_000] if case == "a smaller window" else [WINDOW])
         }
     )
 
@@ -160,6 +169,8 @@ def _as_theirs(answer: Answer) -> str:
     What is left is the system prompt, the summary and the tail. Move tail_tokens.
     """
     numbers = answer.numbers("threshold_pct", "tail_tokens")
+    missing = [name for name in AS_PI if name not in numbers]
+    require(not missing, f"give {' and '.join(missing)}, too.")
     run = own_run(settings=imitated(numbers))
     when, left = means(compactions_in(requests_of(row_of(run))))
     theirs = means([pair for row in field()[LIKE] for pair in pairs_of(row)])
@@ -225,6 +236,22 @@ def _complains(answer: Answer) -> None:
         ),
         "two of them": _requests(
             ("main", 80), ("summary", 9), ("main", 70), ("summary", 9), ("main", 60)
+        ),
+        "a title is asked for after the summary": _requests(
+            ("main", 80), ("summary", 9), ("other", 5), ("main", 60)
+        ),
+        "a title is no prompt": _requests(
+            ("main", 80), ("summary", 9), ("other", 70), ("main", 30)
+        ),
+        "a title is no summary": _requests(("main", 80), ("other", 5), ("main", 70)),
+        "a prompt became smaller before": _requests(
+            ("main", 90), ("main", 40), ("summary", 9), ("main", 30)
+        ),
+        "a little more than two thirds is left": _requests(
+            ("main", 9_000), ("summary", 90), ("main", 6_010)
+        ),
+        "a shallow one, then a refused one": _requests(
+            ("main", 80), ("summary", 9), ("main", 60), ("refused", 110)
         ),
     }
     answer.agree({case: (complaints_in(each), each) for case, each in cases.items()})
@@ -314,19 +341,27 @@ def row_of(run: Run, program: str = "yours") -> Row:
     """Lay a run of ours out as a stored one."""
     kinds: list[str] = []
     sizes: list[int] = []
+    made: list[dict[str, Any]] = []
     compactions = list(run.session.compactions)
+    before = 0
     for request in run.session.requests:
+        asked: list[Usage] = []
         while compactions and compactions[0].seen <= request.seen:
-            asked = compactions.pop(0).usage
-            kinds += ["summary"] * len(asked)
-            sizes += map(prompt_tokens, asked)
-        kinds.append("main")
-        sizes.append(prompt_tokens(request.usage))
+            asked += compactions.pop(0).usage
+        after = prompt_tokens(request.usage)
+        kinds += [*["summary"] * len(asked), "main"]
+        sizes += [*map(prompt_tokens, asked), after]
+        if asked:
+            ends = {"before": before, "after": after}
+            made.append({"by": "summary", "request": len(kinds), **ends})
+        before = after
     if run.refused_tokens:
         kinds.append("refused")
         sizes.append(run.refused_tokens)
     row = {"program": program, "version": "", "window": WINDOW, "seed": SEED}
-    return {**row, "kinds": kinds, "prompts": sizes, "compactions": []}
+    numbers = list(range(1, len(kinds) + 1))
+    measured = {"kinds": kinds, "prompts": sizes, "numbers": numbers}
+    return {**row, **measured, "compactions": made}
 
 
 # -- what the cells show ---------------------------------------------------------------

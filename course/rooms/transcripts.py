@@ -22,8 +22,16 @@ from agentlib import messages as msg
 from agentlib import session_file
 from agentlib.auto_compact import summary_text
 from agentlib.estimation import message_tokens, prompt_tokens
-from agentlib.messages import Block, Message, blocks, of_type, result_text, unanswered
-from agentlib.transcripts import INTERRUPTED, Session
+from agentlib.messages import (
+    INTERRUPTED,
+    Block,
+    Message,
+    blocks,
+    of_type,
+    result_text,
+    unanswered,
+)
+from agentlib.transcripts import Session
 from course.checking import (
     Answer,
     Wrong,

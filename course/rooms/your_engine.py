@@ -10,10 +10,11 @@ from typing import Any
 from pandas import DataFrame
 
 from agentlib.auto_compact import summarizer
+from agentlib.engine_check import run_engine
 from agentlib.estimation import TokenMeter
 from agentlib.loop import system_prompt
 from agentlib.messages import Block, Message
-from agentlib.pipeline import ContextEngine, Now, run_engine
+from agentlib.pipeline import ContextEngine, Now
 from agentlib.settings import MODEL, Settings
 from agentlib.spending import Usage, dollars
 from agentlib.step import Step
@@ -207,14 +208,14 @@ def moved(verdicts: Sequence[Verdict]) -> dict[str, int | str]:
     """Return which change, counted from 1, surely moved the dot furthest to the left,
     and which up.
 
-    It is "equal" if the spreads before and after each change overlap.
+    It is "neither" if the spreads before and after each change overlap.
     """
     pairs = [*pairwise(verdict.spreads[verdict.name] for verdict in verdicts)]
     left = [_surely_less(after.cost, before.cost) for before, after in pairs]
     up = [_surely_less(before.kept, after.kept) for before, after in pairs]
     ways = {"left": left, "up": up}
     return {
-        way: 1 + by.index(max(by)) if max(by) else "equal" for way, by in ways.items()
+        way: 1 + by.index(max(by)) if max(by) else "neither" for way, by in ways.items()
     }
 
 
@@ -229,7 +230,7 @@ def ways(way: Mapping[str, int | str]) -> str:
     said = [
         f"change {way[to]} moves it {words}"
         for to, words in where.items()
-        if way[to] != "equal"
+        if way[to] != "neither"
     ]
     return ", ".join(said).capitalize() or "No change surely moves it left or up"
 
@@ -237,6 +238,15 @@ def ways(way: Mapping[str, int | str]) -> str:
 def roughly(summaries: int) -> str:
     """Return a number of summaries in the words of the prediction."""
     return "1" if summaries == 1 else "a few" if summaries <= 10 else "more than ten"
+
+
+UNTOLD = "none"
+"""What a table says where the spreads overlap, so that nothing may be claimed."""
+
+
+def claimed(pairs: DataFrame) -> list[bool]:
+    """Return for each row of `pairs` whether it claims a difference."""
+    return (pairs["claim"] != UNTOLD).tolist()
 
 
 def pairs(
@@ -248,7 +258,8 @@ def pairs(
     The count says in how many of the twenty tasks the one has less, and in how many it
     has more.
     """
-    words, rows = {-1: "less", 0: "equal", 1: "more"}, dict[str, Any]()
+    words = {-1: "less", 0: UNTOLD, 1: "more"}
+    rows = dict[str, Any]()
     for one, other, measure in asked:
         spreads = [getattr(field_of().spreads[name], measure) for name in (one, other)]
         column = "dollars" if measure == "cost" else measure

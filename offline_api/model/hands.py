@@ -190,7 +190,8 @@ def _parts(block: Block, ids: Sequence[str]) -> Iterator[Block]:
     if written.startswith("[{'id': ") and (calls := literal(written.strip())):
         yield {"type": "text", "text": words.rstrip()}
         for call in calls:
-            name, given = call["function"]["name"], call["function"]["arguments"]
+            name = call["function"]["name"]
+            given = call["function"]["arguments"]
             yield {
                 "type": "tool_use",
                 "id": str(call["id"]),

@@ -111,7 +111,8 @@ def trace(view: View, task: Task) -> Reply:
 def chain_of(view: View, name: str) -> list[Note]:
     """Return the notes that lead from a name to what sets it."""
     links = {link.parts[0]: link for link in reversed(listed(view.own, "set"))}
-    chain, wanted = list[Note](), name
+    chain = list[Note]()
+    wanted = name
     while link := links.get(wanted):
         chain.append(link)
         wanted = next_name(chain) or ""
@@ -314,7 +315,8 @@ def _finish(view: View, task: Task, hits: Sequence[Place], *, edited: bool) -> R
     old, new = task.names
     if decided := [match[1] for rule in view.in_force if (match := TESTS.search(rule))]:
         view = view.knowing(note("command", decided[-1]))
-    command, tests = last(view.own, "command"), last(view.own, "tests")
+    command = last(view.own, "command")
+    tests = last(view.own, "tests")
     if command is None:
         find = view.use("bash", command=COMMANDS["find_tests"])
         return answer(view, "Nothing is left to edit; I look for the tests.", find)

@@ -33,7 +33,8 @@ from offline_api.model.prompts import TABLE
 
 _LINE = re.compile(r"^- \[([a-z ]+)\] (.+)$", re.MULTILINE)
 _SEPARATOR = " | "
-WHOLE, SO_FAR = "lines", "lines so far"
+WHOLE = "lines"
+SO_FAR = "lines so far"
 
 
 class Note(NamedTuple):

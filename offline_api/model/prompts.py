@@ -45,7 +45,8 @@ class Task:
 
 _FLAGS = re.IGNORECASE | re.ASCII
 """ASCII: a word of Latin letters ends where Chinese begins."""
-_START, _END = r"(?:(?<![\w/-])|(?=[一-龥(（]))", r"(?:(?![\w-])|(?<=[一-龥]))"
+_START = r"(?:(?<![\w/-])|(?=[一-龥(（]))"
+_END = r"(?:(?![\w-])|(?<=[一-龥]))"
 """Where a phrase may begin and end: Chinese has no spaces."""
 _ASKED = {"summary": "summary", "known": "all", "unless": "once"}
 """Phrases whose sort alone says what is asked."""
@@ -114,7 +115,8 @@ def required_line(rules: Sequence[str], *, first: bool) -> str | None:
     """
     wanted, other = (_FIRST, _LAST) if first else (_LAST, _FIRST)
     for rule in reversed(rules):
-        line, rest = _LINE.search(rule), _LINE.sub("", rule)
+        line = _LINE.search(rule)
+        rest = _LINE.sub("", rule)
         if line and wanted.search(rest) and not other.search(rest):
             return (line[1] or line[2]).strip()
     return None
@@ -132,7 +134,8 @@ def is_consent(rule: str) -> bool:
 def _is_rule(part: str) -> bool:
     if len(part) > _LONGEST:
         return False
-    label, rest = _LABEL.match(part), _LINE.sub("", part)
+    label = _LABEL.match(part)
+    rest = _LINE.sub("", part)
     if _UNTOUCHED.fullmatch(part[label.end() :] if label else part) or is_consent(part):
         return True
     if re.search("report|报告", rest) and _ABOUT_A_LINE.fullmatch(rest):
@@ -295,7 +298,8 @@ def _agree(kind: _Sort, parts: Mapping[str, Sequence[str]]) -> bool:
 
 
 def _task(sort: _Sort, parts: Mapping[str, Sequence[str]]) -> Task:
-    folder, endings = ".", ()
+    folder = "."
+    endings = ()
     kind: Kind = "read" if sort == "files" else sort
     for text in (*parts.get("object", ()), *parts.get("bare", ())):
         if re.fullmatch(_any(["{KIND_OF_FILE}"]), text, _FLAGS):

@@ -67,7 +67,8 @@ def listing(view: View, task: Task) -> tuple[list[File], Reply | None]:
         call = view.use("bash", command=command)
         rows, step = view.printed(call, _ROW)
     elif task.files:
-        rows, step = [(1, _WIDTH, path) for path in task.files], None
+        rows = [(1, _WIDTH, path) for path in task.files]
+        step = None
     else:
         found, step = view.printed(view.use("glob", pattern=_pattern(task)), _FOUND)
         rows = [(1, _WIDTH, path) for path in found]
@@ -149,7 +150,8 @@ def in_sight(view: View) -> View:
 
 def _next_reads(view: View, todo: Sequence[File], room: int) -> list[Block]:
     """Read a part of a large file, one file, or a few small ones."""
-    first, habits = todo[0], view.habits
+    first = todo[0]
+    habits = view.habits
     begun = view.reading.get(first.path)
     if "outline" in view.tools and not begun and first.size > habits.small:
         call = view.use("outline", path=first.path)
@@ -249,7 +251,8 @@ def _told(files: Sequence[File], lost: int) -> str:
 
 def _report(view: View, task: Task, files: Sequence[File]) -> Reply:
     """Write the report, and say so when it is there."""
-    view, paths = in_sight(view), [file.path for file in files]
+    view = in_sight(view)
+    paths = [file.path for file in files]
     looks = view.use(
         "bash", command=f"test ! -e {quote(task.report)} || echo 'there is one'"
     )

@@ -54,11 +54,9 @@ def gives_up(view: View) -> str:
 
     After an interrupted call the count of calls that brought nothing begins again.
     """
-    patience, count, newest = (
-        view.habits.patience,
-        last(view.own, "progress"),
-        view.calls[-3:],
-    )
+    patience = view.habits.patience
+    count = last(view.own, "progress")
+    newest = view.calls[-3:]
     if count and number(count.parts[1]) >= view.habits.standstill:
         times = view.habits.standstill
         return f"I stop here: {times} summaries in a row brought me no further ({count.parts[0]})."
@@ -82,10 +80,12 @@ def _failed_alike(view: View) -> str:
     A failure that names its file, or a reason that lies in the file, may end with it.
     """
     newest = view.calls[-_ALIKE:]
-    names, errors = {call.name for call in newest}, {call.error for call in newest}
+    names = {call.name for call in newest}
+    errors = {call.error for call in newest}
     if len(newest) < _ALIKE or len(names) + len(errors) > 2:
         return ""
-    (name,), (error,) = names, errors
+    (name,) = names
+    (error,) = errors
     has_worked = any(c.name == name and c.succeeded for c in view.calls)
     has_worked = has_worked or (name == "read_file" and bool(view.files))
     names_file = any(call.path and call.path in error for call in newest)

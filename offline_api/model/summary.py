@@ -31,7 +31,8 @@ _FORMS = {
 }
 _EXAMPLE = re.compile(r"<example>.*?</example>", re.DOTALL)
 _HEADINGS = ["## Accomplished", "## Current state", "## Key decisions"]
-_TASK, _FILES = "", "file|state|artifact|文件|状态|产物"
+_TASK = ""
+_FILES = "file|state|artifact|文件|状态|产物"
 _DECIDED = "decision|rule|决策|决定|规则|约束"
 _QUESTIONS = "pending|question|待解决|待回答|未答|问题"
 _LEFT = "remaining|left|next|progress|to[ -]do|待办|剩余|下一步|进度|进展"
@@ -176,10 +177,8 @@ def _first(view: View, room: int, asked: Sequence[str]) -> list[Item]:
     lines += [str(n) for kind in ("set", "left") for n in listed(view.own, kind)]
     newest = (last(view.own, kind) for kind in ("command", "tests", "report"))
     lines += [*(str(each) for each in newest if each), *map(str, view.reading.values())]
-    grown, before = (
-        progress(view, understand(view.request).kind),
-        last(view.own, "progress"),
-    )
+    grown = progress(view, understand(view.request).kind)
+    before = last(view.own, "progress")
     is_repeated = before and before.parts[0] == grown and not view.partial
     repeats = number(before.parts[1]) + 1 if before and is_repeated else 0
     return [
@@ -230,7 +229,8 @@ def _is_told(view: View, item: Item) -> bool:
 
     The draw is of the item and of the last summary, so each summary draws again.
     """
-    habits, again = view.habits, item.text in view.summary
+    habits = view.habits
+    again = item.text in view.summary
     is_fact = item.text.startswith("- [fact]")
     if item.text.startswith(("- [rule]", "- [request]")):
         share = habits.words_retold if again else 1.0
@@ -247,7 +247,8 @@ def _chosen(
 ) -> list[Item]:
     """Return what fits: the focus, what an update carries over, decisions, then the
     newest."""
-    focus, given = _FORMS["focus"].search(prompt), _FORMS["given"].search(prompt)
+    focus = _FORMS["focus"].search(prompt)
+    given = _FORMS["given"].search(prompt)
     words = stems(focus[1] if focus else "")
     decided = [item for item in items if item.heading == _DECIDED]
     if view.habits.rules_first:

@@ -70,7 +70,8 @@ class Hand:
     def theirs(self, given: Body) -> Block:
         """Return the inputs of one of our calls as the tool takes them."""
         inputs = {self.inputs[k]: v for k, v in given.items() if k in self.inputs}
-        start, limit = given.get("offset") or 0, given.get("limit")
+        start = given.get("offset") or 0
+        limit = given.get("limit")
         if "offset" in given and "offset" in self.inputs:
             inputs[self.inputs["offset"]] = start + self.first
         if self.last_line and limit:
@@ -243,7 +244,8 @@ def _hand(work: str, name: str, schema: Body, kinds: Mapping[str, str]) -> Hand 
             inputs |= {own: within[own] for own in ("old_text", "new_text")}
             inputs["edits"], form = kinds["edits"], "edits"
         case "edit_file" if "old_text" not in kinds:
-            inputs, form = {"patch": kinds["patch"]}, "patch"
+            inputs = {"patch": kinds["patch"]}
+            form = "patch"
         case _:
             pass
     last_line = (

@@ -22,7 +22,8 @@ from offline_api.model.conversation import messages_in
 from offline_api.model.habits import Habits
 from offline_api.model.notes import Note, last, listed, note, notes_in, number, one_line
 
-NOTHING, NO_FOLDER = "(no output)", "no such directory"
+NOTHING = "(no output)"
+NO_FOLDER = "no such directory"
 NOTHING_SHOWN = "Nothing of the conversation was shown to me."
 """Stands in a summary of nothing."""
 _EARLIER = re.compile(r"<([\w-]*summary[\w-]*)>(.*?)</\1>", re.DOTALL | re.IGNORECASE)
@@ -88,11 +89,9 @@ class Call:
         """
         if part := _PART.match(self.text):
             return int(part[1] or 0)
-        more, lines, limit = (
-            _MORE.search(self.text),
-            self.lines,
-            self.input.get("limit"),
-        )
+        more = _MORE.search(self.text)
+        lines = self.lines
+        limit = self.input.get("limit")
         is_cut = limit and _NUMBERED.match(self.text) and len(lines) >= limit
         upto = self.start + int(limit or len(lines))
         return int(more[2] or upto) if more else upto if is_cut else 0
@@ -193,7 +192,8 @@ class View:
     def in_force(self) -> list[str]:
         """The rules that it acts on: the person's own words, and those noted, as its
         habits say."""
-        consents, rules = self.habits.believes_consent, self.habits.obeys_retold
+        consents = self.habits.believes_consent
+        rules = self.habits.obeys_retold
         trusted = [
             r for r in self.rules if (consents if prompts.is_consent(r) else rules)
         ]
@@ -359,7 +359,7 @@ def conversation_of(body: Mapping[str, Any]) -> tuple[str | None, list[Message]]
     rest = [b for b in msg.blocks(messages[-1]) if b.get("text") != text]
     before = [*messages[:-1], *([{**messages[-1], "content": rest}] if rest else [])]
     if text.startswith(msg.SUMMARY_WANTED):
-        before = msg.replaced([*before, messages[-1]])
+        before = msg.summary_source([*before, messages[-1]])
     prompt, spoken = messages_in(text)
     if not spoken and notes_in(text):
         asked = [{"role": "user", "content": words} for words in _asked_in(text)]
@@ -474,7 +474,8 @@ def _calls(messages: Sequence[Message]) -> Iterator[Call]:
     for use, message in uses:
         result: Block = results.get(use.get("id"), {})
         shown = texts.get(use.get("id"), msg.PLACEHOLDER)
-        text, error = _seen(shown), bool(result.get("is_error"))
+        text = _seen(shown)
+        error = bool(result.get("is_error"))
         offer = _OFFER.match(shown)
         yield Call(
             name=use["name"],

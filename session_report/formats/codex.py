@@ -53,8 +53,10 @@ class Reader(Base):
 
     def __init__(self) -> None:
         super().__init__(About())
-        self.reply, self.model = 0, ""
-        self.is_open, self.is_billed = False, True
+        self.reply = 0
+        self.model = ""
+        self.is_open = False
+        self.is_billed = True
         """Whether the next item belongs to the newest reply, and whether that has its
         bill."""
         self.early = Block()
@@ -107,7 +109,8 @@ class Reader(Base):
 
     def _read_head(self, meta: Block) -> None:
         """Note the session's own head. A fork repeats its parent's after it."""
-        about, source = self.about, meta.get("source")
+        about = self.about
+        source = meta.get("source")
         about.thread = str(meta.get("id") or meta.get("session_id") or "")
         about.project = PureWindowsPath(str(meta.get("cwd") or "")).as_posix()
         about.project = "" if about.project == "." else about.project
@@ -126,7 +129,8 @@ class Reader(Base):
         response = str(record.get("response_id") or "")
         bill = _bill(record["usage"])
         is_known = bill == self.counted or response in self.responses
-        self.recorded, self.counted = bill, None
+        self.recorded = bill
+        self.counted = None
         self.response = response
         if response:
             self.responses.add(response)
@@ -135,21 +139,25 @@ class Reader(Base):
 
     def _counted(self, number: str, info: Block) -> Iterator[Line]:
         """Read a `token_count`, unless it repeats a record or the count before it."""
-        usage, total = info.get("last_token_usage"), info.get("total_token_usage")
-        before, self.total = self.total, total or self.total
+        usage = info.get("last_token_usage")
+        total = info.get("total_token_usage")
+        before = self.total
+        self.total = total or self.total
         if usage is None and total:
             usage = _difference(total, before or {})
         bill = _bill(usage) if usage else Block()
         is_known = bill == self.recorded or (total is not None and total == before)
         if usage and not is_known:
-            self.recorded, self.counted = None, bill
+            self.recorded = None
+            self.counted = bill
             yield from self._paid(number, bill)
 
     def _paid(self, number: str, bill: Block) -> Iterator[Line]:
         if not lines.has_tokens(bill):
             return
         self.orphans += [self.early] if self.early else []
-        self.early, self.is_open = bill, False
+        self.early = bill
+        self.is_open = False
         if not self.is_billed:
             yield self._answer(number, [])
 
@@ -159,8 +167,11 @@ class Reader(Base):
         self.places[_key(item) or number] = number
         if block := _written(item):
             if not self.is_open:
-                self.reply, self.is_open, self.is_billed = self.reply + 1, True, False
-                self.digest, self.counted = blake2b(digest_size=12), None
+                self.reply = self.reply + 1
+                self.is_open = True
+                self.is_billed = False
+                self.digest = blake2b(digest_size=12)
+                self.counted = None
             self.digest.update(_bytes([block.get("id"), _key(item)]))
             return self._answer(number, [block])
         told = "output" in item
@@ -173,7 +184,8 @@ class Reader(Base):
         return lines.message(number, "user", content)
 
     def _answer(self, number: str, content: list[Block]) -> Line:
-        usage, self.early = self.early, Block()
+        usage = self.early
+        self.early = Block()
         more: Block = {"id": f"reply {self.reply}", "model": self.model, "usage": usage}
         if usage:
             self.is_billed = True
@@ -196,7 +208,9 @@ class Reader(Base):
             if "role" in item and _key(item) not in self.places
         ]
         usage = [self.early] if self.early else []
-        self.early, self.is_open, self.is_billed = Block(), False, True
+        self.early = Block()
+        self.is_open = False
+        self.is_billed = True
         summary = "\n\n".join(new) or payload.get("message") or ""
         return lines.compaction(number, summary, kept, usage=usage)
 
@@ -241,10 +255,8 @@ def _written(item: Block) -> Block | None:
             )
             with suppress(TypeError, ValueError):
                 given = json.loads(given)
-            called, name = (
-                item.get("call_id"),
-                item.get("name") or kind.removesuffix("_call"),
-            )
+            called = item.get("call_id")
+            name = item.get("name") or kind.removesuffix("_call")
             own = cast(Block, given) if isinstance(given, dict) else {"input": given}
             block = {"type": "tool_use" if called else "server_tool_use", "id": called}
             return {**block, "name": name, "input": own}

@@ -83,7 +83,8 @@ class Reader(Base):
         names = {record["id"] for record in records}
         new = [record for record in records if record["id"] not in self.names]
         if new and self.names - names:
-            head, kept = new.pop(0), names & self.names
+            head = new.pop(0)
+            kept = names & self.names
             text = result_text({"content": lines.blocks(head["content"])})
             yield from lines.compaction(head["id"], text, kept)
             self.names = kept | {head["id"]}

@@ -22,7 +22,8 @@ no model. It was billed if it has tokens."""
 
 def knows(line: Line) -> bool:
     """Return whether a line is of pi's files: a header, or a message in an entry."""
-    kind, message = line.get("type"), line.get("message")
+    kind = line.get("type")
+    message = line.get("message")
     return (kind == "session" and "cwd" in line) or (
         kind == "message" and bool(message)
     )
@@ -67,7 +68,8 @@ class Reader(Base):
                 pass
 
     def _reply(self, name: str, stop: str, reply: Block) -> Iterator[Line]:
-        bill, is_sent = _bill(reply), stop in _STOPS
+        bill = _bill(reply)
+        is_sent = stop in _STOPS
         if not is_sent and not lines.has_tokens(bill):
             self.about.failed += 1
             return

@@ -14,7 +14,14 @@ from tests.adapters.others import PYTHON, ROOT
 from tests.loopback import served
 
 ASKED = "Read every Python file one by one and write a report"
-AGENTS = ("mini_swe_agent", "deep_agents", "smol_agents", "inspect_agent")
+OURS, TUNNEL = ROOT / "tests/adapters/agents", ROOT / "windtunnel/programs/data"
+AGENTS = {
+    "mini_swe_agent": TUNNEL,  # the wind tunnel starts it in the same way
+    "deep_agents": OURS,
+    "smol_agents": OURS,
+    "inspect_agent": OURS,
+}
+"""Scripts that start an agent, and their folders."""
 PACKAGE = ROOT / "offline_api"
 
 
@@ -25,7 +32,7 @@ def test_an_agent_of_others_reports_on_every_file(agent: str, tmp_path: Path):
     for source in PACKAGE.glob("*.py"):
         if source.stat().st_size < 10_000:
             shutil.copy(source, tmp_path)
-    script = ROOT / "tests/adapters/agents" / f"{agent}.py"
+    script = AGENTS[agent] / f"{agent}.py"
     with served(Server(reply)) as wire:
         done = subprocess.run(
             [PYTHON, script, wire.url, ASKED],

@@ -11,20 +11,14 @@ from agentlib.auto_compact import (
     SummaryFailed,
     SummaryTooLong,
     auto_compact,
-    excess,
     summarizer,
     summary_message,
     summary_prompt,
     summary_text,
 )
-from agentlib.messages import (
-    active_request,
-    drop_thinking,
-    exchanges,
-    is_summary,
-    of_type,
-)
-from agentlib.step import standing_in
+from agentlib.messages import active_request, exchanges, is_summary, of_type
+from agentlib.refusals import excess
+from agentlib.step import drop_thinking, standing_in
 from offline_api import violation
 from tests.fakes import client, error, say
 from tests.strategies import (

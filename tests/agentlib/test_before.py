@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agentlib.cli.undo import NEW, Before
+from agentlib.cli.kept_files import NEW, Before
 
 
 def keeper(root: Path, folder: Path) -> Before:

@@ -17,9 +17,10 @@ import pytest
 
 from agentlib.adapters import chat, shapes
 from agentlib.adapters.chat import Compaction
-from agentlib.loop import Event
+from agentlib.engine_check import NoEngine
+from agentlib.events import Event
 from agentlib.messages import Block, blocks, is_summary, of_type, tool_names
-from agentlib.pipeline import ContextEngine, NoEngine, Now
+from agentlib.pipeline import ContextEngine, Now
 from agentlib.settings import Settings
 from agentlib.step import Step
 from agentlib.transcripts import load

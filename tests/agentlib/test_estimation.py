@@ -18,7 +18,7 @@ from agentlib.estimation import (
     estimate_text,
     estimate_tokens,
     message_tokens,
-    meter,
+    new_meter,
     prompt_tokens,
 )
 from offline_api.tokens import lay_out
@@ -186,7 +186,7 @@ def test_a_bill_below_the_base_shows_a_smaller_base():
 def test_a_refusal_is_believed_for_what_no_bill_has_seen(
     history, estimator, refused, billed
 ):
-    found, old = meter(estimator, 500), history[:1]
+    found, old = new_meter(estimator, 500), history[:1]
     found.observe(old, {"input_tokens": 900})
     before, guess = found.estimate(old), found.estimate(history)
     found.believe(history, refused)
@@ -243,7 +243,7 @@ def test_the_seeds_meters_count_as_the_seeds_do_and_learn_nothing(history):
         ("chars", estimate_tokens, 0),
         ("blocks", estimate_by_block, 1),
     ):
-        found = meter(name, base_chars=9_000)
+        found = new_meter(name, base_chars=9_000)
         found.observe(history[:1], {"input_tokens": 5_000})
         assert found.estimate(history) == pytest.approx(count(history), abs=off)
 

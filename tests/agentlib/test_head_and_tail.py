@@ -16,14 +16,9 @@ from agentlib.head_and_tail import (
     parts,
     tail_of,
 )
-from agentlib.messages import (
-    active_request,
-    drop_thinking,
-    exchanges,
-    is_summary,
-    of_type,
-)
+from agentlib.messages import active_request, exchanges, is_summary, of_type
 from agentlib.settings import Settings
+from agentlib.step import drop_thinking
 from offline_api import violation
 from tests.strategies import (
     IMAGE,

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from agentlib import loop
+from agentlib import keep_alive, loop
 from agentlib.cli.arguments import Arguments
 from agentlib.cli.main import DONE, Terminal
+from agentlib.keep_alive import repeat
 from agentlib.loop import Agent
 from agentlib.presets import DEFAULT
 from agentlib.settings import MODEL, Settings
@@ -51,14 +52,14 @@ def test_a_repeat_reads_the_whole_prompt_and_keeps_no_answer(tmp_path: Path) -> 
     agent, clock = started(tmp_path)
     sent, history = agent.session.requests[-1], list(agent.session.history)
     clock.pause(270)
-    again = agent.repeat()
+    again = repeat(agent)
     assert again.usage["output_tokens"] == again.usage["input_tokens"] == 0
     assert again.usage["cache_creation_input_tokens"] == 0
     written = sent.usage["cache_creation_input_tokens"]
     assert again.usage["cache_read_input_tokens"] == written > 512
     assert agent.session.history == history
     assert agent.session.path
-    assert load(agent.session.path).repeats == [again]
+    assert load(agent.session.path).extras.repeats == [again]
 
 
 @pytest.mark.parametrize(("times", "alive"), [(0, False), (1, True), (2, True)])
@@ -68,7 +69,7 @@ def test_the_cache_lives_as_long_as_it_is_repeated(
     agent, clock = started(tmp_path)
     for _ in range(times):
         clock.pause(270)
-        agent.repeat()
+        repeat(agent)
     clock.pause(270 if times else 310)
     list(agent.run("Which rule holds?"))
     assert bool(agent.session.requests[-1].usage["cache_read_input_tokens"]) == alive
@@ -77,7 +78,7 @@ def test_the_cache_lives_as_long_as_it_is_repeated(
 def test_the_layers_know_that_the_cache_is_warm(tmp_path: Path) -> None:
     agent, clock = started(tmp_path)
     clock.pause(270)
-    agent.repeat()
+    repeat(agent)
     clock.pause(100)
     idle: list[float] = []
     engine = agent.engine
@@ -91,12 +92,12 @@ def test_before_a_request_or_after_another_beginning_there_is_nothing_to_repeat(
 ) -> None:
     session = Session.create(tmp_path, settings=DEFAULT, session_id="new")
     with pytest.raises(ValueError, match="no request to repeat"):
-        Agent(client(), Workspace(tmp_path), session).repeat()
+        repeat(Agent(client(), Workspace(tmp_path), session))
     agent, _ = started(tmp_path)
     agent.session.context[0] = {"role": "user", "content": "Another."}
     with pytest.raises(ValueError, match="begins differently"):
-        agent.repeat()
-    assert agent.session.repeats == []
+        repeat(agent)
+    assert agent.session.extras.repeats == []
 
 
 class Strict(Server):
@@ -121,8 +122,8 @@ def test_where_no_answer_is_refused_it_is_one_token(
         session = Session.create(tmp_path, settings=DEFAULT, session_id="strict")
         agent = Agent(client(True, max_usd=1), Workspace(tmp_path), session)
         list(agent.run(LONG))
-        assert agent.repeat().usage["cache_read_input_tokens"] > 512
-        assert strict.refused == len(agent.session.repeats) == 1
+        assert repeat(agent).usage["cache_read_input_tokens"] > 512
+        assert strict.refused == len(agent.session.extras.repeats) == 1
 
 
 # -- in runs and replays ---------------------------------------------------------------
@@ -134,7 +135,7 @@ def review(repeats: int) -> Run:
 
 def test_a_run_is_repeated_in_its_pause_and_replayed_so() -> None:
     run = review(3)
-    assert len(run.session.repeats) == 1  # the pause of 400 s has room for one
+    assert len(run.session.extras.repeats) == 1  # the pause of 400 s has room for one
     frames = replay(run.session, run.settings)
     assert [frame.context for frame in frames] == [
         r.context for r in run.session.requests
@@ -207,7 +208,7 @@ def test_while_a_person_thinks_the_terminal_repeats_so_often_and_says_so(
     before = len(terminal.wire.headers)
     assert think(terminal, 1.6, monkeypatch) == DONE
     session = load(terminal.file)
-    times = [repeat.at - session.requests[-1].at for repeat in session.repeats]
+    times = [repeat.at - session.requests[-1].at for repeat in session.extras.repeats]
     assert times == pytest.approx([0.45, 0.9], abs=0.2)
     assert len(terminal.wire.headers) == before + 1 + 2
     printed = capsys.readouterr().out
@@ -218,7 +219,7 @@ def test_while_a_person_thinks_the_terminal_repeats_so_often_and_says_so(
 def test_a_cap_ends_it(terminal, monkeypatch, capsys) -> None:
     terminal.client = client(True, max_usd=0.000_01)
     think(terminal, 0.8, monkeypatch)
-    assert load(terminal.file).repeats == []
+    assert load(terminal.file).extras.repeats == []
     assert "kept alive no longer: the cap of" in capsys.readouterr().err
 
 
@@ -229,7 +230,7 @@ def test_ctrl_c_ends_it_until_the_next_request(terminal, monkeypatch) -> None:
     keys.pause = 0.8
     monkeypatch.setattr(sys, "stdin", keys)
     terminal.talk()
-    assert load(terminal.file).repeats == []
+    assert load(terminal.file).extras.repeats == []
 
 
 class Held(Server):
@@ -267,7 +268,7 @@ def held(terminal, monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
 def test_ctrl_c_during_a_repeat_sends_no_second_request_and_keeps_the_line(
     terminal, held: Held, monkeypatch, capsys
 ) -> None:
-    steps, send, join = list[str](), loop.send, threading.Thread.join
+    steps, send, join = list[str](), loop.reply_to, threading.Thread.join
 
     def watched(*request):
         steps.append("sent")
@@ -281,7 +282,8 @@ def test_ctrl_c_during_a_repeat_sends_no_second_request_and_keeps_the_line(
             signal.raise_signal(signal.SIGINT)
         join(thread, timeout)
 
-    monkeypatch.setattr(loop, "send", watched)
+    for sender in (loop, keep_alive):
+        monkeypatch.setattr(sender, "reply_to", watched)
     with ctrl_c(), monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "join", interrupted)
         terminal.talk()
@@ -326,7 +328,7 @@ def test_while_a_permission_and_a_command_take_long_it_repeats_and_then_no_more(
     bench = replace(terminal.workspace, sandbox=False, confirm=permitted)
     assert bench.run("bash", {"command": "sleep 0.6; echo done"}) == "done"
     session, sent = load(terminal.file), len(terminal.wire.headers)
-    times = [repeat.at - session.requests[-1].at for repeat in session.repeats]
+    times = [repeat.at - session.requests[-1].at for repeat in session.extras.repeats]
     assert times == pytest.approx([0.45, 0.9], abs=0.2)
     time.sleep(0.6)
     assert len(terminal.wire.headers) == sent

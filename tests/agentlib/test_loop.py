@@ -14,11 +14,11 @@ from anthropic.types import StopReason
 
 from agentlib import loop
 from agentlib.auto_compact import summary_text
-from agentlib.messages import CUT_OFF, active_request, blocks, of_type
+from agentlib.messages import CUT_OFF, INTERRUPTED, active_request, blocks, of_type
 from agentlib.settings import MODEL, Settings
 from agentlib.step import Step
 from agentlib.tools import Workspace
-from agentlib.transcripts import INTERRUPTED, Session, load
+from agentlib.transcripts import Session, load
 from offline_api import rules, violation
 from tests.fakes import (
     Clock,
@@ -209,7 +209,7 @@ def test_a_reply_as_it_should_be_is_not_noted_twice(workspace, session):
 
 
 @pytest.mark.parametrize(
-    "reason", sorted({*get_args(StopReason)} - {*loop.GOES_ON, "max_tokens"})
+    "reason", sorted({*get_args(StopReason)} - {"tool_use", "max_tokens"})
 )
 def test_a_run_stops_and_says_why(workspace, session, reason):
     (turn,) = go(script(say("So far.", stop=reason)), workspace, session)
@@ -682,7 +682,7 @@ def test_a_half_in_a_system_prompt_a_focus_or_an_old_line_is_mended(
     workspace, session, words
 ):
     go(worker(2), workspace, session, system=words)
-    session._write(
+    session.note(
         1_700_000_000.0,
         {"type": "user", "message": {"role": "user", "content": words}},
     )

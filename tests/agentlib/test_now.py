@@ -6,15 +6,17 @@ import pytest
 
 from agentlib.auto_compact import auto_compact
 from agentlib.cli.main import main
+from agentlib.engine_check import NoEngine, run_engine
 from agentlib.estimation import TokenMeter
 from agentlib.loop import Agent, run
 from agentlib.messages import Message
 from agentlib.micro_compact import micro_compact
-from agentlib.pipeline import ContextEngine, NoEngine, Now, run_engine
+from agentlib.pipeline import ContextEngine, Now
 from agentlib.settings import Settings
 from agentlib.step import Step, standing_in
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
+from agentlib.undo import preview
 from session_report.playback import replay
 from tests.fakes import Clock, client, worker
 from tests.strategies import conversation, reading, short, user
@@ -43,7 +45,7 @@ def test_the_loop_and_a_preview_name_the_line_to_change(
     with pytest.raises(NoEngine, match=r"`def of_the_protocol_before\(now\):`"):
         list(run(client(worker(1)), "Read.", workspace, session=session, engine=OLD))
     with pytest.raises(NoEngine):
-        Agent(client(worker(0)), workspace, session, engine=OLD).preview()
+        preview(Agent(client(worker(0)), workspace, session, engine=OLD))
 
 
 def test_play_and_a_replay_name_it_too(session: Session):

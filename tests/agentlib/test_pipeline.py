@@ -10,12 +10,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from agentlib.auto_compact import SummaryFailed
-from agentlib.estimation import TokenMeter, meter
+from agentlib.estimation import TokenMeter, new_meter
 from agentlib.messages import (
     active_request,
     changes,
-    drop_newest_thinking,
-    drop_thinking,
     is_summary,
     last_assistant,
     of_type,
@@ -26,6 +24,7 @@ from agentlib.pipeline import Now, compact
 from agentlib.presets import ALL
 from agentlib.session_file import timestamp
 from agentlib.settings import Settings
+from agentlib.step import drop_newest_thinking, drop_thinking
 from agentlib.transcripts import Session, load
 from offline_api import violation
 from session_report.frames import Shown
@@ -323,7 +322,7 @@ def test_once_more_changes_nothing_more(history, settings, start):
 
     def again(messages, settled):
         calls = {"summarize": short, "archive": lambda: "t.jsonl", "idle": 1_000.0}
-        known = meter(settings.estimator)
+        known = new_meter(settings.estimator)
         now = Now(messages, settings, meter=known, settled=settled, **calls)
         return seen(compact(now), messages)
 
@@ -349,7 +348,7 @@ def test_once_more_changes_nothing_more(history, settings, start):
     st.booleans(),
 )
 def test_a_step_tells_all_that_was_done(history, settings, reason, failing):
-    before, known = copy.deepcopy(history), meter(settings.estimator)
+    before, known = copy.deepcopy(history), new_meter(settings.estimator)
     known.observe(history[:1], bill(history[:1]))
     now = Now(
         history,
@@ -385,7 +384,7 @@ def test_a_step_tells_all_that_was_done(history, settings, reason, failing):
 def test_after_a_refusal_unseen_results_are_cut_if_nothing_else_makes_them_fit(
     history, settings, times, failing
 ):
-    known, session = meter(settings.estimator), Session(session_id="s")
+    known, session = new_meter(settings.estimator), Session(session_id="s")
     most = replace(settings, context_window=12_000, output_reserve=500, buffer=500)
     for n, message in enumerate(history):
         session.fold(
@@ -425,7 +424,7 @@ def test_after_a_refusal_unseen_results_are_cut_if_nothing_else_makes_them_fit(
 
 @given(histories(min_size=3), some_settings)
 def test_a_session_folds_what_a_step_tells_to_the_view_that_was_sent(history, settings):
-    session, known = Session(session_id="s"), meter(settings.estimator, 800)
+    session, known = Session(session_id="s"), new_meter(settings.estimator, 800)
     for n, message in enumerate(history):
         if message["role"] == "assistant":
             now = Now(

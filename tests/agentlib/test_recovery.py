@@ -21,16 +21,16 @@ from agentlib.auto_compact import (
     summary_message,
     summary_text,
 )
-from agentlib.estimation import TokenMeter, estimate_text, meter
+from agentlib.estimation import TokenMeter, estimate_text, new_meter
 from agentlib.hooks import Hooks, pinned
 from agentlib.messages import PINNED, active_request, blocks, exchanges, of_type
+from agentlib.own_notes import memory_first
 from agentlib.pipeline import Now, compact
 from agentlib.presets import ALL, DEFAULT
 from agentlib.recovery import (
     Breaker,
     breaker,
     emergency,
-    memory_first,
     truncating,
     with_less,
     without_oldest,
@@ -945,7 +945,7 @@ def test_an_emergency_keeps_the_rules_the_request_and_the_unseen(
         told = history[:stop]
         summarize = fails if fail else short
         calls = {"summarize": summarize, "archive": lambda: "t.jsonl", "idle": 0.0}
-        gauge = meter(hurry.estimator)
+        gauge = new_meter(hurry.estimator)
         now = Now(told, hurry, meter=gauge, reason=reason, **calls)
         step = seen(compact(now), told)
         assert violation(step.view) is None

@@ -19,10 +19,8 @@ from agentlib import loop
 from agentlib.auto_compact import summary_text
 from agentlib.messages import of_type, result_text
 from agentlib.session_file import (
-    SessionInUse,
     append,
     defer_ctrl_c,
-    hold,
     numbered,
     seconds,
     timestamp,
@@ -30,7 +28,7 @@ from agentlib.session_file import (
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
 from tests.fakes import Clock, asks_for_summary, call, client, lines_of, say, worker
-from tests.runs import SMALL, a_session, ctrl_c, go
+from tests.runs import SMALL, a_session, ctrl_c
 
 posix = pytest.mark.skipif(
     sys.platform == "win32", reason="permissions and limits of POSIX"
@@ -225,111 +223,6 @@ def test_a_thread_leaves_ctrl_c_alone():
         thread.start()
         thread.join()
     assert handlers == [signal.default_int_handler]
-
-
-# -- one process at a time -------------------------------------------------------------
-
-HOLDER = """
-import sys
-from pathlib import Path
-from agentlib.session_file import hold
-held = hold(Path(sys.argv[1]))
-print("held", flush=True)
-sys.stdin.read()
-"""
-
-
-def test_a_session_that_another_process_holds_is_read_and_not_run(tmp_path, workspace):
-    session, pipe = a_session(tmp_path), subprocess.PIPE
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    command = [sys.executable, "-c", HOLDER, str(session.path)]
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment) as other:
-        assert other.stdout
-        assert other.stdout.readline()
-        with pytest.raises(
-            SessionInUse, match=f"in use by process {other.pid}: end that one"
-        ):
-            go(worker(1), workspace, session)
-        assert load(session.path).history == session.history == []
-        other.kill()
-    go(worker(1), workspace, session)
-    assert load(session.path).history == session.history != []
-    assert list(tmp_path.glob("s*")) == [session.path]
-
-
-def test_a_session_that_grew_since_it_was_loaded_is_not_run(tmp_path, workspace):
-    session = a_session(tmp_path)
-    go(worker(1), workspace, load(session.path))
-    with pytest.raises(
-        ValueError, match=r"s\.jsonl has changed since it was loaded; load it again"
-    ):
-        go(worker(1), workspace, session)
-    assert session.history == []
-    go(worker(1), workspace, load(session.path))
-
-
-@posix
-def test_a_lock_that_outlives_its_process_for_a_moment_is_waited_for(tmp_path):
-    import fcntl
-
-    path = a_session(tmp_path).path
-    handle = os.open(path, os.O_RDWR)
-    fcntl.flock(handle, fcntl.LOCK_EX)
-    threading.Timer(0.1, os.close, [handle]).start()
-    hold(path).release()
-
-
-def test_all_sessions_of_a_process_share_a_hold(tmp_path):
-    path = a_session(tmp_path).path
-    first = hold(path)
-    assert hold(path) is first
-    assert path.with_suffix(".lock").read_text() == str(os.getpid())
-    first.release()
-    assert hold(path) is not first
-    assert list(tmp_path.iterdir()) == [path]
-
-
-@posix
-@pytest.mark.parametrize("kind", ["a link", "a missing target", "a folder", "a pipe"])
-def test_what_stands_where_the_lock_goes_is_neither_written_nor_read(tmp_path, kind):
-    path = a_session(tmp_path).path
-    note, precious = path.with_suffix(".lock"), tmp_path / "precious.txt"
-    if kind != "a missing target":
-        precious.write_text("mine")
-    if kind in ("a link", "a missing target"):
-        note.symlink_to(precious)
-    elif kind == "a folder":
-        note.mkdir()
-    else:
-        os.mkfifo(note)
-    held = hold(path)
-    assert note.is_dir() == (kind == "a folder")
-    held.release()
-    if kind == "a missing target":
-        assert not precious.exists()
-    else:
-        assert precious.read_text() == "mine"
-
-
-@posix
-@pytest.mark.parametrize("kind", ["a link", "a pipe", "a device", "words"])
-def test_the_owner_of_a_lock_is_a_number_or_unknown(tmp_path, kind):
-    import fcntl
-
-    path = a_session(tmp_path).path
-    note = path.with_suffix(".lock")
-    (tmp_path / "secret").write_text("1234")
-    if kind == "a pipe":
-        os.mkfifo(note)
-    elif kind == "words":
-        note.write_text("\x1b[2J and many words")
-    else:
-        note.symlink_to(tmp_path / "secret" if kind == "a link" else "/dev/zero")
-    handle = os.open(path, os.O_RDWR)
-    fcntl.flock(handle, fcntl.LOCK_EX)
-    with pytest.raises(SessionInUse, match="in use by process unknown: "):
-        hold(path)
-    os.close(handle)
 
 
 FIRST = "<{}> is the first line & more\n"

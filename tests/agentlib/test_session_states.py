@@ -28,6 +28,7 @@ import session_report
 from agentlib import pipeline, presets
 from agentlib.loop import Agent
 from agentlib.messages import (
+    INTERRUPTED,
     asks_for_summary,
     blocks,
     last_assistant,
@@ -36,7 +37,8 @@ from agentlib.messages import (
     waiting,
 )
 from agentlib.settings import Settings
-from agentlib.transcripts import INTERRUPTED, Session, load
+from agentlib.transcripts import Session, load
+from agentlib.undo import undo
 from session_report.playback import replay
 from tests.fakes import Body, Clock, call, client, error, say, think
 from tests.runs import SMALL, a_session, a_workspace, ctrl_c, state
@@ -248,9 +250,9 @@ class Life(RuleBasedStateMachine):
         self.agent().compact_now(focus)
 
     @rule()
-    def undo(self) -> None:
+    def take_back(self) -> None:
         with suppress(ValueError):  # there is none, or no room for what was before
-            self.agent().undo()
+            undo(self.agent())
             self.is_smooth = False
 
     @rule(seconds=st.sampled_from([400, 4_000]))

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from agentlib import loop
-from agentlib.messages import blocks, of_type, result_text
+from agentlib.messages import INTERRUPTED, blocks, interrupted, of_type, result_text
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
-from agentlib.transcripts import INTERRUPTED, Session, interrupted, load
+from agentlib.transcripts import Session, load
 from tests.fakes import (
     Clock,
     asks_for_summary,

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from agentlib import messages as msg
 from agentlib.loop import Agent
+from agentlib.step import drop_thinking
 from agentlib.transcripts import load
+from agentlib.undo import preview, undo
 from offline_api import violation
 from session_report.playback import replay
 from tests.fakes import Clock, client, worker
@@ -25,12 +26,12 @@ def agent(workspace, session) -> Agent:
 
 def test_a_preview_keeps_what_compacting_keeps_and_changes_nothing(agent: Agent):
     before, size = list(agent.session.context), agent.session.path.stat().st_size
-    preview = agent.preview()
+    shown = preview(agent)
     assert agent.session.context == before
     assert agent.session.path.stat().st_size == size
     step = agent.compact_now()
-    assert preview.kept == step.kept
-    assert preview.summary != step.summary
+    assert shown.kept == step.kept
+    assert shown.summary != step.summary
 
 
 def test_undone_is_the_context_from_before_and_what_came_since(agent: Agent):
@@ -39,8 +40,8 @@ def test_undone_is_the_context_from_before_and_what_came_since(agent: Agent):
     assert agent.session.context != before
     list(agent.run("And now?"))
     newer = agent.session.history[len(before) :]
-    agent.undo()
-    assert agent.session.context == msg.drop_thinking([*before, *newer], 0)
+    undo(agent)
+    assert agent.session.context == drop_thinking([*before, *newer], 0)
     assert (
         violation([*agent.session.context, {"role": "user", "content": "Go on."}])
         is None
@@ -50,7 +51,7 @@ def test_undone_is_the_context_from_before_and_what_came_since(agent: Agent):
 def test_an_undo_is_one_line_of_the_file_and_resumes_and_replays(agent: Agent):
     agent.compact_now()
     lines = agent.session.count
-    agent.undo()
+    undo(agent)
     assert agent.session.count == lines + 1
     loaded = load(agent.session.path)
     assert state(loaded) == state(agent.session) | {"count": loaded.count}
@@ -63,24 +64,24 @@ def test_an_undo_is_one_line_of_the_file_and_resumes_and_replays(agent: Agent):
 
 def test_what_cannot_be_undone_says_why(agent: Agent):
     with pytest.raises(ValueError, match="nothing to undo: no compaction"):
-        agent.undo()
+        undo(agent)
     agent.compact_now()
     agent.settings = replace(LARGE, threshold=900)
     with pytest.raises(
         ValueError, match=r"the context before has \d,\d+ tokens, and there is room"
     ):
-        agent.undo()
+        undo(agent)
     agent.settings = LARGE
-    agent.undo()
+    undo(agent)
     with pytest.raises(ValueError, match="it has been undone"):
-        agent.undo()
+        undo(agent)
 
 
 def test_a_file_that_lost_a_line_loads_whatever_was_undone(workspace, session):
     go(worker(2), workspace, session, settings=LARGE)
     agent = Agent(client(worker(0)), workspace, session, LARGE, clock=Clock())
     agent.compact_now()
-    agent.undo()
+    undo(agent)
     lines = session.path.read_text(encoding="utf-8").splitlines(keepends=True)
     for lost in range(len(lines) - 1):  # without its last line the file is only older
         rest = [*lines[:lost], *lines[lost + 1 :]]

@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import agentlib
-from agentlib.estimation import meter
+from agentlib.estimation import new_meter
 from agentlib.messages import Message
 from agentlib.pipeline import Now, compact
 from agentlib.presets import DEFAULT, LEARN_CLAUDE_CODE
@@ -86,7 +86,7 @@ def their_turn(messages: list[Message], keep: int = 3) -> int:
 
 def our_turn(settings: Settings) -> Callable[[list[Message]], int]:
     """Return a turn of ours: run the pipeline, then let the meter observe the bill."""
-    gauge, view, settled = meter(settings.estimator, 4_000), list[Message](), 0
+    gauge, view, settled = new_meter(settings.estimator, 4_000), list[Message](), 0
 
     def turn(new: list[Message]) -> int:
         nonlocal view, settled

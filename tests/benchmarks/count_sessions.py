@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import session_report as sessions
-from agentlib.messages import of_type
-from agentlib.transcripts import INTERRUPTED
+from agentlib.messages import INTERRUPTED, of_type
 
 Line = dict[str, Any]
 COLUMNS = (

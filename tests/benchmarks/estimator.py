@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import session_report as sessions
-from agentlib.estimation import meter, prompt_tokens
+from agentlib.estimation import new_meter, prompt_tokens
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
 from windtunnel.estimates import growths
@@ -27,7 +27,7 @@ def errors(session: Session, estimator: str) -> list[float]:
     """Return |estimate - billed| in % of the billed prompt, for each response that
     counts."""
     percents: list[float] = []
-    gauge, before = meter(estimator), -1
+    gauge, before = new_meter(estimator), -1
     for number, request in enumerate(session.requests):
         billed, estimate = prompt_tokens(request.usage), gauge.estimate(request.context)
         compacted = any(

@@ -52,7 +52,7 @@ def small() -> Session:
 def cleared() -> Session:
     session = small()
     details = {"replacements": {"toolu_1": "[Previous: used bash]"}}
-    session._write(
+    session.note(
         3,
         {
             "type": "system",
@@ -66,10 +66,10 @@ def cleared() -> Session:
 
 def compacted() -> Session:
     session = small()
-    stays = {"trigger": "auto", "preservedMessages": {"uuids": session._ids[-2:]}}
+    stays = {"trigger": "auto", "preservedMessages": {"uuids": session.ids[-2:]}}
     summary = "[Conversation compressed. Transcript: x]\n\nAll.\n[End of summary]"
     parts = [{"type": "text", "text": summary}, {"type": "text", "text": "Read both."}]
-    session._write(
+    session.note(
         3,
         {"type": "system", "subtype": "compact_boundary", "compactMetadata": stays},
         {

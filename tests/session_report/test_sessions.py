@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 import session_report as sessions
 from agentlib import session_file, transcripts
 from agentlib.hooks import recent_files
-from agentlib.messages import of_type, result_text
+from agentlib.messages import INTERRUPTED, of_type, result_text
 from agentlib.presets import ALL, CLAUDE_CODE
 from agentlib.settings import Settings
-from agentlib.transcripts import INTERRUPTED, Session
+from agentlib.transcripts import Session
 from offline_api import violation
 from session_report import MISSING
 from session_report.gathered import Recorded
@@ -242,7 +242,7 @@ def test_words_from_another_root_begin_with_an_empty_context(tmp_path: Path) -> 
     last = reply("m2", text("Done."), 3, parentUuid="u2")
     session = load(tmp_path, first, answer, attached, again, last)
     assert [len(request.context) for request in session.requests] == [1, 1]
-    assert (session.cleared, len(session.history)) == ([2], 4)
+    assert (session.extras.emptied, len(session.history)) == ([2], 4)
     frames = replay(session, Settings())
     assert [len(frame.context) for frame in frames] == [1, 1]
 
@@ -255,7 +255,7 @@ def test_after_a_compaction_the_same_conversation_goes_on(tmp_path: Path) -> Non
     session = load(
         tmp_path, first, answer, boundary() | {"parentUuid": None}, summary, last
     )
-    assert session.cleared == []
+    assert session.extras.emptied == []
     assert len(session.compactions) == 1
 
 

@@ -82,6 +82,21 @@ def test_results_are_cleared_by_their_tokens_and_only_if_that_is_enough():
     assert results_of(step("cleared_by_tokens", large).view)["toolu_8"] == newest
 
 
+def test_results_are_cleared_oldest_first_down_to_a_share_of_the_threshold():
+    messages, meter = conversation(20, size=2_000), TokenMeter()
+    weight = meter.estimate(messages)
+    roomy, full = (replace(SETTINGS, threshold=n) for n in (weight + 1, weight - 1))
+    assert step("cleared_to_a_target", messages, roomy).texts == {}
+    done = step("cleared_to_a_target", messages, full)
+    assert [*done.texts] == [f"toolu_{n}" for n in range(len(done.texts))]
+    left = meter.estimate(done.view)
+    assert 0.7 * weight < left <= 0.8 * weight
+    assert done.compaction is None
+    tight = step("cleared_to_a_target", messages, replace(SETTINGS, threshold=1_500))
+    assert len(tight.texts) == 16  # the unseen one and three seen ones stay
+    assert tight.compaction == "auto"
+
+
 def test_the_older_of_two_identical_results_names_the_newer_and_goes():
     messages = [*conversation(2), *reading(7, 400)]
     messages[2] = user(result("toolu_0", results_of(messages)["toolu_1"]["content"]))

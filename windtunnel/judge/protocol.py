@@ -17,9 +17,10 @@ from itertools import groupby, pairwise
 from random import Random
 from typing import Any
 
+from agentlib.engine_check import NoEngine, run_engine
 from agentlib.estimation import TokenMeter, message_tokens
 from agentlib.messages import Block, Message, blocks, last_assistant, waiting
-from agentlib.pipeline import ContextEngine, NoEngine, Now, run_engine
+from agentlib.pipeline import ContextEngine, Now
 from agentlib.presets import DEFAULT
 from agentlib.step import Step
 from agentlib.transcripts import Session

@@ -8,6 +8,7 @@ from typing import Any
 from agentlib.cli.render import plain
 from windtunnel.judge import Row, Verdict
 from windtunnel.judge.spreads import MEASURES, alike, counted
+from windtunnel.tasks.mechanisms import in_words
 from windtunnel.trade import EVIDENCE
 
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>A verdict</title>
@@ -58,6 +59,7 @@ def lines(
     if unshown := [name for name in alike(verdict.spreads) if name != verdict.name]:
         names = ", ".join(unshown)
         yield f"As default in every task, because no task needs what they do: {names}."
+        yield from (f"{name}: {told}" for name in unshown if (told := in_words(name)))
 
 
 def _beside(verdict: Verdict, least: str | Sequence[Row]) -> Iterator[str]:

@@ -70,6 +70,13 @@ HOLDS: dict[str, Callable[[str, str], bool]] = {
         and fewer(1, 1.3)(wrong, right)
         and "I see no request." in wrong
     ),
+    "Cut out of the middle": lambda wrong, right: (
+        "I read 1 file" in wrong
+        and "I wrote REPORT.md: 19 files" in right
+        and "0 of 4 facts" in wrong
+        and "4 of 4 facts" in right
+        and numbers(wrong)[-1] > 3 * numbers(right)[-1]
+    ),
     "Chinese written as escapes": number(0, 5),
     "Cleared before it was seen": lambda *pair: (
         fewer(0, 1.3)(*pair) and fewer(1, 2)(*pair)
@@ -105,7 +112,7 @@ HOLDS: dict[str, Callable[[str, str], bool]] = {
     "The first of two places": says(
         "False # in tests DEBUG = True # on the server", "more than once"
     ),
-    "A list of dangerous commands": says(
+    "A list of forbidden words": says(
         "*: blocked False echo sudoku: blocked True", "refused"
     ),
     "Cut without a word": says("line 5110", "more; continue with offset="),

@@ -1,6 +1,7 @@
 """Lesson 12: its wrong answers, and its run with the published solutions."""
 
 import itertools
+import math
 
 import pytest
 from matplotlib.text import Text
@@ -35,6 +36,28 @@ def answered_only(requests):
 def with_others(requests):
     mains = [{**r, "kind": "main"} if r["kind"] == "other" else r for r in requests]
     return compactions_in(mains)
+
+
+def each_pair_once(requests):
+    return list(dict.fromkeys(compactions_in(requests)))
+
+
+def largest_first(requests):
+    return sorted(compactions_in(requests), reverse=True)
+
+
+def largest_before(requests):
+    """Takes the largest prompt since the last compaction for the one before."""
+    made, before, asked = [], 0, False
+    for each in requests:
+        if each["kind"] == "summary":
+            asked = True
+        elif each["kind"] != "other":
+            if asked:
+                made.append((before, each["tokens"]))
+                before, asked = 0, False
+            before = max(before, each["tokens"])
+    return made
 
 
 def smaller_only(requests):
@@ -73,14 +96,41 @@ def both(requests):
     return sorted([*shallow, *refused_alone(requests)])
 
 
-def nearly(resets=True, equal=False):
-    """Right, but for one slip: the summary is never forgotten, or exactly two thirds
-    are shallow, too."""
+def summary_right_before(requests):
+    """Forgets that something else may be asked for after the summary."""
+    kinds = [each["kind"] for each in requests]
+    return [
+        (number, what)
+        for number, what in complaints_in(requests)
+        if what == "refused" or kinds[number - 2] == "summary"
+    ]
+
+
+def others_as(kind):
+    def complaints(requests):
+        changed = [{**r, "kind": kind} if r["kind"] == "other" else r for r in requests]
+        return [
+            (number, what)
+            for number, what in complaints_in(changed)
+            if requests[number - 1]["kind"] != "other"
+        ]
+
+    return complaints
+
+
+def refused_first(requests):
+    return sorted(complaints_in(requests), key=lambda pair: pair[1])
+
+
+def nearly(resets=True, equal=False, share=2 / 3, largest=False):
+    """Right, but for one slip: the summary is never forgotten, exactly two thirds are
+    shallow, too, or a little more aren't, or the largest prompt counts as the one
+    before."""
 
     def complaints(requests):
         found, before, asked = [], 0, False
         for number, each in enumerate(requests, 1):
-            limit = 2 / 3 * before
+            limit = share * before
             is_large = each["tokens"] >= limit if equal else each["tokens"] > limit
             if each["kind"] == "summary":
                 asked = True
@@ -89,7 +139,8 @@ def nearly(resets=True, equal=False):
             elif each["kind"] == "main" and asked and is_large:
                 found.append((number, "shallow"))
             if each["kind"] in ("main", "refused"):
-                before, asked = each["tokens"], asked and not resets
+                since = before if largest and not asked else 0
+                before, asked = max(since, each["tokens"]), asked and not resets
         return found
 
     return complaints
@@ -103,6 +154,9 @@ WRONG = {
         (with_others, "a title is asked for beside it"),
         (smaller_only, "the prompt has grown all the same"),
         (lambda requests: [], "one summary"),
+        (largest_before, "a prompt became smaller before"),
+        (each_pair_once, "two have the same sizes"),
+        (largest_first, "two have the same sizes"),
     ],
     "12.2": [
         (lambda made, window: {}, "a summary asked for afresh"),
@@ -118,8 +172,12 @@ WRONG = {
             decided(shows=lambda made: "whole" if made["shown"] > 0.9 else "cut"),
             "TypeError",
         ),
-        (decided(when=lambda made: round(made["before"] / 100_000, 2)), "half"),
+        (decided(when=lambda made: round(made["before"] / 100_000, 2)), "smaller"),
         (decided(words=lambda made: "retold"), "one message of the person stays"),
+        (
+            decided(left=lambda made: math.ceil(made["after"] / 1_000) / 100),
+            "two decimals",
+        ),
     ],
     "12.3": [
         ({"threshold_pct": 95, "tail_tokens": 30_000}, "be within 5 points"),
@@ -138,6 +196,12 @@ WRONG = {
         (lambda requests: [], "a prompt was refused"),
         (nearly(resets=False), "another prompt follows a shallow one"),
         (without_others, "a title is asked for in between"),
+        (summary_right_before, "a title is asked for after the summary"),
+        (others_as("main"), "a title is asked for after the summary"),
+        (others_as("summary"), "a title is no summary"),
+        (nearly(share=0.67), "a little more than two thirds"),
+        (refused_first, "a shallow one, then a refused one"),
+        (nearly(largest=True), "a prompt became smaller before"),
     ],
 }
 
@@ -199,6 +263,16 @@ def test_a_picture_that_names_a_product_says_that_one_model_was_used():
         assert SCRIPTED in texts
 
 
+@pytest.mark.parametrize("program", ["claude-code", "pi", "mini-swe-agent"])
+def test_a_refusal_and_a_request_for_a_summary_differ_in_their_marks(program):
+    row = room.of_seed(program)
+    [axes] = sawteeth([row], [""], "One").figure.axes
+    for kind, mark in (("refused", "x"), ("summary", "^")):
+        marks = [line for line in axes.lines if line.get_marker() == mark]
+        assert len(marks) == row["kinds"].count(kind)
+        assert len({line.get_color() for line in marks}) <= 1
+
+
 def test_our_own_run_is_laid_out_as_a_stored_one():
     run = room.own_run()
     row = room.row_of(run)
@@ -206,3 +280,6 @@ def test_our_own_run_is_laid_out_as_a_stored_one():
     made = compactions_in(room.requests_of(row))
     assert len(made) == len(run.session.compactions) > 2
     assert all(before > after for before, after in made)
+    assert room.pairs_of(row) == made
+    for each in row["compactions"]:
+        assert row["prompts"][each["request"] - 1] == each["after"]

@@ -5,9 +5,8 @@ import json
 from dataclasses import replace
 from typing import ClassVar
 
-from agentlib.messages import of_type, tool_names, unanswered
+from agentlib.messages import INTERRUPTED, of_type, tool_names, unanswered
 from agentlib.settings import Settings
-from agentlib.transcripts import INTERRUPTED
 from course import check
 from course.rooms.transcripts import rows, session_browser
 from tests.course.rooms.solved import Lesson

@@ -20,7 +20,7 @@ from agentlib.pipeline import Now
 from agentlib.settings import Settings
 from agentlib.step import Step
 from course.panels.field import field_panel
-from course.rooms.your_engine import hired, judged, moved, pairs, ways
+from course.rooms.your_engine import claimed, hired, judged, moved, pairs, ways
 from offline_api.edits import as_edits
 from tests import bad_engines as bad
 from tests.course.rooms.solved import Lesson
@@ -326,7 +326,7 @@ def test_the_change_that_moved_furthest_each_way_is_named():
 
 def test_a_change_that_may_be_chance_moves_nothing():
     trail = [field_of(name) for name in ("default", "positional", "hermes")]
-    assert moved(trail) == {"left": "equal", "up": "equal"}
+    assert moved(trail) == {"left": "neither", "up": "neither"}
     assert ways(moved(trail)).startswith("No change")
 
 
@@ -341,6 +341,8 @@ def test_pairs_say_what_may_be_claimed_and_count_the_tasks():
 
     rows = pairs(claim, ("spilled", "default", "cost"), ("hermes", "default", "kept"))
     assert rows["claim"].tolist() == ["less", "less"]
+    assert claimed(rows) == [True, True]
+    assert claimed(pairs(lambda *_: 0, ("spilled", "default", "cost"))) == [False]
     assert rows["less/more"].tolist() == ["20/0", "15/0"]
     assert compared(FIELD.spreads["hermes"], FIELD.spreads["default"]).startswith(
         "not to be told apart"

@@ -1,0 +1,53 @@
+"""The agent's own notes in place of a summary (Claude Code's session memory)."""
+
+from collections.abc import Sequence
+
+from agentlib import messages as msg
+from agentlib.auto_compact import Summarize, summary_text
+from agentlib.estimation import estimate_text
+from agentlib.messages import Message
+
+
+def memory_first(summarize: Summarize, tokens: int) -> Summarize:
+    """Let the agent's own notes stand in for the summary if they are complete and short
+    enough.
+
+    That is: no focus is asked for, the agent said something in each exchange but the
+    first, and everything that was said fits in `tokens`. Then no model is asked.
+    """
+
+    def ask(messages: Sequence[Message], focus: str) -> str:
+        lines = spoken_lines(messages)
+        said = msg.summary_source(messages)
+        replies = [said[i] for i, _ in msg.exchanges(said)]
+        is_noted = len(replies) > 1 and all(
+            any(msg.words(reply)) for reply in replies[1:]
+        )
+        if not focus and is_noted and tokens_of(lines) <= tokens:
+            return "\n".join(lines)
+        return summarize(messages, focus)
+
+    return ask
+
+
+def spoken_lines(messages: Sequence[Message]) -> list[str]:
+    """Return the lines of earlier summaries, of the person's words and of the agent's
+    own."""
+    texts: list[str] = []
+    for message in msg.summary_source(messages):
+        if any(msg.is_summary(block) for block in msg.blocks(message)):
+            texts.append(summary_text(message).partition(msg.PUT_BACK)[0].strip())
+        words = msg.words(message)
+        if message["role"] == "user" and words:
+            words = [f"- [request] {' '.join(' '.join(words).split())}"]
+        texts += words
+    return [
+        line
+        for text in dict.fromkeys(texts)
+        for line in text.splitlines()
+        if line.strip()
+    ]
+
+
+def tokens_of(lines: Sequence[str]) -> float:
+    return estimate_text("\n".join([*lines, ""]), "summary")
