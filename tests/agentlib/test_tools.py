@@ -163,10 +163,7 @@ def test_a_long_result_is_recalled_in_pages(workspace):
     some = long.run("recall", {"tool_use_id": "toolu_1", "offset": 5, "limit": 2})
     assert some == "line 5\nline 6\n... (8993 more)"
     past = {"tool_use_id": "toolu_1", "offset": 9_000}
-    assert (
-        failure(long, "recall", past)
-        == "offset=9000 is past the end: there are 9000 lines"
-    )
+    assert "offset=9000" in failure(long, "recall", past)
 
 
 # -- writing ---------------------------------------------------------------------------

@@ -10,11 +10,9 @@ import signal
 import subprocess
 import sys
 import tracemalloc
-from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
-import anthropic
 import pytest
 
 from agentlib import loop
@@ -28,10 +26,8 @@ from tests.fakes import (
     bare,
     call,
     client,
-    error,
     lines_of,
     say,
-    think,
     worker,
 )
 from tests.runs import READ, SMALL, a_session, a_workspace, ctrl_c, go, state
@@ -53,18 +49,6 @@ def test_every_message_is_on_disk_before_the_next_request(tmp_path, workspace):
     go(brain, workspace, session)
     assert len(asked) > 14
     assert any(c.failure is None for c in session.compactions)
-
-
-def test_history_only_grows_and_holds_every_result_whole(tmp_path, workspace):
-    session, before = a_session(tmp_path), []
-    for _ in loop.run(
-        client(worker(12)), "Go.", workspace, settings=SMALL, session=session
-    ):
-        assert session.history[: len(before)] == before
-        before = list(session.history)
-    results = [r for m in session.history for r in of_type(m, "tool_result")]
-    assert [result_text(r) for r in results] == [READ] * 12
-    assert sum(len(of_type(m, "tool_result")) for m in session.context) < 12
 
 
 def test_pending_are_the_calls_without_a_result(tmp_path):
@@ -372,158 +356,13 @@ def test_the_agent_recalls_a_cleared_result(tmp_path, workspace):
     assert "toolu_wrong" in wrong["content"]
 
 
-POLICIES = (
-    Settings(recall=True),
-    Settings(micro="truncate"),
-    Settings(micro="trim"),
-    Settings(clear_when="cold", keep_recent=1),
-    Settings(micro="off", threshold=30_000, keep_exchanges=3),
-    Settings(clear_at_least=3_000, keep_recent=0, keep_exchanges=0),
-)
 posix = pytest.mark.skipif(
     sys.platform == "win32", reason="needs the signals and timers of POSIX"
 )
 
 
-def three_files(folder: Path, **options) -> Workspace:
-    for n, name in enumerate("abc"):
-        (folder / f"{name}.txt").write_text(
-            "line of the text\n" * 50 * 4**n, newline="\n"
-        )
-    return Workspace(folder, **options)
-
-
-# -- random runs -----------------------------------------------------------------------
-
-
-def whim(rng: random.Random):
-    """A model that does anything it may do, and an API that fails in every way."""
-    numbers = itertools.count(1)
-
-    def summary():
-        text = f"## Accomplished\n{rng.random()}\n" + "é中 " * rng.randint(1, 100)
-        fates = (
-            error(500),
-            say(""),
-            say("cut", stop="max_tokens"),
-            say(think("hm"), text),
-        )
-        return rng.choices(fates, (1, 1, 1, 9))[0]
-
-    def a_call():
-        name, kind = f"toolu_{next(numbers)}", rng.random()
-        if kind < 0.1:
-            return (
-                call(name, "compact", focus="f")
-                if kind < 0.06
-                else call(name, "nope", x=1)
-            )
-        if kind < 0.3:
-            return call(name, "bash", command="ls")
-        return call(
-            name,
-            "read_file",
-            path=f"{rng.choice('abc')}.txt",
-            limit=rng.randint(1, 300),
-        )
-
-    def brain(body):
-        fate = rng.random()
-        if fate < 0.03:
-            raise KeyboardInterrupt
-        if asks_for_summary(body):
-            return summary()
-        if fate < 0.06:
-            return error(529)
-        said = [think(f"thought {next(numbers)}")] if rng.random() < 0.6 else []
-        said += ["words " * rng.randint(1, 50)] if rng.random() < 0.4 else []
-        if fate < 0.12:
-            return say(*said, "The end.")
-        if fate < 0.14:
-            return say(
-                *said, call(f"toolu_{next(numbers)}", "read_file"), stop="max_tokens"
-            )
-        if fate < 0.16:
-            broken = {**call("a.b", "read_file"), "input": "a.txt"}
-            return say(
-                *said,
-                broken,
-                {"type": "server_tool_use", "id": "srv"},
-                stop="pause_turn",
-            )
-        return say(*said, *(a_call() for _ in range(rng.randint(1, 4))))
-
-    return brain
-
-
-def live(seed: int, folder: Path) -> Counter:
-    """A run of eight parts, each ended somehow; after each the file says what the
-    session says."""
-    rng, clock, seen = random.Random(seed), Clock(), Counter()
-
-    def confirm(command: str) -> bool:
-        if rng.random() < 0.15:
-            raise KeyboardInterrupt
-        return False
-
-    workspace, settings = (
-        three_files(folder, confirm=confirm),
-        POLICIES[seed % 6].scaled(12_000),
-    )
-    session = a_session(folder, settings)
-    model = client(whim(rng))
-    for part in range(8):
-        clock.now += rng.choice((0, 400))
-        options = {"settings": settings, "clock": clock}
-        options |= {"system": "Another prompt."} if rng.random() < 0.1 else {}
-        try:
-            words = rng.choice((None, f"Do {part}.", f"Do {part}, please."))
-            for turn in loop.run(
-                model, words, workspace, session=session, max_turns=12, **options
-            ):
-                assert turn.context == session.requests[-1].context
-                seen["cleared"] += len(turn.step.cleared)
-                if rng.random() < 0.05:
-                    break
-            if rng.random() < 0.3:
-                agent = loop.Agent(model, workspace, session, **options)
-                agent.compact_now("by hand")
-        except (KeyboardInterrupt, anthropic.APIStatusError):
-            seen["broken off"] += 1
-        loaded = load(session.path)
-        assert state(loaded) == state(session), f"seed {seed}, part {part}"
-        seen["pending"] += bool(session.pending)
-        session = loaded if rng.random() < 0.5 else session
-    for compaction in session.compactions:
-        seen["failed" if compaction.failure else compaction.trigger] += 1
-        seen["by hand"] += compaction.focus == "by hand"
-    seen["thinking dropped"] = count(session.history, "thinking") - count(
-        session.context, "thinking"
-    )
-    return seen
-
-
 def count(messages, kind: str) -> int:
     return sum(len(of_type(message, kind)) for message in messages)
-
-
-def test_what_is_loaded_is_what_was_in_random_runs(tmp_path):
-    seen = Counter()
-    for seed in range(12):
-        folder = tmp_path / str(seed)
-        folder.mkdir()
-        seen += live(seed, folder)
-    for kind in (
-        "cleared",
-        "broken off",
-        "pending",
-        "auto",
-        "manual",
-        "failed",
-        "by hand",
-    ):
-        assert seen[kind] >= 3, f"{kind} hardly occurred: {seen}"
-    assert seen["thinking dropped"] > 20
 
 
 # -- cut files -------------------------------------------------------------------------
@@ -692,7 +531,7 @@ def test_an_agent_killed_at_thirty_moments_loses_nothing(killed):
         r"kills: 30; turns told of before them: (\d+); faults: 0\n\n", killed[1]
     )
     assert told, killed[1]
-    assert int(told[1]) > 0  # on a busy machine the kills come early
+    assert int(told[1]) > 0  # how many depends on how busy the machine is
 
 
 @posix

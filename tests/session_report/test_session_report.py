@@ -735,7 +735,7 @@ def test_an_id_that_nobody_has_leads_to_the_nearest(tmp_path: Path) -> None:
 
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     path = written(tmp_path, *a_day())
-    for form in (["--json"], ["--tables"], []):
+    for form in (["--json"], []):
         command = [sys.executable, "-m", "session_report", str(path), *form]
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -328,9 +328,9 @@ def test_a_summariser_asks_and_may_fail():
     assert [made.failure for made in run.session.compactions][:2] == ["not today", None]
     assert run.checks["done"]
     nothing = play(TRACE, TIGHT, summarize=lambda messages, focus, ask: "")
-    assert {made.failure for made in nothing.session.compactions} == {
-        "the summary is empty"
-    }
+    failures = {made.failure for made in nothing.session.compactions}
+    assert len(failures) == 1
+    assert "empty" in failures.pop()
 
 
 # -- a function that raises ------------------------------------------------------------
