@@ -45,7 +45,8 @@ class Desk:
     """A terminal over a fresh folder, and what it printed."""
 
     def __init__(self, folder: Path, capsys: Any, model: Model = parrot, **more: Any):
-        self.capsys, self.folder = capsys, folder / "work"
+        self.capsys = capsys
+        self.folder = folder / "work"
         self.folder.mkdir()
         (self.folder / "a.txt").write_text(
             "one\ntwo\nthree", encoding="utf-8", newline="\n"

@@ -64,7 +64,8 @@ class Counting(Server):
 
     def __init__(self, reply: Callable[[], Reply]) -> None:
         super().__init__(good)
-        self.reply, self.count = reply, 0
+        self.reply = reply
+        self.count = 0
 
     def answer(self, method: str, path: str, headers: Headers, raw: bytes) -> Reply:
         if not path.startswith("/v1/messages"):
@@ -172,7 +173,8 @@ def test_what_no_cap_can_hold_reaches_nobody(
 class Sent:
     """A request as the SDK hands it to the guard."""
 
-    url, retries_taken = "https://api.anthropic.com/v1/messages", 0
+    url = "https://api.anthropic.com/v1/messages"
+    retries_taken = 0
 
     def __init__(self) -> None:
         self.json = {"model": MODEL, "max_tokens": 9}
@@ -181,7 +183,8 @@ class Sent:
 class Got:
     """A response as the guard reads it."""
 
-    status_code, is_success = 200, True
+    status_code = 200
+    is_success = True
 
     def __init__(self, usage: Any) -> None:
         self.text = answer(usage).body

@@ -185,7 +185,8 @@ def test_new_goes_on_with_the_files_as_they_are(here, monkeypatch):
 
 def test_a_session_is_resumed_with_its_settings_and_its_copy(here, capsys):
     agent(REPORT, "--window", "40000", "--keep-recent", "2")
-    file, copy = only(here / "t", "*.jsonl"), only(here / "t", "*.workspace")
+    file = only(here / "t", "*.jsonl")
+    copy = only(here / "t", "*.workspace")
     assert (
         main(["Which rules hold?", "--resume", str(file), "--threshold", "9000"]) == 0
     )
@@ -679,7 +680,8 @@ def test_what_was_changed_in_one_folder_is_not_put_back_in_another(
     here, capsys, monkeypatch
 ):
     agent(REPORT, "--in-place")
-    file, other = only(here / "t", "*.jsonl"), here / "other"
+    file = only(here / "t", "*.jsonl")
+    other = here / "other"
     other.mkdir()
     (other / "REPORT.md").write_text("mine")
     monkeypatch.setattr(sys, "stdin", io.StringIO("/undo-files\n"))
@@ -695,7 +697,8 @@ def test_nothing_beside_a_session_is_followed_through_a_link(
     here, suffix, capsys, monkeypatch
 ):
     agent(REPORT, "--in-place")
-    file, home = only(here / "t", "*.jsonl"), here / "home"
+    file = only(here / "t", "*.jsonl")
+    home = here / "home"
     home.mkdir()
     (home / "code.py").write_text("MAX_SIZE = 1\n")
     planted = file.with_suffix(suffix)
@@ -763,7 +766,8 @@ def test_no_name_of_a_folder_writes_on_the_screen(here, capsys, monkeypatch):
 @pytest.mark.parametrize("cut", [True, False])
 def test_a_damaged_session_and_its_copy_stay_where_they_are(here, cut, monkeypatch):
     agent(REPORT)
-    file, copy = only(here / "t", "*.jsonl"), only(here / "t", "*.workspace")
+    file = only(here / "t", "*.jsonl")
+    copy = only(here / "t", "*.workspace")
     (copy / "precious.txt").write_text("work")
     first, rest = file.read_text().split("\n", 1)
     file.write_text(
@@ -788,7 +792,8 @@ def test_without_bubblewrap_offline_says_that_commands_are_not_confined(capsys):
 def test_a_person_confirms_commands_and_stops_what_takes_too_long(here, key):
     """A command waits for a yes that was not pasted before, and Ctrl-C ends only the
     run."""
-    asked, free = threading.Event(), threading.Event()
+    asked = threading.Event()
+    free = threading.Event()
 
     def model(body: Body) -> Body:
         if body["messages"][-1]["content"] == "slow":
@@ -848,7 +853,8 @@ def test_these_words_quit(desk, monkeypatch, word):
 def test_a_compaction_is_previewed_and_undone(desk):
     here = desk()
     here.obey(*(f"{n} " + "word " * 1_000 for n in range(4)))
-    before, _ = list(here.terminal.session.context), here.printed()
+    before = list(here.terminal.session.context)
+    _ = here.printed()
     assert here.obey("/compact preview") == DONE
     shown = here.printed()
     assert [line[0] for line in shown[:-1]].count("-") > 0

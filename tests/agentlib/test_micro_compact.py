@@ -211,14 +211,16 @@ def test_what_stands_in_for_a_result_is_never_longer(history, policy):
 
 @given(histories(min_size=2), keeps)
 def test_the_newest_results_stay_whole(history, numbers):
-    old, view = results_of(history), results_of(micro_compact(history, **numbers))
+    old = results_of(history)
+    view = results_of(micro_compact(history, **numbers))
     recent = newest(history, numbers["keep_recent"])
     assert [view[name] for name in recent] == [old[name] for name in recent]
 
 
 @given(histories(min_size=2), keeps)
 def test_every_other_long_result_is_cleared(history, numbers):
-    names, old = tool_names(history), results_of(history)
+    names = tool_names(history)
+    old = results_of(history)
     spared = {*newest(history, numbers["keep_recent"]), *unseen_of(history)}
     for name, found in results_of(micro_compact(history, **numbers)).items():
         kept_tool = names[name] in numbers["keep_tools"]

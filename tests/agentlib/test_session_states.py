@@ -103,7 +103,8 @@ def hold(
     loaded = load(session.path)
     assert state(loaded) == state(session), "the file's view is the memory's"
 
-    grown, old = told(session.history), told(before.history)
+    grown = told(session.history)
+    old = told(before.history)
     assert grown[: len(old)] == old, "the history only grows"
 
     texts = [m["content"] for m in session.history if isinstance(m["content"], str)]
@@ -147,9 +148,12 @@ class Life(RuleBasedStateMachine):
         self.engine = engines.ALL.get(engine, pipeline.compact)
         self.session = a_session(Path(self.folder.name), self.settings)
         self.before = self.session
-        self.clock, self.calls, self.odd = Clock(), 0, 0
+        self.clock = Clock()
+        self.calls = 0
+        self.odd = 0
         self.is_smooth = True  # nothing broke off and nothing was taken back
-        self.words, self.results = list[str](), dict[str, str]()
+        self.words = list[str]()
+        self.results = dict[str, str]()
         self.plan = list[Any]()
         """What the model does next; when it is empty the model is done."""
         self.summaries = list[Any]()

@@ -22,7 +22,8 @@ from tests.desk import Body, Desk, Model, interrupted, parrot
 from tests.fakes import say
 
 FILE = Path(__file__).with_name("terminal.txt")
-TYPED, MANY = "agent> ", "{many words}"
+TYPED = "agent> "
+MANY = "{many words}"
 MANY_WORDS = ("word " * 1_000).strip()
 
 

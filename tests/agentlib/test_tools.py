@@ -279,7 +279,8 @@ def test_a_pipe_is_not_waited_for(workspace):
 @given(st.lists(st.integers(0, 20_000), min_size=1, max_size=30))
 def test_following_the_hints_gives_every_line(lengths):
     lines = [f"{number} ".ljust(length, "x") for number, length in enumerate(lengths)]
-    parts, offset = [], 0
+    parts = []
+    offset = 0
     while True:
         text = page(lines, offset)
         assert len(text) <= CAP

@@ -35,7 +35,8 @@ from tests.runs import READ, SMALL, a_session, a_workspace, ctrl_c, go, state
 
 def test_every_message_is_on_disk_before_the_next_request(tmp_path, workspace):
     session = a_session(tmp_path)
-    work, asked = worker(12), []
+    work = worker(12)
+    asked = []
 
     def brain(body):
         noted = load(session.path)
@@ -137,9 +138,11 @@ def test_a_changed_text_is_told_by_the_number_of_its_line(tmp_path, workspace):
 
 
 def test_a_flipped_bit_never_changes_the_history_in_silence(tmp_path, workspace):
-    session, rng = a_session(tmp_path), random.Random(3)
+    session = a_session(tmp_path)
+    rng = random.Random(3)
     go(worker(6), workspace, session)
-    data, told = session.path.read_bytes(), 0
+    data = session.path.read_bytes()
+    told = 0
     for _ in range(150):
         flipped = bytearray(data)
         flipped[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
@@ -230,7 +233,9 @@ def test_a_compaction_takes_effect_with_its_summary(tmp_path, workspace):
             session.fold(line)
         return session
 
-    old, half, new = folded(at), folded(at + 1), folded(at + 2)
+    old = folded(at)
+    half = folded(at + 1)
+    new = folded(at + 2)
     assert (half.context, half.compactions, half.settled) == (
         old.context,
         [],
@@ -336,7 +341,9 @@ def test_the_agent_recalls_a_cleared_result(tmp_path, workspace):
     settings = Settings(
         context_window=8_000, output_reserve=400, buffer=400, recall=True
     )
-    session, seen, read_on = a_session(tmp_path, settings), [], worker(5)
+    session = a_session(tmp_path, settings)
+    seen = []
+    read_on = worker(5)
 
     def brain(body):
         if len(seen) == 6:
@@ -405,7 +412,8 @@ def test_a_small_file_may_be_cut_anywhere(tmp_path):
         session.answer(
             {"type": "tool_result", "tool_use_id": name, "content": "é"}, at=2
         )
-    data, path = session.path.read_bytes(), tmp_path / "cut.jsonl"
+    data = session.path.read_bytes()
+    path = tmp_path / "cut.jsonl"
     first = data.index(b"\n")
     for cut in (*range(0, first - 9, 50), *range(first - 9, len(data) + 1)):
         loaded = check_cut(data, cut, path)
@@ -419,11 +427,13 @@ def test_a_small_file_may_be_cut_anywhere(tmp_path):
 
 
 def test_a_run_goes_on_wherever_its_file_was_cut(tmp_path):
-    workspace, rng = a_workspace(tmp_path), random.Random(5)
+    workspace = a_workspace(tmp_path)
+    rng = random.Random(5)
     session = a_session(tmp_path)
     go(worker(6), workspace, session)
     assert any(c.failure is None for c in session.compactions)
-    data, path = session.path.read_bytes(), tmp_path / "cut.jsonl"
+    data = session.path.read_bytes()
+    path = tmp_path / "cut.jsonl"
     ends = [i + 1 for i, byte in enumerate(data) if byte == ord("\n")]
     inside = [
         rng.randrange(a, b) for a, b in itertools.pairwise([0, *ends]) for _ in "a"
@@ -485,7 +495,8 @@ def killed(tmp_path_factory) -> tuple[Path, str]:
 
     And what was printed of thirty other moments.
     """
-    here, top = Path(__file__).parent, tmp_path_factory.mktemp("killed")
+    here = Path(__file__).parent
+    top = tmp_path_factory.mktemp("killed")
     folders = [top / moment for moment in ("request", "summary", "tool")]
     for folder in folders:
         folder.mkdir()
@@ -510,7 +521,8 @@ def killed(tmp_path_factory) -> tuple[Path, str]:
 def test_a_killed_agent_resumes(killed, moment):
     (path,) = (killed[0] / moment).glob("*.jsonl")
     (path.parent / "x").touch()  # the command that killed would not kill again
-    workspace, session = Workspace(path.parent), load(path)
+    workspace = Workspace(path.parent)
+    session = load(path)
     assert session.skipped == []
     assert len(session.requests) >= 3
     assert session.pending == (("toolu_k",) if moment == "tool" else ())
@@ -539,9 +551,11 @@ def test_an_agent_killed_at_thirty_moments_loses_nothing(killed):
     "ignore::pytest.PytestUnraisableExceptionWarning", "ignore::Warning"
 )
 def test_ctrl_c_at_any_moment_leaves_memory_and_file_as_one(tmp_path):
-    workspace, rng = a_workspace(tmp_path), random.Random(7)
+    workspace = a_workspace(tmp_path)
+    rng = random.Random(7)
     session = a_session(tmp_path)
-    work, caught = worker(10_000), 0
+    work = worker(10_000)
+    caught = 0
     go(
         work, workspace, session, max_turns=2
     )  # what is built at first use is there by now

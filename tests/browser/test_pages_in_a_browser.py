@@ -70,10 +70,8 @@ def rule(name: str) -> dict[str, Any]:
 
 def test_a_prediction_is_made_and_answered_by_keyboard(browser: Browser, site: Path):
     with visited(browser, (site / "02_micro_compact.html").as_uri()) as (page, _):
-        form, answer = (
-            page.locator("form.predict").first,
-            page.locator("details.answer").first,
-        )
+        form = page.locator("form.predict").first
+        answer = page.locator("details.answer").first
         assert not answer.locator("pre").first.is_visible()
         form.locator("input").first.focus()
         for key in ("ArrowRight", "Tab", "Space", "Tab", "Enter"):

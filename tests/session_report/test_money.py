@@ -21,7 +21,9 @@ from session_report.report import of_overview
 from session_report.what_if import window_of
 from windtunnel.runner import Run
 
-OPUS, HAIKU, OWN = "claude-opus-5-5", "claude-haiku-5-5", "a-model-of-ones-own"
+OPUS = "claude-opus-5-5"
+HAIKU = "claude-haiku-5-5"
+OWN = "a-model-of-ones-own"
 M = 1_000_000
 HOUR = {"ephemeral_1h_input_tokens": M, "ephemeral_5m_input_tokens": 0}
 PART = {"ephemeral_1h_input_tokens": M // 4, "ephemeral_5m_input_tokens": 3 * M // 4}

@@ -309,7 +309,8 @@ def test_a_model_without_a_price_has_tokens_and_no_dollars(tmp_path: Path) -> No
 def test_dollars_and_tokens_are_of_the_responses_that_have_a_price(
     tmp_path: Path,
 ) -> None:
-    home, page = projects(tmp_path), tmp_path / "page.html"
+    home = projects(tmp_path)
+    page = tmp_path / "page.html"
     report = shareable(of_overview(overview([home], jobs=1)))
     first, *_ = answer(report)
     assert "for 10 of 11 responses, 2 sessions, 1 subagent; 1 have no price" in first
@@ -408,7 +409,8 @@ def long_sessions(folder: Path, count: int) -> Path:
     """Sessions whose prompts grow by 12,000 tokens a turn, up to 180,000. Each begins
     elsewhere."""
     for number in range(count):
-        lines, size = [words(0, "Begin.")], 4_000 + 9_000 * number
+        lines = [words(0, "Begin.")]
+        size = 4_000 + 9_000 * number
         for turn in range(1, 15):
             call = {
                 **use(f"t{turn}", "Bash"),
@@ -502,7 +504,8 @@ def test_without_texts_no_word_of_a_session_comes_out(tmp_path: Path) -> None:
     envelope = {
         n: n for n in ("cwd", "gitBranch", "version", "slug", "requestId", "sessionId")
     }
-    seen, lines = list[str](), [{**line, **envelope} for line in a_day()]
+    seen = list[str]()
+    lines = [{**line, **envelope} for line in a_day()]
     mcp = {
         **use("t7", "mcp__geheim__werkzeug"),
         "input": {"file_path": "/geheim/ort.py"},
@@ -563,7 +566,8 @@ class Tags(HTMLParser):
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self.open, self.addresses = list[str](), list[str]()
+        self.open = list[str]()
+        self.addresses = list[str]()
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
@@ -593,7 +597,8 @@ def test_the_page_is_whole_and_loads_nothing(tmp_path: Path) -> None:
 def test_the_picture_of_one_session_has_its_turns_and_what_happened_in_them(
     tmp_path: Path,
 ) -> None:
-    path, page = written(tmp_path, *a_day()), tmp_path / "report.html"
+    path = written(tmp_path, *a_day())
+    page = tmp_path / "report.html"
     run(path, "--html", page)
     shown = page.read_text(encoding="utf-8")
     assert "prompts, the largest of" in shown
@@ -609,7 +614,8 @@ def test_the_picture_of_one_session_has_its_turns_and_what_happened_in_them(
 
 
 def test_one_session_is_named_and_so_is_its_compaction(tmp_path: Path) -> None:
-    path, page = written(tmp_path / "shop", *a_day()), tmp_path / "report.html"
+    path = written(tmp_path / "shop", *a_day())
+    page = tmp_path / "report.html"
     run(path, "--html", page)
     shown = page.read_text(encoding="utf-8")
     assert "<h1>theirs · 2026-01-01 · shop</h1>" in shown
@@ -813,11 +819,9 @@ def tables() -> dict[Path, Any]:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such links and pipes")
 def test_a_page_goes_through_a_link_and_into_a_pipe(tmp_path: Path) -> None:
-    path, page, link = (
-        written(tmp_path, *a_day()),
-        tmp_path / "a.html",
-        tmp_path / "b.html",
-    )
+    path = written(tmp_path, *a_day())
+    page = tmp_path / "a.html"
+    link = tmp_path / "b.html"
     page.write_text("old")
     link.symlink_to(page)
     assert run(path, "--html", link).exit_code == 0

@@ -146,7 +146,8 @@ def test_a_loop_runs_the_agent():
 
 
 def test_a_learners_loop_asks_for_no_cache_and_is_billed_without_it():
-    plainly, marked = play(TRACE, OFF, loop=plain), play(TRACE, OFF)
+    plainly = play(TRACE, OFF, loop=plain)
+    marked = play(TRACE, OFF)
     assert plainly.sizes == marked.sizes
     assert not any(usage["cache_read_input_tokens"] for usage in plainly.usages)
     assert plainly.dollars(MODEL) > marked.dollars(MODEL)
