@@ -420,8 +420,9 @@ def test_after_a_refusal_unseen_results_are_cut_if_nothing_else_makes_them_fit(
     assert active_request(step.view) == active_request(history)
     whole = unseen_of(history)
     cut = unseen_of(step.view)
-    assert whole.keys() == cut.keys()
-    shortened = [name for name in cut if cut[name] != whole[name]]
+    # After an answer nothing is unseen, and a head may end with results that were seen.
+    assert whole.keys() <= cut.keys()
+    shortened = [name for name in whole if cut[name] != whole[name]]
     assert set(shortened) <= step.texts.keys()
     assert all("characters trimmed" in result_text(cut[name]) for name in shortened)
     if shortened and settings.tail_tokens is None:
